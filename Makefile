@@ -1,0 +1,56 @@
+# Two commands: `make course` shows the whole course, `make test` proves it. Both do their own set-up.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export OMP_NUM_THREADS := 1
+export PYTHONDONTWRITEBYTECODE := 1
+# nbgrader calls alembic by name
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help course test test-full check site sandbox format clean
+
+help:  ## Say what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+course: $(STAMP) sandbox site  ## Build the website, release the assignments, grade the demonstration class
+	@echo "== The demonstration class: released, handed in, graded"
+	@$(BIN)/python -m autograder demo _build/demonstration
+	@mkdir -p _build/html/assignments && cp _build/demonstration/release/*/*.ipynb _build/html/assignments/
+	@echo "Website:  $(CURDIR)/_build/html/index.html"
+
+site: $(STAMP)  ## Build the website alone, warnings as errors
+	@echo "== The website (its pages run as they are built: about a minute)"
+	@$(BIN)/jupyter-book build . -W -n --keep-going --quiet
+
+test: $(STAMP) sandbox  ## Everything that must pass, with the time that each part took
+	@$(BIN)/python -m pytest
+
+test-full: $(STAMP) sandbox  ## The same, with every sample whole
+	@$(BIN)/python -m pytest --full
+
+check: $(STAMP)  ## The quick part of the tests, under two minutes
+	@$(BIN)/python -m pytest --quick
+
+sandbox:  ## Install bubblewrap where that is permitted
+	@sh autograder/sandbox/install.sh
+
+format: $(STAMP)  ## Let ruff put the code in order
+	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+
+clean:  ## Remove what was derived; never the course directory
+	rm -rf _build .pytest_cache .ruff_cache .hypothesis
+
+$(STAMP): requirements.txt pyproject.toml
+	@date +%s > .set-up-began
+	@echo "== The environment: $(VENV) (the first time takes a few minutes)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: $(PYTHON) is older than Python 3.11. Remedy: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo "error: no environment could be made. Remedy: install the venv module (Debian, Ubuntu: apt-get install python3-venv)." >&2; exit 2; }
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off -r requirements.txt --editable . || \
+		{ echo "error: the packages could not be installed. Remedy: see pip's message above; a network or a package index is needed once." >&2; exit 2; }
+	@echo "== The environment is ready: it took $$(($$(date +%s) - $$(cat .set-up-began))) s" && rm -f .set-up-began
+	@touch $@

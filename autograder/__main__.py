@@ -1,0 +1,180 @@
+"""The command line: ``python -m autograder``. Exit status 0 only when all was done."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from autograder.errors import CourseError
+from solutions.answer_key import AnswerKeyError
+
+SET_ASIDE, REFUSED, FAILED = 3, 2, 1
+TRUSTED_ONLY = "[bold yellow]No sandbox: --isolation none. Grade only submissions that you trust.[/]"
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
+out = Console(width=None if sys.stdout.isatty() else 160)
+
+CoursePath = Annotated[Path, typer.Option("--course", help="The course directory.")]
+Isolation = Annotated[str, typer.Option(help="single-use: one bubblewrap sandbox a submission. none: trusted only.")]
+Topic = Annotated[str, typer.Argument(help="The assignment, named as its chapter: scoring.")]
+
+
+@app.command("init")
+def init_course(root: Annotated[Path, typer.Argument(help="Where the course shall be.")] = Path("course")):
+    """Make a course directory that nbgrader can work in. What is there already stays."""
+    from autograder.course import init
+
+    course = init(root)
+    out.print(f"Course directory: {course.root}")
+    out.print(f"Next: python -m autograder release scoring --course {root}")
+
+
+@app.command()
+def release(
+    topic: Topic,
+    course: CoursePath = Path("course"),
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the hidden cases; by default drawn once, then kept.")
+    ] = None,
+):
+    """Assemble an assignment, prove that it grades as it must, and make the notebook for students."""
+    from autograder.course import Course
+    from autograder.release import release as make
+
+    with out.status(f"Releasing {topic}: reference and untouched release are graded both ways …"):
+        path = make(Course.at(course), topic, seed)
+    out.print(f"Released {topic}: the reference earns all automatic points, the untouched release none.")
+    out.print(f"For students: {path}")
+    out.print(f"For markers:  {Course.at(course).marking_scheme(topic)}")
+
+
+@app.command()
+def grade(
+    topic: Topic,
+    students: Annotated[list[str] | None, typer.Argument(help="Only these students; by default all.")] = None,
+    course: CoursePath = Path("course"),
+    isolation: Isolation = "single-use",
+    workers: Annotated[int | None, typer.Option(help="Submissions run at once; by default one a core.")] = None,
+    cell_seconds: Annotated[float, typer.Option(help="Seconds that one cell may run.")] = 20.0,
+    call_seconds: Annotated[float, typer.Option(help="Seconds that one call of a function may run.")] = 5.0,
+    submission_seconds: Annotated[float, typer.Option(help="Seconds that one submission may run.")] = 120.0,
+    memory_mb: Annotated[int, typer.Option(help="Megabytes of memory that one process may use.")] = 4096,
+):
+    """Grade what was handed in, record it in nbgrader's gradebook, write the feedback, print the table.
+
+    Exit status 3: everything else was done, and some submissions were set aside.
+    """
+    from autograder.course import Course
+    from autograder.sandbox import Limits
+
+    limits = Limits(cell_seconds, call_seconds, submission_seconds, memory_mb)
+    rows = _grade(Course.at(course), topic, limits, isolation, students or (), workers)
+    raise typer.Exit(FAILED if any(r.failed for r in rows) else SET_ASIDE if any(r.set_aside for r in rows) else 0)
+
+
+@app.command()
+def doctor(isolation: Isolation = "single-use"):
+    """Send a canary into the sandbox that tries to leave it, and say what it could do."""
+    from autograder.doctor import examine
+
+    findings = examine(isolation)
+    for what, stopped in findings:
+        out.print(f"[green]stopped[/]  a submission that {what}" if stopped else f"[red]NOT stopped[/]  it {what}")
+    if not all(stopped for _, stopped in findings):
+        from autograder.sandbox.bubblewrap import REMEDY
+
+        raise CourseError("a submission can leave the sandbox", "this machine", REMEDY)
+    out.print("The sandbox holds.")
+
+
+@app.command()
+def demo(
+    root: Annotated[Path, typer.Argument(help="Where the demonstration course shall be; made anew each time.")],
+    isolation: Annotated[str, typer.Option(help="As for grade; auto: a sandbox if there is one, else none.")] = "auto",
+):
+    """Release the scoring assignment, hand in the demonstration class, grade it, print the table."""
+    from autograder import demo as demonstration
+    from autograder.course import init
+    from autograder.release import release as make
+    from autograder.sandbox import Limits, bubblewrap
+
+    if isolation == "auto":
+        isolation = "single-use" if bubblewrap.available() else "none"
+        if isolation == "none":
+            out.print(f"[bold yellow]There is no sandbox on this machine.[/] To have one, {bubblewrap.REMEDY}")
+            out.print(
+                "The demonstration class is the project's own, so it is graded without one; its hostile part is not."
+            )
+    if root.exists() and not (root / ".demonstration").is_file():
+        raise CourseError("this is no demonstration course", str(root), "name a folder that does not exist yet.")
+    shutil.rmtree(root, ignore_errors=True)
+    course = init(root)
+    (root / ".demonstration").touch()
+    with out.status("Releasing scoring …"):
+        make(course, "scoring", seed=0)
+    everybody = demonstration.hand_in(course, "scoring", hostile=isolation != "none")
+    out.print(f"Released scoring; {len(everybody)} students of the demonstration class handed in.")
+    rows = _grade(course, "scoring", Limits(cell_seconds=4, call_seconds=2, submission_seconds=60), isolation, (), None)
+    deserved = {student.name: student.points for student in everybody}
+    outcome = {row.student: row.failed or ("set aside" if row.set_aside else row.total) for row in rows}
+    wrong = [
+        f"{name} got {got} and deserves {deserved[name]}" for name, got in outcome.items() if got != deserved[name]
+    ]
+    if wrong:
+        raise CourseError(
+            "; ".join(wrong), "the demonstration class", "see tests/submissions/class and the table above."
+        )
+    out.print("Everybody got what they deserve.")
+    out.print(f"Feedback: {course.feedback('ada_loops', 'scoring')}")
+    out.print(f"Release:  {course.release('scoring')}")
+
+
+def _grade(course, topic, limits, isolation, students, workers):
+    from autograder import batch, report
+    from autograder.doctor import require
+
+    if isolation == "none":
+        out.print(TRUSTED_ONLY)
+    require(isolation)
+    asked, _, changed = course.released(topic)
+    if changed:
+        out.print(
+            "[yellow]The key or the solutions have changed since the release: grading goes by what they say now.[/]"
+        )
+    with _progress() as bar:
+        bars = {}
+
+        def advance(stage, done, total, student):
+            if stage not in bars:
+                bars[stage] = bar.add_task({"run": "running", "record": "recording"}[stage], total=total)
+            bar.update(bars[stage], completed=done)
+            if not out.is_terminal:
+                out.print(f"{stage} {done}/{total} {student}")
+
+        rows = batch.grade_class(course, topic, limits, isolation, students, workers, advance)
+    out.print(report.legend(asked))
+    out.print(report.table(asked, rows))
+    out.print(report.summary(rows))
+    return rows
+
+
+def _progress():
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    return Progress(*columns, console=out, disable=not out.is_terminal)
+
+
+def main():
+    try:
+        app()
+    except (CourseError, AnswerKeyError) as error:
+        Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), str(error)))
+        sys.exit(REFUSED)
+
+
+if __name__ == "__main__":
+    main()

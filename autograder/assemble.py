@@ -1,0 +1,320 @@
+"""Build an assignment: the nbgrader source notebook from chapter, solutions and key, then the release.
+
+In: a topic, its exercises, the chapter. Out: notebooks; ``check`` proves that the reference earns all points and the
+untouched release none. Writes only where the caller says, and only when everything is right.
+"""
+
+import inspect
+import json
+import pprint
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import yaml
+from markdown_it import MarkdownIt
+from myst_parser.config.main import MdParserConfig
+from myst_parser.parsers.mdit import create_md_parser
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from autograder import compare
+from autograder.errors import CourseError
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = ROOT / "book"
+COMPARE_ID = "compare"
+FORBIDDEN = re.compile(r"^\{[\w:+-]+\}")
+
+
+@dataclass(frozen=True)
+class Text:
+    """The text of one exercise as the chapter has it."""
+
+    title: str
+    body: str
+    line: int
+
+
+def chapter_texts(path):
+    """Return ``(title of the chapter, {label: Text})`` of the exercises on the page at ``path``.
+
+    Raises
+    ------
+    CourseError
+        If an exercise holds a directive or a role: a notebook cannot show those.
+    """
+    source = Path(path).read_text(encoding="utf-8")
+    tokens = _parser().parse(source)
+    title = next(
+        (tokens[i + 1].content for i, t in enumerate(tokens) if t.type == "heading_open" and t.tag == "h1"), ""
+    )
+    texts = {}
+    for token in tokens:
+        if token.type in ("fence", "colon_fence") and token.info.strip().startswith("{exercise}"):
+            label, text = _exercise_text(token, path)
+            if label in texts:
+                raise CourseError(
+                    f"the exercise {label} stands here twice",
+                    f"{_short(path)}, line {text.line}",
+                    "rename one of them.",
+                )
+            texts[label] = text
+    return title, texts
+
+
+def source_notebook(topic, exercises, book=BOOK):
+    """Return the nbgrader source notebook of ``topic``.
+
+    Raises
+    ------
+    CourseError
+        If the page lacks an exercise that the key names, or has one that the key does not know.
+    """
+    page = Path(book) / f"{topic}.md"
+    if not page.is_file():
+        raise CourseError(f"there is no chapter {topic}", _short(page), "write the page, or remove the key.")
+    title, texts = chapter_texts(page)
+    for exercise in exercises:
+        if exercise.name not in texts:
+            raise CourseError(
+                f"the key names {exercise.name}, and the page has no exercise with that label",
+                _short(page),
+                f"add an exercise directive with `:label: {exercise.name}`, or take it out of the key.",
+            )
+    unknown = sorted(set(texts) - {exercise.name for exercise in exercises})
+    if unknown:
+        raise CourseError(
+            f"the page asks {unknown[0]}, and the key does not know it",
+            f"{_short(page)}, line {texts[unknown[0]].line}",
+            f"add a table [{unknown[0]}] to solutions/answer_key/{topic}.toml, or take it off the page.",
+        )
+    cells = [_heading(topic, title, exercises), _imports(exercises), _compare_cell()]
+    for exercise in exercises:
+        cells += _exercise_cells(exercise, texts[exercise.name])
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number:03d}"
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+
+
+def marking_scheme(topic, exercises):
+    """Return the Markdown page for whoever marks the written answers: model answer, criteria, ready comments."""
+    lines = [f"# Marking scheme: {topic}", ""]
+    for exercise in exercises:
+        if exercise.kind == "text":
+            lines += [f"## {exercise.name} ({exercise.points:g} points)", "", exercise.entry.answer.strip(), ""]
+            for criterion in exercise.entry.criteria:
+                lines += [f"- **{criterion.points:g}**: {criterion.text}", f"  - If missing: {criterion.comment}"]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def site_address(config=ROOT / "_config.yml"):
+    """Return the address of the website as ``_config.yml`` states it, ending in a slash."""
+    settings = yaml.safe_load(Path(config).read_text(encoding="utf-8")) if Path(config).is_file() else {}
+    return ((settings.get("html") or {}).get("baseurl") or "").rstrip("/") + "/"
+
+
+def test_id(exercise_name):
+    return f"{exercise_name}-test"
+
+
+def _parser():
+    from docutils.utils import new_document
+    from markdown_it.renderer import RendererHTML
+
+    config = MdParserConfig(enable_extensions={"dollarmath", "colon_fence", "deflist"})
+    parser: MarkdownIt = create_md_parser(config, RendererHTML)
+    parser.options["document"] = new_document("chapter")
+    return parser
+
+
+def _exercise_text(token, path):
+    first = token.map[0] + 1
+    title = token.info.strip().removeprefix("{exercise}").strip()
+    label, lines, in_options = "", [], True
+    for offset, line in enumerate(token.content.splitlines()):
+        option = re.match(r":([\w-]+):\s*(.*)$", line)
+        if in_options and option:
+            label = option[2].strip() if option[1] == "label" else label
+        elif in_options and not line.strip():
+            continue
+        else:
+            if in_options:
+                start = first + 1 + offset
+            in_options = False
+            lines.append(line)
+    body = "\n".join(lines).strip()
+    if not label or not body:
+        raise CourseError("an exercise without label or text", f"{_short(path)}, line {first}", "write both.")
+    for inner in _parser().parse(body):
+        _refuse_markup(inner, path, start)
+    return label, Text(title, body, first)
+
+
+def _refuse_markup(token, path, start, line=0):
+    line = token.map[0] if token.map else line
+    kinds = {
+        "myst_role": "role",
+        "colon_fence": "directive",
+        "myst_target": "label",
+        "html_block": "HTML",
+        "html_inline": "HTML",
+    }
+    kind = kinds.get(token.type)
+    if token.type == "fence" and FORBIDDEN.match(token.info.strip()):
+        kind = "directive"
+    if kind:
+        what = (token.info or token.content or "").strip().splitlines()[0][:40]
+        raise CourseError(
+            f"a {kind} inside an exercise: {what}",
+            f"{_short(path)}, line {start + line}",
+            "write plain Markdown and $ mathematics there: the text goes into a notebook.",
+        )
+    for child in token.children or ():
+        _refuse_markup(child, path, start, line)
+
+
+def _short(path):
+    path = Path(path)
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def _meta(grade_id, *, grade=False, solution=False, locked=True, points=None):
+    meta = {"schema_version": 3, "grade_id": grade_id, "grade": grade, "solution": solution, "locked": locked}
+    meta["task"] = False
+    if grade:
+        meta["points"] = points
+    return {"nbgrader": meta}
+
+
+def _heading(topic, title, exercises):
+    address = f"{site_address()}book/{topic}.html"
+    total = sum(exercise.points for exercise in exercises)
+    text = f"""# {title}
+
+This assignment belongs to the chapter [{title}]({address}). It has {len(exercises)} exercises and {total:g} points.
+
+- Write each answer where it says `YOUR CODE HERE`, and keep the name of the function.
+- Run the check cell below an answer: it tells you at once, in words, what is still wrong. Checks give no points.
+- The points come from cases that you do not see here.
+- Keep all cells, and hand in this file under the name `{topic}.ipynb`."""
+    return new_markdown_cell(text, metadata=_meta("heading"))
+
+
+def _imports(exercises):
+    lines = ["import math", "", "import numpy as np"]
+    if any(exercise.in_torch for exercise in exercises if exercise.kind != "text"):
+        lines += ["import torch", "", "torch.set_num_threads(1)"]
+    return new_code_cell("\n".join(lines), metadata=_meta("imports"))
+
+
+def _compare_cell():
+    note = "# What the check cells below use. Run this cell, and leave it as it is.\n"
+    return new_code_cell(note + inspect.getsource(compare).rstrip(), metadata=_meta(COMPARE_ID))
+
+
+def _exercise_cells(exercise, text):
+    points = f"{exercise.points:g} point{'s' if exercise.points != 1 else ''}"
+    question = f"## {text.title}\n\n*{points}*\n\n{text.body}"
+    cells = [new_markdown_cell(question, metadata=_meta(f"{exercise.name}-text"))]
+    if exercise.kind == "text":
+        meta = _meta(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
+        return [*cells, new_markdown_cell(exercise.entry.answer.strip(), metadata=meta)]
+    test = _meta(test_id(exercise.name), grade=True, points=exercise.points)
+    return [
+        *cells,
+        new_code_cell(exercise.source.rstrip(), metadata=_meta(exercise.name, solution=True, locked=False)),
+        new_code_cell(_check_source(exercise), metadata=_meta(f"{exercise.name}-check")),
+        new_code_cell(_test_source(exercise), metadata=test),
+    ]
+
+
+def _check_source(exercise):
+    cases = [_shown_case(exercise, case) for case in exercise.shown] or [_form_case(exercise)]
+    return f"check({exercise.function}, {exercise.kind!r}, {_literal(cases)}{_converter(exercise)})"
+
+
+def _shown_case(exercise, case):
+    """Return a shown case with the *values* that known mistakes give on it: enough for a hint, no code of theirs."""
+    wrong = []
+    for name, outcome in case.mistaken.items():
+        differs = not outcome.raised and any(
+            compare.reasons(outcome.value, case.expected, exercise.kind, case.atol).values()
+        )
+        if differs:
+            wrong.append((exercise.hints[name], _plain(_rounded(outcome.value))))
+    stated = {"name": case.name, "inputs": _plain(case.inputs), "expected": _plain(case.expected), "atol": case.atol}
+    if case.gradients:
+        stated["gradients"] = case.gradients
+    return {**stated, "wrong": wrong}
+
+
+def _form_case(exercise):
+    """Return what the check of a number or a shape may know: its form, and small sizes to try."""
+    case = exercise.hidden[0]
+    if exercise.kind == "shape":
+        form = dict.fromkeys(case.expected) if isinstance(case.expected, dict) else None
+        return {"inputs": dict(zip(case.inputs, compare_sizes(len(case.inputs)), strict=True)), "form": form}
+    if isinstance(case.expected, dict):
+        return {"form": {entry: value.shape for entry, value in case.expected.items()}}
+    return {"form": case.expected.shape}
+
+
+def compare_sizes(count):
+    """Return ``count`` small primes, all different, for trying a shape answer in the check cell."""
+    return (2, 3, 5, 7, 11, 13, 17)[:count]
+
+
+def _test_source(exercise):
+    """Return the hidden test: all of it data, its last line the points. Stock nbgrader grades with it."""
+    cases = []
+    for case in exercise.hidden:
+        stated = {"part": case.part, "inputs": _plain(case.inputs), "expected": _plain(case.expected)}
+        cases.append({**stated, "atol": case.atol, **({"gradients": case.gradients} if case.gradients else {})})
+    body = f"score({exercise.function}, {exercise.kind!r}, {_literal(cases)}, {exercise.parts!r}{_converter(exercise)})"
+    return f"# {exercise.points:g} points: hidden cases run here.\n### BEGIN HIDDEN TESTS\n{body}\n### END HIDDEN TESTS"
+
+
+def _converter(exercise):
+    return ", torch.from_numpy" if exercise.in_torch else ""
+
+
+def _literal(data):
+    return pprint.pformat(data, width=110, sort_dicts=False, compact=True)
+
+
+def _plain(value):
+    """Return ``value`` with lists for arrays, so that it can be written as a literal."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _rounded(value):
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return value.round(9) if hasattr(value, "round") else value
+
+
+def write(notebook, path):
+    """Write ``notebook`` to ``path`` in one step: either all of it is there afterwards, or what was there before."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".draft")
+    draft.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+    draft.replace(path)
+
+
+def write_text(text, path):
+    """Write ``text`` to ``path`` in one step."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(path.name + ".draft")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
+
+
+def as_json(data):
+    return json.dumps(data, indent=1, sort_keys=True) + "\n"

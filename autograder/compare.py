@@ -1,0 +1,205 @@
+"""Compare what a function returned with what it should return, and say in words how they differ.
+
+In: values, expected values. Out: reasons, points. Touches nothing. Standard library and numpy only: this text stands in
+every notebook, in one locked cell, so the check cells there and the grader here use the same code.
+"""
+
+import copy
+
+import numpy as np
+
+
+class NotYet(AssertionError):
+    """Raised by a check cell: the sentence says what is still wrong."""
+
+
+def read_value(value):
+    """Return ``value`` as a numpy array, or a dict of arrays. Lists, tuples, numbers, arrays and tensors are alike.
+
+    Raises
+    ------
+    ValueError
+        With a sentence for the student, if it holds no numbers or is not rectangular.
+    """
+    if isinstance(value, dict):
+        return {str(key): read_value(item) for key, item in value.items()}
+    if value is None:
+        raise ValueError("it returned nothing: is the return statement missing, or a print in its place?")
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().numpy()
+    if isinstance(value, (list, tuple)):
+        parts = [read_value(item) for item in value]
+        if any(isinstance(part, dict) or part.shape != parts[0].shape for part in parts):
+            raise ValueError("its rows have different lengths")
+        value = np.array(parts)
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"it returned {type(value).__name__}, not numbers")
+    return array
+
+
+def difference(value, expected, atol):
+    """Return "" if ``value`` equals ``expected`` within ``atol``, else a sentence that does not give the answer away."""
+    try:
+        value = read_value(value)
+    except ValueError as error:
+        return str(error)
+    expected = np.asarray(expected)
+    if isinstance(value, dict):
+        return "it returned a dict, not one array"
+    if value.ndim != expected.ndim:
+        return f"the result has shape {value.shape}: {value.ndim} axes where {expected.ndim} belong"
+    for axis, (size, wanted) in enumerate(zip(value.shape, expected.shape, strict=True)):
+        if size != wanted:
+            return f"the result has shape {value.shape}: axis {axis} has the wrong length"
+    if (value.dtype.kind == "b") != (expected.dtype.kind == "b"):
+        return "truth values and numbers are mixed up"
+    if not np.isfinite(value).all():
+        return "the result has entries that are not finite (nan or infinity)"
+    wrong = np.abs(value.astype(float) - expected.astype(float)) > atol
+    if wrong.any():
+        index = tuple(int(i) for i in np.argwhere(wrong)[0])
+        where = f"first at index {list(index)}: " if index else ""
+        return f"{int(wrong.sum())} of {wrong.size} values are wrong, {where}yours is {value[index]:.6g}"
+    return ""
+
+
+def shape_difference(value, expected):
+    """Return "" if ``value`` is the shape ``expected``, else a sentence that does not give the answer away."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return "a shape is a tuple, also with one axis: write (k,) rather than k"
+    if not isinstance(value, (tuple, list, np.ndarray)):
+        return f"a shape is a tuple of whole numbers; this is {type(value).__name__}"
+    if any(not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1 for size in value):
+        return "a shape holds whole numbers above 0 only"
+    if expected is not None and len(value) != len(expected):
+        return f"it has {len(value)} axes; that is {'too many' if len(value) > len(expected) else 'too few'}"
+    if expected is not None and any(int(size) != wanted for size, wanted in zip(value, expected, strict=True)):
+        if sorted(map(int, value)) == sorted(expected):
+            return "the right sizes in another order: it looks transposed"
+        wrong = [axis for axis, (size, wanted) in enumerate(zip(value, expected, strict=True)) if int(size) != wanted]
+        return f"axis {' and axis '.join(map(str, wrong))} has another size"
+    return ""
+
+
+def reasons(value, expected, kind, atol):
+    """Return ``{entry: reason}``, with "" for a right entry; a value that is no dict has the one entry ""."""
+    if not isinstance(expected, dict):
+        return {"": shape_difference(value, expected) if kind == "shape" else difference(value, expected, atol)}
+    if not isinstance(value, dict):
+        nothing = "it returned nothing" if value is None else f"it returned {type(value).__name__}"
+        return dict.fromkeys(expected, f"{nothing}, not a dict with the keys {', '.join(expected)}")
+    return {
+        entry: reasons(value[entry], wanted, kind, atol)[""] if entry in value else "this key is missing"
+        for entry, wanted in expected.items()
+    }
+
+
+def call_case(function, inputs, gradients=()):
+    """Call ``function`` on copies of ``inputs``; return ``(value, changed inputs)``.
+
+    With ``gradients``, the value is a dict: the gradient of the summed result by each argument named there.
+    """
+    given = {name: copy.deepcopy(item) for name, item in inputs.items()}
+    for name in gradients:
+        given[name].requires_grad_(True)
+    value = function(*given.values())
+    if gradients:
+        value.sum().backward()
+        value = {name: given[name].grad for name in gradients}
+    before = {name: np.asarray(item) for name, item in inputs.items()}
+    changed = [name for name, item in given.items() if not np.array_equal(before[name], read_value(item))]
+    return value, changed
+
+
+def points_earned(results, parts):
+    """Add up the points of every part that is right in all its cases.
+
+    ``results`` is a list of ``(part, {entry: reason})``; where the part is "", each entry is a part of its own.
+    """
+    passed = {part: [] for part in parts}
+    for part, entries in results:
+        if part:
+            passed[part].append(not any(entries.values()))
+        else:
+            for entry, reason in entries.items():
+                passed[entry].append(not reason)
+    return float(sum(points for part, points in parts.items() if passed[part] and all(passed[part])))
+
+
+def score(function, kind, cases, parts, convert=None):
+    """Return the points that ``function`` earns on ``cases``. The hidden test cells end with this number."""
+    results = []
+    for case in cases:
+        inputs = _inputs(case, convert)
+        try:
+            value, _ = call_case(function, inputs, case.get("gradients", ()))
+            found = reasons(value, case["expected"], kind, case["atol"])
+        except Exception as error:
+            wanted = case["expected"] if isinstance(case["expected"], dict) else {"": None}
+            found = dict.fromkeys(wanted, f"it raised {type(error).__name__}")
+        results.append((case["part"], found))
+    return points_earned(results, parts)
+
+
+def check(function, kind, cases, convert=None):
+    """Say at once, in words, what is wrong with ``function`` on the shown cases; raise ``NotYet`` if something is.
+
+    Numbers and shapes are checked for their form only: their answer does not stand in this notebook.
+    """
+    name = function.__name__
+    for case in cases:
+        title = f"{name}, {case['name']}" if case.get("name") else name
+        try:
+            value, changed = call_case(function, _inputs(case, convert), case.get("gradients", ()))
+        except NotImplementedError:
+            raise NotYet(f"{name}: not answered yet. Replace `raise NotImplementedError()` by your answer.") from None
+        if kind == "code":
+            found = reasons(value, case["expected"], kind, case["atol"])
+        else:
+            found = _form_problems(value, kind, case["form"])
+        problems = [f"{entry}: {reason}" if entry else reason for entry, reason in found.items() if reason]
+        if problems:
+            hints = [hint for hint, wrong in case.get("wrong", ()) if _same(value, wrong, kind, case["atol"])]
+            advice = f"\nHint: {' Or: '.join(hints)}" if hints else ""
+            raise NotYet(f"{title}: {'; '.join(problems)}.{advice}")
+        if changed:
+            raise NotYet(f"{title}: right, but it changed its input {', '.join(changed)}. Work on a copy.")
+        if kind == "shape":
+            entries = value.items() if isinstance(value, dict) else [(name, value)]
+            sizes = ", ".join(f"{letter}={size}" for letter, size in case["inputs"].items())
+            print(f"With {sizes}: " + ", ".join(f"{entry} {tuple(size)}" for entry, size in entries))
+    if kind == "code":
+        print(f"{name}: the shown {'case is' if len(cases) == 1 else 'cases are'} right. Hidden cases give the points.")
+    else:
+        print(f"{name}: the form is right. Whether the answer is right, grading will tell.")
+
+
+def _inputs(case, convert):
+    convert = convert or (lambda array: array)
+    inputs = case.get("inputs", {})
+    return {name: convert(np.array(item)) if isinstance(item, list) else item for name, item in inputs.items()}
+
+
+def _same(value, wrong, kind, atol):
+    return not any(reasons(value, wrong, kind, atol).values())
+
+
+def _form_problems(value, kind, form):
+    if isinstance(form, dict):
+        if not isinstance(value, dict):
+            return {"": f"return a dict with the keys {', '.join(form)}"}
+        return {
+            entry: _form_problems(value[entry], kind, shape)[""] if entry in value else "this key is missing"
+            for entry, shape in form.items()
+        }
+    if kind == "shape":
+        return {"": shape_difference(value, None)}
+    try:
+        array = read_value(value)
+    except ValueError as error:
+        return {"": str(error)}
+    if isinstance(array, dict) or array.shape != tuple(form):
+        count = "one number" if not form else f"{' x '.join(map(str, form))} numbers"
+        return {"": f"return {count}, and nothing else"}
+    return {"": "" if np.isfinite(array).all() else "the numbers must be finite"}

@@ -1,0 +1,233 @@
+"""Exercises: the key, the reference and the mistakes put together, with cases drawn and expected values computed.
+
+In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touches nothing else. A key that cannot be
+graded with is refused here, before any student sees it.
+"""
+
+import hashlib
+import importlib
+import inspect
+import json
+import warnings
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from autograder import compare
+from solutions import answer_key
+from solutions.answer_key import AnswerKeyError
+
+PRIMES = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
+SHAPE_DRAWS = 3
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call gave: a value (arrays, shapes, a dict of them), or the name of the exception in ``raised``."""
+
+    value: object = None
+    raised: str = ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call with everything worked out: inputs by argument in the order of the signature."""
+
+    name: str
+    shown: bool
+    part: str
+    inputs: dict
+    expected: object
+    atol: float
+    gradients: tuple[str, ...]
+    mistaken: dict  # name of a mistake -> Outcome
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise ready to be asked and judged. ``parts`` maps each part to its points; "" is the whole."""
+
+    entry: answer_key.Entry
+    source: str
+    hints: dict  # name of a mistake -> sentence for the student
+    parts: dict
+    cases: tuple[Case, ...]
+
+    @property
+    def name(self):
+        return self.entry.name
+
+    @property
+    def function(self):
+        return self.entry.function
+
+    @property
+    def kind(self):
+        return self.entry.kind
+
+    @property
+    def points(self):
+        return self.entry.points
+
+    @property
+    def hidden(self):
+        return tuple(case for case in self.cases if not case.shown)
+
+    @property
+    def shown(self):
+        return tuple(case for case in self.cases if case.shown)
+
+    @property
+    def in_torch(self):
+        return self.entry.module == "in_torch"
+
+
+def load(topic, seed):
+    """Return the exercises of ``topic``, with hidden cases drawn from ``seed``.
+
+    Raises
+    ------
+    AnswerKeyError
+        If the key, the reference or the mistakes do not fit together.
+    """
+    return tuple(_exercise(entry, seed) for entry in answer_key.load(topic).values())
+
+
+def load_from(folder, topic, seed, references=None, mistakes=None):
+    """Like ``load``, with the key in another folder: for courses' own keys, and for tests of bad ones."""
+    entries = answer_key.load(topic, folder).values()
+    return tuple(_exercise(entry, seed, references, mistakes) for entry in entries)
+
+
+def digest(exercises):
+    """Return a hash over everything in ``exercises`` that a verdict depends on."""
+    state = [[asdict(e.entry), e.source, e.hints, [repr(asdict(case)) for case in e.cases]] for e in exercises]
+    return hashlib.sha256(json.dumps(state, sort_keys=True, default=repr).encode()).hexdigest()
+
+
+def convert(exercise):
+    """Return what turns a numpy array into the argument type of ``exercise``: a tensor, or the array itself."""
+    if not exercise.in_torch:
+        return lambda item: item
+    import torch
+
+    return lambda item: torch.from_numpy(item.copy()) if isinstance(item, np.ndarray) else item
+
+
+def _exercise(entry, seed, references=None, mistakes=None):
+    if entry.kind == "text":
+        return Exercise(entry, "", {}, {"": entry.points}, ())
+    references = references or importlib.import_module(f"solutions.{entry.module}.{entry.topic}")
+    mistakes = mistakes or importlib.import_module(f"solutions.mistakes.{entry.topic}")
+    reference = getattr(references, entry.function, None)
+    if reference is None:
+        raise AnswerKeyError(
+            f"no function {entry.function} in {references.__name__}", entry.where, "write the reference answer there."
+        )
+    wrong = {n: f for n, f in vars(mistakes).items() if n.startswith(f"{entry.function}__") and callable(f)}
+    for name, function in wrong.items():
+        if not function.__doc__:
+            raise AnswerKeyError(f"mistake {name} has no docstring", entry.where, "write the hint as its docstring.")
+    hints = {name: " ".join(function.__doc__.split()) for name, function in wrong.items()}
+    parts = dict(entry.parts) or {"": entry.points}
+    shell = Exercise(entry, inspect.getsource(reference), hints, parts, ())
+    cases = tuple(_case(shell, row, reference, wrong) for row in _rows(entry, reference, seed))
+    exercise = Exercise(entry, shell.source, hints, parts, cases)
+    _refuse_weak_cases(exercise)
+    return exercise
+
+
+def _rows(entry, reference, seed):
+    """Yield ``(key case, inputs)``: stated inputs as they are, others drawn."""
+    names = list(inspect.signature(reference).parameters)
+    rng = np.random.default_rng([seed, int(hashlib.sha256(entry.name.encode()).hexdigest()[:8], 16)])
+    if entry.kind == "number":
+        yield answer_key.Case("your numbers", atol=entry.atol), {}
+    elif entry.kind == "shape":
+        for draw in range(SHAPE_DRAWS):
+            sizes = rng.choice(PRIMES, size=len(names), replace=False)
+            yield answer_key.Case(f"sizes {draw + 1}"), {n: int(s) for n, s in zip(names, sizes, strict=True)}
+    else:
+        for case in entry.cases:
+            given = case.inputs if case.inputs is not None else case.shapes
+            if sorted(given) != sorted(names):
+                raise AnswerKeyError(
+                    f"case {case.name!r} gives {', '.join(given)}", entry.where, f"give {', '.join(names)}."
+                )
+            if case.inputs is not None:
+                yield case, {name: _array(case.inputs[name]) for name in names}
+            else:
+                yield case, {name: (case.scale * rng.normal(size=case.shapes[name])).round(3) for name in names}
+
+
+def _array(item):
+    return np.array(item, dtype=float if isinstance(item, list) and not _has_bool(item) else None)
+
+
+def _has_bool(item):
+    return any(map(_has_bool, item)) if isinstance(item, list) else isinstance(item, bool)
+
+
+def _case(exercise, row, reference, wrong):
+    entry, (case, inputs) = exercise.entry, row
+    outcome = _outcome(exercise, reference, inputs, case.gradients)
+    if outcome.raised:
+        raise AnswerKeyError(
+            f"the reference raises {outcome.raised} on case {case.name!r}", entry.where, "mend one of the two."
+        )
+    atol = case.atol if case.atol is not None else 1e-5 * max(1.0, _largest(outcome.value))
+    expected = outcome.value
+    if case.shown:
+        expected = np.array(case.expected)
+        problems = compare.reasons(outcome.value, expected, entry.kind, atol)
+        if any(problems.values()):
+            raise AnswerKeyError(
+                f"the reference fails the shown case {case.name!r}: {'; '.join(filter(None, problems.values()))}",
+                entry.where,
+                "work the example again by hand: the reference or `expected` is wrong.",
+            )
+    mistaken = {name: _outcome(exercise, function, inputs, case.gradients) for name, function in wrong.items()}
+    return Case(case.name, case.shown, case.part, inputs, expected, atol, case.gradients, mistaken)
+
+
+def _outcome(exercise, function, inputs, gradients):
+    turn = convert(exercise)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value, _ = compare.call_case(function, {name: turn(item) for name, item in inputs.items()}, gradients)
+    except Exception as error:
+        return Outcome(raised=type(error).__name__)
+    if exercise.kind == "shape":
+        return Outcome(value)
+    return Outcome(compare.read_value(value))
+
+
+def _largest(value):
+    if isinstance(value, dict):
+        return max(map(_largest, value.values()))
+    array = np.asarray(value, dtype=float)
+    return float(np.abs(array).max()) if array.size else 0.0
+
+
+def _refuse_weak_cases(exercise):
+    for name in exercise.hints:
+        caught = any(
+            outcome.raised or any(compare.reasons(outcome.value, case.expected, exercise.kind, case.atol).values())
+            for case in exercise.hidden
+            for outcome in [case.mistaken[name]]
+        )
+        if not caught:
+            raise AnswerKeyError(
+                f"every hidden case accepts the mistake {name}",
+                exercise.entry.where,
+                "add a hidden case that tells it from the reference, or tighten the tolerance.",
+            )
+    for case in exercise.hidden:
+        entries = set(case.expected) if isinstance(case.expected, dict) else {""}
+        if not case.part and entries != set(exercise.parts):
+            raise AnswerKeyError(
+                f"the parts are {sorted(exercise.parts)}, the reference returns {sorted(entries)}",
+                exercise.entry.where,
+                "let each part name one entry of the dict that the function returns.",
+            )

@@ -1,0 +1,133 @@
+"""nbgrader's ``Execute`` replaced: notebooks run in the sandbox, verdicts are made here, nbgrader records them.
+
+In: a notebook on its way through ``nbgrader autograde``. Out: the same notebook with its outputs, each test cell with one
+trusted output, hidden tests taken out. Reads the course directory; writes verdicts to its store.
+"""
+
+import html
+from pathlib import Path
+
+from nbformat.v4 import new_output
+from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
+from traitlets import Float, Integer, Unicode
+
+from autograder import exercises, grade, repair
+from autograder.assemble import test_id
+from autograder.course import Course
+from autograder.sandbox import Limits
+
+
+def configure(config):
+    """Set up nbgrader's ``config`` so that it grades through this plugin."""
+    plugin = "autograder.nbgrader_plugin"
+    config.Autograde.sanitize_preprocessors = [
+        f"{plugin}.Repair",
+        "nbgrader.preprocessors.ClearOutput",
+        "nbgrader.preprocessors.DeduplicateIds",
+        "nbgrader.preprocessors.OverwriteKernelspec",
+        "nbgrader.preprocessors.OverwriteCells",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
+    config.Autograde.autograde_preprocessors = [
+        f"{plugin}.Judge",
+        "nbgrader.preprocessors.IgnorePattern",
+        "nbconvert.preprocessors.ClearMetadataPreprocessor",
+        "nbgrader.preprocessors.LimitOutput",
+        "nbgrader.preprocessors.SaveAutoGrades",
+        "nbgrader.preprocessors.AssignLatePenalties",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
+    config.GenerateFeedback.preprocessors = [
+        "nbgrader.preprocessors.GetGrades",
+        "nbconvert.preprocessors.sanitize.SanitizeHTML",
+        "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+    ]
+    config.SanitizeHTML.enabled = True
+
+
+class Repair(NbGraderPreprocessor):
+    """Put back what a damaged submission lacks, before nbgrader looks at it."""
+
+    def preprocess(self, nb, resources):
+        _, template, _ = _released(resources)
+        for note in repair.repair(nb, template):
+            self.log.warning(note)
+        return nb, resources
+
+
+class Judge(NbGraderPreprocessor):
+    """Run the notebook in the sandbox, judge what it returned, write one trusted output into every test cell."""
+
+    isolation = Unicode("single-use", help="How submissions are kept apart from this machine.").tag(config=True)
+    cell_seconds = Float(Limits.cell_seconds, help="Seconds that one cell may run.").tag(config=True)
+    call_seconds = Float(Limits.call_seconds, help="Seconds that one call of a function may run.").tag(config=True)
+    submission_seconds = Float(Limits.submission_seconds, help="Seconds that one submission may run.").tag(config=True)
+    memory_mb = Integer(Limits.memory_mb, help="Megabytes of memory that one process may use.").tag(config=True)
+
+    def limits(self):
+        """Return the ``Limits`` that these settings describe."""
+        return Limits(
+            cell_seconds=self.cell_seconds,
+            call_seconds=self.call_seconds,
+            submission_seconds=self.submission_seconds,
+            memory_mb=self.memory_mb,
+        )
+
+    def preprocess(self, nb, resources):
+        asked, _, _ = _released(resources)
+        graded = graded_once(nb, asked, Course.at(Path.cwd()).store, self.limits(), self.isolation)
+        for place, (count, outputs) in graded.outputs.items():
+            nb.cells[place]["execution_count"] = count
+            nb.cells[place]["outputs"] = [_output(item) for item in outputs]
+        clear = ClearHiddenTests(parent=self)
+        verdicts = {test_id(name): verdict for name, verdict in graded.by_exercise.items()}
+        for cell in nb.cells:
+            verdict = verdicts.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
+            if verdict is not None and cell.cell_type == "code":
+                clear._remove_hidden_test_region(cell)
+                cell["outputs"] = [_trusted_output(verdict, graded.failure)]
+        return nb, resources
+
+
+def graded_once(notebook, asked, store, limits, isolation):
+    """Return the verdicts on ``notebook`` from ``store``, or run it and keep them there."""
+    key = grade.fingerprint(notebook, exercises.digest(asked), limits)
+    graded = store.get(key)
+    if graded is None:
+        graded = grade.grade(notebook, asked, limits, isolation)
+        store.put(key, graded)
+    return graded
+
+
+def words(verdict):
+    """Return what a student reads about ``verdict``, as a list of plain sentences."""
+    if verdict.earned is None:
+        return ["To be marked by a person."]
+    lines = [f"{verdict.exercise}: {verdict.earned:g} of {verdict.points:g} points."]
+    if verdict.earned == verdict.points:
+        return lines
+    for part in verdict.parts:
+        if part.reason:
+            title = f"{part.name} ({part.points:g}): " if part.name else ""
+            lines.append(title + part.reason)
+        elif part.name:
+            lines.append(f"{part.name} ({part.points:g}): right.")
+    return list(dict.fromkeys(lines)) + [f"Hint: {hint}" for hint in verdict.hints]
+
+
+def _released(resources):
+    return Course.at(Path.cwd()).released(resources["nbgrader"]["assignment"])
+
+
+def _trusted_output(verdict, failure):
+    """Return the one output that decides the points: a number between 0 and the maximum, and the words for it."""
+    earned = min(max(verdict.earned, 0.0), verdict.points)
+    lines = words(verdict) + ([failure] if failure and earned < verdict.points else [])
+    body = "".join(f"<li>{html.escape(line)}</li>" for line in lines[1:])
+    text = f"<p><strong>{html.escape(lines[0])}</strong></p>" + (f"<ul>{body}</ul>" if body else "")
+    return new_output("execute_result", data={"text/plain": repr(earned), "text/html": text}, execution_count=None)
+
+
+def _output(item):
+    item = dict(item)
+    return new_output(item.pop("output_type"), **item)

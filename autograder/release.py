@@ -1,0 +1,160 @@
+"""Release an assignment: assemble it, prove that it grades as it must, let nbgrader make the notebook for students.
+
+In: a course, a topic, a seed. Out: source, release and marking scheme in the course directory. What fails a check leaves
+everything as it was.
+"""
+
+import logging
+import os
+import re
+import secrets
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import determine_grade
+from traitlets.config import Config
+
+from autograder import assemble, exercises, grade, sandbox
+from autograder.assemble import BOOK, test_id
+from autograder.course import init
+from autograder.errors import CourseError
+
+
+def release(course, topic, seed=None, book=BOOK):
+    """Make the source and the release of ``topic`` in ``course``; return the path of the release.
+
+    Raises
+    ------
+    AnswerKeyError, CourseError
+        If key, page and solutions do not fit, or the assignment does not grade as it must.
+    """
+    seed = next(s for s in (seed, course.seed(topic), secrets.randbelow(2**32)) if s is not None)
+    asked = exercises.load(topic, seed)
+    source = assemble.source_notebook(topic, asked, book)
+    with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a course that nobody needs
+        trial = init(folder)
+        assemble.write(source, trial.source(topic))
+        _generate(trial, topic)
+        check(source, nbformat.read(trial.release(topic), as_version=4), asked)
+    assemble.write(source, course.source(topic))
+    assemble.write_text(assemble.marking_scheme(topic, asked), course.marking_scheme(topic))
+    _generate(course, topic)
+    course.record(topic, seed, exercises.digest(asked))
+    return course.release(topic)
+
+
+def check(source, released, asked):
+    """Prove that the reference earns every automatic point, and the untouched release none; by both ways of grading.
+
+    Raises
+    ------
+    CourseError
+        If it is not so.
+    """
+    place = f"assignment {asked[0].name.split('-')[0]}"
+    automatic = {e.name: e.points for e in asked if e.kind != "text"}
+    untouched = _with_tests(released, source)
+    for notebook, who, wanted in ((source, "reference", automatic), (untouched, "untouched release", None)):
+        judged = grade.grade(notebook, asked, isolation="none")
+        stock = _stock_points(notebook, asked)
+        for name, points in automatic.items():
+            expected = points if wanted else 0.0
+            earned = {"the grader": judged.by_exercise[name].earned, "stock nbgrader": stock[name]}
+            for grader, got in earned.items():
+                if got != expected:
+                    raise CourseError(
+                        f"the {who} earns {got:g} of {points:g} points for {name} from {grader}; {expected:g} is right",
+                        place,
+                        "run the reference by hand on the hidden cases; a starter must not already answer the exercise.",
+                    )
+    _refuse_leaks(released, asked, place)
+
+
+def _stock_points(notebook, asked):
+    """Return the points by exercise when the hidden test cells run as they stand, as in nbgrader without the plugin."""
+    cells = [(place, cell) for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+    script = sandbox.Script(tuple(sandbox.Cell(cell.source) for _, cell in cells), {})
+    run = sandbox.run(script, isolation="none")
+    if run.failure:
+        raise CourseError(run.failure, "the assembled notebook", "run it by hand and see where it stops.")
+    points = {}
+    for number, (_, cell) in enumerate(cells):
+        cell = nbformat.from_dict({**cell, "outputs": list(run.outputs[number][1])})
+        points[cell.metadata.nbgrader.grade_id] = determine_grade(cell)[0] if cell.metadata.nbgrader.grade else None
+    return {e.name: points[test_id(e.name)] for e in asked if e.kind != "text"}
+
+
+def _with_tests(released, source):
+    """Return the release with the hidden tests in it again, as nbgrader grades it."""
+    tests = {c.metadata.nbgrader.grade_id: c for c in source.cells}
+    cells = [
+        tests[c.metadata.nbgrader.grade_id] if c.metadata.nbgrader.grade_id.endswith("-test") else c
+        for c in released.cells
+    ]
+    return nbformat.from_dict({**released, "cells": cells})
+
+
+def _refuse_leaks(released, asked, place):
+    """Refuse a release in which the answer to a shape exercise stands in a docstring, or a solution was left in."""
+    text = "\n".join(cell.source for cell in released.cells)
+    for marker in ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS"):
+        if marker in text:
+            raise CourseError(f"{marker} is left in the release", place, "close every region that you open.")
+    for exercise in asked:
+        body = exercise.source.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0].strip()
+        if body and body in text:
+            raise CourseError(f"the answer to {exercise.name} stands in the release", place, "take it out of the text.")
+        if exercise.kind == "shape":
+            for entry in _stated_shapes(exercise, [other.source for other in asked]):
+                raise CourseError(
+                    f"a docstring states the shape {entry} that {exercise.name} asks for",
+                    place,
+                    "ask for another shape, or describe the argument there without its shape.",
+                )
+
+
+def _stated_shapes(exercise, sources):
+    """Yield the entries of a shape exercise that some docstring in the same notebook answers, as ``name : (sizes)``."""
+    case = exercise.hidden[0]
+    sizes = {LETTERS[word]: case.inputs.get(LETTERS[word]) for word in LETTERS} | case.inputs
+    sizes |= {word: sizes[letter] for word, letter in LETTERS.items()}
+    expected = case.expected if isinstance(case.expected, dict) else {exercise.function: case.expected}
+    for source in sources:
+        for name, stated in re.findall(r"^ *(\w+) : \(([^)]*)\)", source, flags=re.MULTILINE):
+            values = tuple(sizes.get(word.strip()) for word in stated.split(",") if word.strip())
+            if expected.get(name) == values:
+                yield name
+
+
+LETTERS = {"source_len": "T_x", "attention_size": "a", "key_size": "m", "query_size": "n"}
+
+
+def _generate(course, topic):
+    """Let nbgrader make the release, and put its entry into the gradebook."""
+    path_with_environment()
+    config = Config()
+    config.CourseDirectory.root = str(course.root)
+    config.CourseDirectory.db_url = course.gradebook
+    config.CourseDirectory.assignment_id = topic
+    coursedir = CourseDirectory(config=config)
+    app = GenerateAssignment(coursedir=coursedir, config=config)
+    app.force = True
+    app.log.setLevel(logging.CRITICAL)
+    shutil.rmtree(course.release(topic).parent, ignore_errors=True)
+    try:
+        app.start()
+    except NbGraderException as error:
+        raise CourseError(f"nbgrader refused it: {error}", str(course.source(topic)), "see its message.") from error
+
+
+def path_with_environment():
+    """nbgrader calls ``alembic`` by name: put the environment's programs on PATH."""
+    programs = str(Path(sys.executable).parent)
+    if programs not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([programs, os.environ.get("PATH", "")])

@@ -1,0 +1,146 @@
+"""The values that cross the sandbox boundary, as JSON: ``encode`` runs inside, ``decode`` on the host.
+
+In: a Python value, or JSON text from a process that is not trusted. Out: JSON-able data, or a checked plain value.
+Touches nothing. Never pickle; dtypes from a list; every size checked before memory is taken for it.
+"""
+
+import base64
+import json
+import math
+
+import numpy as np
+
+DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+)
+MAX_DEPTH = 8
+MAX_ITEMS = 10_000
+MAX_TEXT = 20_000
+
+
+class Unreadable(ValueError):
+    """What came out of the sandbox is not what a worker writes."""
+
+
+def encode(value, depth=0):
+    """Return ``value`` as JSON-able data. What has no place on the wire becomes ``{"other": type name}``."""
+    kind = type(value)
+    if depth > MAX_DEPTH:
+        return {"other": "deeply nested data"}
+    if value is None or kind is bool:
+        return value
+    if kind is int:
+        return value if abs(value) < 2**63 else {"other": "int beyond 64 bits"}
+    if kind is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if kind is str:
+        return {"text": value[:MAX_TEXT]}
+    if kind in (list, tuple) or (kind.__name__ == "Size" and isinstance(value, tuple)):
+        if len(value) > MAX_ITEMS:
+            return {"other": "very long list"}
+        return {"list" if kind is list else "tuple": [encode(item, depth + 1) for item in value]}
+    if kind is dict and len(value) <= MAX_ITEMS and all(type(key) is str for key in value):
+        return {"dict": {key: encode(item, depth + 1) for key, item in value.items()}}
+    if kind.__module__.startswith("torch") and kind.__name__ in ("Tensor", "Parameter"):
+        value = value.detach().cpu().resolve_conj().resolve_neg().numpy()
+        kind = type(value)
+    if isinstance(value, np.generic):
+        value, kind = np.asarray(value), np.ndarray
+    if kind is np.ndarray and value.dtype.name in DTYPES:
+        data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
+        return {"array": {"dtype": value.dtype.name, "shape": list(value.shape), "data": data}}
+    return {"other": kind.__name__[:80] if kind is not np.ndarray else f"array of {value.dtype.name[:40]}"}
+
+
+def decode(data, depth=0):
+    """Return the plain value that ``encode`` wrote: numbers, text, lists, dicts, arrays. Checks everything.
+
+    Raises
+    ------
+    Unreadable
+        If ``data`` is anything that ``encode`` does not write.
+    """
+    if depth > MAX_DEPTH + 1:
+        raise Unreadable("nested too deeply")
+    if data is None or type(data) is bool:
+        return data
+    if type(data) is int:
+        if abs(data) >= 2**63:
+            raise Unreadable("integer beyond 64 bits")
+        return data
+    if type(data) is float:
+        if not math.isfinite(data):
+            raise Unreadable("bare nan")
+        return data
+    if type(data) is not dict or len(data) != 1:
+        raise Unreadable("no value")
+    tag, item = next(iter(data.items()))
+    if tag == "float" and item in ("nan", "inf", "-inf"):
+        return float(item)
+    if tag in ("text", "other") and type(item) is str and len(item) <= MAX_TEXT:
+        clean = item.encode("utf-8", "replace").decode()
+        return clean if tag == "text" else Other(clean)
+    if tag in ("list", "tuple") and type(item) is list and len(item) <= MAX_ITEMS:
+        values = [decode(part, depth + 1) for part in item]
+        return values if tag == "list" else tuple(values)
+    if tag == "dict" and type(item) is dict and len(item) <= MAX_ITEMS:
+        return {key.encode("utf-8", "replace").decode(): decode(part, depth + 1) for key, part in item.items()}
+    if tag == "array":
+        return _array(item)
+    raise Unreadable("unknown kind of value")
+
+
+def parse(line):
+    """Return the object in one line of JSON text.
+
+    Raises
+    ------
+    Unreadable
+        If it is no JSON object, or one that would harm the reader.
+    """
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        raise Unreadable("no JSON") from None
+    if type(message) is not dict:
+        raise Unreadable("no JSON object")
+    return message
+
+
+class Other:
+    """Stands for a value that has no place on the wire; ``kind`` names its type."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+
+def _array(item):
+    if type(item) is not dict or set(item) != {"dtype", "shape", "data"} or item["dtype"] not in DTYPES:
+        raise Unreadable("no array")
+    shape, data = item["shape"], item["data"]
+    if type(shape) is not list or len(shape) > MAX_DEPTH or type(data) is not str:
+        raise Unreadable("no array")
+    if any(type(size) is not int or not 0 <= size < 2**31 for size in shape):
+        raise Unreadable("no shape")
+    dtype = np.dtype(item["dtype"])
+    try:
+        raw = base64.b64decode(data, validate=True)
+    except ValueError:
+        raise Unreadable("no base64") from None
+    if len(raw) != math.prod(shape) * dtype.itemsize:
+        raise Unreadable("array data and shape disagree")
+    array = np.frombuffer(raw, dtype=dtype).reshape(shape)
+    if dtype.kind == "b":
+        array = array.view(np.uint8) != 0
+    return array if shape else array[()]

@@ -1,0 +1,291 @@
+"""The part that runs inside the sandbox: execute a notebook's cells, then call functions and report what they return.
+
+In: JSON lines on standard input. Out: JSON lines on what was standard output. It knows inputs, never answers; it reports
+values, never scores. Student code runs in this process, so the host believes nothing that comes from here without
+checking it.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import resource
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import compare
+import numpy as np
+import wire
+
+
+class CellTimeout(BaseException):
+    """The cell, or the call, ran longer than it may."""
+
+
+def main():
+    replies, requests = _take_pipes()
+    first = json.loads(requests.readline())
+    _limit(first["limits"])
+    shell, captured = _shell(), {}
+    for number, cell in enumerate(first["cells"]):
+        if "capture" in cell:
+            captured[cell["capture"]] = shell.user_ns.get(cell["function"])
+        else:
+            outputs, count = _run_cell(shell, cell["source"], first["limits"])
+            _send(replies, {"cell": number, "count": count, "outputs": outputs})
+    _send(replies, {"cells": len(first["cells"])})
+    for line in requests:
+        _answer(json.loads(line), captured, replies, first["limits"])
+
+
+def _take_pipes():
+    """Move the pipes to the host out of the way: descriptors 0, 1 and 2 lead nowhere from here on."""
+    replies, requests = os.dup(1), os.fdopen(os.dup(0), "r")
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    return replies, requests
+
+
+def _limit(limits):
+    memory = limits["memory_mb"] * 2**20
+    wanted = {
+        resource.RLIMIT_AS: memory,
+        resource.RLIMIT_NPROC: limits["processes"],
+        resource.RLIMIT_FSIZE: limits["disk_mb"] * 2**20,
+        resource.RLIMIT_NOFILE: 256,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, value in wanted.items():
+        if kind == resource.RLIMIT_NPROC and not limits["alone"]:
+            continue  # it would count everything that this user runs on the machine
+        resource.setrlimit(kind, (value, value))
+
+
+def _send(replies, message):
+    # The line break in front ends whatever a killed child may have left half written.
+    data = b"\n" + json.dumps(message).encode() + b"\n"
+    while data:
+        data = data[os.write(replies, data) :]
+
+
+@contextlib.contextmanager
+def _alarm(seconds):
+    def ring(signum, frame):
+        raise CellTimeout(f"stopped after {seconds:g} seconds")
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+class _Outputs(list):
+    """The outputs of one cell, as in a notebook file, no longer than ``room`` characters in all."""
+
+    def __init__(self, room):
+        super().__init__()
+        self.room = room
+
+    def add(self, output, size):
+        if size > self.room:
+            if self.room > 0:
+                self.append({"output_type": "stream", "name": "stderr", "text": "\n[output cut here: too long]\n"})
+            self.room = 0
+            return
+        self.room -= size
+        self.append(output)
+
+    def stream(self, name, text):
+        if len(text) > self.room > 0:
+            text, rest = text[: self.room], True
+        else:
+            rest = False
+        if text and self.room > 0:
+            if self and self[-1].get("name") == name:
+                self[-1]["text"] += text
+            else:
+                self.append({"output_type": "stream", "name": name, "text": text})
+            self.room -= len(text)
+        if rest:
+            self.add({}, 1)
+
+
+class _Stream:
+    """Stands for sys.stdout or sys.stderr while cells run."""
+
+    encoding, errors = "utf-8", "replace"
+
+    def __init__(self, name):
+        self.name, self.outputs = name, None
+
+    def write(self, text):
+        if self.outputs is not None:
+            self.outputs.stream(self.name, str(text))
+        return len(text)
+
+    def writelines(self, lines):
+        for line in lines:
+            self.write(line)
+
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return False
+
+    def fileno(self):
+        raise OSError("no file descriptor")
+
+
+def _shell():
+    import warnings
+
+    from IPython.core.displayhook import DisplayHook
+    from IPython.core.displaypub import DisplayPublisher
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    class Publisher(DisplayPublisher):
+        def publish(self, data, metadata=None, **kwargs):
+            _add_data(self.shell.outputs, {"output_type": "display_data"}, data, metadata)
+
+        def clear_output(self, wait=False):
+            self.shell.outputs.clear()
+
+    class Hook(DisplayHook):
+        def write_output_prompt(self):
+            pass
+
+        def write_format_data(self, format_dict, md_dict=None):
+            count = self.shell.execution_count
+            _add_data(
+                self.shell.outputs, {"output_type": "execute_result", "execution_count": count}, format_dict, md_dict
+            )
+
+        def finish_displayhook(self):
+            pass
+
+    class Shell(InteractiveShell):
+        displayhook_class, display_pub_class = Hook, Publisher
+        outputs = _Outputs(0)
+
+        def _showtraceback(self, etype, evalue, stb):
+            trace = [str(line)[:20_000] for line in stb][-50:]
+            output = {"output_type": "error", "ename": etype.__name__, "evalue": str(evalue)[:5000], "traceback": trace}
+            self.outputs.add(output, 0)
+
+        def init_sys_path(self):
+            pass
+
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "linux"
+    shell = Shell.instance(config=config)
+    sys.stdout, sys.stderr = _Stream("stdout"), _Stream("stderr")
+    warnings.simplefilter("default")
+    return shell
+
+
+def _add_data(outputs, output, data, metadata):
+    clean = {}
+    for mime, item in data.items():
+        if isinstance(item, bytes):
+            item = base64.b64encode(item).decode()
+        if isinstance(item, str):
+            clean[str(mime)] = item
+    outputs.add({**output, "data": clean, "metadata": {}}, sum(map(len, clean.values())))
+
+
+def _run_cell(shell, source, limits):
+    outputs = _Outputs(limits["output_kb"] * 1024)
+    shell.outputs = sys.stdout.outputs = sys.stderr.outputs = outputs
+    stdout, stderr, count = sys.stdout, sys.stderr, shell.execution_count
+    try:
+        with _alarm(limits["cell_seconds"]):
+            shell.run_cell(source, store_history=True)
+    except CellTimeout as timeout:
+        shell._showtraceback(CellTimeout, timeout, [f"CellTimeout: {timeout}"])
+    except BaseException as error:
+        shell._showtraceback(type(error), error, [f"{type(error).__name__}: {error}"])
+    finally:
+        sys.stdout, sys.stderr = stdout, stderr
+    return [{**o, "execution_count": count} if "execution_count" in o else o for o in outputs], count
+
+
+def _answer(request, captured, replies, limits):
+    """Call one function on its inputs, in a forked child: a call that ends the process ends only its own exercise."""
+    if limits["alone"]:
+        _end_all_others()
+    child = os.fork()
+    if child == 0:
+        try:
+            _call_all(request, captured.get(request["exercise"]), replies, limits)
+        finally:
+            os._exit(0)
+    deadline = time.monotonic() + limits["call_seconds"] * len(request["calls"]) + 1
+    status = "ended"
+    while os.waitpid(child, os.WNOHANG)[0] == 0:
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            status = "stopped"
+            break
+        time.sleep(0.002)
+    _send(replies, {"exercise": request["exercise"], "status": status})
+
+
+def _end_all_others():
+    """End whatever cells or calls have left running: it must neither watch nor starve what comes next."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(-1, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+
+
+def _call_all(request, function, replies, limits):
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for number, call in enumerate(request["calls"]):
+        reply = {"exercise": request["exercise"], "call": number}
+        try:
+            with _alarm(limits["call_seconds"]):
+                reply.update(_call(function, call, request["tensors"]))
+        except CellTimeout:
+            reply["raised"] = "CellTimeout"
+        except BaseException as error:
+            reply["raised"], reply["line"] = type(error).__name__[:80], _line(error)
+        _send(replies, reply)
+
+
+def _call(function, call, tensors):
+    if function is None:
+        return {"raised": "missing"}
+    inputs = {name: wire.decode(item) for name, item in call["inputs"].items()}
+    if tensors:
+        import torch
+
+        inputs = {n: torch.from_numpy(x.copy()) if isinstance(x, np.ndarray) else x for n, x in inputs.items()}
+    else:
+        inputs = {n: x.copy() if isinstance(x, np.ndarray) else x for n, x in inputs.items()}
+    value, changed = compare.call_case(function, inputs, call["gradients"])
+    return {"value": wire.encode(value), "changed": changed}
+
+
+def _line(error):
+    """Return the line of the student's own cell where ``error`` was raised, or 0."""
+    lines, trace = [0], error.__traceback__
+    while trace is not None:
+        if "ipykernel" in trace.tb_frame.f_code.co_filename or "<ipython-input" in trace.tb_frame.f_code.co_filename:
+            lines.append(trace.tb_lineno)
+        trace = trace.tb_next
+    return lines[-1]
+
+
+if __name__ == "__main__":
+    main()

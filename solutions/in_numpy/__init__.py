@@ -1,0 +1,1 @@
+"""Reference answers in numpy, one module per topic, readable as the equation."""

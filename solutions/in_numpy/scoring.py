@@ -1,0 +1,281 @@
+"""Scoring: how well each source position fits the current decoder state.
+
+Chapter: book/scoring.md. Source: Bahdanau et al. (2015), arXiv:1409.0473, App. A.1.2.
+"""
+
+import math
+
+import numpy as np
+
+
+def alignment_parameters(m, n):
+    """Return the shapes of the three learned parameters of note C's equation 4.
+
+    score = v . tanh(W_query query + W_key key), with an attention size equal to that of the decoder, as in the note.
+
+    Parameters
+    ----------
+    m : int
+        Size of one encoder state.
+    n : int
+        Size of the decoder state.
+
+    Returns
+    -------
+    dict
+        ``W_query``, ``W_key`` and ``v``, each with a tuple of sizes.
+    """
+    ### BEGIN SOLUTION
+    return {"W_query": (n, n), "W_key": (n, m), "v": (n,)}
+    ### END SOLUTION
+
+
+def bidirectional_shapes(m, a, T_x):
+    """Return shapes met with a bidirectional encoder and a free attention size.
+
+    Parameters
+    ----------
+    m : int
+        Size of the encoder state of *one* direction. An annotation joins both directions.
+    a : int
+        Attention size: the number of units of the hidden layer inside the score.
+    T_x : int
+        Number of source positions.
+
+    Returns
+    -------
+    dict
+        ``annotation``: one h_j; ``annotations``: all of them, one per row; ``W_key``: the matrix that multiplies one.
+    """
+    ### BEGIN SOLUTION
+    return {"annotation": (2 * m,), "annotations": (T_x, 2 * m), "W_key": (a, 2 * m)}
+    ### END SOLUTION
+
+
+def additive_shapes(m, n, a, T_x):
+    """Return the shapes met on the way to the additive scores of one sentence.
+
+    Parameters
+    ----------
+    m, n, a : int
+        Sizes of one annotation, of the decoder state and of the attention layer.
+    T_x : int
+        Number of source positions.
+
+    Returns
+    -------
+    dict
+        ``projected_query``: W_query times the decoder state; ``projected_keys``: W_key times every annotation, one
+        annotation per row; ``hidden``: the tanh of their sum; ``scores``.
+    """
+    ### BEGIN SOLUTION
+    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
+    ### END SOLUTION
+
+
+def batched_additive_shapes(batch, m, n, a, T_x):
+    """Return the shapes met on the way to the additive scores of a batch, batch first.
+
+    Parameters
+    ----------
+    batch : int
+        Number of sentences, padded to the same length.
+    m, n, a : int
+        Sizes of one annotation, of the decoder state and of the attention layer.
+    T_x : int
+        Number of source positions.
+
+    Returns
+    -------
+    dict
+        ``projected_query``: with the extra axis that lets it broadcast over the positions; ``hidden``: the tanh of the
+        sum; ``product``: ``hidden`` times v, with v written as a matrix of one column.
+    """
+    ### BEGIN SOLUTION
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+    ### END SOLUTION
+
+
+def multiplicative_shapes(m, n, T_x):
+    """Return the shapes of multiplicative attention, score = query . (W key), for one sentence.
+
+    Parameters
+    ----------
+    m, n : int
+        Sizes of one annotation and of the decoder state.
+    T_x : int
+        Number of source positions.
+
+    Returns
+    -------
+    dict
+        ``projected_keys``: W times every annotation, one per row; ``projected_query``: the transpose of W times the
+        decoder state, which gives the same scores the other way round; ``scores``.
+    """
+    ### BEGIN SOLUTION
+    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (T_x,)}
+    ### END SOLUTION
+
+
+def batched_multiplicative_shapes(batch, m, n, T_x):
+    """Return the shapes of multiplicative attention for a batch, batch first.
+
+    Parameters
+    ----------
+    batch : int
+        Number of sentences, padded to the same length.
+    m, n : int
+        Sizes of one annotation and of the decoder state.
+    T_x : int
+        Number of source positions.
+
+    Returns
+    -------
+    dict
+        ``projected_keys``: W times every annotation of the batch; ``query_columns``: the queries, each as a matrix of
+        one column; ``product``: the batched matrix product of the two.
+    """
+    ### BEGIN SOLUTION
+    return {"projected_keys": (batch, T_x, n), "query_columns": (batch, n, 1), "product": (batch, T_x, 1)}
+    ### END SOLUTION
+
+
+def scores_by_hand():
+    """Return the two scores of note C's question 3, in the order of the positions.
+
+    Returns
+    -------
+    list of 2 floats
+        Unnormalised scores, no unit.
+    """
+    ### BEGIN SOLUTION
+    query = [0.5, 0.5]
+    keys = [[0.2, 0.2], [0.8, 0.8]]
+    return [sum(math.tanh(s + h) for s, h in zip(query, key, strict=True)) for key in keys]
+    ### END SOLUTION
+
+
+def scores_by_hand_twin():
+    """Return the three scores of the exercise, in the order of the positions.
+
+    Returns
+    -------
+    list of 3 floats
+        Unnormalised scores, no unit.
+    """
+    ### BEGIN SOLUTION
+    query = np.array([0.5, -0.2, 0.1])
+    keys = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
+    W_query = np.array([[1.0, 0.0, 2.0], [0.0, -1.0, 1.0]])
+    W_key = np.array([[1.0, 0.0, 0.0, 1.0], [0.0, 2.0, -1.0, 0.0]])
+    v = np.array([2.0, -1.0])
+    return [float(v @ np.tanh(W_query @ query + W_key @ key)) for key in keys]
+    ### END SOLUTION
+
+
+def hindi_scores():
+    """Return the scores of *reason*, *with* and *logic* for the first output word.
+
+    Returns
+    -------
+    list of 3 floats
+        Unnormalised scores, no unit.
+    """
+    ### BEGIN SOLUTION
+    query = np.array([0.3, 0.4, 0.1])
+    keys = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
+    v = np.array([-1.25, 1.25, 1.55])
+    return [float(v @ np.tanh(query + key[:3])) for key in keys]
+    ### END SOLUTION
+
+
+def project_keys(keys, W_key):
+    """Project every annotation into the attention space, once per sentence.
+
+    projected_keys[b, j] = W_key keys[b, j]
+
+    Parameters
+    ----------
+    keys : (batch, source_len, key_size)
+        Encoder annotations, h_1 ... h_Tx.
+    W_key : (attention_size, key_size)
+
+    Returns
+    -------
+    (batch, source_len, attention_size)
+        Does not depend on the decoder, so it serves every decoder step.
+    """
+    return keys @ W_key.T
+
+
+def additive_score(query, keys, W_query, W_key, v):
+    """Score every source position against one decoder state.
+
+    score[b, j] = v . tanh(W_query query[b] + W_key keys[b, j])
+
+    Parameters
+    ----------
+    query : (batch, query_size)
+        Decoder state before this step, s_{i-1}.
+    keys : (batch, source_len, key_size)
+        Encoder annotations, h_1 ... h_Tx.
+    W_query : (attention_size, query_size)
+    W_key : (attention_size, key_size)
+    v : (attention_size,)
+
+    Returns
+    -------
+    (batch, source_len)
+        Unnormalised scores: no unit, any real number. Not yet weights.
+    """
+    ### BEGIN SOLUTION
+    projected_query = query @ W_query.T  # (batch, attention_size)
+    projected_keys = keys @ W_key.T  # (batch, source_len, attention_size)
+    return np.tanh(projected_query[:, None, :] + projected_keys) @ v
+    ### END SOLUTION
+
+
+def multiplicative_score(query, keys, W):
+    """Score every source position by a bilinear form.
+
+    score[b, j] = query[b] . (W keys[b, j])
+
+    Parameters
+    ----------
+    query : (batch, query_size)
+    keys : (batch, source_len, key_size)
+    W : (query_size, key_size)
+
+    Returns
+    -------
+    (batch, source_len)
+        Unnormalised scores: no unit, any real number.
+
+    Source: Luong et al. (2015), section 3.1, "general".
+    """
+    ### BEGIN SOLUTION
+    return np.einsum("bn,nm,bjm->bj", query, W, keys)
+    ### END SOLUTION
+
+
+def dot_product_score(query, keys):
+    """Score every source position by its dot product with the query. Nothing is learned.
+
+    score[b, j] = query[b] . keys[b, j]
+
+    Parameters
+    ----------
+    query : (batch, size)
+    keys : (batch, source_len, size)
+        The same last size as the query.
+
+    Returns
+    -------
+    (batch, source_len)
+        Unnormalised scores: no unit, any real number.
+
+    Source: Luong et al. (2015), section 3.1, "dot".
+    """
+    ### BEGIN SOLUTION
+    return (keys * query[:, None, :]).sum(axis=-1)
+    ### END SOLUTION

@@ -1,0 +1,1 @@
+"""Batched reference answers in torch, one module per topic."""

@@ -1,0 +1,331 @@
+"""Wrong answers that students give to the scoring exercises. The docstring is the hint."""
+
+import math
+
+import numpy as np
+import torch
+
+from solutions.in_numpy.scoring import additive_score
+
+
+def alignment_parameters__key_transposed(m, n):
+    """W_key stands left of a column of size m, so m is its number of columns. Yours is transposed."""
+    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
+
+
+def alignment_parameters__query_sees_encoder(m, n):
+    """W_query multiplies the decoder state, and that has n entries, not m."""
+    return {"W_query": (n, m), "W_key": (n, m), "v": (n,)}
+
+
+def alignment_parameters__sizes_alike(m, n):
+    """W_key looks square here. That holds only where encoder and decoder have the same size, as note A assumes."""
+    return {"W_query": (n, n), "W_key": (n, n), "v": (n,)}
+
+
+def bidirectional_shapes__one_direction(m, a, T_x):
+    """The two directions are joined end to end: an annotation is longer than the state of one direction."""
+    return {"annotation": (m,), "annotations": (T_x, m), "W_key": (a, m)}
+
+
+def bidirectional_shapes__last_states(m, a, T_x):
+    """Two rows of size m are the last states of the two directions (h_n in torch), not one annotation per position."""
+    return {"annotation": (2, m), "annotations": (2, m), "W_key": (a, 2 * m)}
+
+
+def bidirectional_shapes__transposed(m, a, T_x):
+    """Rows first: a matrix that takes a vector of size p to one of size q is written (q, p)."""
+    return {"annotation": (2 * m,), "annotations": (2 * m, T_x), "W_key": (2 * m, a)}
+
+
+def additive_shapes__v_forgotten(m, n, a, T_x):
+    """The dot product with v sums over the attention axis: after it, one number per position is left."""
+    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x, a)}
+
+
+def additive_shapes__not_projected(m, n, a, T_x):
+    """Projected means: after the matrix. Both projections live in the attention space."""
+    return {"projected_query": (n,), "projected_keys": (T_x, m), "hidden": (T_x, a), "scores": (T_x,)}
+
+
+def additive_shapes__positions_as_columns(m, n, a, T_x):
+    """One annotation per row: the positions are the first axis."""
+    return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (a, T_x), "scores": (T_x,)}
+
+
+def batched_additive_shapes__no_axis_for_positions(batch, m, n, a, T_x):
+    """(batch, a) does not broadcast against (batch, T_x, a): the query needs an axis of length 1 for the positions."""
+    return {"projected_query": (batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+
+
+def batched_additive_shapes__time_first(batch, m, n, a, T_x):
+    """Batch first: the sentences are the first axis, the positions the second."""
+    return {"projected_query": (1, batch, a), "hidden": (T_x, batch, a), "product": (T_x, batch, 1)}
+
+
+def batched_additive_shapes__self_attention(batch, m, n, a, T_x):
+    """One query per sentence gives one row of scores per sentence, not a square table: that is self-attention."""
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, T_x), "product": (batch, T_x, T_x)}
+
+
+def batched_additive_shapes__squeezed(batch, m, n, a, T_x):
+    """A matrix of one column leaves an axis of length 1 behind: it is still there until it is squeezed away."""
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
+
+
+def multiplicative_shapes__keys_unchanged(m, n, T_x):
+    """After W, each key has the size of the query; otherwise their dot product would not exist."""
+    return {"projected_keys": (T_x, m), "projected_query": (m,), "scores": (T_x,)}
+
+
+def multiplicative_shapes__query_unchanged(m, n, T_x):
+    """The transpose of W takes the query into the space of the keys: its size changes."""
+    return {"projected_keys": (T_x, n), "projected_query": (n,), "scores": (T_x,)}
+
+
+def multiplicative_shapes__one_score(m, n, T_x):
+    """There is one score for each source position, not one in all."""
+    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (1,)}
+
+
+def batched_multiplicative_shapes__keys_unchanged(batch, m, n, T_x):
+    """After W, each key has the size of the query; otherwise their product would not exist."""
+    return {"projected_keys": (batch, T_x, m), "query_columns": (batch, n, 1), "product": (batch, T_x, 1)}
+
+
+def batched_multiplicative_shapes__query_as_row(batch, m, n, T_x):
+    """A column has its numbers along the second-last axis: yours lies along the last, as a row."""
+    return {"projected_keys": (batch, T_x, n), "query_columns": (batch, 1, n), "product": (batch, T_x, 1)}
+
+
+def batched_multiplicative_shapes__squeezed(batch, m, n, T_x):
+    """A column on the right leaves an axis of length 1 behind: it is still there until it is squeezed away."""
+    return {"projected_keys": (batch, T_x, n), "query_columns": (batch, n, 1), "product": (batch, T_x)}
+
+
+def _hand(score):
+    query, keys = [0.5, 0.5], [[0.2, 0.2], [0.8, 0.8]]
+    return [score(query, key) for key in keys]
+
+
+def scores_by_hand__no_tanh():
+    """The tanh is missing: you added the components before squashing them."""
+    return _hand(lambda query, key: sum(query) + sum(key))
+
+
+def scores_by_hand__tanh_after_v():
+    """The tanh acts on each component first; the sum with v comes after it."""
+    return _hand(lambda query, key: math.tanh(sum(query) + sum(key)))
+
+
+def scores_by_hand__mean():
+    """v is a vector of ones: it sums the components, it does not average them."""
+    return _hand(lambda query, key: sum(math.tanh(s + h) for s, h in zip(query, key, strict=True)) / 2)
+
+
+def scores_by_hand__dot_product():
+    """These are dot products of query and key; the additive score passes their sum through a tanh."""
+    return _hand(lambda query, key: sum(s * h for s, h in zip(query, key, strict=True)))
+
+
+def scores_by_hand__query_dropped():
+    """The decoder state is missing from the sum inside the tanh."""
+    return _hand(lambda query, key: sum(math.tanh(h) for h in key))
+
+
+def scores_by_hand__key_dropped():
+    """The same number twice: the annotation is missing inside the tanh, so no position can stand out."""
+    return _hand(lambda query, key: sum(math.tanh(s) for s in query))
+
+
+def scores_by_hand__degrees():
+    """Are you sure of the function key? These look like plain tangents, not hyperbolic ones."""
+    return _hand(lambda query, key: sum(math.tan(s + h) for s, h in zip(query, key, strict=True)))
+
+
+def _twin(score):
+    query = np.array([0.5, -0.2, 0.1])
+    keys = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
+    W_query = np.array([[1.0, 0.0, 2.0], [0.0, -1.0, 1.0]])
+    W_key = np.array([[1.0, 0.0, 0.0, 1.0], [0.0, 2.0, -1.0, 0.0]])
+    return [float(score(W_query @ query, W_key @ key, np.array([2.0, -1.0]))) for key in keys]
+
+
+def scores_by_hand_twin__no_tanh():
+    """The tanh is missing: you added the components before squashing them."""
+    return _twin(lambda query, key, v: v @ (query + key))
+
+
+def scores_by_hand_twin__tanh_after_v():
+    """The tanh acts on each component first; the dot product with v comes after it."""
+    return _twin(lambda query, key, v: np.tanh(v @ (query + key)))
+
+
+def scores_by_hand_twin__query_dropped():
+    """W_query times the decoder state is missing from the sum inside the tanh."""
+    return _twin(lambda query, key, v: v @ np.tanh(key))
+
+
+def scores_by_hand_twin__key_dropped():
+    """The same number three times: the annotations are missing inside the tanh."""
+    return _twin(lambda query, key, v: v @ np.tanh(query))
+
+
+def scores_by_hand_twin__v_all_ones():
+    """You summed the components with equal weight, but here v is (2, -1)."""
+    return _twin(lambda query, key, v: np.tanh(query + key).sum())
+
+
+def scores_by_hand_twin__sign_of_v():
+    """The second entry of v is negative: look at its sign."""
+    return _twin(lambda query, key, v: abs(v) @ np.tanh(query + key))
+
+
+def _hindi(query=(0.3, 0.4, 0.1), columns=slice(0, 3), squash=np.tanh):
+    keys = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
+    return [float(np.array([-1.25, 1.25, 1.55]) @ squash(np.array(query) + key[columns])) for key in keys]
+
+
+def hindi_scores__no_tanh():
+    """The tanh is missing: you added the components before squashing them."""
+    return _hindi(squash=lambda x: x)
+
+
+def hindi_scores__other_state():
+    """You used z_0 = (0.3, 0.3, 0.3). The query of this step is p_0: note D has two initial states."""
+    return _hindi(query=(0.3, 0.3, 0.3))
+
+
+def hindi_scores__query_dropped():
+    """The decoder state is missing from the sum inside the tanh."""
+    return _hindi(query=(0.0, 0.0, 0.0))
+
+
+def hindi_scores__last_three():
+    """U_a = [I | 0] keeps the first three numbers of an annotation; you kept the last three."""
+    return _hindi(columns=slice(1, 4))
+
+
+def additive_score__no_tanh(query, keys, W_query, W_key, v):
+    """The tanh is missing: without it the score is linear, and the query shifts every position alike."""
+    return ((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
+
+
+def additive_score__tanh_after_v(query, keys, W_query, W_key, v):
+    """The tanh acts inside, before the dot product with v. Yours acts on the finished score."""
+    return np.tanh(((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v)
+
+
+def additive_score__query_dropped(query, keys, W_query, W_key, v):
+    """The decoder state does not influence your scores: W_query query is missing inside the tanh."""
+    return np.tanh(keys @ W_key.T) @ v
+
+
+def additive_score__v_averages(query, keys, W_query, W_key, v):
+    """Your scores are too small by the same factor everywhere: the dot product with v sums, it does not average."""
+    return additive_score(query, keys, W_query, W_key, v) / v.size
+
+
+def additive_score__two_tanh(query, keys, W_query, W_key, v):
+    """One tanh acts on the sum of both projections. You squash each of them on its own."""
+    return (np.tanh(query @ W_query.T)[:, None, :] + np.tanh(keys @ W_key.T)) @ v
+
+
+def additive_score__softmaxed(query, keys, W_query, W_key, v):
+    """These add to 1 in each row: you returned weights. The softmax is the next step, not part of the score."""
+    exponentials = np.exp(additive_score(query, keys, W_query, W_key, v))
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+
+def additive_score__first_sentence_only(query, keys, W_query, W_key, v):
+    """Every sentence of the batch gets the query of the first one: look at how the query meets the batch axis."""
+    return additive_score(np.broadcast_to(query[:1], query.shape), keys, W_query, W_key, v)
+
+
+def additive_score__squeezed(query, keys, W_query, W_key, v):
+    """An axis of length 1 went missing: with one sentence or one position the result still has two axes."""
+    return np.squeeze(np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v)
+
+
+def multiplicative_score__dot_product(query, keys, W):
+    """W does not act here: you cut the longer vector and took a plain dot product."""
+    size = min(query.shape[-1], keys.shape[-1])
+    return (query[:, None, :size] * keys[..., :size]).sum(-1)
+
+
+def multiplicative_score__tanh(query, keys, W):
+    """The multiplicative score has no tanh: that belongs to the additive one."""
+    return np.tanh(np.einsum("bn,nm,bjm->bj", query, W, keys))
+
+
+def multiplicative_score__scaled(query, keys, W):
+    """Your scores are divided by the root of the size. The formula of this exercise does not scale."""
+    return np.einsum("bn,nm,bjm->bj", query, W, keys) / np.sqrt(query.shape[-1])
+
+
+def multiplicative_score__first_sentence_only(query, keys, W):
+    """Every sentence of the batch gets the query of the first one: look at how the query meets the batch axis."""
+    return np.einsum("n,nm,bjm->bj", query[0], W, keys)
+
+
+def multiplicative_score__squeezed(query, keys, W):
+    """An axis of length 1 went missing: with one sentence or one position the result still has two axes."""
+    return np.squeeze(np.einsum("bn,nm,bjm->bj", query, W, keys))
+
+
+def dot_product_score__elementwise(query, keys):
+    """You multiplied the entries but did not sum them: one number per position should be left."""
+    return keys * query[:, None, :]
+
+
+def dot_product_score__scaled(query, keys):
+    """Your scores are divided by the root of the size. The formula of this exercise does not scale."""
+    return (keys * query[:, None, :]).sum(-1) / np.sqrt(query.shape[-1])
+
+
+def dot_product_score__cosine(query, keys):
+    """You divided by the lengths of the vectors: that is the cosine, and it forgets how long they are."""
+    dots = (keys * query[:, None, :]).sum(-1)
+    return dots / (np.linalg.norm(query, axis=-1)[:, None] * np.linalg.norm(keys, axis=-1))
+
+
+def dot_product_score__squeezed(query, keys):
+    """An axis of length 1 went missing: with one sentence or one position the result still has two axes."""
+    return np.squeeze((keys * query[:, None, :]).sum(-1))
+
+
+def score_every_step__no_tanh(queries, projected_keys, W_query, v):
+    """The tanh is missing: without it the score is linear, and the query shifts every position alike."""
+    return ((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
+
+
+def score_every_step__query_dropped(queries, projected_keys, W_query, v):
+    """The decoder state does not influence your scores: every step has the same ones."""
+    scores = torch.tanh(projected_keys) @ v
+    return scores.unsqueeze(1) + 0 * (queries @ W_query.T).sum(-1, keepdim=True)
+
+
+def score_every_step__positions_first(queries, projected_keys, W_query, v):
+    """The axes of steps and positions are exchanged: each row belongs to a step, each column to a source position."""
+    return torch.tanh((queries @ W_query.T).unsqueeze(1) + projected_keys.unsqueeze(2)) @ v
+
+
+def score_every_step__first_step_only(queries, projected_keys, W_query, v):
+    """Every step gets the scores of the first one: look at which axis of the queries meets the axis of steps."""
+    projected = (queries[:, :1] @ W_query.T).expand(-1, queries.shape[1], -1)
+    return torch.tanh(projected.unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
+
+
+def score_every_step__detached(queries, projected_keys, W_query, v):
+    """The scores are right, but cut off from the graph: no gradient reaches the queries. Stay in torch throughout."""
+    return (torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v).detach()
+
+
+def score_every_step__squeezed(queries, projected_keys, W_query, v):
+    """An axis of length 1 went missing: squeeze() without an axis also drops a batch of one, or a single step."""
+    return (torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v).squeeze()
+
+
+def score_every_step__kept_axis(queries, projected_keys, W_query, v):
+    """The dot product with v leaves one number per position; yours keeps an axis of length 1 at the end."""
+    return (torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v).unsqueeze(-1)

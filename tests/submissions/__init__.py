@@ -1,0 +1,1 @@
+"""What students might hand in, as source text: right answers in other styles, and the demonstration class."""

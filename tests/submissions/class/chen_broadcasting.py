@@ -1,0 +1,10 @@
+# ---
+# jupyter:
+#   student:
+#     about: Right, with broadcasting, in single precision, with numpy integers as sizes.
+#     kind: right
+#     base: reference
+#     use: [additive_score__float32, multiplicative_score__broadcasting, dot_product_score__matmul,
+#       score_every_step__loop_over_steps, bidirectional_shapes__numpy_integers, scores_by_hand__array]
+#     points: 24
+# ---

@@ -1,0 +1,18 @@
+# ---
+# jupyter:
+#   student:
+#     about: Slips of the pencil - tanh after v, the other initial state, a dot product that was never summed.
+#     kind: wrong
+#     base: reference
+#     use: [dot_product_score__elementwise, multiplicative_score__tanh]
+#     hints: [scores_by_hand_twin__tanh_after_v, hindi_scores__other_state, dot_product_score__elementwise]
+#     points: 17
+# ---
+
+# %% answer="scoring-scores_by_hand_twin"
+def scores_by_hand_twin():
+    return [math.tanh(2 * 0.5 - 0.8), math.tanh(2 * 0.3 - 0.9), math.tanh(2 * 1.0 + 1.2)]
+
+# %% answer="scoring-hindi_scores"
+def hindi_scores():
+    return [1.506, 0.215, -0.374]

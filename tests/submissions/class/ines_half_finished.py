@@ -1,0 +1,37 @@
+# ---
+# jupyter:
+#   student:
+#     about: Has done the shapes and one number, then ran out of time in the middle of a line.
+#     kind: unfinished
+#     base: starter
+#     points: 7
+# ---
+
+# %% answer="scoring-alignment_parameters"
+def alignment_parameters(m, n):
+    return {"W_query": (n, n), "W_key": (n, m), "v": (n,)}
+
+# %% answer="scoring-bidirectional_shapes"
+def bidirectional_shapes(m, a, T_x):
+    h = 2 * m
+    return {"annotation": (h,), "annotations": (T_x, h), "W_key": (a, h)}
+
+# %% answer="scoring-additive_shapes"
+def additive_shapes(m, n, a, T_x):
+    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": T_x}
+
+# %% answer="scoring-batched_additive_shapes"
+def batched_additive_shapes(batch, m, n, a, T_x):
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
+
+# %% answer="scoring-multiplicative_shapes"
+def multiplicative_shapes(m, n, T_x):
+    return {"scores": (T_x,)}
+
+# %% answer="scoring-scores_by_hand"
+def scores_by_hand():
+    return [1.2087, 1.7234]
+
+# %% answer="scoring-additive_score"
+def additive_score(query, keys, W_query, W_key, v):
+    projected_query = query @

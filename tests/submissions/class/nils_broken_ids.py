@@ -1,0 +1,10 @@
+# ---
+# jupyter:
+#   student:
+#     about: Right, but some program broke the metadata of three cells, and a locked cell was edited.
+#     kind: damaged
+#     base: reference
+#     damage: [break scoring-multiplicative_score, break scoring-multiplicative_score-test, break compare,
+#       edit scoring-additive_score-check]
+#     points: 24
+# ---

@@ -1,0 +1,8 @@
+# ---
+# jupyter:
+#   student:
+#     about: Hands in an empty file.
+#     kind: unreadable
+#     as: empty
+#     points: set aside
+# ---

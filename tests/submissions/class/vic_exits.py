@@ -1,0 +1,12 @@
+# ---
+# jupyter:
+#   student:
+#     about: Right until the middle, then leaves Python in a way that no except clause can catch.
+#     kind: hostile
+#     base: reference
+#     points: 24
+# ---
+
+# %% before="scoring-additive_score"
+import os
+os._exit(0)

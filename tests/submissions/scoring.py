@@ -1,0 +1,185 @@
+"""Right answers to the scoring exercises in other styles than the reference's. The grader must accept them all."""
+
+import math
+
+import numpy as np
+import torch
+
+
+def alignment_parameters__lists(m, n):
+    return {"v": [n], "W_key": [n, m], "W_query": [n, n]}
+
+
+def alignment_parameters__from_arrays(m, n):
+    return {"W_query": np.ones((n, n)).shape, "W_key": np.ones((n, m)).shape, "v": np.ones(n).shape}
+
+
+def bidirectional_shapes__torch_size(m, a, T_x):
+    annotations = torch.zeros(T_x, m + m)
+    return {"annotation": annotations[0].shape, "annotations": annotations.shape, "W_key": torch.Size([a, 2 * m])}
+
+
+def bidirectional_shapes__numpy_integers(m, a, T_x):
+    size = np.int32(2) * np.int64(m)
+    return {"annotation": (size,), "annotations": (np.int16(T_x), size), "W_key": [a, size]}
+
+
+def additive_shapes__by_computing(m, n, a, T_x):
+    projected_query = np.zeros((a, n)) @ np.zeros(n)
+    projected_keys = np.zeros((T_x, m)) @ np.zeros((a, m)).T
+    hidden = np.tanh(projected_query + projected_keys)
+    return {
+        "projected_query": projected_query.shape,
+        "projected_keys": projected_keys.shape,
+        "hidden": hidden.shape,
+        "scores": (hidden @ np.zeros(a)).shape,
+    }
+
+
+def additive_shapes__lists(m, n, a, T_x):
+    return dict(projected_query=[a], projected_keys=[T_x, a], hidden=[T_x, a], scores=[T_x])
+
+
+def batched_additive_shapes__by_computing(batch, m, n, a, T_x):
+    query = torch.zeros(batch, 1, a)
+    hidden = query + torch.zeros(batch, T_x, a)
+    return {"projected_query": query.shape, "hidden": hidden.shape, "product": (hidden @ torch.zeros(a, 1)).shape}
+
+
+def batched_additive_shapes__lists(batch, m, n, a, T_x):
+    return {"product": [batch, T_x, 1], "hidden": [batch, T_x, a], "projected_query": [batch, 1, a]}
+
+
+def multiplicative_shapes__by_computing(m, n, T_x):
+    W, keys, query = np.zeros((n, m)), np.zeros((T_x, m)), np.zeros(n)
+    projected = keys @ W.T
+    return {
+        "projected_keys": projected.shape,
+        "projected_query": (W.T @ query).shape,
+        "scores": (projected @ query).shape,
+    }
+
+
+def multiplicative_shapes__lists(m, n, T_x):
+    return {"projected_keys": [T_x, n], "projected_query": [m], "scores": [T_x]}
+
+
+def batched_multiplicative_shapes__by_computing(batch, m, n, T_x):
+    projected, columns = torch.zeros(batch, T_x, n), torch.zeros(batch, n).unsqueeze(-1)
+    return {
+        "projected_keys": projected.shape,
+        "query_columns": columns.shape,
+        "product": torch.bmm(projected, columns).shape,
+    }
+
+
+def batched_multiplicative_shapes__lists(batch, m, n, T_x):
+    return {"projected_keys": [batch, T_x, n], "query_columns": [batch, n, 1], "product": [batch, T_x, 1]}
+
+
+def scores_by_hand__rounded():
+    return 1.2087, 1.7234
+
+
+def scores_by_hand__array():
+    return np.tanh(np.array([[0.7, 0.7], [1.3, 1.3]])).sum(axis=1)
+
+
+def scores_by_hand_twin__rounded():
+    return (0.2602, -0.1337, 2.3568)
+
+
+def scores_by_hand_twin__tensor():
+    return torch.tanh(torch.tensor([[0.5, 0.8], [0.3, 0.9], [1.0, -1.2]])) @ torch.tensor([2.0, -1.0])
+
+
+def hindi_scores__rounded():
+    return [1.3581, 0.1054, -0.5866]
+
+
+def hindi_scores__by_math():
+    e_1 = -1.25 * math.tanh(0.4) + 1.25 * math.tanh(1.1) + 1.55 * math.tanh(0.6)
+    e_2 = -1.25 * math.tanh(0.2) + 1.25 * math.tanh(-0.3) + 1.55 * math.tanh(0.5)
+    e_3 = -1.25 * math.tanh(1.0) + 1.25 * math.tanh(0.6) + 1.55 * math.tanh(-0.2)
+    return np.array([e_1, e_2, e_3])
+
+
+def dot_product_score__loops(query, keys):
+    return [[sum(s * h for s, h in zip(q, key)) for key in sentence] for q, sentence in zip(query, keys)]
+
+
+def dot_product_score__einsum(query, keys):
+    return np.einsum("bn,bjn->bj", query, keys)
+
+
+def dot_product_score__matmul(query, keys):
+    return (keys @ query[:, :, None])[:, :, 0]
+
+
+def multiplicative_score__loops(query, keys, W):
+    scores = np.zeros(keys.shape[:2])
+    for b in range(keys.shape[0]):
+        for j in range(keys.shape[1]):
+            scores[b, j] = query[b] @ W @ keys[b, j]
+    return scores
+
+
+def multiplicative_score__broadcasting(query, keys, W):
+    return ((query @ W)[:, None, :] * keys).sum(-1)
+
+
+def multiplicative_score__torch(query, keys, W):
+    query, keys, W = map(torch.as_tensor, (query, keys, W))
+    return torch.bmm(keys @ W.T, query.unsqueeze(-1)).squeeze(-1)
+
+
+def additive_score__loops(query, keys, W_query, W_key, v):
+    scores = []
+    for b in range(len(query)):
+        row = []
+        for j in range(len(keys[b])):
+            hidden = [math.tanh(float(W_query[i] @ query[b] + W_key[i] @ keys[b][j])) for i in range(len(v))]
+            row.append(sum(v_i * h_i for v_i, h_i in zip(v, hidden)))
+        scores.append(row)
+    return scores
+
+
+def additive_score__einsum(query, keys, W_query, W_key, v):
+    left = np.einsum("an,bn->ba", W_query, query)
+    right = np.einsum("am,bjm->bja", W_key, keys)
+    return np.einsum("a,bja->bj", v, np.tanh(left[:, np.newaxis] + right))
+
+
+def additive_score__concatenated(query, keys, W_query, W_key, v):
+    tiled = np.repeat(query[:, None, :], keys.shape[1], axis=1)
+    joined = np.concatenate([tiled, keys], axis=-1)
+    return np.tanh(joined @ np.hstack([W_query, W_key]).T).dot(v)
+
+
+def additive_score__float32(query, keys, W_query, W_key, v):
+    query, keys, W_query, W_key, v = (np.asarray(x, dtype=np.float32) for x in (query, keys, W_query, W_key, v))
+    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
+
+
+def additive_score__torch(query, keys, W_query, W_key, v):
+    query, keys, W_query, W_key, v = map(torch.tensor, (query, keys, W_query, W_key, v))
+    hidden = torch.tanh((query @ W_query.T).unsqueeze(1) + keys @ W_key.T)
+    return torch.matmul(hidden, v).requires_grad_()
+
+
+def score_every_step__einsum(queries, projected_keys, W_query, v):
+    hidden = (torch.einsum("an,bin->bia", W_query, queries)[:, :, None] + projected_keys[:, None]).tanh()
+    return torch.einsum("bija,a->bij", hidden, v)
+
+
+def score_every_step__linear(queries, projected_keys, W_query, v):
+    hidden = torch.tanh(torch.nn.functional.linear(queries, W_query).unsqueeze(-2) + projected_keys.unsqueeze(-3))
+    return torch.nn.functional.linear(hidden, v.unsqueeze(0)).squeeze(-1)
+
+
+def score_every_step__loop_over_steps(queries, projected_keys, W_query, v):
+    steps = []
+    for query in queries.unbind(dim=1):
+        hidden = 1 - 2 / (1 + torch.exp(2 * ((query @ W_query.T)[:, None] + projected_keys)))
+        steps.append((hidden * v).sum(-1))
+    return torch.stack(steps, dim=1)
