@@ -223,10 +223,11 @@ def _exercise_cells(exercise, text):
         meta = _meta(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
         return [*cells, new_markdown_cell(exercise.entry.answer.strip(), metadata=meta)]
     test = _meta(test_id(exercise.name), grade=True, points=exercise.points)
+    # A check is worth 0 points, and yet a grade cell: `nbgrader validate` looks at no others.
     return [
         *cells,
         new_code_cell(exercise.source.rstrip(), metadata=_meta(exercise.name, solution=True, locked=False)),
-        new_code_cell(_check_source(exercise), metadata=_meta(f"{exercise.name}-check")),
+        new_code_cell(_check_source(exercise), metadata=_meta(f"{exercise.name}-check", grade=True, points=0)),
         new_code_cell(_test_source(exercise), metadata=test),
     ]
 

@@ -11,6 +11,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
+from nbformat.warnings import DuplicateCellId
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import Autograde, GenerateFeedback
 from nbgrader.converters.base import NbGraderException
@@ -146,6 +147,7 @@ def _start(converter, config):
     app.log.setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SAWarning)  # nbgrader 0.9 adds rows in an order that SQLAlchemy 2 remarks on
+        warnings.simplefilter("ignore", DuplicateCellId)  # cells were copied: Repair sees to that
         app.start()
 
 

@@ -29,9 +29,11 @@ def processes():
 
 def writes(folders):
     def can(folder):
+        path = os.path.join(folder, "canary")
         try:
-            with open(os.path.join(folder, "canary"), "w") as file:
+            with open(path, "w") as file:
                 file.write("out")
+            os.remove(path)
         except OSError:
             return False
         return True

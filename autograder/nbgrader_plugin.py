@@ -12,7 +12,7 @@ from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 from traitlets import Float, Integer, Unicode
 
 from autograder import exercises, grade, repair
-from autograder.assemble import test_id
+from autograder.assemble import COMPARE_ID, test_id
 from autograder.course import Course
 from autograder.sandbox import Limits
 
@@ -39,6 +39,7 @@ def configure(config):
     ]
     config.GenerateFeedback.preprocessors = [
         "nbgrader.preprocessors.GetGrades",
+        f"{plugin}.Tidy",
         "nbconvert.preprocessors.sanitize.SanitizeHTML",
         "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
@@ -53,6 +54,18 @@ class Repair(NbGraderPreprocessor):
         for note in repair.repair(nb, template):
             self.log.warning(note)
         return nb, resources
+
+
+class Tidy(NbGraderPreprocessor):
+    """Leave out of the feedback what tells a student nothing: the code of the checks, and their 0 of 0 points."""
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        meta = cell.metadata.get("nbgrader", {})
+        if meta.get("grade") and not meta.get("points"):
+            meta["grade"] = False
+        if meta.get("grade_id") == COMPARE_ID:
+            cell["source"] = "# What the check cells use."
+        return cell, resources
 
 
 class Judge(NbGraderPreprocessor):
@@ -82,7 +95,10 @@ class Judge(NbGraderPreprocessor):
         clear = ClearHiddenTests(parent=self)
         verdicts = {test_id(name): verdict for name, verdict in graded.by_exercise.items()}
         for cell in nb.cells:
-            verdict = verdicts.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
+            meta = cell.metadata.get("nbgrader", {})
+            if meta.get("grade") and cell.cell_type == "code":  # nbgrader reads results of a grade cell as points
+                cell["outputs"] = [output for output in cell.outputs if output.output_type != "execute_result"]
+            verdict = verdicts.get(meta.get("grade_id"))
             if verdict is not None and cell.cell_type == "code":
                 clear._remove_hidden_test_region(cell)
                 cell["outputs"] = [_trusted_output(verdict, graded.failure)]

@@ -107,39 +107,48 @@ def run(script, limits=None, isolation="single-use"):
 
 @contextlib.contextmanager
 def _worker(limits, isolation):
-    if isolation == "none":
-        folder = tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True)
-        args = [sys.executable, "-B", str(bubblewrap.WORKER_FILES[0])]
-        home = {name: value.replace("/scratch", folder.name) for name, value in bubblewrap.ENVIRONMENT.items()}
-        python_path = os.pathsep.join(str(path.parent) for path in bubblewrap.WORKER_FILES)
-        os.makedirs(home["TMPDIR"], exist_ok=True)
-        settings = {"cwd": folder.name, "env": {**home, "PYTHONPATH": python_path, "PATH": os.environ.get("PATH", "")}}
-    elif isolation == "single-use":
-        if not bubblewrap.available():
-            raise CourseError("the sandbox cannot be started: bubblewrap is missing", "this machine", bubblewrap.REMEDY)
-        folder, args, settings = contextlib.nullcontext(), bubblewrap.command(limits), {"env": {}, "cwd": "/"}
-    else:
-        raise CourseError(f"no isolation called {isolation!r}", "--isolation", f"name one of {', '.join(ISOLATIONS)}.")
-    with folder:
-        process = subprocess.Popen(
-            args,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if isolation != "none" else subprocess.DEVNULL,
-            close_fds=True,
-            start_new_session=True,
-            **settings,
-        )
+    """Start a worker, and end it with everything it started."""
+    with contextlib.ExitStack() as stack:
+        if isolation == "none":
+            args, settings = _bare(stack)
+        elif isolation == "single-use":
+            args, settings = _bubblewrapped(stack, limits)
+        else:
+            known = ", ".join(ISOLATIONS)
+            raise CourseError(f"no isolation called {isolation!r}", "--isolation", f"name one of {known}.")
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = stack.enter_context(subprocess.Popen(args, start_new_session=True, **pipes, **settings))
         try:
             yield process
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            for pipe in (process.stdin, process.stdout, process.stderr):
-                if pipe is not None:
-                    with contextlib.suppress(OSError):
-                        pipe.close()
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+
+
+def _bubblewrapped(stack, limits):
+    if not bubblewrap.available():
+        raise CourseError("the sandbox cannot be started: bubblewrap is missing", "this machine", bubblewrap.REMEDY)
+    args, start = bubblewrap.command(limits)
+    reader, writer = os.pipe()
+    stack.callback(os.close, reader)
+    with os.fdopen(writer, "wb") as pipe:
+        pipe.write("\0".join(args).encode())
+    return ["bwrap", "--args", str(reader), "--", *start], {
+        "env": {"PATH": os.defpath},
+        "cwd": "/",
+        "pass_fds": [reader],
+    }
+
+
+def _bare(stack):
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True))
+    home = {name: value.replace("/scratch", folder) for name, value in bubblewrap.ENVIRONMENT.items()}
+    os.makedirs(home["TMPDIR"])
+    python_path = os.pathsep.join(str(path.parent) for path in bubblewrap.WORKER_FILES)
+    env = {**home, "PYTHONPATH": python_path, "PATH": os.environ.get("PATH", os.defpath)}
+    return [sys.executable, "-B", str(bubblewrap.WORKER_FILES[0])], {"env": env, "cwd": folder}
 
 
 class _Ended(Exception):
@@ -260,7 +269,7 @@ class _Conversation:
         """Tell a notebook that ended Python from a sandbox that never started, which is our fault, not the student's."""
         if not self.received:
             self.process.wait(timeout=GRACE)
-            errors = self.process.stderr.read(4000).decode(errors="replace").strip() if self.process.stderr else ""
+            errors = self.process.stderr.read(4000).decode(errors="replace").strip()
             raise CourseError(
                 f"the sandbox did not start: {errors or f'exit status {self.process.returncode}'}",
                 "this machine",

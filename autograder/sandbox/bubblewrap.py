@@ -39,14 +39,16 @@ def available():
 
 
 def command(limits):
-    """Return the argument list that starts one worker in a sandbox of its own.
+    """Return ``(arguments of bubblewrap, what it starts)`` for one worker in a sandbox of its own.
+
+    The arguments are for ``--args``: they name folders of this machine, and a submission can read the command line.
 
     Started as root, bubblewrap makes the namespaces with root's rights and the worker becomes an unprivileged user
     inside them; started as anybody else, it uses a user namespace.
     """
     as_root = os.geteuid() == 0
     size = str(limits.disk_mb * 2**20)
-    args = [shutil.which("bwrap"), "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
+    args = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
     args += ["--unshare-cgroup-try", "--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox"]
     if not as_root:
         args += ["--unshare-user", "--cap-drop", "ALL"]
@@ -66,11 +68,12 @@ def command(limits):
     args += ["--perms", "1777", "--size", size, "--tmpfs", "/scratch", "--perms", "1777", "--dir", "/scratch/tmp"]
     if Path("/tmp") not in made:  # an environment that lies under /tmp has made it already
         args += ["--symlink", "/scratch/tmp", "/tmp"]
-    args += ["--remount-ro", "/", "--chdir", "/scratch", "--"]
+    args += ["--remount-ro", "/", "--chdir", "/scratch"]
+    start = []
     if as_root:
-        args += ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--bounding-set", "-all"]
-        args += ["--no-new-privs"]
-    return [*args, sys.executable, "-I", "-B", "/worker/worker.py"]
+        start += ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--bounding-set", "-all"]
+        start += ["--no-new-privs"]
+    return args, [*start, sys.executable, "-I", "-B", "/worker/worker.py"]
 
 
 def _system_folders():

@@ -90,30 +90,31 @@ class _Outputs(list):
 
     def __init__(self, room):
         super().__init__()
-        self.room = room
+        self.room, self.cut = room, False
 
     def add(self, output, size):
-        if size > self.room:
-            if self.room > 0:
-                self.append({"output_type": "stream", "name": "stderr", "text": "\n[output cut here: too long]\n"})
-            self.room = 0
-            return
-        self.room -= size
-        self.append(output)
+        if self.cut or size > self.room:
+            self._end()
+        else:
+            self.room -= size
+            self.append(output)
 
     def stream(self, name, text):
-        if len(text) > self.room > 0:
-            text, rest = text[: self.room], True
+        if self.cut or not text:
+            return
+        kept, rest = text[: self.room], text[self.room :]
+        self.room -= len(kept)
+        if self and self[-1].get("name") == name:
+            self[-1]["text"] += kept
         else:
-            rest = False
-        if text and self.room > 0:
-            if self and self[-1].get("name") == name:
-                self[-1]["text"] += text
-            else:
-                self.append({"output_type": "stream", "name": name, "text": text})
-            self.room -= len(text)
+            self.append({"output_type": "stream", "name": name, "text": kept})
         if rest:
-            self.add({}, 1)
+            self._end()
+
+    def _end(self):
+        if not self.cut:
+            self.append({"output_type": "stream", "name": "stderr", "text": "\n[output cut here: too long]\n"})
+        self.cut = True
 
 
 class _Stream:
@@ -144,8 +145,6 @@ class _Stream:
 
 
 def _shell():
-    import warnings
-
     from IPython.core.displayhook import DisplayHook
     from IPython.core.displaypub import DisplayPublisher
     from IPython.core.interactiveshell import InteractiveShell
@@ -156,7 +155,7 @@ def _shell():
             _add_data(self.shell.outputs, {"output_type": "display_data"}, data, metadata)
 
         def clear_output(self, wait=False):
-            self.shell.outputs.clear()
+            del self.shell.outputs[:]
 
     class Hook(DisplayHook):
         def write_output_prompt(self):
@@ -178,7 +177,7 @@ def _shell():
         def _showtraceback(self, etype, evalue, stb):
             trace = [str(line)[:20_000] for line in stb][-50:]
             output = {"output_type": "error", "ename": etype.__name__, "evalue": str(evalue)[:5000], "traceback": trace}
-            self.outputs.add(output, 0)
+            self.outputs.append(output)
 
         def init_sys_path(self):
             pass
@@ -188,7 +187,6 @@ def _shell():
     config.InteractiveShell.colors = "linux"
     shell = Shell.instance(config=config)
     sys.stdout, sys.stderr = _Stream("stdout"), _Stream("stderr")
-    warnings.simplefilter("default")
     return shell
 
 

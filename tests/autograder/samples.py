@@ -1,0 +1,70 @@
+"""What several tests of the grader take: exercises of every topic, values that a student may return."""
+
+import importlib
+import json
+from functools import cache
+
+import hypothesis.extra.numpy as hnp
+from hypothesis import strategies as st
+
+from autograder import compare, exercises
+from autograder.sandbox import Reply, wire
+from solutions import answer_key
+
+TOPICS = answer_key.topics()
+NAMES = [entry.name for topic in TOPICS for entry in answer_key.load(topic).values() if entry.kind != "text"]
+
+
+@cache
+def topic_exercises(topic, seed=1):
+    return exercises.load(topic, seed)
+
+
+def exercise_named(name, seed=1):
+    return next(e for e in topic_exercises(name.split("-")[0], seed) if e.name == name)
+
+
+def module_of(folder, name):
+    return importlib.import_module(f"{folder}.{name.split('-')[0]}")
+
+
+def reference_of(exercise):
+    return getattr(module_of(f"solutions.{exercise.entry.module}", exercise.name), exercise.function)
+
+
+def versions_of(module, exercise):
+    return {n: f for n, f in vars(module).items() if n.startswith(f"{exercise.function}__") and callable(f)}
+
+
+def over_the_wire(value):
+    return wire.decode(json.loads(json.dumps(wire.encode(value))))
+
+
+def replies_of(function, exercise):
+    """Return the replies that a sandbox would give for ``function``, without a sandbox."""
+    return {(exercise.name, n): _reply(function, exercise, case) for n, case in enumerate(exercise.hidden)}
+
+
+def _reply(function, exercise, case):
+    turn = exercises.convert(exercise)
+    try:
+        value, _ = compare.call_case(function, {n: turn(item) for n, item in case.inputs.items()}, case.gradients)
+    except Exception as error:
+        return Reply(raised=type(error).__name__)
+    return Reply(value=over_the_wire(value))
+
+
+def arrays(dtypes=wire.DTYPES):
+    shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
+    return hnp.arrays(st.sampled_from(dtypes), shapes)
+
+
+def plain_values():
+    """Values that cross the boundary unchanged."""
+    numbers = st.none() | st.booleans() | st.integers(-(2**63) + 1, 2**63 - 1) | st.floats() | st.text(max_size=9)
+    return st.recursive(numbers | arrays(), _containers, max_leaves=8)
+
+
+def _containers(inner):
+    lists = st.lists(inner, max_size=4)
+    return lists | lists.map(tuple) | st.dictionaries(st.text(max_size=5), inner, max_size=4)

@@ -1,0 +1,236 @@
+"""The sandbox: what a submission may use, what it may not see, and that nothing it writes harms the reader."""
+
+import os
+import socket
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+from autograder import sandbox
+from autograder.sandbox import Call, Cell, Limits, Script, wire
+
+pytestmark = pytest.mark.suite("sandbox")
+LIMITS = Limits(cell_seconds=5, call_seconds=2, submission_seconds=40, memory_mb=2048, output_kb=64, reply_mb=4)
+
+
+def run(*cells, calls=(), isolation="single-use"):
+    """Run ``cells``, then call their function ``answer`` with each of ``calls``."""
+    listed = [Cell(dedent(source)) for source in cells]
+    if calls:
+        listed.append(Cell("", "exercise", "answer"))
+    asked = {"exercise": tuple(Call(inputs) for inputs in calls)} if calls else {}
+    return sandbox.run(Script(tuple(listed), asked), LIMITS, isolation)
+
+
+def text(done, cell=0):
+    return "".join(output.get("text", "") for output in done.outputs[cell][1])
+
+
+def value(done, call=0):
+    return done.replies["exercise", call].value
+
+
+def test_values_come_back_as_they_were_returned():
+    done = run("def answer(x): return {'twice': 2 * x, 'list': [1, 2.5, True, None]}", calls=[{"x": np.ones((2, 3))}])
+    np.testing.assert_array_equal(value(done)["twice"], np.full((2, 3), 2.0))
+    assert value(done)["list"] == [1, 2.5, True, None]
+
+
+@pytest.mark.parametrize("isolation", sandbox.ISOLATIONS)
+def test_outputs_are_those_of_a_notebook(isolation):
+    done = run(
+        "import sys\nprint('out')\nprint('err', file=sys.stderr)\n1 + 1", "1 / 0", "x = 3\nx", isolation=isolation
+    )
+    count, (out, err, result) = done.outputs[0]
+    assert (count, out["text"], err["name"]) == (1, "out\n", "stderr")
+    assert (result["data"]["text/plain"], result["execution_count"]) == ("2", 1)
+    assert done.outputs[1][1][0]["ename"] == "ZeroDivisionError"
+    assert done.outputs[2][1][0]["execution_count"] == 3
+
+
+def test_a_plot_is_a_picture():
+    done = run("import matplotlib.pyplot as plt\nplt.plot([1, 2]);")
+    assert "image/png" in done.outputs[0][1][0]["data"]
+
+
+def test_a_call_that_swallows_every_interrupt_is_stopped_and_the_other_exercises_go_on():
+    loop = """
+        import time
+        def answer():
+            while True:
+                try: time.sleep(9)
+                except BaseException: pass
+        def other(): return 5
+        """
+    cells = (Cell(dedent(loop)), Cell("", "first", "answer"), Cell("", "second", "other"))
+    done = sandbox.run(Script(cells, {"first": (Call({}),), "second": (Call({}),)}), LIMITS)
+    assert done.replies["first", 0].raised == "CellTimeout"
+    assert done.replies["second", 0].value == 5
+
+
+def test_a_cell_that_swallows_every_interrupt_ends_the_run_with_a_sentence():
+    stubborn = "import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass"
+    done = run(stubborn, "print('after')")
+    assert "ran longer" in done.failure
+    assert done.ended_in == 0
+
+
+@pytest.mark.parametrize("source", ["os._exit(0)", "os.kill(os.getpid(), 9)", "ctypes.string_at(0)", "os.abort()"])
+def test_a_cell_that_ends_python_is_named(source):
+    done = run("import ctypes, os", source, "x")
+    assert done.ended_in == 1
+    assert "Python ended at cell 2 of 3" in done.failure
+
+
+def test_leaving_python_politely_ends_nothing():
+    done = run("import sys\nsys.exit(0)", "exit()", "print('still here')")
+    assert done.failure == ""
+    assert text(done, 2) == "still here\n"
+
+
+def test_memory_is_limited():
+    assert run("x = bytearray(8 * 2**30)").outputs[0][1][0]["ename"] == "MemoryError"
+
+
+def test_disk_is_limited_and_empty_for_the_next_one():
+    first = run("open('/scratch/mark', 'w').write('me')\nopen('/scratch/big', 'wb').write(bytes(200 * 2**20))")
+    assert first.outputs[0][1][0]["ename"] == "OSError"
+    assert "mark" not in text(run("import os\nprint(os.listdir('/scratch'), os.listdir('/dev/shm'))"))
+
+
+def test_processes_are_limited():
+    source = """
+        import os, time
+        try:
+            for n in range(500):
+                if os.fork() == 0:
+                    time.sleep(30)
+                    os._exit(0)
+        except OSError as error:
+            print(n, error)
+        """
+    assert "Resource temporarily unavailable" in text(run(source))
+
+
+def test_what_cells_leave_running_is_dead_before_the_calls():
+    source = """
+        import os, subprocess, sys
+        left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+        def answer():
+            lines = [open(f"/proc/{n}/cmdline").read() for n in os.listdir("/proc") if n.isdigit()]
+            return [line for line in lines if "time.sleep" in line]
+        """
+    assert value(run(source, calls=[{}])) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import socket; socket.create_connection(('127.0.0.1', {port}), timeout=2)",
+        "open('{here}').read()",
+        "open('/etc/passwd').read()",
+        "open('/usr/mark', 'w')",
+        "open('/worker/worker.py', 'w')",
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (-1, -1))",
+        "import os; os.setuid(0)",
+        "import autograder",
+        "import solutions",
+    ],
+)
+def test_the_way_out_is_closed(source):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        done = run(source.format(port=server.getsockname()[1], here=__file__))
+    assert done.outputs[0][1][-1]["output_type"] == "error"
+
+
+def test_neither_the_environment_nor_other_processes_can_be_seen(monkeypatch):
+    monkeypatch.setenv("SECRET_TOKEN", "hush")
+    source = """
+        import os
+        print(dict(os.environ))
+        for n in os.listdir("/proc"):
+            if n.isdigit():
+                print(n, open(f"/proc/{n}/cmdline").read())
+        """
+    seen = text(run(source))
+    assert "worker.py" in seen
+    assert not [word for word in ("hush", "pytest", str(os.getcwd())) if word in seen]
+
+
+def test_a_flood_of_output_is_cut_and_the_next_cell_has_room_again():
+    done = run("for i in range(200_000): print('x' * 100)", "print('after')")
+    assert len(text(done)) < 80 * 1024
+    assert "output cut" in text(done)
+    assert text(done, 1) == "after\n"
+
+
+def test_a_flood_on_the_pipe_ends_the_run_with_a_sentence():
+    source = """
+        import os
+        for fd in range(3, 20):
+            try:
+                while True: os.write(fd, b"x" * 65536)
+            except OSError: pass
+        """
+    assert run(source).failure
+
+
+LIES = [
+    b"{" * 5000,
+    b"9" * 6000,
+    b'"\\ud800"',
+    b"[[[[",
+    b'{"exercise": "exercise", "call": 0, "value": {"array": {"dtype": "object", "shape": [1], "data": ""}}}',
+    b'{"exercise": "exercise", "call": 0, "value": {"array": {"dtype": "float64", "shape": [-1], "data": ""}}}',
+    b'{"exercise": "exercise", "call": 0, "raised": {"not": "text"}, "line": "seven"}',
+    b'{"exercise": ["a list"], "call": "0", "status": null}',
+]
+
+
+def test_what_is_written_on_the_pipe_beside_the_worker_is_not_believed():
+    source = f"""
+        import os
+        for lie in {LIES!r}:
+            for fd in range(3, 20):
+                try: os.write(fd, b"\\n" + lie + b"\\n")
+                except OSError: pass
+        def answer(): return 7
+        """
+    done = run(source, calls=[{}])
+    assert done.failure == ""
+    assert value(done) == 7
+
+
+def test_a_value_too_large_to_read_is_no_value():
+    done = run("import numpy as np\ndef answer(): return np.zeros(50_000_000)", calls=[{}])
+    reply = done.replies.get(("exercise", 0))
+    assert "MB" in done.failure if reply is None else reply.raised
+
+
+def test_inputs_of_calls_are_not_in_the_process_while_cells_run():
+    source = """
+        import gc
+        print([thing for thing in gc.get_objects() if isinstance(thing, dict) and "secret" in thing])
+        def answer(secret): return secret
+        """
+    done = run(source, calls=[{"secret": 12345}])
+    assert text(done).strip() == "[]"
+    assert value(done) == 12345
+
+
+def test_a_worker_that_never_starts_is_our_fault_and_no_verdict(monkeypatch):
+    refusal = ["/bin/sh", "-c", "echo no namespaces here >&2; exit 1"]
+    monkeypatch.setattr(sandbox.bubblewrap, "command", lambda limits: (["--ro-bind", "/", "/"], refusal))
+    with pytest.raises(sandbox.CourseError, match="no namespaces here"):
+        run("1")
+
+
+def test_without_bubblewrap_the_sandbox_is_refused_with_the_remedy(monkeypatch):
+    monkeypatch.setattr(sandbox.bubblewrap, "available", lambda: False)
+    with pytest.raises(sandbox.CourseError, match="install bubblewrap"):
+        run("1")
+
+
+def test_what_has_no_place_on_the_wire_is_named_by_its_type():
+    assert isinstance(value(run("def answer(): return object()", calls=[{}])), wire.Other)

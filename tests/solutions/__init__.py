@@ -1,0 +1,1 @@
+"""Tests of the reference answers and of the answer key."""
