@@ -6,6 +6,7 @@ untouched release none. Writes only where the caller says, and only when everyth
 
 import inspect
 import json
+import math
 import pprint
 import re
 from dataclasses import dataclass
@@ -156,6 +157,8 @@ def _exercise_text(token, path):
 def _refuse_markup(token, path, start, line=0):
     line = token.map[0] if token.map else line
     kinds = {
+        "math_block_label": "label",
+        "myst_line_comment": "comment",
         "myst_role": "role",
         "colon_fence": "directive",
         "myst_target": "label",
@@ -282,6 +285,13 @@ def _converter(exercise):
     return ", torch.from_numpy" if exercise.in_torch else ""
 
 
+class _NotFinite(float):
+    """A nan or an infinity that is written as Python can read it."""
+
+    def __repr__(self):
+        return f"float('{float(self)}')"
+
+
 def _literal(data):
     return pprint.pformat(data, width=110, sort_dicts=False, compact=True)
 
@@ -290,7 +300,11 @@ def _plain(value):
     """Return ``value`` with lists for arrays, so that it can be written as a literal."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
-    return value.tolist() if hasattr(value, "tolist") else value
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return _NotFinite(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _rounded(value):

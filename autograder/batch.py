@@ -7,11 +7,11 @@ Nobody's submission stops another's.
 import html
 import logging
 import os
+import shutil
 import warnings
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
-from nbformat.warnings import DuplicateCellId
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import Autograde, GenerateFeedback
 from nbgrader.converters.base import NbGraderException
@@ -21,7 +21,8 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import repair
-from autograder.assemble import test_id, write_text
+from autograder.assemble import test_id, write, write_text
+from autograder.course import REPAIRED
 from autograder.errors import CourseError
 from autograder.nbgrader_plugin import graded_once
 from autograder.release import path_with_environment
@@ -67,7 +68,8 @@ def grade_class(course, topic, limits, isolation="single-use", students=(), work
     rows = {student: Row(student) for student in (sorted(students) or found)}
     notebooks = _read(course, topic, template, rows)
     _run(course, asked, notebooks, rows, limits, isolation, workers, progress)
-    _record(course, topic, asked, [s for s in notebooks if not rows[s].failed], rows, limits, isolation, progress)
+    ready = {student: notebook for student, notebook in notebooks.items() if not rows[student].failed}
+    _record(course, topic, asked, ready, rows, limits, isolation, progress)
     return list(rows.values())
 
 
@@ -110,9 +112,13 @@ def _run(course, asked, notebooks, rows, limits, isolation, workers, progress):
             progress("run", done, len(waiting), student)
 
 
-def _record(course, topic, asked, students, rows, limits, isolation, progress):
+def _record(course, topic, asked, notebooks, rows, limits, isolation, progress):
     """Let nbgrader record the verdicts, one submission after the other, and write the feedback."""
-    for done, student in enumerate(students, 1):
+    for done, (student, notebook) in enumerate(notebooks.items(), 1):
+        write(notebook, course.repaired(student, topic))
+        timestamp = course.submission(student, topic).with_name("timestamp.txt")
+        if timestamp.is_file() and not timestamp.is_symlink():
+            shutil.copyfile(timestamp, course.repaired(student, topic).with_name(timestamp.name))
         config = nbgrader_config(course, topic, student, limits, isolation)
         try:
             _start(Autograde, config)
@@ -120,7 +126,7 @@ def _record(course, topic, asked, students, rows, limits, isolation, progress):
             _start(GenerateFeedback, config)
         except (NbGraderException, MissingEntry) as error:
             rows[student].failed = f"nbgrader could not record it: {error}"
-        progress("record", done, len(students), student)
+        progress("record", done, len(notebooks), student)
 
 
 def nbgrader_config(course, topic, student, limits=None, isolation=None):
@@ -130,6 +136,7 @@ def nbgrader_config(course, topic, student, limits=None, isolation=None):
     top = Config()
     top.CourseDirectory.root = str(course.root)
     top.CourseDirectory.db_url = course.gradebook
+    top.CourseDirectory.submitted_directory = REPAIRED
     top.CourseDirectory.assignment_id = topic
     top.CourseDirectory.student_id = student
     if limits is not None:
@@ -147,7 +154,6 @@ def _start(converter, config):
     app.log.setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SAWarning)  # nbgrader 0.9 adds rows in an order that SQLAlchemy 2 remarks on
-        warnings.simplefilter("ignore", DuplicateCellId)  # cells were copied: Repair sees to that
         app.start()
 
 

@@ -26,7 +26,10 @@ def read_value(value):
     if value is None:
         raise ValueError("it returned nothing: is the return statement missing, or a print in its place?")
     if hasattr(value, "detach"):
-        value = value.detach().cpu().numpy()
+        try:
+            value = value.detach().cpu().numpy()
+        except TypeError:
+            raise ValueError("it returned a tensor of a kind that cannot be read as an array") from None
     if isinstance(value, (list, tuple)):
         parts = [read_value(item) for item in value]
         if any(isinstance(part, dict) or part.shape != parts[0].shape for part in parts):
@@ -34,7 +37,7 @@ def read_value(value):
         value = np.array(parts)
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"it returned {type(value).__name__}, not numbers")
+        raise ValueError(f"it returned {_kind(value)}, not numbers")
     return array
 
 
@@ -54,9 +57,10 @@ def difference(value, expected, atol):
             return f"the result has shape {value.shape}: axis {axis} has the wrong length"
     if (value.dtype.kind == "b") != (expected.dtype.kind == "b"):
         return "truth values and numbers are mixed up"
-    if not np.isfinite(value).all():
+    value, expected = value.astype(float), expected.astype(float)
+    if np.isfinite(expected).all() and not np.isfinite(value).all():
         return "the result has entries that are not finite (nan or infinity)"
-    wrong = np.abs(value.astype(float) - expected.astype(float)) > atol
+    wrong = ~np.isclose(value, expected, rtol=0, atol=atol, equal_nan=True)
     if wrong.any():
         index = tuple(int(i) for i in np.argwhere(wrong)[0])
         where = f"first at index {list(index)}: " if index else ""
@@ -66,10 +70,11 @@ def difference(value, expected, atol):
 
 def shape_difference(value, expected):
     """Return "" if ``value`` is the shape ``expected``, else a sentence that does not give the answer away."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if whole or (isinstance(value, np.ndarray) and value.ndim == 0):
         return "a shape is a tuple, also with one axis: write (k,) rather than k"
     if not isinstance(value, (tuple, list, np.ndarray)):
-        return f"a shape is a tuple of whole numbers; this is {type(value).__name__}"
+        return f"a shape is a tuple of whole numbers; this is {_kind(value)}"
     if any(not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1 for size in value):
         return "a shape holds whole numbers above 0 only"
     if expected is not None and len(value) != len(expected):
@@ -87,7 +92,7 @@ def reasons(value, expected, kind, atol):
     if not isinstance(expected, dict):
         return {"": shape_difference(value, expected) if kind == "shape" else difference(value, expected, atol)}
     if not isinstance(value, dict):
-        nothing = "it returned nothing" if value is None else f"it returned {type(value).__name__}"
+        nothing = "it returned nothing" if value is None else f"it returned {_kind(value)}"
         return dict.fromkeys(expected, f"{nothing}, not a dict with the keys {', '.join(expected)}")
     return {
         entry: reasons(value[entry], wanted, kind, atol)[""] if entry in value else "this key is missing"
@@ -108,7 +113,9 @@ def call_case(function, inputs, gradients=()):
         value.sum().backward()
         value = {name: given[name].grad for name in gradients}
     before = {name: np.asarray(item) for name, item in inputs.items()}
-    changed = [name for name, item in given.items() if not np.array_equal(before[name], read_value(item))]
+    changed = [
+        name for name, item in given.items() if not np.array_equal(before[name], read_value(item), equal_nan=True)
+    ]
     return value, changed
 
 
@@ -124,7 +131,8 @@ def points_earned(results, parts):
         else:
             for entry, reason in entries.items():
                 passed[entry].append(not reason)
-    return float(sum(points for part, points in parts.items() if passed[part] and all(passed[part])))
+    earned = sum(points for part, points in parts.items() if passed[part] and all(passed[part]))
+    return float(round(earned, 6))  # 0.1 + 0.2 must not exceed 0.3
 
 
 def score(function, kind, cases, parts, convert=None):
@@ -173,6 +181,11 @@ def check(function, kind, cases, convert=None):
         print(f"{name}: the shown {'case is' if len(cases) == 1 else 'cases are'} right. Hidden cases give the points.")
     else:
         print(f"{name}: the form is right. Whether the answer is right, grading will tell.")
+
+
+def _kind(value):
+    """Return the name of the type of ``value``; what came out of the sandbox names the type that it had inside."""
+    return getattr(value, "kind", type(value).__name__)
 
 
 def _inputs(case, convert):

@@ -14,6 +14,7 @@ from autograder.assemble import as_json, write_text
 from autograder.errors import CourseError
 from autograder.verdict_store import VerdictStore
 
+REPAIRED = ".autograder/repaired"
 CONFIG = '''"""nbgrader's settings for this course. The autograder takes the place of nbgrader's own execution of notebooks."""
 
 from autograder.nbgrader_plugin import configure
@@ -73,6 +74,10 @@ class Course:
 
     def submission(self, student, topic):
         return self.root / "submitted" / student / topic / f"{topic}.ipynb"
+
+    def repaired(self, student, topic):
+        """Where the notebook stands that nbgrader is given: what was handed in, mended."""
+        return self.root / REPAIRED / student / topic / f"{topic}.ipynb"
 
     def feedback(self, student, topic):
         return self.root / "feedback" / student / topic / f"{topic}.html"

@@ -75,7 +75,7 @@ def _reasons(exercise, case, reply):
         reason = RAISED.get(reply.raised, f"It raised {reply.raised}{at} on a hidden case.")
         return dict.fromkeys(entries, reason)
     if isinstance(reply.value, wire.Other):
-        return dict.fromkeys(entries, f"It returned a {reply.value.kind}, which is neither a number nor an array.")
+        return dict.fromkeys(entries, f"It returned {reply.value.kind}, which is neither a number nor an array.")
     try:
         return compare.reasons(reply.value, case.expected, exercise.kind, case.atol)
     except (TypeError, ValueError, OverflowError):
@@ -126,7 +126,8 @@ def _explained(exercise, name, replies, found):
         likeness = compare.reasons(reply.value, outcome.value, exercise.kind, case.atol)
         for entry, reason in mistaken.items():
             if reason:
-                (differ if likeness[entry] else agree).add(entry)
+                unlike = likeness.get(entry, likeness.get("", "another kind of value"))
+                (differ if unlike else agree).add(entry)
             elif reasons[entry]:
                 differ.add(entry)
     return agree - differ

@@ -51,6 +51,7 @@ class Repair(NbGraderPreprocessor):
 
     def preprocess(self, nb, resources):
         _, template, _ = _released(resources)
+        nb = repair.rebuild(nb, template)
         for note in repair.repair(nb, template):
             self.log.warning(note)
         return nb, resources

@@ -6,13 +6,18 @@ otherwise. Also decides, on a file, whether there is a notebook to grade at all.
 
 import copy
 import json
+import re
+from itertools import count
 from pathlib import Path
 
 import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from autograder.errors import CourseError
 
 MAX_MB = 20
+CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+PICTURES = ("image/png", "image/jpeg", "image/gif")
 
 
 def read_submission(path, template, topic, max_mb=MAX_MB):
@@ -37,11 +42,7 @@ def read_submission(path, template, topic, max_mb=MAX_MB):
         data = json.loads(path.read_bytes())
         if type(data) is not dict or "cells" not in data or data.get("nbformat") != 4:
             raise ValueError
-        notebook = nbformat.from_dict(data)
-        notebook.setdefault("metadata", nbformat.NotebookNode())
-        notebook.setdefault("nbformat_minor", 5)
-        for cell in notebook.cells:
-            _complete(cell)
+        notebook = rebuild(data, template)
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         raise CourseError("this is not a Jupyter notebook", path.name, again) from None
     ids = {_grade_id(cell) for cell in notebook.cells} - {None}
@@ -54,6 +55,13 @@ def read_submission(path, template, topic, max_mb=MAX_MB):
         which = f" ({other[0]})" if other else ""
         raise CourseError(f"this notebook belongs to another assignment{which}", path.name, again)
     return notebook
+
+
+def rebuild(data, template):
+    """Return a valid notebook with the cells of ``data`` and the metadata of ``template``; raise what comes otherwise."""
+    cells = [_rebuilt(cell) for cell in data["cells"]]
+    _give_ids(cells)
+    return new_notebook(cells=cells, metadata=copy.deepcopy(template.metadata))
 
 
 def repair(notebook, template):
@@ -73,12 +81,7 @@ def repair(notebook, template):
         if grade_id not in seen and cell.metadata.nbgrader.grade:
             notes.append(f"The cell {grade_id} was missing; it was put back at the end.")
             notebook.cells.append(copy.deepcopy(cell))
-    ids = set()
-    for number, cell in enumerate(notebook.cells):
-        if cell.get("id") in ids or "id" not in cell:
-            cell["id"] = f"repaired-{number}"
-        ids.add(cell["id"])
-    notebook["nbformat_minor"] = max(5, notebook["nbformat_minor"])
+    _give_ids(notebook.cells)
     return notes
 
 
@@ -103,21 +106,36 @@ def _grade_id(cell):
     return grade_id if isinstance(grade_id, str) and grade_id else None
 
 
-def _complete(cell):
-    """Check that ``cell`` has the shape of a notebook cell, and fill in what a careless program left out."""
-    if cell["cell_type"] not in ("code", "markdown", "raw"):
+def _rebuilt(data):
+    """Return a new cell with what counts of ``data``: type, text, pasted pictures, id, and which exercise it is.
+
+    Outputs and all other metadata stay behind: they are made anew, or decide nothing.
+    """
+    source = "".join(data["source"]) if isinstance(data["source"], list) else data["source"]
+    if not isinstance(source, str):
         raise ValueError
-    if isinstance(cell["source"], list):
-        cell["source"] = "".join(cell["source"])
-    if not isinstance(cell["source"], str):
-        raise ValueError
-    cell["source"] = cell["source"].encode("utf-8", "replace").decode()
-    if not isinstance(cell.setdefault("metadata", nbformat.NotebookNode()), dict):
-        raise ValueError
-    if cell["cell_type"] == "code":
-        cell["outputs"], cell["execution_count"] = [], None
-    else:
-        cell.pop("outputs", None)
-        cell.pop("execution_count", None)
-    if not isinstance(cell.get("id", ""), str):
-        del cell["id"]
+    make = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}[data["cell_type"]]
+    cell = make(source.encode("utf-8", "replace").decode())
+    cell["id"] = data.get("id")
+    meta = data.get("metadata")
+    if isinstance(meta, dict) and "nbgrader" in meta:
+        cell.metadata["nbgrader"] = nbformat.from_dict(meta["nbgrader"])
+    pictures = data.get("attachments")
+    if data["cell_type"] == "markdown" and isinstance(pictures, dict):
+        cell["attachments"] = {
+            str(name): {mime: text for mime, text in picture.items() if mime in PICTURES and isinstance(text, str)}
+            for name, picture in pictures.items()
+            if isinstance(picture, dict)
+        }
+    return cell
+
+
+def _give_ids(cells):
+    """Give a new id to each cell whose own is not valid or not its own."""
+    used = set()
+    for cell in cells:
+        name = cell.get("id")
+        if not isinstance(name, str) or not CELL_ID.fullmatch(name) or name in used:
+            name = next(n for number in count() if (n := f"repaired-{number}") not in used)
+        cell["id"] = name
+        used.add(name)

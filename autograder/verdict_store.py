@@ -29,7 +29,7 @@ class VerdictStore:
             )
             outputs = {int(place): tuple(output) for place, output in data["outputs"].items()}
             return Graded(verdicts, outputs, data["failure"], data["seconds"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
 
     def put(self, fingerprint, graded):

@@ -53,12 +53,16 @@ def encode(value, depth=0):
     if kind is dict and len(value) <= MAX_ITEMS and all(type(key) is str for key in value):
         return {"dict": {key: encode(item, depth + 1) for key, item in value.items()}}
     if kind.__module__.startswith("torch") and kind.__name__ in ("Tensor", "Parameter"):
-        value = value.detach().cpu().resolve_conj().resolve_neg().numpy()
+        try:
+            value = value.detach().cpu().resolve_conj().resolve_neg().numpy()
+        except (TypeError, RuntimeError):
+            return {"other": f"tensor of {value.dtype}"[:80]}
         kind = type(value)
     if isinstance(value, np.generic):
         value, kind = np.asarray(value), np.ndarray
     if kind is np.ndarray and value.dtype.name in DTYPES:
-        data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
+        native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
+        data = base64.b64encode(native.tobytes()).decode()
         return {"array": {"dtype": value.dtype.name, "shape": list(value.shape), "data": data}}
     return {"other": kind.__name__[:80] if kind is not np.ndarray else f"array of {value.dtype.name[:40]}"}
 
@@ -140,7 +144,10 @@ def _array(item):
         raise Unreadable("no base64") from None
     if len(raw) != math.prod(shape) * dtype.itemsize:
         raise Unreadable("array data and shape disagree")
-    array = np.frombuffer(raw, dtype=dtype).reshape(shape)
+    try:
+        array = np.frombuffer(raw, dtype=dtype).reshape(shape)
+    except ValueError:
+        raise Unreadable("no shape") from None
     if dtype.kind == "b":
         array = array.view(np.uint8) != 0
     return array if shape else array[()]

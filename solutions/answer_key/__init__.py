@@ -14,6 +14,13 @@ import numpy as np
 FOLDER = Path(__file__).parent
 KINDS = ("shape", "number", "code", "text")
 MODULES = ("in_numpy", "in_torch")
+TYPES = {
+    **dict.fromkeys(("points", "atol", "scale"), (int, float)),
+    **dict.fromkeys(("name", "kind", "module", "answer", "part", "text", "comment"), (str,)),
+    **dict.fromkeys(("warm_up", "shown"), (bool,)),
+    **dict.fromkeys(("parts", "inputs", "shapes"), (dict,)),
+    "gradients": (tuple,),
+}
 
 
 class AnswerKeyError(ValueError):
@@ -89,10 +96,10 @@ def load(topic, folder=FOLDER):
     if not path.is_file():
         known = ", ".join(topics(folder)) or "none"
         raise AnswerKeyError(f"no topic {topic!r}", path.name, f"name one of the topics that have a key: {known}.")
-    text = path.read_text(encoding="utf-8")
     try:
+        text = path.read_text(encoding="utf-8")
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise AnswerKeyError(f"not valid TOML: {error}", path.name, "mend the line that the message names.") from None
     return MappingProxyType({name: _entry(name, table, path, text) for name, table in tables.items()})
 
@@ -125,6 +132,9 @@ def _entry(name, table, path, text):
     if not isinstance(table, dict):
         refuse("not a table", f"begin the exercise with a line [{name}].")
     table = dict(table)
+    for rows in ("case", "criterion"):
+        if not isinstance(table.get(rows, []), list) or not all(isinstance(row, dict) for row in table.get(rows, [])):
+            refuse(f"{rows} is not a list of tables", f"begin each one with [[{name}.{rows}]], in double brackets.")
     cases = tuple(_case(row, place) for row in table.pop("case", []))
     criteria = tuple(_build(Criterion, row, f"{place}, criterion") for row in table.pop("criterion", []))
     extra = {"name": name, "cases": cases, "criteria": criteria, "where": place}
@@ -135,6 +145,8 @@ def _entry(name, table, path, text):
         refuse(f"module {entry.module!r} is not known", f"write one of {', '.join(MODULES)}.")
     if not entry.points > 0:
         refuse("points must be above 0", "state the points of the exercise.")
+    if not all(_fits(points, (int, float)) for points in entry.parts.values()):
+        refuse(f"the parts {entry.parts} are not all numbers", "write `part = points`, without quotes.")
     if entry.parts and abs(sum(entry.parts.values()) - entry.points) > 1e-9:
         refuse(f"the parts add to {sum(entry.parts.values()):g}, not {entry.points:g}", "change the parts or points.")
     if entry.kind == "text":
@@ -173,6 +185,11 @@ def _case(row, place):
     return _build(Case, row, f"{place}, case {row.get('name', '?')!r}")
 
 
+def _fits(value, types):
+    """Return whether ``value`` is of ``types``; a dict of parts must map to numbers, and True is no number."""
+    return isinstance(value, types) and (bool in types or not isinstance(value, bool))
+
+
 def _build(kind, row, place, reserved=frozenset(), **extra):
     known = {f.name: f for f in fields(kind) if f.name not in reserved}
     unknown = set(row) - set(known)
@@ -180,6 +197,10 @@ def _build(kind, row, place, reserved=frozenset(), **extra):
         raise AnswerKeyError(
             f"unknown field {sorted(unknown)[0]!r}", place, f"the fields here are {', '.join(known)}, case, criterion."
         )
+    for name, value in row.items():
+        if name in TYPES and not _fits(value, TYPES[name]):
+            wanted = " or ".join(t.__name__ for t in TYPES[name])
+            raise AnswerKeyError(f"{name} is {value!r}", place, f"write it as {wanted}, without quotes if a number.")
     try:
         return kind(**row, **extra)
     except TypeError:

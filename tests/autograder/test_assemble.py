@@ -106,7 +106,6 @@ def test_markup_that_a_notebook_cannot_show_is_refused_with_file_and_line(tmp_pa
     assert "\n  Remedy: " in str(caught.value)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: math_block_label is let through")
 @pytest.mark.parametrize("markup", ["$$y = 3x$$ (an-equation)", "% a comment of MyST"])
 def test_markup_that_a_notebook_shows_as_it_stands_is_refused(tmp_path, markup):
     with pytest.raises(CourseError, match="inside an exercise"):
@@ -241,7 +240,6 @@ def test_no_check_knows_a_hidden_case(assembled):
                 assert exercise.kind == "code" or "expected" not in check
 
 
-@pytest.mark.xfail(strict=True, reason="bug: nan and inf are no names in the notebook: NameError")
 @pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf])
 def test_a_check_whose_wrong_values_are_not_finite_can_be_run(tmp_path, entry):
     exercise = exercise_named("scoring-dot_product_score")

@@ -70,7 +70,6 @@ def test_the_digest_changes_with_everything_that_a_verdict_depends_on(change):
     assert exercises.digest([other]) != exercises.digest([exercise])
 
 
-@pytest.mark.xfail(strict=True, reason="bug: repr leaves out the middle of arrays with more than 1000 entries")
 def test_the_digest_changes_with_an_entry_in_the_middle_of_a_large_array():
     zeros = changed(exercise_named("scoring-additive_score"), inputs={"x": np.zeros(5000)})
     other = changed(zeros, inputs={"x": 1.0 * (np.arange(5000) == 2500)})
@@ -258,7 +257,6 @@ def test_what_cannot_be_graded_with_is_refused_with_place_and_remedy(tmp_path, f
         toy(tmp_path, *functions, **key)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: a raw ValueError, without place")
 @pytest.mark.parametrize(
     ("reference", "key"),
     [
@@ -274,7 +272,6 @@ def test_a_reference_that_returns_no_numbers_is_refused_with_place_and_remedy(tm
         toy(tmp_path, reference, key=key)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: read_value stands outside of the try in _outcome")
 @pytest.mark.parametrize("mistake", [double__returns_nothing, double__returns_words])
 def test_a_mistake_may_return_what_is_no_number(tmp_path, mistake):
     (exercise,) = toy(tmp_path, double, mistake)
@@ -286,7 +283,6 @@ def test_a_mistake_may_return_another_thing_than_a_dict(tmp_path):
     assert "shapes__no_dict" in exercise.hints
 
 
-@pytest.mark.xfail(strict=True, reason="bug: np.array(case.expected) makes an object array of the dict")
 def test_a_shown_case_may_be_about_gradients(tmp_path):
     gradient = 'module = "in_torch"\npoints = 2', 'gradients = ["x"]\nexpected = { x = [2.0, 2.0] }'
     key = TOY.replace("points = 2", gradient[0]).replace("expected = [2.0, 4.0]", gradient[1])

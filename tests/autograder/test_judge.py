@@ -163,7 +163,6 @@ def test_an_array_of_the_right_shape_full_of_one_number_earns_nothing(name, numb
     assert verdict_on(exercise, replies).earned == 0
 
 
-@pytest.mark.xfail(strict=True, reason="bug: the student reads the name of our class Other")
 @pytest.mark.parametrize("name", ["scoring-alignment_parameters", "scoring-scores_by_hand"])
 def test_a_value_inside_another_that_cannot_cross_is_called_by_its_own_name(name):
     exercise = exercise_named(name)
@@ -219,7 +218,6 @@ def test_replies_to_another_exercise_count_for_nothing():
     assert verdict_on(exercise, replies_of(reference_of(other), other)).earned == 0
 
 
-@pytest.mark.xfail(strict=True, reason="bug: KeyError in _explained: likeness has the one entry ''")
 def test_a_mistake_that_returns_no_dict_is_recognised():
     exercise = exercise_named("scoring-alignment_parameters")
     name = "alignment_parameters__no_dict"

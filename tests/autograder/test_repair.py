@@ -142,7 +142,6 @@ def test_cells_without_ids_and_with_doubled_ids_get_their_own():
     assert_whole(notebook)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: a new id may be that of an earlier cell")
 def test_an_id_that_an_earlier_repair_gave_is_not_given_again():
     notebook = template()
     for cell, cell_id in zip(notebook.cells, ("repaired-2", "same", "same"), strict=False):
@@ -151,7 +150,6 @@ def test_an_id_that_an_earlier_repair_gave_is_not_given_again():
     assert_whole(notebook)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: nbconvert refuses such ids")
 @pytest.mark.parametrize("cell_id", ["", "with a space", "x" * 65, "नमस्ते"], ids=["empty", "space", "long", "Hindi"])
 def test_ids_that_notebooks_must_not_have_are_replaced(cell_id):
     notebook = template()
@@ -204,7 +202,6 @@ def test_repairing_twice_changes_nothing_more(steps):
     assert notebook == once
 
 
-@pytest.mark.xfail(strict=True, reason="bug: a new id may be that of an earlier cell")
 @given(STEPS, STEPS)
 def test_a_repaired_notebook_that_is_battered_again_can_be_repaired_again(before, after):
     notebook = battered(template(), before)
@@ -287,7 +284,6 @@ ODD = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="bug: a raw TypeError from repair, or a notebook that nbconvert refuses")
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
 def test_a_notebook_with_odd_fields_is_refused_or_mended(tmp_path, odd):
     path = hand_in(tmp_path, {**template(), **odd})
@@ -305,7 +301,6 @@ ODD_CELL = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="bug: nbconvert refuses such metadata")
 @pytest.mark.parametrize("odd", ODD_CELL.values(), ids=ODD_CELL)
 def test_a_cell_with_odd_fields_is_mended(tmp_path, odd):
     data = template()
