@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from autograder.errors import CourseError
-from solutions.answer_key import AnswerKeyError
+from solutions.answer_key import AnswerKeyError, topics
 
 SET_ASIDE, REFUSED, FAILED = 3, 2, 1
 TRUSTED_ONLY = "[bold yellow]No sandbox: --isolation none. Grade only submissions that you trust.[/]"
@@ -97,7 +97,7 @@ def demo(
     root: Annotated[Path, typer.Argument(help="Where the demonstration course shall be; made anew each time.")],
     isolation: Annotated[str, typer.Option(help="As for grade; auto: a sandbox if there is one, else none.")] = "auto",
 ):
-    """Release the scoring assignment, hand in the demonstration class, grade it, print the table."""
+    """Release every assignment, hand in the demonstration class, grade it, print the table."""
     from autograder import demo as demonstration
     from autograder.course import init
     from autograder.release import release as make
@@ -115,10 +115,12 @@ def demo(
     shutil.rmtree(root, ignore_errors=True)
     course = init(root)
     (root / ".demonstration").touch()
-    with out.status("Releasing scoring …"):
-        make(course, "scoring", seed=0)
+    for topic in topics():
+        with out.status(f"Releasing {topic} …"):
+            make(course, topic, seed=0)
+        out.print(f"Released {topic}: {course.release(topic)}")
     everybody = demonstration.hand_in(course, "scoring", hostile=isolation != "none")
-    out.print(f"Released scoring; {len(everybody)} students of the demonstration class handed in.")
+    out.print(f"{len(everybody)} students of the demonstration class handed in scoring.")
     rows = _grade(course, "scoring", Limits(cell_seconds=4, call_seconds=2, submission_seconds=60), isolation, (), None)
     deserved = {student.name: student.points for student in everybody}
     outcome = {row.student: row.failed or ("set aside" if row.set_aside else row.total) for row in rows}
@@ -131,7 +133,6 @@ def demo(
         )
     out.print("Everybody got what they deserve.")
     out.print(f"Feedback: {course.feedback('ada_loops', 'scoring')}")
-    out.print(f"Release:  {course.release('scoring')}")
 
 
 def _grade(course, topic, limits, isolation, students, workers):

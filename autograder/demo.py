@@ -72,7 +72,8 @@ def submission(student, topic, source, released):
     if student.form == "text":
         return b"Sorry, I only have my notes: score = v . tanh(W s + U h)\n"
     notebook = copy.deepcopy(released)
-    answers = {_id(cell): cell.source for cell in source.cells} if student.base == "reference" else {}
+    reference = {_id(cell): re.sub(r"\n *### (BEGIN|END) SOLUTION", "", cell.source) for cell in source.cells}
+    answers = reference if student.base == "reference" else {}
     answers |= {f"{topic}-{name.split('__')[0]}": _function(topic, name) for name in student.use}
     answers |= {cell.metadata["answer"]: cell.source for cell in student.cells if "answer" in cell.metadata}
     for cell in notebook.cells:

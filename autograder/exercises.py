@@ -157,22 +157,49 @@ def _rows(entry, reference, seed):
     else:
         for case in entry.cases:
             given = case.inputs if case.inputs is not None else case.shapes
-            if sorted(given) != sorted(names):
+            used = names[: len(given)]  # arguments with a default may be left out at the end
+            needed = [n for n, p in inspect.signature(reference).parameters.items() if p.default is p.empty]
+            if set(given) != set(used) or not set(needed) <= set(given):
                 raise AnswerKeyError(
                     f"case {case.name!r} gives {', '.join(given)}", entry.where, f"give {', '.join(names)}."
                 )
             if case.inputs is not None:
-                yield case, {name: _array(case.inputs[name]) for name in names}
+                yield case, {n: np.array(given[n]) if isinstance(given[n], list) else given[n] for n in used}
             else:
-                yield case, {name: (case.scale * rng.normal(size=case.shapes[name])).round(3) for name in names}
+                yield case, {n: _drawn(given[n], rng, case, entry.where) for n in used}
 
 
-def _array(item):
-    return np.array(item, dtype=float if isinstance(item, list) and not _has_bool(item) else None)
+def _drawn(wanted, rng, case, where):
+    """Return one drawn argument: a list is the shape of an array of normal numbers; a table says ``shape``, ``draw``."""
+    table = wanted if isinstance(wanted, dict) else {"shape": wanted}
+    shape, draw = table.get("shape", []), table.get("draw", "normal")
+    if set(table) - {"shape", "draw", "below", "empty_row"} or draw not in DRAWS:
+        raise AnswerKeyError(
+            f"case {case.name!r}: {wanted!r} cannot be drawn",
+            where,
+            f"write shape and draw, one of {', '.join(DRAWS)}.",
+        )
+    return DRAWS[draw](rng, shape, case.scale, table)
 
 
-def _has_bool(item):
-    return any(map(_has_bool, item)) if isinstance(item, list) else isinstance(item, bool)
+def _mask(rng, shape, scale, table):
+    lengths = rng.integers(1, max(2, shape[-1]), size=(*shape[:-1], 1))  # at least one real token, at least one pad
+    if table.get("empty_row"):
+        lengths[0] = 0
+    return np.arange(shape[-1]) < lengths
+
+
+def _weights(rng, shape, scale, table):
+    positive = rng.uniform(0.05, 1.0, size=shape)
+    return (positive / positive.sum(axis=-1, keepdims=True)).round(6)
+
+
+DRAWS = {
+    "normal": lambda rng, shape, scale, table: (scale * rng.normal(size=shape)).round(3),
+    "mask": _mask,
+    "weights": _weights,
+    "integers": lambda rng, shape, scale, table: rng.integers(0, table["below"], size=shape),
+}
 
 
 def _case(exercise, row, reference, wrong):

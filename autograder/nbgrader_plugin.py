@@ -17,6 +17,10 @@ from autograder.course import Course
 from autograder.sandbox import Limits
 
 
+TAGS = "a abbr b blockquote br code del div em h1 h2 h3 h4 h5 h6 hr i img li ol p pre span strong sub sup".split()
+TAGS += "table tbody td tfoot th thead tr ul".split()
+
+
 def configure(config):
     """Set up nbgrader's ``config`` so that it grades through this plugin."""
     plugin = "autograder.nbgrader_plugin"
@@ -44,6 +48,7 @@ def configure(config):
         "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
     config.SanitizeHTML.enabled = True
+    config.SanitizeHTML.tags = TAGS
 
 
 class Repair(NbGraderPreprocessor):
