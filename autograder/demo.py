@@ -131,7 +131,8 @@ def _function(topic, name):
     for module in (f"solutions.mistakes.{topic}", f"tests.submissions.{topic}"):
         function = getattr(importlib.import_module(module), name, None)
         if function is not None:
-            return re.sub(rf"^def {name}\b", f"def {name.split('__')[0]}", inspect.getsource(function))
+            source = re.sub(rf"^def {name}\b", f"def {name.split('__')[0]}", inspect.getsource(function))
+            return re.sub(r'\n    """.*?"""', "", source, count=1, flags=re.DOTALL)  # no student writes the hint
     raise CourseError(f"no answer called {name}", "the demonstration class", "name one that exists.")
 
 
