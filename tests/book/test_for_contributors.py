@@ -1,0 +1,57 @@
+"""The page for contributors: its example, added to a copy of the project, releases as it says."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from autograder.assemble import ROOT
+
+BLOCK = re.compile(r"^(`{3,})\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)^\1$", flags=re.DOTALL | re.MULTILINE)
+FILES = [
+    "book/scoring.md",
+    "solutions/in_numpy/scoring.py",
+    "solutions/mistakes/scoring.py",
+    "solutions/answer_key/scoring.toml",
+    "tests/submissions/scoring.py",
+]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of the project, with the blocks of the page added to the files that they name."""
+    root = tmp_path_factory.mktemp("project")
+    for name in ("book", "solutions", "autograder", "tests", "_config.yml", "pyproject.toml"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, root / name)
+    page = (ROOT / "book" / "for_contributors.md").read_text(encoding="utf-8")
+    blocks = BLOCK.findall(page)
+    assert [name for _, name, _ in blocks] == FILES
+    for _, name, text in blocks:
+        path = root / name
+        path.write_text(path.read_text(encoding="utf-8") + "\n\n" + text, encoding="utf-8")
+    return root
+
+
+def run(project, *args):
+    env = {**os.environ, "PYTHONPATH": str(project), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, *map(str, args)]
+    return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=300)
+
+
+def test_the_five_additions_of_the_page_make_an_exercise_that_releases(project, tmp_path):
+    assert run(project, "-m", "autograder", "init", tmp_path / "course").returncode == 0
+    done = run(project, "-m", "autograder", "release", "scoring", "--course", tmp_path / "course", "--seed", "0")
+    assert done.returncode == 0, done.stdout + done.stderr
+    notebook = (tmp_path / "course" / "release" / "scoring" / "scoring.ipynb").read_text()
+    assert "score_margin" in notebook
+
+
+def test_the_quick_tests_cover_the_new_exercise_without_being_told(project):
+    tests = ["tests/autograder/test_judge.py", "tests/solutions/test_answer_key.py"]
+    done = run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", "score_margin")
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert re.search(r"(\d+) passed", done.stdout), done.stdout[-500:]
