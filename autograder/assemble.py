@@ -21,6 +21,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder import compare
 from autograder.errors import CourseError
+from autograder.exercises import provided
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -90,7 +91,7 @@ def source_notebook(topic, exercises, book=BOOK):
             f"{_short(page)}, line {texts[unknown[0]].line}",
             f"add a table [{unknown[0]}] to solutions/answer_key/{topic}.toml, or take it off the page.",
         )
-    cells = [_heading(topic, title, exercises), _imports(exercises), _compare_cell()]
+    cells = [_heading(topic, title, exercises), _imports(exercises), _compare_cell(), *_provided_cells(topic)]
     for exercise in exercises:
         cells += _exercise_cells(exercise, texts[exercise.name])
     for number, cell in enumerate(cells):
@@ -208,7 +209,7 @@ This assignment belongs to the chapter [{title}]({address}). It has {len(exercis
 
 def _imports(exercises):
     lines = ["import math", "", "import numpy as np"]
-    if any(exercise.in_torch for exercise in exercises if exercise.kind != "text"):
+    if any(exercise.in_torch for exercise in exercises if exercise.is_automatic):
         lines += ["import torch", "", "torch.set_num_threads(1)"]
     return new_code_cell("\n".join(lines), metadata=_meta("imports"))
 
@@ -226,6 +227,8 @@ def _exercise_cells(exercise, text):
         meta = _meta(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
         return [*cells, new_markdown_cell(exercise.entry.answer.strip(), metadata=meta)]
     test = _meta(test_id(exercise.name), grade=True, points=exercise.points)
+    if exercise.trained:
+        return [*cells, *_trained_cells(exercise, test)]
     # A check is worth 0 points, and yet a grade cell: `nbgrader validate` looks at no others.
     return [
         *cells,
@@ -233,6 +236,47 @@ def _exercise_cells(exercise, text):
         new_code_cell(_check_source(exercise), metadata=_meta(f"{exercise.name}-check", grade=True, points=0)),
         new_code_cell(_test_source(exercise), metadata=test),
     ]
+
+
+def _provided_cells(topic):
+    """Return the locked cell with the code that the exercises of ``topic`` build on, if there is any."""
+    code = provided(topic)
+    if not code:
+        return []
+    note = "# What the chapters before have built, ready to use. Run this cell, and leave it as it is.\n"
+    return [new_code_cell(note + code, metadata=_meta("provided"))]
+
+
+def _trained_cells(exercise, test):
+    """Return the cells of a trained exercise: the answer, a cell that trains once, the check of the file, the test."""
+    trained = exercise.trained
+    path = repr(trained.file)
+    train = f"import os\n\nif not os.path.exists({path}):\n    {exercise.function}({path})"
+    hidden = [trained.draw, *_measuring(trained.measure)]
+    functions = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", "\n\n".join(inspect.getsource(item) for item in hidden))
+    hidden = (
+        f"{functions}\n\n"
+        f"_unseen = {exercise.entry.draw}({trained.seed})\n"
+        f"_file = np.fromfile({path}, dtype=np.uint8)\n"
+        f"_found = {trained.measure.__name__}({trained.run}(_file, _unseen['source'], _unseen['lengths']), _unseen)\n"
+        f"float(sum(points for part, points in {exercise.parts!r}.items() if _found[part] >= {trained.thresholds!r}[part]))"
+    )
+    note = f"# {exercise.points:g} points: the weights in {trained.file} translate unseen sentences here."
+    return [
+        new_code_cell(exercise.source.rstrip(), metadata=_meta(exercise.name, solution=True, locked=False)),
+        new_code_cell(train, metadata=_meta(f"{exercise.name}-run")),
+        new_code_cell(
+            f"check_weights({path}, {_literal(trained.arrays)})",
+            metadata=_meta(f"{exercise.name}-check", grade=True, points=0),
+        ),
+        new_code_cell(f"{note}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS", metadata=test),
+    ]
+
+
+def _measuring(measure):
+    """Return ``measure`` and the functions of the course that it calls, as they stand in the reference."""
+    called = [inspect.getmodule(measure).__dict__.get(name) for name in measure.__code__.co_names]
+    return [*(function for function in called if inspect.isfunction(function)), measure]
 
 
 def _check_source(exercise):

@@ -24,6 +24,7 @@ from autograder import repair
 from autograder.assemble import test_id, write, write_text
 from autograder.course import REPAIRED
 from autograder.errors import CourseError
+from autograder.grade import handed_in_files
 from autograder.nbgrader_plugin import graded_once
 from autograder.release import path_with_environment
 
@@ -90,9 +91,13 @@ def _read(course, topic, template, rows):
 def _run(course, asked, notebooks, rows, limits, isolation, workers, progress):
     """Run and judge ``notebooks`` in parallel; the verdicts go to the store, where the plugin finds them."""
     store = course.store
+
+    def beside(student):
+        return handed_in_files(asked, course.submission(student, asked[0].entry.topic).parent)
+
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         waiting = {
-            pool.submit(graded_once, notebook, asked, store, limits, isolation): student
+            pool.submit(graded_once, notebook, asked, store, limits, isolation, beside(student)): student
             for student, notebook in notebooks.items()
         }
         for done, future in enumerate(as_completed(waiting), 1):
@@ -164,7 +169,7 @@ def _points(course, topic, asked, student):
         grades = {grade.name: grade for grade in submission.grades}
         points = {}
         for exercise in asked:
-            grade = grades[exercise.name if exercise.kind == "text" else test_id(exercise.name)]
+            grade = grades[test_id(exercise.name) if exercise.is_automatic else exercise.name]
             points[exercise.name] = None if grade.needs_manual_grade else float(grade.score)
         return points
 

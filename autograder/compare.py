@@ -103,7 +103,8 @@ def reasons(value, expected, kind, atol):
 def call_case(function, inputs, gradients=()):
     """Call ``function`` on copies of ``inputs``; return ``(value, changed inputs)``.
 
-    With ``gradients``, the value is a dict: the gradient of the summed result by each argument named there.
+    With ``gradients``, the value is a dict: the gradient of the summed result by each argument named there, 0 where none
+    arrives.
     """
     given = {name: copy.deepcopy(item) for name, item in inputs.items()}
     for name in gradients:
@@ -111,7 +112,7 @@ def call_case(function, inputs, gradients=()):
     value = function(*given.values())
     if gradients:
         value.sum().backward()
-        value = {name: given[name].grad for name in gradients}
+        value = {name: 0 * given[name].detach() if given[name].grad is None else given[name].grad for name in gradients}
     before = {name: np.asarray(item) for name, item in inputs.items()}
     changed = [
         name for name, item in given.items() if not np.array_equal(before[name], read_value(item), equal_nan=True)
@@ -148,6 +149,32 @@ def score(function, kind, cases, parts, convert=None):
             found = dict.fromkeys(wanted, f"it raised {type(error).__name__}")
         results.append((case["part"], found))
     return points_earned(results, parts)
+
+
+def check_weights(path, arrays):
+    """Say whether the file at ``path`` can be handed in: an npz of the ``arrays`` named, each of its shape.
+
+    Raises
+    ------
+    NotYet
+        With the first thing that is wrong.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            shapes = {name: found[name].shape for name in found.files}
+            finite = all(np.isfinite(found[name]).all() for name in found.files)
+    except FileNotFoundError:
+        raise NotYet(f"{path} is not there yet: train the model, and it is written beside this notebook.") from None
+    except (OSError, ValueError, TypeError):
+        raise NotYet(f"{path} is no file of plain arrays. Write it with save_weights.") from None
+    for name, shape in arrays.items():
+        if shapes.get(name) != tuple(shape):
+            raise NotYet(
+                f"{path}: {name} has shape {shapes.get(name, 'none: it is missing')}; {tuple(shape)} is right."
+            )
+    if not finite:
+        raise NotYet(f"{path} holds numbers that are not finite: the training ran away. Try a smaller step.")
+    print(f"{path} is complete: {len(arrays)} arrays. Hand it in together with this notebook.")
 
 
 def check(function, kind, cases, convert=None):

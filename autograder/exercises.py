@@ -4,6 +4,7 @@ In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touc
 graded with is refused here, before any student sees it.
 """
 
+import ast
 import hashlib
 import importlib
 import inspect
@@ -45,6 +46,21 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Trained:
+    """How a file of trained weights is judged. ``provided`` is the code that the assignment's notebook holds ready."""
+
+    file: str
+    arrays: dict  # name -> shape
+    provided: str
+    inputs: dict  # what the weights are run on
+    seed: int
+    run: str
+    draw: object
+    measure: object
+    thresholds: dict
+
+
+@dataclass(frozen=True)
 class Exercise:
     """One exercise ready to be asked and judged. ``parts`` maps each part to its points; "" is the whole."""
 
@@ -53,6 +69,7 @@ class Exercise:
     hints: dict  # name of a mistake -> sentence for the student
     parts: dict
     cases: tuple[Case, ...]
+    trained: Trained | None = None
 
     @property
     def name(self):
@@ -82,6 +99,15 @@ class Exercise:
     def in_torch(self):
         return self.entry.module == "in_torch"
 
+    @property
+    def is_called(self):
+        """Whether its function is called to judge it: a text is read, and of a trained model the file is used."""
+        return self.kind in ("shape", "number", "code")
+
+    @property
+    def is_automatic(self):
+        return self.kind != "text"
+
 
 def load(topic, seed):
     """Return the exercises of ``topic``, with hidden cases drawn from ``seed``.
@@ -102,14 +128,17 @@ def load_from(folder, topic, seed, references=None, mistakes=None):
 
 def digest(exercises):
     """Return a hash over everything in ``exercises`` that a verdict depends on."""
-    state = [[asdict(e.entry), e.source, e.hints, [asdict(case) for case in e.cases]] for e in exercises]
+    state = [
+        [asdict(e.entry), e.source, e.hints, [asdict(case) for case in e.cases], e.trained and asdict(e.trained)]
+        for e in exercises
+    ]
     return hashlib.sha256(json.dumps(state, sort_keys=True, default=_exactly).encode()).hexdigest()
 
 
 def _exactly(value):
     if isinstance(value, np.ndarray):
         return [value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
-    return repr(value)
+    return inspect.getsource(value) if inspect.isfunction(value) else repr(value)
 
 
 def convert(exercise):
@@ -137,11 +166,47 @@ def _exercise(entry, seed, references=None, mistakes=None):
             raise AnswerKeyError(f"mistake {name} has no docstring", entry.where, "write the hint as its docstring.")
     hints = {name: " ".join(function.__doc__.split()) for name, function in wrong.items()}
     parts = dict(entry.parts) or {"": entry.points}
+    if entry.kind == "trained":
+        return Exercise(entry, inspect.getsource(reference), hints, parts, (), _trained(entry, references, seed))
     shell = Exercise(entry, inspect.getsource(reference), hints, parts, ())
     cases = tuple(_case(shell, row, reference, wrong) for row in _rows(entry, reference, seed))
     exercise = Exercise(entry, shell.source, hints, parts, cases)
     _refuse_weak_cases(exercise)
     return exercise
+
+
+def provided(topic):
+    """Return the code that the notebook of ``topic`` holds ready for its exercises, or ""."""
+    try:
+        module = importlib.import_module(f"solutions.in_torch.{topic}")
+    except ModuleNotFoundError:
+        return ""
+    names = getattr(module, "PROVIDED", ())
+    imports, blocks = set(), []
+    for name in names:
+        item = getattr(module, name)
+        if inspect.isfunction(item) or inspect.isclass(item):
+            imports |= set(_imports_of(inspect.getmodule(item)))
+            blocks.append("\n\n" + inspect.getsource(item).rstrip())
+        else:
+            blocks.append(f"{name} = {item!r}")
+    return "\n".join([*sorted(imports), "", *blocks])
+
+
+def _imports_of(module):
+    """Yield the import lines of ``module`` that lead outside the course."""
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, ast.Import) or (
+            isinstance(node, ast.ImportFrom) and node.module.split(".")[0] != "solutions"
+        ):
+            yield ast.unparse(node)
+
+
+def _trained(entry, references, seed):
+    draw, measure = getattr(references, entry.draw), getattr(references, entry.measure)
+    shapes = {name: tuple(parameter.shape) for name, parameter in references.build_model().named_parameters()}
+    code = provided(entry.topic)
+    return Trained(entry.file, shapes, code, draw(seed), seed, entry.run, draw, measure, dict(entry.thresholds))
 
 
 def _rows(entry, reference, seed):

@@ -6,6 +6,7 @@ nothing else.
 
 import hashlib
 import json
+import math
 import platform
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -15,6 +16,8 @@ import numpy as np
 
 from autograder import judge, sandbox
 from autograder.assemble import test_id
+
+WEIGHTS_SLACK = 100_000  # bytes that an npz file may have on top of its numbers
 
 
 @dataclass(frozen=True)
@@ -31,15 +34,15 @@ class Graded:
         return {verdict.exercise: verdict for verdict in self.verdicts}
 
 
-def grade(notebook, exercises, limits=None, isolation="single-use"):
-    """Run ``notebook`` and return its ``Graded`` verdicts.
+def grade(notebook, exercises, limits=None, isolation="single-use", files=None):
+    """Run ``notebook`` and return its ``Graded`` verdicts. ``files`` lie beside it: name -> bytes.
 
     Raises
     ------
     CourseError
         If the sandbox cannot be started. Whatever the student did is a verdict, not an error.
     """
-    script, places = _script(notebook, exercises)
+    script, places = _script(notebook, exercises, files or {})
     run = sandbox.run(script, limits, isolation)
     failure = run.failure
     if run.ended_in is not None:  # once more without that cell: the exercises that do not need it keep their points
@@ -47,35 +50,72 @@ def grade(notebook, exercises, limits=None, isolation="single-use"):
         cells[run.ended_in] = sandbox.Cell("")
         run = sandbox.run(replace(script, cells=tuple(cells)), limits, isolation)
         failure += " It was run again without that cell." if not run.failure else f" Without that cell: {run.failure}"
+    for exercise in exercises:
+        if exercise.trained:
+            run.replies[exercise.name, 0] = _run_weights(exercise, files or {}, limits, isolation)
     verdicts = judge.judge(exercises, run.replies)
     outputs = {places[number]: output for number, output in run.outputs.items()}
     return Graded(verdicts, outputs, failure, run.seconds)
 
 
-def fingerprint(notebook, exercises_digest, limits):
+def handed_in_files(exercises, folder):
+    """Return the files in ``folder`` that ``exercises`` ask for: name -> bytes, None for one that is too large."""
+    files = {}
+    for exercise in exercises:
+        if exercise.trained:
+            path = Path(folder) / exercise.trained.file
+            if path.is_file() and not path.is_symlink():
+                allowed = WEIGHTS_SLACK + 8 * sum(math.prod(shape) for shape in exercise.trained.arrays.values())
+                files[path.name] = path.read_bytes() if path.stat().st_size <= allowed else None
+    return files
+
+
+def _run_weights(exercise, files, limits, isolation):
+    """Run the reference model with the weights handed in, in a sandbox without student code."""
+    trained = exercise.trained
+    if trained.file not in files:
+        return sandbox.Reply(raised="no file")
+    if files[trained.file] is None:
+        return sandbox.Reply(raised="too large")
+    content = np.frombuffer(files[trained.file], dtype=np.uint8)
+    inputs = {"file": content, "source": trained.inputs["source"], "lengths": trained.inputs["lengths"]}
+    cells = sandbox.Cell(trained.provided), sandbox.Cell("", exercise.name, trained.run)
+    script = sandbox.Script(cells, {exercise.name: (sandbox.Call(inputs),)})
+    limits = replace(limits or sandbox.Limits(), call_seconds=60.0)
+    run = sandbox.run(script, limits, isolation)
+    return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply"))
+
+
+def fingerprint(notebook, exercises_digest, limits, files=None):
     """Return a hash of everything that the verdicts on ``notebook`` depend on."""
     cells = [
         [cell.cell_type, cell.source if not _is_test(cell) else "", _grade_id(cell)]
         for cell in notebook.cells
         if cell.cell_type == "code"
     ]
-    state = [cells, exercises_digest, asdict(limits), _versions()]
+    beside = {name: hashlib.sha256(content or b"").hexdigest() for name, content in sorted((files or {}).items())}
+    state = [cells, exercises_digest, asdict(limits), _versions(), beside]
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()
 
 
-def _script(notebook, exercises):
+def _script(notebook, exercises, files):
     """Return the script of ``notebook`` and the place of each of its cells; hidden tests stay outside."""
-    asked = {test_id(e.name): e for e in exercises if e.kind != "text"}
+    asked = {test_id(e.name): e for e in exercises if e.is_called}
+    left_out = {f"{e.name}-run" for e in exercises} | {test_id(e.name) for e in exercises if e.trained}
     cells, places = [], {}
     for place, cell in enumerate(notebook.cells):
         if cell.cell_type != "code":
             continue
         exercise = asked.get(_grade_id(cell))
         places[len(cells)] = place
-        cells.append(sandbox.Cell("", exercise.name, exercise.function) if exercise else sandbox.Cell(cell.source))
+        if exercise:
+            cells.append(sandbox.Cell("", exercise.name, exercise.function))
+        else:  # grading does not train
+            cells.append(sandbox.Cell("" if _grade_id(cell) in left_out else cell.source))
     calls = {e.name: tuple(sandbox.inputs_of(case) for case in e.hidden) for e in asked.values()}
     tensors = frozenset(e.name for e in asked.values() if e.in_torch)
-    return sandbox.Script(tuple(cells), calls, tensors), places
+    beside = {name: content for name, content in files.items() if content is not None}
+    return sandbox.Script(tuple(cells), calls, tensors, beside), places
 
 
 def _is_test(cell):

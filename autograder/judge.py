@@ -17,6 +17,13 @@ RAISED = {
 }
 
 
+NO_WEIGHTS = {
+    "no file": "The file of weights was not handed in beside the notebook.",
+    "too large": "The file of weights is larger than such weights can be.",
+    "CellTimeout": "The model ran longer than it may.",
+}
+
+
 @dataclass(frozen=True)
 class Part:
     """One part of an exercise: "" names the whole. ``reason`` is "" when the points are earned."""
@@ -42,7 +49,9 @@ def judge(exercises, replies):
     """Return one ``Verdict`` an exercise, in the same order. ``replies`` maps (exercise, call number) to ``Reply``."""
     return tuple(
         Verdict(exercise.name, None, exercise.points)
-        if exercise.kind == "text"
+        if not exercise.is_automatic
+        else _judge_weights(exercise, replies.get((exercise.name, 0), Reply(raised="no file")))
+        if exercise.trained
         else _judge(
             exercise, [replies.get((exercise.name, n), Reply(raised="no reply")) for n in range(_calls(exercise))]
         )
@@ -65,6 +74,25 @@ def _judge(exercise, replies):
     earned = compare.points_earned(results, exercise.parts)
     hints = () if earned == exercise.points else _hints(exercise, replies, found)
     return Verdict(exercise.name, earned, exercise.points, parts, hints)
+
+
+def _judge_weights(exercise, reply):
+    """Judge what the reference model did with the weights that were handed in."""
+    trained = exercise.trained
+    try:
+        measured = {} if reply.raised else trained.measure(reply.value, trained.inputs)
+        reason = ""
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError):
+        measured, reason = {}, "What came out of the model could not be read."
+    if reply.raised:
+        reason = NO_WEIGHTS.get(reply.raised, "The weights could not be loaded: run the check cell, it says why.")
+    parts = []
+    for part, points in exercise.parts.items():
+        reached, wanted = measured.get(part), trained.thresholds[part]
+        passed = reached is not None and reached >= wanted
+        told = reason or f"{reached:.3f} on sentences that the model had not seen; {wanted:g} is asked for."
+        parts.append(Part(part, points if passed else 0.0, points, "" if passed else told))
+    return Verdict(exercise.name, float(sum(part.earned for part in parts)), exercise.points, tuple(parts))
 
 
 def _reasons(exercise, case, reply):

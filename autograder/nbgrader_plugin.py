@@ -94,7 +94,9 @@ class Judge(NbGraderPreprocessor):
 
     def preprocess(self, nb, resources):
         asked, _, _ = _released(resources)
-        graded = graded_once(nb, asked, Course.at(Path.cwd()).store, self.limits(), self.isolation)
+        course, names = Course.at(Path.cwd()), resources["nbgrader"]
+        files = grade.handed_in_files(asked, course.submission(names["student"], names["assignment"]).parent)
+        graded = graded_once(nb, asked, course.store, self.limits(), self.isolation, files)
         for place, (count, outputs) in graded.outputs.items():
             nb.cells[place]["execution_count"] = count
             nb.cells[place]["outputs"] = [_output(item) for item in outputs]
@@ -111,12 +113,12 @@ class Judge(NbGraderPreprocessor):
         return nb, resources
 
 
-def graded_once(notebook, asked, store, limits, isolation):
+def graded_once(notebook, asked, store, limits, isolation, files=None):
     """Return the verdicts on ``notebook`` from ``store``, or run it and keep them there."""
-    key = grade.fingerprint(notebook, exercises.digest(asked), limits)
+    key = grade.fingerprint(notebook, exercises.digest(asked), limits, files)
     graded = store.get(key)
     if graded is None:
-        graded = grade.grade(notebook, asked, limits, isolation)
+        graded = grade.grade(notebook, asked, limits, isolation, files)
         store.put(key, graded)
     return graded
 

@@ -4,6 +4,9 @@ In: a course, a topic, a seed. Out: source, release and marking scheme in the co
 everything as it was.
 """
 
+import contextlib
+import importlib
+import io
 import logging
 import os
 import re
@@ -11,6 +14,7 @@ import secrets
 import shutil
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -58,11 +62,12 @@ def check(source, released, asked):
         If it is not so.
     """
     place = f"assignment {asked[0].name.split('-')[0]}"
-    automatic = {e.name: e.points for e in asked if e.kind != "text"}
+    automatic = {e.name: e.points for e in asked if e.is_automatic}
     untouched = _with_tests(released, source)
     for notebook, who, wanted in ((source, "reference", automatic), (untouched, "untouched release", None)):
-        judged = grade.grade(notebook, asked, isolation="none")
-        stock = _stock_points(notebook, asked)
+        files = reference_files(asked) if wanted else {}
+        judged = grade.grade(notebook, asked, isolation="none", files=files)
+        stock = _stock_points(notebook, asked, files)
         for name, points in automatic.items():
             expected = points if wanted else 0.0
             earned = {"the grader": judged.by_exercise[name].earned, "stock nbgrader": stock[name]}
@@ -76,18 +81,37 @@ def check(source, released, asked):
     _refuse_leaks(released, asked, place)
 
 
-def _stock_points(notebook, asked):
+def reference_files(asked):
+    """Return the files of weights that the references of ``asked`` train: name -> bytes."""
+    files = {}
+    for exercise in asked:
+        if exercise.trained:
+            files[exercise.trained.file] = _trained_by_reference(exercise.entry.topic, exercise.function)
+    return files
+
+
+@cache
+def _trained_by_reference(topic, function):
+    reference = getattr(importlib.import_module(f"solutions.in_torch.{topic}"), function)
+    with tempfile.TemporaryDirectory(prefix="trained-") as folder, contextlib.redirect_stdout(None):
+        path = Path(folder) / "weights.npz"
+        reference(str(path))
+        return path.read_bytes()
+
+
+def _stock_points(notebook, asked, files):
     """Return the points by exercise when the hidden test cells run as they stand, as in nbgrader without the plugin."""
     cells = [(place, cell) for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
-    script = sandbox.Script(tuple(sandbox.Cell(cell.source) for _, cell in cells), {})
-    run = sandbox.run(script, isolation="none")
+    sources = ["" if cell.metadata.nbgrader.grade_id.endswith("-run") else cell.source for _, cell in cells]
+    script = sandbox.Script(tuple(sandbox.Cell(source) for source in sources), {}, files=files)
+    run = sandbox.run(script, sandbox.Limits(cell_seconds=120), isolation="none")
     if run.failure:
         raise CourseError(run.failure, "the assembled notebook", "run it by hand and see where it stops.")
     points = {}
     for number, (_, cell) in enumerate(cells):
         cell = nbformat.from_dict({**cell, "outputs": list(run.outputs[number][1])})
         points[cell.metadata.nbgrader.grade_id] = determine_grade(cell)[0] if cell.metadata.nbgrader.grade else None
-    return {e.name: points[test_id(e.name)] for e in asked if e.kind != "text"}
+    return {e.name: points[test_id(e.name)] for e in asked if e.is_automatic}
 
 
 def _with_tests(released, source):
@@ -145,12 +169,17 @@ def _generate(course, topic):
     coursedir = CourseDirectory(config=config)
     app = GenerateAssignment(coursedir=coursedir, config=config)
     app.force = True
-    app.log.setLevel(logging.CRITICAL)
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
+    handler.setLevel(logging.ERROR)
+    app.log.handlers, app.log.propagate = [handler], False
     shutil.rmtree(course.release(topic).parent, ignore_errors=True)
     try:
         app.start()
     except NbGraderException as error:
-        raise CourseError(f"nbgrader refused it: {error}", str(course.source(topic)), "see its message.") from error
+        lines = [line for line in said.getvalue().splitlines() if line.strip()]
+        reason = next((line for line in reversed(lines) if "Error" in line), str(error))
+        raise CourseError(f"nbgrader refused it: {reason.strip()}", str(course.source(topic)), "mend it.") from error
 
 
 def path_with_environment():

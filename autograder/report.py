@@ -9,7 +9,7 @@ from rich.text import Text
 
 def table(asked, rows):
     """Return the grade table: one line a student, one column an exercise, hints below."""
-    automatic = sum(e.points for e in asked if e.kind != "text")
+    automatic = sum(e.points for e in asked if e.is_automatic)
     grid = Table(title=f"{asked[0].entry.topic}: points by exercise", show_lines=False, pad_edge=False, expand=True)
     grid.add_column("student", no_wrap=True)
     for number, exercise in enumerate(asked, 1):

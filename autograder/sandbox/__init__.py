@@ -4,6 +4,7 @@ In: a ``Script``, ``Limits``. Out: a ``Run``, every byte of it checked. Starts o
 bubblewrap, and ends it with everything it started. Knows no answers.
 """
 
+import base64
 import contextlib
 import json
 import os
@@ -66,6 +67,7 @@ class Script:
     cells: tuple[Cell, ...]
     calls: dict  # exercise -> tuple of Call
     tensors: frozenset = frozenset()  # exercises whose inputs are torch tensors
+    files: dict = field(default_factory=dict)  # what lies beside the notebook: name -> bytes
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,8 @@ class _Conversation:
             for cell in self.script.cells
         ]
         limits = {**vars(self.limits), "alone": self.alone}
-        self._send({"cells": cells, "limits": limits})
+        files = {name: base64.b64encode(content).decode() for name, content in self.script.files.items()}
+        self._send({"cells": cells, "limits": limits, "files": files})
         numbers = [number for number, cell in enumerate(self.script.cells) if not cell.exercise]
         patience = 30.0  # the first cell waits for the interpreter to start
         for number in numbers:

@@ -29,6 +29,9 @@ def main():
     replies, requests = _take_pipes()
     first = json.loads(requests.readline())
     _limit(first["limits"])
+    for name, content in first["files"].items():
+        with open(os.path.basename(name), "wb") as file:
+            file.write(base64.b64decode(content))
     shell, captured = _shell(), {}
     for number, cell in enumerate(first["cells"]):
         if "capture" in cell:

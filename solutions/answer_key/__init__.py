@@ -12,13 +12,14 @@ from types import MappingProxyType
 import numpy as np
 
 FOLDER = Path(__file__).parent
-KINDS = ("shape", "number", "code", "text")
+KINDS = ("shape", "number", "code", "trained", "text")
 MODULES = ("in_numpy", "in_torch")
 TYPES = {
     **dict.fromkeys(("points", "atol", "scale"), (int, float)),
     **dict.fromkeys(("name", "kind", "module", "answer", "part", "text", "comment"), (str,)),
+    **dict.fromkeys(("file", "run", "measure", "draw"), (str,)),
     **dict.fromkeys(("warm_up", "shown"), (bool,)),
-    **dict.fromkeys(("parts", "inputs", "shapes"), (dict,)),
+    **dict.fromkeys(("parts", "inputs", "shapes", "thresholds"), (dict,)),
     "gradients": (tuple,),
 }
 
@@ -56,7 +57,11 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Entry:
-    """One exercise as the key states it. ``name`` is ``topic-function``; ``parts`` maps a part to its points."""
+    """One exercise as the key states it. ``name`` is ``topic-function``; ``parts`` maps a part to its points.
+
+    A ``trained`` exercise hands in a ``file`` of weights: ``run`` names the function that uses it on what ``draw`` draws,
+    ``measure`` the one that turns the result into numbers, and ``thresholds`` what each part must reach.
+    """
 
     name: str
     kind: str
@@ -65,6 +70,11 @@ class Entry:
     warm_up: bool = False
     parts: dict = field(default_factory=dict)
     atol: float | None = None
+    file: str = ""
+    thresholds: dict = field(default_factory=dict)
+    run: str = ""
+    measure: str = ""
+    draw: str = ""
     answer: str = ""
     criteria: tuple[Criterion, ...] = ()
     cases: tuple[Case, ...] = ()
@@ -156,6 +166,12 @@ def _entry(name, table, path, text):
         refuse("a number exercise needs atol", "state the tolerance that goes with the digits asked for.")
     elif entry.kind == "code":
         _check_code_cases(entry, refuse)
+    elif entry.kind == "trained":
+        for needed in ("file", "run", "measure", "draw", "parts"):
+            if not getattr(entry, needed):
+                refuse(f"a trained exercise needs {needed}", "state it: see the capstone's key.")
+        if set(entry.thresholds) != set(entry.parts):
+            refuse("thresholds and parts name different things", "give each part its threshold.")
     return entry
 
 

@@ -12,7 +12,9 @@ from autograder.sandbox import Reply, wire
 from solutions import answer_key
 
 TOPICS = answer_key.topics()
-NAMES = [entry.name for topic in TOPICS for entry in answer_key.load(topic).values() if entry.kind != "text"]
+NAMES = [
+    entry.name for topic in TOPICS for entry in answer_key.load(topic).values() if entry.kind not in ("text", "trained")
+]
 
 
 @cache

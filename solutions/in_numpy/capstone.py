@@ -1,0 +1,234 @@
+"""The capstone's small language: "X with Y" becomes "Y के साथ X", groups joined by "and" keep their order.
+
+Chapter: book/capstone.md. The pattern is that of note D's sentence; the word list is ours.
+"""
+
+import zlib
+
+import numpy as np
+
+PAD, START, STOP = 0, 1, 2
+NOUNS = {
+    "reason": "कारण",
+    "logic": "तर्क",
+    "tea": "चाय",
+    "milk": "दूध",
+    "water": "पानी",
+    "bread": "रोटी",
+    "rice": "चावल",
+    "salt": "नमक",
+    "sugar": "चीनी",
+    "fruit": "फल",
+    "book": "किताब",
+    "pen": "कलम",
+    "house": "घर",
+    "tree": "पेड़",
+    "river": "नदी",
+    "mountain": "पहाड़",
+    "sun": "सूरज",
+    "moon": "चाँद",
+    "rain": "बारिश",
+    "wind": "हवा",
+    "fire": "आग",
+    "friend": "दोस्त",
+    "mother": "माँ",
+    "song": "गीत",
+    "time": "समय",
+    "work": "काम",
+}
+SOURCE_WORDS = ("<pad>", "<s>", "</s>", *NOUNS, "with", "and")
+TARGET_WORDS = ("<pad>", "<s>", "</s>", *NOUNS.values(), "के", "साथ", "और")
+HELD_OUT = "reason with logic"  # note D's sentence: never trained on
+
+
+def translate(source):
+    """Translate a sentence of the small language by its rule.
+
+    Parameters
+    ----------
+    source : str
+        Nouns, each alone or as "X with Y", joined by "and".
+
+    Returns
+    -------
+    (str, list of int)
+        The translation, and for each of its words the source position that it comes from, or -1 for के, साथ and और.
+    """
+    words, positions, start = [], [], 0
+    for number, group in enumerate(source.split(" and ")):
+        nouns = group.split(" with ")
+        places = [start + 2 * k for k in range(len(nouns))]
+        if number:
+            words, positions = [*words, "और"], [*positions, -1]
+        if len(nouns) == 2:
+            words += [NOUNS[nouns[1]], "के", "साथ", NOUNS[nouns[0]]]
+            positions += [places[1], -1, -1, places[0]]
+        else:
+            words, positions = [*words, NOUNS[nouns[0]]], [*positions, places[0]]
+        start += 2 * len(nouns)
+    return " ".join(words), positions
+
+
+def is_kept_back(sentence):
+    """Return whether ``sentence`` is never trained on: note D's, and a tenth of all others, by their checksum."""
+    return sentence == HELD_OUT or zlib.crc32(sentence.encode()) % 10 == 0
+
+
+def draw_sentences(count, seed, least=1, kept_back=False):
+    """Draw different sentences of the small language, for training, or from those that are never trained on.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+    seed : int
+        Of the draw.
+    least : int
+        The shortest sentence wanted, in words.
+    kept_back : bool
+        True for the sentences that are never trained on.
+
+    Returns
+    -------
+    list of str
+        From 1 to 15 words each: 1 to 4 groups of one noun or two.
+    """
+    rng = np.random.default_rng(seed)
+    nouns, drawn = list(NOUNS), {}
+    while len(drawn) < count:
+        pairs = rng.integers(0, 2, size=rng.integers(1, 5))
+        chosen = rng.permutation(nouns)[: int((pairs + 1).sum())].tolist()
+        groups = [f"{chosen.pop()} with {chosen.pop()}" if pair else chosen.pop() for pair in pairs]
+        sentence = " and ".join(groups)
+        if is_kept_back(sentence) == kept_back and len(sentence.split()) >= least:
+            drawn[sentence] = True
+    return list(drawn)
+
+
+def as_arrays(sentences):
+    """Turn sentences into padded arrays of word numbers.
+
+    Parameters
+    ----------
+    sentences : list of str
+
+    Returns
+    -------
+    dict of int arrays
+        ``source`` (batch, source_len); ``lengths`` (batch,); ``target`` (batch, target_len), ending in STOP;
+        ``positions`` (batch, target_len), the source position of each target noun and -1 elsewhere.
+    """
+    numbers = {word: number for number, word in enumerate(SOURCE_WORDS)}
+    target_numbers = {word: number for number, word in enumerate(TARGET_WORDS)}
+    translated = [translate(sentence) for sentence in sentences]
+    sources = [[numbers[word] for word in sentence.split()] for sentence in sentences]
+    targets = [[target_numbers[word] for word in words.split()] + [STOP] for words, _ in translated]
+    return {
+        "source": _padded(sources, PAD),
+        "lengths": np.array([len(source) for source in sources]),
+        "target": _padded(targets, PAD),
+        "positions": _padded([positions for _, positions in translated], -1, max(map(len, targets))),
+    }
+
+
+def _padded(rows, filler, width=0):
+    array = np.full((len(rows), max(width, *map(len, rows))), filler)
+    for row, numbers in zip(array, rows, strict=True):
+        row[: len(numbers)] = numbers
+    return array
+
+
+def training_shapes(batch, T_x, T_y, m, V_y):
+    """Return the shapes met when a whole batch of sentence pairs is trained on at once.
+
+    Parameters
+    ----------
+    batch : int
+        Number of sentence pairs, padded.
+    T_x, T_y : int
+        Lengths of the longest source and target sentence, the target with its stop word.
+    m : int
+        Size of one annotation.
+    V_y : int
+        Number of target words.
+
+    Returns
+    -------
+    dict
+        ``target_in``: what the decoder reads; ``contexts``: those of all steps; ``heat_maps``: the weights of all steps;
+        ``predictions``: one distribution for each step.
+    """
+    ### BEGIN SOLUTION
+    return {
+        "target_in": (batch, T_y),
+        "contexts": (batch, T_y, m),
+        "heat_maps": (batch, T_y, T_x),
+        "predictions": (batch, T_y, V_y),
+    }
+    ### END SOLUTION
+
+
+def count_parameters():
+    """Return how many numbers the additive attention of the exercise learns: of each parameter, and in all.
+
+    Returns
+    -------
+    dict of int
+        ``W_query``, ``W_key``, ``v`` and ``all``.
+    """
+    ### BEGIN SOLUTION
+    query_size, hidden_size, attention_size = 40, 36, 24
+    counts = {
+        "W_query": attention_size * query_size,
+        "W_key": attention_size * 2 * hidden_size,
+        "v": attention_size,
+    }
+    return {**counts, "all": sum(counts.values())}
+    ### END SOLUTION
+
+
+def exact_match(words, target):
+    """Measure how many sentences are right from the first word to the stop word.
+
+    Parameters
+    ----------
+    words : (batch, length) int
+        What the model wrote, without the start token. What comes after the first stop word (number 2) does not count.
+    target : (batch, target_len) int
+        The right words, ending in the stop word, then pads (number 0).
+
+    Returns
+    -------
+    float
+        A fraction from 0 to 1.
+    """
+    ### BEGIN SOLUTION
+    right = 0
+    for row, wanted in zip(words.tolist(), target.tolist(), strict=True):
+        wanted = wanted[: wanted.index(2) + 1]
+        right += row[: len(wanted)] == wanted
+    return right / len(words)
+    ### END SOLUTION
+
+
+def noun_alignment(weights, positions):
+    """Measure how often the largest weight lies on the source word that a target noun comes from.
+
+    Parameters
+    ----------
+    weights : (batch, length, source_len)
+        Of every step that the model took.
+    positions : (batch, target_len) int
+        The source position of each target noun; -1 where the target word is no noun. A noun at a step that the model did
+        not take counts as missed.
+
+    Returns
+    -------
+    float
+        A fraction from 0 to 1.
+    """
+    ### BEGIN SOLUTION
+    steps = min(weights.shape[1], positions.shape[1])
+    hits = (weights.argmax(axis=-1)[:, :steps] == positions[:, :steps]) & (positions[:, :steps] >= 0)
+    return hits.sum() / (positions >= 0).sum()
+    ### END SOLUTION

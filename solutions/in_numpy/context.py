@@ -1,0 +1,181 @@
+"""Context: the annotations mixed by the weights, and what the mixture does to the gradients.
+
+Chapter: book/context.md. Source: Bahdanau et al. (2015), arXiv:1409.0473, section 3.1, equation 5.
+"""
+
+import math
+
+import numpy as np
+
+
+def sentence_shapes(m, n, T_x):
+    """Return shapes met on the way to the context of one sentence, with a bidirectional encoder.
+
+    Parameters
+    ----------
+    m : int
+        Size of the encoder state of *one* direction. An annotation joins both directions.
+    n : int
+        Size of the decoder state.
+    T_x : int
+        Number of source positions.
+
+    Returns
+    -------
+    dict
+        ``weighted``: every annotation times its weight, one per row; ``context``: their sum; ``jacobian``: the
+        derivative of each entry of the context (a row) by each score (a column).
+    """
+    ### BEGIN SOLUTION
+    return {"weighted": (T_x, 2 * m), "context": (2 * m,), "jacobian": (2 * m, T_x)}
+    ### END SOLUTION
+
+
+def batch_shapes(batch, m, n, T_x, T_y):
+    """Return shapes met when the contexts of a batch are computed by matrix products, batch first.
+
+    Parameters
+    ----------
+    batch : int
+        Number of sentences, padded to the same length.
+    m, n : int
+        Sizes of one annotation and of the decoder state.
+    T_x, T_y : int
+        Numbers of source positions and of decoder steps.
+
+    Returns
+    -------
+    dict
+        ``column``: the weights of one step, with an axis that lets them broadcast against the annotations; ``row``: the
+        same weights as the left factor of a batched matrix product with the annotations; ``product``: that product;
+        ``contexts``: the contexts of all steps.
+    """
+    ### BEGIN SOLUTION
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
+    ### END SOLUTION
+
+
+def context_of_note_d():
+    """Return note D's context c_1.
+
+    Returns
+    -------
+    list of 4 floats
+        No unit: the units of the annotations.
+    """
+    ### BEGIN SOLUTION
+    weights = [0.7, 0.2, 0.1]
+    keys = [[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]]
+    return [sum(a * h for a, h in zip(weights, column, strict=True)) for column in zip(*keys, strict=True)]
+    ### END SOLUTION
+
+
+def context_of_note_c():
+    """Return the context of note C's question 3.
+
+    Returns
+    -------
+    list of 2 floats
+        No unit: the units of the annotations.
+    """
+    ### BEGIN SOLUTION
+    query = [0.5, 0.5]
+    keys = [[0.2, 0.2], [0.8, 0.8]]
+    exponentials = [math.exp(sum(math.tanh(s + h) for s, h in zip(query, key, strict=True))) for key in keys]
+    weights = [x / sum(exponentials) for x in exponentials]
+    return [sum(a * h for a, h in zip(weights, column, strict=True)) for column in zip(*keys, strict=True)]
+    ### END SOLUTION
+
+
+def context_twin():
+    """Return the context of the exercise: four annotations of three numbers, and a weight that is not given.
+
+    Returns
+    -------
+    list of 3 floats
+        No unit: the units of the annotations.
+    """
+    ### BEGIN SOLUTION
+    weights = np.array([0.15, 0.42, 0.05, 1 - 0.15 - 0.42 - 0.05])
+    keys = np.array([[2.0, -1.0, 0.5], [-0.5, 3.0, 1.0], [4.0, 0.0, -2.0], [1.0, -2.0, 0.25]])
+    return [float(weights @ column) for column in keys.T]
+    ### END SOLUTION
+
+
+def weights_from_context():
+    """Return the weights that mix the exercise's three annotations into its context.
+
+    Returns
+    -------
+    list of 3 floats
+        Between 0 and 1; together 1.
+    """
+    ### BEGIN SOLUTION
+    keys = np.array([[1.0, 2.0], [5.0, 0.0], [3.0, 6.0]])
+    equations = np.vstack([keys.T, np.ones(3)])
+    return np.linalg.solve(equations, [2.36, 3.14, 1.0]).tolist()
+    ### END SOLUTION
+
+
+def gradient_by_hand():
+    """Return the derivative of the exercise's context by its third score.
+
+    Returns
+    -------
+    list of 2 floats
+        One derivative for each entry of the context.
+    """
+    ### BEGIN SOLUTION
+    weights = np.array([0.55, 0.15, 0.3])
+    keys = np.array([[0.4, -0.25], [1.0, 0.6], [-0.5, 0.85]])
+    context = np.array([sum(weights * column) for column in keys.T])
+    return [float(x) for x in weights[2] * (keys[2] - context)]
+    ### END SOLUTION
+
+
+def context_vector(weights, keys):
+    """Mix the annotations of each sentence by its weights.
+
+    context[b] = sum_j weights[b, j] keys[b, j]
+
+    Parameters
+    ----------
+    weights : (batch, source_len)
+        Positive, and in each row together 1.
+    keys : (batch, source_len, key_size)
+        Encoder annotations, h_1 ... h_Tx.
+
+    Returns
+    -------
+    (batch, key_size)
+        No unit: each entry lies between the smallest and the largest of the same entry in the annotations.
+    """
+    ### BEGIN SOLUTION
+    return np.einsum("bj,bjm->bm", weights, keys)
+    ### END SOLUTION
+
+
+def scores_gradient(context_gradient, weights, keys):
+    """Carry the gradient of a loss back from the context to the scores.
+
+    result[b, j] = weights[b, j] context_gradient[b] . (keys[b, j] - context[b])
+
+    Parameters
+    ----------
+    context_gradient : (batch, key_size)
+        Derivative of the loss by each entry of the context.
+    weights : (batch, source_len)
+        The softmax of the scores: in each row together 1, or all 0 where a sentence has no real token.
+    keys : (batch, source_len, key_size)
+        Encoder annotations, h_1 ... h_Tx.
+
+    Returns
+    -------
+    (batch, source_len)
+        Derivative of the loss by each score. Each row adds to 0.
+    """
+    ### BEGIN SOLUTION
+    by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)  # derivative by each weight
+    mean = (weights * by_weight).sum(axis=1, keepdims=True)
+    return weights * (by_weight - mean)
+    ### END SOLUTION

@@ -1,0 +1,211 @@
+"""Decoder fusion: how the context, the last word and the last state become the new state.
+
+Chapter: book/decoder_fusion.md. Sources: Bahdanau et al. (2015), arXiv:1409.0473, section 3.1; notes A, C and D.
+"""
+
+import numpy as np
+
+
+def note_c_parameters(d, m, n):
+    """Return the shapes of the three matrices of note C's equation 2.
+
+    state = tanh(W_y embedded + W_s query + W_c context), for one sentence
+
+    Parameters
+    ----------
+    d, m, n : int
+        Sizes of a word embedding, of one annotation and of the decoder state.
+
+    Returns
+    -------
+    dict
+        ``W_y``, ``W_s`` and ``W_c``, each with a tuple of sizes.
+    """
+    ### BEGIN SOLUTION
+    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, m)}
+    ### END SOLUTION
+
+
+def fusion_shapes(d, m, n, r):
+    """Return shapes met when word and context are joined, with a bidirectional encoder.
+
+    Parameters
+    ----------
+    d : int
+        Size of a word embedding.
+    m : int
+        Size of the encoder state of *one* direction. An annotation joins both directions.
+    n : int
+        Size of the decoder state.
+    r : int
+        Size of what the recurrent layer reads.
+
+    Returns
+    -------
+    dict
+        ``joined``: embedding and context, end to end; ``L_1``: the matrix from there to what the recurrent layer reads;
+        ``W_input``: the recurrent layer's matrix on what it reads; ``W_context``: note C's matrix on the context.
+    """
+    ### BEGIN SOLUTION
+    return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (n, 2 * m)}
+    ### END SOLUTION
+
+
+def note_d_shapes(V_out, m, n):
+    """Return the shapes of the decoder's parameters in note D, for any sizes.
+
+    z_1 = g(W_D z_0 + U_D y_0 + W_a c_1 + b_D), with columns for vectors
+
+    Parameters
+    ----------
+    V_out : int
+        Number of target words. The word y_0 is a one-hot column.
+    m, n : int
+        Sizes of one annotation and of the decoder state.
+
+    Returns
+    -------
+    dict
+        ``W_D``, ``U_D``, ``W_a`` and ``b_D``; the last one as a matrix of one column.
+    """
+    ### BEGIN SOLUTION
+    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (n, 1)}
+    ### END SOLUTION
+
+
+def training_shapes(batch, d, m, n, T_y):
+    """Return shapes met in training, where the right words are known, batch first.
+
+    Parameters
+    ----------
+    batch : int
+        Number of sentences, padded to the same length.
+    d, m, n : int
+        Sizes of a word embedding, of one annotation and of the decoder state.
+    T_y : int
+        Number of decoder steps.
+
+    Returns
+    -------
+    dict
+        ``projected_words``: W_y times the embedded word before each step, for all steps at once; ``joined``: embedding
+        and context of one step, end to end; ``states``: the new states of all steps.
+    """
+    ### BEGIN SOLUTION
+    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m), "states": (batch, T_y, n)}
+    ### END SOLUTION
+
+
+def note_c_state():
+    """Return the new state of note C's question 3.
+
+    Returns
+    -------
+    list of 2 floats
+        Between -1 and 1, no unit.
+    """
+    ### BEGIN SOLUTION
+    query, embedded = np.array([0.5, 0.5]), np.array([0.6, 0.4])
+    keys = np.array([[0.2, 0.2], [0.8, 0.8]])
+    exponentials = np.exp(np.tanh(query + keys).sum(axis=1))
+    context = exponentials / exponentials.sum() @ keys
+    return np.tanh(embedded + query + context).tolist()
+    ### END SOLUTION
+
+
+def step_by_hand():
+    """Return what the exercise's decoder step passes through, from the scores to the new state.
+
+    Returns
+    -------
+    dict
+        ``scores`` (3 numbers), ``weights`` (3), ``context`` (4), ``state`` (3).
+    """
+    ### BEGIN SOLUTION
+    query, embedded = np.array([0.5, -0.4, 0.2]), np.array([0.6, -0.3])
+    keys = np.array([[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]])
+    W_query = np.array([[1.0, 0.0, 2.0], [0.0, -1.0, 1.0]])
+    W_key = np.array([[1.0, 0.0, 0.0, -1.0], [0.0, 2.0, 1.0, 0.0]])
+    v = np.array([1.5, -1.0])
+    W_y = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, -1.0]])
+    W_s = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, -1.0, 1.0]])
+    W_c = np.array([[1.0, 0.0, 0.0, 1.0], [0.0, -1.0, 0.0, 2.0], [0.0, 1.0, 1.0, 0.0]])
+    scores = np.array([v @ np.tanh(W_query @ query + W_key @ key) for key in keys])
+    weights = np.exp(scores) / np.exp(scores).sum()
+    context = weights @ keys
+    state = np.tanh(W_y @ embedded + W_s @ query + W_c @ context)
+    return {"scores": scores, "weights": weights, "context": context, "state": state}
+    ### END SOLUTION
+
+
+def note_d_state_twin():
+    """Return the new state of the exercise: a step in note D's letters.
+
+    Returns
+    -------
+    list of 2 floats
+        Between -1 and 1, no unit.
+    """
+    ### BEGIN SOLUTION
+    z_0, y_0 = np.array([0.2, -0.5]), np.array([0.0, 0.0, 1.0, 0.0])
+    c_1, b_D = np.array([0.4, -0.3, 0.2]), np.array([0.15, -0.2])
+    W_D = np.array([[0.0, 1.0], [2.0, 0.5]])
+    U_D = np.array([[0.3, -0.1, 0.6, 0.0], [0.2, 0.4, -0.7, 0.1]])
+    W_a = np.array([[1.0, 0.0, -1.0], [0.5, 2.0, 0.0]])
+    return np.tanh(W_D @ z_0 + U_D @ y_0 + W_a @ c_1 + b_D).tolist()
+    ### END SOLUTION
+
+
+def decoder_step_state(embedded, query, context, W_y, W_s, W_c):
+    """Make the new decoder state from the last word, the last state and the context.
+
+    result[b] = tanh(W_y embedded[b] + W_s query[b] + W_c context[b])
+
+    Parameters
+    ----------
+    embedded : (batch, embedding_size)
+        Embedding of the word before this step, E y_{i-1}.
+    query : (batch, query_size)
+        Decoder state before this step, s_{i-1}.
+    context : (batch, key_size)
+        Context of this step, c_i.
+    W_y, W_s, W_c
+        Learned matrices, shared by all sentences.
+
+    Returns
+    -------
+    (batch, query_size)
+        The state s_i: entries between -1 and 1.
+
+    Source: note C, equation 2. The paper has a gated unit in its place.
+    """
+    ### BEGIN SOLUTION
+    return np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
+    ### END SOLUTION
+
+
+def fused_input(embedded, context, L_1):
+    """Join the last word and the context, and make of them what the recurrent layer reads.
+
+    result[b] = ReLU(L_1 [embedded[b]; context[b]])
+
+    Parameters
+    ----------
+    embedded : (batch, embedding_size)
+        Embedding of the word before this step, E y_{i-1}. It stands first.
+    context : (batch, key_size)
+        Context of this step, c_i.
+    L_1
+        Learned matrix, shared by all sentences.
+
+    Returns
+    -------
+    (batch, input_size)
+        Numbers not below 0.
+
+    Source: note A, with the concatenation that its text describes.
+    """
+    ### BEGIN SOLUTION
+    joined = np.concatenate([embedded, context], axis=1)
+    return np.maximum(joined @ L_1.T, 0.0)
+    ### END SOLUTION

@@ -1,0 +1,244 @@
+"""Encoding: from words to annotations, one for each source position.
+
+Chapter: book/encoder.md. Source: note C, equation 1; Bahdanau et al. (2015), arXiv:1409.0473, section 3.2 and App. A.2.1.
+"""
+
+import numpy as np
+
+
+def encoder_parameters(d, m, V_x):
+    """Return the shapes of the learned parameters of note C's encoder, equation 1.
+
+    h_j = tanh(W_x (E_x x_j) + W_h h_{j-1}), where x_j is a one-hot column.
+
+    Parameters
+    ----------
+    d : int
+        Size of one word vector.
+    m : int
+        Size of the encoder state.
+    V_x : int
+        Number of words in the source vocabulary.
+
+    Returns
+    -------
+    dict
+        ``E_x``, ``W_x`` and ``W_h``, each with a tuple of sizes.
+    """
+    ### BEGIN SOLUTION
+    return {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, m)}
+    ### END SOLUTION
+
+
+def one_hot_shapes(d, m, V_x, T_x):
+    """Return shapes met where a whole sentence is written in one-hot columns, and where no word vectors are used.
+
+    Parameters
+    ----------
+    d, m : int
+        Sizes of one word vector and of the encoder state.
+    V_x, T_x : int
+        Number of words in the source vocabulary and in the sentence.
+
+    Returns
+    -------
+    dict
+        ``one_hots``: the words of the sentence, one column each; ``embedded``: the matrix of word vectors times
+        ``one_hots``; ``U``: the matrix that acts on a one-hot column in note D; ``b``: its bias.
+    """
+    ### BEGIN SOLUTION
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m,)}
+    ### END SOLUTION
+
+
+def second_layer_shapes(d, m):
+    """Return shapes of a second bidirectional layer that reads the annotations of a first one.
+
+    Parameters
+    ----------
+    d : int
+        Size of one word vector.
+    m : int
+        Size of the state of *one* direction, in both layers.
+
+    Returns
+    -------
+    dict
+        ``input_matrix``: what multiplies an annotation of the first layer, in one direction of the second;
+        ``recurrent_matrix``: what multiplies the state before, there; ``annotation``: one annotation of the second layer.
+    """
+    ### BEGIN SOLUTION
+    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
+    ### END SOLUTION
+
+
+def rnn_outputs(batch, d, m, T_x):
+    """Return the shapes of what torch's bidirectional ``nn.RNN(d, m)`` takes and gives for a batch.
+
+    Parameters
+    ----------
+    batch, T_x : int
+        Number of sentences, and of words in each.
+    d, m : int
+        Sizes of one word vector and of the state of *one* direction.
+
+    Returns
+    -------
+    dict
+        ``outputs`` and ``last``: the two results of a module made with ``batch_first=True``; ``inputs_positions_first``:
+        what a module made without it takes.
+    """
+    ### BEGIN SOLUTION
+    return {"outputs": (batch, T_x, 2 * m), "last": (2, batch, m), "inputs_positions_first": (T_x, batch, d)}
+    ### END SOLUTION
+
+
+def states_by_hand():
+    """Return the two encoder states of the exercise.
+
+    Returns
+    -------
+    dict
+        ``h_1`` and ``h_2``, each a list of 2 floats from -1 to 1.
+    """
+    ### BEGIN SOLUTION
+    E_x = np.array([[1.0, 0.0, 0.5, 0.0], [0.0, 1.0, -1.0, 0.0], [0.0, 0.0, 1.0, 2.0]])
+    W_x = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5]])
+    W_h = np.array([[0.0, 1.0], [0.5, 0.0]])
+    h_1 = np.tanh(W_x @ E_x[:, 2])
+    return {"h_1": h_1.tolist(), "h_2": np.tanh(W_x @ E_x[:, 0] + W_h @ h_1).tolist()}
+    ### END SOLUTION
+
+
+def states_by_hand_twin():
+    """Return the two encoder states of the exercise.
+
+    Returns
+    -------
+    dict
+        ``h_1`` and ``h_2``, each a list of 3 floats from -1 to 1.
+    """
+    ### BEGIN SOLUTION
+    E_x = np.array([[0.5, -1.0, 0.0, 2.0, 1.0], [1.0, 0.5, 2.0, -0.5, 0.0]])
+    W_x = np.array([[0.5, 0.0], [0.0, 1.0], [-0.5, 1.0]])
+    W_h = np.array([[0.0, 1.0, 0.0], [0.5, 0.0, 0.0], [0.0, 0.5, -1.0]])
+    h_1 = np.tanh(W_x @ E_x[:, 3])
+    return {"h_1": h_1.tolist(), "h_2": np.tanh(W_x @ E_x[:, 1] + W_h @ h_1).tolist()}
+    ### END SOLUTION
+
+
+def annotation_by_hand():
+    """Return the annotation of the second of the three words of the exercise.
+
+    Returns
+    -------
+    list of 2 floats
+        The forward state, then the backward state: each from -1 to 1.
+    """
+    ### BEGIN SOLUTION
+    first, second, third = 0.5, -1.0, 2.0
+    forward = np.tanh(second + 0.5 * np.tanh(first))
+    backward = np.tanh(-0.5 * second + 0.8 * np.tanh(-0.5 * third))
+    return [float(forward), float(backward)]
+    ### END SOLUTION
+
+
+def look_up(tokens, E_x):
+    """Replace each word number by its word vector.
+
+    embedded[b, j] = E_x x[b, j], where x[b, j] is the one-hot column of word tokens[b, j]
+
+    Parameters
+    ----------
+    tokens : (batch, source_len)
+        Word numbers, counted from 0.
+    E_x
+        The matrix of word vectors as in the formula: it multiplies one-hot columns from the left.
+
+    Returns
+    -------
+    (batch, source_len, embedding_size)
+        Word vectors.
+    """
+    ### BEGIN SOLUTION
+    return E_x.T[tokens]
+    ### END SOLUTION
+
+
+def rnn_step(embedded, previous, W_x, W_h):
+    """Update the encoder state by one word.
+
+    state[b] = tanh(W_x embedded[b] + W_h previous[b])
+
+    Parameters
+    ----------
+    embedded : (batch, embedding_size)
+        The word vector of this position, one a sentence.
+    previous : (batch, hidden_size)
+        The state after the word before, zeros before the first word.
+    W_x : (hidden_size, embedding_size)
+    W_h : (hidden_size, hidden_size)
+
+    Returns
+    -------
+    (batch, hidden_size)
+        Each number from -1 to 1.
+    """
+    return np.tanh(embedded @ W_x.T + previous @ W_h.T)
+
+
+def rnn_states(embedded, W_x, W_h):
+    """Read each sentence from its first word to its last, and return the state after every word.
+
+    states[b, j] = tanh(W_x embedded[b, j] + W_h states[b, j - 1]), with zeros before the first word
+
+    Parameters
+    ----------
+    embedded : (batch, source_len, embedding_size)
+        Word vectors.
+    W_x, W_h
+        The two matrices of the formula, on the word vector and on the state before.
+
+    Returns
+    -------
+    array
+        Batch first, then positions: one state for each word of each sentence. Each number from -1 to 1.
+    """
+    ### BEGIN SOLUTION
+    state = np.zeros((embedded.shape[0], W_h.shape[0]))
+    states = []
+    for j in range(embedded.shape[1]):
+        state = np.tanh(embedded[:, j] @ W_x.T + state @ W_h.T)
+        states.append(state)
+    return np.stack(states, axis=1)
+    ### END SOLUTION
+
+
+def bidirectional_annotations(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Read each sentence of a padded batch from both ends, and join the two states of each word.
+
+    annotations[b, j] = [forward[b, j]; backward[b, j]]
+
+    Parameters
+    ----------
+    embedded : (batch, source_len, embedding_size)
+        Word vectors. What stands at a pad does not matter.
+    source_mask : (batch, source_len)
+        True at real words. Pads stand at the end of their row only.
+    W_x, W_x_back : (hidden_size, embedding_size)
+    W_h, W_h_back : (hidden_size, hidden_size)
+        Each direction has matrices of its own.
+
+    Returns
+    -------
+    (batch, source_len, 2 * hidden_size)
+        The forward state, then the backward state, each number from -1 to 1. 0 at pads.
+    """
+    annotations = np.zeros((*source_mask.shape, 2 * len(W_h)))
+    for b, length in enumerate(source_mask.sum(axis=1)):
+        words = embedded[b, None, :length]
+        if length:
+            forward = rnn_states(words, W_x, W_h)
+            backward = rnn_states(words[:, ::-1], W_x_back, W_h_back)[:, ::-1]
+            annotations[b, :length] = np.concatenate([forward, backward], axis=-1)
+    return annotations

@@ -1,0 +1,214 @@
+"""The output layer: from decoder state and context to a distribution over the words of the target vocabulary.
+
+Chapter: book/output_layer.md. Source: Bahdanau et al. (2015), arXiv:1409.0473, section 3.1 and App. A.2.2.
+"""
+
+import math
+
+import numpy as np
+
+
+def note_d_output(n, V):
+    """Return the shapes of the two output parameters of note D, for a decoder state of any size.
+
+    probabilities = softmax(W_o state + b_o)
+
+    Parameters
+    ----------
+    n : int
+        Size of the decoder state.
+    V : int
+        Number of words in the target vocabulary.
+
+    Returns
+    -------
+    dict
+        ``W_o``, the matrix that the note calls V, and ``b_o``, the vector that it calls c_1.
+    """
+    ### BEGIN SOLUTION
+    return {"W_o": (V, n), "b_o": (V,)}
+    ### END SOLUTION
+
+
+def every_step_shapes(batch, T_y, n, d, m, V):
+    """Return the shapes met when the logits of all steps of a batch are computed by one product.
+
+    Parameters
+    ----------
+    batch, T_y : int
+        Number of sentence pairs, and of decoder steps, stop token included.
+    n, d, m : int
+        Sizes of the decoder state, of a word embedding and of the context.
+    V : int
+        Number of words in the target vocabulary.
+
+    Returns
+    -------
+    dict
+        ``joined``: state, embedding and context of every step, end to end; ``W_o``: the matrix that takes what is
+        joined at one step to its logits; ``logits``: those of all steps; ``flat_logits``: the same with a single axis
+        for all steps of all sentences, as a loss function wants them.
+    """
+    ### BEGIN SOLUTION
+    size = n + d + m
+    return {
+        "joined": (batch, T_y, size),
+        "W_o": (V, size),
+        "logits": (batch, T_y, V),
+        "flat_logits": (batch * T_y, V),
+    }
+    ### END SOLUTION
+
+
+def maxout_shapes(n, d, m, k, V):
+    """Return the shapes of the paper's output layer, for one step of one sentence.
+
+    Parameters
+    ----------
+    n, d, m : int
+        Sizes of the decoder state, of a word embedding and of the context.
+    k : int
+        Number of maxima: each is the larger one of a pair of numbers.
+    V : int
+        Number of words in the target vocabulary.
+
+    Returns
+    -------
+    dict
+        ``U_o`` and ``C_o``: the matrices that multiply the decoder state and the context; ``maxima``: what is left of
+        their sum after the maxout; ``W_o``: the matrix that takes this to the logits.
+    """
+    ### BEGIN SOLUTION
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V, k)}
+    ### END SOLUTION
+
+
+def hindi_distribution():
+    """Return the probabilities of the six words of the toy vocabulary, in its order.
+
+    Returns
+    -------
+    list of 6 floats
+        Probabilities: they add to 1.
+    """
+    ### BEGIN SOLUTION
+    state = np.tanh(0.3 + np.array([0.12, 0.37, 0.40]))
+    W_o = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1]])
+    exponentials = np.exp(W_o @ state)
+    return (exponentials / exponentials.sum()).tolist()
+    ### END SOLUTION
+
+
+def distribution_and_loss():
+    """Return the distribution of the exercise, and what the right word costs under it.
+
+    Returns
+    -------
+    dict
+        ``distribution``: 5 probabilities, in the order of the logits; ``loss``: the cross-entropy, in nats.
+    """
+    ### BEGIN SOLUTION
+    logits = np.array([0.5, -1.0, 2.0, 0.0, 1.2])
+    distribution = np.exp(logits) / np.exp(logits).sum()
+    return {"distribution": distribution.tolist(), "loss": -math.log(distribution[4])}
+    ### END SOLUTION
+
+
+def what_is_left():
+    """Return what the printed probabilities of the exercise leave over, and the cross-entropy of the right word.
+
+    Returns
+    -------
+    dict
+        ``left``: a probability; ``loss``: in nats.
+    """
+    ### BEGIN SOLUTION
+    printed = [0.004, 0.001, 0.002, 0.64, 0.003]
+    return {"left": 1 - sum(printed), "loss": -math.log(0.64)}
+    ### END SOLUTION
+
+
+def word_by_hand():
+    """Return all results of one decoder step, from the scores to the distribution over the words.
+
+    Returns
+    -------
+    dict
+        ``scores`` (2 numbers), ``weights`` (2), ``context`` (4), ``state`` (2) and ``distribution`` (5).
+    """
+    ### BEGIN SOLUTION
+    state = np.array([0.4, -0.6])
+    keys = np.array([[0.5, -0.2, 0.1, 0.3], [-0.4, 0.6, 0.2, -0.1]])
+    W_query = np.array([[1, -1], [0, 2], [0.5, 1]])
+    W_key = np.array([[1, 0, 0, 2], [0, 1, -1, 0], [0, 0, 2, 1]])
+    scores = np.tanh(W_query @ state + keys @ W_key.T) @ np.array([1, -2, 1.5])
+    weights = np.exp(scores) / np.exp(scores).sum()
+    context = weights @ keys
+    W_s = np.array([[0.5, 1], [-1, 0]])
+    W_c = np.array([[2, 0, -1, 0.5], [0, 2, 0, 1]])
+    new_state = np.tanh(np.array([0.3, -0.1]) + W_s @ state + W_c @ context)
+    W_o = np.array([[1, -1], [2, 0], [0, 2], [-1, 1], [1, 1]])
+    exponentials = np.exp(W_o @ new_state + np.array([0, -0.5, 0.5, 0, 0.2]))
+    return {
+        "scores": scores.tolist(),
+        "weights": weights.tolist(),
+        "context": context.tolist(),
+        "state": new_state.tolist(),
+        "distribution": (exponentials / exponentials.sum()).tolist(),
+    }
+    ### END SOLUTION
+
+
+def output_distribution(state, context, W_state, W_context, b_o):
+    """Turn the decoder state and the context of a step into a distribution over the target words.
+
+    p[b] = softmax(W_state state[b] + W_context context[b] + b_o)
+
+    Parameters
+    ----------
+    state : (batch, query_size)
+        Decoder state after this step, s_i.
+    context : (batch, key_size)
+        c_i.
+    W_state : (vocab_size, query_size)
+    W_context : (vocab_size, key_size)
+        Side by side, the two are the matrix that multiplies state and context joined end to end.
+    b_o : (vocab_size,)
+
+    Returns
+    -------
+    (batch, vocab_size)
+        Probabilities, adding to 1 in each row, also where the logits are in the thousands.
+    """
+    ### BEGIN SOLUTION
+    logits = state @ W_state.T + context @ W_context.T + b_o  # (batch, vocab_size)
+    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+    ### END SOLUTION
+
+
+def cross_entropy(logits, targets, target_mask):
+    """Average the cost of the right words over all real target positions of a batch.
+
+    loss = mean of -ln softmax(logits[b, i])[targets[b, i]] over the positions where target_mask[b, i] is True
+
+    Parameters
+    ----------
+    logits : (batch, target_len, vocab_size)
+        Any real numbers, also in the thousands.
+    targets : (batch, target_len)
+        The number of the right word at each position.
+    target_mask : (batch, target_len)
+        True at real words, the stop token among them; False at padding.
+
+    Returns
+    -------
+    float
+        Nats a word, at least 0. A batch without any real word costs 0.
+    """
+    ### BEGIN SOLUTION
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    log_probabilities = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    right = np.take_along_axis(log_probabilities, targets[..., None], axis=-1)[..., 0]  # (batch, target_len)
+    return -right[target_mask].sum() / max(1, target_mask.sum())
+    ### END SOLUTION

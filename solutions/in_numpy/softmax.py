@@ -1,0 +1,174 @@
+"""From scores to weights: the softmax, its mask and its derivative.
+
+Chapter: book/softmax.md. Source: Bahdanau et al. (2015), arXiv:1409.0473, section 3.1.
+"""
+
+import math
+
+import numpy as np
+
+
+def weights_by_hand():
+    """Return the two weights of note C's question 3, in the order of the positions.
+
+    Returns
+    -------
+    list of 2 floats
+        Weights: no unit, from 0 to 1, and they add to 1.
+    """
+    ### BEGIN SOLUTION
+    exponentials = [math.exp(2 * math.tanh(x)) for x in (0.7, 1.3)]
+    return [e / sum(exponentials) for e in exponentials]
+    ### END SOLUTION
+
+
+def weights_by_hand_twin():
+    """Return the four weights of the exercise, in the order of the positions.
+
+    Returns
+    -------
+    list of 4 floats
+        Weights: no unit, from 0 to 1, and they add to 1.
+    """
+    ### BEGIN SOLUTION
+    exponentials = np.exp([0.4, -0.3, 1.2, 0.1])
+    return (exponentials / exponentials.sum()).tolist()
+    ### END SOLUTION
+
+
+def score_differences():
+    """Return how far the first score of the exercise lies above the second, the third and the fourth.
+
+    Returns
+    -------
+    list of 3 floats
+        Differences of scores: no unit, any real number.
+    """
+    ### BEGIN SOLUTION
+    weights = [0.48, 0.3, 0.16, 0.06]
+    return [math.log(weights[0] / weight) for weight in weights[1:]]
+    ### END SOLUTION
+
+
+def jacobian_row():
+    """Return the derivatives of the third weight of the exercise by each of the four scores.
+
+    Returns
+    -------
+    list of 4 floats
+        Weight per unit of score.
+    """
+    ### BEGIN SOLUTION
+    weights = np.array([0.1, 0.5, 0.15, 0.25])
+    return (weights[2] * (np.array([0, 0, 1, 0]) - weights)).tolist()
+    ### END SOLUTION
+
+
+def masked_weights():
+    """Return the weights of the padded sentence of the exercise, one for each of its five positions.
+
+    Returns
+    -------
+    list of 5 floats
+        Weights: no unit, from 0 to 1, and they add to 1.
+    """
+    ### BEGIN SOLUTION
+    exponentials = np.exp([0.8, -0.5, 1.3, 0.2, 0.2]) * [1, 1, 1, 0, 0]
+    return (exponentials / exponentials.sum()).tolist()
+    ### END SOLUTION
+
+
+def batch_shapes(batch, T_x, T_y):
+    """Return the shapes met on the way to the weights of a batch, batch first.
+
+    Parameters
+    ----------
+    batch : int
+        Number of sentences, padded to the same lengths.
+    T_x, T_y : int
+        Number of source positions and of decoder steps.
+
+    Returns
+    -------
+    dict
+        ``total``: the sums of the exponentials at one step, with their axis kept; ``all_weights``: the weights of all
+        steps; ``mask``: the source mask with the extra axis that makes it fit the scores of all steps.
+    """
+    ### BEGIN SOLUTION
+    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
+    ### END SOLUTION
+
+
+def jacobian_shapes(batch, m, T_x):
+    """Return the shapes of derivatives by the scores of one decoder step. What is differentiated comes first.
+
+    Parameters
+    ----------
+    batch : int
+        Number of sentences, padded to the same length.
+    m : int
+        Size of one annotation.
+    T_x : int
+        Number of source positions.
+
+    Returns
+    -------
+    dict
+        ``weights``: the derivatives of one sentence's weights by its scores; ``weights_of_batch``: the same for each
+        sentence of a batch; ``context``: the derivatives of one sentence's context by its scores.
+    """
+    ### BEGIN SOLUTION
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (m, T_x)}
+    ### END SOLUTION
+
+
+def softmax(scores):
+    """Turn scores into weights along the last axis, for scores of any size.
+
+    weights[..., j] = exp(scores[..., j]) / sum_k exp(scores[..., k])
+
+    Parameters
+    ----------
+    scores : (..., source_len)
+        Unnormalised scores; in front of their last axis there may be any number of others.
+
+    Returns
+    -------
+    (..., source_len)
+        Weights from 0 to 1, which add to 1 along the last axis.
+    """
+    ### BEGIN SOLUTION
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+    ### END SOLUTION
+
+
+def masked_softmax(scores, source_mask=None):
+    """Turn the scores of each sentence into weights over its real tokens.
+
+    weights[b, j] = exp(scores[b, j]) / sum_k exp(scores[b, k]), where j and k run over real tokens only
+
+    Parameters
+    ----------
+    scores : (batch, source_len)
+        Unnormalised scores. What stands at a pad does not matter.
+    source_mask : (batch, source_len), optional
+        True at real tokens. Without it, every token is real.
+
+    Returns
+    -------
+    (batch, source_len)
+        Weights from 0 to 1. They add to 1 over the real tokens and are 0 on pads. A row without a real token is all
+        zero.
+    """
+    ### BEGIN SOLUTION
+    real = np.ones(scores.shape, dtype=bool) if source_mask is None else source_mask
+    hidden = np.where(real, scores, -np.inf)
+    # Of real scores only: a pad's could be so high that no real one is left beside it. Finite in a row of pads, too.
+    highest = np.maximum(hidden.max(axis=-1, keepdims=True), np.finfo(hidden.dtype).min)
+    exponentials = np.exp(hidden - highest)
+    total = exponentials.sum(axis=-1, keepdims=True)
+    return exponentials / np.maximum(
+        total, 1
+    )  # the highest gives exp(0) = 1, so a total is at least 1, or there is none
+    ### END SOLUTION

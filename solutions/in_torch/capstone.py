@@ -1,0 +1,200 @@
+"""The capstone in torch: the whole model on the small language, trained in seconds, kept as plain arrays.
+
+Chapter: book/capstone.md.
+"""
+
+import io
+import time
+
+import numpy as np
+import torch
+from torch import nn
+
+from solutions.in_numpy.capstone import (  # noqa: F401 (PROVIDED names what is not used here)
+    HELD_OUT,
+    NOUNS,
+    PAD,
+    SOURCE_WORDS,
+    START,
+    STOP,
+    TARGET_WORDS,
+    _padded,
+    as_arrays,
+    draw_sentences,
+    exact_match,
+    is_kept_back,
+    noun_alignment,
+    translate,
+)
+from solutions.in_torch.context import AdditiveAttention, Attention  # noqa: F401
+from solutions.in_torch.encoder import Encoder
+from solutions.in_torch.output_layer import Decoder, LastAnnotation, Seq2Seq  # noqa: F401
+from solutions.in_torch.scoring import AdditiveScore  # noqa: F401
+from solutions.in_torch.softmax import masked_softmax  # noqa: F401
+
+EMBEDDING_SIZE, HIDDEN_SIZE, QUERY_SIZE, ATTENTION_SIZE = 32, 48, 48, 48
+MAX_LENGTH = 24
+
+# What the assignment's notebook holds ready, by name: the language, the model of the chapters before, its file.
+PROVIDED = (
+    *("PAD", "START", "STOP", "NOUNS", "SOURCE_WORDS", "TARGET_WORDS", "HELD_OUT", "translate", "is_kept_back"),
+    *(
+        "draw_sentences",
+        "as_arrays",
+        "_padded",
+        "EMBEDDING_SIZE",
+        "HIDDEN_SIZE",
+        "QUERY_SIZE",
+        "ATTENTION_SIZE",
+        "MAX_LENGTH",
+    ),
+    *("masked_softmax", "AdditiveScore", "Attention", "AdditiveAttention", "LastAnnotation", "Encoder", "Decoder"),
+    *("Seq2Seq", "build_model", "as_tensors", "save_weights", "load_model", "translate_with_weights"),
+)
+
+
+def build_model(seed=0, attention=True):
+    """Return an untrained ``Seq2Seq`` of the capstone's sizes; without ``attention``, its context is one fixed vector."""
+    torch.manual_seed(seed)
+    encoder = Encoder(len(SOURCE_WORDS), EMBEDDING_SIZE, HIDDEN_SIZE, QUERY_SIZE)
+    score = AdditiveAttention(QUERY_SIZE, 2 * HIDDEN_SIZE, ATTENTION_SIZE) if attention else None
+    return Seq2Seq(encoder, Decoder(len(TARGET_WORDS), EMBEDDING_SIZE, QUERY_SIZE, 2 * HIDDEN_SIZE, score))
+
+
+def as_tensors(sentences):
+    """Return ``as_arrays(sentences)`` as tensors, with ``target_in``: START, then the target without its last word."""
+    tensors = {name: torch.from_numpy(array) for name, array in as_arrays(sentences).items()}
+    target = tensors["target"]
+    tensors["target_in"] = torch.cat([torch.full_like(target[:, :1], START), target[:, :-1]], dim=1)
+    return tensors
+
+
+def save_weights(model, path):
+    """Write the weights of ``model`` to ``path`` as an npz file: plain arrays, float32, one for each parameter."""
+    arrays = {name: parameter.detach().numpy().astype(np.float32) for name, parameter in model.named_parameters()}
+    np.savez(path, **arrays)
+
+
+def load_model(file):
+    """Return a model with the weights in ``file``, a path or an open file.
+
+    Raises
+    ------
+    ValueError
+        If an array is missing, has another shape, or holds what is no finite number.
+    """
+    model = build_model()
+    with np.load(file, allow_pickle=False) as arrays, torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name not in arrays:
+                raise ValueError(f"the array {name} is missing")
+            if arrays[name].shape != tuple(parameter.shape) or arrays[name].dtype.kind != "f":
+                raise ValueError(f"{name} has shape {arrays[name].shape}; {tuple(parameter.shape)} is right")
+            if not np.isfinite(arrays[name]).all():
+                raise ValueError(f"{name} holds numbers that are not finite")
+            parameter.copy_(torch.from_numpy(arrays[name].astype(np.float32)))
+    return model
+
+
+def translate_with_weights(file, source, lengths):
+    """Translate greedily with the weights in ``file``.
+
+    Parameters
+    ----------
+    file : (bytes,) uint8 array
+        The content of an npz file as ``save_weights`` writes it.
+    source : (batch, source_len) int
+    lengths : (batch,) int
+
+    Returns
+    -------
+    dict
+        ``words`` (batch, length) without the start token, ``weights`` (batch, length, source_len).
+    """
+    model = load_model(io.BytesIO(np.asarray(file, dtype=np.uint8).tobytes()))
+    words, weights = model.greedy(torch.as_tensor(source), torch.as_tensor(lengths), START, STOP, MAX_LENGTH)
+    return {"words": words.numpy(), "weights": weights.numpy()}
+
+
+def unseen_sentences(seed):
+    """Return the arrays of 500 sentences of 5 words or more, and of note D's: a hidden case of the capstone."""
+    return as_arrays([HELD_OUT, *draw_sentences(500, seed, least=5, kept_back=True)])
+
+
+def measure_translations(value, arrays):
+    """Return ``exact_match`` and ``noun_alignment`` of what ``translate_with_weights`` returned, both from 0 to 1."""
+    words, weights = (np.asarray(value[name]) for name in ("words", "weights"))
+    return {
+        "exact_match": float(exact_match(words, arrays["target"])),
+        "noun_alignment": float(noun_alignment(weights, arrays["positions"])),
+    }
+
+
+def translation_loss(logits, target):
+    """Average the cross-entropy over the real words of all target sentences; pads count for nothing.
+
+    loss = - (sum over real words of log softmax(logits)[word]) / (number of real words)
+
+    Parameters
+    ----------
+    logits : (batch, target_len, vocab_size)
+    target : (batch, target_len)
+        Numbers of the right words; 0 is the pad.
+
+    Returns
+    -------
+    ()
+        Nats per word, 0 or more. Differentiable in the logits.
+    """
+    ### BEGIN SOLUTION
+    losses = nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
+    real = (target != 0).flatten()
+    return (losses * real).sum() / real.sum()
+    ### END SOLUTION
+
+
+def train_and_save(path, seed=0, attention=True, steps=300, batch_size=64):
+    """Train the model on sentences of the small language, and write its weights to ``path``.
+
+    Use what the notebook holds ready: ``build_model``, ``draw_sentences``, ``as_tensors``, ``save_weights``, and your own
+    ``translation_loss``. Print the loss now and then, so that one can see it fall.
+
+    Parameters
+    ----------
+    path : str
+        The file to write.
+    seed : int
+        Of the first weights and of the sentences.
+    attention : bool
+        False leaves attention out, for comparison.
+    steps, batch_size : int
+        How long to train, and on how many sentences at a time.
+
+    Returns
+    -------
+    list of float
+        The loss at every step, in nats per word.
+    """
+    ### BEGIN SOLUTION
+    model = build_model(seed, attention)
+    sentences = draw_sentences(6000, seed)
+    rng = np.random.default_rng(seed)
+    optimizer = torch.optim.Adam(model.parameters(), lr=8e-3)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=8e-3, total_steps=steps)
+    losses, began = [], time.time()
+    for step in range(steps):
+        batch = as_tensors([sentences[i] for i in rng.integers(0, len(sentences), batch_size)])
+        logits, _ = model(batch["source"], batch["lengths"], batch["target_in"])
+        loss = translation_loss(logits, batch["target"])
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        losses.append(loss.item())
+        if (step + 1) % 50 == 0:
+            bar = "#" * (20 * (step + 1) // steps)
+            print(f"[{bar:20}] step {step + 1}/{steps}  loss {losses[-1]:.3f}  {time.time() - began:.0f} s")
+    save_weights(model, path)
+    return losses
+    ### END SOLUTION

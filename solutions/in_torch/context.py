@@ -1,0 +1,101 @@
+"""Context vectors in torch: three kinds of attention behind one interface.
+
+Chapter: book/context.md. Source: Bahdanau et al. (2015), arXiv:1409.0473, section 3.1 and App. A.2.2.
+"""
+
+import torch
+from torch import nn
+
+from solutions.in_torch.scoring import AdditiveScore, DotProductScore, MultiplicativeScore
+from solutions.in_torch.softmax import masked_softmax
+
+
+class Attention(nn.Module):
+    """Scores, weights and context of one decoder step, for any kind of score.
+
+    Parameters
+    ----------
+    score : nn.Module
+        Has ``project_keys(keys)`` and ``forward(query, projected_keys)``, as the modules of the chapter on scoring do.
+    """
+
+    def __init__(self, score):
+        super().__init__()
+        self.score = score
+
+    def project_keys(self, keys):
+        """Return what the score makes of the keys alone: call it once per sentence, and hand it to every step."""
+        return self.score.project_keys(keys)
+
+    def forward(self, query, keys, source_mask=None, projected_keys=None):
+        """Return ``(context, weights)`` of one decoder step.
+
+        Parameters
+        ----------
+        query : (batch, query_size)
+            Decoder state before this step, s_{i-1}.
+        keys : (batch, source_len, key_size)
+            Encoder annotations, h_1 ... h_Tx. They are the values too.
+        source_mask : (batch, source_len), optional
+            True at real tokens.
+        projected_keys : (batch, source_len, attention_size), optional
+            The result of ``project_keys(keys)``, where it was computed beforehand.
+
+        Returns
+        -------
+        (batch, key_size) and (batch, source_len)
+            The context c_i, and the weights that made it: they sum to 1 over the real positions of each row.
+        """
+        if projected_keys is None:
+            projected_keys = self.project_keys(keys)
+        scores = self.score(query, projected_keys)
+        weights = masked_softmax(scores, source_mask)
+        context = (weights.unsqueeze(1) @ keys).squeeze(1)  # (batch, 1, source_len) @ (batch, source_len, key_size)
+        return context, weights
+
+
+class AdditiveAttention(Attention):
+    """Attention with Bahdanau's score, v . tanh(W_query query + W_key key)."""
+
+    def __init__(self, query_size, key_size, attention_size):
+        super().__init__(AdditiveScore(query_size, key_size, attention_size))
+
+
+class MultiplicativeAttention(Attention):
+    """Attention with Luong's "general" score, query . (W key)."""
+
+    def __init__(self, query_size, key_size):
+        super().__init__(MultiplicativeScore(query_size, key_size))
+
+
+class DotProductAttention(Attention):
+    """Attention with the score query . key, for queries and keys of one size. It has no parameters."""
+
+    def __init__(self):
+        super().__init__(DotProductScore())
+
+
+def attend(scores, keys, source_mask):
+    """Go from scores to context in one step, leaving the pads out.
+
+    context[b] = sum_j weights[b, j] keys[b, j], weights[b] = softmax of scores[b] over the real tokens of sentence b
+
+    Parameters
+    ----------
+    scores : (batch, source_len)
+        Unnormalised scores, any real number.
+    keys : (batch, source_len, key_size)
+        Encoder annotations, h_1 ... h_Tx.
+    source_mask : (batch, source_len)
+        True at real tokens.
+
+    Returns
+    -------
+    (batch, key_size)
+        The contexts. A sentence without a real token has a context of zeros. Gradients are finite everywhere.
+    """
+    ### BEGIN SOLUTION
+    kept = scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min)
+    weights = torch.softmax(kept, dim=1) * source_mask
+    return torch.einsum("bj,bjm->bm", weights, keys)
+    ### END SOLUTION

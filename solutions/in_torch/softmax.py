@@ -1,0 +1,56 @@
+"""From scores to weights in torch: batched, masked, and with gradients that stay finite.
+
+Chapter: book/softmax.md. Source: Bahdanau et al. (2015), arXiv:1409.0473, section 3.1.
+"""
+
+import torch
+
+
+def masked_softmax(scores, source_mask=None):
+    """Turn the scores of each sentence into weights over its real tokens.
+
+    weights[b, j] = exp(scores[b, j]) / sum_k exp(scores[b, k]), where j and k run over real tokens only
+
+    Parameters
+    ----------
+    scores : (batch, source_len)
+        Unnormalised scores. What stands at a pad does not matter.
+    source_mask : (batch, source_len), optional
+        True at real tokens. Without it, every token is real.
+
+    Returns
+    -------
+    (batch, source_len)
+        Weights from 0 to 1. They add to 1 over the real tokens and are exactly 0 on pads. A row without a real token is
+        all zero, and so is its gradient.
+    """
+    if source_mask is None:
+        return torch.softmax(scores, dim=-1)
+    # The lowest finite number, not -inf: a row of -inf would become nan, and so would its gradient.
+    lowest = torch.finfo(scores.dtype).min
+    weights = torch.softmax(scores.masked_fill(~source_mask, lowest), dim=-1)
+    return weights.masked_fill(~source_mask, 0.0)
+
+
+def entropy(scores, temperature):
+    """Measure how evenly each sentence's weights are spread.
+
+    H[b] = -sum_j weights[b, j] ln weights[b, j], with weights[b] = softmax(scores[b] / temperature[b])
+
+    Parameters
+    ----------
+    scores : (batch, source_len)
+        Unnormalised scores.
+    temperature : (batch,)
+        One positive number a sentence.
+
+    Returns
+    -------
+    (batch,)
+        Nats, from 0 (all weight on one position) to the logarithm of source_len. Differentiable in both arguments, also
+        where a weight is too small to be told from 0.
+    """
+    ### BEGIN SOLUTION
+    log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
+    return -(log_weights.exp() * log_weights).sum(dim=-1)
+    ### END SOLUTION

@@ -1,0 +1,132 @@
+"""Wrong answers that students give to the capstone's exercises. The docstring is the hint."""
+
+import torch
+from torch import nn
+
+
+def training_shapes__one_step(batch, T_x, T_y, m, V_y):
+    """All steps of the decoder are asked for at once: there is an axis for them."""
+    return {"target_in": (batch,), "contexts": (batch, m), "heat_maps": (batch, T_x), "predictions": (batch, V_y)}
+
+
+def training_shapes__source_first(batch, T_x, T_y, m, V_y):
+    """A heat map has one row for each target word, and one column for each source word."""
+    return {
+        "target_in": (batch, T_x),
+        "contexts": (batch, T_x, m),
+        "heat_maps": (batch, T_x, T_y),
+        "predictions": (batch, T_x, V_y),
+    }
+
+
+def training_shapes__predictions_are_words(batch, T_x, T_y, m, V_y):
+    """A prediction is a distribution: one number for every word that could be written, not the word itself."""
+    return {
+        "target_in": (batch, T_y),
+        "contexts": (batch, T_y, m),
+        "heat_maps": (batch, T_y, T_x),
+        "predictions": (batch, T_y),
+    }
+
+
+def count_parameters__one_direction():
+    """An annotation joins both directions of the encoder, so W_key has more columns."""
+    return {"W_query": 960, "W_key": 864, "v": 24, "all": 1848}
+
+
+def count_parameters__square():
+    """The attention size need not be the size of the decoder state: count rows and columns of each matrix again."""
+    return {"W_query": 1600, "W_key": 2880, "v": 40, "all": 4520}
+
+
+def count_parameters__v_forgotten():
+    """The parts are counted, but their sum leaves one of them out."""
+    return {"W_query": 960, "W_key": 1728, "v": 24, "all": 2688}
+
+
+def translation_loss__pads_count(logits, target):
+    """Pads are averaged over too: a longer sentence in the batch then changes the loss of the others."""
+    return nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())
+
+
+def translation_loss__divided_by_all(logits, target):
+    """The sum is over real words only, but you divide by the number of all of them, pads included."""
+    losses = nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
+    return (losses * (target != 0).flatten()).mean()
+
+
+def translation_loss__summed(logits, target):
+    """This is the sum over all words. Divide by how many real ones there are, or the loss grows with the batch."""
+    losses = nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
+    return (losses * (target != 0).flatten()).sum()
+
+
+def translation_loss__softmax_twice(logits, target):
+    """The softmax acts twice: cross-entropy of torch already contains it, so it wants logits."""
+    losses = nn.functional.cross_entropy(logits.softmax(-1).flatten(0, 1), target.flatten(), reduction="none")
+    real = (target != 0).flatten()
+    return (losses * real).sum() / real.sum()
+
+
+def translation_loss__log_of_softmax(logits, target):
+    """For large logits a probability becomes 0 and its logarithm infinite: take log_softmax in one step."""
+    chosen = logits.softmax(-1).gather(-1, target.unsqueeze(-1)).squeeze(-1)
+    real = target != 0
+    return -(torch.log(chosen) * real).sum() / real.sum()
+
+
+def exact_match__words_not_sentences(words, target):
+    """You counted single words. A sentence is right only if all its words are."""
+    steps = min(words.shape[1], target.shape[1])
+    return float((words[:, :steps] == target[:, :steps]).mean())
+
+
+def exact_match__whole_rows(words, target):
+    """What stands after the stop word counts for nothing, neither in the model's row nor in the target's."""
+    steps = min(words.shape[1], target.shape[1])
+    return float((words[:, :steps] == target[:, :steps]).all(axis=1).mean())
+
+
+def exact_match__first_word(words, target):
+    """You looked at the first words only."""
+    return float((words[:, 0] == target[:, 0]).mean())
+
+
+def exact_match__stop_not_needed(words, target):
+    """A sentence that goes on after its last word is not right: the stop word must come in its place too."""
+    right = 0
+    for row, wanted in zip(words.tolist(), target.tolist(), strict=True):
+        wanted = wanted[: wanted.index(2)]
+        right += row[: len(wanted)] == wanted
+    return right / len(words)
+
+
+def noun_alignment__all_words(weights, positions):
+    """Words that are no nouns have no right position: they must not be counted, neither above nor below the line."""
+    steps = min(weights.shape[1], positions.shape[1])
+    return float((weights.argmax(axis=-1)[:, :steps] == positions[:, :steps]).sum() / positions.size)
+
+
+def noun_alignment__weight_mass(weights, positions):
+    """You averaged the weight on the right word. The question is how often the largest weight lies there."""
+    total, count = 0.0, 0
+    for row, places in zip(weights, positions, strict=True):
+        for step, place in enumerate(places):
+            if place >= 0:
+                total += row[step, place] if step < len(row) else 0.0
+                count += 1
+    return float(total / count)
+
+
+def noun_alignment__missed_steps_forgiven(weights, positions):
+    """A noun that the model never came to is a noun missed: it counts below the line."""
+    steps = min(weights.shape[1], positions.shape[1])
+    places = positions[:, :steps]
+    return float(((weights.argmax(axis=-1)[:, :steps] == places) & (places >= 0)).sum() / (places >= 0).sum())
+
+
+def noun_alignment__target_axis(weights, positions):
+    """The largest weight of a target word is searched along its source words: look at the axis."""
+    best = weights.argmax(axis=1)
+    steps = min(best.shape[1], positions.shape[1])
+    return float((best[:, :steps] == positions[:, :steps]).sum() / (positions >= 0).sum())

@@ -1,0 +1,388 @@
+"""Wrong answers that students give to the context exercises. The docstring is the hint."""
+
+import math
+
+import numpy as np
+import torch
+
+
+def sentence_shapes__one_direction(m, n, T_x):
+    """The two directions are joined end to end: an annotation, and any mixture of annotations, is longer than m."""
+    return {"weighted": (T_x, m), "context": (m,), "jacobian": (m, T_x)}
+
+
+def sentence_shapes__decoder_size(m, n, T_x):
+    """A mixture of annotations has the size of an annotation. The decoder's size has no part in it."""
+    return {"weighted": (T_x, n), "context": (n,), "jacobian": (n, T_x)}
+
+
+def sentence_shapes__not_summed(m, n, T_x):
+    """The context is what is left after the sum over the positions: one vector, not one per position."""
+    return {"weighted": (T_x, 2 * m), "context": (T_x, 2 * m), "jacobian": (2 * m, T_x)}
+
+
+def sentence_shapes__weights_for_context(m, n, T_x):
+    """One number per position: these are the weights. The context has one number per entry of an annotation."""
+    return {"weighted": (T_x, 2 * m), "context": (T_x,), "jacobian": (T_x, T_x)}
+
+
+def sentence_shapes__jacobian_transposed(m, n, T_x):
+    """The rows of this jacobian belong to what is differentiated, the columns to what it is differentiated by."""
+    return {"weighted": (T_x, 2 * m), "context": (2 * m,), "jacobian": (T_x, 2 * m)}
+
+
+def batch_shapes__row_and_column_exchanged(batch, m, n, T_x, T_y):
+    """To broadcast, each weight must stand beside its whole annotation; as a left factor, it must lie along the row."""
+    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__no_extra_axis(batch, m, n, T_x, T_y):
+    """Two axes do not fit three: a batched product needs a matrix for each sentence, even if it has a single row."""
+    return {"column": (batch, T_x), "row": (batch, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__squeezed(batch, m, n, T_x, T_y):
+    """A left factor of one row leaves an axis of length 1 behind: it is still there until it is squeezed away."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__one_context_per_position(batch, m, n, T_x, T_y):
+    """There is one context for each decoder step. The source positions have been summed over."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_x, m)}
+
+
+def batch_shapes__decoder_size(batch, m, n, T_x, T_y):
+    """A mixture of annotations has the size of an annotation, not of a decoder state."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, n), "contexts": (batch, T_y, n)}
+
+
+def _note_d(weights=(0.7, 0.2, 0.1), first=-0.1):
+    keys = np.array([[0.1, 0.7, 0.5, 0.3], [first, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
+    return [float(x) for x in np.array(weights) @ keys]
+
+
+def context_of_note_d__sign_slip():
+    """The first entry is off: look at the sign of the first number of h_2, on both pages of the note."""
+    return _note_d(first=0.1)
+
+
+def context_of_note_d__mean():
+    """This is the plain average: the weights have no part in it."""
+    return _note_d(weights=(1 / 3, 1 / 3, 1 / 3))
+
+
+def context_of_note_d__sum():
+    """This is the plain sum: the weights have no part in it."""
+    return _note_d(weights=(1, 1, 1))
+
+
+def context_of_note_d__largest_only():
+    """You took the annotation with the largest weight. The context is a mixture of all of them."""
+    return _note_d(weights=(1, 0, 0))
+
+
+def context_of_note_d__reversed():
+    """The first weight belongs to the first annotation: your weights run from the other end."""
+    return _note_d(weights=(0.1, 0.2, 0.7))
+
+
+def context_of_note_d__over_features():
+    """You summed over the numbers of an annotation. The sum runs over the positions."""
+    return [float(x) for x in np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]]) @ [0.7, 0.2, 0.1]]
+
+
+def _note_c(weights):
+    query, keys = np.array([0.5, 0.5]), np.array([[0.2, 0.2], [0.8, 0.8]])
+    additive = np.array([sum(math.tanh(s + h) for s, h in zip(query, key, strict=True)) for key in keys])
+    return [float(x) for x in weights(additive, keys @ query) @ keys]
+
+
+def _softmax(scores):
+    return np.exp(scores) / np.exp(scores).sum()
+
+
+def context_of_note_c__mean():
+    """This is the plain average: the weights have no part in it."""
+    return _note_c(lambda additive, dot: np.array([0.5, 0.5]))
+
+
+def context_of_note_c__reversed():
+    """The first weight belongs to the first annotation: your weights run from the other end."""
+    return _note_c(lambda additive, dot: _softmax(additive)[::-1])
+
+
+def context_of_note_c__scores():
+    """You mixed with the scores. They become weights only after the softmax."""
+    return _note_c(lambda additive, dot: additive)
+
+
+def context_of_note_c__divided_by_sum():
+    """You divided each score by the sum of the scores. The softmax takes exponentials first."""
+    return _note_c(lambda additive, dot: additive / additive.sum())
+
+
+def context_of_note_c__dot_product():
+    """Your weights come from dot products of state and annotation; note C scores additively, with a tanh."""
+    return _note_c(lambda additive, dot: _softmax(dot))
+
+
+def _twin(weights):
+    keys = np.array([[2.0, -1.0, 0.5], [-0.5, 3.0, 1.0], [4.0, 0.0, -2.0], [1.0, -2.0, 0.25]])
+    return [float(x) for x in np.array(weights) @ keys]
+
+
+def context_twin__fourth_left_out():
+    """The fourth annotation has no part in your sum. Its weight is not given, but it is determined by the others."""
+    return _twin([0.15, 0.42, 0.05, 0])
+
+
+def context_twin__fourth_is_one():
+    """All four weights together make 1. With your fourth weight they make more."""
+    return _twin([0.15, 0.42, 0.05, 1])
+
+
+def context_twin__three_made_to_add_to_one():
+    """You stretched the three given weights until they add to 1. They stay as they are; the fourth takes the rest."""
+    return _twin([0.15 / 0.62, 0.42 / 0.62, 0.05 / 0.62, 0])
+
+
+def context_twin__mean():
+    """This is the plain average: the weights have no part in it."""
+    return _twin([0.25, 0.25, 0.25, 0.25])
+
+
+def context_twin__largest_only():
+    """You took the annotation with the largest weight. The context is a mixture of all of them."""
+    return _twin([0, 1, 0, 0])
+
+
+def context_twin__reversed():
+    """The first weight belongs to the first annotation: your weights run from the other end."""
+    return _twin([0.38, 0.05, 0.42, 0.15])
+
+
+_CORNERS = np.array([[1.0, 2.0], [5.0, 0.0], [3.0, 6.0]])
+_INSIDE = np.array([2.36, 3.14])
+
+
+def weights_from_context__equal():
+    """With equal weights the context would be the plain average of the annotations. Is it?"""
+    return [1 / 3, 1 / 3, 1 / 3]
+
+
+def weights_from_context__reversed():
+    """The right numbers in another order: the first weight belongs to the first annotation."""
+    return np.linalg.solve(np.vstack([_CORNERS.T, np.ones(3)]), [*_INSIDE, 1.0])[::-1].tolist()
+
+
+def weights_from_context__by_distance():
+    """You made the weights from the distances to the annotations. Mix the annotations with them: do you come back?"""
+    closeness = 1 / np.linalg.norm(_CORNERS - _INSIDE, axis=1)
+    return (closeness / closeness.sum()).tolist()
+
+
+def weights_from_context__dot_products():
+    """You scored the context against the annotations. Here the context is known, and its weights are asked for."""
+    return _softmax(_CORNERS @ _INSIDE).tolist()
+
+
+def weights_from_context__not_adding_to_one():
+    """Mixing with your weights gives the context, but they do not add to 1: that is the third equation."""
+    return [*np.linalg.solve(_CORNERS[:2].T, _INSIDE).tolist(), 0.0]
+
+
+def _gradient(rule):
+    weights, keys = np.array([0.55, 0.15, 0.3]), np.array([[0.4, -0.25], [1.0, 0.6], [-0.5, 0.85]])
+    return [float(x) for x in rule(weights, keys, weights @ keys)]
+
+
+def gradient_by_hand__context_forgotten():
+    """A larger third score makes the other weights smaller. Your derivative changes the third weight alone."""
+    return _gradient(lambda weights, keys, context: weights[2] * keys[2])
+
+
+def gradient_by_hand__weight_forgotten():
+    """The direction is right, the length is not: how fast a weight grows depends on the weight itself."""
+    return _gradient(lambda weights, keys, context: keys[2] - context)
+
+
+def gradient_by_hand__own_weight_only():
+    """You used how the third weight answers to its own score. The other two answer to it as well."""
+    return _gradient(lambda weights, keys, context: weights[2] * (1 - weights[2]) * keys[2])
+
+
+def gradient_by_hand__sign():
+    """Raising the third score pulls the context towards the third annotation. Yours is pushed away."""
+    return _gradient(lambda weights, keys, context: weights[2] * (context - keys[2]))
+
+
+def gradient_by_hand__first_score():
+    """This is the derivative by another score. Look at the index."""
+    return _gradient(lambda weights, keys, context: weights[0] * (keys[0] - context))
+
+
+def context_vector__mean(weights, keys):
+    """This is the plain average: the weights have no part in it."""
+    return keys.mean(axis=1)
+
+
+def context_vector__sum(weights, keys):
+    """This is the plain sum: the weights have no part in it."""
+    return keys.sum(axis=1)
+
+
+def context_vector__largest_only(weights, keys):
+    """You took the annotation with the largest weight. The context is a mixture of all of them."""
+    return keys[np.arange(len(keys)), weights.argmax(axis=1)]
+
+
+def context_vector__not_summed(weights, keys):
+    """One vector per position is still there: the sum over the positions is missing."""
+    return weights[:, :, None] * keys
+
+
+def context_vector__over_features(weights, keys):
+    """You summed over the numbers of each annotation: the sum runs over the positions."""
+    return (weights[:, :, None] * keys).sum(axis=2)
+
+
+def context_vector__averaged_again(weights, keys):
+    """The weights add to 1 already. Dividing by the number of positions makes the context too small."""
+    return (weights[:, :, None] * keys).mean(axis=1)
+
+
+def context_vector__softmax_again(weights, keys):
+    """You put the weights through a softmax once more: they come as weights, not as scores."""
+    exponentials = np.exp(weights)
+    return np.einsum("bj,bjm->bm", exponentials / exponentials.sum(axis=1, keepdims=True), keys)
+
+
+def context_vector__reversed(weights, keys):
+    """The first weight belongs to the first annotation: your weights run from the other end."""
+    return np.einsum("bj,bjm->bm", weights[:, ::-1], keys)
+
+
+def context_vector__first_sentence_only(weights, keys):
+    """Every sentence of the batch is mixed with the weights of the first one: each has its own."""
+    return np.einsum("j,bjm->bm", weights[0], keys)
+
+
+def context_vector__squeezed(weights, keys):
+    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    return np.squeeze(np.einsum("bj,bjm->bm", weights, keys))
+
+
+def scores_gradient__context_forgotten(context_gradient, weights, keys):
+    """A larger score makes the other weights smaller. Yours changes one weight alone: its rows do not add to 0."""
+    return weights * np.einsum("bm,bjm->bj", context_gradient, keys)
+
+
+def scores_gradient__by_the_weights(context_gradient, weights, keys):
+    """This is the derivative by the weights. The softmax still stands between them and the scores."""
+    return np.einsum("bm,bjm->bj", context_gradient, keys)
+
+
+def scores_gradient__weight_forgotten(context_gradient, weights, keys):
+    """How fast a weight grows depends on the weight itself: the factor in front is missing."""
+    by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)
+    return by_weight - (weights * by_weight).sum(axis=1, keepdims=True)
+
+
+def scores_gradient__own_weight_only(context_gradient, weights, keys):
+    """You used how each weight answers to its own score. All the others answer to it as well."""
+    return weights * (1 - weights) * np.einsum("bm,bjm->bj", context_gradient, keys)
+
+
+def scores_gradient__plain_mean(context_gradient, weights, keys):
+    """You subtracted the plain average of the annotations where the context belongs: that is the weighted one."""
+    by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)
+    return weights * (by_weight - by_weight.mean(axis=1, keepdims=True))
+
+
+def scores_gradient__sign(context_gradient, weights, keys):
+    """The sign is turned round: raising a score pulls the context towards its annotation."""
+    by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)
+    return weights * ((weights * by_weight).sum(axis=1, keepdims=True) - by_weight)
+
+
+def scores_gradient__divided_by_weights(context_gradient, weights, keys):
+    """Where a weight is 0 you divide by it. A pad has weight 0, and its score has derivative 0."""
+    joint = weights * np.einsum("bm,bjm->bj", context_gradient, keys)
+    return weights * (joint / weights - joint.sum(axis=1, keepdims=True))
+
+
+def scores_gradient__squeezed(context_gradient, weights, keys):
+    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)
+    return np.squeeze(weights * (by_weight - (weights * by_weight).sum(axis=1, keepdims=True)))
+
+
+def _mix(weights, keys):
+    return torch.einsum("bj,bjm->bm", weights, keys)
+
+
+def attend__mask_ignored(scores, keys, source_mask):
+    """The pads have a part in your context: a pad's score is a number like any other until it is masked."""
+    return _mix(torch.softmax(scores, dim=1), keys)
+
+
+def attend__masked_after_softmax(scores, keys, source_mask):
+    """You removed the pads after the softmax: what is left no longer adds to 1."""
+    return _mix(torch.softmax(scores, dim=1) * source_mask, keys)
+
+
+def attend__pad_scores_zero(scores, keys, source_mask):
+    """You set the scores of the pads to 0, and exp(0) is 1: a score of 0 is not a weight of 0."""
+    return _mix(torch.softmax(scores * source_mask, dim=1), keys)
+
+
+def attend__mask_turned_round(scores, keys, source_mask):
+    """The mask is true at real tokens. You kept the pads and left out the words."""
+    lowest = torch.finfo(scores.dtype).min
+    return _mix(torch.softmax(scores.masked_fill(source_mask, lowest), dim=1) * ~source_mask, keys)
+
+
+def attend__minus_infinity(scores, keys, source_mask):
+    """Where a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
+    return _mix(torch.softmax(scores.masked_fill(~source_mask, float("-inf")), dim=1), keys)
+
+
+def attend__nan_replaced_at_the_end(scores, keys, source_mask):
+    """The value is mended after the softmax, but the gradient still passes through what was nan."""
+    weights = torch.softmax(scores + torch.log(source_mask.to(scores.dtype)), dim=1)
+    return _mix(torch.nan_to_num(weights), keys)
+
+
+def attend__spread_over_pads(scores, keys, source_mask):
+    """Where no token is real, every score is equally low, and the softmax shares the weight among the pads."""
+    return _mix(torch.softmax(scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min), dim=1), keys)
+
+
+def attend__exponentials_by_hand(scores, keys, source_mask):
+    """The exponential of a score in the thousands is infinite. Subtract the row's largest, or let torch do it."""
+    exponentials = torch.exp(scores) * source_mask
+    total = exponentials.sum(dim=1, keepdim=True)
+    return _mix(exponentials / torch.where(total == 0, torch.ones_like(total), total), keys)
+
+
+def attend__over_the_batch(scores, keys, source_mask):
+    """Your softmax runs down the batch: the weights of one sentence must add to 1 along its own positions."""
+    kept = scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min)
+    return _mix(torch.softmax(kept, dim=0) * source_mask, keys)
+
+
+def attend__scores_as_weights(scores, keys, source_mask):
+    """You mixed with the scores. They become weights only after the softmax."""
+    return _mix(scores * source_mask, keys)
+
+
+def attend__squeezed(scores, keys, source_mask):
+    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    kept = scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min)
+    return _mix(torch.softmax(kept, dim=1) * source_mask, keys).squeeze()
+
+
+def attend__detached(scores, keys, source_mask):
+    """The context is right, but cut off from the graph: no gradient reaches the scores. Stay in torch throughout."""
+    kept = scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min)
+    return _mix(torch.softmax(kept, dim=1) * source_mask, keys).detach()

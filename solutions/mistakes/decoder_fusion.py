@@ -1,0 +1,485 @@
+"""Wrong answers that students give to the decoder exercises. The docstring is the hint."""
+
+import numpy as np
+import torch
+
+
+def note_c_parameters__transposed(d, m, n):
+    """Each matrix stands left of a column: that column's size is its number of columns. Yours are transposed."""
+    return {"W_y": (d, n), "W_s": (n, n), "W_c": (m, n)}
+
+
+def note_c_parameters__exchanged(d, m, n):
+    """Look at the subscripts: y for the word, s for the state, c for the context. You exchanged two of them."""
+    return {"W_y": (n, d), "W_s": (n, m), "W_c": (n, n)}
+
+
+def note_c_parameters__square(d, m, n):
+    """Your matrices are square. That holds only where embedding, annotation and state have the same size."""
+    return {"W_y": (n, n), "W_s": (n, n), "W_c": (n, n)}
+
+
+def fusion_shapes__one_direction(d, m, n, r):
+    """The two directions are joined end to end: an annotation, and so the context, is longer than m."""
+    return {"joined": (d + m,), "L_1": (r, d + m), "W_input": (n, r), "W_context": (n, m)}
+
+
+def fusion_shapes__twice_the_state(d, m, n, r):
+    """Note A's 2n assumes that embedding, annotation and state all have n numbers. Here they differ."""
+    return {"joined": (2 * n,), "L_1": (n, 2 * n), "W_input": (n, n), "W_context": (n, n)}
+
+
+def fusion_shapes__added(d, m, n, r):
+    """Joined end to end, the lengths add. Yours has the length of one of the two."""
+    return {"joined": (2 * m,), "L_1": (r, 2 * m), "W_input": (n, r), "W_context": (n, 2 * m)}
+
+
+def fusion_shapes__transposed(d, m, n, r):
+    """Rows first: a matrix that takes a vector of size p to one of size q is written (q, p)."""
+    return {"joined": (d + 2 * m,), "L_1": (d + 2 * m, r), "W_input": (r, n), "W_context": (2 * m, n)}
+
+
+def fusion_shapes__state_joined_too(d, m, n, r):
+    """Only word and context are joined. The state enters the recurrent layer by a matrix of its own."""
+    return {"joined": (d + 2 * m + n,), "L_1": (r, d + 2 * m + n), "W_input": (n, r), "W_context": (n, 2 * m)}
+
+
+def note_d_shapes__of_the_context(V_out, m, n):
+    """The note's brace marks the context beneath W_a, not W_a times the context, nor W_a itself."""
+    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (m, 1), "b_D": (n, 1)}
+
+
+def note_d_shapes__transposed(V_out, m, n):
+    """Rows first: a matrix that takes a vector of size p to one of size q is written (q, p)."""
+    return {"W_D": (n, n), "U_D": (V_out, n), "W_a": (m, n), "b_D": (1, n)}
+
+
+def note_d_shapes__square(V_out, m, n):
+    """W_a does not multiply a decoder state. What does it multiply, and how long is that?"""
+    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, n), "b_D": (n, 1)}
+
+
+def note_d_shapes__embedded(V_out, m, n):
+    """There is no embedding in this formula: U_D multiplies the one-hot column itself."""
+    return {"W_D": (n, n), "U_D": (n, n), "W_a": (n, m), "b_D": (n, 1)}
+
+
+def note_d_shapes__bias_of_the_output(V_out, m, n):
+    """That is the bias of the output layer, one number per word. This one is added to a state."""
+    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (V_out, 1)}
+
+
+def training_shapes__one_step(batch, d, m, n, T_y):
+    """For all steps at once: the steps are an axis of their own, after the batch."""
+    return {"projected_words": (batch, n), "joined": (batch, d + m), "states": (batch, n)}
+
+
+def training_shapes__steps_first(batch, d, m, n, T_y):
+    """Batch first: the sentences are the first axis, the steps the second."""
+    return {"projected_words": (T_y, batch, n), "joined": (batch, d + m), "states": (T_y, batch, n)}
+
+
+def training_shapes__not_projected(batch, d, m, n, T_y):
+    """Projected means: after the matrix W_y. It takes an embedding to the size of a state."""
+    return {"projected_words": (batch, T_y, d), "joined": (batch, d + m), "states": (batch, T_y, n)}
+
+
+def training_shapes__all_contexts_joined(batch, d, m, n, T_y):
+    """The context of a step exists only when the step has come. What is joined belongs to one step."""
+    return {"projected_words": (batch, T_y, n), "joined": (batch, T_y, d + m), "states": (batch, T_y, n)}
+
+
+def training_shapes__added(batch, d, m, n, T_y):
+    """Joined end to end, the lengths add. Yours has the length of one of the two."""
+    return {"projected_words": (batch, T_y, n), "joined": (batch, m), "states": (batch, T_y, n)}
+
+
+def _softmax(scores):
+    exponentials = np.exp(scores - scores.max())
+    return exponentials / exponentials.sum()
+
+
+def _note_c(weigh=_softmax, asks=None, squash=np.tanh, v=1.0, word=1.0, state=1.0, mixture=1.0, outer=np.tanh):
+    query, embedded = np.array([0.5, 0.5]), np.array([0.6, 0.4])
+    keys = np.array([[0.2, 0.2], [0.8, 0.8]])
+    scores = v * squash((query if asks is None else asks) + keys).sum(axis=1)
+    context = weigh(scores) @ keys
+    return outer(word * embedded + state * query + mixture * context).tolist()
+
+
+def note_c_state__dot_product():
+    """You scored with dot products of state and annotation; note C scores additively, with a tanh."""
+    return _note_c(weigh=lambda scores: _softmax(np.array([0.2, 0.8])))
+
+
+def note_c_state__divided_by_sum():
+    """You divided each score by the sum of the scores. The softmax takes exponentials first."""
+    return _note_c(weigh=lambda scores: scores / scores.sum())
+
+
+def note_c_state__note_b_order():
+    """You updated the state first and scored with the result, as note B does. Here the old state is scored."""
+    return _note_c(asks=np.tanh(np.array([0.6, 0.4]) + 0.5))
+
+
+def note_c_state__scored_with_itself():
+    """You scored with the new state. It does not exist yet: it is made from these very scores."""
+    state = np.array([0.5, 0.5])
+    for _ in range(100):
+        state = np.array(_note_c(asks=state))
+    return state.tolist()
+
+
+def note_c_state__v_averages():
+    """v is a vector of ones: it sums the components, it does not average them."""
+    return _note_c(v=0.5)
+
+
+def note_c_state__uniform_weights():
+    """All your weights are equal: the scores have no part in the context."""
+    return _note_c(weigh=lambda scores: np.array([0.5, 0.5]))
+
+
+def note_c_state__no_inner_tanh():
+    """The tanh inside the score is missing."""
+    return _note_c(squash=lambda x: x)
+
+
+def note_c_state__swapped_weights():
+    """The first weight belongs to the first annotation: yours are exchanged."""
+    return _note_c(weigh=lambda scores: _softmax(scores)[::-1])
+
+
+def note_c_state__no_context():
+    """The context is missing from the new state."""
+    return _note_c(mixture=0.0)
+
+
+def note_c_state__no_old_state():
+    """The old state is scored, and it enters the new state as well: there it is missing."""
+    return _note_c(state=0.0)
+
+
+def note_c_state__no_word():
+    """The embedding of the last word is missing from the new state."""
+    return _note_c(word=0.0)
+
+
+def note_c_state__no_outer_tanh():
+    """The last tanh is missing: a state lies between -1 and 1."""
+    return _note_c(outer=lambda x: x)
+
+
+def _step(score=None, weigh=_softmax, squash=np.tanh, early=False, mix=None, parts=(1, 1, 1), outer=np.tanh):
+    query, embedded = np.array([0.5, -0.4, 0.2]), np.array([0.6, -0.3])
+    keys = np.array([[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]])
+    W_query, W_key = np.array([[1.0, 0, 2], [0, -1, 1]]), np.array([[1.0, 0, 0, -1], [0, 2, 1, 0]])
+    W_y, W_s = np.array([[1.0, 0], [0, 2], [1, -1]]), np.array([[0, 1.0, 0], [1, 0, 0], [0, -1, 1]])
+    W_c, v = np.array([[1.0, 0, 0, 1], [0, -1, 0, 2], [0, 1, 1, 0]]), np.array([1.5, -1.0])
+    asks = np.tanh(W_y @ embedded + W_s @ query) if early else query
+    score = score or (lambda q, k: v @ squash(q + k))
+    scores = np.array([score(W_query @ asks, W_key @ key) for key in keys])
+    weights = weigh(scores)
+    context = (mix or (lambda weights, scores, keys: weights @ keys))(weights, scores, keys)
+    word, state, mixture = parts
+    state = outer(word * W_y @ embedded + state * W_s @ query + mixture * W_c @ context)
+    return {"scores": scores, "weights": weights, "context": context, "state": state}
+
+
+def step_by_hand__dot_product():
+    """Your scores are dot products of the two projections. The additive score adds them and takes the tanh."""
+    return _step(score=lambda q, k: q @ k)
+
+
+def step_by_hand__no_inner_tanh():
+    """The tanh inside the score is missing."""
+    return _step(squash=lambda x: x)
+
+
+def step_by_hand__v_averages():
+    """The product with v sums, it does not average: your scores are too small by the same factor."""
+    return _step(score=lambda q, k: np.array([1.5, -1.0]) @ np.tanh(q + k) / 2)
+
+
+def step_by_hand__v_all_ones():
+    """You summed the components with equal weight. Look at the entries of v, and at their signs."""
+    return _step(score=lambda q, k: np.tanh(q + k).sum())
+
+
+def step_by_hand__query_dropped():
+    """W_query times the decoder state is missing from the sum inside the tanh."""
+    return _step(score=lambda q, k: np.array([1.5, -1.0]) @ np.tanh(k))
+
+
+def step_by_hand__note_b_order():
+    """You updated the state first and scored with the result, as note B does. Here the old state is scored."""
+    return _step(early=True)
+
+
+def step_by_hand__divided_by_sum():
+    """You divided each score by the sum of the scores. The softmax takes exponentials first; it is never negative."""
+    return _step(weigh=lambda scores: scores / scores.sum())
+
+
+def step_by_hand__base_two():
+    """The base of these powers looks like 2. The softmax uses Euler's number."""
+    return _step(weigh=lambda scores: 2**scores / (2**scores).sum())
+
+
+def step_by_hand__not_normalised():
+    """Your weights do not add to 1: divide the exponentials by their sum."""
+    return _step(weigh=np.exp)
+
+
+def step_by_hand__uniform_weights():
+    """All your weights are equal: the scores have no part in them."""
+    return _step(weigh=lambda scores: np.full(3, 1 / 3))
+
+
+def step_by_hand__reversed_weights():
+    """The first weight belongs to the first score: yours run from the other end."""
+    return _step(weigh=lambda scores: _softmax(scores)[::-1])
+
+
+def step_by_hand__largest_only():
+    """You took the annotation with the largest weight. The context is a mixture of all of them."""
+    return _step(mix=lambda weights, scores, keys: keys[weights.argmax()])
+
+
+def step_by_hand__mixed_with_scores():
+    """You mixed the annotations with the scores. It is the weights that mix."""
+    return _step(mix=lambda weights, scores, keys: scores @ keys)
+
+
+def step_by_hand__no_context():
+    """The context is missing from the new state."""
+    return _step(parts=(1, 1, 0))
+
+
+def step_by_hand__no_old_state():
+    """The old state is scored, and it enters the new state as well: there it is missing."""
+    return _step(parts=(1, 0, 1))
+
+
+def step_by_hand__no_word():
+    """The embedding of the last word is missing from the new state."""
+    return _step(parts=(0, 1, 1))
+
+
+def step_by_hand__no_outer_tanh():
+    """The last tanh is missing: a state lies between -1 and 1."""
+    return _step(outer=lambda x: x)
+
+
+def _note_d(word=2, bias=1.0, mixture=1.0, old=1.0, squash=np.tanh, turned=False):
+    z_0, y_0 = np.array([0.2, -0.5]), np.eye(4)[word]
+    c_1, b_D = np.array([0.4, -0.3, 0.2]), np.array([0.15, -0.2])
+    W_D, W_a = np.array([[0.0, 1.0], [2.0, 0.5]]), np.array([[1.0, 0.0, -1.0], [0.5, 2.0, 0.0]])
+    U_D = np.array([[0.3, -0.1, 0.6, 0.0], [0.2, 0.4, -0.7, 0.1]])
+    W_D = W_D.T if turned else W_D
+    return squash(old * W_D @ z_0 + U_D @ y_0 + mixture * W_a @ c_1 + bias * b_D).tolist()
+
+
+def note_d_state_twin__no_tanh():
+    """g is a tanh here, and it is missing: a state lies between -1 and 1."""
+    return _note_d(squash=lambda x: x)
+
+
+def note_d_state_twin__no_bias():
+    """One of the four terms is missing: b_D."""
+    return _note_d(bias=0.0)
+
+
+def note_d_state_twin__no_context():
+    """One of the four terms is missing: W_a times the context."""
+    return _note_d(mixture=0.0)
+
+
+def note_d_state_twin__no_old_state():
+    """One of the four terms is missing: W_D times the old state."""
+    return _note_d(old=0.0)
+
+
+def note_d_state_twin__other_word():
+    """A one-hot column picks out one column of U_D. Count again: which one?"""
+    return _note_d(word=1)
+
+
+def note_d_state_twin__transposed():
+    """W_D was applied to z_0 by its columns. Each entry of the product is a row times z_0."""
+    return _note_d(turned=True)
+
+
+def decoder_step_state__no_tanh(embedded, query, context, W_y, W_s, W_c):
+    """The tanh is missing: a state lies between -1 and 1."""
+    return embedded @ W_y.T + query @ W_s.T + context @ W_c.T
+
+
+def decoder_step_state__context_dropped(embedded, query, context, W_y, W_s, W_c):
+    """The context does not influence your state."""
+    return np.tanh(embedded @ W_y.T + query @ W_s.T)
+
+
+def decoder_step_state__query_dropped(embedded, query, context, W_y, W_s, W_c):
+    """The old state does not influence your new one."""
+    return np.tanh(embedded @ W_y.T + context @ W_c.T)
+
+
+def decoder_step_state__word_dropped(embedded, query, context, W_y, W_s, W_c):
+    """The last word does not influence your state."""
+    return np.tanh(query @ W_s.T + context @ W_c.T)
+
+
+def decoder_step_state__three_tanh(embedded, query, context, W_y, W_s, W_c):
+    """One tanh acts on the sum of the three terms. You squash each of them on its own."""
+    return np.tanh(embedded @ W_y.T) + np.tanh(query @ W_s.T) + np.tanh(context @ W_c.T)
+
+
+def decoder_step_state__context_added_after(embedded, query, context, W_y, W_s, W_c):
+    """The context joins after the tanh in yours. It belongs inside, with the other two terms."""
+    return np.tanh(embedded @ W_y.T + query @ W_s.T) + context @ W_c.T
+
+
+def decoder_step_state__recurrence_transposed(embedded, query, context, W_y, W_s, W_c):
+    """W_s is square, so its transpose fits as well, and gives other numbers. Which axis meets the state?"""
+    return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
+
+
+def decoder_step_state__squeezed(embedded, query, context, W_y, W_s, W_c):
+    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    return np.squeeze(np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T))
+
+
+def fused_input__no_relu(embedded, context, L_1):
+    """Some of your numbers are below 0: the ReLU is missing."""
+    return np.concatenate([embedded, context], axis=1) @ L_1.T
+
+
+def fused_input__context_first(embedded, context, L_1):
+    """The embedding stands first, then the context: the columns of L_1 belong to them in this order."""
+    return np.maximum(np.concatenate([context, embedded], axis=1) @ L_1.T, 0.0)
+
+
+def fused_input__relu_too_early(embedded, context, L_1):
+    """The ReLU acts after the matrix. Yours removes the negative entries before it."""
+    return np.maximum(np.concatenate([embedded, context], axis=1), 0.0) @ L_1.T
+
+
+def fused_input__tanh(embedded, context, L_1):
+    """This layer ends in a ReLU, not in a tanh."""
+    return np.tanh(np.concatenate([embedded, context], axis=1) @ L_1.T)
+
+
+def fused_input__multiplied(embedded, context, L_1):
+    """Note A's sign means joining end to end here. You multiplied entry by entry."""
+    return np.maximum((embedded * context) @ L_1[:, : embedded.shape[1]].T, 0.0)
+
+
+def fused_input__context_dropped(embedded, context, L_1):
+    """The context does not influence your result."""
+    return np.maximum(embedded @ L_1[:, : embedded.shape[1]].T, 0.0)
+
+
+def fused_input__squeezed(embedded, context, L_1):
+    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    return np.squeeze(np.maximum(np.concatenate([embedded, context], axis=1) @ L_1.T, 0.0))
+
+
+def _decoder_step(p, asks=None, squash=torch.tanh, mask="before", weigh=None, parts=(1, 1, 1)):
+    query, real = p["query"], p["source_mask"]
+    keys = p["keys"]
+    scores = squash(((query if asks is None else asks) @ p["W_query"].T).unsqueeze(1) + keys @ p["W_key"].T) @ p["v"]
+    if mask == "before":
+        scores = scores.masked_fill(~real, torch.finfo(scores.dtype).min)
+    weights = torch.softmax(scores, dim=1) if weigh is None else weigh(scores, real)
+    if mask != "ignored":
+        weights = weights * real
+    context = torch.einsum("bj,bjm->bm", weights, keys)
+    word, state, mixture = parts
+    return torch.tanh(word * p["embedded"] @ p["W_y"].T + state * query @ p["W_s"].T + mixture * context @ p["W_c"].T)
+
+
+def decoder_step__note_b_order(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """You updated the state first and scored with the result, as note B does. Here the old state is scored."""
+    updated = torch.tanh(embedded @ W_y.T + query @ W_s.T)
+    return _decoder_step(locals(), asks=updated)
+
+
+def decoder_step__no_inner_tanh(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The tanh inside the score is missing."""
+    return _decoder_step(locals(), squash=lambda x: x)
+
+
+def decoder_step__query_not_scored(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The old state has no part in your scores: W_query query is missing inside the tanh."""
+    return _decoder_step(locals(), asks=0 * query)
+
+
+def decoder_step__uniform_weights(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """All real tokens have equal weight in yours: the scores have no part in the context."""
+    return _decoder_step(
+        locals(), weigh=lambda scores, real: torch.softmax(torch.where(real, 0 * scores, 0 * scores - 1e30), dim=1)
+    )
+
+
+def decoder_step__divided_by_sum(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """You divided each score by the sum of the scores. The softmax takes exponentials first."""
+
+    def divide(scores, real):
+        kept = torch.where(real, scores, 0 * scores)
+        return kept / (kept.sum(dim=1, keepdim=True) + 1e-30)
+
+    return _decoder_step(locals(), weigh=divide)
+
+
+def decoder_step__mask_ignored(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The pads have a part in your context: a pad's score is a number like any other until it is masked."""
+    return _decoder_step(locals(), mask="ignored")
+
+
+def decoder_step__masked_after_softmax(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """You removed the pads after the softmax: what is left no longer adds to 1."""
+    return _decoder_step(locals(), mask="after")
+
+
+def decoder_step__minus_infinity(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Where a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
+    return _decoder_step(
+        locals(),
+        weigh=lambda scores, real: torch.softmax(torch.where(real, scores, scores - float("inf")), dim=1),
+    )
+
+
+def decoder_step__exponentials_by_hand(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The exponential of a score in the thousands is infinite. Subtract the row's largest, or let torch do it."""
+
+    def weigh(scores, real):
+        exponentials = torch.exp(torch.where(real, scores, 0 * scores)) * real
+        return exponentials / (exponentials.sum(dim=1, keepdim=True) + 1e-30)
+
+    return _decoder_step(locals(), weigh=weigh)
+
+
+def decoder_step__context_dropped(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The context does not influence your state."""
+    return _decoder_step(locals(), parts=(1, 1, 0))
+
+
+def decoder_step__query_dropped(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The old state is scored, and it enters the new state as well: there it is missing."""
+    return _decoder_step(locals(), parts=(1, 0, 1))
+
+
+def decoder_step__word_dropped(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The last word does not influence your state."""
+    return _decoder_step(locals(), parts=(0, 1, 1))
+
+
+def decoder_step__squeezed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    return _decoder_step(locals()).squeeze()
+
+
+def decoder_step__detached(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The state is right, but cut off from the graph: no gradient reaches the arguments. Stay in torch throughout."""
+    return _decoder_step(locals()).detach()

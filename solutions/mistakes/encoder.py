@@ -1,0 +1,365 @@
+"""Wrong answers that students give to the encoder exercises. The docstring is the hint."""
+
+import numpy as np
+import torch
+
+
+def encoder_parameters__transposed(d, m, V_x):
+    """W_x stands left of a column of d numbers, so d is its number of columns. Yours is transposed."""
+    return {"E_x": (d, V_x), "W_x": (d, m), "W_h": (m, m)}
+
+
+def encoder_parameters__sees_the_one_hot(d, m, V_x):
+    """The one-hot column is multiplied by E_x first: W_x sees a word vector, not a one-hot column."""
+    return {"E_x": (d, V_x), "W_x": (m, V_x), "W_h": (m, m)}
+
+
+def encoder_parameters__as_torch_stores_it(d, m, V_x):
+    """That is how nn.Embedding stores it, a row for each word. In the formula E_x stands left of a one-hot column."""
+    return {"E_x": (V_x, d), "W_x": (m, d), "W_h": (m, m)}
+
+
+def encoder_parameters__recurrent_matrix_not_square(d, m, V_x):
+    """W_h takes one encoder state to the next. Both have the same size."""
+    return {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, d)}
+
+
+def one_hot_shapes__words_as_rows(d, m, V_x, T_x):
+    """Asked are columns: a matrix on the left multiplies each of them."""
+    return {"one_hots": (T_x, V_x), "embedded": (T_x, d), "U": (m, V_x), "b": (m,)}
+
+
+def one_hot_shapes__U_transposed(d, m, V_x, T_x):
+    """U stands left of a one-hot column, and its product is added to a state. Rows count what comes out."""
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (V_x, m), "b": (m,)}
+
+
+def one_hot_shapes__U_sees_word_vectors(d, m, V_x, T_x):
+    """In note D there are no word vectors: U multiplies the one-hot column itself."""
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, d), "b": (m,)}
+
+
+def one_hot_shapes__not_multiplied(d, m, V_x, T_x):
+    """After the matrix of word vectors, a word has as many numbers as a word vector."""
+    return {"one_hots": (V_x, T_x), "embedded": (V_x, T_x), "U": (m, V_x), "b": (V_x,)}
+
+
+def second_layer_shapes__reads_words(d, m):
+    """The second layer does not see word vectors. What does it read at each position?"""
+    return {"input_matrix": (m, d), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
+
+
+def second_layer_shapes__one_direction(d, m):
+    """An annotation of the first layer joins both directions: it is longer than one state."""
+    return {"input_matrix": (m, m), "recurrent_matrix": (m, m), "annotation": (m,)}
+
+
+def second_layer_shapes__recurrence_joined(d, m):
+    """Each direction has a recurrence of its own and sees only its own state before."""
+    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (2 * m, 2 * m), "annotation": (2 * m,)}
+
+
+def second_layer_shapes__transposed(d, m):
+    """Rows first: a matrix that takes p numbers to q numbers is written (q, p)."""
+    return {"input_matrix": (2 * m, m), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
+
+
+def rnn_outputs__last_batch_first(batch, d, m, T_x):
+    """batch_first turns the inputs and outputs. The last states keep their axis of directions in front."""
+    return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__one_direction(batch, d, m, T_x):
+    """Both directions are joined at each position, so the last axis is longer than one state."""
+    return {"outputs": (batch, T_x, m), "last": (1, batch, m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__last_joined(batch, d, m, T_x):
+    """The last states of the two directions are not joined: they lie side by side, along an axis of their own."""
+    return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2 * m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__batch_first_everywhere(batch, d, m, T_x):
+    """Made without batch_first, the module takes the first axis for the positions."""
+    return {"outputs": (batch, T_x, 2 * m), "last": (2, batch, m), "inputs_positions_first": (batch, T_x, d)}
+
+
+def _steps(first, second, W_x, W_h, squash=np.tanh, start=0.0):
+    h_1 = squash(W_x @ first + W_h @ np.full(len(W_h), start))
+    return {"h_1": h_1.tolist(), "h_2": squash(W_x @ second + W_h @ h_1).tolist()}
+
+
+_E, _W = (
+    np.array([[1.0, 0.0, 0.5, 0.0], [0.0, 1.0, -1.0, 0.0], [0.0, 0.0, 1.0, 2.0]]),
+    [[1.0, 0.5, 0.0], [0.0, 1.0, 0.5]],
+)
+_HAND = {"W_x": np.array(_W), "W_h": np.array([[0.0, 1.0], [0.5, 0.0]])}
+
+
+def states_by_hand__no_tanh():
+    """The tanh is missing. Each number of a state lies between -1 and 1."""
+    return _steps(_E[:, 2], _E[:, 0], **_HAND, squash=lambda x: x)
+
+
+def states_by_hand__no_memory():
+    """The second state does not know the first: W_h times the state before is missing."""
+    return _steps(_E[:, 2], _E[:, 0], _HAND["W_x"], 0 * _HAND["W_h"])
+
+
+def states_by_hand__counted_from_one():
+    """The words are counted from 0: word 0 has the first column."""
+    return _steps(_E[:, 1], _E[:, 0], **_HAND)
+
+
+def states_by_hand__read_backwards():
+    """You read the sentence from its end. The first state belongs to the first word."""
+    return _steps(_E[:, 0], _E[:, 2], **_HAND)
+
+
+_E_TWIN = np.array([[0.5, -1.0, 0.0, 2.0, 1.0], [1.0, 0.5, 2.0, -0.5, 0.0]])
+_TWIN = {
+    "W_x": np.array([[0.5, 0.0], [0.0, 1.0], [-0.5, 1.0]]),
+    "W_h": np.array([[0.0, 1.0, 0.0], [0.5, 0.0, 0.0], [0.0, 0.5, -1.0]]),
+}
+
+
+def states_by_hand_twin__no_tanh():
+    """The tanh is missing. Each number of a state lies between -1 and 1."""
+    return _steps(_E_TWIN[:, 3], _E_TWIN[:, 1], **_TWIN, squash=lambda x: x)
+
+
+def states_by_hand_twin__no_memory():
+    """The second state does not know the first: W_h times the state before is missing."""
+    return _steps(_E_TWIN[:, 3], _E_TWIN[:, 1], _TWIN["W_x"], 0 * _TWIN["W_h"])
+
+
+def states_by_hand_twin__counted_from_one():
+    """The words are counted from 0: word 0 has the first column."""
+    return _steps(_E_TWIN[:, 2], _E_TWIN[:, 0], **_TWIN)
+
+
+def states_by_hand_twin__transposed():
+    """In W_h h each row of W_h makes one number. You took the columns."""
+    return _steps(_E_TWIN[:, 3], _E_TWIN[:, 1], _TWIN["W_x"], _TWIN["W_h"].T)
+
+
+def states_by_hand_twin__memory_outside():
+    """W_h times the state before is added inside the tanh, together with W_x times the word vector."""
+    h_1 = np.tanh(_TWIN["W_x"] @ _E_TWIN[:, 3])
+    return {"h_1": h_1.tolist(), "h_2": (np.tanh(_TWIN["W_x"] @ _E_TWIN[:, 1]) + _TWIN["W_h"] @ h_1).tolist()}
+
+
+def states_by_hand_twin__read_backwards():
+    """You read the sentence from its end. The first state belongs to the first word."""
+    return _steps(_E_TWIN[:, 1], _E_TWIN[:, 3], **_TWIN)
+
+
+def _both(words, forward, backward):
+    there, back = 0.0, 0.0
+    for word in words[:2]:
+        there = np.tanh(forward[0] * word + forward[1] * there)
+    for word in words[:0:-1]:
+        back = np.tanh(backward[0] * word + backward[1] * back)
+    return [float(there), float(back)]
+
+
+_WORDS, _FORWARD, _BACKWARD = (0.5, -1.0, 2.0), (1.0, 0.5), (-0.5, 0.8)
+
+
+def annotation_by_hand__from_the_left_twice():
+    """The backward direction begins at the last word. Yours also begins at the first."""
+    return _both((0.5, -1.0, 0.5), _FORWARD, _BACKWARD)
+
+
+def annotation_by_hand__swapped():
+    """The forward state comes first, then the backward state."""
+    return _both(_WORDS, _FORWARD, _BACKWARD)[::-1]
+
+
+def annotation_by_hand__same_parameters():
+    """Each direction has parameters of its own. You used those of the forward direction for both."""
+    return _both(_WORDS, _FORWARD, _FORWARD)
+
+
+def annotation_by_hand__last_states():
+    """These are the states in which the two directions end. Asked are their states at the second word."""
+    there, back = _both(_WORDS, _FORWARD, _BACKWARD)
+    return [float(np.tanh(2.0 + 0.5 * there)), float(np.tanh(-0.25 + 0.8 * back))]
+
+
+def annotation_by_hand__no_memory():
+    """Each direction has read another word before it comes to the second: its state is missing."""
+    return [float(np.tanh(-1.0)), float(np.tanh(0.5))]
+
+
+def annotation_by_hand__no_tanh():
+    """The tanh is missing, at the first step or at the second."""
+    return [-1.0 + 0.5 * 0.5, 0.5 + 0.8 * -1.0]
+
+
+def look_up__rows(tokens, E_x):
+    """You took rows. In the formula the word vectors are the columns of E_x."""
+    return E_x[np.minimum(tokens, len(E_x) - 1)]
+
+
+def look_up__numbers_first(tokens, E_x):
+    """The right numbers with the axes in another order: the batch comes first, the numbers of a word vector last."""
+    return E_x[:, tokens]
+
+
+def look_up__reshaped(tokens, E_x):
+    """reshape does not exchange axes: it reads the numbers in their old order and mixes up the words."""
+    return E_x[:, tokens].reshape(*tokens.shape, len(E_x))
+
+
+def look_up__counted_from_one(tokens, E_x):
+    """Words are counted from 0: word 0 has the first column."""
+    return E_x.T[tokens - 1]
+
+
+def look_up__one_hots(tokens, E_x):
+    """These are the one-hot vectors. E_x has not been applied yet."""
+    return np.eye(E_x.shape[1])[tokens]
+
+
+def look_up__squeezed(tokens, E_x):
+    """An axis of length 1 went missing: one sentence of one word keeps all three axes."""
+    return np.squeeze(E_x.T[tokens])
+
+
+def _states(embedded, W_x, W_h, squash=np.tanh, start=0.0):
+    state, states = np.full((len(embedded), len(W_h)), start), []
+    for j in range(embedded.shape[1]):
+        state = squash(embedded[:, j] @ W_x.T + state @ W_h.T)
+        states.append(state)
+    return np.stack(states, axis=1)
+
+
+def rnn_states__last_only(embedded, W_x, W_h):
+    """This is the state after the last word only. Keep the states on the way: one for each word."""
+    return _states(embedded, W_x, W_h)[:, -1]
+
+
+def rnn_states__no_memory(embedded, W_x, W_h):
+    """Each state knows its own word only: W_h times the state before is missing."""
+    return np.tanh(embedded @ W_x.T)
+
+
+def rnn_states__no_tanh(embedded, W_x, W_h):
+    """The tanh is missing. Each number of a state lies between -1 and 1."""
+    return _states(embedded, W_x, W_h, squash=lambda x: x)
+
+
+def rnn_states__transposed(embedded, W_x, W_h):
+    """The state before is multiplied by the transpose of W_h. A row vector times W_h.T is W_h times a column."""
+    return _states(embedded, W_x, W_h.T)
+
+
+def rnn_states__begins_with_ones(embedded, W_x, W_h):
+    """Before the first word the state is all zeros."""
+    return _states(embedded, W_x, W_h, start=1.0)
+
+
+def rnn_states__one_late(embedded, W_x, W_h):
+    """Your states begin with the zeros from before the first word: each word has the state of the word before it."""
+    states = _states(embedded, W_x, W_h)
+    return np.concatenate([np.zeros_like(states[:, :1]), states[:, :-1]], axis=1)
+
+
+def rnn_states__sentences_as_positions(embedded, W_x, W_h):
+    """The loop runs along the sentences of the batch, and one sentence leaks into the next. Positions are axis 1."""
+    return _states(embedded.swapaxes(0, 1), W_x, W_h).swapaxes(0, 1)
+
+
+def rnn_states__positions_first(embedded, W_x, W_h):
+    """The right states with the axes in another order: the batch comes first, then the positions."""
+    return _states(embedded, W_x, W_h).swapaxes(0, 1)
+
+
+def rnn_states__read_backwards(embedded, W_x, W_h):
+    """You read each sentence from its end."""
+    return _states(embedded[:, ::-1], W_x, W_h)[:, ::-1]
+
+
+def rnn_states__squeezed(embedded, W_x, W_h):
+    """An axis of length 1 went missing: one sentence of one word keeps all three axes."""
+    return np.squeeze(_states(embedded, W_x, W_h))
+
+
+def _read(embedded, source_mask, W_x, W_h):
+    state, states = embedded.new_zeros(len(embedded), len(W_h)), []
+    for j in range(embedded.shape[1]):
+        state = torch.tanh(embedded[:, j] @ W_x.T + state @ W_h.T) * source_mask[:, j, None]
+        states.append(state)
+    return torch.stack(states, dim=1)
+
+
+def _read_back(embedded, source_mask, W_x, W_h):
+    return _read(embedded.flip(1), source_mask.flip(1), W_x, W_h).flip(1)
+
+
+def annotate__last_states(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Two rows a sentence: these are the last states of the two directions. Attention needs one row for each word."""
+    return torch.stack(
+        [
+            _read(embedded, source_mask, W_x, W_h)[:, -1],
+            _read_back(embedded, source_mask, W_x_back, W_h_back)[:, 0],
+        ],
+        dim=1,
+    )
+
+
+def annotate__not_turned_round(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The backward states lie in the order in which they were read. Turn them round before you join."""
+    back = _read_back(embedded, source_mask, W_x_back, W_h_back).flip(1)
+    return torch.cat([_read(embedded, source_mask, W_x, W_h), back], dim=-1)
+
+
+def annotate__forward_twice(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Both directions begin at the first word. The second must begin at the last."""
+    both = [_read(embedded, source_mask, W_x, W_h), _read(embedded, source_mask, W_x_back, W_h_back)]
+    return torch.cat(both, dim=-1)
+
+
+def annotate__shared_parameters(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Each direction has parameters of its own. You used those of the forward direction for both."""
+    back = _read_back(embedded, source_mask, W_x + 0 * W_x_back, W_h + 0 * W_h_back)
+    return torch.cat([_read(embedded, source_mask, W_x, W_h), back], dim=-1)
+
+
+def annotate__begins_at_the_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The way back begins at the pads and brings something of them into every word. It begins at the last real word."""
+    everywhere = torch.ones_like(source_mask)
+    both = [_read(embedded, everywhere, W_x, W_h), _read_back(embedded, everywhere, W_x_back, W_h_back)]
+    return torch.cat(both, dim=-1) * source_mask.unsqueeze(-1)
+
+
+def annotate__pads_not_zero(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The words are right, but the pads have annotations. They must be 0."""
+    everywhere = torch.ones_like(source_mask)
+    back = _read_back(embedded, source_mask, W_x_back, W_h_back)
+    return torch.cat([_read(embedded, everywhere, W_x, W_h), back], dim=-1)
+
+
+def annotate__added(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The two states are joined end to end, not added: an annotation is twice as long as a state."""
+    back = _read_back(embedded, source_mask, W_x_back, W_h_back)
+    return _read(embedded, source_mask, W_x, W_h) + back
+
+
+def annotate__backward_first(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The forward state comes first in an annotation, then the backward state."""
+    back = _read_back(embedded, source_mask, W_x_back, W_h_back)
+    return torch.cat([back, _read(embedded, source_mask, W_x, W_h)], dim=-1)
+
+
+def annotate__detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The values are right, but cut off from the graph: no gradient reaches the matrices. Stay in torch throughout."""
+    back = _read_back(embedded, source_mask, W_x_back, W_h_back)
+    return torch.cat([_read(embedded, source_mask, W_x, W_h), back], dim=-1).detach()
+
+
+def annotate__squeezed(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """An axis of length 1 went missing: one sentence of one word keeps all three axes."""
+    back = _read_back(embedded, source_mask, W_x_back, W_h_back)
+    return torch.cat([_read(embedded, source_mask, W_x, W_h), back], dim=-1).squeeze()

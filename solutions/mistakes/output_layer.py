@@ -1,0 +1,501 @@
+"""Wrong answers that students give to the exercises on the output layer. The docstring is the hint."""
+
+import math
+
+import numpy as np
+import torch
+
+from solutions.in_numpy.output_layer import cross_entropy, output_distribution
+
+
+def note_d_output__transposed(n, V):
+    """W_o stands left of a column of n numbers, so n is its number of columns. Yours is transposed."""
+    return {"W_o": (n, V), "b_o": (V,)}
+
+
+def note_d_output__bias_of_one_column(n, V):
+    """Here a vector has one axis: a column, as the note draws it, would be a matrix with two."""
+    return {"W_o": (V, n), "b_o": (V, 1)}
+
+
+def note_d_output__bias_of_the_state(n, V):
+    """The bias is added after the matrix has acted: it has as many numbers as the product, not as the state."""
+    return {"W_o": (V, n), "b_o": (n,)}
+
+
+def every_step_shapes__added(batch, T_y, n, d, m, V):
+    """The three vectors are joined end to end, not added or multiplied: all of their numbers are kept."""
+    return {"joined": (batch, T_y, n), "W_o": (V, n), "logits": (batch, T_y, V), "flat_logits": (batch * T_y, V)}
+
+
+def every_step_shapes__sizes_alike(batch, T_y, n, d, m, V):
+    """Three times the size of the state would need all three vectors to be of one size. Here they are not."""
+    joined = 3 * n
+    return {
+        "joined": (batch, T_y, joined),
+        "W_o": (V, joined),
+        "logits": (batch, T_y, V),
+        "flat_logits": (batch * T_y, V),
+    }
+
+
+def every_step_shapes__to_the_state(batch, T_y, n, d, m, V):
+    """As note A prints it: a softmax of this would be a distribution over the units of the state, not over words."""
+    joined = n + d + m
+    return {
+        "joined": (batch, T_y, joined),
+        "W_o": (n, joined),
+        "logits": (batch, T_y, n),
+        "flat_logits": (batch * T_y, n),
+    }
+
+
+def every_step_shapes__transposed(batch, T_y, n, d, m, V):
+    """Rows first: a matrix that takes p numbers to q numbers has the shape (q, p)."""
+    joined = n + d + m
+    return {
+        "joined": (batch, T_y, joined),
+        "W_o": (joined, V),
+        "logits": (batch, T_y, V),
+        "flat_logits": (batch * T_y, V),
+    }
+
+
+def every_step_shapes__words_flattened(batch, T_y, n, d, m, V):
+    """The words keep an axis of their own: every step of every sentence still needs one logit for each word."""
+    joined = n + d + m
+    return {
+        "joined": (batch, T_y, joined),
+        "W_o": (V, joined),
+        "logits": (batch, T_y, V),
+        "flat_logits": (batch * T_y * V,),
+    }
+
+
+def maxout_shapes__before_the_maximum(n, d, m, k, V):
+    """The maxout takes the larger one of each pair: half of the numbers are left."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (2 * k,), "W_o": (V, 2 * k)}
+
+
+def maxout_shapes__no_pairs(n, d, m, k, V):
+    """Each maximum is taken over a pair, so the sum has more numbers than there are maxima."""
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V, k)}
+
+
+def maxout_shapes__transposed(n, d, m, k, V):
+    """Rows first: a matrix that takes p numbers to q numbers has the shape (q, p)."""
+    return {"U_o": (n, 2 * k), "C_o": (m, 2 * k), "maxima": (k,), "W_o": (k, V)}
+
+
+def maxout_shapes__one_maximum(n, d, m, k, V):
+    """There is one maximum for each pair, not one in all."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (1,), "W_o": (V, 1)}
+
+
+def _hindi(state=(0.396930, 0.584980, 0.604368), words=None):
+    W_o = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1]])
+    words = words or _softmax
+    return words(W_o @ np.array(state)).tolist()
+
+
+def _softmax(logits):
+    exponentials = np.exp(logits)
+    return exponentials / exponentials.sum()
+
+
+def hindi_distribution__logits():
+    """These are the logits: some are negative, and they do not add to 1. The softmax is still to come."""
+    return _hindi(words=lambda logits: logits)
+
+
+def hindi_distribution__sigmoid():
+    """A sigmoid of each logit for itself: these numbers do not add to 1."""
+    return _hindi(words=lambda logits: 1 / (1 + np.exp(-logits)))
+
+
+def hindi_distribution__softmax_twice():
+    """The softmax was applied twice: that flattens the distribution. nn.CrossEntropyLoss, too, contains one already."""
+    return _hindi(words=lambda logits: _softmax(_softmax(logits)))
+
+
+def hindi_distribution__old_state():
+    """You read the word out of the state before the step, (0.3, 0.3, 0.3). It is read out of the new one."""
+    return _hindi(state=(0.3, 0.3, 0.3))
+
+
+def hindi_distribution__state_before_the_tanh():
+    """Is the tanh missing in your new state? These are the probabilities that come of the bare sum."""
+    return _hindi(state=(0.42, 0.67, 0.70))
+
+
+def hindi_distribution__divided_by_the_sum():
+    """You divided the logits by their sum. The softmax divides their exponentials by the sum of the exponentials."""
+    return _hindi(words=lambda logits: logits / logits.sum())
+
+
+def _five(words=_softmax, loss=lambda p: -math.log(p[4])):
+    distribution = words(np.array([0.5, -1.0, 2.0, 0.0, 1.2]))
+    return {"distribution": distribution.tolist(), "loss": float(loss(distribution))}
+
+
+def distribution_and_loss__divided_by_the_sum():
+    """You divided the logits by their sum. The softmax divides their exponentials by the sum of the exponentials."""
+    return _five(words=lambda logits: logits / logits.sum())
+
+
+def distribution_and_loss__softmax_twice():
+    """The softmax was applied twice: that flattens the distribution. nn.CrossEntropyLoss, too, contains one already."""
+    return _five(words=lambda logits: _softmax(_softmax(logits)))
+
+
+def distribution_and_loss__sigmoid():
+    """A sigmoid of each logit for itself: these numbers do not add to 1."""
+    return _five(words=lambda logits: 1 / (1 + np.exp(-logits)))
+
+
+def distribution_and_loss__base_two():
+    """Nats come of the natural logarithm. Yours is the logarithm to base 2, which gives bits."""
+    return _five(loss=lambda p: -math.log2(p[4]))
+
+
+def distribution_and_loss__base_ten():
+    """Nats come of the natural logarithm. Yours is the logarithm to base 10."""
+    return _five(loss=lambda p: -math.log10(p[4]))
+
+
+def distribution_and_loss__sign():
+    """A cross-entropy is never negative: the logarithm of a probability is, and the loss is the opposite of it."""
+    return _five(loss=lambda p: math.log(p[4]))
+
+
+def distribution_and_loss__likeliest_word():
+    """You took the word that the model prefers. The loss looks at the word that is right."""
+    return _five(loss=lambda p: -math.log(p.max()))
+
+
+def distribution_and_loss__complement():
+    """One minus the probability is no cross-entropy: the logarithm is missing."""
+    return _five(loss=lambda p: 1 - p[4])
+
+
+def distribution_and_loss__entropy():
+    """You averaged over all words. Only the probability of the right word enters the cross-entropy."""
+    return _five(loss=lambda p: -(p * np.log(p)).sum())
+
+
+def what_is_left__largest_only():
+    """You subtracted the largest probability only. The small ones that are printed count too."""
+    return {"left": 1 - 0.64, "loss": -math.log(0.64)}
+
+
+def what_is_left__nothing():
+    """Add up the printed numbers: they fall short of 1. What is missing belongs to the words that are not printed."""
+    return {"left": 0.0, "loss": -math.log(0.64)}
+
+
+def what_is_left__sum_of_the_printed():
+    """That is what the printed words hold together. The question is what remains for the others."""
+    return {"left": 0.65, "loss": -math.log(0.64)}
+
+
+def what_is_left__base_two():
+    """Nats come of the natural logarithm. Yours is the logarithm to base 2, which gives bits."""
+    return {"left": 0.35, "loss": -math.log2(0.64)}
+
+
+def what_is_left__base_ten():
+    """Nats come of the natural logarithm. Yours is the logarithm to base 10."""
+    return {"left": 0.35, "loss": -math.log10(0.64)}
+
+
+def what_is_left__sign():
+    """A cross-entropy is never negative: the logarithm of a probability is, and the loss is the opposite of it."""
+    return {"left": 0.35, "loss": math.log(0.64)}
+
+
+def what_is_left__complement():
+    """One minus the probability is no cross-entropy: the logarithm is missing."""
+    return {"left": 0.35, "loss": 1 - 0.64}
+
+
+def _word(
+    query=(0.4, -0.6), squash=np.tanh, weigh=_softmax, mix=None, word=1, memory=1, context=1, new=np.tanh, read=None,
+    words=_softmax, bias=1, turned=False,
+):  # fmt: skip
+    """Take the step of the exercise, with one thing changed."""
+    state, keys = np.array([0.4, -0.6]), np.array([[0.5, -0.2, 0.1, 0.3], [-0.4, 0.6, 0.2, -0.1]])
+    W_query = np.array([[1, -1], [0, 2], [0.5, 1]])
+    W_key = np.array([[1, 0, 0, 2], [0, 1, -1, 0], [0, 0, 2, 1]])
+    scores = squash(W_query @ np.array(query) + keys @ W_key.T) @ np.array([1, -2, 1.5])
+    weights = weigh(scores)
+    mixed = weights @ keys if mix is None else mix(scores, weights, keys)
+    W_s, W_c = np.array([[0.5, 1], [-1, 0]]), np.array([[2, 0, -1, 0.5], [0, 2, 0, 1]])
+    if turned:
+        W_s = W_s.T
+    new_state = new(word * np.array([0.3, -0.1]) + memory * W_s @ state + context * W_c @ mixed)
+    W_o = np.array([[1, -1], [2, 0], [0, 2], [-1, 1], [1, 1]])
+    distribution = words(W_o @ np.array(new_state if read is None else read) + bias * np.array([0, -0.5, 0.5, 0, 0.2]))
+    found = {"scores": scores, "weights": weights, "context": mixed, "state": new_state, "distribution": distribution}
+    return {entry: value.tolist() for entry, value in found.items()}
+
+
+def word_by_hand__no_tanh_in_the_score():
+    """The scores are the first to be wrong: the tanh inside the score is missing."""
+    return _word(squash=lambda x: x)
+
+
+def word_by_hand__scored_with_a_new_state():
+    """You updated the state first and scored with the result, as in note B. Bahdanau scores with the state before."""
+    return _word(query=np.tanh(np.array([0.3, -0.1]) + np.array([-0.4, -0.4])))
+
+
+def word_by_hand__query_dropped():
+    """The scores are the first to be wrong: W_query times the decoder state is missing inside the tanh."""
+    return _word(query=(0.0, 0.0))
+
+
+def word_by_hand__divided_by_the_sum():
+    """You divided the scores by their sum. The softmax divides their exponentials by the sum of the exponentials."""
+    return _word(weigh=lambda scores: scores / scores.sum())
+
+
+def word_by_hand__plain_mean():
+    """The context is the first to be wrong: it is the plain mean of the annotations, and your weights play no part."""
+    return _word(mix=lambda scores, weights, keys: keys.mean(axis=0))
+
+
+def word_by_hand__weights_swapped():
+    """The context is the first to be wrong: each annotation got the weight of the other one."""
+    return _word(mix=lambda scores, weights, keys: weights[::-1] @ keys)
+
+
+def word_by_hand__mixed_by_scores():
+    """The context is the first to be wrong: you mixed the annotations by their scores, not by their weights."""
+    return _word(mix=lambda scores, weights, keys: scores @ keys)
+
+
+def word_by_hand__state_without_context():
+    """The state is the first to be wrong: W_c times the context is missing in its sum."""
+    return _word(context=0)
+
+
+def word_by_hand__state_without_memory():
+    """The state is the first to be wrong: W_s times the state before is missing in its sum."""
+    return _word(memory=0)
+
+
+def word_by_hand__state_without_word():
+    """The state is the first to be wrong: the share of the word before, u, is missing in its sum."""
+    return _word(word=0)
+
+
+def word_by_hand__state_without_tanh():
+    """The state is the first to be wrong: the tanh around its sum is missing."""
+    return _word(new=lambda x: x)
+
+
+def word_by_hand__memory_transposed():
+    """The state is the first to be wrong. Look at W_s times the state: each row of W_s makes one number of it."""
+    return _word(turned=True)
+
+
+def word_by_hand__read_from_the_old_state():
+    """All is right but the distribution: you read it out of the state before the step."""
+    return _word(read=(0.4, -0.6))
+
+
+def word_by_hand__bias_dropped():
+    """All is right but the distribution: the bias b_o is missing in the logits."""
+    return _word(bias=0)
+
+
+def word_by_hand__logits():
+    """All is right but the distribution: these are logits. The softmax is still to come."""
+    return _word(words=lambda logits: logits)
+
+
+def word_by_hand__softmax_twice():
+    """All is right but the distribution: the softmax was applied twice, and that flattens it."""
+    return _word(words=lambda logits: _softmax(_softmax(logits)))
+
+
+def word_by_hand__sigmoid():
+    """All is right but the distribution: a sigmoid of each logit for itself gives numbers that do not add to 1."""
+    return _word(words=lambda logits: 1 / (1 + np.exp(-logits)))
+
+
+def output_distribution__logits(state, context, W_state, W_context, b_o):
+    """These are logits: the rows do not add to 1. The softmax is missing."""
+    return state @ W_state.T + context @ W_context.T + b_o
+
+
+def output_distribution__overflow(state, context, W_state, W_context, b_o):
+    """With large logits exp overflows, and infinity over infinity is nan. What may be subtracted from a row first?"""
+    exponentials = np.exp(state @ W_state.T + context @ W_context.T + b_o)
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def output_distribution__over_the_batch(state, context, W_state, W_context, b_o):
+    """Your columns add to 1. Each row is a sentence and needs a distribution of its own: look at the axis of the sum."""
+    logits = state @ W_state.T + context @ W_context.T + b_o
+    exponentials = np.exp(logits - logits.max(axis=0))
+    return exponentials / exponentials.sum(axis=0)
+
+
+def output_distribution__over_everything(state, context, W_state, W_context, b_o):
+    """The whole array adds to 1. Each row is a sentence and needs a distribution of its own."""
+    logits = state @ W_state.T + context @ W_context.T + b_o
+    exponentials = np.exp(logits - logits.max())
+    return exponentials / exponentials.sum()
+
+
+def output_distribution__bias_dropped(state, context, W_state, W_context, b_o):
+    """The bias has no influence on your result: it belongs into the logits."""
+    return output_distribution(state, context, W_state, W_context, 0 * b_o)
+
+
+def output_distribution__context_dropped(state, context, W_state, W_context, b_o):
+    """The context has no influence on your result: half of the formula is missing."""
+    return output_distribution(state, 0 * context, W_state, W_context, b_o)
+
+
+def output_distribution__sigmoid(state, context, W_state, W_context, b_o):
+    """A sigmoid of each logit for itself: these rows do not add to 1."""
+    return 0.5 + 0.5 * np.tanh(0.5 * (state @ W_state.T + context @ W_context.T + b_o))
+
+
+def output_distribution__softmax_twice(state, context, W_state, W_context, b_o):
+    """The softmax was applied twice: that flattens the distribution."""
+    exponentials = np.exp(output_distribution(state, context, W_state, W_context, b_o))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def output_distribution__squeezed(state, context, W_state, W_context, b_o):
+    """An axis of length 1 went missing: with one sentence the result still has two axes."""
+    return np.squeeze(output_distribution(state, context, W_state, W_context, b_o))
+
+
+def cross_entropy__pads_count(logits, targets, target_mask):
+    """Padding counts in your average. Only positions where the mask is True have a right word."""
+    return cross_entropy(logits, targets, np.ones_like(target_mask))
+
+
+def cross_entropy__divided_by_all(logits, targets, target_mask):
+    """The sum is right, but you divide by the number of all positions, pads among them."""
+    return cross_entropy(logits, targets, target_mask) * target_mask.sum() / target_mask.size
+
+
+def cross_entropy__summed(logits, targets, target_mask):
+    """You added up the costs: the average over the real words is asked for."""
+    return cross_entropy(logits, targets, target_mask) * target_mask.sum()
+
+
+def cross_entropy__mean_of_sentences(logits, targets, target_mask):
+    """You averaged each sentence first: then a word in a short sentence counts more than one in a long sentence."""
+    rows = [cross_entropy(*row) for row in zip(logits, targets, target_mask, strict=True) if row[2].any()]
+    return float(np.mean(rows)) if rows else 0.0
+
+
+def cross_entropy__overflow(logits, targets, target_mask):
+    """With large logits exp overflows, or a probability becomes 0 and its logarithm infinite. Stay with logarithms."""
+    exponentials = np.exp(logits)
+    probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]
+    return -np.log(right)[target_mask].sum() / max(1, target_mask.sum())
+
+
+def cross_entropy__log_of_softmax(logits, targets, target_mask):
+    """A probability may be too small to be told from 0, and its logarithm is infinite. Take the logarithm by algebra."""
+    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]
+    return -np.log(right)[target_mask].sum() / max(1, target_mask.sum())
+
+
+def cross_entropy__clipped(logits, targets, target_mask):
+    """A small number inside the logarithm hides infinity but puts a ceiling on the loss: large costs come out too low."""
+    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]
+    return -np.log(right + 1e-9)[target_mask].sum() / max(1, target_mask.sum())
+
+
+def cross_entropy__no_softmax(logits, targets, target_mask):
+    """You took the logits themselves for log-probabilities: the normalisation is missing."""
+    right = np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
+    return -right[target_mask].sum() / max(1, target_mask.sum())
+
+
+def cross_entropy__bits(logits, targets, target_mask):
+    """Nats come of the natural logarithm. Yours is the logarithm to base 2, which gives bits."""
+    return cross_entropy(logits, targets, target_mask) / math.log(2)
+
+
+def cross_entropy__sign(logits, targets, target_mask):
+    """A cross-entropy is never negative: look at the sign."""
+    return -cross_entropy(logits, targets, target_mask)
+
+
+def cross_entropy__likeliest_words(logits, targets, target_mask):
+    """You took the word that the model prefers at each position. The loss looks at the word that is right."""
+    return cross_entropy(logits, logits.argmax(axis=-1), target_mask)
+
+
+def cross_entropy__nothing_over_nothing(logits, targets, target_mask):
+    """A batch without any real word gives you nan: 0 divided by 0. It should cost 0."""
+    return np.divide(cross_entropy(logits, targets, target_mask), float(target_mask.any()))
+
+
+def _chosen(totals, width):
+    best = totals.flatten(1).topk(width, dim=1).indices
+    return torch.stack([best // totals.shape[-1], best % totals.shape[-1]], dim=-1)
+
+
+def beam_step__own_best_word(scores, log_probabilities):
+    """Each hypothesis was continued once, by its own best word. All continuations compete: one may have several."""
+    totals = (scores.unsqueeze(-1) + log_probabilities).max(dim=-1)
+    order = totals.values.argsort(dim=1, descending=True)
+    return torch.stack([order, totals.indices.gather(1, order)], dim=-1)
+
+
+def beam_step__past_forgotten(scores, log_probabilities):
+    """You compared the next words only. A continuation is as good as its hypothesis and its word together."""
+    return _chosen(log_probabilities, scores.shape[1])
+
+
+def beam_step__multiplied(scores, log_probabilities):
+    """Probabilities are multiplied; their logarithms are added."""
+    return _chosen(scores.unsqueeze(-1) * log_probabilities, scores.shape[1])
+
+
+def beam_step__exchanged(scores, log_probabilities):
+    """Hypothesis and word are exchanged: the hypothesis comes first."""
+    return _chosen(scores.unsqueeze(-1) + log_probabilities, scores.shape[1]).flip(-1)
+
+
+def beam_step__worst_first(scores, log_probabilities):
+    """The chosen ones are right, but the order is reversed: the best continuation comes first."""
+    return _chosen(scores.unsqueeze(-1) + log_probabilities, scores.shape[1]).flip(1)
+
+
+def beam_step__lowest(scores, log_probabilities):
+    """You kept the least likely continuations. The closer to 0 a log-probability is, the likelier."""
+    return _chosen(-(scores.unsqueeze(-1) + log_probabilities), scores.shape[1])
+
+
+def beam_step__divided_by_width(scores, log_probabilities):
+    """After flattening, the place is k times the number of WORDS, plus w: by what must you divide to get k back?"""
+    totals, width = scores.unsqueeze(-1) + log_probabilities, scores.shape[1]
+    best = totals.flatten(1).topk(width, dim=1).indices
+    return torch.stack([best // width, best % width], dim=-1)
+
+
+def beam_step__all_vocabulary(scores, log_probabilities):
+    """You sorted all continuations and kept more of them than the beam holds."""
+    totals = scores.unsqueeze(-1) + log_probabilities
+    return _chosen(totals, totals[0].numel())
+
+
+def beam_step__squeezed(scores, log_probabilities):
+    """An axis of length 1 went missing: squeeze() without an axis also drops a batch of one, or a beam of one."""
+    return _chosen(scores.unsqueeze(-1) + log_probabilities, scores.shape[1]).squeeze()

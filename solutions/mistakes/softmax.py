@@ -1,0 +1,367 @@
+"""Wrong answers that students give to the softmax exercises. The docstring is the hint."""
+
+import math
+
+import numpy as np
+import torch
+
+_NOTE_C = [2 * math.tanh(0.7), 2 * math.tanh(1.3)]
+_TWIN = [0.4, -0.3, 1.2, 0.1]
+
+
+def _normalised(numbers):
+    return [number / sum(numbers) for number in numbers]
+
+
+def weights_by_hand__linear():
+    """You divided each score by the sum of the scores. The softmax takes the exponential of each score first."""
+    return _normalised(_NOTE_C)
+
+
+def weights_by_hand__base_two():
+    """The exponential has base e = 2.718, not 2."""
+    return _normalised([2**score for score in _NOTE_C])
+
+
+def weights_by_hand__swapped():
+    """Look at the order: the first weight belongs to the first position."""
+    return _normalised([math.exp(score) for score in _NOTE_C])[::-1]
+
+
+def weights_by_hand__not_divided():
+    """These are the exponentials. Weights add to 1: divide each by the sum of all."""
+    return [math.exp(score) for score in _NOTE_C]
+
+
+def weights_by_hand__sigmoid():
+    """A sigmoid looks at each score alone, so its values do not add to 1. The softmax needs all scores together."""
+    return [1 / (1 + math.exp(-score)) for score in _NOTE_C]
+
+
+def weights_by_hand__alone():
+    """You took the softmax of each score alone: one number is the whole of its own sum."""
+    return [1.0, 1.0]
+
+
+def weights_by_hand_twin__linear():
+    """You divided each score by the sum of the scores. The softmax takes the exponential first; no weight is below 0."""
+    return _normalised(_TWIN)
+
+
+def weights_by_hand_twin__base_two():
+    """The exponential has base e = 2.718, not 2."""
+    return _normalised([2**score for score in _TWIN])
+
+
+def weights_by_hand_twin__sign_dropped():
+    """One score is negative. Its exponential is below 1, not above."""
+    return _normalised([math.exp(abs(score)) for score in _TWIN])
+
+
+def weights_by_hand_twin__not_divided():
+    """These are the exponentials. Weights add to 1: divide each by the sum of all."""
+    return [math.exp(score) for score in _TWIN]
+
+
+def weights_by_hand_twin__sigmoid():
+    """A sigmoid looks at each score alone, so its values do not add to 1. The softmax needs all scores together."""
+    return [1 / (1 + math.exp(-score)) for score in _TWIN]
+
+
+def weights_by_hand_twin__divided_by_largest():
+    """You divided by the largest exponential. Divide by the sum of all of them."""
+    return [math.exp(score - max(_TWIN)) for score in _TWIN]
+
+
+def _differences(function):
+    weights = [0.48, 0.3, 0.16, 0.06]
+    return [function(weights[0], weight) for weight in weights[1:]]
+
+
+def score_differences__ratios():
+    """These are quotients of weights. What must be done to exp(x) to get x back?"""
+    return _differences(lambda first, other: first / other)
+
+
+def score_differences__base_two():
+    """Your logarithm has base 2. The softmax uses e, so take the natural one."""
+    return _differences(lambda first, other: math.log2(first / other))
+
+
+def score_differences__base_ten():
+    """Your logarithm has base 10. The softmax uses e, so take the natural one (the key is often marked ln)."""
+    return _differences(lambda first, other: math.log10(first / other))
+
+
+def score_differences__sign():
+    """The sign is turned round: the first score is the highest, so it lies above the others."""
+    return _differences(lambda first, other: math.log(other / first))
+
+
+def score_differences__of_weights():
+    """You subtracted the weights. A difference of scores becomes a quotient of weights."""
+    return _differences(lambda first, other: first - other)
+
+
+def _jacobian(row, weights=(0.1, 0.5, 0.15, 0.25)):
+    weights = np.array(weights)
+    return (weights[row] * (np.eye(4)[row] - weights)).tolist()
+
+
+def jacobian_row__diagonal_only():
+    """Raise one score, and the other weights fall, since all add to 1: the other three entries are not 0."""
+    return [0.0, 0.0, 0.15 * 0.85, 0.0]
+
+
+def jacobian_row__signs():
+    """Raise another score, and this weight falls: look at the signs."""
+    return np.abs(_jacobian(2)).tolist()
+
+
+def jacobian_row__diagonal():
+    """You took the derivative of each weight by its own score. Asked is one weight, by each of the scores."""
+    weights = np.array([0.1, 0.5, 0.15, 0.25])
+    return (weights * (1 - weights)).tolist()
+
+
+def jacobian_row__first_row():
+    """These are the derivatives of the first weight. Asked are those of the third."""
+    return _jacobian(0)
+
+
+def jacobian_row__factor_missing():
+    """The bracket is right. One factor in front of it is missing: a weight near 0 hardly moves."""
+    return (np.eye(4)[2] - np.array([0.1, 0.5, 0.15, 0.25])).tolist()
+
+
+def _padded(real):
+    exponentials = np.exp([0.8, -0.5, 1.3, 0.2, 0.2])
+    return exponentials, np.array(real)
+
+
+def masked_weights__unmasked():
+    """The two pads have weights. No context should look at a position without a word."""
+    exponentials, _ = _padded([1, 1, 1, 0, 0])
+    return (exponentials / exponentials.sum()).tolist()
+
+
+def masked_weights__not_renormalised():
+    """The pads have no weight, but the words' weights do not add to 1: the pads still count in the sum."""
+    exponentials, real = _padded([1, 1, 1, 0, 0])
+    return (exponentials / exponentials.sum() * real).tolist()
+
+
+def masked_weights__score_zero():
+    """You set the scores of the pads to 0. But exp(0) is 1, not 0: a score of 0 is a score like any other."""
+    exponentials, real = _padded([1, 1, 1, 0, 0])
+    exponentials = np.where(real, exponentials, 1.0)
+    return (exponentials / exponentials.sum()).tolist()
+
+
+def masked_weights__inverted():
+    """You kept the pads and left out the words: true in the mask means a real word."""
+    exponentials, real = _padded([0, 0, 0, 1, 1])
+    return (exponentials * real / (exponentials * real).sum()).tolist()
+
+
+def batch_shapes__axis_lost(batch, T_x, T_y):
+    """One axis is missing: a sum drops its axis unless it is told to keep it, and then nothing broadcasts any more."""
+    return {"total": (batch,), "all_weights": (batch, T_y, T_x), "mask": (batch, T_x)}
+
+
+def batch_shapes__over_the_batch(batch, T_x, T_y):
+    """The sum runs over the positions of one sentence, not over the sentences."""
+    return {"total": (1, T_x), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
+
+
+def batch_shapes__positions_first(batch, T_x, T_y):
+    """Two positions, target first: each decoder step has a row of weights, one for each source position."""
+    return {"total": (batch, 1), "all_weights": (batch, T_x, T_y), "mask": (batch, T_x, 1)}
+
+
+def batch_shapes__target_mask(batch, T_x, T_y):
+    """The mask knows the source sentence only: it is the same at every decoder step."""
+    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_y, T_x)}
+
+
+def jacobian_shapes__diagonal(batch, m, T_x):
+    """Every weight depends on every score, not on its own alone: one derivative for each pair."""
+    return {"weights": (T_x,), "weights_of_batch": (batch, T_x), "context": (m, T_x)}
+
+
+def jacobian_shapes__across_sentences(batch, m, T_x):
+    """The weights of one sentence do not depend on the scores of another: no axis for pairs of sentences is needed."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, batch, T_x), "context": (m, T_x)}
+
+
+def jacobian_shapes__transposed(batch, m, T_x):
+    """What is differentiated comes first: a row for each number of the context, a column for each score."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m)}
+
+
+def jacobian_shapes__context_of_weights(batch, m, T_x):
+    """The context is a mix of annotations, so it has as many numbers as one annotation."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, T_x)}
+
+
+def softmax__no_shift(scores):
+    """Not finite: exp(1000) is too large for a float. Which number may be subtracted from all scores of a row?"""
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def softmax__whole_array(scores):
+    """All rows together add to 1. Each row has its own sum: look at the axis."""
+    exponentials = np.exp(scores - scores.max())
+    return exponentials / exponentials.sum()
+
+
+def softmax__first_axis(scores):
+    """You normalised over the first axis: the columns add to 1. The positions lie along the last one."""
+    exponentials = np.exp(scores - scores.max(axis=0, keepdims=True))
+    return exponentials / exponentials.sum(axis=0, keepdims=True)
+
+
+def softmax__second_axis(scores):
+    """Counted from the front, the axis is right for a batch of rows only. Count from the end."""
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+
+def softmax__one_shift_for_all(scores):
+    """The highest score of all was subtracted from every row. In a row far below it, every exponential is 0."""
+    exponentials = np.exp(scores - scores.max())
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def softmax__linear(scores):
+    """You divided each score by the sum of the scores. The softmax takes the exponential of each score first."""
+    return scores / scores.sum(axis=-1, keepdims=True)
+
+
+def softmax__squeezed(scores):
+    """An axis of length 1 went missing: the weights have the shape of the scores."""
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.squeeze(exponentials / exponentials.sum(axis=-1, keepdims=True))
+
+
+def _stable(scores):
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def _real(scores, source_mask):
+    return np.ones(scores.shape, dtype=bool) if source_mask is None else source_mask
+
+
+def masked_softmax__mask_ignored(scores, source_mask=None):
+    """The pads have weights: the mask is not used."""
+    return _stable(scores)
+
+
+def masked_softmax__score_zero(scores, source_mask=None):
+    """You set the scores of the pads to 0. But exp(0) is 1, not 0: a score of 0 is a score like any other."""
+    return _stable(scores * _real(scores, source_mask))
+
+
+def masked_softmax__not_renormalised(scores, source_mask=None):
+    """The pads have no weight, but the other weights of their row do not add to 1: the pads still count in the sum."""
+    return _stable(scores) * _real(scores, source_mask)
+
+
+def masked_softmax__inverted(scores, source_mask=None):
+    """You kept the pads and left out the words: true in the mask means a real word."""
+    if source_mask is None:
+        return _stable(scores)
+    weights = _stable(np.where(source_mask, np.finfo(float).min, scores))
+    return np.where(source_mask, 0.0, weights)
+
+
+def masked_softmax__nan_in_empty_row(scores, source_mask=None):
+    """Right, except in a row without a word: there the sum is 0, and 0 divided by 0 is no number."""
+    return _stable(np.where(_real(scores, source_mask), scores, -np.inf))
+
+
+def masked_softmax__uniform_in_empty_row(scores, source_mask=None):
+    """Right, except in a row without a word: there all pads are equally low, and each gets an equal weight."""
+    return _stable(np.where(_real(scores, source_mask), scores, -1e30))
+
+
+def masked_softmax__not_low_enough(scores, source_mask=None):
+    """You gave pads a low score. It is not low enough beside real scores that are lower still."""
+    real = _real(scores, source_mask)
+    return _stable(np.where(real, scores, -1000.0)) * real.any(axis=-1, keepdims=True)
+
+
+def masked_softmax__highest_of_all(scores, source_mask=None):
+    """The score that you subtract is a pad's. Where a pad's is far above the others, every exponential becomes 0."""
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True)) * _real(scores, source_mask)
+    total = exponentials.sum(axis=-1, keepdims=True)
+    return exponentials / np.where(total > 0, total, 1.0)
+
+
+def masked_softmax__no_shift(scores, source_mask=None):
+    """Not finite: exp(1000) is too large for a float. Subtract a score of the row from all of them first."""
+    exponentials = np.exp(scores) * _real(scores, source_mask)
+    total = exponentials.sum(axis=-1, keepdims=True)
+    return exponentials / np.where(total > 0, total, 1.0)
+
+
+def masked_softmax__mask_needed(scores, source_mask=None):
+    """Without a mask every token is real: your function must work when it is not given one."""
+    lowest = np.where(source_mask, scores, np.finfo(float).min)
+    return _stable(lowest) * source_mask
+
+
+def entropy__no_temperature(scores, temperature):
+    """Your result does not depend on the temperature: divide the scores by it, before the softmax."""
+    log_weights = torch.log_softmax(scores + 0 * temperature.unsqueeze(-1), dim=-1)
+    return -(log_weights.exp() * log_weights).sum(dim=-1)
+
+
+def entropy__multiplied(scores, temperature):
+    """A high temperature should flatten the weights. Yours sharpens them."""
+    log_weights = torch.log_softmax(scores * temperature.unsqueeze(-1), dim=-1)
+    return -(log_weights.exp() * log_weights).sum(dim=-1)
+
+
+def entropy__sign(scores, temperature):
+    """An entropy is never negative: each logarithm of a weight is, so a minus stands before the sum."""
+    log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
+    return (log_weights.exp() * log_weights).sum(dim=-1)
+
+
+def entropy__bits(scores, temperature):
+    """This is the entropy in bits. Nats use the natural logarithm."""
+    log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
+    return -(log_weights.exp() * log_weights).sum(dim=-1) / math.log(2)
+
+
+def entropy__log_of_zero(scores, temperature):
+    """Not finite: where a weight is stored as 0, its logarithm is infinite. torch can give you the logarithm itself."""
+    weights = torch.softmax(scores / temperature.unsqueeze(-1), dim=-1)
+    return -(weights * weights.log()).sum(dim=-1)
+
+
+def entropy__small_number_added(scores, temperature):
+    """Something small was added inside the logarithm: that keeps it finite, but spoils the value or its gradient."""
+    weights = torch.softmax(scores / temperature.unsqueeze(-1), dim=-1)
+    return -(weights * (weights + 1e-3).log()).sum(dim=-1)
+
+
+def entropy__detached(scores, temperature):
+    """The values are right, but cut off from the graph: no gradient reaches the scores. Stay in torch throughout."""
+    log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
+    return -(log_weights.exp() * log_weights).sum(dim=-1).detach()
+
+
+def entropy__one_for_all(scores, temperature):
+    """One number for the whole batch: each sentence has an entropy of its own."""
+    log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
+    return -(log_weights.exp() * log_weights).sum()
+
+
+def entropy__squeezed(scores, temperature):
+    """An axis of length 1 went missing: for a batch of one, return one number in a row of one."""
+    log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
+    return -(log_weights.exp() * log_weights).sum(dim=-1).squeeze()

@@ -1,0 +1,106 @@
+"""The capstone's language, and the model that learns it."""
+
+import io
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solutions.in_numpy import capstone as language
+from solutions.in_torch import capstone
+
+
+def test_the_held_out_sentence_is_that_of_note_d():
+    assert language.translate(language.HELD_OUT) == ("तर्क के साथ कारण", [2, -1, -1, 0])
+
+
+def test_groups_keep_their_order_and_pairs_turn_round():
+    words, positions = language.translate("tea and milk with water")
+    assert words == "चाय और पानी के साथ दूध"
+    assert positions == [0, -1, 4, -1, -1, 2]
+
+
+@given(st.integers(0, 10_000))
+def test_every_noun_comes_from_the_position_that_is_said(seed):
+    (source,) = language.draw_sentences(1, seed)
+    words, positions = language.translate(source)
+    for word, place in zip(words.split(), positions, strict=True):
+        if place >= 0:
+            assert language.NOUNS[source.split()[place]] == word
+        else:
+            assert word in ("के", "साथ", "और")
+    assert sorted(p for p in positions if p >= 0) == list(range(0, len(source.split()), 2))
+
+
+def test_no_sentence_of_the_test_can_be_trained_on():
+    trained = language.draw_sentences(3000, seed=0)
+    unseen = language.draw_sentences(500, seed=0, kept_back=True)
+    assert not set(trained) & set(unseen)
+    assert language.HELD_OUT not in trained
+    assert {len(s.split()) for s in trained} == {1, 3, 5, 7, 9, 11, 13, 15}
+
+
+def test_arrays_end_in_stop_and_are_padded():
+    arrays = language.as_arrays(["tea", "reason with logic"])
+    assert arrays["lengths"].tolist() == [1, 3]
+    assert arrays["source"][0].tolist()[1:] == [language.PAD] * 2
+    assert arrays["target"][0].tolist()[1:] == [language.STOP, 0, 0, 0]
+    assert arrays["positions"].tolist() == [[0, -1, -1, -1, -1], [2, -1, -1, 0, -1]]
+
+
+def test_weights_are_read_back_as_they_were_written(tmp_path):
+    model = capstone.build_model(seed=3)
+    capstone.save_weights(model, tmp_path / "weights.npz")
+    again = capstone.load_model(tmp_path / "weights.npz")
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("damage", ["missing", "misshapen", "not finite", "whole numbers"])
+def test_weights_that_do_not_fit_are_refused_with_the_name_of_the_array(tmp_path, damage):
+    capstone.save_weights(capstone.build_model(), tmp_path / "good.npz")
+    arrays = dict(np.load(tmp_path / "good.npz"))
+    name = "decoder.output.weight"
+    if damage == "missing":
+        del arrays[name]
+    elif damage == "misshapen":
+        arrays[name] = arrays[name].T
+    elif damage == "not finite":
+        arrays[name][0, 0] = np.nan
+    else:
+        arrays[name] = arrays[name].astype(int)
+    np.savez(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(ValueError, match=name):
+        capstone.load_model(tmp_path / "bad.npz")
+
+
+def test_a_pickle_is_never_opened():
+    file = io.BytesIO()
+    np.savez(file, **{"decoder.output.weight": np.array([object()], dtype=object)})
+    with pytest.raises(ValueError):  # noqa: PT011 (numpy's own)
+        capstone.translate_with_weights(np.frombuffer(file.getvalue(), dtype=np.uint8), [[3]], [1])
+
+
+def test_an_untrained_model_matches_nothing():
+    arrays = capstone.unseen_sentences(0)
+    file = io.BytesIO()
+    capstone.save_weights(capstone.build_model(), file)
+    content = np.frombuffer(file.getvalue(), dtype=np.uint8)
+    value = capstone.translate_with_weights(content, arrays["source"], arrays["lengths"])
+    measured = capstone.measure_translations(value, arrays)
+    assert measured["exact_match"] == 0
+    assert measured["noun_alignment"] < 0.5
+
+
+@pytest.mark.suite("assignments")
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_trained_from_three_beginnings_it_translates_what_it_has_not_seen(seed, tmp_path):
+    capstone.train_and_save(tmp_path / "weights.npz", seed=seed)
+    arrays = capstone.unseen_sentences(seed=11)
+    assert len(arrays["source"]) >= 500
+    content = np.fromfile(tmp_path / "weights.npz", dtype=np.uint8)
+    value = capstone.translate_with_weights(content, arrays["source"], arrays["lengths"])
+    measured = capstone.measure_translations(value, arrays)
+    assert measured["exact_match"] >= 0.99
+    assert measured["noun_alignment"] >= 0.95

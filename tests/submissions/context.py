@@ -1,0 +1,159 @@
+"""Right answers to the context exercises in other styles than the reference's. The grader must accept them all."""
+
+import numpy as np
+import torch
+
+
+def sentence_shapes__lists(m, n, T_x):
+    return dict(jacobian=[m + m, T_x], context=[m + m], weighted=[T_x, m + m])
+
+
+def sentence_shapes__by_computing(m, n, T_x):
+    weighted = np.zeros((T_x, 1)) * np.zeros((T_x, 2 * m))
+    context = weighted.sum(axis=0)
+    return {"weighted": weighted.shape, "context": context.shape, "jacobian": weighted.T.shape}
+
+
+def batch_shapes__lists(batch, m, n, T_x, T_y):
+    return dict(contexts=[batch, T_y, m], product=[batch, 1, m], row=[batch, 1, T_x], column=[batch, T_x, 1])
+
+
+def batch_shapes__by_computing(batch, m, n, T_x, T_y):
+    weights, keys = torch.zeros(batch, T_x), torch.zeros(batch, T_x, m)
+    row = weights.unsqueeze(1)
+    return {
+        "column": weights.unsqueeze(2).shape,
+        "row": row.shape,
+        "product": (row @ keys).shape,
+        "contexts": (torch.zeros(batch, T_y, T_x) @ keys).shape,
+    }
+
+
+def context_of_note_d__typed():
+    return 0.12, 0.37, 0.40, 0.37
+
+
+def context_of_note_d__row():
+    H = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
+    return np.array([0.7, 0.2, 0.1]) @ H
+
+
+def context_of_note_c__typed():
+    return [0.5755, 0.5755]
+
+
+def context_of_note_c__rounded_weights():
+    return 0.3741 * np.array([0.2, 0.2]) + 0.6259 * np.array([0.8, 0.8])
+
+
+def context_twin__by_position():
+    return (
+        0.15 * np.array([2, -1, 0.5])
+        + 0.42 * np.array([-0.5, 3, 1])
+        + 0.05 * np.array([4, 0, -2])
+        + 0.38 * np.array([1, -2, 0.25])
+    )
+
+
+def context_twin__torch():
+    H = torch.tensor([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
+    return torch.tensor([0.15, 0.42, 0.05, 0.38]) @ H
+
+
+def weights_from_context__substitution():
+    # with a1 = 1 - a2 - a3: 4 a2 + 2 a3 = 1.36 and -2 a2 + 4 a3 = 1.14
+    a3 = (1.36 + 2 * 1.14) / 10
+    a2 = (1.36 - 2 * a3) / 4
+    return 1 - a2 - a3, a2, a3
+
+
+def weights_from_context__areas():
+    h, c = np.array([[1.0, 2.0], [5.0, 0.0], [3.0, 6.0]]), np.array([2.36, 3.14])
+
+    def area(p, q, r):
+        return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
+
+    return np.array([area(c, h[1], h[2]), area(h[0], c, h[2]), area(h[0], h[1], c)]) / area(*h)
+
+
+def gradient_by_hand__finite_difference():
+    H, scores = np.array([[0.4, -0.25], [1.0, 0.6], [-0.5, 0.85]]), np.log([0.55, 0.15, 0.3])
+
+    def context(step):
+        x = np.exp(np.array([0, 0, step]) + scores)
+        return x / x.sum() @ H
+
+    return (context(1e-5) - context(-1e-5)) / 2e-5
+
+
+def gradient_by_hand__autograd():
+    H = torch.tensor([[0.4, -0.25], [1.0, 0.6], [-0.5, 0.85]])
+    scores = torch.log(torch.tensor([0.55, 0.15, 0.3]))
+    return torch.autograd.functional.jacobian(lambda e: torch.softmax(e, 0) @ H, scores)[:, 2]
+
+
+def context_vector__loops(weights, keys):
+    result = []
+    for b in range(len(weights)):
+        total = [0.0] * len(keys[b][0])
+        for j in range(len(weights[b])):
+            for k in range(len(total)):
+                total[k] += weights[b][j] * keys[b][j][k]
+        result.append(total)
+    return result
+
+
+def context_vector__broadcasting(weights, keys):
+    return (weights[..., np.newaxis] * keys).sum(axis=-2)
+
+
+def context_vector__matmul(weights, keys):
+    return (weights[:, None, :] @ keys)[:, 0, :]
+
+
+def context_vector__torch(weights, keys):
+    return torch.bmm(torch.as_tensor(weights).unsqueeze(1), torch.as_tensor(keys)).squeeze(1)
+
+
+def scores_gradient__from_the_formula(context_gradient, weights, keys):
+    context = (weights[:, :, None] * keys).sum(1)
+    return weights * ((keys - context[:, None]) * context_gradient[:, None]).sum(-1)
+
+
+def scores_gradient__loops(context_gradient, weights, keys):
+    result = np.zeros(weights.shape)
+    for b in range(len(weights)):
+        context = weights[b] @ keys[b]
+        for j in range(weights.shape[1]):
+            result[b, j] = weights[b, j] * context_gradient[b] @ (keys[b, j] - context)
+    return result
+
+
+def scores_gradient__jacobian_of_the_softmax(context_gradient, weights, keys):
+    jacobian = weights[:, :, None] * np.eye(weights.shape[1]) - weights[:, :, None] * weights[:, None, :]
+    return (jacobian @ (keys @ context_gradient[:, :, None]))[:, :, 0]
+
+
+def attend__exponentials(scores, keys, source_mask):
+    real = source_mask.to(scores.dtype)
+    kept = torch.where(source_mask, scores, torch.full_like(scores, -1e9))
+    exponentials = torch.exp(kept - kept.max(dim=1, keepdim=True).values) * real
+    weights = exponentials / exponentials.sum(1, keepdim=True).clamp(min=1e-30)
+    return (weights.unsqueeze(-1) * keys).sum(1)
+
+
+def attend__bmm(scores, keys, source_mask):
+    weights = torch.softmax(scores.masked_fill(source_mask.logical_not(), -1e30), -1)
+    return torch.bmm(weights.masked_fill(~source_mask, 0).unsqueeze(1), keys).squeeze(1)
+
+
+def attend__sentence_by_sentence(scores, keys, source_mask):
+    rows = []
+    for score, key, real in zip(scores, keys, source_mask):
+        rows.append(torch.softmax(score[real], 0) @ key[real])
+    return torch.stack(rows)
+
+
+def attend__minus_infinity_mended(scores, keys, source_mask):
+    weights = torch.softmax(scores.masked_fill(~source_mask, float("-inf")), dim=1)
+    return torch.einsum("bj,bjm->bm", torch.where(torch.isnan(weights), torch.zeros_like(weights), weights), keys)

@@ -1,0 +1,145 @@
+"""Right answers to the decoder exercises in other styles than the reference's. The grader must accept them all."""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+
+def note_c_parameters__lists(d, m, n):
+    return {"W_c": [n, m], "W_s": [n, n], "W_y": [n, d]}
+
+
+def note_c_parameters__linear_layers(d, m, n):
+    layers = {"W_y": torch.nn.Linear(d, n), "W_s": torch.nn.Linear(n, n), "W_c": torch.nn.Linear(m, n)}
+    return {name: layer.weight.shape for name, layer in layers.items()}
+
+
+def fusion_shapes__lists(d, m, n, r):
+    return dict(W_context=[n, m + m], W_input=[n, r], L_1=[r, d + m + m], joined=[d + m + m])
+
+
+def fusion_shapes__by_computing(d, m, n, r):
+    joined = np.concatenate([np.zeros(d), np.zeros(2 * m)])
+    L_1 = np.zeros((r, len(joined)))
+    return {
+        "joined": joined.shape,
+        "L_1": L_1.shape,
+        "W_input": np.outer(np.zeros(n), L_1 @ joined).shape,
+        "W_context": np.zeros((n, 2 * m)).shape,
+    }
+
+
+def note_d_shapes__lists(V_out, m, n):
+    return dict(b_D=[n, 1], W_a=[n, m], U_D=[n, V_out], W_D=[n, n])
+
+
+def note_d_shapes__arrays(V_out, m, n):
+    z = np.zeros((n, 1))
+    rows = {"W_D": z, "U_D": np.zeros((V_out, 1)), "W_a": np.zeros((m, 1))}
+    return {name: (z @ column.T).shape for name, column in rows.items()} | {"b_D": z.shape}
+
+
+def training_shapes__lists(batch, d, m, n, T_y):
+    return dict(states=[batch, T_y, n], joined=[batch, m + d], projected_words=[batch, T_y, n])
+
+
+def training_shapes__by_computing(batch, d, m, n, T_y):
+    return {
+        "projected_words": (torch.zeros(batch, T_y, d) @ torch.zeros(n, d).T).shape,
+        "joined": torch.cat([torch.zeros(batch, d), torch.zeros(batch, m)], dim=1).shape,
+        "states": torch.stack([torch.zeros(batch, n)] * T_y, dim=1).shape,
+    }
+
+
+def note_c_state__typed():
+    return [0.9323, 0.9006]
+
+
+def note_c_state__loops():
+    e = [2 * math.tanh(0.5 + h) for h in (0.2, 0.8)]
+    total = sum(math.exp(x) for x in e)
+    c = sum(math.exp(x) / total * h for x, h in zip(e, (0.2, 0.8)))
+    return math.tanh(0.6 + 0.5 + c), math.tanh(0.4 + 0.5 + c)
+
+
+def step_by_hand__typed():
+    return {
+        "state": [0.7147, 0.0369, 0.9480],
+        "context": [0.5135, 0.2297, 0.0816, 0.1833],
+        "weights": [0.5039, 0.0561, 0.4400],
+        "scores": [0.5964, -1.5983, 0.4608],
+    }
+
+
+def step_by_hand__torch():
+    s, y = torch.tensor([0.5, -0.4, 0.2]), torch.tensor([0.6, -0.3])
+    H = torch.tensor([[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]])
+    q = torch.tensor([s[0] + 2 * s[2], s[2] - s[1]])
+    k = torch.stack([H[:, 0] - H[:, 3], 2 * H[:, 1] + H[:, 2]], dim=1)
+    e = torch.tanh(q + k) @ torch.tensor([1.5, -1.0])
+    a = torch.softmax(e, 0)
+    c = a @ H
+    word = torch.stack([y[0], 2 * y[1], y[0] - y[1]])
+    old = torch.stack([s[1], s[0], s[2] - s[1]])
+    mixture = torch.stack([c[0] + c[3], 2 * c[3] - c[1], c[1] + c[2]])
+    return {"scores": e, "weights": a, "context": c, "state": torch.tanh(word + old + mixture)}
+
+
+def note_d_state_twin__by_terms():
+    return [math.tanh(-0.5 + 0.6 + 0.2 + 0.15), math.tanh(0.15 - 0.7 - 0.4 - 0.2)]
+
+
+def note_d_state_twin__one_product():
+    everything = np.array([[0, 1, 0.6, 1, 0, -1, 0.15], [2, 0.5, -0.7, 0.5, 2, 0, -0.2]])
+    return np.tanh(everything @ [0.2, -0.5, 1, 0.4, -0.3, 0.2, 1])
+
+
+def decoder_step_state__loops(embedded, query, context, W_y, W_s, W_c):
+    rows = []
+    for y, s, c in zip(embedded, query, context):
+        row = []
+        for k in range(len(W_s)):
+            row.append(math.tanh(sum(W_y[k] * y) + sum(W_s[k] * s) + sum(W_c[k] * c)))
+        rows.append(row)
+    return rows
+
+
+def decoder_step_state__one_matrix(embedded, query, context, W_y, W_s, W_c):
+    return np.tanh(np.hstack([embedded, query, context]) @ np.hstack([W_y, W_s, W_c]).T)
+
+
+def decoder_step_state__rnn_cell(embedded, query, context, W_y, W_s, W_c):
+    cell = torch.nn.RNNCell(W_y.shape[1] + W_c.shape[1], len(W_s), bias=False).double()
+    cell.weight_ih.data = torch.from_numpy(np.hstack([W_y, W_c]))
+    cell.weight_hh.data = torch.from_numpy(W_s)
+    return cell(torch.from_numpy(np.hstack([embedded, context])), torch.from_numpy(query))
+
+
+def fused_input__two_products(embedded, context, L_1):
+    d = embedded.shape[1]
+    k = embedded @ L_1[:, :d].T + context @ L_1[:, d:].T
+    return np.where(k > 0, k, 0)
+
+
+def fused_input__torch(embedded, context, L_1):
+    joined = torch.cat([torch.as_tensor(embedded), torch.as_tensor(context)], dim=-1)
+    return F.relu(F.linear(joined, torch.as_tensor(L_1)))
+
+
+def decoder_step__bmm(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    hidden = torch.tanh(F.linear(query, W_query)[:, None] + F.linear(keys, W_key))
+    e = (hidden * v).sum(-1).masked_fill(~source_mask, -1e30)
+    a = torch.softmax(e, -1).masked_fill(~source_mask, 0)
+    c = torch.bmm(a[:, None], keys)[:, 0]
+    return torch.tanh(F.linear(torch.cat([embedded, query, c], 1), torch.cat([W_y, W_s, W_c], 1)))
+
+
+def decoder_step__sentence_by_sentence(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    states = []
+    for s, y, H, real in zip(query, embedded, keys, source_mask):
+        H = H[real]
+        a = torch.softmax(torch.tanh(W_query @ s + H @ W_key.T) @ v, dim=0)
+        states.append(torch.tanh(W_y @ y + W_s @ s + W_c @ (a @ H)))
+    return torch.stack(states)

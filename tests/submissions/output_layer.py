@@ -1,0 +1,164 @@
+"""Right answers to the exercises on the output layer in other styles. The grader must accept them all."""
+
+import math
+
+import numpy as np
+import torch
+
+
+def note_d_output__lists(n, V):
+    return {"b_o": [V], "W_o": [V, n]}
+
+
+def note_d_output__from_a_layer(n, V):
+    layer = torch.nn.Linear(n, V)
+    return {"W_o": layer.weight.shape, "b_o": layer.bias.shape}
+
+
+def every_step_shapes__by_computing(batch, T_y, n, d, m, V):
+    joined = torch.cat([torch.zeros(batch, T_y, size) for size in (n, d, m)], dim=-1)
+    W_o = torch.zeros(V, joined.shape[-1])
+    logits = joined @ W_o.T
+    return {
+        "joined": joined.shape,
+        "W_o": W_o.shape,
+        "logits": logits.shape,
+        "flat_logits": logits.reshape(-1, V).shape,
+    }
+
+
+def every_step_shapes__lists(batch, T_y, n, d, m, V):
+    return dict(
+        flat_logits=[T_y * batch, V], logits=[batch, T_y, V], W_o=[V, m + n + d], joined=[batch, T_y, m + n + d]
+    )
+
+
+def maxout_shapes__by_computing(n, d, m, k, V):
+    U_o, C_o, W_o = np.zeros((2 * k, n)), np.zeros((2 * k, m)), np.zeros((V, k))
+    total = U_o @ np.zeros(n) + C_o @ np.zeros(m)
+    return {"U_o": U_o.shape, "C_o": C_o.shape, "maxima": total.reshape(-1, 2).max(axis=1).shape, "W_o": W_o.shape}
+
+
+def maxout_shapes__lists(n, d, m, k, V):
+    return {"U_o": [k + k, n], "C_o": [k + k, m], "maxima": [k], "W_o": [V, k]}
+
+
+def hindi_distribution__rounded():
+    return (0.0331, 0.7907, 0.0493, 0.0595, 0.0606, 0.0068)
+
+
+def hindi_distribution__torch():
+    logits = torch.tensor([0.0, 3.172556, 0.396930, 0.584980, 0.604368, -1.586278])
+    return torch.softmax(logits, dim=0)
+
+
+def distribution_and_loss__rounded():
+    return {"loss": 1.4193, "distribution": [0.1201, 0.0268, 0.5383, 0.0729, 0.2419]}
+
+
+def distribution_and_loss__torch():
+    logits = torch.tensor([0.5, -1.0, 2.0, 0.0, 1.2])
+    loss = torch.nn.functional.cross_entropy(logits.unsqueeze(0), torch.tensor([4]))
+    return {"distribution": logits.softmax(0), "loss": loss}
+
+
+def what_is_left__rounded():
+    return {"left": 0.35, "loss": 0.4463}
+
+
+def what_is_left__logarithm_of_the_inverse():
+    return {"left": np.float32(0.35), "loss": math.log(1 / 0.64)}
+
+
+def word_by_hand__rounded():
+    return {
+        "scores": [2.9303, 1.5585],
+        "weights": [0.7977, 0.2023],
+        "context": [0.3179, -0.0381, 0.1202, 0.2191],
+        "state": [0.4816, -0.3427],
+        "distribution": [0.3486, 0.2429, 0.1270, 0.0670, 0.2145],
+    }
+
+
+def word_by_hand__torch():
+    t = torch.tensor
+    state, keys = t([0.4, -0.6]), t([[0.5, -0.2, 0.1, 0.3], [-0.4, 0.6, 0.2, -0.1]])
+    W_query, W_key = t([[1.0, -1], [0, 2], [0.5, 1]]), t([[1.0, 0, 0, 2], [0, 1, -1, 0], [0, 0, 2, 1]])
+    scores = torch.tanh(keys @ W_key.T + W_query @ state) @ t([1, -2, 1.5])
+    weights = scores.softmax(0)
+    context = keys.T @ weights
+    joined = torch.cat([state, context])
+    W = t([[0.5, 1, 2, 0, -1, 0.5], [-1, 0, 0, 2, 0, 1]])
+    new = torch.tanh(W @ joined + t([0.3, -0.1]))
+    logits = t([[1.0, -1], [2, 0], [0, 2], [-1, 1], [1, 1]]) @ new + t([0, -0.5, 0.5, 0, 0.2])
+    return {"scores": scores, "weights": weights, "context": context, "state": new, "distribution": logits.softmax(0)}
+
+
+def output_distribution__joined(state, context, W_state, W_context, b_o):
+    joined = np.concatenate([state, context], axis=1)
+    logits = joined @ np.hstack([W_state, W_context]).T + b_o
+    logits = logits - np.log(np.sum(np.exp(logits - logits.max(1)[:, None]), axis=1))[:, None] - logits.max(1)[:, None]
+    return np.exp(logits)
+
+
+def output_distribution__loops(state, context, W_state, W_context, b_o):
+    rows = []
+    for s, c in zip(state, context):
+        logits = [float(W_state[w] @ s + W_context[w] @ c + b_o[w]) for w in range(len(b_o))]
+        top = max(logits)
+        exponentials = [math.exp(logit - top) for logit in logits]
+        rows.append([e / sum(exponentials) for e in exponentials])
+    return rows
+
+
+def output_distribution__torch(state, context, W_state, W_context, b_o):
+    state, context, W_state, W_context, b_o = map(torch.tensor, (state, context, W_state, W_context, b_o))
+    return torch.softmax(state @ W_state.T + context @ W_context.T + b_o, dim=1)
+
+
+def cross_entropy__loops(logits, targets, target_mask):
+    costs = []
+    for b in range(targets.shape[0]):
+        for i in range(targets.shape[1]):
+            if target_mask[b, i]:
+                row = logits[b, i]
+                costs.append(row.max() + np.log(np.exp(row - row.max()).sum()) - row[targets[b, i]])
+    return sum(costs) / len(costs) if costs else 0
+
+
+def cross_entropy__logaddexp(logits, targets, target_mask):
+    one_hot = np.eye(logits.shape[-1])[targets]
+    costs = np.logaddexp.reduce(logits, axis=-1) - (logits * one_hot).sum(-1)
+    real = target_mask.astype(float)
+    return float((costs * real).sum() / np.maximum(real.sum(), 1))
+
+
+def cross_entropy__torch(logits, targets, target_mask):
+    logits, targets, target_mask = map(torch.tensor, (logits, targets, target_mask))
+    costs = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
+    return (costs * target_mask.flatten()).sum() / target_mask.sum().clamp(min=1)
+
+
+def beam_step__loops(scores, log_probabilities):
+    batch, width, words = log_probabilities.shape
+    chosen = []
+    for b in range(batch):
+        all_of_them = [
+            (float(scores[b, k] + log_probabilities[b, k, w]), k, w) for k in range(width) for w in range(words)
+        ]
+        all_of_them.sort(reverse=True)
+        chosen.append([[k, w] for _, k, w in all_of_them[:width]])
+    return torch.tensor(chosen)
+
+
+def beam_step__argsort(scores, log_probabilities):
+    totals = (scores[:, :, None] + log_probabilities).reshape(len(scores), -1)
+    best = torch.argsort(totals, dim=-1, descending=True)[:, : scores.shape[1]]
+    k = torch.div(best, log_probabilities.shape[-1], rounding_mode="floor")
+    return torch.stack((k, best - k * log_probabilities.shape[-1]), dim=2)
+
+
+def beam_step__unravel(scores, log_probabilities):
+    totals = (scores.unsqueeze(2) + log_probabilities).numpy()
+    rows = [np.stack(np.unravel_index(np.argsort(-t, axis=None), t.shape), axis=-1)[: t.shape[0]] for t in totals]
+    return torch.tensor(np.array(rows))
