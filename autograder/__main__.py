@@ -43,6 +43,7 @@ def release(
     ] = None,
 ):
     """Assemble an assignment, prove that it grades as it must, and make the notebook for students."""
+    from autograder.assemble import site_address
     from autograder.course import Course
     from autograder.release import release as make
 
@@ -50,6 +51,10 @@ def release(
         path = make(Course.at(course), topic, seed)
     out.print(f"Released {topic}: the reference earns all automatic points, the untouched release none.")
     out.print(f"For students: {path}")
+    if "example.org" in site_address():
+        out.print(
+            "[yellow]The notebook links to a placeholder:[/] set html.baseurl in _config.yml to your website's address."
+        )
     out.print(f"For markers:  {Course.at(course).marking_scheme(topic)}")
 
 
@@ -59,11 +64,13 @@ def grade(
     students: Annotated[list[str] | None, typer.Argument(help="Only these students; by default all.")] = None,
     course: CoursePath = Path("course"),
     isolation: Isolation = "single-use",
-    workers: Annotated[int | None, typer.Option(help="Submissions run at once; by default one a core.")] = None,
-    cell_seconds: Annotated[float, typer.Option(help="Seconds that one cell may run.")] = 20.0,
-    call_seconds: Annotated[float, typer.Option(help="Seconds that one call of a function may run.")] = 5.0,
-    submission_seconds: Annotated[float, typer.Option(help="Seconds that one submission may run.")] = 120.0,
-    memory_mb: Annotated[int, typer.Option(help="Megabytes of memory that one process may use.")] = 4096,
+    workers: Annotated[int | None, typer.Option(min=1, help="Submissions run at once; by default one a core.")] = None,
+    cell_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that one cell may run.")] = 20.0,
+    call_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that one call of a function may run.")] = 5.0,
+    submission_seconds: Annotated[float, typer.Option(min=1, help="Seconds that one submission may run.")] = 120.0,
+    memory_mb: Annotated[
+        int, typer.Option(min=1000, help="Megabytes that one process may use; torch needs 1000.")
+    ] = 4096,
 ):
     """Grade what was handed in, record it in nbgrader's gradebook, write the feedback, print the table.
 
@@ -131,8 +138,9 @@ def demo(
         raise CourseError(
             "; ".join(wrong), "the demonstration class", "see tests/submissions/class and the table above."
         )
-    out.print("Everybody got what they deserve.")
-    out.print(f"Feedback: {course.feedback('ada_loops', 'scoring')}")
+    out.print("Every student of the demonstration class got the points that the answers deserve.")
+    out.print(f"To open:  {course.release('scoring')}")
+    out.print(f"          {course.feedback('emil_no_tanh', 'scoring')}")
 
 
 def _grade(course, topic, limits, isolation, students, workers):
@@ -159,8 +167,17 @@ def _grade(course, topic, limits, isolation, students, workers):
 
         rows = batch.grade_class(course, topic, limits, isolation, students, workers, advance)
     out.print(report.legend(asked))
-    out.print(report.table(asked, rows))
+    out.print(report.table(asked, rows, out.width))
+    if out.width < report.WIDE:
+        out.print(report.hints(rows), markup=False, highlight=False)
     out.print(report.summary(rows))
+    for path in course.overlooked():
+        out.print(f"Not looked at: {path}. Submissions stand at submitted/STUDENT/{topic}/{topic}.ipynb.")
+    out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
+    if any(points is None for row in rows for points in row.points.values()):
+        out.print(
+            f"To be marked by a person: run `nbgrader formgrader` in {course.root}; scheme: {course.marking_scheme(topic)}"
+        )
     return rows
 
 

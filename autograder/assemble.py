@@ -201,7 +201,8 @@ def _heading(topic, title, exercises):
 This assignment belongs to the chapter [{title}]({address}). It has {len(exercises)} exercises and {total:g} points.
 
 - Write each answer where it says `YOUR CODE HERE`, and keep the name of the function.
-- Run the check cell below an answer: it tells you at once, in words, what is still wrong. Checks give no points.
+- Run the check cell below an answer. For code it tries an example that you can work by hand, and says in words what is
+  wrong. For shapes and numbers it looks at the form only: whether they are right, it does not know. Checks give no points.
 - The points come from cases that you do not see here.
 - Keep all cells, and hand in this file under the name `{topic}.ipynb`."""
     return new_markdown_cell(text, metadata=_meta("heading"))
@@ -220,8 +221,7 @@ def _compare_cell():
 
 
 def _exercise_cells(exercise, text):
-    points = f"{exercise.points:g} point{'s' if exercise.points != 1 else ''}"
-    question = f"## {text.title}\n\n*{points}*\n\n{text.body}"
+    question = f"## {text.title}\n\n*{_points(exercise)}*\n\n{text.body}"
     cells = [new_markdown_cell(question, metadata=_meta(f"{exercise.name}-text"))]
     if exercise.kind == "text":
         meta = _meta(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
@@ -229,13 +229,21 @@ def _exercise_cells(exercise, text):
     test = _meta(test_id(exercise.name), grade=True, points=exercise.points)
     if exercise.trained:
         return [*cells, *_trained_cells(exercise, test)]
-    # A check is worth 0 points, and yet a grade cell: `nbgrader validate` looks at no others.
     return [
         *cells,
         new_code_cell(exercise.source.rstrip(), metadata=_meta(exercise.name, solution=True, locked=False)),
-        new_code_cell(_check_source(exercise), metadata=_meta(f"{exercise.name}-check", grade=True, points=0)),
+        new_code_cell(_check_source(exercise), metadata=_check_meta(exercise)),
         new_code_cell(_test_source(exercise), metadata=test),
     ]
+
+
+def _points(exercise):
+    return f"{exercise.points:g} point{'s' if exercise.points != 1 else ''}"
+
+
+def _check_meta(exercise):
+    """A check is worth 0 points, and yet a grade cell: `nbgrader validate` looks at no others. Run All goes on after it."""
+    return {**_meta(f"{exercise.name}-check", grade=True, points=0), "tags": ["raises-exception"]}
 
 
 def _provided_cells(topic):
@@ -261,13 +269,13 @@ def _trained_cells(exercise, test):
         f"_found = {trained.measure.__name__}({trained.run}(_file, _unseen['source'], _unseen['lengths']), _unseen)\n"
         f"float(sum(points for part, points in {exercise.parts!r}.items() if _found[part] >= {trained.thresholds!r}[part]))"
     )
-    note = f"# {exercise.points:g} points: the weights in {trained.file} translate unseen sentences here."
+    note = f"# {_points(exercise)}: the weights in {trained.file} translate unseen sentences here."
     return [
         new_code_cell(exercise.source.rstrip(), metadata=_meta(exercise.name, solution=True, locked=False)),
         new_code_cell(train, metadata=_meta(f"{exercise.name}-run")),
         new_code_cell(
             f"check_weights({path}, {_literal(trained.arrays)})",
-            metadata=_meta(f"{exercise.name}-check", grade=True, points=0),
+            metadata=_check_meta(exercise),
         ),
         new_code_cell(f"{note}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS", metadata=test),
     ]
@@ -322,7 +330,7 @@ def _test_source(exercise):
         stated = {"part": case.part, "inputs": _plain(case.inputs), "expected": _plain(case.expected)}
         cases.append({**stated, "atol": case.atol, **({"gradients": case.gradients} if case.gradients else {})})
     body = f"score({exercise.function}, {exercise.kind!r}, {_literal(cases)}, {exercise.parts!r}{_converter(exercise)})"
-    return f"# {exercise.points:g} points: hidden cases run here.\n### BEGIN HIDDEN TESTS\n{body}\n### END HIDDEN TESTS"
+    return f"# {_points(exercise)}: hidden cases run here.\n### BEGIN HIDDEN TESTS\n{body}\n### END HIDDEN TESTS"
 
 
 def _converter(exercise):

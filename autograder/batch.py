@@ -36,6 +36,7 @@ class Row:
     student: str
     points: dict = field(default_factory=dict)
     hints: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()  # why points are missing where no mistake was recognised
     notes: tuple[str, ...] = ()
     set_aside: str = ""
     failed: str = ""
@@ -60,9 +61,10 @@ def grade_class(course, topic, limits, isolation="single-use", students=(), work
     found = course.students(topic)
     missing = sorted(set(students) - set(found))
     if missing or not found:
-        who = missing[0] if missing else "nobody"
         raise CourseError(
-            f"{who} has handed in nothing for {topic}" if missing else f"nobody has handed in anything for {topic}",
+            f"no submission for {topic} of {', '.join(missing)}"
+            if missing
+            else f"nobody has handed in anything for {topic}",
             str(course.root / "submitted"),
             f"put notebooks at submitted/STUDENT/{topic}/{topic}.ipynb.",
         )
@@ -113,6 +115,12 @@ def _run(course, asked, notebooks, rows, limits, isolation, workers, progress):
             else:
                 hints = [hint for verdict in graded.verdicts for hint in verdict.hints]
                 rows[student].hints = tuple(dict.fromkeys(hints))
+                rows[student].reasons = tuple(
+                    f"{verdict.exercise.partition('-')[2]}: {part.reason}"
+                    for verdict in graded.verdicts
+                    for part in [next((part for part in verdict.parts if part.reason), None)]
+                    if part and not verdict.hints
+                )
                 rows[student].notes += (graded.failure,) if graded.failure else ()
             progress("run", done, len(waiting), student)
 

@@ -12,6 +12,9 @@ import numpy as np
 class NotYet(AssertionError):
     """Raised by a check cell: the sentence says what is still wrong."""
 
+    def _render_traceback_(self):
+        return [f"NotYet: {self}"]  # the sentence is all that a student needs to see
+
 
 def read_value(value):
     """Return ``value`` as a numpy array, or a dict of arrays. Lists, tuples, numbers, arrays and tensors are alike.
@@ -95,7 +98,7 @@ def reasons(value, expected, kind, atol):
         nothing = "it returned nothing" if value is None else f"it returned {_kind(value)}"
         return dict.fromkeys(expected, f"{nothing}, not a dict with the keys {', '.join(expected)}")
     return {
-        entry: reasons(value[entry], wanted, kind, atol)[""] if entry in value else "this key is missing"
+        entry: reasons(value[entry], wanted, kind, atol)[""] if entry in value else _missing(value)
         for entry, wanted in expected.items()
     }
 
@@ -197,7 +200,8 @@ def check(function, kind, cases, convert=None):
         if problems:
             hints = [hint for hint, wrong in case.get("wrong", ()) if _same(value, wrong, kind, case["atol"])]
             advice = f"\nHint: {' Or: '.join(hints)}" if hints else ""
-            raise NotYet(f"{title}: {'; '.join(problems)}.{advice}")
+            told = "; ".join(problems)
+            raise NotYet(f"{title}: {told}{'' if told[-1] in '.?' else '.'}{advice}")
         if changed:
             raise NotYet(f"{title}: right, but it changed its input {', '.join(changed)}. Work on a copy.")
         if kind == "shape":
@@ -207,12 +211,16 @@ def check(function, kind, cases, convert=None):
     if kind == "code":
         print(f"{name}: the shown {'case is' if len(cases) == 1 else 'cases are'} right. Hidden cases give the points.")
     else:
-        print(f"{name}: the form is right. Whether the answer is right, grading will tell.")
+        print(f"{name}: the form is right. Whether the answer is right is not judged here.")
 
 
 def _kind(value):
     """Return the name of the type of ``value``; what came out of the sandbox names the type that it had inside."""
     return getattr(value, "kind", type(value).__name__)
+
+
+def _missing(value):
+    return f"this key is missing; yours are {', '.join(str(key)[:40] for key in list(value)[:9])}"
 
 
 def _inputs(case, convert):
@@ -230,7 +238,7 @@ def _form_problems(value, kind, form):
         if not isinstance(value, dict):
             return {"": f"return a dict with the keys {', '.join(form)}"}
         return {
-            entry: _form_problems(value[entry], kind, shape)[""] if entry in value else "this key is missing"
+            entry: _form_problems(value[entry], kind, shape)[""] if entry in value else _missing(value)
             for entry, shape in form.items()
         }
     if kind == "shape":

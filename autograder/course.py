@@ -14,6 +14,7 @@ from autograder.assemble import as_json, write_text
 from autograder.errors import CourseError
 from autograder.verdict_store import VerdictStore
 
+DEFAULT = Path("course")
 REPAIRED = ".autograder/repaired"
 CONFIG = '''"""nbgrader's settings for this course. The autograder takes the place of nbgrader's own execution of notebooks."""
 
@@ -48,9 +49,11 @@ class Course:
             If there is none.
         """
         course = cls(Path(root).resolve())
+        if root == DEFAULT and not course.config.is_file() and cls(Path.cwd()).config.is_file():
+            course = cls(Path.cwd())  # called inside the course directory
         if not course.config.is_file():
             raise CourseError(
-                "this is no course directory", str(root), f"run `python -m autograder init {root}` first."
+                "this is no course directory", str(course.root), f"run `python -m autograder init {root}` first."
             )
         return course
 
@@ -89,6 +92,11 @@ class Course:
         """Return the names of those who handed in something for ``topic``."""
         return sorted(path.parent.name for path in self.root.glob(f"submitted/*/{topic}") if path.is_dir())
 
+    def overlooked(self):
+        """Return notebooks in ``submitted`` that stand where nbgrader does not look."""
+        files = [*self.root.glob("submitted/*.ipynb"), *self.root.glob("submitted/*/*.ipynb")]
+        return sorted(str(path.relative_to(self.root)) for path in files)
+
     def record(self, topic, seed, digest):
         """Remember with which seed, and from which key, ``topic`` was released."""
         write_text(as_json({"seed": seed, "digest": digest}), self._record(topic))
@@ -126,6 +134,8 @@ def init(root):
     """Make a course directory in ``root``; what is there already stays as it is."""
     root = Path(root).resolve()
     config = root / "nbgrader_config.py"
+    if root.exists() and not config.is_file() and (not root.is_dir() or any(root.iterdir())):
+        raise CourseError("there is something else here already", str(root), "name a folder that is empty or new.")
     if not config.is_file():
         write_text(CONFIG, config)
     for name in ("source", "submitted"):

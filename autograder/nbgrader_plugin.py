@@ -8,6 +8,7 @@ import html
 from pathlib import Path
 
 from nbformat.v4 import new_output
+from nbgrader.api import Gradebook
 from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 from traitlets import Float, Integer, Unicode
 
@@ -63,12 +64,21 @@ class Repair(NbGraderPreprocessor):
 
 
 class Tidy(NbGraderPreprocessor):
-    """Leave out of the feedback what tells a student nothing: the code of the checks, and their 0 of 0 points."""
+    """Make the feedback say what a student needs: no code of the checks, no 0 of 0 points, and what is not marked yet."""
+
+    def preprocess(self, nb, resources):
+        names = resources["nbgrader"]
+        with Gradebook(names["db_url"]) as gradebook:
+            found = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
+            self.waiting = {grade.name for grade in found.grades if grade.needs_manual_grade}
+        return super().preprocess(nb, resources)
 
     def preprocess_cell(self, cell, resources, cell_index):
         meta = cell.metadata.get("nbgrader", {})
         if meta.get("grade") and not meta.get("points"):
             meta["grade"] = False
+        if meta.get("grade_id") in self.waiting and not meta.get("comment"):
+            meta["comment"] = "To be marked by a person. The 0 above does not count yet."
         if meta.get("grade_id") == COMPARE_ID:
             cell["source"] = "# What the check cells use."
         return cell, resources

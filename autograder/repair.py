@@ -31,7 +31,9 @@ def read_submission(path, template, topic, max_mb=MAX_MB):
     path = Path(path)
     again = f"open your notebook, save it, and hand in the file {topic}.ipynb again."
     if not path.is_file() or path.is_symlink():
-        raise CourseError(f"there is no file {topic}.ipynb", path.name, f"hand in {topic}.ipynb, under that name.")
+        others = sorted(other.name for other in path.parent.glob("*.ipynb") if other.name != path.name)
+        instead = f"; there is {', '.join(others)}" if others else ""
+        raise CourseError(f"this file is missing{instead}", path.name, f"hand in {topic}.ipynb, under that name.")
     size = path.stat().st_size
     if size == 0:
         raise CourseError("the file is empty", path.name, again)

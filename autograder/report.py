@@ -6,24 +6,35 @@ In: exercises, rows. Out: Rich renderables. Touches nothing.
 from rich.table import Table
 from rich.text import Text
 
+WIDE = 130  # columns of a terminal from which the hints stand in the table; else they stand below it
 
-def table(asked, rows):
-    """Return the grade table: one line a student, one column an exercise, hints below."""
+
+def table(asked, rows, width=WIDE):
+    """Return the grade table: one line a student, one column an exercise, and hints where ``width`` leaves room."""
     automatic = sum(e.points for e in asked if e.is_automatic)
-    grid = Table(title=f"{asked[0].entry.topic}: points by exercise", show_lines=False, pad_edge=False, expand=True)
-    grid.add_column("student", no_wrap=True)
+    wide = width >= WIDE
+    grid = Table(
+        title=f"{asked[0].entry.topic}: points by exercise", pad_edge=False, expand=wide, padding=(0, int(wide))
+    )
+    grid.add_column("student", no_wrap=wide, overflow="fold")
     for number, exercise in enumerate(asked, 1):
         grid.add_column(f"{number}", justify="right", no_wrap=True, footer=f"{exercise.points:g}")
     grid.add_column(f"of {automatic:g}", justify="right", no_wrap=True)
-    grid.add_column("hints", ratio=1)
+    if wide:
+        grid.add_column("hints", ratio=1)
     for row in rows:
         if row.set_aside or row.failed:
-            what = f"set aside: {row.set_aside}" if row.set_aside else f"failed: {row.failed}"
-            grid.add_row(row.student, *[""] * len(asked), "", Text(what.partition("\n")[0]))
+            points, total = [""] * len(asked), ""
         else:
             points = ["mark" if row.points[e.name] is None else f"{row.points[e.name]:g}" for e in asked]
-            grid.add_row(row.student, *points, f"{row.total:g}", Text(_advice(row)))
+            total = f"{row.total:g}"
+        grid.add_row(row.student, *points, total, *([Text(_advice(row))] if wide else []))
     return grid
+
+
+def hints(rows):
+    """Return the hints as lines of their own, for a terminal that is too narrow for them in the table."""
+    return "\n".join(f"{row.student}: {advice}" for row in rows if (advice := _advice(row)))
 
 
 def legend(asked):
@@ -41,7 +52,11 @@ def summary(rows):
 
 
 def _advice(row):
-    first = row.hints[0] if row.hints else ""
-    more = f" (+{len(row.hints) - 1} more)" if len(row.hints) > 1 else ""
+    if row.set_aside or row.failed:
+        what = f"set aside: {row.set_aside}" if row.set_aside else f"failed: {row.failed}"
+        return what.partition("\n")[0]
+    said = row.hints or row.reasons
+    first = said[0] if said else ""
+    more = f" (+{len(said) - 1} more)" if len(said) > 1 else ""
     notes = [*row.notes[:1], f"(+{len(row.notes) - 1} more notes)"] if len(row.notes) > 2 else row.notes
     return " ".join(filter(None, [first + more, *notes]))

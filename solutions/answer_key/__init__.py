@@ -105,7 +105,9 @@ def load(topic, folder=FOLDER):
     path = Path(folder) / f"{topic}.toml"
     if not path.is_file():
         known = ", ".join(topics(folder)) or "none"
-        raise AnswerKeyError(f"no topic {topic!r}", path.name, f"name one of the topics that have a key: {known}.")
+        raise AnswerKeyError(
+            f"no topic {topic!r}", "the answer key", f"name one of the topics that have a key: {known}."
+        )
     try:
         text = path.read_text(encoding="utf-8")
         tables = tomllib.loads(text)

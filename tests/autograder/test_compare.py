@@ -192,7 +192,7 @@ def test_a_dict_gets_a_reason_for_each_entry():
     found = reasons({"a": (2,), "b": (3, 2)}, {"a": (2,), "b": (2, 3), "c": (4,)}, "shape", 0)
     assert found["a"] == ""
     assert "transposed" in found["b"]
-    assert found["c"] == "this key is missing"
+    assert found["c"] == "this key is missing; yours are a, b"
 
 
 @pytest.mark.parametrize(("value", "said"), [(None, "it returned nothing"), ((2, 3), "it returned tuple")])

@@ -160,7 +160,7 @@ def test_a_key_without_fault_is_read_in_the_order_of_the_file(tmp_path):
 
 def test_an_unknown_topic_is_refused_with_the_known_ones(tmp_path):
     load_toy(tmp_path)
-    with pytest.raises(AnswerKeyError, match=r"^nothing\.toml: no topic 'nothing'\n  Remedy: .*toy"):
+    with pytest.raises(AnswerKeyError, match=r"^the answer key: no topic 'nothing'\n  Remedy: .*toy"):
         answer_key.load("nothing", tmp_path)
 
 
