@@ -198,7 +198,8 @@ def _heading(topic, title, exercises):
     total = sum(exercise.points for exercise in exercises)
     text = f"""# {title}
 
-This assignment belongs to the chapter [{title}]({address}). It has {len(exercises)} exercises and {total:g} points.
+This assignment belongs to the chapter [{title}]({address}). It has {len(exercises)} exercises and {total:g} points, and takes
+30 to 60 minutes.
 
 - Write each answer where it says `YOUR CODE HERE`, and keep the name of the function.
 - Run the check cell below an answer. For code it tries an example that you can work by hand, and says in words what is

@@ -156,7 +156,8 @@ def _stated_shapes(exercise, sources):
                 yield name
 
 
-LETTERS = {"source_len": "T_x", "attention_size": "a", "key_size": "m", "query_size": "n"}
+LETTERS = {"source_len": "T_x", "attention_size": "a", "key_size": "m", "query_size": "n", "embedding_size": "d"}
+LETTERS |= {"hidden_size": "m", "target_len": "T_y"}
 
 
 def _generate(course, topic):
