@@ -313,13 +313,13 @@ def _form_case(exercise):
     case = exercise.hidden[0]
     if exercise.kind == "shape":
         form = dict.fromkeys(case.expected) if isinstance(case.expected, dict) else None
-        return {"inputs": dict(zip(case.inputs, compare_sizes(len(case.inputs)), strict=True)), "form": form}
+        return {"inputs": dict(zip(case.inputs, _small_sizes(len(case.inputs)), strict=True)), "form": form}
     if isinstance(case.expected, dict):
         return {"form": {entry: value.shape for entry, value in case.expected.items()}}
     return {"form": case.expected.shape}
 
 
-def compare_sizes(count):
+def _small_sizes(count):
     """Return ``count`` small primes, all different, for trying a shape answer in the check cell."""
     return (2, 3, 5, 7, 11, 13, 17)[:count]
 
@@ -368,11 +368,7 @@ def _rounded(value):
 
 def write(notebook, path):
     """Write ``notebook`` to ``path`` in one step: either all of it is there afterwards, or what was there before."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".draft")
-    draft.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
-    draft.replace(path)
+    write_text(nbformat.writes(notebook) + "\n", path)
 
 
 def write_text(text, path):
