@@ -45,7 +45,7 @@ def fusion_shapes__state_joined_too(d, m, n, r):
 
 
 def note_d_shapes__of_the_context(V_out, m, n):
-    """The note's brace marks the context beneath W_a, not W_a times the context, nor W_a itself."""
+    """That is the shape of the context, the column that W_a multiplies. The note writes it below the product."""
     return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (m, 1), "b_D": (n, 1)}
 
 
@@ -70,7 +70,7 @@ def note_d_shapes__bias_of_the_output(V_out, m, n):
 
 
 def training_shapes__one_step(batch, d, m, n, T_y):
-    """For all steps at once: the steps are an axis of their own, after the batch."""
+    """Where all steps are kept, the steps are an axis of their own, after the batch."""
     return {"projected_words": (batch, n), "joined": (batch, d + m), "states": (batch, n)}
 
 

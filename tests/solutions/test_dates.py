@@ -1,0 +1,178 @@
+"""The language of dates says what it means, keeps its test apart, and is learned sooner with attention."""
+
+import datetime
+import re
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solutions.in_numpy import dates as language
+from solutions.in_numpy.capstone import START, STOP, exact_match
+from solutions.in_torch import dates
+
+# How Python's own reader of dates would put each format; it knows no 3rd, so st, nd, rd and th are taken out first.
+READ_BY = {
+    "{weekday} {d} {month} {yyyy}": "%A %d %B %Y",
+    "the {dth} of {month} {yyyy}": "the %d of %B %Y",
+    "{month} {d}, {yyyy}": "%B %d, %Y",
+    "{d} {month} {yyyy}": "%d %B %Y",
+    "{ddd} {dd}-{mmm}-{yy}": "%a %d-%b-%y",
+    "{dd}.{mm}.{yyyy}": "%d.%m.%Y",
+    "{d}/{m}/{yy}": "%d/%m/%y",
+}
+days = st.dates(datetime.date(1950, 1, 1), datetime.date(2049, 12, 31))
+forms = st.sampled_from(language.FORMATS)
+
+
+def field(text, fields, name):
+    return "".join(letter for letter, of in zip(text, fields, strict=True) if of == name)
+
+
+def even_weights(arrays):
+    even = (arrays["source"] > 0) / arrays["lengths"][:, None]
+    return np.repeat(even[:, None], dates.MAX_LENGTH, axis=1)
+
+
+def test_the_example_is_written_in_seven_ways():
+    assert [language.write(language.HELD_OUT, form) for form in language.FORMATS] == [
+        ("Tuesday 3 May 2022", "........d.mmm.yyyy"),
+        ("the 3rd of May 2022", "....ddd....mmm.yyyy"),
+        ("May 3, 2022", "mmm.d..yyyy"),
+        ("3 May 2022", "d.mmm.yyyy"),
+        ("Tue 03-May-22", "....dd.mmm.yy"),
+        ("03.05.2022", "dd.mm.yyyy"),
+        ("3/5/22", "d.m.yy"),
+    ]
+
+
+@given(days, forms)
+def test_a_written_date_reads_back_as_the_date(date, form):
+    text, _ = language.write(date, form)
+    text = re.sub(r"(?<=\d)(st|nd|rd|th)\b", "", text)
+    read = datetime.datetime.strptime(text, READ_BY[form]).date()
+    if read.year > 2049:  # strptime takes 50 to 68 for 2050 to 2068
+        read = read.replace(year=read.year - 100)
+    assert read == date
+
+
+@pytest.mark.parametrize(
+    ("day", "written"),
+    [
+        (1, "1st"),
+        (2, "2nd"),
+        (3, "3rd"),
+        (4, "4th"),
+        (11, "11th"),
+        (12, "12th"),
+        (13, "13th"),
+        (21, "21st"),
+        (22, "22nd"),
+    ],
+)
+def test_days_take_their_ending(day, written):
+    assert language.write(datetime.date(1999, 12, day), language.FORMATS[1])[0] == f"the {written} of December 1999"
+
+
+@given(days, forms)
+def test_each_field_holds_its_part_of_the_date_and_nothing_else(date, form):
+    text, fields = language.write(date, form)
+    assert str(date.year).endswith(field(text, fields, "y"))
+    assert int(re.match(r"\d+", field(text, fields, "d"))[0]) == date.day
+    month = field(text, fields, "m")
+    assert (month.isdigit() and int(month) == date.month) or language.MONTHS[date.month - 1].startswith(month)
+    assert set(fields) == set(".ymd")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_no_date_of_the_test_can_be_trained_on(seed):
+    trained = language.draw_dates(2000, seed)
+    unseen = language.draw_dates(1000, seed, kept_back=True)
+    assert len(set(trained)) == 2000
+    assert len(set(unseen)) == 1000
+    assert not any(map(language.is_kept_back, trained))
+    assert all(map(language.is_kept_back, unseen))
+
+
+def test_the_dates_are_those_of_a_hundred_years_and_a_tenth_is_kept_back():
+    trained = language.draw_dates(language.DAYS, seed=0)
+    kept_back = language.draw_dates(language.DAYS, seed=0, kept_back=True)
+    every = sorted(trained + kept_back)
+    assert (every[0], every[-1]) == (datetime.date(1950, 1, 1), datetime.date(2049, 12, 31))
+    assert len(set(every)) == language.DAYS
+    assert len(kept_back) / language.DAYS == pytest.approx(0.1, abs=0.01)
+    assert language.HELD_OUT in kept_back
+
+
+def test_the_same_seed_draws_the_same_dates():
+    assert language.draw_dates(5, seed=3) == language.draw_dates(5, seed=3)
+    assert language.draw_dates(5, seed=3) != language.draw_dates(5, seed=4)
+
+
+def test_arrays_spell_the_dates_end_in_stop_and_are_padded():
+    date = datetime.date(1999, 12, 31)
+    arrays = language.as_arrays([language.HELD_OUT, date], ["{d}/{m}/{yy}", "{dd}.{mm}.{yyyy}"])
+    spelled = ["".join(language.SOURCE_LETTERS[number] for number in row) for row in arrays["source"]]
+    assert spelled == ["3/5/22" + 4 * "<pad>", "31.12.1999"]
+    assert arrays["lengths"].tolist() == [6, 10]
+    written = ["".join(language.TARGET_LETTERS[number] for number in row) for row in arrays["target"]]
+    assert written == ["2022-05-03</s>", "1999-12-31</s>"]
+    assert (arrays["target"][:, -1] == STOP).all()
+    assert arrays["fields"].tolist() == [[3, 0, 2, 0, 1, 1, 0, 0, 0, 0], [3, 3, 0, 2, 2, 0, 1, 1, 1, 1]]
+
+
+def test_every_letter_of_every_date_has_a_number():
+    for number, form in enumerate(language.FORMATS):
+        arrays = language.as_arrays(language.draw_dates(3000, seed=number), [form] * 3000)
+        assert ((arrays["source"] > 0).sum(axis=1) == arrays["lengths"]).all()
+        assert arrays["source"].max() < len(language.SOURCE_LETTERS)
+
+
+def test_the_weight_on_the_right_field_is_that_of_a_hand_made_example():
+    fields = language.as_arrays([language.HELD_OUT], ["{d}/{m}/{yy}"])["fields"]  # 3/5/22
+    weights = np.zeros((1, 11, 6))
+    weights[0, :4, 4] = 0.5  # the year's four digits: half on its first 2
+    weights[0, :4, 5] = 0.25  # and a quarter on its second
+    weights[0, 5:7, 0] = 1.0  # the month's two digits: all on the day
+    weights[0, 8:10, 0] = [1.0, 0.2]  # the day's
+    weights[0, [4, 7, 10], 1] = 1.0  # the hyphens' and the stop word's do not count
+    assert language.weight_on_field(weights, fields) == pytest.approx((4 * 0.75 + 0 + 1.2) / 8)
+    assert language.weight_on_field(weights[:, :3], fields) == pytest.approx(3 * 0.75 / 8)  # steps not taken
+
+
+def test_even_weights_put_on_a_field_its_share_of_the_letters():
+    arrays = language.as_arrays([language.HELD_OUT] * 2, ["{d}/{m}/{yy}", "{dd}.{mm}.{yyyy}"])
+    expected = [(4 * 2 + 2 * 1 + 2 * 1) / (8 * 6), (4 * 4 + 2 * 2 + 2 * 2) / (8 * 10)]
+    assert language.weight_on_field(even_weights(arrays), arrays["fields"]) == pytest.approx(sum(expected) / 2)
+
+
+def test_the_test_holds_each_of_its_dates_in_every_format():
+    arrays = dates.unseen_dates(seed=7, count=20)
+    assert len(arrays["source"]) == 20 * len(language.FORMATS)
+    targets, counts = np.unique(arrays["target"], axis=0, return_counts=True)
+    assert len(targets) == 20
+    assert (counts == len(language.FORMATS)).all()
+
+
+def test_training_depends_on_its_seed_alone_and_lowers_the_loss():
+    losses = [dates.train(seed=seed, steps=8, batch_size=16)[1] for seed in (0, 0, 1)]
+    assert losses[0] == losses[1] != losses[2]
+    assert losses[0][-1] < losses[0][0]
+
+
+@pytest.mark.suite("assignments")
+def test_in_the_same_few_steps_attention_learns_dates_and_a_fixed_vector_does_not():
+    arrays = dates.unseen_dates(seed=11, count=300)
+    source, lengths = torch.from_numpy(arrays["source"]), torch.from_numpy(arrays["lengths"])
+    exact = {}
+    for attention in (True, False):
+        model, _ = dates.train(seed=0, attention=attention)
+        words, weights = (array.numpy() for array in model.greedy(source, lengths, START, STOP, dates.MAX_LENGTH))
+        exact[attention] = exact_match(words, arrays["target"])
+        if attention:
+            chance = language.weight_on_field(even_weights(arrays), arrays["fields"])
+            assert language.weight_on_field(weights, arrays["fields"]) > 2.5 * chance
+    assert exact[True] >= 0.98
+    assert exact[False] < 0.5
