@@ -1,0 +1,401 @@
+"""Answers written from the released notebook alone, before any was graded."""
+
+import numpy as np
+import torch
+
+
+def training_shapes__wrong_words_one_hot(batch, T_x, T_y, m, V_y):
+    """Takes what the decoder reads for one-hot vectors, although word numbers are asked for."""
+    return {
+        "target_in": (batch, T_y, V_y),
+        "contexts": (batch, T_y, m),
+        "heat_maps": (batch, T_y, T_x),
+        "predictions": (batch, T_y, V_y),
+    }
+
+
+def training_shapes__wrong_heat_maps_transposed(batch, T_x, T_y, m, V_y):
+    """Puts the source words on the rows of a heat map and the steps on its columns."""
+    return {
+        "target_in": (batch, T_y),
+        "contexts": (batch, T_y, m),
+        "heat_maps": (batch, T_x, T_y),
+        "predictions": (batch, T_y, V_y),
+    }
+
+
+def training_shapes__wrong_start_counted_on_top(batch, T_x, T_y, m, V_y):
+    """Adds one step for the start word, although the last target word is not read."""
+    return {
+        "target_in": (batch, T_y + 1),
+        "contexts": (batch, T_y, m),
+        "heat_maps": (batch, T_y, T_x),
+        "predictions": (batch, T_y, V_y),
+    }
+
+
+def training_shapes__wrong_contexts_per_source_word(batch, T_x, T_y, m, V_y):
+    """Gives one context for each source word instead of one for each step."""
+    return {
+        "target_in": (batch, T_y),
+        "contexts": (batch, T_x, m),
+        "heat_maps": (batch, T_y, T_x),
+        "predictions": (batch, T_y, V_y),
+    }
+
+
+def training_shapes__right_torch_sizes(batch, T_x, T_y, m, V_y):
+    """Multiplies tensors of zeros and reads the sizes."""
+    target_in = torch.zeros(batch, T_y, dtype=torch.long)
+    heat_maps = torch.zeros(batch, T_y, T_x)
+    contexts = heat_maps @ torch.zeros(batch, T_x, m)
+    predictions = (contexts @ torch.zeros(m, V_y)).softmax(dim=-1)
+    return {
+        "target_in": target_in.shape,
+        "contexts": contexts.shape,
+        "heat_maps": heat_maps.shape,
+        "predictions": predictions.shape,
+    }
+
+
+def training_shapes__right_prefix(batch, T_x, T_y, m, V_y):
+    """Puts together tuples from a common beginning."""
+    steps = (batch, T_y)
+    return {"target_in": steps, "contexts": (*steps, m), "heat_maps": steps + (T_x,), "predictions": steps + (V_y,)}
+
+
+def count_parameters__wrong_one_direction():
+    """Takes an annotation to have 36 numbers, forgetting the second direction."""
+    return {"W_query": 24 * 40, "W_key": 24 * 36, "v": 24, "all": 24 * 40 + 24 * 36 + 24}
+
+
+def count_parameters__wrong_biases_counted():
+    """Counts a bias for every layer, although the score has none."""
+    return {"W_query": 24 * 41, "W_key": 24 * 73, "v": 25, "all": 24 * 41 + 24 * 73 + 25}
+
+
+def count_parameters__wrong_v_left_out_of_the_sum():
+    """Forgets v in the sum."""
+    return {"W_query": 960, "W_key": 1728, "v": 24, "all": 2688}
+
+
+def count_parameters__wrong_v_takes_two_vectors():
+    """Takes v to act on query and key joined end to end, so it has twice as many numbers."""
+    return {"W_query": 960, "W_key": 1728, "v": 48, "all": 2736}
+
+
+def count_parameters__right_torch_layers():
+    """Makes the three layers and counts what they hold."""
+    layers = {
+        "W_query": torch.nn.Linear(40, 24, bias=False),
+        "W_key": torch.nn.Linear(2 * 36, 24, bias=False),
+        "v": torch.nn.Linear(24, 1, bias=False),
+    }
+    found = {name: sum(p.numel() for p in layer.parameters()) for name, layer in layers.items()}
+    return {**found, "all": sum(found.values())}
+
+
+def count_parameters__right_numpy_numbers():
+    """Counts the entries of arrays and returns numpy numbers."""
+    sizes = np.array([np.empty((24, 40)).size, np.empty((24, 72)).size, np.empty(24).size])
+    return {"W_query": sizes[0], "W_key": sizes[1], "v": sizes[2], "all": np.sum(sizes)}
+
+
+def translation_loss__wrong_pads_included(logits, target):
+    """Averages over pads as well, because the default of torch does not know them."""
+    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())
+
+
+def translation_loss__wrong_probability_with_floor(logits, target):
+    """Adds a small number to the probability before the logarithm, which caps the cost of a word that is far below."""
+    p = torch.softmax(logits, dim=-1).gather(-1, target.unsqueeze(-1)).squeeze(-1)
+    real = target != 0
+    return -(torch.log(p + 1e-9) * real).sum() / real.sum()
+
+
+def translation_loss__wrong_logarithm_of_softmax(logits, target):
+    """Takes the logarithm of a softmax, which is minus infinity when the logits are thousands apart."""
+    log_p = torch.log(torch.softmax(logits, dim=-1)).gather(-1, target.unsqueeze(-1)).squeeze(-1)
+    return -log_p[target != 0].mean()
+
+
+def translation_loss__wrong_mean_of_sentence_means(logits, target):
+    """Averages each sentence and then the sentences, so words of short sentences count more."""
+    costs = torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, ignore_index=0, reduction="none")
+    return (costs.sum(dim=1) / (target != 0).sum(dim=1).clamp_min(1)).mean()
+
+
+def translation_loss__wrong_reshaped_not_transposed(logits, target):
+    """Brings the words to the second axis by a reshape where a transpose is needed."""
+    batch, target_len, vocab_size = logits.shape
+    return torch.nn.functional.cross_entropy(logits.reshape(batch, vocab_size, target_len), target, ignore_index=0)
+
+
+def translation_loss__wrong_python_number(logits, target):
+    """Returns a Python number, which no gradient can leave."""
+    return torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, ignore_index=0).item()
+
+
+def translation_loss__wrong_stop_left_out(logits, target):
+    """Leaves out the stop word (number 2) along with the pads, although it is a real word of the sentence."""
+    costs = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
+    real = (target.flatten() != 0) & (target.flatten() != 2)
+    return costs[real].mean()
+
+
+def translation_loss__wrong_divided_by_batch(logits, target):
+    """Divides the sum by the number of sentences, not by the number of real words."""
+    total = torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, ignore_index=0, reduction="sum")
+    return total / len(target)
+
+
+def translation_loss__wrong_divided_by_longest(logits, target):
+    """Divides by the length of the longest sentence times the batch, so the pads are in the denominator."""
+    total = torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, ignore_index=0, reduction="sum")
+    return total / target.numel()
+
+
+def translation_loss__wrong_exponentials_overflow(logits, target):
+    """Writes the logarithm of the sum of exponentials out without subtracting a maximum."""
+    log_sum = torch.log(torch.exp(logits).sum(dim=-1))
+    right = logits.gather(-1, target.unsqueeze(-1)).squeeze(-1)
+    real = (target != 0).to(logits.dtype)
+    return ((log_sum - right) * real).sum() / real.sum()
+
+
+def translation_loss__wrong_pad_logit_removed(logits, target):
+    """Leaves the pad's logit out of the softmax, although pads are left out as targets only."""
+    log_p = torch.log_softmax(logits[..., 1:], dim=-1)
+    real = target != 0
+    right = log_p.gather(-1, (target - 1).clamp_min(0).unsqueeze(-1)).squeeze(-1)
+    return -right[real].mean()
+
+
+def translation_loss__right_ignore_index(logits, target):
+    """Hands flat logits to torch's loss and names the pad."""
+    return torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), target.reshape(-1), ignore_index=0)
+
+
+def translation_loss__right_logsumexp(logits, target):
+    """Subtracts the right logit from the logsumexp at the real words."""
+    real = target > 0
+    right = logits.gather(2, target[:, :, None])[:, :, 0]
+    return (torch.logsumexp(logits, dim=2) - right)[real].mean()
+
+
+def translation_loss__right_nll_module(logits, target):
+    """Uses the module NLLLoss on transposed log-probabilities."""
+    return torch.nn.NLLLoss(ignore_index=0)(torch.log_softmax(logits, dim=-1).permute(0, 2, 1), target)
+
+
+def translation_loss__right_word_loop(logits, target):
+    """Goes through all words and collects the costs of the real ones."""
+    costs = []
+    for row, words in zip(logits, target, strict=True):
+        for x, word in zip(row, words.tolist(), strict=True):
+            if word != 0:
+                costs.append(-torch.log_softmax(x, dim=0)[word])
+    return torch.stack(costs).sum() / len(costs)
+
+
+def exact_match__wrong_common_columns_only(words, target):
+    """Compares only the columns that both arrays have, so a sentence cut off before its stop word counts as right."""
+    width = min(words.shape[1], target.shape[1])
+    same = (words[:, :width] == target[:, :width]) | (target[:, :width] == 0)
+    return float(same.all(axis=1).mean())
+
+
+def exact_match__wrong_stop_not_required(words, target):
+    """Compares the words before the stop word alone, so a model that goes on writing counts as right."""
+    right = 0
+    for row, wanted in zip(words.tolist(), target.tolist(), strict=True):
+        n = wanted.index(2)
+        right += row[:n] == wanted[:n]
+    return right / len(words)
+
+
+def exact_match__wrong_order_ignored(words, target):
+    """Compares sorted words, so a wrong order counts as right."""
+    right = 0
+    for row, wanted in zip(words.tolist(), target.tolist(), strict=True):
+        row = row[: row.index(2)] if 2 in row else [-1]
+        right += sorted(row) == sorted(wanted[: wanted.index(2)])
+    return right / len(words)
+
+
+def exact_match__wrong_stop_found_by_argmax(words, target):
+    """Looks for the stop word by argmax: without one it says 0, and only the first word is compared."""
+    right = []
+    for row, wanted in zip(words, target, strict=True):
+        end = np.argmax(row == 2)
+        right.append(np.array_equal(row[: end + 1], wanted[: end + 1]))
+    return np.mean(right)
+
+
+def exact_match__wrong_digits_joined(words, target):
+    """Joins the numbers of the words without a space, so 3 and 13 look like 31 and 3."""
+
+    def text(row):
+        row = list(row)
+        return "".join(str(word) for word in row[: row.index(2)]) + "." if 2 in row else "".join(map(str, row))
+
+    return sum(text(a) == text(b) for a, b in zip(words, target, strict=True)) / len(words)
+
+
+def exact_match__wrong_zeros_dropped(words, target):
+    """Drops the number 0 wherever the model wrote it, also in the middle of a sentence."""
+    right = 0
+    for row, wanted in zip(words, target, strict=True):
+        row, wanted = [w for w in row if w != 0], [w for w in wanted if w != 0]
+        right += row[: len(wanted)] == wanted
+    return right / len(words)
+
+
+def exact_match__wrong_single_words(words, target):
+    """Measures the fraction of right words instead of right sentences."""
+    width = min(words.shape[1], target.shape[1])
+    real = target[:, :width] != 0
+    return float((words[:, :width] == target[:, :width])[real].mean())
+
+
+def exact_match__wrong_count(words, target):
+    """Returns how many sentences are right, not the fraction."""
+    count = 0
+    for row, wanted in zip(words.tolist(), target.tolist(), strict=True):
+        end = wanted.index(2) + 1
+        count += row[:end] == wanted[:end]
+    return count
+
+
+def exact_match__wrong_equal_columns_needed(words, target):
+    """Compares whole arrays after the last stop was found, so arrays of different width cannot be compared."""
+    cleaned = np.where(np.cumsum(words == 2, axis=1) - (words == 2) > 0, 0, words)
+    return float(np.mean(np.all(cleaned == target, axis=1)))
+
+
+def exact_match__right_python_lists(words, target):
+    """Cuts both rows after their first stop word, as lists, and compares."""
+    right = 0
+    for row, wanted in zip(np.asarray(words).tolist(), np.asarray(target).tolist(), strict=True):
+        wanted = wanted[: wanted.index(2) + 1]
+        right += row[: len(wanted)] == wanted
+    return right / len(words)
+
+
+def exact_match__right_padded_to_target(words, target):
+    """Pads what the model wrote to the width of the target and compares up to the stop word."""
+    missing = max(target.shape[1] - words.shape[1], 0)
+    padded = np.pad(words, ((0, 0), (0, missing)), constant_values=-1)[:, : target.shape[1]]
+    return np.mean(((padded == target) | (target == 0)).all(axis=1))
+
+
+def exact_match__right_generator_arrays(words, target):
+    """Compares arrays, each cut at the number of real target words."""
+    lengths = np.count_nonzero(target, axis=1)
+    return float(np.mean([np.array_equal(w[:n], t[:n]) for w, t, n in zip(words, target, lengths, strict=True)]))
+
+
+def noun_alignment__wrong_missed_nouns_not_counted(weights, positions):
+    """Cuts both arrays to the steps that were taken, so nouns that the model did not come to are not counted."""
+    steps = min(weights.shape[1], positions.shape[1])
+    found, wanted = weights[:, :steps].argmax(axis=-1), positions[:, :steps]
+    return float((found == wanted)[wanted >= 0].mean())
+
+
+def noun_alignment__wrong_first_position_no_noun(weights, positions):
+    """Takes position 0 for no noun, although only -1 says that."""
+    hits, nouns = 0, 0
+    for b in range(len(positions)):
+        for i in range(positions.shape[1]):
+            if positions[b, i] > 0:
+                nouns += 1
+                hits += i < weights.shape[1] and weights[b, i].argmax() == positions[b, i]
+    return hits / max(nouns, 1)
+
+
+def noun_alignment__wrong_mean_of_sentences(weights, positions):
+    """Takes the fraction of each sentence and averages these, so nouns of short sentences count more."""
+    fractions = []
+    for table, wanted in zip(weights, positions, strict=True):
+        nouns = [i for i, place in enumerate(wanted) if place >= 0]
+        if nouns:
+            hits = [i < len(table) and np.argmax(table[i]) == wanted[i] for i in nouns]
+            fractions.append(np.mean(hits))
+    return float(np.mean(fractions))
+
+
+def noun_alignment__wrong_mean_weight(weights, positions):
+    """Averages the weight on the right source word, instead of asking whether it is the largest."""
+    total, nouns = 0.0, 0
+    for b, i in zip(*np.nonzero(positions >= 0), strict=True):
+        nouns += 1
+        if i < weights.shape[1]:
+            total += weights[b, i, positions[b, i]]
+    return total / nouns
+
+
+def noun_alignment__wrong_more_than_half(weights, positions):
+    """Asks for more than half of the weight on the right source word, although the largest weight may be smaller."""
+    hits, nouns = 0, 0
+    for b, i in np.argwhere(positions != -1):
+        nouns += 1
+        if i < weights.shape[1]:
+            hits += weights[b, i, positions[b, i]] > 0.5
+    return hits / nouns
+
+
+def noun_alignment__wrong_as_many_steps_as_positions(weights, positions):
+    """Compares the arrays as they are, which fails when the model took more or fewer steps than there are positions."""
+    right = weights.argmax(axis=2) == positions
+    return float(right[positions >= 0].mean())
+
+
+def noun_alignment__wrong_argmax_over_steps(weights, positions):
+    """Looks for the step with the largest weight at a source word, along the wrong axis."""
+    found = weights.argmax(axis=1)
+    hits, nouns = 0, 0
+    for b, i in np.argwhere(positions != -1):
+        nouns += 1
+        hits += i < weights.shape[1] and found[b, min(positions[b, i], found.shape[1] - 1)] == positions[b, i]
+    return hits / nouns
+
+
+def noun_alignment__wrong_other_words_in_denominator(weights, positions):
+    """Divides the hits by the number of all target words, nouns or not."""
+    steps = min(weights.shape[1], positions.shape[1])
+    hits = (weights[:, :steps].argmax(axis=2) == positions[:, :steps]).sum()
+    return float(hits / positions.size)
+
+
+def noun_alignment__wrong_answer_of_the_check(weights, positions):
+    """Returns the number of the shown example, whatever is given."""
+    return 0.5
+
+
+def noun_alignment__right_padded_argmax(weights, positions):
+    """Fills an array of misses with what was found, and compares at the nouns."""
+    found = np.full(positions.shape, -2)
+    steps = min(found.shape[1], weights.shape[1])
+    found[:, :steps] = np.argmax(weights[:, :steps], axis=-1)
+    return float(np.mean(found[positions != -1] == positions[positions != -1]))
+
+
+def noun_alignment__right_plain_loops(weights, positions):
+    """Counts nouns and hits in two loops over plain lists."""
+    hits = nouns = 0
+    for table, wanted in zip(weights.tolist(), positions.tolist(), strict=True):
+        for step, place in enumerate(wanted):
+            if place == -1:
+                continue
+            nouns += 1
+            if step < len(table) and table[step].index(max(table[step])) == place:
+                hits += 1
+    return hits / nouns
+
+
+def noun_alignment__right_advanced_index(weights, positions):
+    """Looks up all nouns at once, and divides the hits by the number of nouns."""
+    batch, step = np.nonzero(positions >= 0)
+    reached = step < weights.shape[1]
+    largest = weights[batch[reached], step[reached]].argmax(axis=1)
+    return np.count_nonzero(largest == positions[batch[reached], step[reached]]) / batch.size

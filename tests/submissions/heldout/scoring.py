@@ -1,0 +1,855 @@
+"""Answers written from the released notebook alone, before any was graded."""
+
+import math
+
+import numpy as np
+import torch
+
+# The parameters of note C
+
+
+def alignment_parameters__wrong_key_transposed(m, n):
+    """The student wrote W_key as a matrix that takes n numbers to m."""
+    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
+
+
+def alignment_parameters__wrong_size_of_annotation(m, n):
+    """The student gave the hidden layer as many numbers as an annotation has."""
+    return {"W_query": (m, n), "W_key": (m, m), "v": (m,)}
+
+
+def alignment_parameters__wrong_column(m, n):
+    """The student wrote the vector v as a matrix of one column."""
+    return {"W_query": (n, n), "W_key": (n, m), "v": (n, 1)}
+
+
+def alignment_parameters__wrong_joined(m, n):
+    """The student thought of one layer on the two vectors joined end to end, so both matrices are too wide."""
+    return {"W_query": (n, n + m), "W_key": (n, n + m), "v": (n,)}
+
+
+def alignment_parameters__right_tuples(m, n):
+    """Style: the hidden size is named first, and then used in three tuples."""
+    hidden = n
+    return {"W_query": (hidden, n), "W_key": (hidden, m), "v": (hidden,)}
+
+
+# A bidirectional encoder
+
+
+def bidirectional_shapes__wrong_one_direction(m, a, T_x):
+    """The student forgot that the states of two directions are joined."""
+    return {"annotation": (m,), "annotations": (T_x, m), "W_key": (a, m)}
+
+
+def bidirectional_shapes__wrong_stacked(m, a, T_x):
+    """The student stacked the two states as two rows in place of joining them end to end."""
+    return {"annotation": (2, m), "annotations": (T_x, 2, m), "W_key": (a, 2 * m)}
+
+
+def bidirectional_shapes__wrong_columns(m, a, T_x):
+    """The student wrote the annotations as columns, one column a word."""
+    return {"annotation": (2 * m,), "annotations": (2 * m, T_x), "W_key": (a, 2 * m)}
+
+
+def bidirectional_shapes__wrong_twice_the_rows(m, a, T_x):
+    """The student took one annotation for each direction of each word, and so twice as many rows."""
+    return {"annotation": (2 * m,), "annotations": (2 * T_x, m), "W_key": (a, 2 * m)}
+
+
+def bidirectional_shapes__wrong_key_transposed(m, a, T_x):
+    """The student wrote W_key for row vectors, with the annotation's size first."""
+    return {"annotation": (2 * m,), "annotations": (T_x, 2 * m), "W_key": (2 * m, a)}
+
+
+def bidirectional_shapes__right_from_arrays(m, a, T_x):
+    """Style: examples are joined and stacked with numpy, and the shapes are read off."""
+    one = np.concatenate([np.zeros(m), np.zeros(m)])
+    return {"annotation": one.shape, "annotations": np.vstack([one] * T_x).shape, "W_key": (a, one.size)}
+
+
+# On the way to the scores
+
+
+def additive_shapes__wrong_keys_in_columns(m, n, a, T_x):
+    """The student left the positions along the columns, as W_key times the transposed annotations gives them."""
+    return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (a, T_x), "scores": (T_x,)}
+
+
+def additive_shapes__wrong_score_column(m, n, a, T_x):
+    """The student kept an axis of length 1 after the product with v."""
+    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x, 1)}
+
+
+def additive_shapes__wrong_one_hidden(m, n, a, T_x):
+    """The student thought of a single position when the tanh is taken."""
+    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (a,), "scores": (T_x,)}
+
+
+def additive_shapes__wrong_query_unprojected(m, n, a, T_x):
+    """The student gave the projected query the size of the decoder state."""
+    return {"projected_query": (n,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
+
+
+def additive_shapes__right_shared_tuple(m, n, a, T_x):
+    """Style: a dict that is filled key by key, with one tuple for both matrices."""
+    shapes = {}
+    shapes["projected_query"] = (a,)
+    shapes["projected_keys"] = shapes["hidden"] = (T_x, a)
+    shapes["scores"] = (T_x,)
+    return shapes
+
+
+def additive_shapes__right_computed(m, n, a, T_x):
+    """Style: the score is computed on arrays of zeros, and each shape is read off."""
+    query = np.zeros((a, n)) @ np.zeros(n)
+    keys = np.zeros((T_x, m)) @ np.zeros((a, m)).T
+    hidden = np.tanh(query + keys)
+    return {
+        "projected_query": query.shape,
+        "projected_keys": keys.shape,
+        "hidden": hidden.shape,
+        "scores": (hidden @ np.zeros(a)).shape,
+    }
+
+
+# The same for a batch
+
+
+def batched_additive_shapes__wrong_axis_in_front(batch, m, n, a, T_x):
+    """The student put the extra axis in front, so each query meets the positions and not its own sentence."""
+    return {"projected_query": (1, batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+
+
+def batched_additive_shapes__wrong_axis_last(batch, m, n, a, T_x):
+    """The student put the extra axis of the query last."""
+    return {"projected_query": (batch, a, 1), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+
+
+def batched_additive_shapes__wrong_product_squeezed(batch, m, n, a, T_x):
+    """The student dropped the axis that the one column of v leaves."""
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
+
+
+def batched_additive_shapes__wrong_hidden_positions_last(batch, m, n, a, T_x):
+    """The student exchanged the positions and the units of the hidden layer."""
+    return {"projected_query": (batch, 1, a), "hidden": (batch, a, T_x), "product": (batch, 1, T_x)}
+
+
+def batched_additive_shapes__right_torch_sizes(batch, m, n, a, T_x):
+    """Style: torch computes with zeros, and its sizes, which are tuples, are returned."""
+    query = torch.zeros(batch, n).matmul(torch.zeros(n, a)).unsqueeze(1)
+    hidden = torch.tanh(query + torch.zeros(batch, T_x, a))
+    return {"projected_query": query.shape, "hidden": hidden.shape, "product": (hidden @ torch.zeros(a, 1)).shape}
+
+
+# Shapes of the multiplicative score
+
+
+def multiplicative_shapes__wrong_sizes_exchanged(m, n, T_x):
+    """The student took W for a matrix of m rows and n columns."""
+    return {"projected_keys": (T_x, m), "projected_query": (n,), "scores": (T_x,)}
+
+
+def multiplicative_shapes__wrong_query_column(m, n, T_x):
+    """The student wrote the projected query as a matrix of one column."""
+    return {"projected_keys": (T_x, n), "projected_query": (m, 1), "scores": (T_x,)}
+
+
+def multiplicative_shapes__wrong_query_size_kept(m, n, T_x):
+    """The student thought that the transpose of W leaves the decoder state its size."""
+    return {"projected_keys": (T_x, n), "projected_query": (n,), "scores": (T_x,)}
+
+
+def multiplicative_shapes__wrong_score_table(m, n, T_x):
+    """The student thought of a score between every two positions."""
+    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (T_x, T_x)}
+
+
+def multiplicative_shapes__right_read_from_formula(m, n, T_x):
+    """Style: the shape of W comes first, and the others are made from its parts."""
+    W = (n, m)
+    return {"projected_keys": (T_x, W[0]), "projected_query": W[1:], "scores": (T_x,)}
+
+
+# The multiplicative score of a batch
+
+
+def batched_multiplicative_shapes__wrong_query_rows(batch, m, n, T_x):
+    """The student wrote the decoder states as rows."""
+    return {"projected_keys": (batch, T_x, n), "query_columns": (batch, 1, n), "product": (batch, T_x, 1)}
+
+
+def batched_multiplicative_shapes__wrong_columns_side_by_side(batch, m, n, T_x):
+    """The student wrote all decoder states as the columns of one matrix."""
+    return {"projected_keys": (batch, T_x, n), "query_columns": (n, batch), "product": (batch, T_x, 1)}
+
+
+def batched_multiplicative_shapes__wrong_product_squeezed(batch, m, n, T_x):
+    """The student forgot the axis of length 1 that the product keeps."""
+    return {"projected_keys": (batch, T_x, n), "query_columns": (batch, n, 1), "product": (batch, T_x)}
+
+
+def batched_multiplicative_shapes__wrong_keys_unprojected(batch, m, n, T_x):
+    """The student left the annotations their size m under W, so the product would not fit."""
+    return {"projected_keys": (batch, T_x, m), "query_columns": (batch, n, 1), "product": (batch, T_x, 1)}
+
+
+def batched_multiplicative_shapes__right_matmul(batch, m, n, T_x):
+    """Style: numpy multiplies arrays of ones, and the shapes are read off."""
+    keys = np.ones((batch, T_x, m)) @ np.ones((n, m)).T
+    columns = np.ones((batch, n))[..., np.newaxis]
+    return {"projected_keys": keys.shape, "query_columns": columns.shape, "product": np.matmul(keys, columns).shape}
+
+
+# The scores of note C
+
+
+def scores_by_hand__wrong_no_tanh():
+    """The student left out the tanh."""
+    return [1.4, 2.6]
+
+
+def scores_by_hand__wrong_not_summed():
+    """The student did not sum over the two numbers of the hidden layer."""
+    return [round(math.tanh(0.7), 4), round(math.tanh(1.3), 4)]
+
+
+def scores_by_hand__wrong_rounded_too_early():
+    """The student rounded each tanh to two decimals before the sum."""
+    return [2 * round(math.tanh(0.7), 2), 2 * round(math.tanh(1.3), 2)]
+
+
+def scores_by_hand__wrong_two_tanhs():
+    """The student took the tanh of the decoder state and of the annotation apart, and added them."""
+    return [2 * (math.tanh(0.5) + math.tanh(h)) for h in (0.2, 0.8)]
+
+
+def scores_by_hand__wrong_weights():
+    """The student went on to the weights and returned their softmax."""
+    w = np.exp(2 * np.tanh([0.7, 1.3]))
+    return list(np.round(w / w.sum(), 4))
+
+
+def scores_by_hand__right_calculator():
+    """Style: two literals with four decimals."""
+    return [1.2087, 1.7234]
+
+
+def scores_by_hand__right_exponentials():
+    """Style: the tanh is written with exponentials, and the scores are not rounded."""
+    return tuple(2 * (math.exp(2 * x) - 1) / (math.exp(2 * x) + 1) for x in (0.7, 1.3))
+
+
+# Three scores with other sizes
+
+
+def scores_by_hand_twin__wrong_second_sign():
+    """The student overlooked the minus of the second number of v."""
+    s = np.array([0.5, -0.2, 0.1])
+    h = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
+    W_query, W_key = np.array([[1, 0, 2], [0, -1, 1]]), np.array([[1, 0, 0, 1], [0, 2, -1, 0]])
+    return list(np.round(np.tanh(W_query @ s + h @ W_key.T) @ [2, 1], 4))
+
+
+def scores_by_hand_twin__wrong_tanh_outside():
+    """The student took the tanh of the finished score."""
+    s = np.array([0.5, -0.2, 0.1])
+    h = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
+    W_query, W_key = np.array([[1, 0, 2], [0, -1, 1]]), np.array([[1, 0, 0, 1], [0, 2, -1, 0]])
+    return list(np.round(np.tanh((W_query @ s + h @ W_key.T) @ [2, -1]), 4))
+
+
+def scores_by_hand_twin__wrong_query_forgotten():
+    """The student left the decoder state out."""
+    h = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
+    return list(np.round(np.tanh(h @ np.array([[1, 0, 0, 1], [0, 2, -1, 0]]).T) @ [2, -1], 4))
+
+
+def scores_by_hand_twin__wrong_last_term_dropped():
+    """The student dropped the last number of every annotation, since W_query has three columns only."""
+    s = np.array([0.5, -0.2, 0.1])
+    h = np.array([[0.2, 0.3, 0.1], [-0.5, 0.4, 0.2], [0.1, -0.6, 0.3]])
+    W_query, W_key = np.array([[1, 0, 2], [0, -1, 1]]), np.array([[1, 0, 0], [0, 2, -1]])
+    return list(np.round(np.tanh(W_query @ s + h @ W_key.T) @ [2, -1], 4))
+
+
+def scores_by_hand_twin__wrong_minus_of_state():
+    """The student copied the decoder state with 0.2 for -0.2."""
+    s = np.array([0.5, 0.2, 0.1])
+    h = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
+    W_query, W_key = np.array([[1, 0, 2], [0, -1, 1]]), np.array([[1, 0, 0, 1], [0, 2, -1, 0]])
+    return [float(x) for x in np.tanh(W_query @ s + h @ W_key.T) @ [2, -1]]
+
+
+def scores_by_hand_twin__wrong_two_decimals():
+    """The student rounded the scores to two decimals."""
+    s = np.array([0.5, -0.2, 0.1])
+    h = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
+    W_query, W_key = np.array([[1, 0, 2], [0, -1, 1]]), np.array([[1, 0, 0, 1], [0, 2, -1, 0]])
+    return [round(float(x), 2) for x in np.tanh(W_query @ s + h @ W_key.T) @ [2, -1]]
+
+
+def scores_by_hand_twin__right_pencil():
+    """Style: the arguments of the tanh, found by hand, and math.tanh."""
+    arguments = [(0.5, 0.8), (0.3, 0.9), (1.0, -1.2)]
+    return [round(2 * math.tanh(x) - math.tanh(y), 4) for x, y in arguments]
+
+
+def scores_by_hand_twin__right_torch():
+    """Style: torch in double precision, the annotations as columns of a matrix."""
+    kind = torch.float64
+    s = torch.tensor([[0.5], [-0.2], [0.1]], dtype=kind)
+    h = torch.tensor([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]], dtype=kind).T
+    W_query = torch.tensor([[1, 0, 2], [0, -1, 1]], dtype=kind)
+    W_key = torch.tensor([[1, 0, 0, 1], [0, 2, -1, 0]], dtype=kind)
+    return (torch.tensor([2, -1], dtype=kind) @ torch.tanh(W_query @ s + W_key @ h)).tolist()
+
+
+# The scores of reason with logic
+
+
+def hindi_scores__wrong_state_forgotten():
+    """The student left out the decoder state p_0."""
+    h = np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]])
+    return list(np.round(np.tanh(h) @ [-1.25, 1.25, 1.55], 4))
+
+
+def hindi_scores__wrong_last_three():
+    """The student let U_a keep the last three numbers of an annotation in place of the first three."""
+    h = np.array([[0.7, 0.5, 0.3], [-0.7, 0.4, 0.6], [0.2, -0.3, 0.4]])
+    return list(np.round(np.tanh(np.array([0.3, 0.4, 0.1]) + h) @ [-1.25, 1.25, 1.55], 4))
+
+
+def hindi_scores__wrong_sign_of_v():
+    """The student lost the minus of the first number of v_a."""
+    h = np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]])
+    return list(np.round(np.tanh(np.array([0.3, 0.4, 0.1]) + h) @ [1.25, 1.25, 1.55], 4))
+
+
+def hindi_scores__wrong_no_tanh():
+    """The student left out the tanh."""
+    h = np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]])
+    return list(np.round((np.array([0.3, 0.4, 0.1]) + h) @ [-1.25, 1.25, 1.55], 4))
+
+
+def hindi_scores__wrong_weights():
+    """The student returned the softmax of the scores."""
+    h = np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]])
+    e = np.exp(np.tanh(np.array([0.3, 0.4, 0.1]) + h) @ [-1.25, 1.25, 1.55])
+    return list(np.round(e / e.sum(), 4))
+
+
+def hindi_scores__wrong_reverse_order():
+    """The student listed the words from the last to the first."""
+    h = np.array([[0.7, 0.2, -0.3], [-0.1, -0.7, 0.4], [0.1, 0.7, 0.5]])
+    return list(np.round(np.tanh(np.array([0.3, 0.4, 0.1]) + h) @ [-1.25, 1.25, 1.55], 4))
+
+
+def hindi_scores__right_matrices():
+    """Style: all matrices written out, with numpy's eye, and no rounding."""
+    h = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
+    U_a, W_a = np.eye(3, 4), np.identity(3)
+    return np.tanh(W_a.dot([0.3, 0.4, 0.1]) + np.einsum("ak,jk->ja", U_a, h)).dot([-1.25, 1.25, 1.55])
+
+
+def hindi_scores__right_sums():
+    """Style: three sums of math.tanh, rounded."""
+    p = (0.3, 0.4, 0.1)
+    v = (-1.25, 1.25, 1.55)
+    words = {"reason": (0.1, 0.7, 0.5), "with": (-0.1, -0.7, 0.4), "logic": (0.7, 0.2, -0.3)}
+    return [round(sum(c * math.tanh(a + b) for a, b, c in zip(p, h, v)), 4) for h in words.values()]
+
+
+# Dot product scores
+
+
+def dot_product_score__wrong_not_summed(query, keys):
+    """The student multiplied the entries and did not sum them."""
+    return query[:, None, :] * keys
+
+
+def dot_product_score__wrong_scaled(query, keys):
+    """The student divided by the root of the size, as in scaled dot product attention."""
+    return np.einsum("bd,btd->bt", query, keys) / np.sqrt(query.shape[-1])
+
+
+def dot_product_score__wrong_squeezed(query, keys):
+    """The student dropped every axis of length 1, also a batch of one or a single position."""
+    return np.squeeze(keys @ query[:, :, None])
+
+
+def dot_product_score__wrong_squeezed_and_mended(query, keys):
+    """The student squeezed and then restored two axes, which turns several sentences of one word into one row."""
+    return np.atleast_2d(np.squeeze(keys @ query[:, :, None]))
+
+
+def dot_product_score__wrong_axis_left(query, keys):
+    """The student left the axis of length 1 of the matrix product at the end."""
+    return keys @ query[:, :, None]
+
+
+def dot_product_score__wrong_first_query(query, keys):
+    """The student scored all sentences against the decoder state of the first."""
+    return keys @ query[0]
+
+
+def dot_product_score__wrong_no_new_axis(query, keys):
+    """The student multiplied without a new axis, which runs only where the batch is 1 or as long as the sentences."""
+    return (query * keys).sum(axis=-1)
+
+
+def dot_product_score__wrong_all_pairs(query, keys):
+    """The student took the product with the transposed queries, so each position has a score for every sentence."""
+    return keys @ query.T
+
+
+def dot_product_score__wrong_reshaped(query, keys):
+    """The student used reshape to exchange positions and sizes, which mixes up the annotations."""
+    batch, source_len, size = keys.shape
+    return (query[:, None, :] @ keys.reshape(batch, size, source_len))[:, 0, :]
+
+
+def dot_product_score__wrong_positions_first(query, keys):
+    """The student returned the positions along the first axis and the sentences along the second."""
+    return np.einsum("bd,btd->tb", query, keys)
+
+
+def dot_product_score__wrong_cosine(query, keys):
+    """The student divided by the lengths of both vectors."""
+    lengths = np.linalg.norm(query, axis=1)[:, None] * np.linalg.norm(keys, axis=2)
+    return np.einsum("bd,btd->bt", query, keys) / lengths
+
+
+def dot_product_score__wrong_weights(query, keys):
+    """The student applied the softmax to the scores."""
+    e = np.exp(np.einsum("bd,btd->bt", query, keys))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def dot_product_score__wrong_rounded(query, keys):
+    """The student rounded the scores to one decimal."""
+    return np.round(np.einsum("bd,btd->bt", query, keys), 1)
+
+
+def dot_product_score__right_einsum(query, keys):
+    """Style: one einsum."""
+    return np.einsum("bd,bjd->bj", query, keys)
+
+
+def dot_product_score__right_lists(query, keys):
+    """Style: nested loops in plain Python that return a list of rows."""
+    result = []
+    for s, annotations in zip(query, keys):
+        result.append([sum(float(x) * float(y) for x, y in zip(s, h)) for h in annotations])
+    return result
+
+
+def dot_product_score__right_matmul(query, keys):
+    """Style: a batched matrix product with row vectors, and the extra axis taken away by its number."""
+    return np.matmul(query[:, np.newaxis, :], keys.transpose(0, 2, 1)).squeeze(axis=1)
+
+
+def dot_product_score__right_diagonal(query, keys):
+    """Style: the scores of all pairs of sentences, of which the own ones are picked."""
+    pairs = np.tensordot(query, keys, axes=([1], [2]))
+    own = np.arange(len(query))
+    return pairs[own, own]
+
+
+# Multiplicative scores
+
+
+def multiplicative_score__wrong_reshaped(query, keys, W):
+    """The student reshaped W in place of transposing it, so its entries are mixed up."""
+    projected = keys @ W.reshape(W.shape[1], W.shape[0])
+    return (projected @ query[:, :, None])[:, :, 0]
+
+
+def multiplicative_score__wrong_w_on_query(query, keys, W):
+    """The student multiplied the decoder state by W in place of its transpose, which runs for square matrices only."""
+    return np.einsum("bk,bjk->bj", query @ W.T, keys)
+
+
+def multiplicative_score__wrong_w_ignored(query, keys, W):
+    """The student cut the longer vectors and took the plain dot product, without W."""
+    size = min(query.shape[-1], keys.shape[-1])
+    return np.einsum("bd,bjd->bj", query[:, :size], keys[:, :, :size])
+
+
+def multiplicative_score__wrong_tanh(query, keys, W):
+    """The student took the tanh of the score."""
+    return np.tanh(np.einsum("bq,qk,bjk->bj", query, W, keys))
+
+
+def multiplicative_score__wrong_tanh_on_keys(query, keys, W):
+    """The student took the tanh of the projected annotations before the dot product."""
+    return np.einsum("bq,bjq->bj", query, np.tanh(keys @ W.T))
+
+
+def multiplicative_score__wrong_scaled(query, keys, W):
+    """The student divided by the root of the size of an annotation."""
+    return np.einsum("bq,qk,bjk->bj", query, W, keys) / np.sqrt(keys.shape[-1])
+
+
+def multiplicative_score__wrong_first_query(query, keys, W):
+    """The student used the decoder state of the first sentence for all sentences."""
+    return (keys @ W.T) @ query[0]
+
+
+def multiplicative_score__wrong_summed_over_batch(query, keys, W):
+    """The student named the batch twice with two letters, so each score sums the annotations of all sentences."""
+    return np.einsum("bq,qk,cjk->bj", query, W, keys)
+
+
+def multiplicative_score__wrong_all_pairs(query, keys, W):
+    """The student took the product with all decoder states, so a third axis runs over the sentences."""
+    return keys @ W.T @ query.T
+
+
+def multiplicative_score__wrong_squeezed(query, keys, W):
+    """The student squeezed the product without naming the axis."""
+    return (keys @ W.T @ query[:, :, None]).squeeze()
+
+
+def multiplicative_score__wrong_squeezed_and_mended(query, keys, W):
+    """The student squeezed and then restored two axes, which turns several sentences of one word into one row."""
+    return np.atleast_2d((keys @ W.T @ query[:, :, None]).squeeze())
+
+
+def multiplicative_score__wrong_whole_numbers(query, keys, W):
+    """The student filled an array of whole numbers, which cuts off the decimals of the scores."""
+    scores = np.zeros(keys.shape[:2], dtype=int)
+    for b in range(keys.shape[0]):
+        for j in range(keys.shape[1]):
+            scores[b, j] = query[b] @ (W @ keys[b, j])
+    return scores
+
+
+def multiplicative_score__wrong_rounded_too_early(query, keys, W):
+    """The student rounded the projected annotations to two decimals before the dot product."""
+    return np.einsum("bq,bjq->bj", query, np.round(keys @ W.T, 2))
+
+
+def multiplicative_score__wrong_one_sentence(query, keys, W):
+    """The student computed the first sentence only and returned one row."""
+    return (keys[0] @ W.T @ query[0])[None, :]
+
+
+def multiplicative_score__right_query_side(query, keys, W):
+    """Style: W acts on the decoder states first, then broadcasting and a sum."""
+    return ((query @ W)[:, None] * keys).sum(axis=-1)
+
+
+def multiplicative_score__right_einsum(query, keys, W):
+    """Style: one einsum over the three arrays."""
+    return np.einsum("bq,qk,bjk->bj", query, W, keys, optimize=True)
+
+
+def multiplicative_score__right_loops(query, keys, W):
+    """Style: two loops that fill an array of zeros by the formula."""
+    scores = np.zeros((keys.shape[0], keys.shape[1]))
+    for b, s in enumerate(query):
+        for j, h in enumerate(keys[b]):
+            scores[b, j] = s.dot(W.dot(h))
+    return scores
+
+
+def multiplicative_score__right_torch(query, keys, W):
+    """Style: torch's bmm, and back to numpy."""
+    s, h, W = torch.as_tensor(query), torch.as_tensor(keys), torch.as_tensor(W)
+    return torch.bmm(h @ W.T, s.unsqueeze(2)).squeeze(2).numpy()
+
+
+# Additive scores
+
+
+def additive_score__wrong_no_tanh(query, keys, W_query, W_key, v):
+    """The student left out the tanh."""
+    return ((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
+
+
+def additive_score__wrong_tanh_outside(query, keys, W_query, W_key, v):
+    """The student took the tanh of the finished score."""
+    return np.tanh(((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v)
+
+
+def additive_score__wrong_v_inside(query, keys, W_query, W_key, v):
+    """The student multiplied by v inside the tanh and summed afterwards."""
+    return np.tanh(((query @ W_query.T)[:, None, :] + keys @ W_key.T) * v).sum(axis=-1)
+
+
+def additive_score__wrong_two_tanhs(query, keys, W_query, W_key, v):
+    """The student took the tanh of each projection on its own and added the results."""
+    return (np.tanh(query @ W_query.T)[:, None, :] + np.tanh(keys @ W_key.T)) @ v
+
+
+def additive_score__wrong_query_unused(query, keys, W_query, W_key, v):
+    """The student left the decoder state out."""
+    return np.tanh(keys @ W_key.T) @ v
+
+
+def additive_score__wrong_first_query(query, keys, W_query, W_key, v):
+    """The student added the decoder state of the first sentence to all sentences."""
+    return np.tanh(W_query @ query[0] + keys @ W_key.T) @ v
+
+
+def additive_score__wrong_no_new_axis(query, keys, W_query, W_key, v):
+    """The student added without a new axis, which runs only for a batch of one or as long as the sentences."""
+    return np.tanh(query @ W_query.T + keys @ W_key.T) @ v
+
+
+def additive_score__wrong_matrices_exchanged(query, keys, W_query, W_key, v):
+    """The student exchanged the two matrices, which runs where both sizes are equal."""
+    return np.tanh((query @ W_key.T)[:, None, :] + keys @ W_query.T) @ v
+
+
+def additive_score__wrong_reshaped(query, keys, W_query, W_key, v):
+    """The student reshaped the matrices in place of transposing them."""
+    projected_query = query @ W_query.reshape(W_query.shape[::-1])
+    projected_keys = keys @ W_key.reshape(W_key.shape[::-1])
+    return np.tanh(projected_query[:, None, :] + projected_keys) @ v
+
+
+def additive_score__wrong_mean(query, keys, W_query, W_key, v):
+    """The student took the mean over the hidden layer in place of the sum."""
+    return (np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) * v).mean(axis=-1)
+
+
+def additive_score__wrong_v_forgotten(query, keys, W_query, W_key, v):
+    """The student summed the hidden layer and forgot v."""
+    return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T).sum(axis=-1)
+
+
+def additive_score__wrong_logistic(query, keys, W_query, W_key, v):
+    """The student took the logistic function for the tanh."""
+    return 1 / (1 + np.exp(-((query @ W_query.T)[:, None, :] + keys @ W_key.T))) @ v
+
+
+def additive_score__wrong_softmax(query, keys, W_query, W_key, v):
+    """The student returned weights, with the softmax already taken."""
+    e = np.exp(np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v)
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def additive_score__wrong_squeezed(query, keys, W_query, W_key, v):
+    """The student squeezed the product with the column v without naming the axis."""
+    hidden = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T)
+    return np.squeeze(hidden @ v[:, None])
+
+
+def additive_score__wrong_squeezed_and_mended(query, keys, W_query, W_key, v):
+    """The student squeezed and then restored two axes, which turns several sentences of one word into one row."""
+    hidden = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T)
+    return np.atleast_2d(np.squeeze(hidden @ v[:, None]))
+
+
+def additive_score__wrong_axis_left(query, keys, W_query, W_key, v):
+    """The student left the axis of length 1 from the product with the column v."""
+    return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v[:, None]
+
+
+def additive_score__wrong_state_leaks(query, keys, W_query, W_key, v):
+    """The student added the query to a running sum in the loop, so later positions contain it several times."""
+    scores = np.zeros(keys.shape[:2])
+    for b in range(len(query)):
+        total = np.zeros(len(v))
+        for j in range(keys.shape[1]):
+            total = total + W_query @ query[b]
+            scores[b, j] = v @ np.tanh(total + W_key @ keys[b, j])
+    return scores
+
+
+def additive_score__wrong_last_position_missing(query, keys, W_query, W_key, v):
+    """The student's loop stops one position too early, so the last score stays 0."""
+    scores = np.zeros(keys.shape[:2])
+    for b in range(keys.shape[0]):
+        for j in range(keys.shape[1] - 1):
+            scores[b, j] = v @ np.tanh(W_query @ query[b] + W_key @ keys[b, j])
+    return scores
+
+
+def additive_score__wrong_printed(query, keys, W_query, W_key, v):
+    """The student printed the scores and returned nothing."""
+    print(np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v)
+
+
+def additive_score__wrong_hidden_returned(query, keys, W_query, W_key, v):
+    """The student returned the hidden layer times v and did not sum it."""
+    return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) * v
+
+
+def additive_score__right_broadcast(query, keys, W_query, W_key, v):
+    """Style: matrix products and broadcasting."""
+    return np.tanh(np.expand_dims(query @ W_query.T, 1) + keys @ W_key.T) @ v
+
+
+def additive_score__right_loops(query, keys, W_query, W_key, v):
+    """Style: two loops by the formula, with a helper."""
+
+    def score(s, h):
+        return v @ np.tanh(W_query @ s + W_key @ h)
+
+    return np.array([[score(query[b], h) for h in keys[b]] for b in range(len(keys))])
+
+
+def additive_score__right_joined(query, keys, W_query, W_key, v):
+    """Style: decoder state and annotation joined end to end, and one wide matrix."""
+    batch, source_len, _ = keys.shape
+    states = np.broadcast_to(query[:, None, :], (batch, source_len, query.shape[1]))
+    W = np.hstack([W_query, W_key])
+    return np.dot(np.tanh(np.concatenate([states, keys], axis=2).dot(W.T)), v)
+
+
+def additive_score__right_einsum(query, keys, W_query, W_key, v):
+    """Style: einsum throughout."""
+    hidden = np.einsum("aq,bq->ba", W_query, query)[:, None, :] + np.einsum("ak,bjk->bja", W_key, keys)
+    return np.einsum("a,bja->bj", v, np.tanh(hidden))
+
+
+def additive_score__right_torch_linear(query, keys, W_query, W_key, v):
+    """Style: torch's functional linear layers, with v as one row, and back to numpy."""
+    query, keys, W_query, W_key, v = (torch.as_tensor(x) for x in (query, keys, W_query, W_key, v))
+    linear = torch.nn.functional.linear
+    hidden = torch.tanh(linear(query, W_query).unsqueeze(1) + linear(keys, W_key))
+    return linear(hidden, v[None, :]).squeeze(-1).numpy()
+
+
+# Every step at once
+
+
+def score_every_step__wrong_no_tanh(queries, projected_keys, W_query, v):
+    """The student left out the tanh."""
+    return ((queries @ W_query.T)[:, :, None, :] + projected_keys[:, None, :, :]) @ v
+
+
+def score_every_step__wrong_axes_exchanged(queries, projected_keys, W_query, v):
+    """The student put the source positions before the steps."""
+    return torch.tanh((queries @ W_query.T)[:, None, :, :] + projected_keys[:, :, None, :]) @ v
+
+
+def score_every_step__wrong_first_step(queries, projected_keys, W_query, v):
+    """The student scored with the first decoder state at every step."""
+    first = (queries[:, :1] @ W_query.T).expand(-1, queries.shape[1], -1)
+    return torch.tanh(first[:, :, None, :] + projected_keys[:, None, :, :]) @ v
+
+
+def score_every_step__wrong_state_before(queries, projected_keys, W_query, v):
+    """The student shifted the decoder states by one step, with zeros for the first, though the formula has s_bi."""
+    before = torch.cat([torch.zeros_like(queries[:, :1]), queries[:, :-1]], dim=1)
+    return torch.tanh((before @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
+
+
+def score_every_step__wrong_query_unused(queries, projected_keys, W_query, v):
+    """The student left the decoder states out and repeated the same scores for every step."""
+    scores = torch.tanh(projected_keys) @ v
+    return scores.unsqueeze(1).repeat(1, queries.shape[1], 1)
+
+
+def score_every_step__wrong_squeezed(queries, projected_keys, W_query, v):
+    """The student squeezed all axes of length 1."""
+    hidden = torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1))
+    return (hidden @ v.unsqueeze(1)).squeeze()
+
+
+def score_every_step__wrong_axis_left(queries, projected_keys, W_query, v):
+    """The student kept the axis of length 1 at the end."""
+    hidden = torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1))
+    return hidden @ v.unsqueeze(1)
+
+
+def score_every_step__wrong_batch_of_one(queries, projected_keys, W_query, v):
+    """The student took the annotations of the first sentence for every sentence."""
+    hidden = torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys[0])
+    return hidden @ v
+
+
+def score_every_step__wrong_one_sentence(queries, projected_keys, W_query, v):
+    """The student computed the first sentence only and put a batch axis of length 1 in front."""
+    hidden = torch.tanh((queries[0] @ W_query.T)[:, None, :] + projected_keys[0][None, :, :])
+    return (hidden @ v)[None]
+
+
+def score_every_step__wrong_numpy(queries, projected_keys, W_query, v):
+    """The student computed in numpy and made a tensor of the result, so no gradient passes."""
+    q, p, W, u = (x.detach().numpy() for x in (queries, projected_keys, W_query, v))
+    return torch.from_numpy(np.tanh((q @ W.T)[:, :, None, :] + p[:, None, :, :]) @ u)
+
+
+def score_every_step__wrong_no_grad(queries, projected_keys, W_query, v):
+    """The student computed without gradients to save memory."""
+    with torch.no_grad():
+        return torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
+
+
+def score_every_step__wrong_w_detached(queries, projected_keys, W_query, v):
+    """The student took the data of W_query, so no gradient reaches this matrix."""
+    return torch.tanh((queries @ W_query.data.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
+
+
+def score_every_step__wrong_queries_detached(queries, projected_keys, W_query, v):
+    """The student detached the decoder states because they are known beforehand."""
+    return torch.tanh((queries.detach() @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
+
+
+def score_every_step__wrong_two_tanhs(queries, projected_keys, W_query, v):
+    """The student took the tanh of each of the two terms on its own."""
+    return (torch.tanh(queries @ W_query.T).unsqueeze(2) + torch.tanh(projected_keys).unsqueeze(1)) @ v
+
+
+def score_every_step__wrong_new_layer(queries, projected_keys, W_query, v):
+    """The student made a new linear layer with random numbers in place of the given W_query."""
+    layer = torch.nn.Linear(W_query.shape[1], W_query.shape[0], bias=False).to(W_query.dtype)
+    return torch.tanh(layer(queries).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
+
+
+def score_every_step__wrong_view(queries, projected_keys, W_query, v):
+    """The student exchanged steps and positions with reshape at the end, which mixes up the scores."""
+    hidden = torch.tanh((queries @ W_query.T).unsqueeze(1) + projected_keys.unsqueeze(2))
+    batch, source_len, target_len, _ = hidden.shape
+    return (hidden @ v).reshape(batch, target_len, source_len)
+
+
+def score_every_step__wrong_weights(queries, projected_keys, W_query, v):
+    """The student returned the softmax over the positions."""
+    scores = torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
+    return torch.softmax(scores, dim=-1)
+
+
+def score_every_step__wrong_transposed_in_place(queries, projected_keys, W_query, v):
+    """The student transposed W_query in place, which torch refuses for a tensor whose gradient is wanted."""
+    W_query.t_()
+    return torch.tanh((queries @ W_query).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
+
+
+def score_every_step__wrong_steps_cut(queries, projected_keys, W_query, v):
+    """The student paired step and position one to one, which needs equal lengths, and repeated the scores."""
+    n = min(queries.shape[1], projected_keys.shape[1])
+    scores = torch.tanh(queries[:, :n] @ W_query.T + projected_keys[:, :n]) @ v
+    return scores.unsqueeze(1).expand(-1, queries.shape[1], -1)
+
+
+def score_every_step__right_broadcast(queries, projected_keys, W_query, v):
+    """Style: new axes by None, matrix products, and a sum with v."""
+    q = torch.matmul(queries, W_query.t())[:, :, None]
+    return (torch.tanh(q + projected_keys[:, None]) * v).sum(-1)
+
+
+def score_every_step__right_einsum(queries, projected_keys, W_query, v):
+    """Style: einsum for the products, unsqueeze for the axes."""
+    q = torch.einsum("biq,aq->bia", queries, W_query)
+    return torch.einsum("bija,a->bij", (q.unsqueeze(2) + projected_keys.unsqueeze(1)).tanh(), v)
+
+
+def score_every_step__right_axes_moved(queries, projected_keys, W_query, v):
+    """Style: positions before steps first, exchanged by transpose at the end."""
+    q = torch.nn.functional.linear(queries, W_query)
+    hidden = torch.tanh(projected_keys.unsqueeze(2) + q.unsqueeze(1))
+    return torch.matmul(hidden, v).transpose(1, 2)
+
+
+def score_every_step__right_logistic(queries, projected_keys, W_query, v):
+    """Style: the tanh is written as twice a logistic function of twice the sum, minus one."""
+    q = (queries @ W_query.mT).unsqueeze(-2)
+    hidden = 2 * torch.sigmoid(2 * (q + projected_keys.unsqueeze(-3))) - 1
+    return torch.squeeze(hidden @ v[:, None], dim=-1)
