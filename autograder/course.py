@@ -29,7 +29,13 @@ configure(c)
 # c.Judge.call_seconds = 5
 # c.Judge.submission_seconds = 120
 # c.Judge.memory_mb = 4096
-# c.Judge.isolation = "single-use"
+# c.Judge.disk_mb = 64
+# c.Judge.processes = 64
+# c.Judge.output_kb = 256
+# c.Judge.outputs_mb = 4
+# c.Judge.reply_mb = 16
+# c.Judge.submission_mb = 20
+# c.Judge.isolation = "zygote"
 '''
 
 
@@ -84,6 +90,13 @@ class Course:
 
     def feedback(self, student, topic):
         return self.root / "feedback" / student / topic / f"{topic}.html"
+
+    def autograded(self, student, topic):
+        return self.root / "autograded" / student / topic / f"{topic}.ipynb"
+
+    def recorded(self, student, topic):
+        """Where it stands what exactly was recorded last: written when all else was."""
+        return self.root / ".autograder" / "recorded" / topic / f"{student}.json"
 
     def marking_scheme(self, topic):
         return self.root / "marking" / f"{topic}.md"

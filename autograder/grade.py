@@ -8,7 +8,8 @@ import hashlib
 import json
 import math
 import platform
-from dataclasses import asdict, dataclass, replace
+import time
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -27,14 +28,19 @@ class Graded:
     verdicts: tuple[judge.Verdict, ...]
     outputs: dict
     failure: str = ""
-    seconds: float = 0.0
+    timed_out: bool = False
+    spent: dict = field(default_factory=dict)  # stage -> seconds
+
+    @property
+    def seconds(self):
+        return sum(self.spent.values())
 
     @property
     def by_exercise(self):
         return {verdict.exercise: verdict for verdict in self.verdicts}
 
 
-def grade(notebook, exercises, limits=None, isolation="single-use", files=None):
+def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=None):
     """Run ``notebook`` and return its ``Graded`` verdicts. ``files`` lie beside it: name -> bytes.
 
     Raises
@@ -53,9 +59,11 @@ def grade(notebook, exercises, limits=None, isolation="single-use", files=None):
     for exercise in exercises:
         if exercise.trained:
             run.replies[exercise.name, 0] = _run_weights(exercise, files or {}, limits, isolation)
+    began = time.monotonic()
     verdicts = judge.judge(exercises, run.replies)
     outputs = {places[number]: output for number, output in run.outputs.items()}
-    return Graded(verdicts, outputs, failure, run.seconds)
+    spent = {**run.spent, "judge": time.monotonic() - began}
+    return Graded(verdicts, outputs, failure, run.timed_out, spent)
 
 
 def handed_in_files(exercises, folder):
@@ -94,7 +102,13 @@ def fingerprint(notebook, exercises_digest, limits, files=None):
         if cell.cell_type == "code"
     ]
     beside = {name: hashlib.sha256(content or b"").hexdigest() for name, content in sorted((files or {}).items())}
-    state = [cells, exercises_digest, asdict(limits), _versions(), beside]
+    state = [
+        cells,
+        exercises_digest,
+        {name: float(value) for name, value in asdict(limits).items()},
+        _versions(),
+        beside,
+    ]
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()
 
 
@@ -112,7 +126,7 @@ def _script(notebook, exercises, files):
             cells.append(sandbox.Cell("", exercise.name, exercise.function))
         else:  # grading does not train
             cells.append(sandbox.Cell("" if _grade_id(cell) in left_out else cell.source))
-    calls = {e.name: tuple(sandbox.inputs_of(case) for case in e.hidden) for e in asked.values()}
+    calls = {e.name: tuple(sandbox.inputs_of(case) for case in judge.cases_to_call(e)) for e in asked.values()}
     tensors = frozenset(e.name for e in asked.values() if e.in_torch)
     beside = {name: content for name, content in files.items() if content is not None}
     return sandbox.Script(tuple(cells), calls, tensors, beside), places

@@ -5,6 +5,7 @@ trusted output, hidden tests taken out. Reads the course directory; writes verdi
 """
 
 import html
+from dataclasses import fields
 from pathlib import Path
 
 from nbformat.v4 import new_output
@@ -12,14 +13,10 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 from traitlets import Float, Integer, Unicode
 
-from autograder import exercises, grade, repair
+from autograder import doctor, exercises, grade, harmless, repair, sandbox
 from autograder.assemble import COMPARE_ID, test_id
 from autograder.course import Course
 from autograder.sandbox import Limits
-
-# What the HTML of a student may hold in the feedback; everything else is shown as text.
-TAGS = ["a", "b", "blockquote", "br", "code", "div", "em", "h1", "h2", "h3", "h4", "hr", "i", "li", "ol", "p", "pre"]
-TAGS += ["span", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"]
 
 
 def configure(config):
@@ -35,6 +32,7 @@ def configure(config):
     ]
     config.Autograde.autograde_preprocessors = [
         f"{plugin}.Judge",
+        "autograder.harmless.Outputs",
         "nbgrader.preprocessors.IgnorePattern",
         "nbconvert.preprocessors.ClearMetadataPreprocessor",
         "nbgrader.preprocessors.LimitOutput",
@@ -45,11 +43,10 @@ def configure(config):
     config.GenerateFeedback.preprocessors = [
         "nbgrader.preprocessors.GetGrades",
         f"{plugin}.Tidy",
-        "nbconvert.preprocessors.sanitize.SanitizeHTML",
+        "autograder.harmless.Outputs",
         "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
-    config.SanitizeHTML.enabled = True
-    config.SanitizeHTML.tags = TAGS
+    harmless.configure(config)
 
 
 class Repair(NbGraderPreprocessor):
@@ -87,48 +84,60 @@ class Tidy(NbGraderPreprocessor):
 class Judge(NbGraderPreprocessor):
     """Run the notebook in the sandbox, judge what it returned, write one trusted output into every test cell."""
 
-    isolation = Unicode("single-use", help="How submissions are kept apart from this machine.").tag(config=True)
+    isolation = Unicode(sandbox.DEFAULT, help="How submissions are kept apart from this machine.").tag(config=True)
     cell_seconds = Float(Limits.cell_seconds, help="Seconds that one cell may run.").tag(config=True)
     call_seconds = Float(Limits.call_seconds, help="Seconds that one call of a function may run.").tag(config=True)
     submission_seconds = Float(Limits.submission_seconds, help="Seconds that one submission may run.").tag(config=True)
     memory_mb = Integer(Limits.memory_mb, help="Megabytes of memory that one process may use.").tag(config=True)
+    disk_mb = Integer(Limits.disk_mb, help="Megabytes of files that one submission may write.").tag(config=True)
+    processes = Integer(Limits.processes, help="Processes that one submission may have at once.").tag(config=True)
+    output_kb = Integer(Limits.output_kb, help="Kilobytes that one cell may put out.").tag(config=True)
+    outputs_mb = Integer(Limits.outputs_mb, help="Megabytes that all cells together may put out.").tag(config=True)
+    reply_mb = Integer(Limits.reply_mb, help="Megabytes that one call may return.").tag(config=True)
+    submission_mb = Integer(Limits.submission_mb, help="Megabytes that a notebook may have.").tag(config=True)
 
     def limits(self):
         """Return the ``Limits`` that these settings describe."""
-        return Limits(
-            cell_seconds=self.cell_seconds,
-            call_seconds=self.call_seconds,
-            submission_seconds=self.submission_seconds,
-            memory_mb=self.memory_mb,
-        )
+        return Limits(**{one.name: getattr(self, one.name) for one in fields(Limits)})
 
     def preprocess(self, nb, resources):
         asked, _, _ = _released(resources)
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
+        doctor.require_once(self.isolation)
         files = grade.handed_in_files(asked, course.submission(names["student"], names["assignment"]).parent)
         graded = graded_once(nb, asked, course.store, self.limits(), self.isolation, files)
-        for place, (count, outputs) in graded.outputs.items():
-            nb.cells[place]["execution_count"] = count
-            nb.cells[place]["outputs"] = [_output(item) for item in outputs]
-        clear = ClearHiddenTests(parent=self)
-        verdicts = {test_id(name): verdict for name, verdict in graded.by_exercise.items()}
-        for cell in nb.cells:
-            meta = cell.metadata.get("nbgrader", {})
-            if meta.get("grade") and cell.cell_type == "code":  # nbgrader reads results of a grade cell as points
-                cell["outputs"] = [output for output in cell.outputs if output.output_type != "execute_result"]
-            verdict = verdicts.get(meta.get("grade_id"))
-            if verdict is not None and cell.cell_type == "code":
-                clear._remove_hidden_test_region(cell)
-                cell["outputs"] = [_trusted_output(verdict, graded.failure)]
+        write_verdicts(nb, graded)
         return nb, resources
 
 
+def write_verdicts(nb, graded):
+    """Put the outputs of ``graded`` into the notebook, and into each test cell its one trusted output."""
+    for place, (count, outputs) in graded.outputs.items():
+        nb.cells[place]["execution_count"] = count
+        nb.cells[place]["outputs"] = [_output(item) for item in outputs]
+    clear = ClearHiddenTests()
+    verdicts = {test_id(name): verdict for name, verdict in graded.by_exercise.items()}
+    for cell in nb.cells:
+        meta = cell.metadata.get("nbgrader", {})
+        if meta.get("grade") and cell.cell_type == "code":  # nbgrader reads results of a grade cell as points
+            cell["outputs"] = [output for output in cell.outputs if output.output_type != "execute_result"]
+        verdict = verdicts.get(meta.get("grade_id"))
+        if verdict is not None and cell.cell_type == "code":
+            clear._remove_hidden_test_region(cell)
+            cell["outputs"] = [_trusted_output(verdict, graded.failure)]
+
+
 def graded_once(notebook, asked, store, limits, isolation, files=None):
-    """Return the verdicts on ``notebook`` from ``store``, or run it and keep them there."""
+    """Return the verdicts on ``notebook`` from ``store``, or run it and keep them there.
+
+    A time-out is tried once more before it counts: the machine may have been busy.
+    """
     key = grade.fingerprint(notebook, exercises.digest(asked), limits, files)
     graded = store.get(key)
     if graded is None:
         graded = grade.grade(notebook, asked, limits, isolation, files)
+        if graded.timed_out:
+            graded = grade.grade(notebook, asked, limits, isolation, files)
         store.put(key, graded)
     return graded
 
@@ -145,7 +154,7 @@ def words(verdict):
             title = f"{part.name} ({part.points:g}): " if part.name else ""
             lines.append(title + part.reason)
         elif part.name:
-            lines.append(f"{part.name} ({part.points:g}): right.")
+            lines.append(f"{part.name} ({part.points:g}): {part.note or 'right'}.")
     return list(dict.fromkeys(lines)) + [f"Hint: {hint}" for hint in verdict.hints]
 
 

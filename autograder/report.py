@@ -48,7 +48,20 @@ def legend(asked):
 def summary(rows):
     """Return one line that counts what became of the submissions."""
     aside, failed = sum(bool(r.set_aside) for r in rows), sum(bool(r.failed) for r in rows)
-    return f"{len(rows) - aside - failed} graded, {aside} set aside, {failed} failed"
+    reused = sum(r.reused for r in rows)
+    return f"{len(rows) - aside - failed - reused} graded, {reused} reused, {aside} set aside, {failed} failed"
+
+
+def slowest(rows, count=5):
+    """Return a line that names the submissions that took the longest to run, or "" if nothing was run."""
+    took = {row.student: sum(row.spent.get(stage, 0.0) for stage in ("cells", "calls")) for row in rows}
+    first = sorted((name for name in took if took[name]), key=took.get, reverse=True)[:count]
+    return "Slowest: " + ", ".join(f"{name} {took[name]:.1f} s" for name in first) if first else ""
+
+
+def fate(row):
+    """Return in a word what became of a submission."""
+    return "failed" if row.failed else "set aside" if row.set_aside else "reused" if row.reused else "graded"
 
 
 def _advice(row):

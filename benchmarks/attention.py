@@ -158,7 +158,7 @@ def _kept_bytes(way, queries, ways):
 
 def _print_table(title, times, steps):
     """Print milliseconds a step (fastest round) and how many times as fast as form (2): fastest, and median round."""
-    print(f"\n{title:28} ms CPU a step   times as fast as the d2l form (median of rounds)")
+    print(f"\n{title:28} ms CPU a step   times d2l form (median)")
     for name, taken in times.items():
         ratio = min(times["d2l form"]) / min(taken)
         middle = statistics.median(theirs / ours for theirs, ours in zip(times["d2l form"], taken, strict=True))

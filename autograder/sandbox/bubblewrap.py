@@ -10,6 +10,7 @@ from pathlib import Path
 
 WORKER_FILES = (
     Path(__file__).with_name("worker.py"),
+    Path(__file__).with_name("zygote.py"),
     Path(__file__).with_name("wire.py"),
     Path(__file__).parent.with_name("compare.py"),
 )
@@ -38,8 +39,8 @@ def available():
     return sys.platform == "linux" and shutil.which("bwrap") is not None
 
 
-def command(limits):
-    """Return ``(arguments of bubblewrap, what it starts)`` for one worker in a sandbox of its own.
+def command(limits, script):
+    """Return ``(arguments of bubblewrap, what it starts)`` for ``script``, one of ``WORKER_FILES``, in a sandbox of its own.
 
     The arguments are for ``--args``: they name folders of this machine, and a submission can read the command line.
 
@@ -73,7 +74,7 @@ def command(limits):
     if as_root:
         start += ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--bounding-set", "-all"]
         start += ["--no-new-privs"]
-    return args, [*start, sys.executable, "-I", "-B", "/worker/worker.py"]
+    return args, [*start, sys.executable, "-I", "-B", f"/worker/{script}"]
 
 
 def _system_folders():

@@ -10,9 +10,11 @@ import contextlib
 import json
 import os
 import resource
+import select
 import signal
 import sys
-import time
+import tempfile
+import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -26,22 +28,28 @@ class CellTimeout(BaseException):
 
 
 def main():
+    """Be the worker of a process of its own, with standard input and output as the pipes to the host."""
     replies, requests = _take_pipes()
+    serve(requests, replies)
+
+
+def serve(requests, replies, shell=None):
+    """Run the notebook that the first of ``requests`` holds, then the calls that the second one asks for."""
     first = json.loads(requests.readline())
     _limit(first["limits"])
     for name, content in first["files"].items():
         with open(os.path.basename(name), "wb") as file:
             file.write(base64.b64decode(content))
-    shell, captured = _shell(), {}
+    shell, captured = shell or make_shell(), {}
+    _send(replies, {"ready": True})
     for number, cell in enumerate(first["cells"]):
         if "capture" in cell:
             captured[cell["capture"]] = shell.user_ns.get(cell["function"])
         else:
-            outputs, count = _run_cell(shell, cell["source"], first["limits"])
-            _send(replies, {"cell": number, "count": count, "outputs": outputs})
+            _send(replies, {"cell": number, **_run_cell(shell, cell["source"], first["limits"])})
     _send(replies, {"cells": len(first["cells"])})
-    for line in requests:
-        _answer(json.loads(line), captured, replies, first["limits"])
+    if line := requests.readline():
+        _answer(json.loads(line)["exercises"], captured, replies, first["limits"])
 
 
 def _take_pipes():
@@ -68,22 +76,30 @@ def _limit(limits):
         resource.setrlimit(kind, (value, value))
 
 
-def _send(replies, message):
+def _send(replies, message, most=float("inf")):
+    """Write ``message`` to the host, unless it has more than ``most`` bytes; return whether it was written."""
     # The line break in front ends whatever a killed child may have left half written.
-    data = b"\n" + json.dumps(message).encode() + b"\n"
+    data = memoryview(b"\n" + json.dumps(message).encode() + b"\n")
+    if len(data) > most:
+        return False
     while data:
         data = data[os.write(replies, data) :]
+    return True
 
 
 @contextlib.contextmanager
 def _alarm(seconds):
+    """Raise CellTimeout in the block after ``seconds``; the list that it is given is not empty once that was done."""
+    rang = []
+
     def ring(signum, frame):
+        rang.append(seconds)
         raise CellTimeout(f"stopped after {seconds:g} seconds")
 
     signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        yield rang
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -147,11 +163,18 @@ class _Stream:
         raise OSError("no file descriptor")
 
 
-def _shell():
+def make_shell():
+    """Return the IPython shell that cells run in; from here on, sys.stdout and sys.stderr are the notebook's."""
+    from IPython.core.compilerop import CachingCompiler
     from IPython.core.displayhook import DisplayHook
     from IPython.core.displaypub import DisplayPublisher
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
+
+    class Compiler(CachingCompiler):
+        def get_code_name(self, raw_code, transformed_code, number):
+            # As a kernel names a cell: tracebacks are shorter where the name is that of a file which does not exist.
+            return f"{tempfile.gettempdir()}/ipykernel_{os.getpid()}/{zlib.crc32(raw_code.encode())}.py"
 
     class Publisher(DisplayPublisher):
         def publish(self, data, metadata=None, **kwargs):
@@ -174,23 +197,40 @@ def _shell():
             pass
 
     class Shell(InteractiveShell):
-        displayhook_class, display_pub_class = Hook, Publisher
+        displayhook_class, display_pub_class, compiler_class = Hook, Publisher, Compiler
         outputs = _Outputs(0)
 
+        def showtraceback(self, *args, **kwargs):
+            _shorten(sys.exc_info()[2])
+            super().showtraceback(*args, **kwargs)
+
         def _showtraceback(self, etype, evalue, stb):
-            trace = [str(line)[:20_000] for line in stb][-50:]
-            output = {"output_type": "error", "ename": etype.__name__, "evalue": str(evalue)[:5000], "traceback": trace}
+            trace = [str(line)[:20_000] for line in stb][-20:]
+            output = {"output_type": "error", "ename": etype.__name__, "evalue": str(evalue)[:4000], "traceback": trace}
             self.outputs.append(output)
+
+        def enable_gui(self, gui=None):
+            pass  # pictures are inline; there is no window
 
         def init_sys_path(self):
             pass
 
     config = Config()
     config.HistoryManager.enabled = False
-    config.InteractiveShell.colors = "linux"
+    config.InteractiveShell.colors = "neutral"
     shell = Shell.instance(config=config)
     sys.stdout, sys.stderr = _Stream("stdout"), _Stream("stderr")
     return shell
+
+
+def _shorten(trace, ends=20):
+    """Leave out the middle of a traceback that a thousand calls have made: to set it in colours takes seconds."""
+    links = []
+    while trace is not None:
+        links.append(trace)
+        trace = trace.tb_next
+    if len(links) > 2 * ends:
+        links[ends].tb_next = links[-ends]
 
 
 def _add_data(outputs, output, data, metadata):
@@ -206,9 +246,9 @@ def _add_data(outputs, output, data, metadata):
 def _run_cell(shell, source, limits):
     outputs = _Outputs(limits["output_kb"] * 1024)
     shell.outputs = sys.stdout.outputs = sys.stderr.outputs = outputs
-    stdout, stderr, count = sys.stdout, sys.stderr, shell.execution_count
+    stdout, stderr, count, rang = sys.stdout, sys.stderr, shell.execution_count, []
     try:
-        with _alarm(limits["cell_seconds"]):
+        with _alarm(limits["cell_seconds"]) as rang:
             shell.run_cell(source, store_history=True)
     except CellTimeout as timeout:
         shell._showtraceback(CellTimeout, timeout, [f"CellTimeout: {timeout}"])
@@ -216,29 +256,48 @@ def _run_cell(shell, source, limits):
         shell._showtraceback(type(error), error, [f"{type(error).__name__}: {error}"])
     finally:
         sys.stdout, sys.stderr = stdout, stderr
-    return [{**o, "execution_count": count} if "execution_count" in o else o for o in outputs], count
+    outputs = [{**o, "execution_count": count} if "execution_count" in o else o for o in outputs]
+    return {"count": count, "outputs": outputs, "timed_out": bool(rang)}
 
 
-def _answer(request, captured, replies, limits):
-    """Call one function on its inputs, in a forked child: a call that ends the process ends only its own exercise."""
-    if limits["alone"]:
-        _end_all_others()
-    child = os.fork()
-    if child == 0:
-        try:
-            _call_all(request, captured.get(request["exercise"]), replies, limits)
-        finally:
-            os._exit(0)
-    deadline = time.monotonic() + limits["call_seconds"] * len(request["calls"]) + 1
-    status = "ended"
-    while os.waitpid(child, os.WNOHANG)[0] == 0:
-        if time.monotonic() > deadline:
+def _answer(exercises, captured, replies, limits):
+    """Call each exercise's function on its inputs, in a forked child: a call that ends it ends only its own exercise."""
+    first = 0
+    while first < len(exercises):
+        if limits["alone"]:
+            _end_all_others()
+        told, tell = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(told)
+            try:
+                for exercise in exercises[first:]:
+                    _call_all(exercise, captured.get(exercise["exercise"]), replies, limits)
+                    os.write(tell, b".")
+            finally:
+                os._exit(0)
+        os.close(tell)
+        done, status = _watch(told, exercises[first:], limits)
+        os.close(told)
+        with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            status = "stopped"
-            break
-        time.sleep(0.002)
-    _send(replies, {"exercise": request["exercise"], "status": status})
+        os.waitpid(child, 0)
+        first += done
+        if first < len(exercises):
+            _send(replies, {"exercise": exercises[first]["exercise"], "status": status})
+            first += 1
+
+
+def _watch(told, exercises, limits):
+    """Wait while the child makes its calls; return how many exercises it came to the end of, and why it stopped."""
+    for done, exercise in enumerate(exercises):
+        allowed = limits["call_seconds"] * len(exercise["calls"]) + 1
+        ready, _, _ = select.select([told], [], [], allowed)
+        if not ready:
+            return done, "stopped"
+        if not os.read(told, 1):
+            return done, "ended"
+    return len(exercises), "ended"
 
 
 def _end_all_others():
@@ -251,7 +310,7 @@ def _end_all_others():
 
 
 def _call_all(request, function, replies, limits):
-    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    sys.stdout, sys.stderr = _Stream("stdout"), _Stream("stderr")
     for number, call in enumerate(request["calls"]):
         reply = {"exercise": request["exercise"], "call": number}
         try:
@@ -261,7 +320,9 @@ def _call_all(request, function, replies, limits):
             reply["raised"] = "CellTimeout"
         except BaseException as error:
             reply["raised"], reply["line"] = type(error).__name__[:80], _line(error)
-        _send(replies, reply)
+        if not _send(replies, reply, limits["reply_mb"] * 2**20):
+            _send(replies, {"exercise": request["exercise"], "call": number, "raised": "TooLarge"})
+    _send(replies, {"exercise": request["exercise"], "status": "ended"})
 
 
 def _call(function, call, tensors):
@@ -274,15 +335,16 @@ def _call(function, call, tensors):
         inputs = {n: torch.from_numpy(x.copy()) if isinstance(x, np.ndarray) else x for n, x in inputs.items()}
     else:
         inputs = {n: x.copy() if isinstance(x, np.ndarray) else x for n, x in inputs.items()}
+    sys.stdout.outputs = said = _Outputs(1024)
     value, changed = compare.call_case(function, inputs, call["gradients"])
-    return {"value": wire.encode(value), "changed": changed}
+    return {"value": wire.encode(value), "changed": changed, "printed": bool(said)}
 
 
 def _line(error):
     """Return the line of the student's own cell where ``error`` was raised, or 0."""
     lines, trace = [0], error.__traceback__
     while trace is not None:
-        if "ipykernel" in trace.tb_frame.f_code.co_filename or "<ipython-input" in trace.tb_frame.f_code.co_filename:
+        if "/ipykernel_" in trace.tb_frame.f_code.co_filename:
             lines.append(trace.tb_lineno)
         trace = trace.tb_next
     return lines[-1]

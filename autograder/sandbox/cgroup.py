@@ -1,0 +1,94 @@
+"""Limit what a sandbox and everything in it use together, with a control group where this machine grants one.
+
+In: limits. Out: a command that begins inside the group. Makes one folder under /sys/fs/cgroup, and removes it.
+"""
+
+import contextlib
+import os
+import shlex
+import time
+from pathlib import Path
+
+ROOT = Path("/sys/fs/cgroup")
+ROOM_MB = 1024  # for the interpreter itself and for files in memory, on top of what one process may use
+
+
+class Group:
+    """Folders of a control group; none where none can be had."""
+
+    def __init__(self, folders):
+        self.folders = folders
+
+    def join(self, command):
+        """Return ``command`` so that it, and all that it starts, is in the group from its beginning."""
+        if not self.folders:
+            return command
+        enter = "; ".join(f"echo $$ > {shlex.quote(str(folder / 'cgroup.procs'))}" for folder in self.folders)
+        return ["/bin/sh", "-c", f'{enter}; exec "$@"', "sh", *command]
+
+
+@contextlib.contextmanager
+def limited(limits):
+    """Give a ``Group`` with room for ``limits``, and remove it when all that was in it has ended."""
+    folders = []
+    name = f"autograder-{os.getpid()}-{time.monotonic_ns()}"
+    try:
+        for folder, settings in _places(limits):
+            try:
+                (folder / name).mkdir()
+            except OSError:
+                continue
+            folders.append(folder / name)
+            try:
+                for file, value in settings.items():
+                    (folder / name / file).write_text(str(value))
+            except OSError:
+                folders.pop().rmdir()
+        yield Group(folders)
+    finally:
+        for folder in folders:
+            _remove(folder)
+
+
+def _places(limits):
+    """Return ``[(folder in which a group may be made, {file: value})]``, for version 2 or 1 of control groups."""
+    memory = (limits.memory_mb + ROOM_MB) * 2**20
+    own = {}
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            own.update(dict.fromkeys(controllers.split(","), path.lstrip("/")))
+    unified = ROOT / own.get("", "")
+    with contextlib.suppress(OSError):
+        if {"memory", "pids"} <= set((unified / "cgroup.subtree_control").read_text().split()):
+            settings = {"memory.max": memory, "memory.swap.max": 0, "pids.max": limits.processes + 16}
+            return [(unified, settings)]
+    return [
+        (ROOT / controller / own[controller], settings)
+        for controller, settings in (
+            ("memory", {"memory.limit_in_bytes": memory}),
+            ("pids", {"pids.max": limits.processes + 16}),
+        )
+        if controller in own
+    ]
+
+
+def _remove(folder):
+    for _ in range(100):
+        try:
+            folder.rmdir()
+            return
+        except FileNotFoundError:
+            return
+        except OSError:  # its last process is not buried yet
+            time.sleep(0.01)
+
+
+def remove_left_behind(limits):
+    """Remove the groups of graders that were killed."""
+    for folder, _ in _places(limits):
+        for left in folder.glob("autograder-*-*"):
+            process = left.name.split("-")[1]
+            if process.isdigit() and not Path("/proc", process).exists():
+                with contextlib.suppress(OSError):
+                    left.rmdir()

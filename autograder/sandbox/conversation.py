@@ -1,0 +1,237 @@
+"""The host's side of one run: requests go in, every reply is checked, nothing is waited for longer than it may take.
+
+In: two pipes to a worker, a ``Script``, ``Limits``. Out: a ``Run``. Believes nothing that comes from the worker.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import re
+import selectors
+import time
+
+from autograder.sandbox import wire
+from autograder.sandbox.script import Reply, Run
+
+MIMES = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
+GRACE = 3.0  # seconds on top of a limit, before the host ends what did not end itself
+START = 60.0  # seconds that the interpreter may take to start
+EXCEPTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
+
+
+class _Ended(Exception):
+    """The conversation cannot go on; the sentence says why."""
+
+
+class Silent(Exception):
+    """The worker ended before it had said a word: the machine's fault, not the student's."""
+
+
+def converse(requests, replies, script, limits, alone):
+    """Return the ``Run`` of ``script`` in the worker behind the descriptors ``requests`` and ``replies``.
+
+    Raises
+    ------
+    Silent
+        If nothing at all came from the worker.
+    """
+    return _Conversation(requests, replies, script, limits, alone).hold()
+
+
+class _Conversation:
+    def __init__(self, requests, replies, script, limits, alone):
+        self.requests, self.replies, self.script, self.limits = requests, replies, script, limits
+        self.alone = alone  # without a sandbox, neither counts nor kills may reach beyond the worker
+        self.run = Run()
+        self.buffer, self.searched, self.received = bytearray(), 0, 0
+        self.reply_bytes = limits.reply_mb * 2**20
+        self.all_bytes = limits.outputs_mb * 2**21 + 4 * self.reply_bytes
+        self.deadline = time.monotonic() + limits.submission_seconds + START
+        for descriptor in (requests, replies):
+            os.set_blocking(descriptor, False)
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(replies, selectors.EVENT_READ)
+
+    def hold(self):
+        began = time.monotonic()
+        try:
+            self._run_cells()
+            self.run.spent["cells"] = time.monotonic() - began - self.run.spent.get("start", 0.0)
+            began = time.monotonic()
+            self._call_all()
+            self.run.spent["calls"] = time.monotonic() - began
+        except _Ended as reason:
+            self.run.failure = str(reason)
+        finally:
+            self.selector.close()
+        return self.run
+
+    def _run_cells(self):
+        cells = [
+            {"capture": cell.exercise, "function": cell.function} if cell.exercise else {"source": cell.source}
+            for cell in self.script.cells
+        ]
+        limits = {**vars(self.limits), "alone": self.alone}
+        files = {name: base64.b64encode(content).decode() for name, content in self.script.files.items()}
+        began = time.monotonic()
+        self._send({"cells": cells, "limits": limits, "files": files})
+        self._receive(lambda m: m.get("ready") is True, START, "its start")
+        self.run.spent["start"] = time.monotonic() - began
+        self.deadline = time.monotonic() + self.limits.submission_seconds
+        numbers = [number for number, cell in enumerate(self.script.cells) if not cell.exercise]
+        room = self.limits.outputs_mb * 2**20
+        for position, number in enumerate(numbers, 1):
+            where = f"cell {position} of {len(numbers)}"
+            self.run.ended_in = number
+            message = self._receive(lambda m, n=number: m.get("cell") == n, self.limits.cell_seconds + GRACE, where)
+            self.run.ended_in = None
+            self.run.timed_out |= message.get("timed_out") is True
+            outputs, size = _outputs(message.get("outputs"), min(room, self.limits.output_kb * 2048))
+            room -= size
+            self.run.outputs[number] = (_count(message), outputs)
+        self._receive(lambda m: m.get("cells") == len(cells), GRACE, "the end of the notebook")
+
+    def _call_all(self):
+        if not self.script.calls:
+            return
+        asked = []
+        for exercise, calls in self.script.calls.items():
+            data = [
+                {"inputs": {n: wire.encode(v) for n, v in call.inputs.items()}, "gradients": call.gradients}
+                for call in calls
+            ]
+            asked.append({"exercise": exercise, "calls": data, "tensors": exercise in self.script.tensors})
+        self._send({"exercises": asked})
+        for exercise, calls in self.script.calls.items():
+            self._replies_of(exercise, calls)
+
+    def _replies_of(self, exercise, calls):
+        allowed = self.limits.call_seconds * len(calls) + 1 + GRACE
+
+        def wanted(message):
+            number = message.get("call")
+            if message.get("exercise") != exercise:
+                return False
+            if type(number) is int and 0 <= number < len(calls):
+                with contextlib.suppress(wire.Unreadable):
+                    self.run.replies.setdefault((exercise, number), _reply(message))
+            return "status" in message
+
+        ended = self._receive(wanted, allowed, f"the calls of {exercise}")
+        for number in range(len(calls)):
+            raised = "CellTimeout" if ended.get("status") == "stopped" else "no reply"
+            reply = self.run.replies.setdefault((exercise, number), Reply(raised=raised))
+            self.run.timed_out |= reply.raised == "CellTimeout"
+
+    def _send(self, message):
+        data = memoryview(json.dumps(message).encode() + b"\n")
+        end = min(self.deadline, time.monotonic() + START)
+        with selectors.DefaultSelector() as writable:
+            writable.register(self.requests, selectors.EVENT_WRITE)
+            while data:
+                if not writable.select(max(0.0, end - time.monotonic())):
+                    raise _Ended("The notebook did not read its input.")
+                try:
+                    data = data[os.write(self.requests, data) :]
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    raise self._ended("its calls") from None
+
+    def _receive(self, wanted, seconds, where):
+        """Return the first message that ``wanted`` accepts; what cannot be read is dropped."""
+        end = min(self.deadline, time.monotonic() + seconds)
+        while True:
+            while (at := self.buffer.find(b"\n", self.searched)) >= 0:
+                line = bytes(self.buffer[:at])
+                del self.buffer[: at + 1]
+                self.searched = 0
+                try:
+                    message = wire.parse(line)
+                except wire.Unreadable:
+                    continue
+                if wanted(message):
+                    return message
+            self.searched = len(self.buffer)
+            left = end - time.monotonic()
+            if left <= 0:
+                which = "submission" if end == self.deadline else "cell"
+                self.run.timed_out = True
+                raise _Ended(f"Stopped at {where}: it ran longer than a {which} may.")
+            if not self.selector.select(left):
+                continue
+            try:
+                chunk = os.read(self.replies, 1 << 17)
+            except BlockingIOError:
+                continue
+            if not chunk:
+                raise self._ended(where)
+            self.received += len(chunk)
+            self.buffer += chunk
+            if len(self.buffer) > self.reply_bytes or self.received > self.all_bytes:
+                raise _Ended(f"Stopped at {where}: it wrote more than {self.limits.reply_mb} MB.")
+
+    def _ended(self, where):
+        """Tell a notebook that ended Python from a sandbox that never started, which is our fault, not the student's."""
+        if not self.received:
+            return Silent()
+        return _Ended(
+            f"Python ended at {where}: the process was killed or left early, so nothing after that could be graded."
+        )
+
+
+def _reply(message):
+    changed, raised, line = message.get("changed", []), message.get("raised", ""), message.get("line", 0)
+    if raised:
+        name = raised if type(raised) is str and EXCEPTION_NAME.fullmatch(raised) else "an exception"
+        return Reply(raised=name, line=line if type(line) is int and 0 < line < 10_000 else 0)
+    if type(changed) is not list or not all(type(name) is str and EXCEPTION_NAME.fullmatch(name) for name in changed):
+        raise wire.Unreadable("no list of names")
+    if "value" not in message:
+        raise wire.Unreadable("no value")
+    return Reply(value=wire.decode(message["value"]), changed=tuple(changed), printed=message.get("printed") is True)
+
+
+def _count(message):
+    count = message.get("count")
+    return count if type(count) is int and 0 <= count < 10**6 else None
+
+
+def _outputs(items, room):
+    """Return ``(outputs, size)`` of a cell as a notebook file may hold them; drop what does not belong in one."""
+    kept, size = [], 0
+    for item in items if type(items) is list else []:
+        output = _output(item) if type(item) is dict else None
+        if output is not None:
+            length = len(json.dumps(output))
+            if size + length > room:
+                kept.append({"output_type": "stream", "name": "stderr", "text": "[outputs cut here: too long]\n"})
+                break
+            size += length
+            kept.append(output)
+    return kept, size
+
+
+def _output(item):
+    kind = item.get("output_type")
+    if kind == "stream" and item.get("name") in ("stdout", "stderr"):
+        return {"output_type": "stream", "name": item["name"], "text": _text(item.get("text"))}
+    if kind == "error":
+        trace = item.get("traceback")
+        lines = [_text(line) for line in trace] if type(trace) is list else []
+        return {
+            "output_type": "error",
+            "ename": _text(item.get("ename")),
+            "evalue": _text(item.get("evalue")),
+            "traceback": lines,
+        }
+    if kind in ("display_data", "execute_result") and type(item.get("data")) is dict:
+        data = {mime: _text(text) for mime, text in item["data"].items() if mime in MIMES}
+        output = {"output_type": kind, "data": data, "metadata": {}}
+        return {**output, "execution_count": _count({"count": item.get("execution_count")})} if "_r" in kind else output
+    return None
+
+
+def _text(item):
+    return item.encode("utf-8", "replace").decode() if type(item) is str else ""

@@ -1,0 +1,255 @@
+"""Start a worker, and end it with everything it started: one for each submission, or a child of a warm zygote.
+
+In: limits, the name of an isolation. Out: a ``Worker``, two pipes to a process that will run one script. Starts
+processes; keeps one zygote for each thread that asks for one.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from autograder.errors import CourseError
+from autograder.sandbox import bubblewrap, cgroup, container, seccomp
+from autograder.sandbox.conversation import GRACE, START
+
+ISOLATIONS = ("zygote", "single-use", "container", "none")
+
+
+class Lost(Exception):
+    """The sandbox went away under a submission: killed from outside. Nobody's answer is to blame."""
+
+
+@dataclass
+class Worker:
+    """A process that waits for one script: descriptors to write requests to and to read replies from."""
+
+    requests: int
+    replies: int
+    last_words: Callable
+    remedy: str = bubblewrap.REMEDY
+    alone: bool = True
+    killed: bool = False  # known once it has ended: a signal ended it that we did not send
+
+
+def started(limits, isolation):
+    """Return a context manager that gives a ``Worker`` and ends it.
+
+    Raises
+    ------
+    CourseError
+        If ``isolation`` is unknown, or cannot be had on this machine.
+    Lost
+        If the zygote was killed from outside.
+    """
+    if isolation == "zygote":
+        return _zygote(limits)
+    if isolation == "single-use":
+        return _process(_bubblewrapped, limits)
+    if isolation == "container":
+        return _process(_contained, limits, remedy=container.REMEDY)
+    if isolation == "none":
+        return _process(_bare, limits, alone=False)
+    raise CourseError(f"no isolation called {isolation!r}", "--isolation", f"name one of {', '.join(ISOLATIONS)}.")
+
+
+@contextlib.contextmanager
+def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
+    """Give a worker that serves one submission and no other."""
+    with contextlib.ExitStack() as stack:
+        args, settings = prepare(stack, limits)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = stack.enter_context(subprocess.Popen(args, start_new_session=True, **pipes, **settings))
+
+        def last_words():
+            process.wait(timeout=START)
+            said = process.stderr.read(4000).decode(errors="replace").strip()
+            return said or f"exit status {process.returncode}"
+
+        worker = Worker(process.stdin.fileno(), process.stdout.fileno(), last_words, remedy, alone)
+        try:
+            yield worker
+        finally:
+            ended_by_us = process.poll() is None
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+    worker.killed = not ended_by_us and process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
+
+
+def _bubblewrapped(stack, limits):
+    _require_bubblewrap()
+    args, start = bubblewrap.command(limits, "worker.py")
+    program = seccomp.program()
+    descriptors = [_readable(stack, "\0".join(args).encode())]
+    more = []
+    if program:
+        descriptors.append(_readable(stack, program))
+        more = ["--seccomp", str(descriptors[1])]
+    group = stack.enter_context(cgroup.limited(limits))
+    command = ["bwrap", "--args", str(descriptors[0]), *more, "--", *start]
+    return group.join(command), {"env": {"PATH": os.defpath}, "cwd": "/", "pass_fds": descriptors}
+
+
+def _contained(stack, limits):
+    return container.command(limits), {}
+
+
+def _bare(stack, limits):
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True))
+    home = {name: value.replace("/scratch", folder) for name, value in bubblewrap.ENVIRONMENT.items()}
+    os.makedirs(home["TMPDIR"])
+    python_path = os.pathsep.join(sorted({str(path.parent) for path in bubblewrap.WORKER_FILES}))
+    env = {**home, "PYTHONPATH": python_path, "PATH": os.environ.get("PATH", os.defpath)}
+    return [sys.executable, "-B", str(bubblewrap.WORKER_FILES[0])], {"env": env, "cwd": folder}
+
+
+def _require_bubblewrap():
+    if not bubblewrap.available():
+        raise CourseError("the sandbox cannot be started: bubblewrap is missing", "this machine", bubblewrap.REMEDY)
+
+
+def _readable(stack, content):
+    """Return a descriptor to read ``content`` from; it must fit into a pipe."""
+    reader, writer = os.pipe()
+    stack.callback(os.close, reader)
+    with os.fdopen(writer, "wb") as pipe:
+        pipe.write(content)
+    return reader
+
+
+class Zygote:
+    """A warm process behind bubblewrap, which forks a child in fresh namespaces for each submission."""
+
+    def __init__(self, limits):
+        self.stack = contextlib.ExitStack()
+        self.ended = weakref.finalize(self, self.stack.close)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.control = self.stack.enter_context(ours)
+        args, start = bubblewrap.command(limits, "zygote.py")
+        with contextlib.ExitStack() as short, theirs:
+            descriptor = _readable(short, "\0".join(args).encode())
+            group = self.stack.enter_context(cgroup.limited(limits))
+            command = group.join(["bwrap", "--args", str(descriptor), "--", *start])
+            self.process = subprocess.Popen(
+                command,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=[descriptor],
+                env={"PATH": os.defpath},
+                cwd="/",
+                start_new_session=True,
+            )
+        self.stack.callback(_end, self.process, self.control)
+        if self._hear(START) != {"ready": True}:
+            said = self._last_words()
+            self.close()
+            raise CourseError(f"the sandbox did not start: {said}", "this machine", bubblewrap.REMEDY)
+
+    @contextlib.contextmanager
+    def child(self, limits):
+        """Give a worker for one submission; on leaving, it and everything it started is dead, or ``Lost`` is raised."""
+        with contextlib.ExitStack() as stack:
+            theirs_in, requests = os.pipe()
+            replies, theirs_out = os.pipe()
+            for descriptor in (requests, replies):
+                stack.callback(os.close, descriptor)
+            order = {"disk_mb": limits.disk_mb, "filter": base64.b64encode(seccomp.program()).decode()}
+            try:
+                socket.send_fds(self.control, [json.dumps(order).encode()], [theirs_in, theirs_out])
+            except OSError:
+                raise Lost("the zygote is gone") from None
+            finally:
+                os.close(theirs_in)
+                os.close(theirs_out)
+            told = []
+
+            def last_words():
+                told.append(self._hear(GRACE))
+                return (told[0] or {}).get("failed", "the child never spoke")
+
+            worker = Worker(requests, replies, last_words)
+            try:
+                yield worker
+            finally:
+                answer = told[0] if told else self._end_child()
+        if answer is None:
+            raise Lost("the zygote is gone")
+        worker.killed = answer.get("killed") is True
+
+    def _end_child(self):
+        with contextlib.suppress(OSError):
+            self.control.send(b'{"end": true}')
+        return self._hear(START)
+
+    def _hear(self, seconds):
+        """Return the zygote's next message, or None if there is none."""
+        ready, _, _ = select.select([self.control], [], [], seconds)
+        try:
+            message = self.control.recv(4096) if ready else b""
+            return json.loads(message) if message else None
+        except (OSError, ValueError):
+            return None
+
+    def _last_words(self):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=GRACE)
+        if self.process.poll() is None:
+            return "the zygote does not answer"
+        said = self.process.stderr.read(4000).decode(errors="replace").strip()
+        return said or f"exit status {self.process.returncode}"
+
+    def close(self):
+        self.ended()
+
+
+def _end(process, control):
+    """Let the zygote go by itself, so that what it used is counted; else end it."""
+    with contextlib.suppress(OSError):
+        control.shutdown(socket.SHUT_RDWR)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=1)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stderr.close()
+
+
+_of_thread = threading.local()  # a zygote dies with the thread that started it, so each thread has its own
+
+
+@contextlib.contextmanager
+def _zygote(limits):
+    settings = (limits.memory_mb, limits.processes, limits.disk_mb)
+    kept = getattr(_of_thread, "zygote", None)
+    if kept is None or kept[0] != settings:
+        close()
+        _require_bubblewrap()
+        kept = _of_thread.zygote = settings, Zygote(limits)
+    try:
+        with kept[1].child(limits) as worker:
+            yield worker
+    except BaseException as error:
+        if isinstance(error, Lost | CourseError):
+            close()
+        raise
+
+
+def close():
+    """End the zygote of this thread, if it has one."""
+    kept = getattr(_of_thread, "zygote", None)
+    if kept is not None:
+        _of_thread.zygote = None
+        kept[1].close()

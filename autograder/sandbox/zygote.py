@@ -1,0 +1,189 @@
+"""The warm process inside the outer sandbox: everything imported once, one forked child for each submission.
+
+In: orders on a socket (descriptor 0), each with two pipes to the host. Out: what became of each child. It never runs
+student code, cannot be traced, and has one child at a time: the next one begins when that one, and all it started, are
+dead. The child enters namespaces, folders and a filter of its own before it reads its first request.
+"""
+
+import base64
+import ctypes
+import fcntl
+import gc
+import json
+import os
+import random
+import resource
+import select
+import signal
+import socket
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import numpy as np
+import worker
+
+CLONE_NEW = {"mount": 0x20000, "uts": 0x4000000, "ipc": 0x8000000, "user": 0x10000000, "pid": 0x20000000}
+CLONE_NEW |= {"net": 0x40000000}
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 1, 2, 4, 0x4000, 0x40000
+PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 22, 24, 36, 38
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, SECCOMP_MODE_FILTER = 47, 4, 2
+LAST_CAPABILITY = 63
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main():
+    control = socket.socket(fileno=os.dup(0))
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    shell = _warm_up()
+    _prctl(PR_SET_DUMPABLE, 0)
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    threads = len(os.listdir("/proc/self/task"))
+    if threads != 1:
+        sys.exit(f"the zygote has {threads} threads, and a fork would copy one of them only")
+    os.dup2(null, 2)
+    gc.collect()
+    gc.freeze()  # the children need not look at what was here before them
+    control.send(b'{"ready": true}')
+    while True:
+        order, pipes, _, _ = socket.recv_fds(control, 1 << 16, 2)
+        if not order:
+            os._exit(0)
+        if pipes:  # what came with no pipes wants to end a child that has ended already
+            control.send(json.dumps(_serve(control, json.loads(order), pipes, shell)).encode())
+
+
+def _warm_up():
+    """Import and use once what notebooks use, so that no submission waits for it. No backward pass: it starts threads."""
+    import matplotlib.pyplot as plt
+    import torch
+
+    torch.set_num_threads(1)
+    shell = worker.make_shell()
+    weights = torch.nn.Parameter(torch.ones(4, 4))
+    weights.grad = torch.ones(4, 4)
+    torch.optim.Adam([weights]).step()
+    with torch.no_grad():
+        torch.softmax(torch.nn.Linear(4, 4)(weights).tanh(), dim=-1)
+        torch.einsum("ij,jk->ik", weights, weights)
+    np.linalg.norm(np.ones((3, 3)) @ np.ones((3, 3)))
+    figure = plt.figure()
+    figure.add_subplot().plot([0, 1], label="$x$")
+    figure.canvas.draw()
+    plt.close(figure)
+    return shell
+
+
+def _serve(control, order, pipes, shell):
+    """Fork the child for one submission; return how it ended, once it and everything it started is dead."""
+    told, tell = os.pipe()
+    helper = os.fork()
+    if helper == 0:
+        try:
+            control.close()
+            os.close(told)
+            _helper(order, pipes, tell, shell)
+        except BaseException as error:
+            os.write(tell, f"!{type(error).__name__}: {error}"[:500].encode())
+        finally:
+            os._exit(0)
+    for descriptor in (*pipes, tell):
+        os.close(descriptor)
+    os.waitpid(helper, 0)
+    said = os.read(told, 1000).decode()
+    os.close(told)
+    if not said.isdigit():
+        return {"failed": said.lstrip("!") or "the child's helper died"}
+    child = int(said)
+    running = os.pidfd_open(child)
+    ready, _, _ = select.select([running, control], [], [])
+    by_itself = running in ready
+    os.close(running)
+    if not by_itself:
+        control.recv(1 << 16)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)  # returns when the whole pid namespace is empty
+    # The first process of a namespace cannot be killed from inside: then somebody outside did it.
+    return {"ended": True, "killed": by_itself and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL}
+
+
+def _helper(order, pipes, tell, shell):
+    """Enter fresh namespaces, fork the child into them, say its number, go. No student code runs here."""
+    _prctl(PR_SET_DUMPABLE, 1)  # else /proc/self/uid_map is not ours to write
+    user, group = os.getuid(), os.getgid()
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")  # where memory ends, the submission goes first
+    _check(libc.unshare(sum(CLONE_NEW.values())), "unshare")
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+    _mount(None, "/", None, MS_REC | MS_PRIVATE, None)
+    size = order["disk_mb"] * 2**20
+    for folder in ("/scratch", "/dev/shm"):
+        _mount("none", folder, "tmpfs", MS_NOSUID | MS_NODEV, f"size={size},mode=0700")
+    os.mkdir("/scratch/tmp")
+    os.chdir("/scratch")
+    _mount("none", "/proc", "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "size=4k,mode=0555")
+    child = os.fork()
+    if child == 0:
+        os.close(tell)
+        _child(order, pipes, shell)
+    os.write(tell, str(child).encode())
+
+
+def _child(order, pipes, shell):
+    """Give up every right, then be the worker. The first process of its namespace: when it dies, all of them do."""
+    try:
+        os.setsid()
+        socket.sethostname("sandbox")
+        for number in range(LAST_CAPABILITY + 1):
+            libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)  # EINVAL for numbers that this kernel does not have
+        _prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+        header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+        _check(libc.capset(header, nothing), "capset")
+        _prctl(PR_SET_NO_NEW_PRIVS, 1)
+        aside = [fcntl.fcntl(pipe, fcntl.F_DUPFD, 64) for pipe in pipes]
+        requests, replies = (os.dup2(pipe, number, inheritable=False) for number, pipe in enumerate(aside, 3))
+        os.closerange(5, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        _filter(base64.b64decode(order["filter"]))
+        seed = int.from_bytes(os.urandom(4))
+        random.seed(seed)
+        np.random.seed(seed)
+        sys.modules["torch"].manual_seed(seed)
+        worker.serve(os.fdopen(requests, "r"), replies, shell)
+    finally:
+        os._exit(0)
+
+
+def _filter(program):
+    """Let the kernel refuse what ``seccomp.program`` lists, from here on and in every process started from here."""
+    if not program:
+        return
+    code = ctypes.create_string_buffer(program, len(program))
+
+    class Program(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+
+    filled = Program(len(program) // 8, ctypes.addressof(code))
+    _check(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(filled), 0, 0), "seccomp")
+
+
+def _mount(source, target, kind, flags, options):
+    text = [None if item is None else item.encode() for item in (source, target, kind, options)]
+    _check(libc.mount(*text[:3], ctypes.c_ulong(flags), text[3]), f"mount {target}")
+
+
+def _prctl(option, value):
+    _check(libc.prctl(option, value, 0, 0, 0), f"prctl {option}")
+
+
+def _check(result, what):
+    if result != 0:
+        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+if __name__ == "__main__":
+    main()

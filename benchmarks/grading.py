@@ -1,0 +1,290 @@
+"""What does grading a submission cost, beside plain nbgrader? Both grade the same class, up to the rows in the gradebook.
+
+    python benchmarks/grading.py --students 100
+
+Plain ``nbgrader autograde`` grades a sample, in blocks between the rounds of this grader, which grades the whole class in
+each round as an instructor would: one command, full sandbox, from cold. Printed: CPU seconds and wall seconds a
+submission, their ratios, the memory of the coordinating process, and where the time of one submission goes. The grade
+tables of both must be equal: the class is quiet and honest.
+"""
+
+import argparse
+import importlib
+import inspect
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+
+from autograder import exercises
+from autograder.course import Course, init
+from autograder.release import release
+
+TOPIC = "scoring"
+PLAIN_CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "attention"\nc.ExecutePreprocessor.timeout = 60\n'
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main():
+    options = _options()
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    with tempfile.TemporaryDirectory(prefix="grading-") as folder:
+        ours = init(Path(folder) / "ours")
+        release(ours, TOPIC, 0)
+        names = _make_class(ours, options.students)
+        if options.memory:
+            _memory(ours, names)
+            return
+        plain = _plain_course(Path(folder) / "plain", ours)
+        sample = random.Random(1).sample(names, min(options.sample, len(names)))
+        blocks = [sample[n :: options.rounds + 1] for n in range(options.rounds + 1)]
+        taken = {"plain": [], "ours": []}
+        for number, block in enumerate(blocks):
+            taken["plain"].append((len(block), *_plain(plain, ours, block)))
+            if number < options.rounds:
+                taken["ours"].append((len(names), *_ours(ours, names, options)))
+            print(f"round {number + 1} of {len(blocks)}", file=sys.stderr, flush=True)
+        _compare_grades(ours, plain, sample)
+        _print_table(taken, options)
+        _print_stages(ours, names[: min(24, len(names))])
+        if options.dask:
+            _dask(ours, names, options)
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--students", type=int, default=100, help="how many the class has")
+    parser.add_argument("--sample", type=int, default=24, help="how many of them plain nbgrader grades")
+    parser.add_argument("--rounds", type=int, default=3, help="how often the whole class is graded")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="submissions run at once")
+    parser.add_argument("--memory", action="store_true", help="measure memory and rate of this grader only")
+    parser.add_argument("--dask", action="store_true", help="compare two dask workers with the local pool too")
+    return parser.parse_args()
+
+
+def _make_class(course, count):
+    """Hand in for ``count`` students: each answers each exercise rightly, in another style, wrongly, or not at all."""
+    source = nbformat.read(course.source(TOPIC), as_version=4)
+    released = nbformat.read(course.release(TOPIC), as_version=4)
+    answers = {cell.metadata.nbgrader.grade_id: cell.source for cell in source.cells}
+    asked = exercises.load(TOPIC, 0)
+    names = []
+    for number in range(count):
+        rng = random.Random(number)
+        notebook = nbformat.from_dict(json.loads(nbformat.writes(released)))
+        cells = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells}
+        for exercise in asked:
+            chance = rng.random()
+            if not exercise.is_automatic:
+                cells[exercise.name]["source"] = f"Because student {number} says so."
+            elif chance < 0.6:
+                cells[exercise.name]["source"] = _without_markers(answers[exercise.name])
+            elif chance < 0.95:
+                cells[exercise.name]["source"] = _other(exercise, rng) or cells[exercise.name].source
+        names.append(f"student{number:05d}")
+        path = course.submission(names[-1], TOPIC)
+        path.parent.mkdir(parents=True)
+        path.write_text(nbformat.writes(notebook), encoding="utf-8")
+    return names
+
+
+def _other(exercise, rng):
+    """Return the source of a wrong answer, or of a right one in another style."""
+    module = importlib.import_module(rng.choice((f"solutions.mistakes.{TOPIC}", f"tests.submissions.{TOPIC}")))
+    known = sorted(name for name in vars(module) if name.startswith(f"{exercise.function}__"))
+    name = rng.choice(known)
+    source = inspect.getsource(getattr(module, name))
+    if f"{exercise.function}(" in source.partition("\n")[2]:  # it calls the reference, which no student has
+        return ""
+    return re.sub(rf"^def {name}\b", f"def {exercise.function}", source)
+
+
+def _without_markers(source):
+    return "\n".join(line for line in source.splitlines() if not line.strip().startswith("### "))
+
+
+def _plain_course(root, ours):
+    """Return a course with nbgrader's own settings, and the same assignment in it."""
+    root.mkdir()
+    (root / "nbgrader_config.py").write_text(PLAIN_CONFIG)
+    shutil.copytree(ours.root / "source", root / "source")
+    (root / "submitted").mkdir()
+    _nbgrader(root, "generate_assignment", TOPIC, "--create", "--force")
+    return Course(root)
+
+
+def _plain(plain, ours, block):
+    """Let plain nbgrader grade ``block`` in one process; return CPU seconds and wall seconds."""
+    shutil.rmtree(plain.root / "submitted")
+    for name in block:
+        target = plain.submission(name, TOPIC)
+        target.parent.mkdir(parents=True)
+        shutil.copyfile(ours.submission(name, TOPIC), target)
+    with _measured() as taken:
+        _nbgrader(plain.root, "autograde", TOPIC)
+    return taken[0], taken[1]
+
+
+def _ours(course, names, options, *more):
+    with _measured() as taken:
+        command = [
+            sys.executable,
+            "-m",
+            "autograder",
+            "grade",
+            TOPIC,
+            "--course",
+            course.root,
+            "--no-feedback",
+            "--again",
+        ]
+        done = subprocess.run([*command, *more, "--workers", str(options.workers)], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+    return taken[0], taken[1]
+
+
+@contextmanager
+def _measured():
+    """Give a list that holds, at the end, the CPU seconds and wall seconds of the processes that were waited for."""
+    taken = []
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    yield taken
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    taken += [after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, time.monotonic() - began]
+
+
+def _nbgrader(root, *command):
+    done = subprocess.run([sys.executable, "-m", "nbgrader", *command], cwd=root, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+
+
+def _compare_grades(ours, plain, sample):
+    from nbgrader.api import Gradebook
+
+    tables = []
+    for course in (ours, plain):
+        with Gradebook(course.gradebook) as gradebook:
+            tables.append({name: _grades(gradebook, name) for name in sample})
+    different = [name for name in sample if tables[0][name] != tables[1][name]]
+    if different:
+        name = different[0]
+        rows = [(a, b) for a, b in zip(tables[0][name], tables[1][name], strict=True) if a != b]
+        sys.exit(f"error: {len(different)} of {len(sample)} grade tables differ; {name}: {rows}")
+    print(f"The grade tables of {len(sample)} submissions are equal, exercise by exercise.")
+
+
+def _grades(gradebook, name):
+    found = gradebook.find_submission_notebook(TOPIC, TOPIC, name)
+    return sorted((grade.name, grade.auto_score, grade.needs_manual_grade) for grade in found.grades if grade.max_score)
+
+
+def _print_table(taken, options):
+    print(f"\n{options.students} submissions of {TOPIC}, {options.workers} workers; plain nbgrader: {options.sample}")
+    print(f"{'':22} CPU s a submission   wall s a submission")
+    best = {}
+    for who, rounds in taken.items():
+        cpu, wall = ([spent[column] / spent[0] for spent in rounds] for column in (1, 2))
+        best[who] = statistics.median(cpu), statistics.median(wall)
+        title = {"plain": "nbgrader autograde", "ours": "python -m autograder"}[who]
+        print(f"{title:22} {best[who][0]:18.3f}   {best[who][1]:19.3f}")
+    ratios = [best["plain"][i] / best["ours"][i] for i in (0, 1)]
+    print(f"{'times less':22} {ratios[0]:18.1f}   {ratios[1]:19.1f}")
+
+
+def _print_stages(course, names):
+    """Print where the time of one submission goes, run one after the other."""
+    from autograder import batch
+    from autograder.sandbox import Limits
+
+    rows = batch.grade_class(course, TOPIC, Limits(), students=names, workers=1, feedback=False, again=True)[1:]
+    stages = [stage for stage in ("read", "start", "cells", "calls", "judge", "record") if stage in rows[0].spent]
+    print("\nWhere the time of one submission goes (wall ms, median):")
+    print("  ".join(f"{stage} {1000 * statistics.median(r.spent[stage] for r in rows):.0f}" for stage in stages))
+
+
+def _memory(course, names):
+    """Print the peak memory of the coordinating process, and the rate."""
+    command = [sys.executable, "-c", MEMORY, str(course.root), TOPIC]
+    began = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+    rate = len(names) / (time.monotonic() - began)
+    print(
+        f"{len(names)} submissions: coordinator {int(done.stdout) / 1024:.0f} MB at most, {rate:.1f} submissions a second"
+    )
+
+
+MEMORY = """
+import resource, sys
+from pathlib import Path
+from autograder import batch
+from autograder.course import Course
+from autograder.sandbox import Limits
+batch.grade_class(Course.at(Path(sys.argv[1])), sys.argv[2], Limits(), feedback=False)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def _dask(course, names, options):
+    """Print the rate of two dask workers as a share of the local pool's, both once warm."""
+    from autograder import batch, cluster
+    from autograder.sandbox import Limits
+
+    def rate(executor):
+        began = time.monotonic()
+        batch.grade_class(
+            course, TOPIC, Limits(), students=names, workers=2, feedback=False, again=True, executor=executor
+        )
+        return len(names) / (time.monotonic() - began)
+
+    with dask_cluster(2) as address, cluster.executor(address, "zygote") as executor:
+        batch.grade_class(course, TOPIC, Limits(), students=names[:4], feedback=False, again=True, executor=executor)
+        rates = [(rate(None), rate(executor)) for _ in range(options.rounds)]
+    local, remote = (statistics.median(pair[i] for pair in rates) for i in (0, 1))
+    print(
+        f"\nTwo dask workers: {remote:.1f} submissions a second, the local pool {local:.1f}: {remote / local:.2f} of it"
+    )
+
+
+@contextmanager
+def dask_cluster(workers):
+    """Start a scheduler and ``workers`` single-threaded workers as processes of their own on this machine."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "scheduler.json"
+        log = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        dask = [sys.executable, "-m", "dask"]
+        where = ["--scheduler-file", str(file)]
+        processes = [
+            subprocess.Popen(
+                [*dask, "scheduler", *where, "--host", "127.0.0.1", "--port", "0", "--no-dashboard"], **log
+            )
+        ]
+        settings = ["--nthreads", "1", "--no-dashboard", "--no-nanny", "--local-directory", folder]
+        try:
+            while not file.is_file():
+                time.sleep(0.1)
+            processes += [subprocess.Popen([*dask, "worker", *where, *settings], **log) for _ in range(workers)]
+            yield json.loads(file.read_text())["address"]
+        finally:
+            for process in reversed(processes):
+                process.kill()
+                process.wait()
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    main()
