@@ -19,9 +19,9 @@ from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from autograder import compare
+from autograder import compare, compose
 from autograder.errors import CourseError
-from autograder.exercises import provided
+from autograder.exercises import given_shapes, provided
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -91,7 +91,7 @@ def source_notebook(topic, exercises, book=BOOK):
             f"{_short(page)}, line {texts[unknown[0]].line}",
             f"add a table [{unknown[0]}] to solutions/answer_key/{topic}.toml, or take it off the page.",
         )
-    cells = [_heading(topic, title, exercises), _imports(exercises), _compare_cell(), *_provided_cells(topic)]
+    cells = [_heading(topic, title, exercises), _imports(exercises), _compare_cell(exercises), *_provided_cells(topic)]
     for exercise in exercises:
         cells += _exercise_cells(exercise, texts[exercise.name])
     for number, cell in enumerate(cells):
@@ -203,7 +203,8 @@ This assignment belongs to the chapter [{title}]({address}). It has {len(exercis
 
 - Write each answer where it says `YOUR CODE HERE`, and keep the name of the function.
 - Run the check cell below an answer. For code it tries an example that you can work by hand, and says in words what is
-  wrong. For shapes and numbers it looks at the form only: whether they are right, it does not know. Checks give no points.
+  wrong. For numbers it looks at the form only, for shapes also at whether they fit together in the equation: whether
+  they are right, it does not know. Checks give no points.
 - The points come from cases that you do not see here.
 - Keep all cells, and hand in this file under the name `{topic}.ipynb`."""
     return new_markdown_cell(text, metadata=_meta("heading"))
@@ -216,9 +217,13 @@ def _imports(exercises):
     return new_code_cell("\n".join(lines), metadata=_meta("imports"))
 
 
-def _compare_cell():
+def _compare_cell(exercises):
     note = "# What the check cells below use. Run this cell, and leave it as it is.\n"
-    return new_code_cell(note + inspect.getsource(compare).rstrip(), metadata=_meta(COMPARE_ID))
+    text = inspect.getsource(compare).rstrip()
+    if any(exercise.entry.equations for exercise in exercises):
+        own = "from autograder.compare import NotYet\n"  # that stands just above it in the notebook
+        text += "\n\n\n" + inspect.getsource(compose).replace(own, "").rstrip()
+    return new_code_cell(note + text, metadata=_meta(COMPARE_ID))
 
 
 def _exercise_cells(exercise, text):
@@ -290,7 +295,12 @@ def _measuring(measure):
 
 def _check_source(exercise):
     cases = [_shown_case(exercise, case) for case in exercise.shown] or [_form_case(exercise)]
-    return f"check({exercise.function}, {exercise.kind!r}, {_literal(cases)}{_converter(exercise)})"
+    source = f"check({exercise.function}, {exercise.kind!r}, {_literal(cases)}{_converter(exercise)})"
+    if exercise.entry.equations:
+        inputs = cases[0]["inputs"]
+        equations, known = _literal(list(exercise.entry.equations)), _literal(given_shapes(exercise, inputs))
+        source += f"\ncompose({exercise.function},\n{equations},\n{_literal(inputs)},\n{known})"
+    return source
 
 
 def _shown_case(exercise, case):
@@ -331,6 +341,10 @@ def _test_source(exercise):
         stated = {"part": case.part, "inputs": _plain(case.inputs), "expected": _plain(case.expected)}
         cases.append({**stated, "atol": case.atol, **({"gradients": case.gradients} if case.gradients else {})})
     body = f"score({exercise.function}, {exercise.kind!r}, {_literal(cases)}, {exercise.parts!r}{_converter(exercise)})"
+    if exercise.follows:  # the same rule as the grader's, so that both give the same points
+        functions = "".join(f"{step.source}\n\n\n" for step in exercise.follows.values())
+        rules = ", ".join(f"{name!r}: ({step.given!r}, {step.name})" for name, step in exercise.follows.items())
+        body = f"{functions}{body[:-1]}, follows={{{rules}}})"
     return f"# {_points(exercise)}: hidden cases run here.\n### BEGIN HIDDEN TESTS\n{body}\n### END HIDDEN TESTS"
 
 

@@ -4,9 +4,15 @@ In: values, expected values. Out: reasons, points. Touches nothing. Standard lib
 every notebook, in one locked cell, so the check cells there and the grader here use the same code.
 """
 
+import contextlib
 import copy
+import io
 
 import numpy as np
+
+PRINTED = "it printed something and returned nothing: write return where the print is"
+CHANGED = "it changed its input {}. Work on a copy"
+UNSTEADY = "it gives another result when it is called again with the same input"
 
 
 class NotYet(AssertionError):
@@ -57,7 +63,8 @@ def difference(value, expected, atol):
         return f"the result has shape {value.shape}: {value.ndim} axes where {expected.ndim} belong"
     for axis, (size, wanted) in enumerate(zip(value.shape, expected.shape, strict=True)):
         if size != wanted:
-            return f"the result has shape {value.shape}: axis {axis} has the wrong length"
+            turned = ", it looks transposed" if sorted(value.shape) == sorted(expected.shape) else ""
+            return f"the result has shape {value.shape}: axis {axis} has the wrong length{turned}"
     if (value.dtype.kind == "b") != (expected.dtype.kind == "b"):
         return "truth values and numbers are mixed up"
     value, expected = value.astype(float), expected.astype(float)
@@ -73,21 +80,28 @@ def difference(value, expected, atol):
 
 def shape_difference(value, expected):
     """Return "" if ``value`` is the shape ``expected``, else a sentence that does not give the answer away."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if whole or (isinstance(value, np.ndarray) and value.ndim == 0):
+    kind = _kind(value)
+    value = _plain(value)
+    if isinstance(value, int) and not isinstance(value, bool):
         return "a shape is a tuple, also with one axis: write (k,) rather than k"
-    if not isinstance(value, (tuple, list, np.ndarray)):
-        return f"a shape is a tuple of whole numbers; this is {_kind(value)}"
-    if any(not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1 for size in value):
+    if not isinstance(value, (tuple, list)):
+        return f"a shape is a tuple of whole numbers; this is {kind}"
+    value = [_plain(size) for size in value]
+    if any(not isinstance(size, int) or isinstance(size, bool) or size < 1 for size in value):
         return "a shape holds whole numbers above 0 only"
     if expected is not None and len(value) != len(expected):
         return f"it has {len(value)} axes; that is {'too many' if len(value) > len(expected) else 'too few'}"
-    if expected is not None and any(int(size) != wanted for size, wanted in zip(value, expected, strict=True)):
-        if sorted(map(int, value)) == sorted(expected):
-            return "the right sizes in another order: it looks transposed"
-        wrong = [axis for axis, (size, wanted) in enumerate(zip(value, expected, strict=True)) if int(size) != wanted]
-        return f"axis {' and axis '.join(map(str, wrong))} has another size"
+    wrong = [axis for axis, size in enumerate(value) if expected is not None and size != expected[axis]]
+    if wrong and sorted(value) == sorted(expected):
+        return "the right sizes in another order: it looks transposed"
+    if wrong:
+        return f"axis {' and axis '.join(map(str, wrong))} {'have' if len(wrong) > 1 else 'has'} another size"
     return ""
+
+
+def _plain(value):
+    """Return plain Python numbers and lists for those of numpy and torch: a size may be an integer of any type."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def reasons(value, expected, kind, atol):
@@ -123,6 +137,42 @@ def call_case(function, inputs, gradients=()):
     return value, changed
 
 
+def follow_through(found, value, expected, atol, follows):
+    """Return ``(found, {entry: steps})`` with no reason left where an entry is right given the student's own steps before.
+
+    ``follows`` maps an entry of a chain to ``(steps, function)``: the steps that it follows from, and how. A step of
+    another shape, one that is not finite, and one that is all alike where it should not be (0, for example) carries
+    nothing forward and earns nothing this way; nor does one that repeats an earlier step.
+    """
+    sound, carried = {}, {}
+    if not isinstance(value, dict):
+        return found, carried
+    for entry, wanted in expected.items():
+        with contextlib.suppress(ValueError, KeyError, AttributeError):
+            step = read_value(value[entry])
+            if step.dtype.kind != "b" and step.shape == np.shape(wanted) and _varies(step, wanted, atol):
+                sound[entry] = step.astype(float)
+    for entry, (steps, function) in follows.items():
+        if not found[entry] or not all(name in sound for name in (entry, *steps)):
+            continue
+        before = [sound[name] for name in list(expected)[: list(expected).index(entry)] if name in sound]
+        if any(one.shape == sound[entry].shape and not difference(one, sound[entry], atol) for one in before):
+            continue
+        with contextlib.suppress(Exception), np.errstate(all="ignore"):
+            wanted = np.asarray(function(*(sound[name] for name in steps)), dtype=float)
+            if np.isfinite(wanted).all() and not difference(sound[entry], wanted, atol):
+                carried[entry] = tuple(steps)
+    return {entry: "" if entry in carried else reason for entry, reason in found.items()}, carried
+
+
+def _varies(step, wanted, atol):
+    """Return whether ``step`` is finite, not 0, and not all alike unless it should be."""
+    step, wanted = np.asarray(step, dtype=float), np.asarray(wanted, dtype=float)
+    if not np.isfinite(step).all() or not np.abs(step).max(initial=0.0) > atol:
+        return False
+    return bool(np.ptp(step) > atol / 2 or np.ptp(wanted) <= atol / 2)  # thirds, rounded, are still all alike
+
+
 def points_earned(results, parts):
     """Add up the points of every part that is right in all its cases.
 
@@ -139,14 +189,19 @@ def points_earned(results, parts):
     return float(round(earned, 6))  # 0.1 + 0.2 must not exceed 0.3
 
 
-def score(function, kind, cases, parts, convert=None):
-    """Return the points that ``function`` earns on ``cases``. The hidden test cells end with this number."""
+def score(function, kind, cases, parts, convert=None, follows=None):
+    """Return the points that ``function`` earns on ``cases``. The hidden test cells end with this number.
+
+    ``follows`` says of a chain how each step follows from those before: see ``follow_through``.
+    """
     results = []
     for case in cases:
         inputs = _inputs(case, convert)
         try:
             value, _ = call_case(function, inputs, case.get("gradients", ()))
             found = reasons(value, case["expected"], kind, case["atol"])
+            if follows:
+                found, _ = follow_through(found, value, case["expected"], case["atol"], follows)
         except Exception as error:
             wanted = case["expected"] if isinstance(case["expected"], dict) else {"": None}
             found = dict.fromkeys(wanted, f"it raised {type(error).__name__}")
@@ -199,19 +254,55 @@ def check(function, kind, cases, convert=None):
         problems = [f"{entry}: {reason}" if entry else reason for entry, reason in found.items() if reason]
         if problems:
             hints = [hint for hint, wrong in case.get("wrong", ()) if _same(value, wrong, kind, case["atol"])]
-            advice = f"\nHint: {' Or: '.join(hints)}" if hints else ""
-            told = "; ".join(problems)
-            raise NotYet(f"{title}: {told}{'' if told[-1] in '.?' else '.'}{advice}")
+            advice = " Or: ".join(dict.fromkeys(hints)) or _noticed(function, case, convert, value, changed)
+            told = _stopped("; ".join(problems))
+            raise NotYet(f"{title}: {told}" + (f"\nHint: {advice}" if advice else ""))
         if changed:
-            raise NotYet(f"{title}: right, but it changed its input {', '.join(changed)}. Work on a copy.")
+            raise NotYet(f"{title}: right, but {_stopped(CHANGED.format(', '.join(changed)))}")
         if kind == "shape":
             entries = value.items() if isinstance(value, dict) else [(name, value)]
             sizes = ", ".join(f"{letter}={size}" for letter, size in case["inputs"].items())
-            print(f"With {sizes}: " + ", ".join(f"{entry} {tuple(size)}" for entry, size in entries))
+            print(f"With {sizes}: " + ", ".join(f"{entry} {tuple(map(int, size))}" for entry, size in entries))
     if kind == "code":
         print(f"{name}: the shown {'case is' if len(cases) == 1 else 'cases are'} right. Hidden cases give the points.")
     else:
         print(f"{name}: the form is right. Whether the answer is right is not judged here.")
+
+
+def full_sentence(text):
+    """Return ``text`` with a capital first and a full stop, or another mark, last."""
+    return text[:1].upper() + _stopped(text[1:])
+
+
+def _stopped(text):
+    return text if text[-1:] in (".", "?", "!") else f"{text}."
+
+
+def _noticed(function, case, convert, value, changed):
+    """Say what is odd about a call with a wrong result, apart from the result: what it printed, changed, or made up."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):
+            again, _ = call_case(function, _inputs(case, convert), case.get("gradients", ()))
+    except Exception:
+        return full_sentence(UNSTEADY)
+    if value is None:
+        return full_sentence(PRINTED) if said.getvalue() else ""
+    if changed:
+        return full_sentence(CHANGED.format(", ".join(changed)))
+    return full_sentence(UNSTEADY) if differs(value, again) else ""
+
+
+def differs(one, other):
+    """Return whether two results of calls with the same input differ, where both can be read as numbers."""
+    try:
+        one, other = read_value(one), read_value(other)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    if isinstance(one, dict) or isinstance(other, dict):
+        names = set(one) if isinstance(one, dict) and isinstance(other, dict) and set(one) == set(other) else None
+        return names is None or any(differs(one[name], other[name]) for name in names)
+    return one.shape != other.shape or not np.allclose(one, other, rtol=1e-6, atol=1e-12, equal_nan=True)
 
 
 def _kind(value):

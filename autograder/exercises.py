@@ -9,12 +9,14 @@ import hashlib
 import importlib
 import inspect
 import json
+import textwrap
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import cache
 
 import numpy as np
 
-from autograder import compare
+from autograder import compare, compose
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 
@@ -61,6 +63,15 @@ class Trained:
 
 
 @dataclass(frozen=True)
+class Step:
+    """How one entry of a chain follows from ``given`` entries before it: the text of a function of them, ``name``."""
+
+    given: tuple[str, ...]
+    name: str
+    source: str
+
+
+@dataclass(frozen=True)
 class Exercise:
     """One exercise ready to be asked and judged. ``parts`` maps each part to its points; "" is the whole."""
 
@@ -70,6 +81,7 @@ class Exercise:
     parts: dict
     cases: tuple[Case, ...]
     trained: Trained | None = None
+    follows: dict = field(default_factory=dict)  # entry of a chain -> Step
 
     @property
     def name(self):
@@ -100,6 +112,11 @@ class Exercise:
         return self.entry.module == "in_torch"
 
     @property
+    def letters(self):
+        """What each argument of a shape exercise counts."""
+        return {letter: {**answer_key.LETTERS, **self.entry.letters}[letter] for letter in self.cases[0].inputs}
+
+    @property
     def is_called(self):
         """Whether its function is called to judge it: a text is read, and of a trained model the file is used."""
         return self.kind in ("shape", "number", "code")
@@ -128,10 +145,11 @@ def load_from(folder, topic, seed, references=None, mistakes=None):
 
 def digest(exercises):
     """Return a hash over everything in ``exercises`` that a verdict depends on."""
-    state = [
-        [asdict(e.entry), e.source, e.hints, [asdict(case) for case in e.cases], e.trained and asdict(e.trained)]
-        for e in exercises
-    ]
+    state = []
+    for e in exercises:
+        cases, trained = [asdict(case) for case in e.cases], e.trained and asdict(e.trained)
+        follows = {entry: asdict(step) for entry, step in e.follows.items()}
+        state.append([asdict(e.entry), e.source, e.hints, cases, trained, follows])
     return hashlib.sha256(json.dumps(state, sort_keys=True, default=_exactly).encode()).hexdigest()
 
 
@@ -139,6 +157,27 @@ def _exactly(value):
     if isinstance(value, np.ndarray):
         return [value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
     return inspect.getsource(value) if inspect.isfunction(value) else repr(value)
+
+
+def given_shapes(exercise, inputs):
+    """Return the shapes of what stands in the equations of ``exercise`` beside its answer. A size of None may be any."""
+
+    def size(term):
+        return term if isinstance(term, int) else None if term == "?" else inputs[term]
+
+    return {name: tuple(map(size, terms)) for name, terms in exercise.entry.given.items()}
+
+
+def compiled(follows):
+    """Return ``{entry: (steps, function)}`` for the ``follows`` of a chain, as ``compare.follow_through`` takes it."""
+    return {entry: (step.given, _function(step.name, step.source)) for entry, step in follows.items()}
+
+
+@cache
+def _function(name, source):
+    namespace = {"np": np}
+    exec(source, namespace)
+    return namespace[name]
 
 
 def convert(exercise):
@@ -170,9 +209,42 @@ def _exercise(entry, seed, references=None, mistakes=None):
         return Exercise(entry, inspect.getsource(reference), hints, parts, (), _trained(entry, references, seed))
     shell = Exercise(entry, inspect.getsource(reference), hints, parts, ())
     cases = tuple(_case(shell, row, reference, wrong) for row in _rows(entry, reference, seed))
-    exercise = Exercise(entry, shell.source, hints, parts, cases)
+    exercise = Exercise(entry, shell.source, hints, parts, cases, follows=_follows(entry, reference))
     _refuse_weak_cases(exercise)
+    _refuse_equations(exercise)
+    _refuse_follows(exercise)
     return exercise
+
+
+def _follows(entry, reference):
+    """Return ``{entry: Step}``: the reference without its lines for the steps before, which become arguments.
+
+    So the numbers of a chain stand in the reference alone. It must assign each step to a variable of the step's name.
+    """
+    steps = {}
+    for name, given in entry.follows.items():
+        (function,) = ast.parse(textwrap.dedent(inspect.getsource(reference))).body
+        lines = [node for node in function.body if not (_assigned(node) and _assigned(node) <= set(given))]
+        if len(function.body) - len(lines) != len(given) or not isinstance(lines[-1], ast.Return):
+            raise AnswerKeyError(
+                f"{name} follows from {', '.join(given)}, and the reference has no line for each of them",
+                entry.where,
+                "let it assign each step once, to a variable of the step's name, and return the dict of them.",
+            )
+        lines = lines[1:] if ast.get_docstring(function) else lines
+        lines[-1] = ast.Return(ast.Subscript(lines[-1].value, ast.Constant(name), ast.Load()))
+        function.name, function.body = f"_{name}_of_{'_'.join(given)}", lines
+        function.args.args = [ast.arg(step) for step in given]
+        steps[name] = Step(tuple(given), function.name, ast.unparse(ast.fix_missing_locations(function)))
+    return steps
+
+
+def _assigned(node):
+    return (
+        {target.id for target in node.targets if isinstance(target, ast.Name)}
+        if isinstance(node, ast.Assign)
+        else set()
+    )
 
 
 def provided(topic):
@@ -337,4 +409,34 @@ def _refuse_weak_cases(exercise):
                 f"the parts are {sorted(exercise.parts)}, the reference returns {sorted(entries)}",
                 exercise.entry.where,
                 "let each part name one entry of the dict that the function returns.",
+            )
+
+
+def _refuse_equations(exercise):
+    """Refuse equations in which the right shapes do not fit together, or that state one of the answers."""
+    entry = exercise.entry
+    for case in exercise.hidden if entry.kind == "shape" else ():
+        unknown = set(case.inputs) - set(answer_key.LETTERS) - set(entry.letters)
+        if unknown:
+            raise AnswerKeyError(f"nobody says what {min(unknown)} counts", entry.where, "add it to `letters`.")
+        if entry.equations and (not isinstance(case.expected, dict) or set(entry.given) & set(case.expected)):
+            raise AnswerKeyError("`given` states an answer", entry.where, "name there only what the text states.")
+        for equation in entry.equations:
+            try:
+                compose.shape_of(equation, {**given_shapes(exercise, case.inputs), **case.expected})
+            except (compose.Misfit, SyntaxError, KeyError, ValueError, AttributeError, TypeError) as error:
+                raise AnswerKeyError(
+                    f"the right shapes do not fit in {equation!r}: {error}", entry.where, "mend `equations` or `given`."
+                ) from None
+
+
+def _refuse_follows(exercise):
+    """Refuse a chain in which the right steps do not follow from the right steps before them."""
+    expected = exercise.hidden[0].expected if exercise.follows else {}
+    for name, (given, function) in compiled(exercise.follows).items():
+        if compare.difference(function(*(expected[step] for step in given)), expected[name], exercise.entry.atol):
+            raise AnswerKeyError(
+                f"the right {name} does not follow from the right {', '.join(given)}",
+                exercise.entry.where,
+                "mend the reference: each step may use the given numbers and the steps named in `follows` only.",
             )

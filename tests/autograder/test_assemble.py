@@ -7,10 +7,11 @@ import nbformat
 import numpy as np
 import pytest
 
-from autograder import assemble, compare
+from autograder import assemble, compare, judge
 from autograder.assemble import chapter_texts, source_notebook
 from autograder.errors import CourseError
-from autograder.exercises import Outcome
+from autograder.exercises import Outcome, compiled
+from autograder.sandbox import Reply
 from tests.autograder.samples import TOPICS, exercise_named, topic_exercises
 
 each_topic = pytest.mark.parametrize("topic", TOPICS)
@@ -217,7 +218,7 @@ def test_the_numbers_of_the_cells_are_literals_that_read_back_as_the_cases(assem
     exercises, notebook = assembled
     for exercise in exercises:
         if exercise.is_called:
-            call = ast.parse(cells_by_id(notebook)[f"{exercise.name}-test"].source).body[0].value
+            call = ast.parse(cells_by_id(notebook)[f"{exercise.name}-test"].source).body[-1].value
             cases = ast.literal_eval(call.args[2])
             assert ast.literal_eval(call.args[3]) == exercise.parts
             for stated, case in zip(cases, exercise.hidden, strict=True):
@@ -267,3 +268,78 @@ def test_writing_leaves_no_draft_and_replaces_what_was_there(tmp_path):
     assemble.write(nbformat.v4.new_notebook(), path)
     nbformat.validate(nbformat.read(path, as_version=4))
     assert list(path.parent.iterdir()) == [path]
+
+
+def run_cells(notebook, *grade_ids):
+    """Run these cells of a source notebook, below its imports and what the checks use; return the namespace."""
+    namespace, cells = {}, cells_by_id(notebook)
+    for grade_id in ("imports", "compare", *grade_ids):
+        exec(cells[grade_id].source, namespace)
+    return namespace
+
+
+def test_the_checks_of_shapes_run_in_the_notebook_alone_and_tell_whether_they_fit_together(assembled, capsys):
+    exercises, notebook = assembled
+    for exercise in exercises:
+        if exercise.kind == "shape":
+            run_cells(notebook, exercise.name, f"{exercise.name}-check")
+            said = capsys.readouterr().out
+            assert ("your shapes fit together" in said) == bool(exercise.entry.equations)
+
+
+def test_a_wrong_shape_is_told_in_the_notebook_before_handing_in(assembled):
+    exercises, notebook = assembled
+    for exercise in exercises:
+        if exercise.entry.equations:
+            entries = exercise.hidden[0].expected
+            wrong = {entry: (101 + 2 * number,) * (4 + number) for number, entry in enumerate(entries)}
+            namespace = run_cells(notebook)
+            namespace[exercise.function] = lambda *sizes, wrong=wrong: wrong
+            namespace[exercise.function].__name__ = exercise.function
+            with pytest.raises(AssertionError, match=f"{exercise.function}: your shapes do not fit together in "):
+                exec(cells_by_id(notebook)[f"{exercise.name}-check"].source, namespace)
+
+
+def test_the_notebook_without_equations_does_not_carry_what_reads_them(tmp_path):
+    page(tmp_path)
+    notebook = source_notebook("toy", asked("toy-why", "toy-double"), tmp_path)
+    assert "def compose(" not in cells_by_id(notebook)["compare"].source
+    assert "def check(" in cells_by_id(notebook)["compare"].source
+
+
+def test_the_hidden_test_of_a_chain_follows_the_steps_of_the_student(assembled):
+    exercises, notebook = assembled
+    for exercise in exercises:
+        for entry in exercise.follows:
+            (first, *_) = exercise.follows[entry].given
+            chain = {name: np.array(value, dtype=float) for name, value in exercise.hidden[0].expected.items()}
+            chain[first] = chain[first] + np.linspace(0.1, 0.3, chain[first].size)
+            _, function = compiled(exercise.follows)[entry]
+            followed = {**chain, entry: function(chain[first])}
+            for value in (chain, followed):
+                namespace = run_cells(notebook)
+                namespace[exercise.function] = lambda value=value: value
+                *body, last = ast.parse(cells_by_id(notebook)[f"{exercise.name}-test"].source).body
+                exec(compile(ast.Module(body, []), "test", "exec"), namespace)
+                points = eval(compile(ast.Expression(last.value), "test", "eval"), namespace)
+                reply = {(exercise.name, 0): Reply(value=value)}
+                (verdict,) = judge.judge([exercise], reply)
+                assert points == verdict.earned
+                assert 0 < points <= exercise.points - exercise.parts[first]
+
+
+def test_the_check_of_a_shown_case_and_the_verdict_give_the_same_hint(assembled):
+    for exercise in assembled[0]:
+        for case in exercise.shown:
+            stated = assemble._shown_case(exercise, case)
+            for hint, wrong in stated["wrong"]:
+                assert hint in exercise.hints.values()
+                with pytest.raises(compare.NotYet) as caught:
+                    compare.check(lambda *args, wrong=wrong: _returned(wrong), "code", [{**stated, "gradients": ()}])
+                assert hint in str(caught.value)
+
+
+def _returned(wrong):
+    if isinstance(wrong, dict):
+        return {name: np.array(value) for name, value in wrong.items()}
+    return np.array(wrong)

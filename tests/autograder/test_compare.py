@@ -163,7 +163,7 @@ def test_a_shape_may_be_any_sequence_of_whole_numbers(value):
         ((2, 3, 1), "too many"),
         ((3, 2), "it looks transposed"),
         ((2, 5), "axis 1 has another size"),
-        ((5, 7), "axis 0 and axis 1 has another size"),
+        ((5, 7), "axis 0 and axis 1 have another size"),
         ((2, 10**400), "axis 1 has another size"),
     ],
     ids=lambda item: str(item)[:30],
@@ -371,3 +371,80 @@ def test_a_shape_or_number_of_the_wrong_form_is_told_so(kind, value, form, sente
 def test_numbers_of_the_right_form_are_told_so_whatever_they_are(capsys, value, form):
     compare.check(lambda: value, "number", [{"form": form}])
     assert "the form is right" in capsys.readouterr().out
+
+
+def double_printed(x):
+    print(2 * x)
+
+
+def triple_in_place(x):
+    x *= 3
+    return x
+
+
+def wandering(x, calls=iter(range(9))):  # noqa: B008
+    return x + next(calls)
+
+
+def silent(x):
+    return None
+
+
+@pytest.mark.parametrize(
+    ("function", "advice"),
+    [
+        (double_printed, compare.PRINTED),
+        (triple_in_place, compare.CHANGED.format("x")),
+        (wandering, compare.UNSTEADY),
+    ],
+)
+def test_where_no_mistake_is_recognised_the_check_names_what_it_noticed_about_the_call(function, advice, capsys):
+    with pytest.raises(NotYet) as caught:
+        compare.check(function, "code", [SHOWN])
+    assert str(caught.value).endswith(f"\nHint: {compare.full_sentence(advice)}")
+    assert capsys.readouterr().out.count("[2. 4.]") == (function is double_printed)  # heard, not printed twice
+
+
+@pytest.mark.parametrize("function", [silent, lambda x: x + 5])
+def test_where_nothing_is_odd_about_the_call_the_check_says_no_more(function):
+    with pytest.raises(NotYet) as caught:
+        compare.check(function, "code", [SHOWN])
+    assert "Hint" not in str(caught.value)
+
+
+def test_two_mistakes_that_give_the_same_value_are_both_named():
+    both = {**SHOWN, "wrong": [("You squared.", [1.0, 4.0]), ("You multiplied by x.", [1.0, 4.0])]}
+    with pytest.raises(NotYet, match=r"Hint: You squared\. Or: You multiplied by x\.$"):
+        compare.check(squared, "code", [both])
+
+
+def test_a_transposed_result_is_told_so():
+    assert difference(np.ones((2, 3)), np.ones((3, 2)), 1e-3).endswith("it looks transposed")
+    assert "transposed" not in difference(np.ones((2, 4)), np.ones((3, 2)), 1e-3)
+
+
+CHAIN = {"a": np.array([1.0, 2.0]), "b": np.array([2.0, 4.0])}
+RULE = {"b": (("a",), lambda a: 2 * a)}
+
+
+@pytest.mark.parametrize(
+    ("value", "points"),
+    [
+        ({"a": [1.0, 2.0], "b": [2.0, 4.0]}, 3),
+        ({"a": [3.0, 2.5], "b": [6.0, 5.0]}, 2),
+        ({"a": [3.0, 2.5], "b": [2.0, 4.0]}, 2),
+        ({"a": [3.0, 2.5], "b": [6.0, 5.1]}, 0),
+        ({"a": [3.0, 3.0], "b": [6.0, 6.0]}, 0),
+        ({"a": [0.0, 0.0], "b": [0.0, 0.0]}, 0),
+        ({"a": [np.inf, 1.0], "b": [np.inf, 2.0]}, 0),
+        ({"a": [3.0], "b": [6.0]}, 0),
+        ({"a": 3.0, "b": [6.0, 6.0]}, 0),
+        ({"b": [6.0, 5.0]}, 0),
+        ([3.0, 2.5], 0),
+        (None, 0),
+    ],
+    ids=repr,
+)
+def test_a_step_of_a_chain_is_right_if_it_follows_from_the_students_own(value, points):
+    case = {"part": "", "expected": CHAIN, "atol": 1e-3}
+    assert compare.score(lambda: value, "number", [case], {"a": 1, "b": 2}, follows=RULE) == points

@@ -2,12 +2,14 @@
 
 import dataclasses
 
+import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from autograder import judge
+from autograder import compare, judge
+from autograder.exercises import compiled
 from autograder.sandbox import Reply, wire
 from tests.autograder.samples import (
     NAMES,
@@ -107,8 +109,8 @@ def test_an_exercise_that_raised_earns_nothing_and_says_why(name, raised):
     exercise = exercise_named(name)
     verdict = verdict_on(exercise, same_reply(exercise, Reply(raised=raised, line=3)))
     assert verdict.earned == 0
-    wanted = judge.RAISED.get(raised, f"It raised {raised} in line 3 of its cell")
-    assert all(wanted in part.reason for part in verdict.parts)
+    wanted = judge.RAISED.get(raised, f"it raised {raised} in line 3 of its cell")
+    assert all(wanted.lower() in part.reason.lower() for part in verdict.parts)
 
 
 @each_exercise
@@ -230,3 +232,257 @@ def test_a_mistake_that_returns_no_dict_is_recognised():
     for value in ((7, 7), {"W_query": (7, 7)}):
         verdict_on(exercise, same_reply(exercise, Reply(value=value)))
     assert verdict_on(exercise, same_reply(exercise, Reply(value=(7, 7)))).hints == ("Return a dict.",)
+
+
+CHAINS = [name for name in NAMES if exercise_named(name).follows]
+each_chain = pytest.mark.parametrize("name", CHAINS)
+
+
+def right_chain(exercise):
+    return {entry: np.array(value, dtype=float) for entry, value in exercise.hidden[0].expected.items()}
+
+
+def continued(exercise, chain, first):
+    """The chain with every step after ``first`` computed from the steps before it, as a careful student does."""
+    chain, late = dict(chain), False
+    for entry in chain:
+        if late:
+            steps, function = compiled(exercise.follows)[entry]
+            chain[entry] = np.asarray(function(*(chain[step] for step in steps)))
+        late = late or entry == first
+    return chain
+
+
+def verdict_on_chain(exercise, chain):
+    verdict = verdict_on(exercise, same_reply(exercise, Reply(value=over_the_wire(chain))))
+    case, follows = exercise.hidden[0], compiled(exercise.follows)
+    stated = {"part": case.part, "expected": case.expected, "atol": case.atol}
+    stock = compare.score(lambda: chain, "number", [stated], exercise.parts, follows=follows)
+    assert stock == verdict.earned  # the hidden test cell goes by the same rule
+    return verdict
+
+
+def earned_by(verdict):
+    return {part.name: part.earned for part in verdict.parts}
+
+
+CHANGES = hnp.arrays(float, 5, elements=st.floats(0.05, 0.9), unique=True)
+
+
+@each_chain
+@given(data=st.data(), change=CHANGES)
+def test_a_wrong_step_costs_its_own_points_and_no_others_if_the_rest_follows_from_it(name, data, change):
+    exercise = exercise_named(name)
+    wrong = data.draw(st.sampled_from(list(exercise.parts)))
+    chain = right_chain(exercise)
+    chain[wrong] = (chain[wrong] + change[: chain[wrong].size]).round(4)
+    chain = continued(exercise, chain, wrong)
+    assume(all(np.ptp(step) > 0.01 for step in chain.values()))
+    verdict = verdict_on_chain(exercise, chain)
+    assert earned_by(verdict) == {**exercise.parts, wrong: 0}
+    notes = {part.name: part.note for part in verdict.parts if part.note}
+    assert all(note.startswith("right, given your own ") for note in notes.values())
+    assert set(notes) <= set(list(chain)[list(chain).index(wrong) + 1 :])
+
+
+@each_chain
+@given(data=st.data())
+def test_whatever_is_done_to_a_step_the_chain_earns_no_more_than_the_right_one(name, data):
+    exercise = exercise_named(name)
+    wrong = data.draw(st.sampled_from(list(exercise.parts)))
+    chain = right_chain(exercise)
+    numbers = st.floats(allow_nan=True, allow_infinity=True) | st.just(0.0)
+    chain[wrong] = data.draw(hnp.arrays(float, chain[wrong].shape, elements=numbers))
+    followed = data.draw(st.booleans())
+    with np.errstate(all="ignore"):
+        told = verdict_on_chain(exercise, continued(exercise, chain, wrong) if followed else chain)
+    right = compare.difference(chain[wrong], right_chain(exercise)[wrong], exercise.entry.atol) == ""
+    assert (told.earned == exercise.points) == right
+    assert all(part.earned <= exercise.parts[part.name] for part in told.parts)
+    assert (earned_by(told)[wrong] > 0) == right
+
+
+@each_chain
+@pytest.mark.parametrize("number", [0.0, 1.0, 0.5, -2.0, 1e9, np.nan, np.inf])
+def test_a_step_that_is_one_number_throughout_carries_nothing_forward(name, number):
+    exercise = exercise_named(name)
+    for entry in exercise.parts:
+        with np.errstate(all="ignore"):
+            chain = continued(
+                exercise, {**right_chain(exercise), entry: np.full_like(right_chain(exercise)[entry], number)}, entry
+            )
+        verdict = verdict_on_chain(exercise, chain)
+        following = next((step for step, rule in exercise.follows.items() if entry in rule.given), None)
+        assert earned_by(verdict)[entry] == 0
+        assert following is None or earned_by(verdict)[following] == 0
+
+
+@each_chain
+@pytest.mark.parametrize("number", [0.0, 0.3, np.nan])
+def test_constants_all_along_earn_nothing(name, number):
+    exercise = exercise_named(name)
+    chain = {entry: np.full_like(value, number) for entry, value in right_chain(exercise).items()}
+    assert verdict_on_chain(exercise, chain).earned == 0
+
+
+@each_chain
+@given(change=CHANGES)
+def test_the_same_wrong_numbers_again_and_again_earn_nothing(name, change):
+    exercise = exercise_named(name)
+    chain = {entry: change[: value.size] for entry, value in right_chain(exercise).items()}
+    assert verdict_on_chain(exercise, chain).earned == 0
+
+
+def test_a_step_that_repeats_the_one_before_is_not_accepted_even_where_it_follows():
+    rule = {"b": (("a",), lambda a: a)}
+    expected = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}
+    value = {"a": [5.0, 6.0], "b": [5.0, 6.0]}
+    found = compare.reasons(value, expected, "number", 1e-3)
+    assert compare.follow_through(found, value, expected, 1e-3, rule) == (found, {})
+    doubled = {"b": (("a",), lambda a: 2 * a)}
+    value["b"] = [10.0, 12.0]
+    found = compare.reasons(value, expected, "number", 1e-3)
+    assert compare.follow_through(found, value, expected, 1e-3, doubled) == ({**found, "b": ""}, {"b": ("a",)})
+
+
+def test_a_rule_that_raises_on_the_students_numbers_accepts_nothing():
+    expected = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}
+    value = {"a": [5.0, 6.0], "b": [7.0, 9.0]}
+    found = compare.reasons(value, expected, "number", 1e-3)
+    assert compare.follow_through(found, value, expected, 1e-3, {"b": (("a",), lambda a: a["x"])}) == (found, {})
+
+
+@each_chain
+@given(value=plain_values())
+def test_no_value_in_a_chain_raises(name, value):
+    exercise = exercise_named(name)
+    for entry in exercise.parts:
+        verdict_on(exercise, same_reply(exercise, Reply(value={**right_chain(exercise), entry: over_the_wire(value)})))
+
+
+CODE = [name for name in NAMES if exercise_named(name).kind == "code"]
+each_code = pytest.mark.parametrize("name", CODE)
+
+
+def mapped(value, change):
+    """``change`` done to the result, or to each entry of it."""
+    return (
+        {n: mapped(item, change) for n, item in value.items()} if isinstance(value, dict) else change(np.asarray(value))
+    )
+
+
+def corrupted(exercise, change, only=lambda case: True, **reply):
+    """The replies of the reference, with ``change`` done to those of the cases in question."""
+    replies = replies_of(reference_of(exercise), exercise)
+    for number, case in enumerate(exercise.hidden):
+        if only(case):
+            key = exercise.name, number
+            replies[key] = dataclasses.replace(replies[key], value=mapped(replies[key].value, change), **reply)
+    return replies
+
+
+def odd(array):
+    """An array like ``array`` with other values, which no mistake gives."""
+    return array * 1.2345 + 0.1234567 + np.arange(array.size).reshape(array.shape) * 0.0314159
+
+
+CORRUPTIONS = {
+    "nothing": (lambda array: None, "it returned nothing"),
+    "nan": (lambda array: array * np.nan, "not finite"),
+    "infinite": (lambda array: array + np.inf, "not finite"),
+    "an axis more": (lambda array: array[None], "belong"),
+    "words": (lambda array: "words", "not numbers"),
+    "odd": (odd, "values are wrong"),
+}
+
+
+@each_code
+@pytest.mark.parametrize(("change", "said"), CORRUPTIONS.values(), ids=CORRUPTIONS)
+def test_where_no_mistake_is_recognised_the_sentence_names_the_property(name, change, said):
+    exercise = exercise_named(name)
+    replies = corrupted(exercise, change)
+    verdict = verdict_on(exercise, replies)
+    assert verdict.earned == 0
+    assert all(said in part.reason.lower() for part in verdict.parts)
+    assert all(not part.reason[0].islower() and part.reason[-1] in ".?!" for part in verdict.parts)
+    assert "on a hidden case" not in " ".join(words_of(verdict))
+    own = [f"{x:.6g}" for reply in replies.values() for x in numbers_in(reply.value) if not isinstance(x, str)]
+    for case in exercise.hidden:
+        assert not [
+            d for d in digits_of(case.expected) if d not in own and any(d in text for text in words_of(verdict))
+        ]
+
+
+@each_code
+def test_a_transposed_result_is_told_so(name):
+    exercise = exercise_named(name)
+    expected = [np.asarray(case.expected) for case in exercise.hidden if not isinstance(case.expected, dict)]
+    if not any(array.ndim > 1 and array.T.shape != array.shape for array in expected):
+        return
+    verdict = verdict_on(exercise, corrupted(exercise, np.transpose, only=lambda case: not case.gradients))
+    assert any("transposed" in part.reason for part in verdict.parts) or verdict.hints
+
+
+@each_code
+def test_an_input_that_was_changed_is_named_where_no_mistake_is_recognised(name):
+    exercise = exercise_named(name)
+    verdict = verdict_on(exercise, corrupted(exercise, odd, changed=("scores",)))
+    assert verdict.hints == ("It changed its input scores. Work on a copy.",)
+    assert not verdict_on(exercise, corrupted(exercise, lambda array: None, changed=("scores",))).hints
+
+
+@each_code
+def test_a_result_that_differs_from_call_to_call_is_told_so(name):
+    exercise = exercise_named(name)
+    replies = corrupted(exercise, odd)
+    again = (exercise.name, len(exercise.hidden))
+    replies[again] = replies[exercise.name, 0]
+    assert not any("again" in hint for hint in verdict_on(exercise, replies).hints)
+    replies[again] = Reply(value=mapped(replies[exercise.name, 0].value, odd))
+    (hint,) = verdict_on(exercise, replies).hints
+    assert hint == "It gives another result when it is called again with the same input."
+    replies[again] = Reply(raised="no reply")
+    assert not any("again" in hint for hint in verdict_on(exercise, replies).hints)
+    right = {**corrupted(exercise, np.asarray), again: Reply(raised="ValueError")}
+    assert verdict_on(exercise, right).earned == exercise.points  # it earns nothing and costs nothing
+
+
+GROUPS = {"mask": (judge._is_masked, judge.MASK), "large": (judge._is_large, judge.LARGE_ENTRIES)}
+GROUPS["size one"] = judge._has_size_one, judge.SIZE_ONE
+
+
+@each_code
+@pytest.mark.parametrize(("belongs", "said"), GROUPS.values(), ids=GROUPS)
+def test_what_is_wrong_only_in_one_group_of_cases_is_told_with_the_group(name, belongs, said):
+    exercise = exercise_named(name)
+    group = [belongs(case) for case in exercise.hidden]
+    verdict = verdict_on(exercise, corrupted(exercise, odd, only=belongs))
+    if any(group) and not all(group):
+        earlier = [told for other, told in GROUPS.values() if all(map(other, filter(belongs, exercise.hidden)))]
+        assert set(verdict.hints) <= set(earlier)
+        assert len(verdict.hints) == 1
+    assert said not in verdict_on(exercise, corrupted(exercise, odd)).hints or all(group)
+
+
+def test_the_first_case_of_code_is_called_once_more_and_of_nothing_else():
+    for exercise in map(exercise_named, NAMES):
+        called = judge.cases_to_call(exercise)
+        again = called[len(exercise.hidden) :]
+        assert called[: len(exercise.hidden)] == exercise.hidden
+        assert again == (exercise.hidden[:1] if exercise.kind == "code" else ())
+
+
+def test_a_print_in_place_of_a_return_is_told_so():
+    exercise = exercise_named("scoring-dot_product_score")
+    verdict = verdict_on(exercise, same_reply(exercise, Reply(printed=True)))
+    assert all("it printed something and returned nothing" in part.reason for part in verdict.parts)
+
+
+def test_of_two_mistakes_that_explain_as_much_the_one_that_nothing_speaks_against_is_named():
+    exercise = exercise_named("softmax-batch_shapes")
+
+    def mask_alone(batch, T_x, T_y):
+        return {**reference_of(exercise)(batch, T_x, T_y), "mask": (batch, T_x, 1)}
+
+    (hint,) = verdict_on(exercise, replies_of(mask_alone, exercise)).hints
+    assert hint == exercise.hints["batch_shapes__mask_as_column"]

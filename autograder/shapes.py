@@ -1,0 +1,124 @@
+"""Say what a wrong shape is, by looking its sizes up among the letters of the exercise, their products and sums.
+
+In: the same entry for several sets of sizes, as returned and as right. Out: a sentence for after the grading: which
+letters were written, and what kind of thing is counted where they stand; never the right letters. Pure.
+"""
+
+import ast
+from itertools import combinations, combinations_with_replacement, product
+
+MAX_AXES = 9
+
+
+def explain(entry, values, expected, sizes, roles, equations=()):
+    """Return a sentence on the wrong shapes ``values`` of ``entry``, or "" if they are no terms of the letters.
+
+    ``values``, ``expected`` and ``sizes`` (letter -> number) hold one item for each set of sizes, ``roles`` says what each
+    letter counts.
+    """
+    names = _names(sizes)
+    right = _axes(expected, names)
+    yours = _axes(values, names)
+    if yours is None or right is None:
+        return ""
+    written = _tuple(yours)
+    if sorted(map(str, yours)) == sorted(map(str, right)):
+        return f"{written} has the right sizes in another order: it looks transposed"
+    if len(yours) != len(right):
+        return f"{written} {_other_count(entry, yours, right, equations)}"
+    wrong = [axis for axis, (one, other) in enumerate(zip(yours, right, strict=True)) if one != other]
+    return f"{written}: " + ", and ".join(_axis(entry, n, yours, right, roles, equations) for n in wrong[:2])
+
+
+def _names(sizes):
+    """Return ``{values over the sets of sizes: name}``, the simplest name for each: letters, multiples, sums, products."""
+    letters = {letter: tuple(row[letter] for row in sizes) for letter in sizes[0]}
+    names = {}
+
+    def add(name, values):
+        names.setdefault(tuple(values), name)
+
+    for name, values in letters.items():
+        add(name, values)
+    multiples = {
+        (f"{n} * {name}" if n > 1 else name): [n * value for value in values]
+        for n in (1, 2, 3, 4)
+        for name, values in letters.items()
+    }
+    for name, values in multiples.items():
+        add(name, values)
+    for one, other in combinations(multiples, 2):
+        add(f"{one} + {other}", map(sum, zip(multiples[one], multiples[other], strict=True)))
+    for one, other in combinations_with_replacement(letters, 2):
+        add(f"{one} * {other}", (a * b for a, b in zip(letters[one], letters[other], strict=True)))
+    for name, values in letters.items():
+        add(f"{name} + 1", (value + 1 for value in values))
+        add(f"{name} - 1", (value - 1 for value in values))
+    for trio in combinations(letters, 3):
+        for factors in product((1, 2), repeat=3):
+            parts = [f"{n} * {name}" if n > 1 else name for n, name in zip(factors, trio, strict=True)]
+            add(" + ".join(parts), map(sum, zip(*(multiples[part] for part in parts), strict=True)))
+    return names
+
+
+def _axes(shapes, names):
+    """Return the name of each axis, None where there is none; or None if their number changes, or is beyond all sense."""
+    if len({len(shape) for shape in shapes}) != 1 or len(shapes[0]) > MAX_AXES:
+        return None
+    axes = [tuple(map(int, axis)) for axis in zip(*shapes, strict=True)]
+    return [names.get(axis) or (str(axis[0]) if len(set(axis)) == 1 else None) for axis in axes]
+
+
+def _tuple(axes):
+    inside = ", ".join(name or "something else" for name in axes)
+    return f"({inside},)" if len(axes) == 1 else f"({inside})"
+
+
+def _other_count(entry, yours, right, equations):
+    vector = _multiplied(entry, equations)
+    if len(yours) == 1 and len(right) == 2 and vector:
+        if yours[0] == right[1]:
+            return f"is the shape of {vector} itself: a matrix that multiplies it has two axes"
+        return f"is the shape of a vector: a matrix that multiplies {vector} has two axes"
+    if len(yours) > len(right):
+        sizes = "the right sizes, and" if _within(right, yours) else "other sizes, and"
+        return f"has {sizes} {_axes_said(len(yours) - len(right))} too many"
+    sizes = "sizes that belong there, and" if _within(yours, right) else "other sizes, and"
+    return f"has {sizes} {_axes_said(len(right) - len(yours))} too few"
+
+
+def _axes_said(count):
+    return "an axis" if count == 1 else f"{count} axes"
+
+
+def _within(few, many):
+    """Return whether the axes ``few`` stand among ``many``, in their order."""
+    rest = iter(many)
+    return all(axis in rest for axis in few)
+
+
+def _axis(entry, axis, yours, right, roles, equations):
+    mine, belongs = yours[axis], right[axis]
+    if mine is None:
+        return f"axis {axis} is no letter, and no simple product or sum of them"
+    if mine.isdigit():
+        return f"axis {axis} is {mine} whatever the sizes are, and something else is counted there"
+    said = f"axis {axis} is {mine}" + (f", {roles[mine]}" if mine in roles else "")
+    if belongs in roles:
+        if mine not in roles and belongs in mine.split():
+            return f"{said}, and that is more than what is counted there"
+        vector = _multiplied(entry, equations) if len(right) == 2 and axis == 1 else ""
+        reason = f": this matrix multiplies {vector}" if vector else ""
+        return f"{said}, where {roles[belongs]} belongs{reason}"
+    if mine in belongs.split():
+        return f"{said}, and that is only a part of what is counted there"
+    return f"{said}, and something else is counted there"
+
+
+def _multiplied(entry, equations):
+    """Return what the matrix ``entry`` stands left of in the equations, as it is written there, or ""."""
+    for equation in equations:
+        for node in ast.walk(ast.parse(equation)):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and ast.unparse(node.left) == entry:
+                return ast.unparse(node.right)
+    return ""
