@@ -1,7 +1,9 @@
 """The command line: ``python -m autograder``. Exit status 0 only when all was done."""
 
+import contextlib
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +22,13 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pret
 out = Console(width=None if sys.stdout.isatty() else 160)
 
 CoursePath = Annotated[Path, typer.Option("--course", help="The course directory.")]
-Isolation = Annotated[str, typer.Option(help="single-use: one bubblewrap sandbox a submission. none: trusted only.")]
+Isolation = Annotated[
+    str,
+    typer.Option(
+        help="zygote: warm sandbox, fresh namespaces for each submission. single-use: a bubblewrap of its own for each. "
+        "container: Podman or Docker. none: trusted submissions only."
+    ),
+]
 Topic = Annotated[str, typer.Argument(help="The assignment, named as its chapter: scoring.")]
 
 
@@ -63,29 +71,51 @@ def grade(
     topic: Topic,
     students: Annotated[list[str] | None, typer.Argument(help="Only these students; by default all.")] = None,
     course: CoursePath = Path("course"),
-    isolation: Isolation = "single-use",
+    isolation: Isolation = "zygote",
     workers: Annotated[int | None, typer.Option(min=1, help="Submissions run at once; by default one a core.")] = None,
+    scheduler: Annotated[str, typer.Option(help="Address of a dask scheduler: run on its workers instead.")] = "",
+    feedback: Annotated[bool, typer.Option(help="Write the feedback pages too.")] = True,
+    again: Annotated[bool, typer.Option(help="Run and record anew what was graded before.")] = False,
     cell_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that one cell may run.")] = 20.0,
     call_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that one call of a function may run.")] = 5.0,
     submission_seconds: Annotated[float, typer.Option(min=1, help="Seconds that one submission may run.")] = 120.0,
     memory_mb: Annotated[
-        int, typer.Option(min=1000, help="Megabytes that one process may use; torch needs 1000.")
+        int, typer.Option(min=1500, help="Megabytes that one process may use; torch needs 1500.")
     ] = 4096,
+    disk_mb: Annotated[int, typer.Option(min=1, help="Megabytes of files that one submission may write.")] = 64,
+    processes: Annotated[int, typer.Option(min=8, help="Processes that one submission may have at once.")] = 64,
+    output_kb: Annotated[int, typer.Option(min=1, help="Kilobytes that one cell may put out.")] = 256,
+    outputs_mb: Annotated[int, typer.Option(min=1, help="Megabytes that all cells together may put out.")] = 4,
+    reply_mb: Annotated[int, typer.Option(min=1, help="Megabytes that one call may return.")] = 16,
+    submission_mb: Annotated[int, typer.Option(min=1, help="Megabytes that a notebook may have.")] = 20,
 ):
     """Grade what was handed in, record it in nbgrader's gradebook, write the feedback, print the table.
 
-    Exit status 3: everything else was done, and some submissions were set aside.
+    Killed and started again, it goes on where it was. Exit status 3: everything else was done, and some submissions were
+    set aside.
     """
     from autograder.course import Course
     from autograder.sandbox import Limits
 
-    limits = Limits(cell_seconds, call_seconds, submission_seconds, memory_mb)
-    rows = _grade(Course.at(course), topic, limits, isolation, students or (), workers)
+    limits = Limits(
+        cell_seconds,
+        call_seconds,
+        submission_seconds,
+        memory_mb,
+        disk_mb,
+        processes,
+        output_kb,
+        outputs_mb,
+        reply_mb,
+        submission_mb,
+    )
+    options = {"feedback": feedback, "again": again, "workers": workers}
+    rows = _grade(Course.at(course), topic, limits, isolation, students or (), scheduler, options)
     raise typer.Exit(FAILED if any(r.failed for r in rows) else SET_ASIDE if any(r.set_aside for r in rows) else 0)
 
 
 @app.command()
-def doctor(isolation: Isolation = "single-use"):
+def doctor(isolation: Isolation = "zygote"):
     """Send a canary into the sandbox that tries to leave it, and say what it could do."""
     from autograder.doctor import examine
 
@@ -100,6 +130,24 @@ def doctor(isolation: Isolation = "single-use"):
 
 
 @app.command()
+def audit(
+    topic: Annotated[str, typer.Argument(help="Only this topic; by default all.")] = "",
+    full: Annotated[bool, typer.Option("--full", help="All mutants, more draws, 1000 inputs.")] = False,
+    seed: Annotated[int, typer.Option(help="Of the hidden cases and of the sample.")] = 0,
+    save: Annotated[
+        Path | None, typer.Option(help="Write audit.json and the held-out table and picture there.")
+    ] = None,
+    held_out: Annotated[bool, typer.Option("--held-out", help="Only the held-out answers: takes seconds.")] = False,
+):
+    """Measure how often the grader is wrong: mutants, equivalents, held-out answers. Exit status 1 if it fails."""
+    from autograder.audit import show
+
+    if topic and topic not in topics():
+        raise CourseError(f"no topic {topic!r}", "the answer key", f"name one of {', '.join(topics())}.")
+    raise typer.Exit(0 if show(out, [topic] if topic else topics(), full, seed, save, held_out) else FAILED)
+
+
+@app.command()
 def demo(
     root: Annotated[Path, typer.Argument(help="Where the demonstration course shall be; made anew each time.")],
     isolation: Annotated[str, typer.Option(help="As for grade; auto: a sandbox if there is one, else none.")] = "auto",
@@ -111,7 +159,7 @@ def demo(
     from autograder.sandbox import Limits, bubblewrap
 
     if isolation == "auto":
-        isolation = "single-use" if bubblewrap.available() else "none"
+        isolation = "zygote" if bubblewrap.available() else "none"
         if isolation == "none":
             out.print(f"[bold yellow]There is no sandbox on this machine.[/] To have one, {bubblewrap.REMEDY}")
             out.print(
@@ -128,7 +176,8 @@ def demo(
         out.print(f"Released {topic}: {course.release(topic)}")
     everybody = demonstration.hand_in(course, "scoring", hostile=isolation != "none")
     out.print(f"{len(everybody)} students of the demonstration class handed in scoring.")
-    rows = _grade(course, "scoring", Limits(cell_seconds=4, call_seconds=2, submission_seconds=60), isolation, (), None)
+    limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
+    rows = _grade(course, "scoring", limits, isolation)
     deserved = {student.name: student.points for student in everybody}
     outcome = {row.student: row.failed or ("set aside" if row.set_aside else row.total) for row in rows}
     wrong = [
@@ -143,34 +192,37 @@ def demo(
     out.print(f"          {course.feedback('emil_no_tanh', 'scoring')}")
 
 
-def _grade(course, topic, limits, isolation, students, workers):
-    from autograder import batch, report
-    from autograder.doctor import require
+def _grade(course, topic, limits, isolation, students=(), scheduler="", options=None):
+    from autograder import batch, cluster, report
 
     if isolation == "none":
         out.print(TRUSTED_ONLY)
-    require(isolation)
     asked, _, changed = course.released(topic)
     if changed:
         out.print(
             "[yellow]The key or the solutions have changed since the release: grading goes by what they say now.[/]"
         )
-    with _progress() as bar:
-        bars = {}
+    with contextlib.ExitStack() as stack:
+        executor = stack.enter_context(cluster.executor(scheduler, isolation)) if scheduler else None
+        bar = stack.enter_context(_progress())
+        task, began = bar.add_task("grading", total=None, rate=""), time.monotonic()
 
-        def advance(stage, done, total, student):
-            if stage not in bars:
-                bars[stage] = bar.add_task({"run": "running", "record": "recording"}[stage], total=total)
-            bar.update(bars[stage], completed=done)
+        def advance(done, total, row):
+            rate = f"{done / max(time.monotonic() - began, 1e-3):.1f}/s"
+            bar.update(task, completed=done, total=total, rate=rate)
             if not out.is_terminal:
-                out.print(f"{stage} {done}/{total} {student}")
+                out.print(f"{done}/{total} {rate} {row.student}: {report.fate(row)}", markup=False, highlight=False)
 
-        rows = batch.grade_class(course, topic, limits, isolation, students, workers, advance)
+        rows = batch.grade_class(
+            course, topic, limits, isolation, students, progress=advance, executor=executor, **(options or {})
+        )
     out.print(report.legend(asked))
     out.print(report.table(asked, rows, out.width))
     if out.width < report.WIDE:
         out.print(report.hints(rows), markup=False, highlight=False)
     out.print(report.summary(rows))
+    if slowest := report.slowest(rows):
+        out.print(slowest, markup=False, highlight=False)
     for path in course.overlooked():
         out.print(f"Not looked at: {path}. Submissions stand at submitted/STUDENT/{topic}/{topic}.ipynb.")
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
@@ -182,8 +234,8 @@ def _grade(course, topic, limits, isolation, students, workers):
 
 
 def _progress():
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    return Progress(*columns, console=out, disable=not out.is_terminal)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}")
+    return Progress(*columns, TimeRemainingColumn(), console=out, disable=not out.is_terminal)
 
 
 def main():

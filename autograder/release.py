@@ -9,7 +9,6 @@ import importlib
 import io
 import logging
 import os
-import re
 import secrets
 import shutil
 import sys
@@ -24,7 +23,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import determine_grade
 from traitlets.config import Config
 
-from autograder import assemble, exercises, grade, sandbox
+from autograder import assemble, exercises, grade, key_linter, sandbox
 from autograder.assemble import BOOK, test_id
 from autograder.course import init
 from autograder.errors import CourseError
@@ -125,7 +124,7 @@ def _with_tests(released, source):
 
 
 def _refuse_leaks(released, asked, place):
-    """Refuse a release in which the answer to a shape exercise stands in a docstring, or a solution was left in."""
+    """Refuse a release in which an answer stands readable, or from a key that the linter refuses."""
     text = "\n".join(cell.source for cell in released.cells)
     for marker in ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS"):
         if marker in text:
@@ -134,30 +133,7 @@ def _refuse_leaks(released, asked, place):
         body = exercise.source.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0].strip()
         if body and body in text:
             raise CourseError(f"the answer to {exercise.name} stands in the release", place, "take it out of the text.")
-        if exercise.kind == "shape":
-            for entry in _stated_shapes(exercise, [other.source for other in asked]):
-                raise CourseError(
-                    f"a docstring states the shape {entry} that {exercise.name} asks for",
-                    place,
-                    "ask for another shape, or describe the argument there without its shape.",
-                )
-
-
-def _stated_shapes(exercise, sources):
-    """Yield the entries of a shape exercise that some docstring in the same notebook answers, as ``name : (sizes)``."""
-    case = exercise.hidden[0]
-    sizes = {LETTERS[word]: case.inputs.get(LETTERS[word]) for word in LETTERS} | case.inputs
-    sizes |= {word: sizes[letter] for word, letter in LETTERS.items()}
-    expected = case.expected if isinstance(case.expected, dict) else {exercise.function: case.expected}
-    for source in sources:
-        for name, stated in re.findall(r"^ *(\w+) : \(([^)]*)\)", source, flags=re.MULTILINE):
-            values = tuple(sizes.get(word.strip()) for word in stated.split(",") if word.strip())
-            if expected.get(name) == values:
-                yield name
-
-
-LETTERS = {"source_len": "T_x", "attention_size": "a", "key_size": "m", "query_size": "n", "embedding_size": "d"}
-LETTERS |= {"hidden_size": "m", "target_len": "T_y"}
+    key_linter.refuse(asked, text=text)
 
 
 def _generate(course, topic):

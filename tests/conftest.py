@@ -5,7 +5,15 @@ import time
 import hypothesis
 import pytest
 
-SHARES = {"project": 1, "book": 4, "solutions": 3, "autograder": 3, "assignments": 6, "sandbox": 8}  # minutes
+SHARES = {
+    "project": 1,
+    "book": 4,
+    "solutions": 3,
+    "autograder": 3,
+    "assignments": 6,
+    "sandbox": 8,
+    "audit": 8,
+}  # minutes
 
 hypothesis.settings.register_profile("sample", max_examples=25, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("full", max_examples=400, deadline=None)

@@ -20,7 +20,23 @@ TYPES = {
     **dict.fromkeys(("file", "run", "measure", "draw"), (str,)),
     **dict.fromkeys(("warm_up", "shown"), (bool,)),
     **dict.fromkeys(("parts", "inputs", "shapes", "thresholds"), (dict,)),
-    "gradients": (tuple,),
+    **dict.fromkeys(("given", "letters", "follows"), (dict,)),
+    **dict.fromkeys(("gradients", "equations"), (tuple,)),
+}
+
+# What the letters of the shape exercises count. An exercise whose text means another thing says so in its `letters`.
+LETTERS = {
+    "batch": "the number of sentences",
+    "T_x": "the number of source positions",
+    "T_y": "the number of decoder steps",
+    "m": "the size of an annotation",
+    "n": "the size of the decoder state",
+    "a": "the size of the attention layer",
+    "d": "the size of a word vector",
+    "r": "the size of what the recurrent layer reads",
+    "k": "the number of maxima",
+    **dict.fromkeys(("V", "V_y", "V_out"), "the number of target words"),
+    "V_x": "the number of source words",
 }
 
 
@@ -59,6 +75,10 @@ class Criterion:
 class Entry:
     """One exercise as the key states it. ``name`` is ``topic-function``; ``parts`` maps a part to its points.
 
+    A shape exercise may name ``equations`` in which its shapes must fit together; ``given`` has what stands in them
+    besides, as the exercise's text states it: sizes are letters, numbers, or "?" for any. ``letters`` says what a letter
+    counts where that is not as in ``LETTERS``. In a chain, ``follows`` names the steps that each step is computed from.
+
     A ``trained`` exercise hands in a ``file`` of weights: ``run`` names the function that uses it on what ``draw`` draws,
     ``measure`` the one that turns the result into numbers, and ``thresholds`` what each part must reach.
     """
@@ -75,6 +95,10 @@ class Entry:
     run: str = ""
     measure: str = ""
     draw: str = ""
+    equations: tuple[str, ...] = ()
+    given: dict = field(default_factory=dict)
+    letters: dict = field(default_factory=dict)
+    follows: dict = field(default_factory=dict)
     answer: str = ""
     criteria: tuple[Criterion, ...] = ()
     cases: tuple[Case, ...] = ()
@@ -149,6 +173,8 @@ def _entry(name, table, path, text):
             refuse(f"{rows} is not a list of tables", f"begin each one with [[{name}.{rows}]], in double brackets.")
     cases = tuple(_case(row, place) for row in table.pop("case", []))
     criteria = tuple(_build(Criterion, row, f"{place}, criterion") for row in table.pop("criterion", []))
+    if isinstance(table.get("equations"), list):
+        table["equations"] = tuple(table["equations"])
     extra = {"name": name, "cases": cases, "criteria": criteria, "where": place}
     entry = _build(Entry, table, place, reserved=set(extra) | {"criteria"}, **extra)
     if entry.kind not in KINDS:
@@ -161,6 +187,9 @@ def _entry(name, table, path, text):
         refuse(f"the parts {entry.parts} are not all numbers", "write `part = points`, without quotes.")
     if entry.parts and abs(sum(entry.parts.values()) - entry.points) > 1e-9:
         refuse(f"the parts add to {sum(entry.parts.values()):g}, not {entry.points:g}", "change the parts or points.")
+    for field_name, kind in (("equations", "shape"), ("given", "shape"), ("letters", "shape"), ("follows", "number")):
+        if getattr(entry, field_name) and entry.kind != kind:
+            refuse(f"{field_name} in an exercise of kind {entry.kind}", f"only kind {kind} can have it.")
     if entry.kind == "text":
         if abs(sum(c.points for c in criteria) - entry.points) > 1e-9:
             refuse("the criteria do not add to the points", "give each criterion its points.")

@@ -137,24 +137,25 @@ def word_by_hand():
         ``scores`` (2 numbers), ``weights`` (2), ``context`` (4), ``state`` (2) and ``distribution`` (5).
     """
     ### BEGIN SOLUTION
-    state = np.array([0.4, -0.6])
+    query = np.array([0.4, -0.6])
     keys = np.array([[0.5, -0.2, 0.1, 0.3], [-0.4, 0.6, 0.2, -0.1]])
     W_query = np.array([[1, -1], [0, 2], [0.5, 1]])
     W_key = np.array([[1, 0, 0, 2], [0, 1, -1, 0], [0, 0, 2, 1]])
-    scores = np.tanh(W_query @ state + keys @ W_key.T) @ np.array([1, -2, 1.5])
+    scores = np.tanh(W_query @ query + keys @ W_key.T) @ np.array([1, -2, 1.5])
     weights = np.exp(scores) / np.exp(scores).sum()
     context = weights @ keys
     W_s = np.array([[0.5, 1], [-1, 0]])
     W_c = np.array([[2, 0, -1, 0.5], [0, 2, 0, 1]])
-    new_state = np.tanh(np.array([0.3, -0.1]) + W_s @ state + W_c @ context)
+    state = np.tanh(np.array([0.3, -0.1]) + W_s @ query + W_c @ context)
     W_o = np.array([[1, -1], [2, 0], [0, 2], [-1, 1], [1, 1]])
-    exponentials = np.exp(W_o @ new_state + np.array([0, -0.5, 0.5, 0, 0.2]))
+    exponentials = np.exp(W_o @ state + np.array([0, -0.5, 0.5, 0, 0.2]))
+    distribution = exponentials / exponentials.sum()
     return {
         "scores": scores.tolist(),
         "weights": weights.tolist(),
         "context": context.tolist(),
-        "state": new_state.tolist(),
-        "distribution": (exponentials / exponentials.sum()).tolist(),
+        "state": state.tolist(),
+        "distribution": distribution.tolist(),
     }
     ### END SOLUTION
 

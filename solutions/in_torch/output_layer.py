@@ -193,8 +193,8 @@ class Seq2Seq(nn.Module):
             Numbers of the source words, padded at the end.
         source_lengths : (batch,)
             How many of them are real.
-        target_in : (batch, target_len)
-            The start token, then the right target words.
+        target_in
+            What the decoder reads: the start token, then the right target words.
         """
         return self.decoder(target_in, *self._read(source, source_lengths))
 

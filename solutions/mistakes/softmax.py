@@ -129,6 +129,11 @@ def jacobian_row__first_row():
     return _jacobian(0)
 
 
+def jacobian_row__second_row():
+    """These are the derivatives of the second weight. Asked are those of the third."""
+    return _jacobian(1)
+
+
 def jacobian_row__factor_missing():
     """The bracket is right. One factor in front of it is missing: a weight near 0 hardly moves."""
     return (np.eye(4)[2] - np.array([0.1, 0.5, 0.15, 0.25])).tolist()
@@ -182,6 +187,11 @@ def batch_shapes__positions_first(batch, T_x, T_y):
 def batch_shapes__target_mask(batch, T_x, T_y):
     """The mask knows the source sentence only: it is the same at every decoder step."""
     return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_y, T_x)}
+
+
+def batch_shapes__mask_as_column(batch, T_x, T_y):
+    """The new axis of the mask stands where the decoder steps are. Yours stands where the source positions are."""
+    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_x, 1)}
 
 
 def jacobian_shapes__diagonal(batch, m, T_x):
@@ -300,6 +310,15 @@ def masked_softmax__highest_of_all(scores, source_mask=None):
     return exponentials / np.where(total > 0, total, 1.0)
 
 
+def masked_softmax__one_shift_for_all(scores, source_mask=None):
+    """The highest score of all was subtracted from every row. In a row far below it, every exponential is 0."""
+    real = _real(scores, source_mask)
+    highest = scores[real].max() if real.any() else 0.0
+    exponentials = np.exp(np.where(real, scores - highest, -np.inf))
+    total = exponentials.sum(axis=-1, keepdims=True)
+    return exponentials / np.where(total > 0, total, 1.0)
+
+
 def masked_softmax__no_shift(scores, source_mask=None):
     """Not finite: exp(1000) is too large for a float. Subtract a score of the row from all of them first."""
     exponentials = np.exp(scores) * _real(scores, source_mask)
@@ -316,6 +335,12 @@ def masked_softmax__mask_needed(scores, source_mask=None):
 def entropy__no_temperature(scores, temperature):
     """Your result does not depend on the temperature: divide the scores by it, before the softmax."""
     log_weights = torch.log_softmax(scores + 0 * temperature.unsqueeze(-1), dim=-1)
+    return -(log_weights.exp() * log_weights).sum(dim=-1)
+
+
+def entropy__temperature_by_position(scores, temperature):
+    """Each sentence has its own temperature: give it an axis, or numbers meet the wrong rows."""
+    log_weights = torch.log_softmax(scores / temperature, dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1)
 
 

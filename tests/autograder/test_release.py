@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from autograder import assemble, demo, exercises, release
+from autograder import assemble, demo, exercises, key_linter, release
 from autograder.course import init
 from autograder.errors import CourseError
 from solutions import answer_key
@@ -145,8 +145,8 @@ def test_a_page_that_does_not_fit_leaves_the_course_as_it_was(tmp_path):
 def test_a_docstring_that_answers_a_shape_exercise_is_noticed():
     asked = {exercise.function: exercise for exercise in exercises.load("scoring", 0)}
     stated = "    scores : (source_len,)\n    W_key : (attention_size, key_size)\n"
-    assert list(release._stated_shapes(asked["additive_shapes"], [stated])) == ["scores"]
-    assert list(release._stated_shapes(asked["bidirectional_shapes"], [stated])) == []
+    assert list(key_linter.stated_shapes(asked["additive_shapes"], stated)) == ["scores"]
+    assert list(key_linter.stated_shapes(asked["bidirectional_shapes"], stated)) == []
 
 
 def test_the_marking_scheme_has_every_criterion_and_the_release_has_none(released, notebooks):
