@@ -67,6 +67,31 @@ def release(
 
 
 @app.command()
+def collect(
+    topic: Topic,
+    archive: Annotated[Path, typer.Argument(help="The zip file that the learning platform gave out.")],
+    course: CoursePath = Path("course"),
+    submission_mb: Annotated[int, typer.Option(min=1, help="Megabytes that one file may have.")] = 20,
+):
+    """Put the notebooks of an archive into the course: STUDENT/x.ipynb, STUDENT_x.ipynb, or a zip file for each.
+
+    Exit status 3: everything else was done, and some submissions were set aside.
+    """
+    from autograder.collect import collect as put
+    from autograder.course import Course
+
+    collected, ignored = put(Course.at(course), topic, archive, submission_mb)
+    for one in collected:
+        if one.problem:
+            out.print(f"{one.student}: set aside: {one.problem}", markup=False, highlight=False)
+    for name in ignored[:20]:
+        out.print(f"not looked at: {name}", markup=False, highlight=False)
+    aside, again = sum(bool(one.problem) for one in collected), sum(one.replaced for one in collected)
+    out.print(f"{len(collected) - aside} collected ({again} anew), {aside} set aside, {len(ignored)} not looked at")
+    raise typer.Exit(SET_ASIDE if aside else 0)
+
+
+@app.command()
 def grade(
     topic: Topic,
     students: Annotated[list[str] | None, typer.Argument(help="Only these students; by default all.")] = None,

@@ -387,10 +387,15 @@ def write(notebook, path):
 
 def write_text(text, path):
     """Write ``text`` to ``path`` in one step."""
+    write_bytes(text.encode("utf-8"), path)
+
+
+def write_bytes(content, path):
+    """Write ``content`` to ``path`` in one step."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".draft")
-    draft.write_text(text, encoding="utf-8")
+    draft.write_bytes(content)
     draft.replace(path)
 
 

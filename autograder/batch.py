@@ -8,7 +8,6 @@ import concurrent.futures
 import contextlib
 import fcntl
 import hashlib
-import html
 import json
 import os
 import sqlite3
@@ -22,7 +21,7 @@ import sqlalchemy.exc
 from nbgrader.api import MissingEntry
 from nbgrader.converters.base import NbGraderException
 
-from autograder import doctor, exercises, repair, sandbox
+from autograder import doctor, exercises, repair, report, sandbox
 from autograder.assemble import write_text
 from autograder.errors import CourseError
 from autograder.grade import Graded, fingerprint, grade, handed_in_files
@@ -179,7 +178,7 @@ class _Batch:
             row.notes = tuple(repair.repair(notebook, self.template))
         except CourseError as error:
             row.set_aside = str(error)
-            write_text(_set_aside_page(self.topic, row.set_aside), self.course.feedback(row.student, self.topic))
+            write_text(report.set_aside_page(self.topic, row.set_aside), self.course.feedback(row.student, self.topic))
             return self._advance(row)
         files = handed_in_files(self.asked, path.parent)
         key = fingerprint(notebook, self.digest, self.limits, files)
@@ -298,11 +297,3 @@ def _the_only_one(course):
                 "somebody is grading in this course already", str(course.root), "wait until that has ended."
             ) from None
         yield
-
-
-def _set_aside_page(topic, reason):
-    text = html.escape(reason).replace("\n", "<br>")
-    return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{topic}</title></head>'
-        f"<body><h1>{topic}: not graded yet</h1><p>{text}</p></body></html>\n"
-    )

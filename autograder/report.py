@@ -3,6 +3,8 @@
 In: exercises, rows. Out: Rich renderables. Touches nothing.
 """
 
+import html
+
 from rich.table import Table
 from rich.text import Text
 
@@ -62,6 +64,15 @@ def slowest(rows, count=5):
 def fate(row):
     """Return in a word what became of a submission."""
     return "failed" if row.failed else "set aside" if row.set_aside else "reused" if row.reused else "graded"
+
+
+def set_aside_page(topic, reason):
+    """Return the page that a student gets in place of feedback."""
+    text = html.escape(reason).replace("\n", "<br>")
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{topic}</title></head>'
+        f"<body><h1>{topic}: not graded yet</h1><p>{text}</p></body></html>\n"
+    )
 
 
 def _advice(row):

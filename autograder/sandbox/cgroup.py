@@ -53,11 +53,7 @@ def limited(limits):
 def _places(limits):
     """Return ``[(folder in which a group may be made, {file: value})]``, for version 2 or 1 of control groups."""
     memory = (limits.memory_mb + ROOM_MB) * 2**20
-    own = {}
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            own.update(dict.fromkeys(controllers.split(","), path.lstrip("/")))
+    own = _own()
     unified = ROOT / own.get("", "")
     with contextlib.suppress(OSError):
         if {"memory", "pids"} <= set((unified / "cgroup.subtree_control").read_text().split()):
@@ -71,6 +67,16 @@ def _places(limits):
         )
         if controller in own
     ]
+
+
+def _own():
+    """Return ``{controller: the group that this process is in}``; "" stands for version 2."""
+    own = {}
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            own.update(dict.fromkeys(controllers.split(","), path.lstrip("/")))
+    return own
 
 
 def _remove(folder):

@@ -6,7 +6,7 @@ import re
 import nbformat
 import pytest
 
-from autograder import batch, demo, exercises, sandbox
+from autograder import batch, demo, exercises
 from autograder.sandbox import Limits
 
 pytestmark = pytest.mark.suite("sandbox")
@@ -101,7 +101,7 @@ def test_grading_again_runs_nothing_and_changes_nothing(demonstration, monkeypat
     def refuse(*args, **kwargs):
         raise AssertionError("it ran again")
 
-    monkeypatch.setattr(sandbox, "run", refuse)
+    monkeypatch.setattr(batch, "grade", refuse)
     limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
     again = batch.grade_class(course, "scoring", limits, students=["ada_loops", "emil_no_tanh", "omar_not_a_notebook"])
     assert again == [rows[row.student] for row in again]
@@ -119,7 +119,7 @@ def test_a_fault_of_ours_is_reported_and_never_stored(released, tmp_path, monkey
     def stumble(*args, **kwargs):
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(sandbox, "run", stumble)
+    monkeypatch.setattr(batch, "grade", stumble)
     (row,) = batch.grade_class(course, "scoring", Limits(), students=["ada_loops"])
     assert "a fault of ours" in row.failed
     assert not list((course.root / ".autograder").glob("verdicts/**/*.json"))

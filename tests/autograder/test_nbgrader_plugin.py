@@ -64,6 +64,29 @@ def test_stock_nbgrader_believes_patched_tests_and_the_plugin_does_not(stock, de
     assert sum(score for score, _ in grades(demonstration[0], "tom_patches_tests").values()) == 0
 
 
+BUTTON = """
+import sys
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config.loader import PyFileConfigLoader
+config = PyFileConfigLoader("nbgrader_config.py").load_config()
+api = NbGraderAPI(CourseDirectory(config=config), config=config)
+done = api.autograde("scoring", sys.argv[1], force=True)
+sys.exit(0 if done["success"] else done["log"])
+"""
+
+
+@pytest.mark.parametrize("name", ["hugo_squeezed", "zita_forges_values"])
+def test_the_formgraders_button_gives_the_same_grades(demonstration, tmp_path, name):
+    course = demonstration[0]
+    shutil.copytree(course.root, tmp_path / "course", ignore=shutil.ignore_patterns("verdicts", "autograded"))
+    again = Course.at(tmp_path / "course")
+    done = subprocess.run([sys.executable, "-c", BUTTON, name], cwd=again.root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert grades(again, name) == grades(course, name)
+    assert list((again.root / ".autograder" / "verdicts").rglob("*.json"))  # it ran there, through the plugin
+
+
 def test_nbgrader_itself_grades_through_the_plugin_in_a_course_directory(demonstration, tmp_path):
     course = demonstration[0]
     shutil.copytree(course.root, tmp_path / "course")
