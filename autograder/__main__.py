@@ -4,6 +4,7 @@ import contextlib
 import shutil
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -96,46 +97,60 @@ def grade(
     topic: Topic,
     students: Annotated[list[str] | None, typer.Argument(help="Only these students; by default all.")] = None,
     course: CoursePath = Path("course"),
-    isolation: Isolation = "zygote",
+    isolation: Annotated[str | None, Isolation.__metadata__[0]] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Submissions run at once; by default one a core.")] = None,
     scheduler: Annotated[str, typer.Option(help="Address of a dask scheduler: run on its workers instead.")] = "",
     feedback: Annotated[bool, typer.Option(help="Write the feedback pages too.")] = True,
     again: Annotated[bool, typer.Option(help="Run and record anew what was graded before.")] = False,
-    cell_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that one cell may run.")] = 20.0,
-    call_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that one call of a function may run.")] = 5.0,
-    submission_seconds: Annotated[float, typer.Option(min=1, help="Seconds that one submission may run.")] = 120.0,
+    cell_seconds: Annotated[float | None, typer.Option(min=0.1, help="Seconds that one cell may run.")] = None,
+    call_seconds: Annotated[
+        float | None, typer.Option(min=0.1, help="Seconds that one call of a function may run.")
+    ] = None,
+    submission_seconds: Annotated[
+        float | None, typer.Option(min=1, help="Seconds that one submission may run.")
+    ] = None,
     memory_mb: Annotated[
-        int, typer.Option(min=1500, help="Megabytes that one process may use; torch needs 1500.")
-    ] = 4096,
-    disk_mb: Annotated[int, typer.Option(min=1, help="Megabytes of files that one submission may write.")] = 64,
-    processes: Annotated[int, typer.Option(min=8, help="Processes that one submission may have at once.")] = 64,
-    output_kb: Annotated[int, typer.Option(min=1, help="Kilobytes that one cell may put out.")] = 256,
-    outputs_mb: Annotated[int, typer.Option(min=1, help="Megabytes that all cells together may put out.")] = 4,
-    reply_mb: Annotated[int, typer.Option(min=1, help="Megabytes that one call may return.")] = 16,
-    submission_mb: Annotated[int, typer.Option(min=1, help="Megabytes that a notebook may have.")] = 20,
+        int | None, typer.Option(min=1500, help="Megabytes that one process may use; torch needs 1500.")
+    ] = None,
+    disk_mb: Annotated[
+        int | None, typer.Option(min=1, help="Megabytes of files that one submission may write.")
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=8, help="Processes that one submission may have at once.")
+    ] = None,
+    output_kb: Annotated[int | None, typer.Option(min=1, help="Kilobytes that one cell may put out.")] = None,
+    outputs_mb: Annotated[
+        int | None, typer.Option(min=1, help="Megabytes that all cells together may put out.")
+    ] = None,
+    reply_mb: Annotated[int | None, typer.Option(min=1, help="Megabytes that one call may return.")] = None,
+    submission_mb: Annotated[int | None, typer.Option(min=1, help="Megabytes that a notebook may have.")] = None,
 ):
     """Grade what was handed in, record it in nbgrader's gradebook, write the feedback, print the table.
 
-    Killed and started again, it goes on where it was. Exit status 3: everything else was done, and some submissions were
+    Limits and isolation that are not given here are those of nbgrader_config.py. Killed and started again, it goes on
+    where it was. Exit status 3: everything else was done, and some submissions were
     set aside.
     """
     from autograder.course import Course
-    from autograder.sandbox import Limits
+    from autograder.nbgrader_plugin import settings
 
-    limits = Limits(
-        cell_seconds,
-        call_seconds,
-        submission_seconds,
-        memory_mb,
-        disk_mb,
-        processes,
-        output_kb,
-        outputs_mb,
-        reply_mb,
-        submission_mb,
-    )
+    root = Course.at(course)
+    limits, configured = settings(root)
+    given = {
+        "cell_seconds": cell_seconds,
+        "call_seconds": call_seconds,
+        "submission_seconds": submission_seconds,
+        "memory_mb": memory_mb,
+        "disk_mb": disk_mb,
+        "processes": processes,
+        "output_kb": output_kb,
+        "outputs_mb": outputs_mb,
+        "reply_mb": reply_mb,
+        "submission_mb": submission_mb,
+    }
+    limits = replace(limits, **{name: value for name, value in given.items() if value is not None})
     options = {"feedback": feedback, "again": again, "workers": workers}
-    rows = _grade(Course.at(course), topic, limits, isolation, students or (), scheduler, options)
+    rows = _grade(root, topic, limits, isolation or configured, students or (), scheduler, options)
     raise typer.Exit(FAILED if any(r.failed for r in rows) else SET_ASIDE if any(r.set_aside for r in rows) else 0)
 
 
@@ -148,9 +163,9 @@ def doctor(isolation: Isolation = "zygote"):
     for what, stopped in findings:
         out.print(f"[green]stopped[/]  a submission that {what}" if stopped else f"[red]NOT stopped[/]  it {what}")
     if not all(stopped for _, stopped in findings):
-        from autograder.sandbox.bubblewrap import REMEDY
+        from autograder.doctor import remedy
 
-        raise CourseError("a submission can leave the sandbox", "this machine", REMEDY)
+        raise CourseError("a submission can leave the sandbox", "this machine", remedy(isolation))
     out.print("The sandbox holds.")
 
 
@@ -218,8 +233,9 @@ def demo(
 
 
 def _grade(course, topic, limits, isolation, students=(), scheduler="", options=None):
-    from autograder import batch, cluster, report
+    from autograder import batch, cluster, report, sandbox
 
+    sandbox.require_known(isolation)
     if isolation == "none":
         out.print(TRUSTED_ONLY)
     asked, _, changed = course.released(topic)

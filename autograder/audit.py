@@ -234,7 +234,8 @@ def audit_exercise(versions, reference, mistakes=None, right=None, full=False, s
 
 def verdict_on(function, exercise):
     """Return the ``Verdict`` that ``function`` earns on the hidden cases of ``exercise``, without a sandbox."""
-    replies = {(exercise.name, n): reply_to(function, exercise, case) for n, case in enumerate(exercise.hidden)}
+    called = enumerate(judge.cases_to_call(exercise))
+    replies = {(exercise.name, n): reply_to(function, exercise, case) for n, case in called}
     return judge.judge([exercise], replies)[0]
 
 

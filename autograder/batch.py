@@ -112,7 +112,7 @@ def grade_class(
             str(course.root / "submitted"),
             f"put notebooks at submitted/STUDENT/{topic}/{topic}.ipynb.",
         )
-    workers = workers or os.cpu_count()
+    workers = workers or getattr(executor, "workers", None) or os.cpu_count()
     with contextlib.ExitStack() as stack:
         stack.enter_context(_the_only_one(course))
         cgroup.remove_left_behind(limits)
@@ -176,6 +176,7 @@ class _Batch:
         try:
             notebook = repair.read_submission(path, self.template, self.topic, self.limits.submission_mb)
             row.notes = tuple(repair.repair(notebook, self.template))
+            repair.tell(notebook, row.notes)
         except CourseError as error:
             row.set_aside = str(error)
             write_text(report.set_aside_page(self.topic, row.set_aside), self.course.feedback(row.student, self.topic))

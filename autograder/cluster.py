@@ -36,7 +36,9 @@ def executor(address, isolation):
         except TimeoutError:
             raise CourseError("the scheduler has no worker", address, f"start one: `dask worker {address}`.") from None
         _examine(client, isolation)
-        yield client.get_executor(pure=False, retries=2)
+        pool = client.get_executor(pure=False, retries=2)
+        pool.workers = sum(client.nthreads().values())
+        yield pool
 
 
 def _examine(client, isolation, examine=doctor.examine):

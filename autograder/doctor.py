@@ -145,7 +145,7 @@ def require(isolation, limits=None):
     escaped = [what for what, stopped in examine(isolation, limits) if not stopped]
     if escaped:
         raise CourseError(
-            f"a submission could leave the sandbox: it {'; it '.join(escaped)}", "this machine", bubblewrap.REMEDY
+            f"a submission could leave the sandbox: it {'; it '.join(escaped)}", "this machine", remedy(isolation)
         )
 
 
@@ -161,9 +161,13 @@ def _send(source, isolation, limits):
     )
     reply = sandbox.run(script, limits, isolation).replies.get(("doctor-canary", 0), sandbox.Reply())
     if not isinstance(reply.value, dict):
-        remedy = container.REMEDY if isolation == "container" else bubblewrap.REMEDY
-        raise CourseError(f"the canary gave no answer ({reply.raised or 'nothing'})", "the sandbox", remedy)
+        raise CourseError(f"the canary gave no answer ({reply.raised or 'nothing'})", "the sandbox", remedy(isolation))
     return reply.value
+
+
+def remedy(isolation):
+    """Return what to do where ``isolation`` does not hold."""
+    return container.REMEDY if isolation == "container" else bubblewrap.REMEDY
 
 
 def _still_runs(token):

@@ -154,8 +154,12 @@ def digest(exercises):
 
 
 def _exactly(value):
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":  # the last digits depend on the processor
+        return [value.dtype.str, value.shape, [f"{item:.8g}" for item in value.flat]]
     if isinstance(value, np.ndarray):
         return [value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
+    if isinstance(value, float | np.floating):
+        return f"{value:.8g}"
     return inspect.getsource(value) if inspect.isfunction(value) else repr(value)
 
 

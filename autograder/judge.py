@@ -258,7 +258,7 @@ def _is_rounded(exercise, replies, found):
 
 
 def _entry(value, entry):
-    return value[entry] if entry else value
+    return value[entry] if entry and isinstance(value, dict) else value
 
 
 def _has_form(value, expected):

@@ -12,6 +12,7 @@ from nbformat.v4 import new_output
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 from traitlets import Float, Integer, Unicode
+from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import doctor, exercises, grade, harmless, repair, sandbox
 from autograder.assemble import COMPARE_ID, test_id
@@ -55,7 +56,9 @@ class Repair(NbGraderPreprocessor):
     def preprocess(self, nb, resources):
         _, template, _ = _released(resources)
         nb = repair.rebuild(nb, template)
-        for note in repair.repair(nb, template):
+        notes = repair.repair(nb, template)
+        repair.tell(nb, notes)
+        for note in notes:
             self.log.warning(note)
         return nb, resources
 
@@ -108,6 +111,12 @@ class Judge(NbGraderPreprocessor):
         graded = graded_once(nb, asked, course.store, self.limits(), self.isolation, files)
         write_verdicts(nb, graded)
         return nb, resources
+
+
+def settings(course):
+    """Return ``(limits, isolation)`` as the course's nbgrader_config.py has them."""
+    judge = Judge(config=PyFileConfigLoader(str(course.config)).load_config())
+    return judge.limits(), judge.isolation
 
 
 def write_verdicts(nb, graded):

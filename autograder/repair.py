@@ -87,6 +87,13 @@ def repair(notebook, template):
     return notes
 
 
+def tell(notebook, notes):
+    """Say at the head of ``notebook``, so also of the feedback page, what was mended."""
+    if notes:
+        lines = ["**Before it was graded, this notebook was mended:**", "", *(f"- {note}" for note in notes)]
+        notebook.cells.insert(0, new_markdown_cell("\n".join(lines), id="mended"))
+
+
 def _restore(cell, original, notes):
     """Give ``cell`` the metadata that was handed out, and its text too if it was locked."""
     if cell.cell_type != original.cell_type:

@@ -10,9 +10,23 @@ from pathlib import Path
 from autograder.errors import CourseError
 from autograder.sandbox.conversation import Silent, converse
 from autograder.sandbox.script import Call, Cell, Limits, Reply, Run, Script, inputs_of
-from autograder.sandbox.start import ISOLATIONS, Lost, close, started
+from autograder.sandbox.start import ISOLATIONS, Lost, close, require_known, started
 
-__all__ = ["ISOLATIONS", "Call", "Cell", "Limits", "Lost", "Reply", "Run", "Script", "close", "inputs_of", "run"]
+__all__ = [
+    "ISOLATIONS",
+    "Call",
+    "Cell",
+    "Limits",
+    "Lost",
+    "Reply",
+    "Run",
+    "Script",
+    "close",
+    "inputs_of",
+    "require_known",
+    "run",
+    "warm_up",
+]
 
 DEFAULT = "zygote"
 ATTEMPTS = 2  # a worker that was killed may have been killed from outside: once more, before it counts

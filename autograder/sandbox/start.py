@@ -60,7 +60,14 @@ def started(limits, isolation):
         return _process(_contained, limits, remedy=container.REMEDY)
     if isolation == "none":
         return _process(_bare, limits, alone=False)
-    raise CourseError(f"no isolation called {isolation!r}", "--isolation", f"name one of {', '.join(ISOLATIONS)}.")
+    require_known(isolation)
+    raise AssertionError(isolation)
+
+
+def require_known(isolation):
+    """Refuse the name of an isolation that there is not."""
+    if isolation not in ISOLATIONS:
+        raise CourseError(f"no isolation called {isolation!r}", "--isolation", f"name one of {', '.join(ISOLATIONS)}.")
 
 
 @contextlib.contextmanager

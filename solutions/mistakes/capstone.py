@@ -10,7 +10,7 @@ def training_shapes__one_step(batch, T_x, T_y, m, V_y):
 
 
 def training_shapes__source_first(batch, T_x, T_y, m, V_y):
-    """A heat map has one row for each target word, and one column for each source word."""
+    """What belongs to a step has one row for each target word. Only a heat map knows the source words: as its columns."""
     return {
         "target_in": (batch, T_x),
         "contexts": (batch, T_x, m),
@@ -97,6 +97,34 @@ def exact_match__stop_not_needed(words, target):
     right = 0
     for row, wanted in zip(words.tolist(), target.tolist(), strict=True):
         wanted = wanted[: wanted.index(2)]
+        right += row[: len(wanted)] == wanted
+    return right / len(words)
+
+
+def exact_match__order_ignored(words, target):
+    """The same words in another order are another sentence: compare them place by place."""
+    right = 0
+    for row, wanted in zip(words.tolist(), target.tolist(), strict=True):
+        row = row[: row.index(2)] if 2 in row else [-1]
+        right += sorted(row) == sorted(wanted[: wanted.index(2)])
+    return right / len(words)
+
+
+def exact_match__digits_joined(words, target):
+    """Written without a gap, 3 and 13 look like 31 and 3. Compare the numbers themselves."""
+
+    def text(row):
+        row = list(row)
+        return "".join(str(word) for word in row[: row.index(2)]) + "." if 2 in row else "".join(map(str, row))
+
+    return sum(text(a) == text(b) for a, b in zip(words, target, strict=True)) / len(words)
+
+
+def exact_match__zeros_dropped(words, target):
+    """You drop every 0 that the model wrote. In the middle of a sentence it is a wrong word like any other."""
+    right = 0
+    for row, wanted in zip(words, target, strict=True):
+        row, wanted = [w for w in row if w != 0], [w for w in wanted if w != 0]
         right += row[: len(wanted)] == wanted
     return right / len(words)
 

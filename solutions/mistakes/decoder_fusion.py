@@ -483,3 +483,28 @@ def decoder_step__squeezed(query, embedded, keys, source_mask, W_query, W_key, v
 def decoder_step__detached(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
     """The state is right, but cut off from the graph: no gradient reaches the arguments. Stay in torch throughout."""
     return _decoder_step(locals()).detach()
+
+
+def decoder_step__renormalised_after_masking(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Your softmax runs over all positions before the mask acts: beside a pad with a huge score, nothing is left of the words."""
+    e = torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
+    w = torch.softmax(e, dim=-1) * source_mask
+    w = w / w.sum(dim=-1, keepdim=True).clamp_min(1e-12)
+    c = torch.einsum("bj,bjk->bk", w, keys)
+    return torch.tanh(embedded @ W_y.T + query @ W_s.T + c @ W_c.T)
+
+
+def decoder_step__recurrence_transposed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """W_s is square, so its transpose fits as well, and gives other numbers. Which axis meets the state?"""
+    e = torch.tanh((query @ W_query.T).unsqueeze(1) + keys @ W_key.T) @ v
+    w = torch.softmax(e.masked_fill(~source_mask, -1e30), dim=-1).masked_fill(~source_mask, 0.0)
+    c = (w.unsqueeze(1) @ keys).squeeze(1)
+    return torch.tanh(embedded @ W_y.T + query @ W_s + c @ W_c.T)
+
+
+def decoder_step__query_not_unsqueezed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The projected query has no axis for the positions: look at what it meets when it is added to the keys."""
+    e = torch.tanh(query @ W_query.T + keys @ W_key.T) @ v
+    w = torch.softmax(e.masked_fill(~source_mask, -1e30), dim=-1).masked_fill(~source_mask, 0.0)
+    c = (w.unsqueeze(1) @ keys).squeeze(1)
+    return torch.tanh(embedded @ W_y.T + query @ W_s.T + c @ W_c.T)

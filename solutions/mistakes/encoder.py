@@ -41,7 +41,12 @@ def one_hot_shapes__U_sees_word_vectors(d, m, V_x, T_x):
 
 def one_hot_shapes__not_multiplied(d, m, V_x, T_x):
     """After the matrix of word vectors, a word has as many numbers as a word vector."""
-    return {"one_hots": (V_x, T_x), "embedded": (V_x, T_x), "U": (m, V_x), "b": (V_x,)}
+    return {"one_hots": (V_x, T_x), "embedded": (V_x, T_x), "U": (m, V_x), "b": (m,)}
+
+
+def one_hot_shapes__bias_of_vocabulary(d, m, V_x, T_x):
+    """The bias is added when U has acted already: what size is the column then?"""
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (V_x,)}
 
 
 def second_layer_shapes__reads_words(d, m):
@@ -232,6 +237,12 @@ def look_up__squeezed(tokens, E_x):
     return np.squeeze(E_x.T[tokens])
 
 
+def look_up__vocabulary_guessed(tokens, E_x):
+    """The largest word number of a batch says nothing about the size of the vocabulary: which argument knows it?"""
+    one_hots = np.eye(tokens.max() + 1)[tokens]
+    return one_hots @ E_x.T
+
+
 def _states(embedded, W_x, W_h, squash=np.tanh, start=0.0):
     state, states = np.full((len(embedded), len(W_h)), start), []
     for j in range(embedded.shape[1]):
@@ -368,3 +379,18 @@ def annotate__squeezed(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """An axis of length 1 went missing: one sentence of one word keeps all three axes."""
     back = _read_back(embedded, source_mask, W_x_back, W_h_back)
     return torch.cat([_read(embedded, source_mask, W_x, W_h), back], dim=-1).squeeze()
+
+
+def annotate__not_turned_round_with_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The backward states lie in the order in which they were read. Turn them round before you join."""
+    keep = source_mask.unsqueeze(-1)
+    forward, backward = [], []
+    f = b = embedded.new_zeros(len(embedded), len(W_h))
+    for j in range(embedded.shape[1]):
+        f = torch.tanh(embedded[:, j] @ W_x.T + f @ W_h.T)
+        forward.append(f)
+    for j in reversed(range(embedded.shape[1])):
+        b = torch.where(keep[:, j], torch.tanh(embedded[:, j] @ W_x_back.T + b @ W_h_back.T), torch.zeros_like(b))
+        backward.append(b)
+    joined = torch.cat([torch.stack(forward, 1), torch.stack(backward, 1)], dim=-1)
+    return joined * keep

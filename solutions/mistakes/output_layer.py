@@ -92,6 +92,11 @@ def maxout_shapes__one_maximum(n, d, m, k, V):
     return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (1,), "W_o": (V, 1)}
 
 
+def maxout_shapes__halved_after(n, d, m, k, V):
+    """k is how many maxima come out, not how many numbers go in."""
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k // 2,), "W_o": (V, k // 2)}
+
+
 def _hindi(state=(0.396930, 0.584980, 0.604368), words=None):
     W_o = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1]])
     words = words or _softmax
@@ -405,7 +410,7 @@ def cross_entropy__overflow(logits, targets, target_mask):
 
 
 def cross_entropy__log_of_softmax(logits, targets, target_mask):
-    """A probability may be too small to be told from 0, and its logarithm is infinite. Take the logarithm by algebra."""
+    """Infinite: a probability became 0 before its logarithm was taken, or an exponential overflowed. Shift, and use algebra."""
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
     probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
     right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]
@@ -444,6 +449,14 @@ def cross_entropy__likeliest_words(logits, targets, target_mask):
 def cross_entropy__nothing_over_nothing(logits, targets, target_mask):
     """A batch without any real word gives you nan: 0 divided by 0. It should cost 0."""
     return np.divide(cross_entropy(logits, targets, target_mask), float(target_mask.any()))
+
+
+def cross_entropy__divided_by_sentences(logits, targets, target_mask):
+    """You divide by the number of sentences. The average is over the real words."""
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    log_p = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    b, i = np.nonzero(target_mask)
+    return float(-log_p[b, i, targets[b, i]].sum() / len(logits))
 
 
 def _chosen(totals, width):

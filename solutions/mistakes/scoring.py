@@ -143,6 +143,12 @@ def scores_by_hand__degrees():
     return _hand(lambda query, key: sum(math.tan(s + h) for s, h in zip(query, key, strict=True)))
 
 
+def scores_by_hand__softmaxed():
+    """These add to 1: you returned weights. The softmax is the next step, not part of the score."""
+    w = np.exp(2 * np.tanh([0.7, 1.3]))
+    return list(np.round(w / w.sum(), 4))
+
+
 def _twin(score):
     query = np.array([0.5, -0.2, 0.1])
     keys = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
@@ -206,6 +212,13 @@ def hindi_scores__last_three():
     return _hindi(columns=slice(1, 4))
 
 
+def hindi_scores__softmaxed():
+    """These add to 1: you returned weights. The softmax is the next step, not part of the score."""
+    h = np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]])
+    e = np.exp(np.tanh(np.array([0.3, 0.4, 0.1]) + h) @ [-1.25, 1.25, 1.55])
+    return list(np.round(e / e.sum(), 4))
+
+
 def additive_score__no_tanh(query, keys, W_query, W_key, v):
     """The tanh is missing: without it the score is linear, and the query shifts every position alike."""
     return ((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
@@ -247,6 +260,12 @@ def additive_score__squeezed(query, keys, W_query, W_key, v):
     return np.squeeze(np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v)
 
 
+def additive_score__squeezed_and_mended(query, keys, W_query, W_key, v):
+    """Several sentences of one position became one row: afterwards nothing tells which axis went missing. Name the one to drop."""
+    hidden = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T)
+    return np.atleast_2d(np.squeeze(hidden @ v[:, None]))
+
+
 def multiplicative_score__dot_product(query, keys, W):
     """W does not act here: you cut the longer vector and took a plain dot product."""
     size = min(query.shape[-1], keys.shape[-1])
@@ -273,6 +292,11 @@ def multiplicative_score__squeezed(query, keys, W):
     return np.squeeze(np.einsum("bn,nm,bjm->bj", query, W, keys))
 
 
+def multiplicative_score__squeezed_and_mended(query, keys, W):
+    """Several sentences of one position became one row: afterwards nothing tells which axis went missing. Name the one to drop."""
+    return np.atleast_2d((keys @ W.T @ query[:, :, None]).squeeze())
+
+
 def dot_product_score__elementwise(query, keys):
     """You multiplied the entries but did not sum them: one number per position should be left."""
     return keys * query[:, None, :]
@@ -292,6 +316,17 @@ def dot_product_score__cosine(query, keys):
 def dot_product_score__squeezed(query, keys):
     """An axis of length 1 went missing: with one sentence or one position the result still has two axes."""
     return np.squeeze((keys * query[:, None, :]).sum(-1))
+
+
+def dot_product_score__squeezed_and_mended(query, keys):
+    """Several sentences of one position became one row: afterwards nothing tells which axis went missing. Name the one to drop."""
+    return np.atleast_2d(np.squeeze(keys @ query[:, :, None]))
+
+
+def dot_product_score__softmaxed(query, keys):
+    """These add to 1 in each row: you returned weights. The softmax is the next step, not part of the score."""
+    e = np.exp(np.einsum("bd,btd->bt", query, keys))
+    return e / e.sum(axis=1, keepdims=True)
 
 
 def score_every_step__no_tanh(queries, projected_keys, W_query, v):
@@ -329,3 +364,14 @@ def score_every_step__squeezed(queries, projected_keys, W_query, v):
 def score_every_step__kept_axis(queries, projected_keys, W_query, v):
     """The dot product with v leaves one number per position; yours keeps an axis of length 1 at the end."""
     return (torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v).unsqueeze(-1)
+
+
+def score_every_step__softmaxed(queries, projected_keys, W_query, v):
+    """These add to 1 in each row: you returned weights. The softmax is the next step, not part of the score."""
+    scores = torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
+    return torch.softmax(scores, dim=-1)
+
+
+def score_every_step__two_tanh(queries, projected_keys, W_query, v):
+    """One tanh acts on the sum of both projections. You squash each of them on its own."""
+    return (torch.tanh(queries @ W_query.T).unsqueeze(2) + torch.tanh(projected_keys).unsqueeze(1)) @ v

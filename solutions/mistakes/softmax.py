@@ -332,6 +332,17 @@ def masked_softmax__mask_needed(scores, source_mask=None):
     return _stable(lowest) * source_mask
 
 
+def masked_softmax__zero_scores_are_pads(scores, source_mask=None):
+    """A word's score may be 0, and you take it for a pad's. Only the mask says what is a pad."""
+    if source_mask is not None:
+        scores = np.where(source_mask, scores, 0.0)
+    low = np.where(scores != 0, scores, -np.inf)
+    top = low.max(axis=1, keepdims=True)
+    exponentials = np.exp(low - np.where(np.isfinite(top), top, 0))
+    total = exponentials.sum(axis=1, keepdims=True)
+    return exponentials / np.where(total == 0, 1, total)
+
+
 def entropy__no_temperature(scores, temperature):
     """Your result does not depend on the temperature: divide the scores by it, before the softmax."""
     log_weights = torch.log_softmax(scores + 0 * temperature.unsqueeze(-1), dim=-1)
@@ -390,3 +401,12 @@ def entropy__squeezed(scores, temperature):
     """An axis of length 1 went missing: for a batch of one, return one number in a row of one."""
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1).squeeze()
+
+
+def entropy__overflow(scores, temperature):
+    """Not finite: the exponential of a score in the thousands is infinite. Let torch take the softmax."""
+    exponentials = torch.exp(scores / temperature[:, None])
+    total = exponentials.sum(dim=1, keepdim=True)
+    weights = exponentials / total
+    logs = scores / temperature[:, None] - total.log()
+    return -(weights * logs).sum(dim=1)

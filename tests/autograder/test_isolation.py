@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from autograder import nbgrader_plugin, sandbox
-from autograder.course import CONFIG
+from autograder.course import CONFIG, init
 from autograder.errors import CourseError
 from autograder.sandbox import Cell, Limits, Script, bubblewrap, cgroup, container, seccomp
 
@@ -155,12 +155,14 @@ def test_every_limit_can_be_set_in_nbgraders_configuration_and_on_the_command_li
         assert trait.default_value == one.default
         assert f"# c.Judge.{one.name} = {one.default:g}" in CONFIG
         assert grade.__annotations__[one.name]
-        assert dict(zip(grade.__code__.co_varnames, _defaults(grade), strict=False))[one.name] == one.default
 
 
-def _defaults(function):
-    names = function.__code__.co_argcount
-    return (*[None] * (names - len(function.__defaults__)), *function.__defaults__)
+def test_limits_of_the_configuration_count(tmp_path):
+    course = init(tmp_path / "course")
+    course.config.write_text(CONFIG.replace("# c.Judge.cell_seconds = 20", "c.Judge.cell_seconds = 7"))
+    limits, isolation = nbgrader_plugin.settings(course)
+    assert limits == Limits(cell_seconds=7)
+    assert isolation == "zygote"
 
 
 @pytest.mark.suite("sandbox")

@@ -1,6 +1,7 @@
 """Right values earn their points in any style, wrong ones lose them and get their hint, and nothing makes it fall over."""
 
 import dataclasses
+import inspect
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from autograder import compare, judge
+from autograder import audit, compare, judge
 from autograder.exercises import compiled
 from autograder.sandbox import Reply, wire
 from tests.autograder.samples import (
@@ -23,6 +24,7 @@ from tests.autograder.samples import (
     topic_exercises,
     versions_of,
 )
+from tests.submissions import told
 
 each_exercise = pytest.mark.parametrize("name", NAMES)
 MISTAKES = [(n, m) for n in NAMES for m in exercise_named(n).hints]
@@ -458,9 +460,10 @@ def test_what_is_wrong_only_in_one_group_of_cases_is_told_with_the_group(name, b
     group = [belongs(case) for case in exercise.hidden]
     verdict = verdict_on(exercise, corrupted(exercise, odd, only=belongs))
     if any(group) and not all(group):
-        earlier = [told for other, told in GROUPS.values() if all(map(other, filter(belongs, exercise.hidden)))]
-        assert set(verdict.hints) <= set(earlier)
-        assert len(verdict.hints) == 1
+        fitting = [told for other, told in GROUPS.values() if all(map(other, filter(belongs, exercise.hidden)))]
+        if all(case.gradients for case in filter(belongs, exercise.hidden)):
+            fitting = [judge.GRADIENT.format(", ".join(exercise.hidden[group.index(True)].gradients))]
+        assert set(verdict.hints) <= set(fitting)
     assert said not in verdict_on(exercise, corrupted(exercise, odd)).hints or all(group)
 
 
@@ -486,3 +489,54 @@ def test_of_two_mistakes_that_explain_as_much_the_one_that_nothing_speaks_agains
 
     (hint,) = verdict_on(exercise, replies_of(mask_alone, exercise)).hints
     assert hint == exercise.hints["batch_shapes__mask_as_column"]
+
+
+def asks_for(exercise, function):
+    """Whether ``function`` has the arguments of the exercise: two topics may ask for functions of one name."""
+    return inspect.signature(reference_of(exercise)).parameters.keys() == inspect.signature(function).parameters.keys()
+
+
+TOLD = [
+    (e, n) for e in NAMES for n, f in versions_of(told, exercise_named(e)).items() if asks_for(exercise_named(e), f)
+]
+
+
+@pytest.mark.parametrize(("name", "answer"), TOLD, ids=[answer for _, answer in TOLD])
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.filterwarnings("ignore")
+def test_what_no_listed_mistake_explains_is_told_by_its_property(name, answer, seed):
+    function, exercise = getattr(told, answer), exercise_named(name, seed)
+    verdict = audit.verdict_on(function, exercise)
+    assert verdict.earned < verdict.points
+    assert verdict.hints == (" ".join(function.__doc__.split()),)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if exercise_named(name).kind == "number"])
+def test_right_numbers_with_two_decimals_are_told_so(name):
+    exercise = exercise_named(name)
+
+    def rounded(decimals):
+        (case,) = exercise.hidden
+        value = case.expected
+        short = {n: np.round(one, decimals) for n, one in value.items()} if isinstance(value, dict) else None
+        return same_reply(exercise, Reply(value=over_the_wire(short or np.round(value, decimals))))
+
+    verdict = verdict_on(exercise, rounded(2))
+    assert verdict.earned == verdict.points or verdict.hints == (judge.ROUNDED,)
+    assert verdict_on(exercise, rounded(4)).earned == exercise.points
+
+
+def test_another_number_with_two_decimals_is_not_told_to_be_right_as_far_as_it_goes():
+    exercise = exercise_named("softmax-weights_by_hand")
+    for value in ([0.36, 0.64], [0.4, 0.6], [0.37], [0.37, float("nan")], "0.37", [0.3708, 0.6292]):
+        assert judge.ROUNDED not in verdict_on(exercise, same_reply(exercise, Reply(value=value))).hints
+
+
+def test_a_gradient_that_is_alike_by_chance_names_no_mistake():
+    exercise = exercise_named("scoring-score_every_step")
+
+    def softmaxed_sums(queries, projected_keys, W_query, v):
+        return reference_of(exercise)(queries, projected_keys, W_query.detach(), v)
+
+    dropped = exercise.hints["score_every_step__query_dropped"]
+    assert not any(dropped in hint for hint in verdict_on(exercise, replies_of(softmaxed_sums, exercise)).hints)

@@ -70,6 +70,15 @@ def what_is_left__logarithm_of_the_inverse():
     return {"left": np.float32(0.35), "loss": math.log(1 / 0.64)}
 
 
+def what_is_left__numpy_scalars():
+    p = np.float64(0.64)
+    return {"left": np.float64(1) - np.sum([0.004, 0.001, 0.002, p, 0.003]), "loss": np.log(1 / p)}
+
+
+def what_is_left__all_five_subtracted():
+    return {"left": 1 - (0.004 + 0.001 + 0.002 + 0.64 + 0.003), "loss": -math.log(0.64)}
+
+
 def word_by_hand__rounded():
     return {
         "scores": [2.9303, 1.5585],

@@ -34,16 +34,6 @@ def training_shapes__wrong_start_counted_on_top(batch, T_x, T_y, m, V_y):
     }
 
 
-def training_shapes__wrong_contexts_per_source_word(batch, T_x, T_y, m, V_y):
-    """Gives one context for each source word instead of one for each step."""
-    return {
-        "target_in": (batch, T_y),
-        "contexts": (batch, T_x, m),
-        "heat_maps": (batch, T_y, T_x),
-        "predictions": (batch, T_y, V_y),
-    }
-
-
 def training_shapes__right_torch_sizes(batch, T_x, T_y, m, V_y):
     """Multiplies tensors of zeros and reads the sizes."""
     target_in = torch.zeros(batch, T_y, dtype=torch.long)
@@ -131,11 +121,6 @@ def translation_loss__wrong_reshaped_not_transposed(logits, target):
     return torch.nn.functional.cross_entropy(logits.reshape(batch, vocab_size, target_len), target, ignore_index=0)
 
 
-def translation_loss__wrong_python_number(logits, target):
-    """Returns a Python number, which no gradient can leave."""
-    return torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, ignore_index=0).item()
-
-
 def translation_loss__wrong_stop_left_out(logits, target):
     """Leaves out the stop word (number 2) along with the pads, although it is a real word of the sentence."""
     costs = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
@@ -214,15 +199,6 @@ def exact_match__wrong_stop_not_required(words, target):
     return right / len(words)
 
 
-def exact_match__wrong_order_ignored(words, target):
-    """Compares sorted words, so a wrong order counts as right."""
-    right = 0
-    for row, wanted in zip(words.tolist(), target.tolist(), strict=True):
-        row = row[: row.index(2)] if 2 in row else [-1]
-        right += sorted(row) == sorted(wanted[: wanted.index(2)])
-    return right / len(words)
-
-
 def exact_match__wrong_stop_found_by_argmax(words, target):
     """Looks for the stop word by argmax: without one it says 0, and only the first word is compared."""
     right = []
@@ -230,25 +206,6 @@ def exact_match__wrong_stop_found_by_argmax(words, target):
         end = np.argmax(row == 2)
         right.append(np.array_equal(row[: end + 1], wanted[: end + 1]))
     return np.mean(right)
-
-
-def exact_match__wrong_digits_joined(words, target):
-    """Joins the numbers of the words without a space, so 3 and 13 look like 31 and 3."""
-
-    def text(row):
-        row = list(row)
-        return "".join(str(word) for word in row[: row.index(2)]) + "." if 2 in row else "".join(map(str, row))
-
-    return sum(text(a) == text(b) for a, b in zip(words, target, strict=True)) / len(words)
-
-
-def exact_match__wrong_zeros_dropped(words, target):
-    """Drops the number 0 wherever the model wrote it, also in the middle of a sentence."""
-    right = 0
-    for row, wanted in zip(words, target, strict=True):
-        row, wanted = [w for w in row if w != 0], [w for w in wanted if w != 0]
-        right += row[: len(wanted)] == wanted
-    return right / len(words)
 
 
 def exact_match__wrong_single_words(words, target):

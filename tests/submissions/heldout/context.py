@@ -79,11 +79,6 @@ def context_of_note_d__wrong_plain_average():
     return h.mean(axis=0).tolist()
 
 
-def context_of_note_d__wrong_one_decimal():
-    """Rounds the four numbers to one decimal, which changes all but one of them."""
-    return [0.1, 0.4, 0.4, 0.4]
-
-
 def context_of_note_d__wrong_sign_of_h2_lost():
     """Copies the second annotation without its minus signs."""
     h = [[0.1, 0.7, 0.5, 0.3], [0.1, 0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]]
@@ -170,11 +165,6 @@ def weights_from_context__wrong_least_norm():
 def weights_from_context__wrong_order():
     """Has the right three weights, but exchanges the second and the third."""
     return [0.478, 0.364, 0.158]
-
-
-def weights_from_context__wrong_two_decimals():
-    """Gives two decimals where four are asked for."""
-    return [0.48, 0.16, 0.36]
 
 
 def weights_from_context__wrong_softmax_of_dot_products():
@@ -435,21 +425,6 @@ def attend__wrong_mild_filler(scores, keys, source_mask):
     weights = torch.softmax(torch.where(source_mask, scores, torch.full_like(scores, -1000.0)), dim=-1)
     weights = weights * source_mask
     return (weights.unsqueeze(1) @ keys).squeeze(1)
-
-
-def attend__wrong_written_in_place(scores, keys, source_mask):
-    """Writes into the given scores, which torch refuses as soon as they ask for a gradient."""
-    scores[~source_mask] = torch.finfo(scores.dtype).min
-    weights = torch.softmax(scores, dim=-1) * source_mask
-    return (weights.unsqueeze(1) @ keys).squeeze(1)
-
-
-def attend__wrong_weights_detached(scores, keys, source_mask):
-    """Computes the weights in numpy, so that no gradient reaches the scores."""
-    filled = np.where(source_mask.numpy(), scores.detach().numpy(), -1e30)
-    e = np.exp(filled - filled.max(axis=1, keepdims=True)) * source_mask.numpy()
-    weights = torch.from_numpy(e / np.maximum(e.sum(axis=1, keepdims=True), 1e-30))
-    return (weights.to(keys.dtype).unsqueeze(1) @ keys).squeeze(1)
 
 
 def attend__wrong_squeeze_all(scores, keys, source_mask):

@@ -101,11 +101,6 @@ def training_shapes__right_torch_stack(batch, d, m, n, T_y):
     return {"projected_words": projected.size(), "joined": joined.size(), "states": states.size()}
 
 
-def note_c_state__wrong_two_decimals():
-    """Gives two decimals, which the text calls not enough."""
-    return [0.93, 0.90]
-
-
 def note_c_state__wrong_dot_product_scores():
     """Scores with dot products of state and annotation instead of additive scores."""
     s, h = np.array([0.5, 0.5]), np.array([[0.2, 0.2], [0.8, 0.8]])
@@ -362,24 +357,6 @@ def fused_input__right_sentence_by_sentence(embedded, context, L_1):
     return np.array(rows)
 
 
-def decoder_step__wrong_query_not_unsqueezed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Adds the projected queries without a position axis, which runs by luck and mixes sentences with positions."""
-    e = torch.tanh(query @ W_query.T + keys @ W_key.T) @ v
-    w = torch.softmax(e.masked_fill(~source_mask, -1e30), dim=-1).masked_fill(~source_mask, 0.0)
-    c = (w.unsqueeze(1) @ keys).squeeze(1)
-    return torch.tanh(embedded @ W_y.T + query @ W_s.T + c @ W_c.T)
-
-
-def decoder_step__wrong_state_matrix_not_transposed(
-    query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c
-):
-    """Multiplies the old states by W_s without its transpose, which the symmetric example does not show."""
-    e = torch.tanh((query @ W_query.T).unsqueeze(1) + keys @ W_key.T) @ v
-    w = torch.softmax(e.masked_fill(~source_mask, -1e30), dim=-1).masked_fill(~source_mask, 0.0)
-    c = (w.unsqueeze(1) @ keys).squeeze(1)
-    return torch.tanh(embedded @ W_y.T + query @ W_s + c @ W_c.T)
-
-
 def decoder_step__wrong_empty_sentence_is_nan(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
     """Masks with minus infinity and leaves a sentence without a real token nan."""
     e = torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
@@ -413,28 +390,6 @@ def decoder_step__wrong_exponentials_overflow(query, embedded, keys, source_mask
     w = e.exp() * source_mask
     w = w / (w.sum(dim=1, keepdim=True) + 1e-12)
     c = torch.einsum("bj,bjk->bk", w, keys)
-    return torch.tanh(embedded @ W_y.T + query @ W_s.T + c @ W_c.T)
-
-
-def decoder_step__wrong_renormalised_after_masking(
-    query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c
-):
-    """Masks after a softmax over all positions and divides again: a pad with a huge score leaves nothing to divide."""
-    e = torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
-    w = torch.softmax(e, dim=-1) * source_mask
-    w = w / w.sum(dim=-1, keepdim=True).clamp_min(1e-12)
-    c = torch.einsum("bj,bjk->bk", w, keys)
-    return torch.tanh(embedded @ W_y.T + query @ W_s.T + c @ W_c.T)
-
-
-def decoder_step__wrong_no_gradient_through_weights(
-    query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c
-):
-    """Computes the weights under no_grad, so the parameters of the score never learn."""
-    with torch.no_grad():
-        e = torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
-        w = torch.softmax(e.masked_fill(~source_mask, -1e30), dim=-1) * source_mask
-    c = (w.unsqueeze(1) @ keys).squeeze(1)
     return torch.tanh(embedded @ W_y.T + query @ W_s.T + c @ W_c.T)
 
 

@@ -46,11 +46,6 @@ def one_hot_shapes__wrong_bias_column(d, m, V_x, T_x):
     return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m, 1)}
 
 
-def one_hot_shapes__wrong_bias_of_vocabulary(d, m, V_x, T_x):
-    """The student gave the bias one number for each word of the vocabulary."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (V_x,)}
-
-
 def one_hot_shapes__right_computed(d, m, V_x, T_x):
     """Style: examples in numpy, and their shapes."""
     one_hots = np.eye(V_x)[:, np.zeros(T_x, dtype=int)]
@@ -285,12 +280,6 @@ def look_up__wrong_counted_from_one(tokens, E_x):
 def look_up__wrong_one_hots_only(tokens, E_x):
     """The student returned the one-hot vectors and did not apply E_x."""
     return np.eye(E_x.shape[1])[tokens]
-
-
-def look_up__wrong_vocabulary_guessed(tokens, E_x):
-    """The student took the largest word number of the batch for the size of the vocabulary."""
-    one_hots = np.eye(tokens.max() + 1)[tokens]
-    return one_hots @ E_x.T
 
 
 def look_up__wrong_squeezed(tokens, E_x):
@@ -529,21 +518,6 @@ def annotate__wrong_begins_at_pads(embedded, source_mask, W_x, W_h, W_x_back, W_
     return joined * source_mask.unsqueeze(-1)
 
 
-def annotate__wrong_backward_not_turned(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The student joined the backward states in the order in which they were read."""
-    keep = source_mask.unsqueeze(-1)
-    forward, backward = [], []
-    f = b = embedded.new_zeros(len(embedded), len(W_h))
-    for j in range(embedded.shape[1]):
-        f = torch.tanh(embedded[:, j] @ W_x.T + f @ W_h.T)
-        forward.append(f)
-    for j in reversed(range(embedded.shape[1])):
-        b = torch.where(keep[:, j], torch.tanh(embedded[:, j] @ W_x_back.T + b @ W_h_back.T), torch.zeros_like(b))
-        backward.append(b)
-    joined = torch.cat([torch.stack(forward, 1), torch.stack(backward, 1)], dim=-1)
-    return joined * keep
-
-
 def annotate__wrong_same_parameters(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """The student used the forward matrices on the way back."""
     keep = source_mask.unsqueeze(-1)
@@ -607,22 +581,6 @@ def annotate__wrong_backward_first(embedded, source_mask, W_x, W_h, W_x_back, W_
     for j in reversed(range(n)):
         backward[j] = b = torch.where(keep[:, j], torch.tanh(embedded[:, j] @ W_x_back.T + b @ W_h_back.T), 0.0 * b)
     return torch.cat([torch.stack(backward, 1), torch.stack(forward, 1)], dim=2)
-
-
-def annotate__wrong_state_detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The student detached the state after every word, so gradients do not go back through the sentence."""
-    keep = source_mask.unsqueeze(-1)
-    n = embedded.shape[1]
-    f = b = embedded.new_zeros(len(embedded), len(W_h))
-    forward, backward = [None] * n, [None] * n
-    for j in range(n):
-        forward[j] = torch.where(keep[:, j], torch.tanh(embedded[:, j] @ W_x.T + f @ W_h.T), torch.zeros_like(f))
-        f = forward[j].detach()
-    for j in reversed(range(n)):
-        new = torch.tanh(embedded[:, j] @ W_x_back.T + b @ W_h_back.T)
-        backward[j] = torch.where(keep[:, j], new, torch.zeros_like(b))
-        b = backward[j].detach()
-    return torch.cat([torch.stack(forward, 1), torch.stack(backward, 1)], dim=2)
 
 
 def annotate__wrong_lists_to_tensor(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):

@@ -69,11 +69,6 @@ def maxout_shapes__wrong_pairs_not_counted(n, d, m, k, V):
     return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V, k)}
 
 
-def maxout_shapes__wrong_halved_after(n, d, m, k, V):
-    """Reads k as the size of the sum and halves it for the maxima."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k // 2,), "W_o": (V, k // 2)}
-
-
 def maxout_shapes__wrong_logits_from_pairs(n, d, m, k, V):
     """Lets the last matrix take all 2k numbers, as if no maximum had been taken."""
     return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V, 2 * k)}
@@ -99,13 +94,6 @@ def hindi_distribution__wrong_start_excluded():
     e = np.exp(W_o @ np.tanh([0.42, 0.67, 0.70]))
     e[0] = 0
     return (e / e.sum()).tolist()
-
-
-def hindi_distribution__wrong_rounded_to_two_decimals():
-    """Gives two decimals where four are asked for."""
-    W_o = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1]])
-    e = np.exp(W_o @ np.tanh([0.42, 0.67, 0.70]))
-    return np.round(e / e.sum(), 2).tolist()
 
 
 def hindi_distribution__right_math_only():
@@ -150,11 +138,6 @@ def distribution_and_loss__right_torch_cross_entropy():
     return {"distribution": logits.softmax(-1).tolist(), "loss": loss.item()}
 
 
-def what_is_left__wrong_printed_words_taken_out_too():
-    """Subtracts all five printed probabilities, although the four small ones belong to other words."""
-    return {"left": 1 - (0.004 + 0.001 + 0.002 + 0.64 + 0.003), "loss": -math.log(0.64)}
-
-
 def what_is_left__wrong_printed_others_only():
     """Adds up the four other printed probabilities and forgets the words that the slide does not show."""
     return {"left": 0.004 + 0.001 + 0.002 + 0.003, "loss": -math.log(0.64)}
@@ -163,12 +146,6 @@ def what_is_left__wrong_printed_others_only():
 def what_is_left__wrong_common_logarithm():
     """Uses the logarithm to base 10."""
     return {"left": 0.36, "loss": -math.log10(0.64)}
-
-
-def what_is_left__right_numpy_scalars():
-    """Returns numpy scalars, the loss as the logarithm of the inverse."""
-    p = np.float64(0.64)
-    return {"left": np.float64(1) - p, "loss": np.log(1 / p)}
 
 
 def word_by_hand__wrong_read_out_of_old_state():
@@ -336,22 +313,6 @@ def output_distribution__right_torch_inside(state, context, W_state, W_context, 
     return torch.softmax(logits, dim=1).numpy()
 
 
-def cross_entropy__wrong_probability_with_floor(logits, targets, target_mask):
-    """Adds 1e-12 before the logarithm, so a right word that is thousands below the others costs 27.6 at most."""
-    e = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    p = e / e.sum(axis=-1, keepdims=True)
-    right = np.take_along_axis(p, targets[..., None], axis=-1)[..., 0]
-    count = target_mask.sum()
-    return float((-np.log(right + 1e-12) * target_mask).sum() / count) if count else 0.0
-
-
-def cross_entropy__wrong_overflow(logits, targets, target_mask):
-    """Takes exponentials of the logits without subtracting the maximum."""
-    log_p = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
-    right = np.take_along_axis(log_p, targets[..., None], axis=-1)[..., 0]
-    return -right[target_mask].mean() if target_mask.any() else 0.0
-
-
 def cross_entropy__wrong_empty_batch(logits, targets, target_mask):
     """Divides by the number of real words even if there are none, which gives nan."""
     shifted = logits - logits.max(axis=-1, keepdims=True)
@@ -397,14 +358,6 @@ def cross_entropy__wrong_maximum_of_the_batch(logits, targets, target_mask):
     log_p = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     right = np.take_along_axis(log_p, targets[..., None], axis=-1)[..., 0]
     return -right[target_mask].mean()
-
-
-def cross_entropy__wrong_divided_by_sentences(logits, targets, target_mask):
-    """Divides the sum by the number of sentences and not by the number of words."""
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    log_p = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-    b, i = np.nonzero(target_mask)
-    return float(-log_p[b, i, targets[b, i]].sum() / len(logits))
 
 
 def cross_entropy__right_nonzero_positions(logits, targets, target_mask):

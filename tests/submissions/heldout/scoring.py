@@ -225,12 +225,6 @@ def scores_by_hand__wrong_two_tanhs():
     return [2 * (math.tanh(0.5) + math.tanh(h)) for h in (0.2, 0.8)]
 
 
-def scores_by_hand__wrong_weights():
-    """The student went on to the weights and returned their softmax."""
-    w = np.exp(2 * np.tanh([0.7, 1.3]))
-    return list(np.round(w / w.sum(), 4))
-
-
 def scores_by_hand__right_calculator():
     """Style: two literals with four decimals."""
     return [1.2087, 1.7234]
@@ -282,14 +276,6 @@ def scores_by_hand_twin__wrong_minus_of_state():
     return [float(x) for x in np.tanh(W_query @ s + h @ W_key.T) @ [2, -1]]
 
 
-def scores_by_hand_twin__wrong_two_decimals():
-    """The student rounded the scores to two decimals."""
-    s = np.array([0.5, -0.2, 0.1])
-    h = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
-    W_query, W_key = np.array([[1, 0, 2], [0, -1, 1]]), np.array([[1, 0, 0, 1], [0, 2, -1, 0]])
-    return [round(float(x), 2) for x in np.tanh(W_query @ s + h @ W_key.T) @ [2, -1]]
-
-
 def scores_by_hand_twin__right_pencil():
     """Style: the arguments of the tanh, found by hand, and math.tanh."""
     arguments = [(0.5, 0.8), (0.3, 0.9), (1.0, -1.2)]
@@ -333,13 +319,6 @@ def hindi_scores__wrong_no_tanh():
     return list(np.round((np.array([0.3, 0.4, 0.1]) + h) @ [-1.25, 1.25, 1.55], 4))
 
 
-def hindi_scores__wrong_weights():
-    """The student returned the softmax of the scores."""
-    h = np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]])
-    e = np.exp(np.tanh(np.array([0.3, 0.4, 0.1]) + h) @ [-1.25, 1.25, 1.55])
-    return list(np.round(e / e.sum(), 4))
-
-
 def hindi_scores__wrong_reverse_order():
     """The student listed the words from the last to the first."""
     h = np.array([[0.7, 0.2, -0.3], [-0.1, -0.7, 0.4], [0.1, 0.7, 0.5]])
@@ -379,11 +358,6 @@ def dot_product_score__wrong_squeezed(query, keys):
     return np.squeeze(keys @ query[:, :, None])
 
 
-def dot_product_score__wrong_squeezed_and_mended(query, keys):
-    """The student squeezed and then restored two axes, which turns several sentences of one word into one row."""
-    return np.atleast_2d(np.squeeze(keys @ query[:, :, None]))
-
-
 def dot_product_score__wrong_axis_left(query, keys):
     """The student left the axis of length 1 of the matrix product at the end."""
     return keys @ query[:, :, None]
@@ -419,12 +393,6 @@ def dot_product_score__wrong_cosine(query, keys):
     """The student divided by the lengths of both vectors."""
     lengths = np.linalg.norm(query, axis=1)[:, None] * np.linalg.norm(keys, axis=2)
     return np.einsum("bd,btd->bt", query, keys) / lengths
-
-
-def dot_product_score__wrong_weights(query, keys):
-    """The student applied the softmax to the scores."""
-    e = np.exp(np.einsum("bd,btd->bt", query, keys))
-    return e / e.sum(axis=1, keepdims=True)
 
 
 def dot_product_score__wrong_rounded(query, keys):
@@ -510,11 +478,6 @@ def multiplicative_score__wrong_all_pairs(query, keys, W):
 def multiplicative_score__wrong_squeezed(query, keys, W):
     """The student squeezed the product without naming the axis."""
     return (keys @ W.T @ query[:, :, None]).squeeze()
-
-
-def multiplicative_score__wrong_squeezed_and_mended(query, keys, W):
-    """The student squeezed and then restored two axes, which turns several sentences of one word into one row."""
-    return np.atleast_2d((keys @ W.T @ query[:, :, None]).squeeze())
 
 
 def multiplicative_score__wrong_whole_numbers(query, keys, W):
@@ -636,12 +599,6 @@ def additive_score__wrong_squeezed(query, keys, W_query, W_key, v):
     """The student squeezed the product with the column v without naming the axis."""
     hidden = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T)
     return np.squeeze(hidden @ v[:, None])
-
-
-def additive_score__wrong_squeezed_and_mended(query, keys, W_query, W_key, v):
-    """The student squeezed and then restored two axes, which turns several sentences of one word into one row."""
-    hidden = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T)
-    return np.atleast_2d(np.squeeze(hidden @ v[:, None]))
 
 
 def additive_score__wrong_axis_left(query, keys, W_query, W_key, v):
@@ -782,44 +739,11 @@ def score_every_step__wrong_no_grad(queries, projected_keys, W_query, v):
         return torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
 
-def score_every_step__wrong_w_detached(queries, projected_keys, W_query, v):
-    """The student took the data of W_query, so no gradient reaches this matrix."""
-    return torch.tanh((queries @ W_query.data.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
-
-
-def score_every_step__wrong_queries_detached(queries, projected_keys, W_query, v):
-    """The student detached the decoder states because they are known beforehand."""
-    return torch.tanh((queries.detach() @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
-
-
-def score_every_step__wrong_two_tanhs(queries, projected_keys, W_query, v):
-    """The student took the tanh of each of the two terms on its own."""
-    return (torch.tanh(queries @ W_query.T).unsqueeze(2) + torch.tanh(projected_keys).unsqueeze(1)) @ v
-
-
-def score_every_step__wrong_new_layer(queries, projected_keys, W_query, v):
-    """The student made a new linear layer with random numbers in place of the given W_query."""
-    layer = torch.nn.Linear(W_query.shape[1], W_query.shape[0], bias=False).to(W_query.dtype)
-    return torch.tanh(layer(queries).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
-
-
 def score_every_step__wrong_view(queries, projected_keys, W_query, v):
     """The student exchanged steps and positions with reshape at the end, which mixes up the scores."""
     hidden = torch.tanh((queries @ W_query.T).unsqueeze(1) + projected_keys.unsqueeze(2))
     batch, source_len, target_len, _ = hidden.shape
     return (hidden @ v).reshape(batch, target_len, source_len)
-
-
-def score_every_step__wrong_weights(queries, projected_keys, W_query, v):
-    """The student returned the softmax over the positions."""
-    scores = torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
-    return torch.softmax(scores, dim=-1)
-
-
-def score_every_step__wrong_transposed_in_place(queries, projected_keys, W_query, v):
-    """The student transposed W_query in place, which torch refuses for a tensor whose gradient is wanted."""
-    W_query.t_()
-    return torch.tanh((queries @ W_query).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
 
 def score_every_step__wrong_steps_cut(queries, projected_keys, W_query, v):

@@ -32,11 +32,6 @@ def weights_by_hand__wrong_factor_forgotten():
     return list(np.round(w / w.sum(), 4))
 
 
-def weights_by_hand__wrong_two_decimals():
-    """The student gave two decimals where four are asked for."""
-    return [0.37, 0.63]
-
-
 def weights_by_hand__wrong_powers_of_two():
     """The student raised 2 to the scores in place of e."""
     a, b = 2**1.208736, 2**1.723446
@@ -79,12 +74,6 @@ def weights_by_hand_twin__wrong_divided_by_largest():
     """The student divided the exponentials by the largest of them, so the weights do not add to 1."""
     w = np.exp([0.4, -0.3, 1.2, 0.1])
     return list(w / w.max())
-
-
-def weights_by_hand_twin__wrong_three_decimals():
-    """The student gave three decimals where four are asked for."""
-    w = np.exp([0.4, -0.3, 1.2, 0.1])
-    return [round(x, 3) for x in (w / w.sum()).tolist()]
 
 
 def weights_by_hand_twin__right_torch():
@@ -685,15 +674,6 @@ def masked_softmax__wrong_overflow(scores, source_mask=None):
         return np.where(total > 0, exponentials / np.where(total > 0, total, 1), 0.0)
 
 
-def masked_softmax__wrong_nan_hidden(scores, source_mask=None):
-    """The student replaced all that is no number by 0, which mends empty rows and also hides rows that overflow."""
-    if source_mask is None:
-        source_mask = np.ones(scores.shape, dtype=bool)
-    with np.errstate(all="ignore"):
-        exponentials = np.exp(scores) * source_mask
-        return np.nan_to_num(exponentials / exponentials.sum(axis=1, keepdims=True))
-
-
 def masked_softmax__wrong_ragged(scores, source_mask=None):
     """The student returned a list of rows that hold the real words only, of different lengths."""
     if source_mask is None:
@@ -726,17 +706,6 @@ def masked_softmax__wrong_squeezed(scores, source_mask=None):
     exponentials = np.exp(low - np.where(np.isfinite(top), top, 0))
     total = exponentials.sum(axis=1, keepdims=True)
     return (exponentials / np.where(total == 0, 1, total)).squeeze()
-
-
-def masked_softmax__wrong_zero_scores_are_pads(scores, source_mask=None):
-    """The student wrote 0 at the pads and then treated every score of 0 as a pad, also that of a word."""
-    if source_mask is not None:
-        scores = np.where(source_mask, scores, 0.0)
-    low = np.where(scores != 0, scores, -np.inf)
-    top = low.max(axis=1, keepdims=True)
-    exponentials = np.exp(low - np.where(np.isfinite(top), top, 0))
-    total = exponentials.sum(axis=1, keepdims=True)
-    return exponentials / np.where(total == 0, 1, total)
 
 
 def masked_softmax__right_minus_infinity(scores, source_mask=None):
@@ -861,15 +830,6 @@ def entropy__wrong_small_number_in_logarithm(scores, temperature):
     return -(weights * (weights + 1e-4).log()).sum(dim=1)
 
 
-def entropy__wrong_overflow(scores, temperature):
-    """The student computed the softmax from plain exponentials, which overflow for scores of thousands."""
-    exponentials = torch.exp(scores / temperature[:, None])
-    total = exponentials.sum(dim=1, keepdim=True)
-    weights = exponentials / total
-    logs = scores / temperature[:, None] - total.log()
-    return -(weights * logs).sum(dim=1)
-
-
 def entropy__wrong_bits(scores, temperature):
     """The student took logarithms with base 2, which gives bits."""
     logs = torch.log_softmax(scores / temperature[:, None], dim=1)
@@ -912,15 +872,6 @@ def entropy__wrong_sentences_axis(scores, temperature):
     return -(logs.exp() * logs).sum(dim=1)
 
 
-def entropy__wrong_temperature_as_float(scores, temperature):
-    """The student read each temperature out as a Python number, so no gradient reaches it."""
-    results = []
-    for b in range(len(scores)):
-        logs = torch.log_softmax(scores[b] / temperature[b].item(), dim=0)
-        results.append(-(logs.exp() * logs).sum())
-    return torch.stack(results)
-
-
 def entropy__wrong_tensor_made_anew(scores, temperature):
     """The student collected Python numbers and made a new tensor of them, which no gradient passes."""
     results = []
@@ -928,19 +879,6 @@ def entropy__wrong_tensor_made_anew(scores, temperature):
         logs = torch.log_softmax(row / tau, dim=0)
         results.append(-(logs.exp() * logs).sum().item())
     return torch.tensor(results, dtype=scores.dtype)
-
-
-def entropy__wrong_weights_detached(scores, temperature):
-    """The student detached the weights before the product, so their part of the gradient is missing."""
-    logs = torch.log_softmax(scores / temperature[:, None], dim=1)
-    return -(logs.exp().detach() * logs).sum(dim=1)
-
-
-def entropy__wrong_in_place(scores, temperature):
-    """The student divided the scores in place, which torch refuses for a tensor whose gradient is wanted."""
-    scores /= temperature[:, None]
-    logs = torch.log_softmax(scores, dim=1)
-    return -(logs.exp() * logs).sum(dim=1)
 
 
 def entropy__wrong_share_of_highest(scores, temperature):
