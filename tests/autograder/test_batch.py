@@ -123,3 +123,11 @@ def test_a_fault_of_ours_is_reported_and_never_stored(released, tmp_path, monkey
     (row,) = batch.grade_class(course, "scoring", Limits(), students=["ada_loops"])
     assert "a fault of ours" in row.failed
     assert not list((course.root / ".autograder").glob("verdicts/**/*.json"))
+
+
+def test_what_was_mended_is_said_at_the_head_of_the_feedback(demonstration):
+    course, rows, _ = demonstration
+    page = feedback(course, "lena_deleted_cells")
+    assert "this notebook was mended" in page
+    assert rows["lena_deleted_cells"].notes
+    assert "this notebook was mended" not in feedback(course, "ada_loops")
