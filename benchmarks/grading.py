@@ -9,6 +9,7 @@ tables of both must be equal: the class is quiet and honest.
 """
 
 import argparse
+import ctypes
 import importlib
 import inspect
 import json
@@ -33,11 +34,13 @@ from autograder.release import release
 
 TOPIC = "scoring"
 PLAIN_CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "attention"\nc.ExecutePreprocessor.timeout = 60\n'
+PR_SET_CHILD_SUBREAPER = 36
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def main():
     options = _options()
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with tempfile.TemporaryDirectory(prefix="grading-") as folder:
         ours = init(Path(folder) / "ours")
@@ -157,12 +160,26 @@ def _ours(course, names, options, *more):
 
 @contextmanager
 def _measured():
-    """Give a list that holds, at the end, the CPU seconds and wall seconds of the processes that were waited for."""
+    """Give a list that holds, at the end, the CPU seconds and wall seconds of all that was started, sandboxes too."""
     taken = []
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     yield taken
+    wall = time.monotonic() - began
+    _bury_orphans()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    taken += [after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, time.monotonic() - began]
+    taken += [after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall]
+
+
+def _bury_orphans():
+    """Wait for what bubblewrap leaves behind when it ends: the kernel counts what a process used when it is waited for."""
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        try:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                time.sleep(0.05)
+        except ChildProcessError:
+            return
+    sys.exit("error: something that was started does not end, so what it used cannot be counted")
 
 
 def _nbgrader(root, *command):
