@@ -204,7 +204,7 @@ def audit_exercise(versions, reference, mistakes=None, right=None, full=False, s
         Whether to try all mutants, or a sample of ``SAMPLE``.
     """
     exercise = versions[0]
-    wrong, right = _versions_of(mistakes or {}, exercise), _versions_of(right or {}, exercise)
+    wrong, right = (exercises.versions(each or {}, exercise.function) for each in (mistakes, right))
     judged_wrong = {name: [verdict_on(function, one) for one in versions] for name, function in wrong.items()}
     made = mutants.mutants(reference, exercise.kind)
     taken = made if full else random.Random(seed).sample(made, min(SAMPLE, len(made)))
@@ -248,8 +248,8 @@ def reply_to(function, exercise, case):
             value, changed = compare.call_case(function, given, case.gradients)
     except Exception as error:
         return Reply(raised=type(error).__name__)
-    more = {"printed": bool(said.getvalue())} if "printed" in Reply.__dataclass_fields__ else {}
-    return Reply(wire.decode(json.loads(json.dumps(wire.encode(value)))), changed=tuple(changed), **more)
+    value = wire.decode(json.loads(json.dumps(wire.encode(value))))
+    return Reply(value, changed=tuple(changed), printed=bool(said.getvalue()))
 
 
 def accepts(exercise, verdict):
@@ -365,10 +365,6 @@ def _limited():
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
-
-
-def _versions_of(functions, exercise):
-    return {n: f for n, f in functions.items() if n.startswith(f"{exercise.function}__") and callable(f)}
 
 
 def _says(verdict, hint):

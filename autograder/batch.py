@@ -69,8 +69,8 @@ def grade_task(task):
     CourseError
         If this machine's exercises are not those of whoever sent the task, or it has no sandbox.
     """
-    asked = _asked(task.topic, task.seed)
-    if exercises.digest(asked) != task.digest:
+    asked, digest = _asked(task.topic, task.seed)
+    if digest != task.digest:
         raise CourseError(
             "a worker has other exercises than the course",
             f"the worker's installation of the project ({task.topic})",
@@ -116,12 +116,12 @@ def grade_class(
     with contextlib.ExitStack() as stack:
         stack.enter_context(_the_only_one(course))
         cgroup.remove_left_behind(limits)
-        pool = executor or stack.enter_context(ThreadPoolExecutor(workers))
+        pool, examined = executor or stack.enter_context(ThreadPoolExecutor(workers)), []
         if executor is None:  # on a cluster, every machine was asked when the connection was made
             examined = [pool.submit(doctor.require, isolation, limits)]
             examined += [pool.submit(sandbox.warm_up, limits, isolation) for _ in range(workers - 1)]
         recorder = stack.enter_context(Recorder(course, topic))
-        for future in examined if executor is None else ():
+        for future in examined:
             future.result()
         batch = _Batch(course, topic, asked, template, limits, isolation, recorder, feedback, again)
         return batch.grade(sorted(students) or found, pool, 2 * workers + 2, progress or (lambda *args: None))
@@ -145,7 +145,7 @@ class _Batch:
             while len(running) < window and (student := next(waiting, None)) is not None:
                 ready = self._prepare(rows[student])
                 if ready:
-                    running[pool.submit(grade_task, ready.task)] = ready
+                    running[self._submit(pool, ready)] = ready
             if not running:
                 break
             finished, _ = concurrent.futures.wait(running, return_when=FIRST_COMPLETED)
@@ -164,7 +164,7 @@ class _Batch:
                 else:
                     self._finish(ready, graded)
         for ready in late:
-            graded = self._result(pool.submit(grade_task, ready.task), ready)
+            graded = self._result(self._submit(pool, ready), ready)
             if graded is not None:
                 self._finish(ready, graded)
         return list(rows.values())
@@ -184,14 +184,17 @@ class _Batch:
         files = handed_in_files(self.asked, path.parent)
         key = fingerprint(notebook, self.digest, self.limits, files)
         row.spent["read"] = time.monotonic() - began
+        ready = _Ready(row, notebook, key, files)
         graded = None if self.again else self.store.get(key)
-        text = nbformat.writes(notebook)
-        task = Task(text, files, self.topic, self.seed, self.digest, self.limits, self.isolation)
-        ready = _Ready(row, notebook, key, task)
         if graded is None:
             return ready
         row.reused = True
         return self._finish(ready, graded)
+
+    def _submit(self, pool, ready):
+        text = nbformat.writes(ready.notebook)
+        task = Task(text, ready.files, self.topic, self.seed, self.digest, self.limits, self.isolation)
+        return pool.submit(grade_task, task)
 
     def _result(self, future, ready):
         try:
@@ -218,14 +221,14 @@ class _Batch:
                 row.reused = False
                 row.points = self.recorder.record(row.student, ready.notebook, graded)
                 row.spent["record"] = time.monotonic() - began
-                self._advance_feedback(row)
+                self._write_feedback(row)
                 write_text(mark, self.course.recorded(row.student, self.topic))
         except (NbGraderException, MissingEntry, OSError, sqlite3.Error, sqlalchemy.exc.SQLAlchemyError) as error:
             row.points = {}
             row.failed = f"nbgrader could not record it: {type(error).__name__}: {error}"
         return self._advance(row)
 
-    def _advance_feedback(self, row):
+    def _write_feedback(self, row):
         if self.feedback:
             began = time.monotonic()
             self.recorder.write_feedback(row.student)
@@ -264,12 +267,14 @@ class _Ready:
     row: Row
     notebook: object
     key: str
-    task: Task
+    files: dict
 
 
 @lru_cache(maxsize=4)
 def _asked(topic, seed):
-    return exercises.load(topic, seed)
+    """Return the exercises of ``topic`` and their digest: worked out once, not for every submission."""
+    asked = exercises.load(topic, seed)
+    return asked, exercises.digest(asked)
 
 
 def _tell(row, graded: Graded):

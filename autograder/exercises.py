@@ -143,6 +143,11 @@ def load_from(folder, topic, seed, references=None, mistakes=None):
     return tuple(_exercise(entry, seed, references, mistakes) for entry in entries)
 
 
+def versions(functions, function):
+    """Return those of ``functions``, name -> function, that answer as ``function`` should: ``function__what_was_done``."""
+    return {name: each for name, each in functions.items() if name.startswith(f"{function}__") and callable(each)}
+
+
 def digest(exercises):
     """Return a hash over everything in ``exercises`` that a verdict depends on."""
     state = []
@@ -203,7 +208,7 @@ def _exercise(entry, seed, references=None, mistakes=None):
         raise AnswerKeyError(
             f"no function {entry.function} in {references.__name__}", entry.where, "write the reference answer there."
         )
-    wrong = {n: f for n, f in vars(mistakes).items() if n.startswith(f"{entry.function}__") and callable(f)}
+    wrong = versions(vars(mistakes), entry.function)
     for name, function in wrong.items():
         if not function.__doc__:
             raise AnswerKeyError(f"mistake {name} has no docstring", entry.where, "write the hint as its docstring.")

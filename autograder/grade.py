@@ -32,10 +32,6 @@ class Graded:
     spent: dict = field(default_factory=dict)  # stage -> seconds
 
     @property
-    def seconds(self):
-        return sum(self.spent.values())
-
-    @property
     def by_exercise(self):
         return {verdict.exercise: verdict for verdict in self.verdicts}
 

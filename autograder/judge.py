@@ -156,7 +156,7 @@ def _reasons(exercise, case, reply):
         return dict.fromkeys(entries, reason)
     if isinstance(reply.value, wire.Other):
         return dict.fromkeys(entries, f"it returned {reply.value.kind}, which is neither a number nor an array")
-    if reply.value is None and getattr(reply, "printed", False):
+    if reply.value is None and reply.printed:
         return dict.fromkeys(entries, compare.PRINTED)
     try:
         return compare.reasons(reply.value, case.expected, exercise.kind, case.atol)

@@ -6,7 +6,6 @@ submission is in the gradebook whole or not at all.
 """
 
 import contextlib
-import copy
 import logging
 import os
 import shutil
@@ -55,7 +54,7 @@ class Recorder(contextlib.ExitStack):
         return self
 
     def record(self, student, notebook, graded):
-        """Put ``graded`` into the gradebook and into ``notebook``, write that to nbgrader's folder; return the points.
+        """Put ``graded`` into ``notebook``, and into nbgrader's folder and gradebook; return the points.
 
         Nothing is kept of a submission that cannot be recorded.
         """
@@ -64,7 +63,6 @@ class Recorder(contextlib.ExitStack):
         timestamp = self.course.submission(student, self.topic).with_name("timestamp.txt")
         if timestamp.is_file() and not timestamp.is_symlink():
             shutil.copyfile(timestamp, repaired.with_name(timestamp.name))
-        notebook = copy.deepcopy(notebook)
         write_verdicts(notebook, graded)
         try:
             self.autograde.convert(self.topic, student, notebook)

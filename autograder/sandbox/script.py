@@ -73,10 +73,6 @@ class Run:
     timed_out: bool = False  # somewhere, a limit of time was reached
     spent: dict = field(default_factory=dict)  # stage -> seconds: start, cells, calls
 
-    @property
-    def seconds(self):
-        return sum(self.spent.values())
-
 
 def inputs_of(case):
     """Return the ``Call`` for a drawn case: plain numbers and arrays only."""

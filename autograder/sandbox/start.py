@@ -52,16 +52,14 @@ def started(limits, isolation):
     Lost
         If the zygote was killed from outside.
     """
+    require_known(isolation)
     if isolation == "zygote":
         return _zygote(limits)
     if isolation == "single-use":
         return _process(_bubblewrapped, limits)
     if isolation == "container":
         return _process(_contained, limits, remedy=container.REMEDY)
-    if isolation == "none":
-        return _process(_bare, limits, alone=False)
-    require_known(isolation)
-    raise AssertionError(isolation)
+    return _process(_bare, limits, alone=False)
 
 
 def require_known(isolation):
@@ -141,6 +139,7 @@ class Zygote:
 
     def __init__(self, limits):
         self.stack = contextlib.ExitStack()
+        self.filter = base64.b64encode(seccomp.program()).decode()
         self.ended = weakref.finalize(self, self.stack.close)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control = self.stack.enter_context(ours)
@@ -173,7 +172,7 @@ class Zygote:
             replies, theirs_out = os.pipe()
             for descriptor in (requests, replies):
                 stack.callback(os.close, descriptor)
-            order = {"disk_mb": limits.disk_mb, "filter": base64.b64encode(seccomp.program()).decode()}
+            order = {"disk_mb": limits.disk_mb, "filter": self.filter}
             try:
                 socket.send_fds(self.control, [json.dumps(order).encode()], [theirs_in, theirs_out])
             except OSError:
