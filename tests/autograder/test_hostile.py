@@ -125,6 +125,12 @@ def test_a_hostile_submission_earns_nothing_it_did_not_compute_and_leaves_nothin
         assert (seen["tanh"], seen["sockets"], seen["umask"], seen["process"]) == (0.0, [], False, 2)
 
 
+@pytest.mark.parametrize("name", ["loop_in_cell", "loop_in_call"])
+def test_a_time_out_is_known_as_one_so_that_it_is_tried_once_more(name):
+    assert grades(parts("resources")[name], "zygote").timed_out
+    assert not grades(parts("process_killed")["exit_in_cell"], "zygote").timed_out
+
+
 def test_random_numbers_are_new_for_every_submission():
     seeded = "import random, numpy as np, torch\nnp.random.seed(0); random.seed(0); torch.manual_seed(0)"
     one, _, other = state()["random"], grades(seeded, "zygote"), state()["random"]
