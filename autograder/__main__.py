@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from autograder.errors import CourseError
+from autograder.errors import CourseError, of_the_disk
 from solutions.answer_key import AnswerKeyError, topics
 
-SET_ASIDE, REFUSED, FAILED = 3, 2, 1
+SET_ASIDE, REFUSED, FAILED, STOPPED = 3, 2, 1, 130
 TRUSTED_ONLY = "[bold yellow]No sandbox: --isolation none. Grade only submissions that you trust.[/]"
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
@@ -155,6 +155,30 @@ def grade(
 
 
 @app.command()
+def restore(
+    name: Annotated[
+        str, typer.Argument(help="The backup to put in the gradebook's place; without one, all are listed.")
+    ] = "",
+    course: CoursePath = Path("course"),
+):
+    """List the backups of the gradebook, or put one of them in its place. One is made before each release and grading."""
+    from autograder import backup
+    from autograder.batch import the_only_one
+    from autograder.course import Course
+
+    root = Course.at(course)
+    if name:
+        with the_only_one(root):
+            backup.restore(root, name)
+        out.print(f"Restored {name}. What was there before is a backup too.", highlight=False)
+        return
+    for path in backup.backups(root):
+        out.print(f"{path.name}  {path.stat().st_size / 2**20:.1f} MB", highlight=False)
+    if not backup.backups(root):
+        out.print("There is no backup yet: one is made before each release and each grading.")
+
+
+@app.command()
 def doctor(isolation: Isolation = "zygote"):
     """Send a canary into the sandbox that tries to leave it, and say what it could do."""
     from autograder.doctor import examine
@@ -238,10 +262,16 @@ def _grade(course, topic, limits, isolation, students=(), scheduler="", options=
     sandbox.require_known(isolation)
     if isolation == "none":
         out.print(TRUSTED_ONLY)
-    asked, _, changed = course.released(topic)
-    if changed:
+    released = course.released(topic)
+    asked = released.exercises
+    if released.changed:
         out.print(
             "[yellow]The key or the solutions have changed since the release: grading goes by what they say now.[/]"
+        )
+    for name, points in released.other_points.items():
+        out.print(
+            f"[yellow]{name} is worth {released.points[name]:g} points as released, and that counts; the key now says "
+            f"{points:g}.[/] To go by the key, run `python -m autograder release {topic}`."
         )
     with contextlib.ExitStack() as stack:
         executor = stack.enter_context(cluster.executor(scheduler, isolation)) if scheduler else None
@@ -252,11 +282,20 @@ def _grade(course, topic, limits, isolation, students=(), scheduler="", options=
             rate = f"{done / max(time.monotonic() - began, 1e-3):.1f}/s"
             bar.update(task, completed=done, total=total, rate=rate)
             if not out.is_terminal:
-                out.print(f"{done}/{total} {rate} {row.student}: {report.fate(row)}", markup=False, highlight=False)
+                out.print(
+                    f"{done}/{total} {rate} {report.plain(row.student)}: {report.fate(row)}",
+                    markup=False,
+                    highlight=False,
+                )
 
-        rows = batch.grade_class(
-            course, topic, limits, isolation, students, progress=advance, executor=executor, **(options or {})
-        )
+        try:
+            rows = batch.grade_class(
+                course, topic, limits, isolation, students, progress=advance, executor=executor, **(options or {})
+            )
+        except KeyboardInterrupt:
+            bar.stop()
+            Console(stderr=True).print("Stopped. What was graded stays; run the same command again to go on.")
+            raise typer.Exit(STOPPED) from None
     out.print(report.legend(asked))
     out.print(report.table(asked, rows, out.width))
     if out.width < report.WIDE:
@@ -265,11 +304,13 @@ def _grade(course, topic, limits, isolation, students=(), scheduler="", options=
     if slowest := report.slowest(rows):
         out.print(slowest, markup=False, highlight=False)
     for path in course.overlooked():
-        out.print(f"Not looked at: {path}. Submissions stand at submitted/STUDENT/{topic}/{topic}.ipynb.")
+        out.print(f"Not looked at: {report.plain(path)}. Submissions stand at submitted/STUDENT/{topic}/{topic}.ipynb.")
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
-    if any(points is None for row in rows for points in row.points.values()):
+    if any(row.waiting for row in rows):
         out.print(
-            f"To be marked by a person: run `nbgrader formgrader` in {course.root}; scheme: {course.marking_scheme(topic)}"
+            f"To be marked by a person: run `jupyter lab` in {course.root} and open Nbgrader, Formgrader from its menu; "
+            f"scheme: {course.marking_scheme(topic)}",
+            markup=False,
         )
     return rows
 
@@ -283,8 +324,17 @@ def main():
     try:
         app()
     except (CourseError, AnswerKeyError) as error:
-        Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), str(error)))
-        sys.exit(REFUSED)
+        _refuse(error)
+    except OSError as error:
+        told = of_the_disk(error)
+        if not told:
+            raise
+        _refuse(CourseError(*told))
+
+
+def _refuse(error):
+    Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), str(error)))
+    sys.exit(REFUSED)
 
 
 if __name__ == "__main__":

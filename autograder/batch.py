@@ -1,6 +1,7 @@
-"""Grade a whole class: read, run in parallel, record as the verdicts come, write feedback.
+"""Grade a whole class: send submissions to workers, record what comes back, write autograded notebooks and feedback.
 
-In: a course, a topic. Out: one ``Row`` a student. Writes verdicts to the course's store; ``record`` writes the rest.
+In: a course, a topic. Out: one ``Row`` a student. Writes verdicts to the course's store, and what nbgrader keeps. This
+process reads bytes, sends them away and writes what it gets: it parses, runs and renders nothing that a student chose.
 Nobody's submission stops another's. Killed at any moment and started again, it goes on where it was.
 """
 
@@ -10,31 +11,41 @@ import fcntl
 import hashlib
 import json
 import os
-import sqlite3
 import time
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import lru_cache
+from concurrent.futures import FIRST_COMPLETED
+from dataclasses import asdict, dataclass, field
 
-import nbformat
 import sqlalchemy.exc
-from nbgrader.api import MissingEntry
-from nbgrader.converters.base import NbGraderException
+from pebble import ProcessExpired
+from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import doctor, exercises, repair, report, sandbox
-from autograder.assemble import write_text
-from autograder.errors import CourseError
-from autograder.grade import Graded, fingerprint, grade, handed_in_files
-from autograder.record import Recorder
-from autograder.sandbox import Limits, cgroup
+from autograder import doctor, pages, repair, report, sandbox
+from autograder.assemble import test_id, write_bytes, write_text
+from autograder.backup import back_up
+from autograder.errors import CourseError, of_the_disk, of_the_gradebook
+from autograder.grade import Graded, fingerprint, handed_in_files
+from autograder.record import Received, Recorder, received
+from autograder.sandbox import cgroup
+from autograder.submission import Task, grade_task
+from autograder.workers import Workers
+from solutions.answer_key import AnswerKeyError
+
+SLACK = 240.0  # seconds that starting, reading and writing may take on top of what a submission may run
+PAGE_SECONDS = 60.0
+BESIDE = ("timestamp.txt", "submission_secret.txt")  # what nbgrader's exchange puts beside a notebook, and wants back
+MOST_BESIDE = 1000  # bytes
 
 
 @dataclass
 class Row:
-    """What became of one submission. ``points`` maps an exercise to points, None where a person must mark it."""
+    """What became of one submission. ``points`` maps an exercise to points, None where a person must mark it.
+
+    ``waiting`` names those that a person must look at, marked before or not.
+    """
 
     student: str
     points: dict = field(default_factory=dict)
+    waiting: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()  # why points are missing where no mistake was recognised
     notes: tuple[str, ...] = ()
@@ -46,37 +57,6 @@ class Row:
     @property
     def total(self):
         return sum(points or 0.0 for points in self.points.values())
-
-
-@dataclass(frozen=True)
-class Task:
-    """One submission on its way to whatever machine runs it: only text, bytes and numbers."""
-
-    notebook: str  # JSON
-    files: dict
-    topic: str
-    seed: int
-    digest: str
-    limits: Limits
-    isolation: str
-
-
-def grade_task(task):
-    """Return ``Graded`` for ``task``; runs in a thread of this process, or in a worker on another machine.
-
-    Raises
-    ------
-    CourseError
-        If this machine's exercises are not those of whoever sent the task, or it has no sandbox.
-    """
-    asked, digest = _asked(task.topic, task.seed)
-    if digest != task.digest:
-        raise CourseError(
-            "a worker has other exercises than the course",
-            f"the worker's installation of the project ({task.topic})",
-            "install the same version of the project on every machine, then start the workers again.",
-        )
-    return grade(nbformat.reads(task.notebook, as_version=4), asked, task.limits, task.isolation, task.files)
 
 
 def grade_class(
@@ -93,15 +73,16 @@ def grade_class(
 ):
     """Grade ``students`` (by default everybody who handed in) and return their rows, in order.
 
-    ``progress`` is called as ``progress(done, total, row)``. ``executor`` runs the submissions; by default, threads of
-    this process do, ``workers`` of them. With ``again``, what was recorded before is run and recorded anew.
+    ``progress`` is called as ``progress(done, total, row)``. ``executor`` runs the submissions; by default, processes of
+    this machine do, ``workers`` of them. With ``again``, what was recorded before is run and recorded anew.
 
     Raises
     ------
     CourseError
-        If there is nothing to grade, the sandbox cannot be used, or another process is grading here.
+        If there is nothing to grade, the sandbox cannot be used, another process is grading here, or the machine does
+        not let it go on. What was recorded until then stays.
     """
-    asked, template, _ = course.released(topic)
+    released = course.released(topic)
     found = course.students(topic)
     missing = sorted(set(students) - set(found))
     if missing or not found:
@@ -109,175 +90,323 @@ def grade_class(
             f"no submission for {topic} of {', '.join(missing)}"
             if missing
             else f"nobody has handed in anything for {topic}",
-            str(course.root / "submitted"),
+            str(course.submitted),
             f"put notebooks at submitted/STUDENT/{topic}/{topic}.ipynb.",
         )
     workers = workers or getattr(executor, "workers", None) or os.cpu_count()
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_the_only_one(course))
+        stack.enter_context(the_only_one(course))
+        back_up(course, "grade")
         cgroup.remove_left_behind(limits)
-        pool, examined = executor or stack.enter_context(ThreadPoolExecutor(workers)), []
-        if executor is None:  # on a cluster, every machine was asked when the connection was made
-            examined = [pool.submit(doctor.require, isolation, limits)]
-            examined += [pool.submit(sandbox.warm_up, limits, isolation) for _ in range(workers - 1)]
         recorder = stack.enter_context(Recorder(course, topic))
+
+        def start():  # not before there is something to run
+            return executor or stack.enter_context(_examined_workers(course, workers, limits, isolation))
+
+        batch = _Batch(course, topic, released, limits, isolation, recorder, start, feedback, again)
+        return batch.grade(sorted(students) or found, 2 * workers + 2, progress or (lambda *args: None))
+
+
+@contextlib.contextmanager
+def _examined_workers(course, count, limits, isolation):
+    """Give ``Workers``, warm, after the canary was stopped in the sandbox of one of them.
+
+    On a cluster, every machine was asked when the connection was made.
+    """
+    seconds = {grade_task: limits.submission_seconds + SLACK, pages.feedback: PAGE_SECONDS}
+    with Workers(count, seconds) as workers:
+        examined = [workers.submit(doctor.require, isolation, limits, course.hidden)]
+        for _ in range(count - 1):
+            examined.append(workers.submit(sandbox.warm_up, limits, isolation, course.hidden))
         for future in examined:
             future.result()
-        batch = _Batch(course, topic, asked, template, limits, isolation, recorder, feedback, again)
-        return batch.grade(sorted(students) or found, pool, 2 * workers + 2, progress or (lambda *args: None))
+        yield workers
 
 
 class _Batch:
     """One run over a class. Holds as many submissions at a time as the workers need, and no more."""
 
-    def __init__(self, course, topic, asked, template, limits, isolation, recorder, feedback, again):
-        self.course, self.topic, self.asked, self.template = course, topic, asked, template
+    def __init__(self, course, topic, released, limits, isolation, recorder, start, feedback, again):
+        self.course, self.topic, self.released = course, topic, released
         self.limits, self.isolation, self.recorder = limits, isolation, recorder
-        self.feedback, self.again = feedback, again
-        self.digest, self.seed, self.store = exercises.digest(asked), course.seed(topic), course.store
-        self.config = hashlib.sha256(course.config.read_bytes()).hexdigest()
+        self.start, self.executor, self.feedback, self.again = start, None, feedback, again
+        self.version, self.store = released.version, course.store
+        config = PyFileConfigLoader(str(course.config)).load_config()
+        self.settings = pages.settings_of(config)
+        self.look = hashlib.sha256(course.config.read_bytes()).hexdigest()  # what pages and penalties depend on
 
-    def grade(self, students, pool, window, progress):
+    def grade(self, students, window, progress):
         rows = {student: Row(student) for student in students}
         self.done, self.total, self.progress = 0, len(rows), progress
-        waiting, running, late = iter(students), {}, []
+        waiting, self.running, late = iter(students), {}, []
         while True:
-            while len(running) < window and (student := next(waiting, None)) is not None:
-                ready = self._prepare(rows[student])
-                if ready:
-                    running[self._submit(pool, ready)] = ready
-            if not running:
+            while len(self.running) < window and (student := next(waiting, None)) is not None:
+                self._contained(rows[student], self._begin, rows[student])
+            if not self.running:
                 break
-            finished, _ = concurrent.futures.wait(running, return_when=FIRST_COMPLETED)
+            finished, _ = concurrent.futures.wait(self.running, return_when=FIRST_COMPLETED)
             for future in finished:
-                ready = running.pop(future)
-                try:
-                    graded = self._result(future, ready)
-                except CourseError:
-                    for other in running:
-                        other.cancel()
-                    raise
-                if graded is None:
-                    continue
-                if graded.timed_out:  # the machine may have been busy: once more, alone, before it counts
-                    late.append(ready)
-                else:
-                    self._finish(ready, graded)
-        for ready in late:
-            graded = self._result(self._submit(pool, ready), ready)
-            if graded is not None:
-                self._finish(ready, graded)
+                ready, stage = self.running.pop(future)
+                self._contained(ready.row, stage, ready, future, late)
+        for ready in late:  # the machine may have been busy: once more, alone, before it counts
+            self._contained(ready.row, self._submit, ready)
+            while self.running:
+                finished, _ = concurrent.futures.wait(self.running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    ready, stage = self.running.pop(future)
+                    self._contained(ready.row, stage, ready, future, None)
         return list(rows.values())
 
-    def _prepare(self, row):
-        """Return what shall be run for ``row``, or None where nothing is left to run."""
+    def _contained(self, row, stage, *args):
+        """Take one step with one submission. What goes wrong in it ends this submission with words, and no other.
+
+        Raises
+        ------
+        CourseError
+            If it is the machine, or the course, that nothing can go on with.
+        """
+        try:
+            stage(*args)
+        except (CourseError, AnswerKeyError):
+            self._give_up()
+            raise
+        except sqlalchemy.exc.OperationalError as error:
+            self._give_up()
+            raise CourseError(*of_the_gradebook(error, self.course)) from None
+        except OSError as error:
+            if told := of_the_disk(error):
+                self._give_up()
+                raise CourseError(*told) from None
+            self._failed(row, error)
+        except Exception as error:
+            self._failed(row, error)
+
+    def _give_up(self):
+        for future in self.running:
+            future.cancel()
+
+    def _failed(self, row, error):
+        row.failed = report.plain(f"{type(error).__name__}: {error}")
+        self._advance(row)
+
+    def _begin(self, row):
+        """Read what was handed in; send it to be graded unless it is known already."""
         began = time.monotonic()
         path = self.course.submission(row.student, self.topic)
         try:
-            notebook = repair.read_submission(path, self.template, self.topic, self.limits.submission_mb)
-            row.notes = tuple(repair.repair(notebook, self.template))
-            repair.tell(notebook, row.notes)
+            content = repair.read_file(path, self.course.submitted, self.limits.submission_mb)
         except CourseError as error:
-            row.set_aside = str(error)
-            write_text(report.set_aside_page(self.topic, row.set_aside), self.course.feedback(row.student, self.topic))
-            return self._advance(row)
-        files = handed_in_files(self.asked, path.parent)
-        key = fingerprint(notebook, self.digest, self.limits, files)
+            self._set_aside(row, str(error))
+            return
+        files = handed_in_files(self.released.exercises, path.parent)
+        beside = {name: text for name in BESIDE if (text := _small_text(path.with_name(name)))}
+        earlier = self._recorded(row.student)
+        tries, one = earlier.get("tries", []), hashlib.sha256(content).hexdigest()
+        tries = tries if one in tries else [*tries, one]
+        attempt = tries.index(one)
+        key = fingerprint(content, self.version, attempt, self.limits, self.isolation, files)
+        ready = _Ready(row, content, files, beside, key, attempt, tries, earlier)
+        if not self.again and earlier.get("aside", [""])[0] == key:
+            self._set_aside(row, earlier["aside"][1])
+            return
+        ready.graded = None if self.again else self.store.get(key)
         row.spent["read"] = time.monotonic() - began
-        ready = _Ready(row, notebook, key, files)
-        graded = None if self.again else self.store.get(key)
-        if graded is None:
-            return ready
-        row.reused = True
-        return self._finish(ready, graded)
+        if ready.graded is not None and self._is_recorded(ready):
+            row.reused = True
+            _tell(row, ready.graded, tuple(earlier["notes"]))
+            marks = self.recorder.marks(row.student)
+            self._enter_points(row, marks)
+            if not self.feedback or self._page_is_new(ready, marks):
+                self._advance(row)
+                return
+            ready.notebook = self.course.autograded(row.student, self.topic).read_bytes()
+            self._ask_for_page(ready, marks)
+            return
+        self._submit(ready)
 
-    def _submit(self, pool, ready):
-        text = nbformat.writes(ready.notebook)
-        task = Task(text, ready.files, self.topic, self.seed, self.digest, self.limits, self.isolation)
-        return pool.submit(grade_task, task)
+    def _submit(self, ready):
+        released = self.released
+        task = Task(
+            ready.content,
+            ready.files,
+            self.topic,
+            released.templates,
+            released.points,
+            released.seed,
+            ready.attempt,
+            released.digest,
+            self.limits,
+            self.isolation,
+            self.course.hidden,
+            self.settings,
+            ready.graded,
+        )
+        self._send(ready, self._graded, grade_task, task)
 
-    def _result(self, future, ready):
-        try:
-            return future.result()
-        except CourseError:
-            raise
-        except Exception as error:  # ours, not the student's: said, never stored
-            ready.row.failed = f"{type(error).__name__}: {error}"
-            self._advance(ready.row)
-            return None
-
-    def _finish(self, ready, graded):
-        """Keep the verdicts, let nbgrader record them unless it has, write the feedback."""
+    def _graded(self, ready, future, late):
+        """Record what came back from a worker, and ask for the feedback page."""
         row = ready.row
-        if not row.reused:
-            row.spent |= graded.spent
-            self.store.put(ready.key, graded)
-        _tell(row, graded)
-        mark = self._mark(row.student, ready.key)
-        began = time.monotonic()
         try:
-            row.points = self._recorded(row.student, mark) if row.reused else None
-            if row.points is None:
-                row.reused = False
-                row.points = self.recorder.record(row.student, ready.notebook, graded)
-                row.spent["record"] = time.monotonic() - began
-                self._write_feedback(row)
-                write_text(mark, self.course.recorded(row.student, self.topic))
-        except (NbGraderException, MissingEntry, OSError, sqlite3.Error, sqlalchemy.exc.SQLAlchemyError) as error:
-            row.points = {}
-            row.failed = f"nbgrader could not record it: {type(error).__name__}: {error}"
-        return self._advance(row)
-
-    def _write_feedback(self, row):
+            outcome = future.result()
+        except (TimeoutError, ProcessExpired, concurrent.futures.process.BrokenProcessPool) as error:
+            if late is None:
+                how = "took too long" if isinstance(error, TimeoutError) else "ended the process that graded it"
+                raise RuntimeError(f"it {how}, twice: look at the notebook, or grade it with smaller limits") from None
+            late.append(ready)
+            return
+        if outcome.set_aside:
+            record = {**ready.earlier, "aside": [ready.key, outcome.set_aside]}
+            write_text(json.dumps(record), self.course.recorded(row.student, self.topic))
+            self._set_aside(row, outcome.set_aside)
+            return
+        graded = outcome.graded
+        if ready.graded is None and late is not None and (graded.timed_out or graded.killed):
+            late.append(ready)
+            return
+        if ready.graded is None and not graded.killed:
+            self.store.put(ready.key, graded)
+        ready.graded = graded
+        row.spent |= outcome.spent
+        _tell(row, graded, outcome.notes)
+        began = time.monotonic()
+        when = received(ready.beside["timestamp.txt"]) if "timestamp.txt" in ready.beside else Received()
+        row.notes += (when.problem,) if when.problem else ()
+        told = ready.earlier.get("told", {})
+        marks = self.recorder.record(row.student, outcome.results, when, told)
+        self._enter_points(row, marks)
+        ready.notebook, path = outcome.notebook, self.course.autograded(row.student, self.topic)
+        write_bytes(outcome.notebook, path)
+        _keep_beside(ready.beside, path.parent)
+        ready.record = {
+            "mark": self._mark(ready),
+            "tries": ready.tries,
+            "notebook": hashlib.sha256(outcome.notebook).hexdigest(),
+            "told": {result.name: result.text for result in outcome.results if result.text},
+            "scores": {result.name: result.auto_score for result in outcome.results if result.is_graded},
+            "notes": list(row.notes),
+        }
+        row.spent["record"] = time.monotonic() - began
         if self.feedback:
-            began = time.monotonic()
-            self.recorder.write_feedback(row.student)
-            row.spent["feedback"] = time.monotonic() - began
+            self._ask_for_page(ready, marks)
+        else:
+            self._keep_record(ready, None)
+            self._advance(row)
+
+    def _ask_for_page(self, ready, marks):
+        ready.marks = marks
+        self._send(
+            ready, self._paged, pages.feedback, ready.notebook, marks, ready.row.student, self.topic, self.settings
+        )
+
+    def _send(self, ready, stage, function, *args):
+        """Let a worker call ``function``; ``stage`` goes on with what comes back."""
+        if self.executor is None:
+            self.executor = self.start()
+        self.running[self.executor.submit(function, *args)] = ready, stage
+
+    def _paged(self, ready, future, late):
+        """Write the feedback page; where none could be made, one that has the words without the answers."""
+        row, path = ready.row, self.course.feedback(ready.row.student, self.topic)
+        try:
+            page = future.result()
+        except Exception as error:
+            row.notes += (f"Its feedback page could not be made ({type(error).__name__}): it has a plain one.",)
+            lines = [line for verdict in ready.graded.verdicts for line in pages.words(verdict)]
+            page = report.plain_page(self.topic, lines).encode()
+        write_bytes(page, path)
+        _keep_beside(ready.beside, path.parent)
+        self._keep_record(ready, ready.marks)
+        self._advance(row)
+
+    def _set_aside(self, row, reason):
+        """Leave what was graded before as it is, and say in the feedback page why this was not."""
+        row.set_aside = report.plain(reason)
+        path = self.course.feedback(row.student, self.topic)
+        marks = self.recorder.marks(row.student)
+        page = path.read_text(encoding="utf-8", errors="replace") if marks is not None and path.is_file() else ""
+        write_text(report.set_aside_page(self.topic, row.set_aside, page), path)
+        if marks is not None:
+            self._enter_points(row, marks)
+        self._advance(row)
 
     def _advance(self, row):
         self.done += 1
         self.progress(self.done, self.total, row)
 
-    def _mark(self, student, key):
+    def _enter_points(self, row, marks):
+        row.points, row.waiting = {}, ()
+        for exercise in self.released.exercises:
+            mark = marks.cells[test_id(exercise.name) if exercise.is_automatic else exercise.name]
+            row.points[exercise.name] = None if mark.waiting and not mark.by_person else mark.score
+            row.waiting += (exercise.name,) if mark.waiting else ()
+
+    def _mark(self, ready):
         """Return a text that changes with all that a recorded submission depends on."""
-        timestamp = self.course.submission(student, self.topic).with_name("timestamp.txt")
-        when = timestamp.read_text(errors="replace") if timestamp.is_file() and not timestamp.is_symlink() else ""
-        return json.dumps([key, self.config, when, self.feedback])
+        return json.dumps([ready.key, self.look, ready.beside])
 
-    def _recorded(self, student, mark):
-        """Return the points in the gradebook if this very submission was recorded to its end, else None."""
-        marked, page = self.course.recorded(student, self.topic), self.course.feedback(student, self.topic)
+    def _recorded(self, student):
+        """Return what is known of the last submission of ``student`` that was recorded to its end."""
         try:
-            same = marked.read_text(encoding="utf-8") == mark
+            known = json.loads(self.course.recorded(student, self.topic).read_text(encoding="utf-8"))
+            return known if isinstance(known, dict) else {}
         except (OSError, ValueError):
-            return None
-        if (
-            not same
-            or not self.course.autograded(student, self.topic).is_file()
-            or (self.feedback and not page.is_file())
-        ):
-            return None
-        return self.recorder.points(student, self.asked)
+            return {}
+
+    def _keep_record(self, ready, marks):
+        record = {**(ready.record or ready.earlier), "marks": _digest(marks)}
+        write_text(json.dumps(record), self.course.recorded(ready.row.student, self.topic))
+
+    def _is_recorded(self, ready):
+        """Return whether this very submission was recorded to its end, and gradebook and notebook are as then."""
+        student, record = ready.row.student, ready.earlier
+        if record.get("mark") != self._mark(ready):
+            return False
+        path = self.course.autograded(student, self.topic)
+        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != record.get("notebook"):
+            return False
+        marks = self.recorder.marks(student)
+        return marks is not None and {n: mark.automatic for n, mark in marks.cells.items()} == record.get("scores")
+
+    def _page_is_new(self, ready, marks):
+        page = self.course.feedback(ready.row.student, self.topic)
+        return page.is_file() and ready.earlier.get("marks") == _digest(marks)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Ready:
-    """A submission that was read and repaired."""
+    """A submission on its way."""
 
     row: Row
-    notebook: object
-    key: str
+    content: bytes
     files: dict
+    beside: dict
+    key: str
+    attempt: int
+    tries: list
+    earlier: dict  # what was recorded last
+    graded: Graded | None = None
+    notebook: bytes = b""
+    marks: object = None
+    record: dict | None = None
 
 
-@lru_cache(maxsize=4)
-def _asked(topic, seed):
-    """Return the exercises of ``topic`` and their digest: worked out once, not for every submission."""
-    asked = exercises.load(topic, seed)
-    return asked, exercises.digest(asked)
+def _small_text(path):
+    """Return the text of the small file at ``path``, or "" if it is none."""
+    with contextlib.suppress(CourseError):
+        return repair.read_file(path)[:MOST_BESIDE].decode("utf-8", "replace")
+    return ""
 
 
-def _tell(row, graded: Graded):
+def _keep_beside(texts, folder):
+    for name, text in texts.items():
+        write_text(text, folder / name)
+
+
+def _digest(marks):
+    return hashlib.sha256(json.dumps(asdict(marks), sort_keys=True).encode()).hexdigest() if marks else ""
+
+
+def _tell(row, graded, notes):
     """Write into ``row`` what its student is told."""
     hints = [hint for verdict in graded.verdicts for hint in verdict.hints]
     row.hints = tuple(dict.fromkeys(hints))
@@ -287,11 +416,13 @@ def _tell(row, graded: Graded):
         for part in [next((part for part in verdict.parts if part.reason), None)]
         if part and not verdict.hints
     )
-    row.notes += (graded.failure,) if graded.failure else ()
+    row.notes = tuple(notes)
+    if graded.failure and graded.failure not in row.notes:
+        row.notes += (graded.failure,)
 
 
 @contextlib.contextmanager
-def _the_only_one(course):
+def the_only_one(course):
     """Refuse where another process is grading in this course. The lock goes with the process, however that ends."""
     path = course.root / ".autograder" / "lock"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -43,8 +43,7 @@ def collect(course, topic, archive, max_mb=20):
     CourseError
         If there is no such assignment, or the archive itself cannot be read.
     """
-    asked, _, _ = course.released(topic)
-    beside = {exercise.trained.file for exercise in asked if exercise.trained}
+    beside = {exercise.trained.file for exercise in course.released(topic).exercises if exercise.trained}
     try:
         with zipfile.ZipFile(archive) as bundle:
             entries = bundle.infolist()

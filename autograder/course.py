@@ -3,6 +3,7 @@
 In: a folder. Out: paths, records. Writes only what ``init`` and ``record`` are asked to write.
 """
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,11 @@ from pathlib import Path
 import nbformat
 
 from autograder import exercises
-from autograder.assemble import as_json, write_text
+from autograder.assemble import as_json, test_id, write_bytes, write_text
 from autograder.errors import CourseError
 from autograder.verdict_store import VerdictStore
 
 DEFAULT = Path("course")
-REPAIRED = ".autograder/repaired"
 CONFIG = '''"""nbgrader's settings for this course. The autograder takes the place of nbgrader's own execution of notebooks."""
 
 from autograder.nbgrader_plugin import configure
@@ -40,6 +40,33 @@ configure(c)
 
 
 @dataclass(frozen=True)
+class Released:
+    """What was released of a topic: exercises, releases as JSON text, the newest first, points by exercise.
+
+    ``changed`` says that the key or the solutions are others since; ``other_points`` names exercises whose points in the
+    key are not those of the release, which count.
+    """
+
+    exercises: tuple
+    templates: tuple[str, ...]
+    points: dict
+    seed: int
+    digest: str  # of the exercises as they are now
+    changed: bool
+    other_points: dict
+
+    @property
+    def version(self):
+        """A hash of all that verdicts depend on, beside what is handed in."""
+        state = json.dumps([self.digest, self.points, self.templates])
+        return hashlib.sha256(state.encode()).hexdigest()
+
+    @property
+    def notebooks(self):
+        return tuple(nbformat.reads(text, as_version=4) for text in self.templates)
+
+
+@dataclass(frozen=True)
 class Course:
     """The nbgrader course in ``root``."""
 
@@ -54,7 +81,7 @@ class Course:
         CourseError
             If there is none.
         """
-        course = cls(Path(root).resolve())
+        course = cls(_usable(root))
         if root == DEFAULT and not course.config.is_file() and cls(Path.cwd()).config.is_file():
             course = cls(Path.cwd())  # called inside the course directory
         if not course.config.is_file():
@@ -72,6 +99,16 @@ class Course:
         return f"sqlite:///{self.root / 'gradebook.db'}"
 
     @property
+    def submitted(self):
+        return self.root / "submitted"
+
+    @property
+    def hidden(self):
+        """What no sandbox may show, wherever it lies."""
+        places = [self.root, *(self.root / name for name in ("submitted", "source", "release", "gradebook.db"))]
+        return tuple(dict.fromkeys(str(path.resolve()) for path in places))
+
+    @property
     def store(self):
         return VerdictStore(self.root / ".autograder" / "verdicts")
 
@@ -83,10 +120,6 @@ class Course:
 
     def submission(self, student, topic):
         return self.root / "submitted" / student / topic / f"{topic}.ipynb"
-
-    def repaired(self, student, topic):
-        """Where the notebook stands that nbgrader is given: what was handed in, mended."""
-        return self.root / REPAIRED / student / topic / f"{topic}.ipynb"
 
     def feedback(self, student, topic):
         return self.root / "feedback" / student / topic / f"{topic}.html"
@@ -103,7 +136,8 @@ class Course:
 
     def students(self, topic):
         """Return the names of those who handed in something for ``topic``."""
-        return sorted(path.parent.name for path in self.root.glob(f"submitted/*/{topic}") if path.is_dir())
+        found = self.root.glob(f"submitted/*/{topic}")
+        return sorted(path.parent.name for path in found if path.is_dir() or path.is_symlink())
 
     def overlooked(self):
         """Return notebooks in ``submitted`` that stand where nbgrader does not look."""
@@ -111,33 +145,63 @@ class Course:
         return sorted(str(path.relative_to(self.root)) for path in files)
 
     def record(self, topic, seed, digest):
-        """Remember with which seed, and from which key, ``topic`` was released."""
-        write_text(as_json({"seed": seed, "digest": digest}), self._record(topic))
+        """Remember with which seed, and from which key, ``topic`` was released, and keep the release itself."""
+        content = self.release(topic).read_bytes()
+        name = hashlib.sha256(content).hexdigest()[:16]
+        write_bytes(content, self._kept(topic, name))
+        earlier = [other for other in self._recorded(topic).get("releases", []) if other != name]
+        write_text(as_json({"seed": seed, "digest": digest, "releases": [name, *earlier]}), self._record(topic))
 
     def released(self, topic):
-        """Return ``(exercises, release notebook, whether the key has changed since)``.
+        """Return what was ``Released`` of ``topic``.
 
         Raises
         ------
         CourseError
-            If ``topic`` was not released in this course.
+            If ``topic`` was not released in this course, or the key does not fit the release any more.
         """
-        if not self._record(topic).is_file() or not self.release(topic).is_file():
+        record = self._recorded(topic)
+        if not record or not self.release(topic).is_file():
             known = ", ".join(sorted(path.stem for path in self._record("x").parent.glob("*.json"))) or "none yet"
             raise CourseError(
                 f"there is no assignment {topic!r}",
                 str(self.root),
                 f"name one that was released ({known}), or run `python -m autograder release {topic}`.",
             )
-        record = json.loads(self._record(topic).read_text(encoding="utf-8"))
-        asked = exercises.load(topic, record["seed"])
-        return asked, nbformat.read(self.release(topic), as_version=4), exercises.digest(asked) != record["digest"]
+        templates = self._releases(topic, record)
+        cells = {cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader for cell in _cells(templates[0])}
+        asked, points = exercises.load(topic, record["seed"]), {}
+        for exercise in asked:
+            cell = cells.get(test_id(exercise.name) if exercise.is_automatic else exercise.name)
+            if cell is not None:
+                points[exercise.name] = float(cell.points)
+        gone = {name.removesuffix("-text") for name in cells if name.endswith("-text")} - {e.name for e in asked}
+        if gone:
+            raise CourseError(
+                f"the release asks {', '.join(sorted(gone))}, and the key does not know it any more",
+                f"solutions/answer_key/{topic}.toml",
+                "put it back, or release the assignment anew in a new course directory.",
+            )
+        digest = exercises.digest(asked)
+        other = {e.name: e.points for e in asked if e.name in points and e.points != points[e.name]}
+        asked = tuple(exercises.with_points(e, points[e.name]) for e in asked if e.name in points)
+        return Released(asked, templates, points, record["seed"], digest, digest != record["digest"], other)
+
+    def _releases(self, topic, record):
+        newest = self.release(topic).read_text(encoding="utf-8")
+        kept = [self._kept(topic, name) for name in record.get("releases", [])]
+        return tuple(dict.fromkeys([newest, *(path.read_text(encoding="utf-8") for path in kept if path.is_file())]))
 
     def seed(self, topic):
         """Return the seed with which ``topic`` was released before, or None."""
-        if not self._record(topic).is_file():
-            return None
-        return json.loads(self._record(topic).read_text(encoding="utf-8"))["seed"]
+        return self._recorded(topic).get("seed")
+
+    def _recorded(self, topic):
+        path = self._record(topic)
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    def _kept(self, topic, name):
+        return self.root / ".autograder" / "released" / topic / f"{name}.ipynb"
 
     def _record(self, topic):
         return self.root / ".autograder" / "released" / f"{topic}.json"
@@ -145,7 +209,7 @@ class Course:
 
 def init(root):
     """Make a course directory in ``root``; what is there already stays as it is."""
-    root = Path(root).resolve()
+    root = _usable(root)
     config = root / "nbgrader_config.py"
     if root.exists() and not config.is_file() and (not root.is_dir() or any(root.iterdir())):
         raise CourseError("there is something else here already", str(root), "name a folder that is empty or new.")
@@ -154,3 +218,15 @@ def init(root):
     for name in ("source", "submitted"):
         (root / name).mkdir(parents=True, exist_ok=True)
     return Course.at(root)
+
+
+def _usable(root):
+    """Return ``root`` as a full path; refuse one that cannot stand in the address of a database."""
+    root = Path(root).resolve()
+    if "?" in str(root):
+        raise CourseError("nbgrader cannot work in a folder with ? in its name", str(root), "rename that folder.")
+    return root
+
+
+def _cells(text):
+    return [cell for cell in nbformat.reads(text, as_version=4).cells if "nbgrader" in cell.metadata]

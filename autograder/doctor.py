@@ -132,7 +132,7 @@ def examine(isolation=sandbox.DEFAULT, limits=None):
     ]
 
 
-def require(isolation, limits=None):
+def require(isolation, limits=None, hidden=()):
     """Refuse to grade where the canary gets out.
 
     Raises
@@ -150,7 +150,7 @@ def require(isolation, limits=None):
 
 
 @cache
-def require_once(isolation):
+def require_once(isolation, hidden=()):
     """As ``require``, once in the life of this process: nbgrader's own commands begin no batch that could ask."""
     require(isolation)
 

@@ -1,8 +1,42 @@
 """The one kind of error that a user of the command line meets: what is wrong, where, and what to do."""
 
+import errno
+
+OF_THE_DISK = {
+    errno.ENOSPC: "make room on the disk, and run the command again: it goes on where it was.",
+    errno.EDQUOT: "make room below your quota, and run the command again: it goes on where it was.",
+    errno.EROFS: "the disk is read-only: mount it to be written on, or copy the course elsewhere.",
+    errno.EACCES: "make the course directory and all in it writable for you: `chown -R` or `chmod -R u+w`.",
+    errno.EPERM: "make the course directory and all in it writable for you: `chown -R` or `chmod -R u+w`.",
+}
+
 
 class CourseError(Exception):
     """Something in the course or on the machine is not as it must be."""
 
     def __init__(self, what, place, remedy):
-        super().__init__(f"{place}: {what}\n  Remedy: {remedy}")
+        super().__init__(what, place, remedy)  # so that it can be sent from one process to another
+
+    def __str__(self):
+        what, place, remedy = self.args
+        return f"{place}: {what}\n  Remedy: {remedy}"
+
+
+def of_the_disk(error):
+    """Return what is wrong, where, and what to do, for an ``OSError`` that is the machine's; None for any other."""
+    remedy = OF_THE_DISK.get(error.errno)
+    return (error.strerror or str(error), str(error.filename or "this machine"), remedy) if remedy else None
+
+
+def of_the_gradebook(error, course):
+    """Return what is wrong, where, and what to do, for an error of the database."""
+    reason = str(error.orig) if getattr(error, "orig", None) else str(error)
+    if "locked" in reason:
+        remedy = "close what else uses it (nbgrader, the formgrader, a database browser), and run the command again."
+    elif "readonly" in reason or "unable to open" in reason:
+        remedy = "make the course directory and its files writable for you, and run the command again."
+    elif "full" in reason or "I/O" in reason:
+        remedy = "make room on the disk, and run the command again: it goes on where it was."
+    else:
+        remedy = "put a backup in its place: `python -m autograder restore` lists them."
+    return f"the gradebook cannot be used ({reason})", str(course.root / "gradebook.db"), remedy

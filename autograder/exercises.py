@@ -11,7 +11,7 @@ import inspect
 import json
 import textwrap
 import warnings
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -146,6 +146,14 @@ def load_from(folder, topic, seed, references=None, mistakes=None):
 def versions(functions, function):
     """Return those of ``functions``, name -> function, that answer as ``function`` should: ``function__what_was_done``."""
     return {name: each for name, each in functions.items() if name.startswith(f"{function}__") and callable(each)}
+
+
+def with_points(exercise, points):
+    """Return ``exercise`` worth ``points``, with its parts in proportion."""
+    if points == exercise.points:
+        return exercise
+    parts = {name: round(part * points / exercise.points, 6) for name, part in exercise.parts.items()}
+    return replace(exercise, entry=replace(exercise.entry, points=points), parts=parts)
 
 
 def digest(exercises):

@@ -19,16 +19,18 @@ from autograder import judge, sandbox
 from autograder.assemble import test_id
 
 WEIGHTS_SLACK = 100_000  # bytes that an npz file may have on top of its numbers
+LEAST_SECONDS = 1.0  # of what is left of a submission's time: with less, nothing is run
 
 
 @dataclass(frozen=True)
 class Graded:
-    """One submission, graded. ``outputs`` maps the place of a cell in the notebook to (execution count, outputs)."""
+    """One submission, graded. ``outputs`` maps the number of a code cell, from 0, to (execution count, outputs)."""
 
     verdicts: tuple[judge.Verdict, ...]
     outputs: dict
     failure: str = ""
     timed_out: bool = False
+    killed: bool = False  # by somebody else than the grader: for want of memory, for example
     spent: dict = field(default_factory=dict)  # stage -> seconds
 
     @property
@@ -36,30 +38,41 @@ class Graded:
         return {verdict.exercise: verdict for verdict in self.verdicts}
 
 
-def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=None):
+def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=None, hidden=()):
     """Run ``notebook`` and return its ``Graded`` verdicts. ``files`` lie beside it: name -> bytes.
+
+    All that a submission runs shares one budget of time, ``limits.submission_seconds``.
 
     Raises
     ------
     CourseError
         If the sandbox cannot be started. Whatever the student did is a verdict, not an error.
     """
-    script, places = _script(notebook, exercises, files or {})
-    run = sandbox.run(script, limits, isolation)
-    failure = run.failure
-    if run.ended_in is not None:  # once more without that cell: the exercises that do not need it keep their points
+    limits, files, began = limits or sandbox.Limits(), files or {}, time.monotonic()
+    weights = {
+        (exercise.name, 0): _run_weights(exercise, files, limits, isolation, hidden)
+        for exercise in exercises
+        if exercise.trained
+    }
+    script, spent = _script(notebook, exercises, files), time.monotonic() - began
+    run = sandbox.run(script, _with_seconds(limits, limits.submission_seconds - spent), isolation, hidden)
+    failure, timed_out, killed = run.failure, run.timed_out, run.killed
+    left = limits.submission_seconds - (time.monotonic() - began)
+    if run.ended_in is not None and left > LEAST_SECONDS:
+        # once more without that cell: the exercises that do not need it keep their points
         cells = list(script.cells)
         cells[run.ended_in] = sandbox.Cell("")
-        run = sandbox.run(replace(script, cells=tuple(cells)), limits, isolation)
+        run = sandbox.run(replace(script, cells=tuple(cells)), _with_seconds(limits, left), isolation, hidden)
         failure += " It was run again without that cell." if not run.failure else f" Without that cell: {run.failure}"
-    for exercise in exercises:
-        if exercise.trained:
-            run.replies[exercise.name, 0] = _run_weights(exercise, files or {}, limits, isolation)
+        timed_out, killed = timed_out or run.timed_out, killed or run.killed
     began = time.monotonic()
-    verdicts = judge.judge(exercises, run.replies)
-    outputs = {places[number]: output for number, output in run.outputs.items()}
+    verdicts = judge.judge(exercises, run.replies | weights)
     spent = {**run.spent, "judge": time.monotonic() - began}
-    return Graded(verdicts, outputs, failure, run.timed_out, spent)
+    return Graded(verdicts, run.outputs, failure, timed_out, killed, spent)
+
+
+def _with_seconds(limits, seconds):
+    return replace(limits, submission_seconds=max(seconds, LEAST_SECONDS))
 
 
 def handed_in_files(exercises, folder):
@@ -74,7 +87,7 @@ def handed_in_files(exercises, folder):
     return files
 
 
-def _run_weights(exercise, files, limits, isolation):
+def _run_weights(exercise, files, limits, isolation, hidden):
     """Run the reference model with the weights handed in, in a sandbox without student code."""
     trained = exercise.trained
     if trained.file not in files:
@@ -85,23 +98,22 @@ def _run_weights(exercise, files, limits, isolation):
     inputs = {"file": content, "source": trained.inputs["source"], "lengths": trained.inputs["lengths"]}
     cells = sandbox.Cell(trained.provided), sandbox.Cell("", exercise.name, trained.run)
     script = sandbox.Script(cells, {exercise.name: (sandbox.Call(inputs),)})
-    limits = replace(limits or sandbox.Limits(), call_seconds=60.0)
-    run = sandbox.run(script, limits, isolation)
+    run = sandbox.run(script, replace(limits, call_seconds=60.0), isolation, hidden)
     return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply"))
 
 
-def fingerprint(notebook, exercises_digest, limits, files=None):
-    """Return a hash of everything that the verdicts on ``notebook`` depend on."""
-    cells = [
-        [cell.cell_type, cell.source if not _is_test(cell) else "", _grade_id(cell)]
-        for cell in notebook.cells
-        if cell.cell_type == "code"
-    ]
-    beside = {name: hashlib.sha256(content or b"").hexdigest() for name, content in sorted((files or {}).items())}
+def fingerprint(content, version, attempt, limits, isolation, files=None):
+    """Return a hash of everything that the verdicts on the file ``content`` depend on.
+
+    ``version`` covers the exercises and the releases that the file is read by; ``attempt`` says which hidden cases count.
+    """
+    beside = {name: hashlib.sha256(data or b"").hexdigest() for name, data in sorted((files or {}).items())}
     state = [
-        cells,
-        exercises_digest,
+        hashlib.sha256(content).hexdigest(),
+        version,
+        attempt,
         {name: float(value) for name, value in asdict(limits).items()},
+        isolation,
         _versions(),
         beside,
     ]
@@ -109,15 +121,12 @@ def fingerprint(notebook, exercises_digest, limits, files=None):
 
 
 def _script(notebook, exercises, files):
-    """Return the script of ``notebook`` and the place of each of its cells; hidden tests stay outside."""
+    """Return the script of ``notebook``, one cell for each of its code cells; hidden tests stay outside."""
     asked = {test_id(e.name): e for e in exercises if e.is_called}
     left_out = {f"{e.name}-run" for e in exercises} | {test_id(e.name) for e in exercises if e.trained}
-    cells, places = [], {}
-    for place, cell in enumerate(notebook.cells):
-        if cell.cell_type != "code":
-            continue
+    cells = []
+    for cell in code_cells(notebook):
         exercise = asked.get(_grade_id(cell))
-        places[len(cells)] = place
         if exercise:
             cells.append(sandbox.Cell("", exercise.name, exercise.function))
         else:  # grading does not train
@@ -125,11 +134,12 @@ def _script(notebook, exercises, files):
     calls = {e.name: tuple(sandbox.inputs_of(case) for case in judge.cases_to_call(e)) for e in asked.values()}
     tensors = frozenset(e.name for e in asked.values() if e.in_torch)
     beside = {name: content for name, content in files.items() if content is not None}
-    return sandbox.Script(tuple(cells), calls, tensors, beside), places
+    return sandbox.Script(tuple(cells), calls, tensors, beside)
 
 
-def _is_test(cell):
-    return (_grade_id(cell) or "").endswith("-test")
+def code_cells(notebook):
+    """Return the code cells of ``notebook`` in order: their places in this list number the outputs of ``Graded``."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def _grade_id(cell):

@@ -1,34 +1,40 @@
-"""Let nbgrader record verdicts: its own ``Autograde`` and ``GenerateFeedback``, started once for a whole batch.
+"""Record what became of a submission in nbgrader's gradebook, and say what the gradebook holds.
 
-In: a course, a topic; then one repaired notebook with its verdicts after the other. Out: points as the gradebook has them.
-Writes nbgrader's gradebook and folders. One writer, one connection, one commit a submission: killed at any moment, a
-submission is in the gradebook whole or not at all.
+In: a course, a topic; then one student's results after the other. Out: marks. Writes the gradebook: one writer, one
+connection, one transaction a submission, so that a submission is in it whole or not at all.
 """
 
 import contextlib
-import logging
-import os
-import shutil
-import sys
 import warnings
-from unittest import mock
+from dataclasses import dataclass
 
-from nbconvert.writers import FilesWriter
-from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.converters import Autograde, GenerateFeedback
+from nbgrader.api import Comment, Grade, Gradebook, MissingEntry, Student, SubmittedAssignment, SubmittedNotebook
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.utils import rmtree
+from nbgrader.preprocessors import AssignLatePenalties
+from nbgrader.utils import parse_utc
 from sqlalchemy.exc import SAWarning
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.assemble import test_id, write
-from autograder.course import REPAIRED
-from autograder.nbgrader_plugin import Judge, write_verdicts
-from autograder.release import path_with_environment
+from autograder.pages import Mark, Marks
+from autograder.release import enter_assignment, path_with_environment
 
-JUDGE = f"{Judge.__module__}.{Judge.__name__}"
-CHECK = "nbgrader.preprocessors.CheckCellMetadata"
+
+@dataclass(frozen=True)
+class Received:
+    """When a submission came, as the file ``timestamp.txt`` beside it says; ``problem`` if that cannot be read."""
+
+    text: str = ""
+    time: object = None
+    problem: str = ""
+
+
+def received(text):
+    """Return the ``Received`` that the ``text`` of a ``timestamp.txt`` states."""
+    try:
+        return Received(text, parse_utc(text.strip()) if text.strip() else None)
+    except (ValueError, OverflowError, TypeError, AttributeError):
+        return Received(text, None, "timestamp.txt says no time that can be read; the submission counts as not late.")
 
 
 class Recorder(contextlib.ExitStack):
@@ -43,162 +49,113 @@ class Recorder(contextlib.ExitStack):
         path_with_environment()
         self.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", SAWarning)  # nbgrader 0.9 adds rows in an order that SQLAlchemy 2 remarks on
-        config = nbgrader_config(self.course, self.topic)
-        coursedir = CourseDirectory(config=config)
-        self.gradebook = self.enter_context(_one_connection(self.course.gradebook, coursedir.course_id))
-        self.autograde = _started(_Autograde, config, coursedir)
-        self.feedback = _started(_GenerateFeedback, config, coursedir)
-        here = os.getcwd()
-        os.chdir(self.course.root)  # nbgrader's preprocessors look from there
-        self.callback(os.chdir, here)
+        self.config = nbgrader_config(self.course, self.topic)
+        self.put_back = enter_assignment(self.course, self.topic)
+        self.gradebook = Gradebook(self.course.gradebook, CourseDirectory(config=self.config).course_id)
+        self.callback(self.gradebook.close)
+        late = AssignLatePenalties(config=self.config)
+        late.init_plugin()
+        self.late_penalty = late.plugin_inst.late_submission_penalty
         return self
 
-    def record(self, student, notebook, graded):
-        """Put ``graded`` into ``notebook``, and into nbgrader's folder and gradebook; return the points.
+    def record(self, student, results, received, told):
+        """Record the cells' ``results`` of ``student``; return the ``Marks`` that the gradebook has then.
 
-        Nothing is kept of a submission that cannot be recorded.
+        ``told`` maps a cell to the hash of the text that was there when it was recorded last: what a person has marked
+        waits for a person again only where that has changed.
         """
-        repaired = self.course.repaired(student, self.topic)
-        write(notebook, repaired)
-        timestamp = self.course.submission(student, self.topic).with_name("timestamp.txt")
-        if timestamp.is_file() and not timestamp.is_symlink():
-            shutil.copyfile(timestamp, repaired.with_name(timestamp.name))
-        write_verdicts(notebook, graded)
+        db = self.gradebook.db
         try:
-            self.autograde.convert(self.topic, student, notebook)
-            points = self._points(student, {v.exercise: v.earned is None for v in graded.verdicts})
-            self.gradebook.keep()
-            return points
+            notebook = self._submitted(db, student)
+            submission = notebook.assignment
+            if received.time is not None:
+                submission.timestamp = received.time
+            grades = {grade.cell.name: grade for grade in notebook.grades}
+            comments = {comment.cell.name: comment for comment in notebook.comments}
+            for result in results:
+                if result.is_graded:
+                    _enter(grades[result.name], result, told.get(result.name))
+                if result.is_answer:
+                    comments[result.name].auto_comment = result.comment
+            db.flush()
+            db.expire_all()
+            notebook.late_submission_penalty = self._penalty(student, notebook.score, submission.total_seconds_late)
+            marks = _marks(notebook)
+            db.commit()
+            return marks
+        except BaseException:
+            db.rollback()
+            raise
         finally:
-            self.gradebook.forget()
+            db.remove()  # memory stays level however many come
 
-    def write_feedback(self, student):
-        """Write the feedback page of ``student`` from what the gradebook has."""
+    def marks(self, student):
+        """Return the ``Marks`` of ``student``, or None if the gradebook has no submission of theirs."""
         try:
-            self.feedback.convert(self.topic, student)
-        finally:
-            self.gradebook.forget()
-
-    def points(self, student, asked):
-        """Return the points by exercise, None where a person must mark it; None if the gradebook lacks the submission."""
-        try:
-            return self._points(student, {e.name: not e.is_automatic for e in asked})
+            return _marks(self.gradebook.find_submission_notebook(self.topic, self.topic, student))
         except MissingEntry:
             return None
         finally:
-            self.gradebook.forget()
+            self.gradebook.db.remove()
 
-    def _points(self, student, by_person):
-        found = self.gradebook.find_submission_notebook(self.topic, self.topic, student)
-        grades = {grade.name: grade for grade in found.grades}
-        points = {}
-        for name, marked in by_person.items():
-            grade = grades.get(name if marked else test_id(name))
-            if grade is None:
-                raise MissingEntry(f"the gradebook does not know {name}")
-            points[name] = None if grade.needs_manual_grade else float(grade.score)
-        return points
+    def _submitted(self, db, student):
+        """Return nbgrader's entry for the notebook of ``student``: the one there is, or a new one with all its cells."""
+        with contextlib.suppress(MissingEntry):
+            return self.gradebook.find_submission_notebook(self.topic, self.topic, student)
+        assignment = self.gradebook.find_assignment(self.topic)
+        person = db.get(Student, student)
+        if person is None:
+            person = Student(id=student)
+            db.add(person)
+        submission = SubmittedAssignment(assignment=assignment, student=person)
+        for notebook in assignment.notebooks:
+            entry = SubmittedNotebook(notebook=notebook, assignment=submission)
+            for cell in notebook.grade_cells:
+                Grade(cell_id=cell.id, notebook=entry)
+            for cell in notebook.solution_cells:
+                Comment(cell_id=cell.id, notebook=entry)
+        db.add(submission)
+        db.flush()
+        return self.gradebook.find_submission_notebook(self.topic, self.topic, student)
+
+    def _penalty(self, student, score, seconds_late):
+        """Return what the course's own rule takes off, or None; as nbgrader, between 0 and the score."""
+        penalty = self.late_penalty(student, score, seconds_late) if seconds_late > 0 else None
+        return None if penalty is None else min(max(penalty, 0), score)
+
+
+def _enter(grade, result, told):
+    """Enter a cell's result. A person looks again where nothing was marked, or where what was marked has changed."""
+    was_marked = grade.manual_score is not None and not grade.needs_manual_grade
+    same = told == result.text if result.text else grade.auto_score == result.auto_score
+    grade.needs_manual_grade = not (was_marked and same) and (
+        grade.manual_score is not None or result.auto_score is None
+    )
+    grade.auto_score = result.auto_score
+
+
+def _marks(notebook):
+    cells = {
+        grade.name: Mark(
+            float(grade.score),
+            float(grade.max_score),
+            grade.auto_score,
+            grade.manual_score is not None,
+            grade.needs_manual_grade,
+        )
+        for grade in notebook.grades
+    }
+    comments = {comment.name: comment.comment for comment in notebook.comments}
+    penalty = float(notebook.late_submission_penalty or 0.0)
+    return Marks(cells, comments, float(notebook.score), float(notebook.max_score), penalty)
 
 
 def nbgrader_config(course, topic):
-    """Return the course's own nbgrader settings, for the notebooks that were repaired."""
+    """Return the course's own nbgrader settings."""
     config = PyFileConfigLoader(str(course.config)).load_config()
     top = Config()
     top.CourseDirectory.root = str(course.root)
     top.CourseDirectory.db_url = course.gradebook
-    top.CourseDirectory.submitted_directory = REPAIRED
     top.CourseDirectory.assignment_id = topic
     config.merge(top)
     return config
-
-
-def _started(converter, config, coursedir):
-    app = converter(coursedir=coursedir, config=config)
-    app.force = True
-    app.log = logging.getLogger("autograder.nbgrader")
-    app.log.setLevel(logging.CRITICAL)
-    app.writer = FilesWriter(parent=app, config=app.config)
-    app.exporter = app.exporter_class(parent=app, config=app.config)
-    app.register()
-    return app
-
-
-class _Autograde(Autograde):
-    """nbgrader's own, for a notebook that was repaired and judged already: the second half of its way is left."""
-
-    _sanitizing = False
-
-    @property
-    def _input_directory(self):
-        return self.coursedir.submitted_directory
-
-    def register(self):
-        for one in self.autograde_preprocessors:
-            if one not in (JUDGE, CHECK):  # the verdicts are there; the metadata are the release's own
-                self.exporter.register_preprocessor(one)
-
-    def convert(self, topic, student, notebook):
-        source = os.path.join(self._format_source(topic, student), f"{topic}.ipynb")
-        self.notebooks = [source]
-        self.init_destination(topic, student)
-        try:
-            self.init_assignment(topic, student)
-            resources = self.init_single_notebook_resources(source)
-            output, resources = self.exporter.from_notebook_node(notebook, resources=resources)
-            self.write_single_notebook(output, resources)
-            self.set_permissions(topic, student)
-        except BaseException:
-            rmtree(os.path.normpath(self._format_dest(topic, student)))
-            raise
-
-
-class _GenerateFeedback(GenerateFeedback):
-    """nbgrader's own, with one exporter for all pages."""
-
-    def register(self):
-        for one in self.preprocessors:
-            self.exporter.register_preprocessor(one)
-
-    def convert(self, topic, student):
-        source = os.path.join(self._format_source(topic, student), f"{topic}.ipynb")
-        self.notebooks = [source]
-        self.init_destination(topic, student)
-        self.init_assignment(topic, student)
-        self.convert_single_notebook(source)
-        self.set_permissions(topic, student)
-
-
-class _Connection(Gradebook):
-    """A gradebook that stays open, and in which nothing counts until it is kept."""
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.db.commit = self.db.flush
-
-    def keep(self):
-        self.db().commit()
-
-    def forget(self):
-        """Give up what was not kept, and let go of what was read: memory stays level however many come."""
-        self.db.remove()
-
-    def close(self):
-        """Do nothing: nbgrader closes what it opened, and it opened nothing."""
-
-
-@contextlib.contextmanager
-def _one_connection(url, course_id):
-    """Let nbgrader find one open gradebook wherever it would open another."""
-    shared = _Connection(url, course_id)
-    shared.keep()
-    ours = [m for name, m in list(sys.modules.items()) if name.startswith(("nbgrader.", "autograder."))]
-    modules = [m for m in ours if getattr(m, "Gradebook", None) is Gradebook]
-    with contextlib.ExitStack() as stack:
-        for module in modules:
-            if module.__name__ not in (__name__, "nbgrader.api"):
-                stack.enter_context(mock.patch.object(module, "Gradebook", mock.Mock(return_value=shared)))
-        try:
-            yield shared
-        finally:
-            shared.db.remove()
-            shared.engine.dispose()

@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 
 import nbformat
+import sqlalchemy.exc
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
@@ -25,8 +27,9 @@ from traitlets.config import Config
 
 from autograder import assemble, exercises, grade, key_linter, sandbox
 from autograder.assemble import BOOK, test_id
+from autograder.backup import back_up
 from autograder.course import init
-from autograder.errors import CourseError
+from autograder.errors import CourseError, of_the_gradebook
 
 
 def release(course, topic, seed=None, book=BOOK):
@@ -43,13 +46,78 @@ def release(course, topic, seed=None, book=BOOK):
     with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a course that nobody needs
         trial = init(folder)
         assemble.write(source, trial.source(topic))
-        _generate(trial, topic)
-        check(source, nbformat.read(trial.release(topic), as_version=4), asked)
-    assemble.write(source, course.source(topic))
-    assemble.write_text(assemble.marking_scheme(topic, asked), course.marking_scheme(topic))
-    _generate(course, topic)
+        _generate(trial, topic, trial.gradebook)
+        released = nbformat.read(trial.release(topic), as_version=4)
+        check(source, released, asked)
+        _refuse_other_cells(course, topic, released)
+        back_up(course, "release")
+        _generate(trial, topic, course.gradebook)
+        assemble.write(source, course.source(topic))
+        assemble.write_text(assemble.marking_scheme(topic, asked), course.marking_scheme(topic))
+        assemble.write_bytes(trial.release(topic).read_bytes(), course.release(topic))
     course.record(topic, seed, exercises.digest(asked))
     return course.release(topic)
+
+
+def enter_assignment(course, topic):
+    """Put the assignment ``topic`` into the gradebook as it was released, unless it is there; return whether it was put.
+
+    Raises
+    ------
+    CourseError
+        If the gradebook has another assignment of that name, or the assignment's source is gone.
+    """
+    released = nbformat.read(course.release(topic), as_version=4)
+    wanted, found = _graded_cells(released), _cells_in_gradebook(course, topic)
+    if found is not None and found[0] == wanted:
+        return False
+    if not course.source(topic).is_file():
+        raise CourseError(
+            f"the gradebook does not know {topic}, and its source is gone",
+            str(course.source(topic)),
+            f"run `python -m autograder release {topic}`, or restore a backup: `python -m autograder restore` lists them.",
+        )
+    _refuse_other_cells(course, topic, released)
+    with tempfile.TemporaryDirectory(prefix="release-") as folder:
+        trial = init(folder)
+        assemble.write_bytes(course.source(topic).read_bytes(), trial.source(topic))
+        _generate(trial, topic, course.gradebook)
+    return True
+
+
+def _refuse_other_cells(course, topic, released):
+    """Refuse a release with other exercises than those that students have been graded for."""
+    found = _cells_in_gradebook(course, topic)
+    if found is None or not found[1]:
+        return
+    other = sorted(set(found[0]) ^ set(_graded_cells(released)))
+    if other:
+        raise CourseError(
+            f"{', '.join(other[:3])} came or went, and {found[1]} submissions have been graded without",
+            f"assignment {topic}",
+            "bring the old exercises back, or release in a new course directory.",
+        )
+
+
+def _graded_cells(notebook):
+    """Return ``{name: points}`` of the cells of ``notebook`` that nbgrader gives points for."""
+    cells = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
+    return {meta.grade_id: float(meta.points) for meta in cells if meta.grade}
+
+
+def _cells_in_gradebook(course, topic):
+    """Return ``({name: points}, number of submissions)`` of ``topic`` in the gradebook, or None if it is not there."""
+    if not (course.root / "gradebook.db").is_file():
+        return None
+    try:
+        with Gradebook(course.gradebook) as gradebook:
+            notebook = gradebook.find_notebook(topic, topic)
+            points = {cell.name: float(cell.max_score) for cell in notebook.grade_cells}
+            return points, len(notebook.submissions)
+    except MissingEntry:
+        return None
+    except sqlalchemy.exc.DatabaseError as error:
+        raise CourseError(*of_the_gradebook(error, course)) from None
 
 
 def check(source, released, asked):
@@ -136,12 +204,12 @@ def _refuse_leaks(released, asked, place):
     key_linter.refuse(asked, text=text)
 
 
-def _generate(course, topic):
-    """Let nbgrader make the release, and put its entry into the gradebook."""
+def _generate(course, topic, gradebook):
+    """Let nbgrader make the release in ``course``, and put its entry into ``gradebook``."""
     path_with_environment()
     config = Config()
     config.CourseDirectory.root = str(course.root)
-    config.CourseDirectory.db_url = course.gradebook
+    config.CourseDirectory.db_url = gradebook
     config.CourseDirectory.assignment_id = topic
     coursedir = CourseDirectory(config=config)
     app = GenerateAssignment(coursedir=coursedir, config=config)
@@ -153,6 +221,8 @@ def _generate(course, topic):
     shutil.rmtree(course.release(topic).parent, ignore_errors=True)
     try:
         app.start()
+    except sqlalchemy.exc.DatabaseError as error:
+        raise CourseError(*of_the_gradebook(error, course)) from None
     except NbGraderException as error:
         lines = [line for line in said.getvalue().splitlines() if line.strip()]
         reason = next((line for line in reversed(lines) if "Error" in line), str(error))

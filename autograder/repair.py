@@ -1,12 +1,14 @@
 """Mend what happens to notebooks on their way: cells deleted, copied, edited though locked, ids doubled or changed.
 
-In: a submitted notebook, the release. Out: notes that say what was mended; the notebook is changed in place. Pure
-otherwise. Also decides, on a file, whether there is a notebook to grade at all.
+In: a submitted notebook, the releases that it may have been made from. Out: notes that say what was mended; the notebook
+is changed in place. Pure otherwise, but for ``read_file``. Also decides whether there is a notebook to grade at all.
 """
 
 import copy
 import json
+import os
 import re
+import stat
 from itertools import count
 from pathlib import Path
 
@@ -16,47 +18,102 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_
 from autograder.errors import CourseError
 
 MAX_MB = 20
+MOST_CELLS = 1000
+LONGEST = 1_000_000  # characters in all cells together
 CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 PICTURES = ("image/png", "image/jpeg", "image/gif")
+BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 
 
-def read_submission(path, template, topic, max_mb=MAX_MB):
-    """Return the notebook at ``path``.
+def read_file(path, below=None, max_mb=MAX_MB):
+    """Return the bytes of the file at ``path``, which a student has handed in.
 
     Raises
     ------
     CourseError
-        If the file cannot be graded: the message is for the student.
+        If it is not there, empty or too large, or if it, or a folder between it and ``below``, is a link: what a link
+        leads to is not the student's. The message is for the student.
     """
     path = Path(path)
-    again = f"open your notebook, save it, and hand in the file {topic}.ipynb again."
-    if not path.is_file() or path.is_symlink():
+    again = f"open your notebook, save it, and hand in the file {path.name} again."
+    for part in (path, *path.parents):
+        if part == below:
+            break
+        if part.is_symlink():
+            raise CourseError("there is a link where a file or folder should be", part.name, again)
+        if below is None:
+            break
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        descriptor = None
+    if descriptor is None or not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        if descriptor is not None:
+            os.close(descriptor)
         others = sorted(other.name for other in path.parent.glob("*.ipynb") if other.name != path.name)
-        instead = f"; there is {', '.join(others)}" if others else ""
-        raise CourseError(f"this file is missing{instead}", path.name, f"hand in {topic}.ipynb, under that name.")
-    size = path.stat().st_size
-    if size == 0:
+        instead = f"; there is {', '.join(others[:5])}" if others else ""
+        raise CourseError(f"this file is missing{instead}", path.name, f"hand in {path.name}, under that name.")
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(max_mb * 2**20 + 1)
+        size = os.fstat(file.fileno()).st_size
+    if not content:
         raise CourseError("the file is empty", path.name, again)
-    if size > max_mb * 2**20:
+    if len(content) > max_mb * 2**20:
         remedy = f"clear the outputs (at most {max_mb} MB can be graded) and hand in again."
         raise CourseError(f"the file has {size / 2**20:.0f} MB", path.name, remedy)
+    return content
+
+
+def read_notebook(content, templates, topic):
+    """Return ``(notebook, the one of templates that it was made from)`` for the bytes of a file that was handed in.
+
+    Raises
+    ------
+    CourseError
+        If it cannot be graded: the message is for the student.
+    """
+    name = f"{topic}.ipynb"
+    again = f"open your notebook, save it, and hand in the file {name} again."
     try:
-        data = json.loads(path.read_bytes())
-        if type(data) is not dict or "cells" not in data or data.get("nbformat") != 4:
+        data = json.loads(content)
+        if type(data) is not dict or type(data.get("cells")) is not list or data.get("nbformat") != 4:
             raise ValueError
-        notebook = rebuild(data, template)
+        shorten = "take out what does not belong to your answers, and hand in again."
+        if len(data["cells"]) > MOST_CELLS:
+            raise CourseError(f"it has {len(data['cells'])} cells; at most {MOST_CELLS} can be graded", name, shorten)
+        notebook = rebuild(data, templates[0])
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-        raise CourseError("this is not a Jupyter notebook", path.name, again) from None
+        raise CourseError("this is not a Jupyter notebook", name, again) from None
+    length = sum(len(cell.source) for cell in notebook.cells)
+    if length > LONGEST:
+        raise CourseError(f"its cells have {length} characters; at most {LONGEST} can be graded", name, shorten)
+    template = _made_from(notebook, templates)
     ids = {_grade_id(cell) for cell in notebook.cells} - {None}
     exercises = {grade_id for cell in template.cells if (grade_id := _grade_id(cell)) and "-" in grade_id}
     if not ids:
         remedy = "work in the notebook that was handed out: in this file, the marks that name the exercises are gone."
-        raise CourseError("no cell says which exercise it belongs to", path.name, remedy)
+        raise CourseError("no cell says which exercise it belongs to", name, remedy)
     if not ids & exercises:
         other = sorted(grade_id.split("-")[0] for grade_id in ids if "-" in grade_id)
-        which = f" ({other[0]})" if other else ""
-        raise CourseError(f"this notebook belongs to another assignment{which}", path.name, again)
-    return notebook
+        which = f" ({other[0][:40]})" if other else ""
+        raise CourseError(f"this notebook belongs to another assignment{which}", name, again)
+    return notebook, template
+
+
+def read_submission(path, template, topic, max_mb=MAX_MB):
+    """Return the notebook at ``path``: ``read_file``, then ``read_notebook``."""
+    return read_notebook(read_file(path, max_mb=max_mb), [template], topic)[0]
+
+
+def _made_from(notebook, templates):
+    """Return the one of ``templates``, the newest first, whose locked cells ``notebook`` has most of."""
+    own = {_grade_id(cell): cell.source for cell in notebook.cells}
+
+    def kept(template):
+        locked = [cell for cell in template.cells if cell.metadata.nbgrader.locked]
+        return sum(own.get(_grade_id(cell)) == cell.source for cell in locked)
+
+    return max(templates, key=kept)  # of equals, the first
 
 
 def rebuild(data, template):
@@ -84,7 +141,7 @@ def repair(notebook, template):
             notes.append(f"The cell {grade_id} was missing; it was put back at the end.")
             notebook.cells.append(copy.deepcopy(cell))
     _give_ids(notebook.cells)
-    return notes
+    return list(dict.fromkeys(notes))
 
 
 def tell(notebook, notes):
@@ -124,27 +181,39 @@ def _rebuilt(data):
     if not isinstance(source, str):
         raise ValueError
     make = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}[data["cell_type"]]
-    cell = make(source.encode("utf-8", "replace").decode())
+    cell = make(_writable(source))
     cell["id"] = data.get("id")
     meta = data.get("metadata")
-    if isinstance(meta, dict) and "nbgrader" in meta:
-        cell.metadata["nbgrader"] = nbformat.from_dict(meta["nbgrader"])
+    marks = meta.get("nbgrader") if isinstance(meta, dict) else None
+    if isinstance(marks, dict) and isinstance(marks.get("grade_id"), str):
+        cell.metadata["nbgrader"] = nbformat.NotebookNode(grade_id=_writable(marks["grade_id"]))
     pictures = data.get("attachments")
     if data["cell_type"] == "markdown" and isinstance(pictures, dict):
         cell["attachments"] = {
-            str(name): {mime: text for mime, text in picture.items() if mime in PICTURES and isinstance(text, str)}
+            _writable(name): {mime: text for mime, text in picture.items() if mime in PICTURES and _is_base64(text)}
             for name, picture in pictures.items()
             if isinstance(picture, dict)
         }
     return cell
 
 
+def _writable(text):
+    """Return ``text`` without lone surrogates, which JSON can hold and no file can."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _is_base64(text):
+    return isinstance(text, str) and BASE64.fullmatch(text) is not None
+
+
 def _give_ids(cells):
     """Give a new id to each cell whose own is not valid or not its own."""
+    taken = {cell.get("id") for cell in cells if isinstance(cell.get("id"), str)}
+    fresh = (name for number in count() if (name := f"repaired-{number}") not in taken)
     used = set()
     for cell in cells:
         name = cell.get("id")
         if not isinstance(name, str) or not CELL_ID.fullmatch(name) or name in used:
-            name = next(n for number in count() if (n := f"repaired-{number}") not in used)
+            name = next(fresh)
         cell["id"] = name
         used.add(name)

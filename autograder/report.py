@@ -4,16 +4,20 @@ In: exercises, rows. Out: Rich renderables. Touches nothing.
 """
 
 import html
+import re
+import unicodedata
 
 from rich.table import Table
 from rich.text import Text
 
+MOST = 10_000  # characters of one text
+LONGEST = 300  # characters of what is said about one submission in the table
+NOTICE = re.compile(r'<aside class="not-graded".*?</aside>', re.DOTALL)
 WIDE = 130  # columns of a terminal from which the hints stand in the table; else they stand below it
 
 
 def table(asked, rows, width=WIDE):
     """Return the grade table: one line a student, one column an exercise, and hints where ``width`` leaves room."""
-    automatic = sum(e.points for e in asked if e.is_automatic)
     wide = width >= WIDE
     grid = Table(
         title=f"{asked[0].entry.topic}: points by exercise", pad_edge=False, expand=wide, padding=(0, int(wide))
@@ -21,22 +25,27 @@ def table(asked, rows, width=WIDE):
     grid.add_column("student", no_wrap=wide, overflow="fold")
     for number, exercise in enumerate(asked, 1):
         grid.add_column(f"{number}", justify="right", no_wrap=True, footer=f"{exercise.points:g}")
-    grid.add_column(f"of {automatic:g}", justify="right", no_wrap=True)
+    grid.add_column(f"of {sum(e.points for e in asked):g}", justify="right", no_wrap=True)
     if wide:
         grid.add_column("hints", ratio=1)
     for row in rows:
-        if row.set_aside or row.failed:
-            points, total = [""] * len(asked), ""
-        else:
-            points = ["mark" if row.points[e.name] is None else f"{row.points[e.name]:g}" for e in asked]
-            total = f"{row.total:g}"
-        grid.add_row(row.student, *points, total, *([Text(_advice(row))] if wide else []))
+        points = [_points(row, exercise.name) for exercise in asked]
+        total = f"{row.total:g}" + ("+" if row.waiting else "") if row.points else ""
+        grid.add_row(plain(row.student), *points, total, *([Text(_advice(row))] if wide else []))
     return grid
+
+
+def _points(row, name):
+    """Return the points of one exercise; "mark" where a person must look, with the points that a person gave before."""
+    if name not in row.points:
+        return ""
+    points = "" if row.points[name] is None else f"{row.points[name]:g}"
+    return f"{points} mark".strip() if name in row.waiting else points
 
 
 def hints(rows):
     """Return the hints as lines of their own, for a terminal that is too narrow for them in the table."""
-    return "\n".join(f"{row.student}: {advice}" for row in rows if (advice := _advice(row)))
+    return "\n".join(f"{plain(row.student)}: {advice}" for row in rows if (advice := _advice(row)))
 
 
 def legend(asked):
@@ -58,7 +67,7 @@ def slowest(rows, count=5):
     """Return a line that names the submissions that took the longest to run, or "" if nothing was run."""
     took = {row.student: sum(row.spent.get(stage, 0.0) for stage in ("cells", "calls")) for row in rows}
     first = sorted((name for name in took if took[name]), key=took.get, reverse=True)[:count]
-    return "Slowest: " + ", ".join(f"{name} {took[name]:.1f} s" for name in first) if first else ""
+    return "Slowest: " + ", ".join(f"{plain(name)} {took[name]:.1f} s" for name in first) if first else ""
 
 
 def fate(row):
@@ -66,21 +75,47 @@ def fate(row):
     return "failed" if row.failed else "set aside" if row.set_aside else "reused" if row.reused else "graded"
 
 
-def set_aside_page(topic, reason):
-    """Return the page that a student gets in place of feedback."""
-    text = html.escape(reason).replace("\n", "<br>")
+def set_aside_page(topic, reason, page=""):
+    """Return the page that a student gets in place of feedback; on top of ``page``, the feedback that there was before."""
+    text = html.escape(plain(reason)).replace("\n", "<br>")
+    if not page:
+        return _page(topic, f"<h1>{topic}: not graded yet</h1><p>{text}</p>")
+    notice = (
+        '<aside class="not-graded" style="margin: 1em; padding: 1em; border: 3px solid #b00020">'
+        f"<h2>{topic}: what was handed in last could not be graded</h2><p>{text}</p>"
+        "<p>What was handed in before counts until then: this is its page.</p></aside>"
+    )
+    return re.sub(r"<body[^>]*>", lambda body: body.group() + notice, NOTICE.sub("", page), count=1)
+
+
+def plain_page(topic, lines):
+    """Return a feedback page that says ``lines`` and nothing else: for an answer of which no better one can be made."""
+    said = "".join(f"<li>{html.escape(plain(line))}</li>" for line in lines)
+    return _page(topic, f"<h1>{topic}</h1><p>The answers themselves could not be shown here.</p><ul>{said}</ul>")
+
+
+def plain(text):
+    """Return ``text`` without what could steer a terminal: control characters, and those that change the direction."""
+    return "".join(letter if _is_plain(letter) else "\N{REPLACEMENT CHARACTER}" for letter in text[:MOST])
+
+
+def _is_plain(letter):
+    return letter in "\n\u200c\u200d" or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Co")
+
+
+def _page(topic, body):
     return (
         f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{topic}</title></head>'
-        f"<body><h1>{topic}: not graded yet</h1><p>{text}</p></body></html>\n"
+        f"<body>{body}</body></html>\n"
     )
 
 
 def _advice(row):
     if row.set_aside or row.failed:
         what = f"set aside: {row.set_aside}" if row.set_aside else f"failed: {row.failed}"
-        return what.partition("\n")[0]
+        return plain(what.partition("\n")[0])[:LONGEST]
     said = row.hints or row.reasons
     first = said[0] if said else ""
     more = f" (+{len(said) - 1} more)" if len(said) > 1 else ""
     notes = [*row.notes[:1], f"(+{len(row.notes) - 1} more notes)"] if len(row.notes) > 2 else row.notes
-    return " ".join(filter(None, [first + more, *notes]))
+    return plain(" ".join(filter(None, [first[:LONGEST] + more, *notes])))[: 2 * LONGEST]

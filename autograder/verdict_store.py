@@ -28,7 +28,7 @@ class VerdictStore:
                 for row in data["verdicts"]
             )
             outputs = {int(place): tuple(output) for place, output in data["outputs"].items()}
-            return Graded(verdicts, outputs, data["failure"], data["timed_out"], data["spent"])
+            return Graded(verdicts, outputs, data["failure"], data["timed_out"], data["killed"], data["spent"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
 

@@ -32,7 +32,7 @@ DEFAULT = "zygote"
 ATTEMPTS = 2  # a worker that was killed may have been killed from outside: once more, before it counts
 
 
-def run(script, limits=None, isolation=DEFAULT):
+def run(script, limits=None, isolation=DEFAULT, hidden=()):
     """Run ``script`` in a process of its own and return what came out of it. Never raises for what a student did.
 
     Raises
@@ -64,7 +64,7 @@ def run(script, limits=None, isolation=DEFAULT):
     return run
 
 
-def warm_up(limits, isolation=DEFAULT):
+def warm_up(limits, isolation=DEFAULT, hidden=()):
     """Start what this thread will need, so that its first submission does not wait for it."""
     if isolation == DEFAULT:
         run(Script((), {}), limits, isolation)

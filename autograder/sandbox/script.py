@@ -70,6 +70,7 @@ class Run:
     replies: dict = field(default_factory=dict)  # (exercise, number of the call) -> Reply
     failure: str = ""
     ended_in: int | None = None
+    killed: bool = False
     timed_out: bool = False  # somewhere, a limit of time was reached
     spent: dict = field(default_factory=dict)  # stage -> seconds: start, cells, calls
 

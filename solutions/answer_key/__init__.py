@@ -44,7 +44,11 @@ class AnswerKeyError(ValueError):
     """The key is wrong: the message says where, and what to do."""
 
     def __init__(self, what, place, remedy):
-        super().__init__(f"{place}: {what}\n  Remedy: {remedy}")
+        super().__init__(what, place, remedy)  # so that it can be sent from one process to another
+
+    def __str__(self):
+        what, place, remedy = self.args
+        return f"{place}: {what}\n  Remedy: {remedy}"
 
 
 @dataclass(frozen=True)

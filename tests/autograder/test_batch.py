@@ -2,6 +2,7 @@
 
 import html
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
 import pytest
@@ -101,7 +102,8 @@ def test_grading_again_runs_nothing_and_changes_nothing(demonstration, monkeypat
     def refuse(*args, **kwargs):
         raise AssertionError("it ran again")
 
-    monkeypatch.setattr(batch, "grade", refuse)
+    monkeypatch.setattr(batch, "grade_task", refuse)
+    monkeypatch.setattr(batch, "_examined_workers", refuse)
     limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
     again = batch.grade_class(course, "scoring", limits, students=["ada_loops", "emil_no_tanh", "omar_not_a_notebook"])
     assert again == [rows[row.student] for row in again]
@@ -119,8 +121,9 @@ def test_a_fault_of_ours_is_reported_and_never_stored(released, tmp_path, monkey
     def stumble(*args, **kwargs):
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(batch, "grade", stumble)
-    (row,) = batch.grade_class(course, "scoring", Limits(), students=["ada_loops"])
+    monkeypatch.setattr(batch, "grade_task", stumble)
+    with ThreadPoolExecutor(1) as executor:
+        (row,) = batch.grade_class(course, "scoring", Limits(), students=["ada_loops"], executor=executor)
     assert "a fault of ours" in row.failed
     assert not list((course.root / ".autograder").glob("verdicts/**/*.json"))
 

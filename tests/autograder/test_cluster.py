@@ -9,6 +9,7 @@ from autograder import batch, cluster, doctor, exercises
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.sandbox import Limits
+from autograder.submission import Task, grade_task
 from benchmarks.grading import dask_cluster
 from tests.autograder.test_main import autograder
 
@@ -53,7 +54,8 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
 
 
 def test_a_worker_with_another_key_is_refused(course):
-    task = batch.Task("{}", {}, "scoring", 0, "another digest", Limits(), "zygote")
+    template = course.released("scoring").templates[0]
+    task = Task(b"{}", {}, "scoring", (template,), {}, 0, 0, "another digest", Limits(), "zygote", (), {})
     with ThreadPoolExecutor(1) as pool, pytest.raises(CourseError, match="other exercises"):
-        pool.submit(batch.grade_task, task).result()
+        pool.submit(grade_task, task).result()
     assert exercises.digest(exercises.load("scoring", 0)) != task.digest

@@ -9,7 +9,7 @@ from nbclient import NotebookClient
 
 from autograder import demo, repair
 from autograder.assemble import test_id as name_of_test
-from autograder.grade import grade
+from autograder.grade import code_cells, grade
 
 pytestmark = pytest.mark.suite("assignments")
 HONEST = [s.name for s in demo.students() if s.kind in ("right", "wrong", "unfinished", "odd") and s.form == "notebook"]
@@ -46,7 +46,8 @@ def pytest_generate_tests(metafunc):
 
 def test_outputs_are_those_of_nbclient(demonstration, name, tmp_path):
     course, _, _ = demonstration
-    asked, template, _ = course.released("scoring")
+    released = course.released("scoring")
+    asked, template = released.exercises, released.notebooks[0]
     notebook = repair.read_submission(course.submission(name, "scoring"), template, "scoring")
     repair.repair(notebook, template)
     outputs = grade(notebook, asked).outputs
@@ -59,11 +60,12 @@ def test_outputs_are_those_of_nbclient(demonstration, name, tmp_path):
         warnings.simplefilter("ignore")
         NotebookClient(beside, allow_errors=True, resources={"metadata": {"path": str(tmp_path)}}).execute()
     compared = 0
-    for place, cell in enumerate(beside.cells):
-        if cell.cell_type == "code" and cell.source:
-            _, ours = outputs[place]
+    cells = list(enumerate(code_cells(beside)))
+    for number, cell in cells:
+        if cell.source:
+            _, ours = outputs[number]
             assert comparable(ours) == comparable(cell.outputs), cell.source
             compared += 1
     assert compared > 25
-    counts = [outputs[place][0] for place, cell in enumerate(beside.cells) if cell.cell_type == "code" and cell.source]
+    counts = [outputs[number][0] for number, cell in cells if cell.source]
     assert counts[:3] == [1, 2, 3]

@@ -253,15 +253,17 @@ def test_a_missing_file_is_refused_with_its_name_and_a_remedy(tmp_path):
         read_submission(tmp_path / "toy.ipynb", template(), "toy")
 
 
-def test_a_link_is_refused_as_if_nothing_were_there(tmp_path):
+def test_a_link_is_refused(tmp_path):
     link = tmp_path / "linked.ipynb"
     link.symlink_to(hand_in(tmp_path, template()))
-    with pytest.raises(CourseError, match=r"^linked\.ipynb: this file is missing.*\n  Remedy: "):
+    with pytest.raises(CourseError, match=r"^linked\.ipynb: there is a link.*\n  Remedy: "):
         read_submission(link, template(), "toy")
 
 
 def test_a_notebook_that_was_handed_out_is_read_as_it_is(tmp_path):
-    assert read_submission(hand_in(tmp_path, template()), template(), "toy") == template()
+    notebook = read_submission(hand_in(tmp_path, template()), template(), "toy")
+    assert repair(notebook, template()) == []
+    assert notebook == template()
 
 
 def test_what_a_careless_program_left_out_is_filled_in(tmp_path):

@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder import batch, demo, sandbox
+from autograder import batch, demo, grade, sandbox
 from autograder.course import Course
 from autograder.sandbox import Call, Cell, Limits, Lost, Script
 
@@ -195,9 +197,9 @@ def test_a_sandbox_that_is_lost_twice_is_the_machines_fault():
 
 def test_two_graders_in_one_course_do_not_meet(course):
     with (
-        batch._the_only_one(course),
+        batch.the_only_one(course),
         pytest.raises(batch.CourseError, match="somebody is grading"),
-        batch._the_only_one(course),
+        batch.the_only_one(course),
     ):
         pass
 
@@ -207,14 +209,15 @@ def test_a_time_out_is_tried_once_more_alone_before_it_counts(course, tmp_path, 
     copy = Course(tmp_path / "course")
     shutil.copytree(course.root, copy.root)
     shutil.rmtree(copy.root / ".autograder" / "verdicts", ignore_errors=True)
-    runs, honest = [], batch.grade
+    runs, honest = [], grade.grade
 
     def slow_at_first(notebook, *rest):
         runs.append(notebook.cells[0].source)
-        graded = honest(notebook, *rest)
-        return batch.Graded(graded.verdicts, graded.outputs, "", len(runs) <= 2, graded.spent)
+        return replace(honest(notebook, *rest), timed_out=len(runs) <= 2)
 
-    monkeypatch.setattr(batch, "grade", slow_at_first)
-    rows = batch.grade_class(copy, "scoring", Limits(), students=["ada_loops", "emil_no_tanh"])
+    monkeypatch.setattr(grade, "grade", slow_at_first)
+    with ThreadPoolExecutor(2) as executor:
+        names = ["ada_loops", "emil_no_tanh"]
+        rows = batch.grade_class(copy, "scoring", Limits(), students=names, executor=executor)
     assert len(runs) == 4
     assert [row.total for row in rows] == [24.0, 15.5]

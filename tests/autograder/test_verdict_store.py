@@ -19,7 +19,9 @@ GRADED = Graded(
     ),
     {3: (1, [OUTPUT]), 7: (None, [])},
     "Python ended.",
-    0.25,
+    True,
+    False,
+    {"cells": 0.25},
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
