@@ -288,10 +288,9 @@ def _grade(course, topic, limits, isolation, students=(), scheduler="", options=
                     highlight=False,
                 )
 
+        more = {"progress": advance, "executor": executor, "notice": lambda text: out.print(f"[yellow]{text}[/]")}
         try:
-            rows = batch.grade_class(
-                course, topic, limits, isolation, students, progress=advance, executor=executor, **(options or {})
-            )
+            rows = batch.grade_class(course, topic, limits, isolation, students, **more, **(options or {}))
         except KeyboardInterrupt:
             bar.stop()
             Console(stderr=True).print("Stopped. What was graded stays; run the same command again to go on.")

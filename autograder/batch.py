@@ -70,11 +70,13 @@ def grade_class(
     executor=None,
     feedback=True,
     again=False,
+    notice=None,
 ):
     """Grade ``students`` (by default everybody who handed in) and return their rows, in order.
 
     ``progress`` is called as ``progress(done, total, row)``. ``executor`` runs the submissions; by default, processes of
-    this machine do, ``workers`` of them. With ``again``, what was recorded before is run and recorded anew.
+    this machine do, ``workers`` of them. With ``again``, what was recorded before is run and recorded anew. ``notice`` is
+    called with what else an instructor should know.
 
     Raises
     ------
@@ -99,6 +101,11 @@ def grade_class(
         back_up(course, "grade")
         cgroup.remove_left_behind(limits)
         recorder = stack.enter_context(Recorder(course, topic))
+        if recorder.put_back and notice:
+            notice(
+                f"The gradebook lacked the assignment {topic} as released: it was put back. If marks or due dates are "
+                "missing now, a backup may have them: `python -m autograder restore` lists them."
+            )
 
         def start():  # not before there is something to run
             return executor or stack.enter_context(_examined_workers(course, workers, limits, isolation))

@@ -28,7 +28,11 @@ CONTROL = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 
 def configure(config):
     """Let nbgrader's pages, feedback and formgrader alike, render a student's Markdown through ``markdown``."""
-    config.HTMLExporter.filters = {"markdown2html": f"{__name__}.markdown", "highlight_code": f"{__name__}.Highlighted"}
+    config.HTMLExporter.filters = {
+        "markdown2html": f"{__name__}.markdown",
+        "highlight_code": f"{__name__}.Highlighted",
+        "strip_files_prefix": f"{__name__}.unchanged",
+    }
     config.Outputs.enabled = True
     config.Outputs.tags = TAGS
 
@@ -40,6 +44,11 @@ def markdown(context, source):
         return f"<pre>{html.escape(source)}</pre>"
     attachments = context.get("cell", {}).get("attachments", {})
     return MarkdownWithMath(renderer=_Renderer(attachments)).render(source)
+
+
+def unchanged(text):
+    """Return ``text``. nbconvert's filter of this place mends links of IPython 1, in a time that grows with the square."""
+    return text
 
 
 class Highlighted(Highlight2HTML):

@@ -44,6 +44,7 @@ def configure(config):
         "autograder.harmless.Outputs",
         "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
+    config.ExportApp.plugin_class = "autograder.export.CsvExport"
     harmless.configure(config)
 
 

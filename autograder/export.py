@@ -1,0 +1,48 @@
+"""Export grades as nbgrader does, and say beside each what a person has still to mark.
+
+In: the gradebook, through ``nbgrader export``. Out: one CSV file, a row for each assignment and student.
+"""
+
+import csv
+from pathlib import Path
+
+from nbgrader.api import MissingEntry
+from nbgrader.plugins import ExportPlugin
+
+COLUMNS = ("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email", "raw_score")
+COLUMNS += ("late_submission_penalty", "score", "max_score", "needs_marking")
+
+
+class CsvExport(ExportPlugin):
+    """nbgrader's own columns, and ``needs_marking``: the exercises whose points a person has still to give."""
+
+    def export(self, gradebook):
+        target = Path(self.to or "grades.csv")
+        draft = target.with_name(target.name + ".draft")
+        with draft.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            writer.writeheader()
+            for assignment in gradebook.assignments:
+                for student in gradebook.students:
+                    if _wanted(assignment.name, self.assignment) and _wanted(student.id, self.student):
+                        writer.writerow(_row(gradebook, assignment, student))
+        draft.replace(target)
+        self.log.info("Exported grades to %s", target)
+
+
+def _wanted(name, names):
+    return not names or name in map(str, names)
+
+
+def _row(gradebook, assignment, student):
+    row = {name: getattr(student, name) for name in ("last_name", "first_name", "email")}
+    row |= {"assignment": assignment.name, "duedate": assignment.duedate, "student_id": student.id}
+    row |= {"raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0, "max_score": assignment.max_score}
+    try:
+        submission = gradebook.find_submission(assignment.name, student.id)
+    except MissingEntry:
+        return row
+    penalty = submission.late_submission_penalty
+    waiting = [grade.name for notebook in submission.notebooks for grade in notebook.grades if grade.needs_manual_grade]
+    row |= {"timestamp": submission.timestamp, "raw_score": submission.score, "late_submission_penalty": penalty}
+    return row | {"score": max(0.0, submission.score - penalty), "needs_marking": "; ".join(sorted(waiting))}
