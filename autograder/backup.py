@@ -5,11 +5,13 @@ In: a course. Out: names of copies, the newest first. Writes ``.autograder/backu
 
 import contextlib
 import sqlite3
+import time
 from datetime import UTC, datetime
 
 from autograder.errors import CourseError
 
 KEPT = 10
+PATIENCE = 5.0  # seconds that another program may hold the gradebook
 
 
 def back_up(course, occasion):
@@ -83,7 +85,13 @@ def _copy(source, target):
         contextlib.closing(sqlite3.connect(f"{source.as_uri()}?mode=ro", uri=True)) as one,
         contextlib.closing(sqlite3.connect(target)) as other,
     ):
-        one.backup(other)
+        began = time.monotonic()
+
+        def patience(status, remaining, total):
+            if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() - began > PATIENCE:
+                raise sqlite3.OperationalError("database is locked")
+
+        one.backup(other, progress=patience)
 
 
 def _folder(course):

@@ -207,10 +207,8 @@ class _Batch:
             return
         files = handed_in_files(self.released.exercises, path.parent)
         beside = {name: text for name in BESIDE if (text := _small_text(path.with_name(name)))}
-        earlier = self._recorded(row.student)
-        tries, one = earlier.get("tries", []), hashlib.sha256(content).hexdigest()
-        tries = tries if one in tries else [*tries, one]
-        attempt = tries.index(one)
+        earlier = self.course.known(row.student, self.topic)
+        tries, attempt = self.course.tries(row.student, self.topic, content)
         key = fingerprint(content, self.version, attempt, self.limits, self.isolation, files)
         ready = _Ready(row, content, files, beside, key, attempt, tries, earlier)
         if not self.again and earlier.get("aside", [""])[0] == key:
@@ -328,10 +326,8 @@ class _Batch:
     def _set_aside(self, row, reason):
         """Leave what was graded before as it is, and say in the feedback page why this was not."""
         row.set_aside = report.plain(reason)
-        path = self.course.feedback(row.student, self.topic)
+        self.course.say_set_aside(row.student, self.topic, row.set_aside)
         marks = self.recorder.marks(row.student)
-        page = path.read_text(encoding="utf-8", errors="replace") if marks is not None and path.is_file() else ""
-        write_text(report.set_aside_page(self.topic, row.set_aside, page), path)
         if marks is not None:
             self._enter_points(row, marks)
         self._advance(row)
@@ -350,14 +346,6 @@ class _Batch:
     def _mark(self, ready):
         """Return a text that changes with all that a recorded submission depends on."""
         return json.dumps([ready.key, self.look, ready.beside])
-
-    def _recorded(self, student):
-        """Return what is known of the last submission of ``student`` that was recorded to its end."""
-        try:
-            known = json.loads(self.course.recorded(student, self.topic).read_text(encoding="utf-8"))
-            return known if isinstance(known, dict) else {}
-        except (OSError, ValueError):
-            return {}
 
     def _keep_record(self, ready, marks):
         record = {**(ready.record or ready.earlier), "marks": _digest(marks)}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nbformat
 
-from autograder import exercises
+from autograder import exercises, report
 from autograder.assemble import as_json, test_id, write_bytes, write_text
 from autograder.errors import CourseError
 from autograder.verdict_store import VerdictStore
@@ -130,6 +130,27 @@ class Course:
     def recorded(self, student, topic):
         """Where it stands what exactly was recorded last: written when all else was."""
         return self.root / ".autograder" / "recorded" / topic / f"{student}.json"
+
+    def known(self, student, topic):
+        """Return what ``recorded`` says, {} where it says nothing that can be read."""
+        try:
+            known = json.loads(self.recorded(student, topic).read_text(encoding="utf-8"))
+            return known if isinstance(known, dict) else {}
+        except (OSError, ValueError):
+            return {}
+
+    def say_set_aside(self, student, topic, reason):
+        """Tell a student why what was handed in last is not graded; a page of what was graded before stays below that."""
+        path = self.feedback(student, topic)
+        graded = "mark" in self.known(student, topic) and path.is_file()
+        page = path.read_text(encoding="utf-8", errors="replace") if graded else ""
+        write_text(report.set_aside_page(topic, reason, page), path)
+
+    def tries(self, student, topic, content):
+        """Return ``(hashes of all that a student has handed in, which of them content is)``, from the first on."""
+        one, tries = hashlib.sha256(content).hexdigest(), self.known(student, topic).get("tries", [])
+        tries = tries if one in tries else [*tries, one]
+        return tries, tries.index(one)
 
     def marking_scheme(self, topic):
         return self.root / "marking" / f"{topic}.md"

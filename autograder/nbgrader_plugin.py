@@ -12,7 +12,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Float, Integer, Unicode
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import doctor, grade, harmless, pages, repair, sandbox
+from autograder import doctor, grade, harmless, pages, repair, sandbox, submission
 from autograder.course import Course
 from autograder.sandbox import Limits
 
@@ -97,11 +97,12 @@ class Judge(NbGraderPreprocessor):
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
         topic, student = names["assignment"], names["student"]
         released = course.released(topic)
-        asked = released.exercises
         doctor.require_once(self.isolation, course.hidden)
         content = repair.read_file(course.submission(student, topic), course.submitted, self.submission_mb)
+        _, attempt = course.tries(student, topic, content)
+        asked = submission.asked(topic, released.seed, attempt, released.points)
         files = grade.handed_in_files(asked, course.submission(student, topic).parent)
-        key = grade.fingerprint(content, released.version, 0, self.limits(), self.isolation, files)
+        key = grade.fingerprint(content, released.version, attempt, self.limits(), self.isolation, files)
         graded = course.store.get(key)
         if graded is None:
             graded = grade.grade(nb, asked, self.limits(), self.isolation, files, course.hidden)

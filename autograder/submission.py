@@ -72,14 +72,18 @@ def grade_task(task):
     read = time.monotonic() - began
     graded = task.graded
     if graded is None:
-        drawn = _drawn(task.topic, task.seed, task.attempt)
-        asked = tuple(exercises.with_points(e, task.points[e.name]) for e in drawn if e.name in task.points)
-        graded = grade.grade(notebook, asked, task.limits, task.isolation, task.files, task.hidden)
+        by = asked(task.topic, task.seed, task.attempt, task.points)
+        graded = grade.grade(notebook, by, task.limits, task.isolation, task.files, task.hidden)
     began = time.monotonic()
     results = pages.autograded(notebook, graded, templates[0], task.settings)
     content = (nbformat.writes(notebook) + "\n").encode()
     spent = {"read": read, **graded.spent, "notebook": time.monotonic() - began}
     return Outcome("", notes, graded, results, content, spent)
+
+
+def asked(topic, seed, attempt, points):
+    """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``."""
+    return tuple(exercises.with_points(e, points[e.name]) for e in _drawn(topic, seed, attempt) if e.name in points)
 
 
 @lru_cache(maxsize=16)

@@ -1,6 +1,9 @@
 """Shared fixtures, and the shares of time: each suite says what it took."""
 
-import time
+import fcntl
+import os
+import pickle
+import shutil
 
 import hypothesis
 import pytest
@@ -28,6 +31,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "suite(name): the share of time that a test counts towards")
     hypothesis.settings.load_profile("full" if config.getoption("--full") else "sample")
     config.stash[TOOK] = {}
+    config.pluginmanager.register(_Clock(config.stash[TOOK]), "clock")
 
 
 TOOK = pytest.StashKey()
@@ -41,17 +45,24 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in slow]
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_protocol(item):
-    began = time.monotonic()
-    yield
-    took = item.config.stash[TOOK]
-    took[_suite(item)] = took.get(_suite(item), 0.0) + time.monotonic() - began
+def pytest_runtest_setup(item):
+    item.user_properties.append(("suite", _suite(item)))
+
+
+class _Clock:
+    """Adds up what each suite took, in whatever process its tests ran."""
+
+    def __init__(self, took):
+        self.took = took
+
+    def pytest_runtest_logreport(self, report):
+        suite = dict(report.user_properties).get("suite", "project")
+        self.took[suite] = self.took.get(suite, 0.0) + report.duration
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    terminalreporter.section("time by suite")
-    for suite, seconds in config.stash[TOOK].items():
+    terminalreporter.section("time by suite, in all processes together")
+    for suite, seconds in sorted(config.stash[TOOK].items()):
         terminalreporter.line(f"{suite:12} {seconds:6.0f} s of {SHARES[suite] * 60:4} s")
     if not config.getoption("--full"):
         terminalreporter.line(
@@ -67,30 +78,46 @@ def _suite(item):
     return parts[1] if len(parts) > 2 else "project"
 
 
+def made_once(tmp_path_factory, name, make):
+    """Return what ``make(folder)`` returns, made by one of the processes of this run and used by all."""
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = base / f"shared-{name}"
+    with (base / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "made.pickle").is_file():
+            folder.mkdir()
+            (folder / "made.pickle").write_bytes(pickle.dumps(make(folder)))
+    return pickle.loads((folder / "made.pickle").read_bytes())
+
+
 @pytest.fixture(scope="session")
 def released(tmp_path_factory):
     """A course in which the scoring assignment is released with seed 0. Copy it before changing anything."""
     from autograder.course import init
     from autograder.release import release
 
-    course = init(tmp_path_factory.mktemp("course"))
-    release(course, "scoring", seed=0)
-    return course
+    def make(folder):
+        course = init(folder / "course")
+        release(course, "scoring", seed=0)
+        return course
+
+    return made_once(tmp_path_factory, "released", make)
 
 
 @pytest.fixture(scope="session")
 def demonstration(tmp_path_factory, released):
-    """The demonstration class, graded by the command line: (course, rows by student, students by name)."""
-    import shutil
-
+    """The demonstration class, graded: (course, rows by student, students by name). Copy it before changing anything."""
     from autograder import batch, demo
     from autograder.course import Course
     from autograder.sandbox import Limits
 
-    root = tmp_path_factory.mktemp("class") / "course"
-    shutil.copytree(released.root, root)
-    course = Course.at(root)
-    students = demo.hand_in(course, "scoring")
-    limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
-    rows = batch.grade_class(course, "scoring", limits)
-    return course, {row.student: row for row in rows}, {student.name: student for student in students}
+    def make(folder):
+        shutil.copytree(released.root, folder / "course")
+        course = Course.at(folder / "course")
+        demo.hand_in(course, "scoring")
+        limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
+        return course, {row.student: row for row in batch.grade_class(course, "scoring", limits)}
+
+    course, rows = made_once(tmp_path_factory, "demonstration", make)
+    return course, rows, {student.name: student for student in demo.students()}

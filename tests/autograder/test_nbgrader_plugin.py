@@ -28,6 +28,24 @@ def grades(course, student):
         return {grade.name: (grade.score, grade.needs_manual_grade) for grade in notebook.grades}
 
 
+def entries(course, student):
+    """Return all that the gradebook holds of a submission, field by field."""
+    with Gradebook(course.gradebook) as gradebook:
+        notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
+        found = {
+            ("submission", name): getattr(notebook.assignment, name) for name in ("timestamp", "extension", "score")
+        }
+        found |= {
+            ("notebook", name): getattr(notebook, name) for name in ("late_submission_penalty", "flagged", "score")
+        }
+        for grade in notebook.grades:
+            fields = grade.auto_score, grade.manual_score, grade.extra_credit, grade.max_score, grade.needs_manual_grade
+            found["grade", grade.name] = fields
+        for comment in notebook.comments:
+            found["comment", comment.name] = comment.auto_comment, comment.manual_comment
+        return found
+
+
 def only(course, names):
     for path in (course.root / "submitted").iterdir():
         if path.name not in names:
@@ -83,7 +101,7 @@ def test_the_formgraders_button_gives_the_same_grades(demonstration, tmp_path, n
     again = Course.at(tmp_path / "course")
     done = subprocess.run([sys.executable, "-c", BUTTON, name], cwd=again.root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert grades(again, name) == grades(course, name)
+    assert entries(again, name) == entries(course, name)
     assert list((again.root / ".autograder" / "verdicts").rglob("*.json"))  # it ran there, through the plugin
 
 

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_output
 
-from autograder import batch, demo, grade, harmless, pages, repair, report, submission
+from autograder import batch, demo, grade, harmless, pages, repair, report, sandbox, submission
 from autograder.assemble import test_id as name_of_test
 from autograder.course import Course
 from autograder.errors import CourseError
@@ -192,10 +192,28 @@ def test_a_time_that_cannot_be_read_is_told_and_counts_as_not_late(spoilt):
         assert any("timestamp.txt" in note for note in spoilt[1][change.__name__].notes)
 
 
-def test_all_that_a_submission_runs_shares_one_budget_of_time(spoilt):
-    row = spoilt[1]["cells_that_sleep"]
-    assert "longer than a submission may" in " ".join(row.notes)
-    assert row.spent["cells"] < 2 * LIMITS.submission_seconds
+def test_cells_that_sleep_end_with_the_submissions_time(spoilt):
+    assert "longer than a submission may" in " ".join(spoilt[1]["cells_that_sleep"].notes)
+
+
+def test_all_that_a_submission_runs_shares_one_budget_of_time(answers, monkeypatch):
+    allowed = []
+
+    def ends_in_its_third_cell(script, limits, isolation, hidden):
+        allowed.append(limits.submission_seconds)
+        time.sleep(1.5)
+        return sandbox.Run(failure="Python ended.", ended_in=2, timed_out=len(allowed) == 1)
+
+    monkeypatch.setattr(sandbox, "run", ends_in_its_third_cell)
+    notebook = repair.rebuild(json.loads(answers), nbformat.v4.new_notebook())
+    graded = grade.grade(notebook, (), Limits(submission_seconds=5))
+    assert allowed[0] == pytest.approx(5, abs=0.5)
+    assert allowed[1] <= 3.5
+    assert "run again without that cell" in graded.failure or "Without that cell" in graded.failure
+    assert graded.timed_out  # that it was the first run makes no difference
+    allowed.clear()
+    grade.grade(notebook, (), Limits(submission_seconds=2))
+    assert len(allowed) == 1  # what is left would not do
 
 
 def test_no_answer_steers_the_terminal(spoilt):
