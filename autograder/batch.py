@@ -59,6 +59,7 @@ class Task:
     digest: str
     limits: Limits
     isolation: str
+    hidden: tuple[str, ...] = ()  # paths that it must not see, on any machine
 
 
 def grade_task(task):
@@ -76,7 +77,8 @@ def grade_task(task):
             f"the worker's installation of the project ({task.topic})",
             "install the same version of the project on every machine, then start the workers again.",
         )
-    return grade(nbformat.reads(task.notebook, as_version=4), asked, task.limits, task.isolation, task.files)
+    notebook = nbformat.reads(task.notebook, as_version=4)
+    return grade(notebook, asked, task.limits, task.isolation, task.files, task.hidden)
 
 
 def grade_class(
@@ -118,8 +120,8 @@ def grade_class(
         cgroup.remove_left_behind(limits)
         pool, examined = executor or stack.enter_context(ThreadPoolExecutor(workers)), []
         if executor is None:  # on a cluster, every machine was asked when the connection was made
-            examined = [pool.submit(doctor.require, isolation, limits)]
-            examined += [pool.submit(sandbox.warm_up, limits, isolation) for _ in range(workers - 1)]
+            examined = [pool.submit(doctor.require, isolation, limits, course.hidden)]
+            examined += [pool.submit(sandbox.warm_up, limits, isolation, course.hidden) for _ in range(workers - 1)]
         recorder = stack.enter_context(Recorder(course, topic))
         for future in examined:
             future.result()
@@ -193,7 +195,8 @@ class _Batch:
 
     def _submit(self, pool, ready):
         text = nbformat.writes(ready.notebook)
-        task = Task(text, ready.files, self.topic, self.seed, self.digest, self.limits, self.isolation)
+        hidden = self.course.hidden
+        task = Task(text, ready.files, self.topic, self.seed, self.digest, self.limits, self.isolation, hidden)
         return pool.submit(grade_task, task)
 
     def _result(self, future, ready):

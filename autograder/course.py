@@ -64,6 +64,12 @@ class Course:
         return course
 
     @property
+    def hidden(self):
+        """Return the paths that no submission may see: this folder, and where its parts lie if they are links."""
+        parts = [path for path in self.root.iterdir() if path.is_symlink()]
+        return (str(self.root), *sorted(str(path.resolve()) for path in parts))
+
+    @property
     def config(self):
         return self.root / "nbgrader_config.py"
 

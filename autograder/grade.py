@@ -36,8 +36,10 @@ class Graded:
         return {verdict.exercise: verdict for verdict in self.verdicts}
 
 
-def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=None):
+def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=None, hidden=()):
     """Run ``notebook`` and return its ``Graded`` verdicts. ``files`` lie beside it: name -> bytes.
+
+    ``hidden`` are paths of this machine that it must not see, the course above all.
 
     Raises
     ------
@@ -45,16 +47,16 @@ def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=Non
         If the sandbox cannot be started. Whatever the student did is a verdict, not an error.
     """
     script, places = _script(notebook, exercises, files or {})
-    run = sandbox.run(script, limits, isolation)
+    run = sandbox.run(script, limits, isolation, hidden)
     failure = run.failure
     if run.ended_in is not None:  # once more without that cell: the exercises that do not need it keep their points
         cells = list(script.cells)
         cells[run.ended_in] = sandbox.Cell("")
-        run = sandbox.run(replace(script, cells=tuple(cells)), limits, isolation)
+        run = sandbox.run(replace(script, cells=tuple(cells)), limits, isolation, hidden)
         failure += " It was run again without that cell." if not run.failure else f" Without that cell: {run.failure}"
     for exercise in exercises:
         if exercise.trained:
-            run.replies[exercise.name, 0] = _run_weights(exercise, files or {}, limits, isolation)
+            run.replies[exercise.name, 0] = _run_weights(exercise, files or {}, limits, isolation, hidden)
     began = time.monotonic()
     verdicts = judge.judge(exercises, run.replies)
     outputs = {places[number]: output for number, output in run.outputs.items()}
@@ -74,7 +76,7 @@ def handed_in_files(exercises, folder):
     return files
 
 
-def _run_weights(exercise, files, limits, isolation):
+def _run_weights(exercise, files, limits, isolation, hidden):
     """Run the reference model with the weights handed in, in a sandbox without student code."""
     trained = exercise.trained
     if trained.file not in files:
@@ -86,7 +88,7 @@ def _run_weights(exercise, files, limits, isolation):
     cells = sandbox.Cell(trained.provided), sandbox.Cell("", exercise.name, trained.run)
     script = sandbox.Script(cells, {exercise.name: (sandbox.Call(inputs),)})
     limits = replace(limits or sandbox.Limits(), call_seconds=60.0)
-    run = sandbox.run(script, limits, isolation)
+    run = sandbox.run(script, limits, isolation, hidden)
     return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply"))
 
 

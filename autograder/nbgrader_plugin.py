@@ -106,9 +106,9 @@ class Judge(NbGraderPreprocessor):
     def preprocess(self, nb, resources):
         asked, _, _ = _released(resources)
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
-        doctor.require_once(self.isolation)
+        doctor.require_once(self.isolation, course.hidden)
         files = grade.handed_in_files(asked, course.submission(names["student"], names["assignment"]).parent)
-        graded = graded_once(nb, asked, course.store, self.limits(), self.isolation, files)
+        graded = graded_once(nb, asked, course.store, self.limits(), self.isolation, files, course.hidden)
         write_verdicts(nb, graded)
         return nb, resources
 
@@ -136,7 +136,7 @@ def write_verdicts(nb, graded):
             cell["outputs"] = [_trusted_output(verdict, graded.failure)]
 
 
-def graded_once(notebook, asked, store, limits, isolation, files=None):
+def graded_once(notebook, asked, store, limits, isolation, files=None, hidden=()):
     """Return the verdicts on ``notebook`` from ``store``, or run it and keep them there.
 
     A time-out is tried once more before it counts: the machine may have been busy.
@@ -144,9 +144,9 @@ def graded_once(notebook, asked, store, limits, isolation, files=None):
     key = grade.fingerprint(notebook, exercises.digest(asked), limits, files)
     graded = store.get(key)
     if graded is None:
-        graded = grade.grade(notebook, asked, limits, isolation, files)
+        graded = grade.grade(notebook, asked, limits, isolation, files, hidden)
         if graded.timed_out:
-            graded = grade.grade(notebook, asked, limits, isolation, files)
+            graded = grade.grade(notebook, asked, limits, isolation, files, hidden)
         store.put(key, graded)
     return graded
 

@@ -22,7 +22,7 @@ def test_without_a_sandbox_the_canary_escapes():
     assert "opens a connection to this machine or to another" in escaped
     assert "keeps a process alive after its end" in escaped
     assert "leaves files for the next submission" in escaped
-    assert "reads files of the host, the project or the home directory" in escaped
+    assert "reads files of the course, the project, the home directory or this machine" in escaped
 
 
 def test_grading_refuses_where_the_canary_gets_out(monkeypatch):
