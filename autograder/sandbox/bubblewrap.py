@@ -73,7 +73,7 @@ def command(limits, script, hidden=()):
     args += ["--perms", "1777", "--size", size, "--tmpfs", "/scratch", "--perms", "1777", "--dir", "/scratch/tmp"]
     if Path("/tmp") not in view.made:  # an environment that lies under /tmp has made it already
         args += ["--symlink", "/scratch/tmp", "/tmp"]
-    args += ["--remount-ro", "/", "--chdir", "/scratch"]
+    args += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/scratch"]
     start = []
     if as_root:
         start += ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--bounding-set", "-all"]

@@ -141,6 +141,7 @@ class Zygote:
     def __init__(self, limits, hidden=()):
         self.stack = contextlib.ExitStack()
         self.filter = base64.b64encode(seccomp.program()).decode()
+        self.clean = True  # no submission has left anything behind
         self.ended = weakref.finalize(self, self.stack.close)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control = self.stack.enter_context(ours)
@@ -194,6 +195,7 @@ class Zygote:
                 answer = told[0] if told else self._end_child()
         if answer is None:
             raise Lost("the zygote is gone")
+        self.clean = answer.get("left") is False
         worker.killed = answer.get("killed") is True
 
     def _end_child(self):
@@ -252,6 +254,9 @@ def _zygote(limits, hidden):
         if isinstance(error, Lost | CourseError):
             close()
         raise
+    finally:
+        if not kept[1].clean:  # the next one gets a new sandbox
+            close()
 
 
 def close():
