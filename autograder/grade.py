@@ -30,6 +30,7 @@ class Graded:
     failure: str = ""
     timed_out: bool = False
     spent: dict = field(default_factory=dict)  # stage -> seconds
+    killed: bool = False  # a process was ended from outside: tried again, as after a time-out
 
     @property
     def by_exercise(self):
@@ -48,7 +49,7 @@ def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=Non
     """
     script, places = _script(notebook, exercises, files or {})
     run = sandbox.run(script, limits, isolation, hidden)
-    failure = run.failure
+    failure, killed = run.failure, run.killed
     if run.ended_in is not None:  # once more without that cell: the exercises that do not need it keep their points
         cells = list(script.cells)
         cells[run.ended_in] = sandbox.Cell("")
@@ -56,12 +57,13 @@ def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=Non
         failure += " It was run again without that cell." if not run.failure else f" Without that cell: {run.failure}"
     for exercise in exercises:
         if exercise.trained:
-            run.replies[exercise.name, 0] = _run_weights(exercise, files or {}, limits, isolation, hidden)
+            run.replies[exercise.name, 0], ended = _run_weights(exercise, files or {}, limits, isolation, hidden)
+            killed |= ended
     began = time.monotonic()
     verdicts = judge.judge(exercises, run.replies)
     outputs = {places[number]: output for number, output in run.outputs.items()}
     spent = {**run.spent, "judge": time.monotonic() - began}
-    return Graded(verdicts, outputs, failure, run.timed_out, spent)
+    return Graded(verdicts, outputs, failure, run.timed_out, spent, killed or run.killed)
 
 
 def handed_in_files(exercises, folder):
@@ -77,19 +79,19 @@ def handed_in_files(exercises, folder):
 
 
 def _run_weights(exercise, files, limits, isolation, hidden):
-    """Run the reference model with the weights handed in, in a sandbox without student code."""
+    """Run the reference model with the weights handed in, without student code; return the reply, and whether it was killed."""
     trained = exercise.trained
     if trained.file not in files:
-        return sandbox.Reply(raised="no file")
+        return sandbox.Reply(raised="no file"), False
     if files[trained.file] is None:
-        return sandbox.Reply(raised="too large")
+        return sandbox.Reply(raised="too large"), False
     content = np.frombuffer(files[trained.file], dtype=np.uint8)
     inputs = {"file": content, "source": trained.inputs["source"], "lengths": trained.inputs["lengths"]}
     cells = sandbox.Cell(trained.provided), sandbox.Cell("", exercise.name, trained.run)
     script = sandbox.Script(cells, {exercise.name: (sandbox.Call(inputs),)})
     limits = replace(limits or sandbox.Limits(), call_seconds=60.0)
     run = sandbox.run(script, limits, isolation, hidden)
-    return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply"))
+    return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply")), run.killed
 
 
 def fingerprint(notebook, exercises_digest, limits, files=None):

@@ -63,6 +63,7 @@ def run(script, limits=None, isolation=DEFAULT, hidden=()):
         run.spent["start"] = run.spent.get("start", 0.0) + ready - began
         if not (worker.killed and run.failure):
             break
+        run.killed = True
     return run
 
 

@@ -71,6 +71,7 @@ class Run:
     failure: str = ""
     ended_in: int | None = None
     timed_out: bool = False  # somewhere, a limit of time was reached
+    killed: bool = False  # its process, or that of a call, was ended by a SIGKILL that we did not send
     spent: dict = field(default_factory=dict)  # stage -> seconds: start, cells, calls
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from autograder import sandbox
 from autograder.errors import CourseError
-from autograder.sandbox import Call, Cell, Limits, Script, wire
+from autograder.sandbox import Call, Cell, Limits, Script, conversation, wire
 
 pytestmark = pytest.mark.suite("sandbox")
 LIMITS = Limits(cell_seconds=5, call_seconds=2, submission_seconds=40, memory_mb=2048, output_kb=64, reply_mb=4)
@@ -212,6 +212,82 @@ def test_what_is_written_on_the_pipe_beside_the_worker_is_not_believed():
     done = run(source, calls=[{}])
     assert done.failure == ""
     assert value(done) == 7
+
+
+FORGE = """
+    import json, os, time
+    def say(call, **more):
+        message = {"exercise": "exercise", "call": call, **more}
+        for fd in range(3, 20):  # the first that can be written is the way to the host
+            try: return os.write(fd, b"\\n" + json.dumps(message).encode() + b"\\n")
+            except OSError: pass
+    """
+
+
+def test_only_arguments_of_the_call_are_named_as_changed_each_once():
+    forged = dedent(FORGE) + "def answer(a, b): say(0, value=1, changed=['b', 'b', 'c', 'x' * 79] * 1000)\n"
+    assert run(forged, calls=[{"a": 1, "b": 2}]).replies["exercise", 0].changed == ("b",)
+    assert run("def answer(a, b): a += 1; b += 1", calls=[{"a": np.ones(1), "b": np.ones(1)}]).replies[
+        "exercise", 0
+    ].changed == ("a", "b")
+
+
+def test_a_call_that_takes_its_clock_away_counts_as_a_time_out_when_the_host_says_so():
+    late = """
+        import signal, time
+        def answer(seconds):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            time.sleep(seconds)
+            return 7
+        """
+    over = LIMITS.call_seconds + conversation.GRACE + 1
+    done = run(late, calls=[{"seconds": 0.0}, {"seconds": over}, {"seconds": 0.0}, {"seconds": 0.0}])
+    replies = [done.replies["exercise", n] for n in range(4)]
+    assert [reply.raised for reply in replies] == ["", "CellTimeout", "", ""]
+    assert [reply.value for reply in replies] == [7, None, 7, 7]
+    assert done.timed_out
+    assert not run(late, calls=[{"seconds": 0.0}]).timed_out
+
+
+def test_replies_that_come_again_do_not_turn_the_hosts_clock_back():
+    forged = """
+        import signal
+        def answer(wait):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            for _ in range(wait):
+                say(0, value=7)
+                time.sleep(1)
+            return 7
+        """
+    over = int(LIMITS.call_seconds + conversation.GRACE + 2)
+    done = run(dedent(FORGE) + dedent(forged), calls=[{"wait": n} for n in (0, over, 0, 0, 0)])
+    assert [done.replies["exercise", n].raised for n in range(5)] == ["", "CellTimeout", "", "", ""]
+
+
+def test_a_call_whose_process_was_killed_is_known_as_such_and_one_that_left_is_not():
+    killed = run("import os\ndef answer(): os.kill(os.getpid(), 9)", calls=[{}])
+    assert (killed.killed, killed.timed_out, killed.replies["exercise", 0].raised) == (True, False, "no reply")
+    for source in (
+        "import os\ndef answer(): os._exit(9)",
+        "def answer(): return 1",
+        "import os\ndef answer(): os.abort()",
+    ):
+        assert not run(source, calls=[{}]).killed
+
+
+def test_a_cell_whose_process_was_killed_each_time_is_known_as_such(isolation):
+    if isolation == "zygote":
+        sandbox.close()
+        from tests.autograder.test_resume import SLOW, kill_soon
+
+        thread = kill_soon("child", times=2)
+        done = run(SLOW)
+        thread.join()
+    else:
+        done = run("import os\nos.kill(os.getpid(), 9)")
+    assert done.killed
+    assert done.failure
+    assert not run("import os\nos._exit(0)").killed
 
 
 def test_a_value_too_large_to_read_is_no_value():
