@@ -4,6 +4,7 @@ In: limits, paths to hide. Out: an argument list and an environment. Looks where
 """
 
 import os
+import secrets
 import shutil
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ WORKER_FILES = (
     Path(__file__).parent.with_name("compare.py"),
 )
 NOBODY = "65534"
+USERS = range(1_900_000_000, 2_000_000_000)
 REMEDY = (
     "install bubblewrap (Debian and Ubuntu: `sudo apt-get install bubblewrap`; Fedora: `sudo dnf install bubblewrap`) "
     "on a Linux machine where user namespaces are allowed, and see what `python -m autograder doctor` says. "
@@ -76,9 +78,24 @@ def command(limits, script, hidden=()):
     args += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/scratch"]
     start = []
     if as_root:
-        start += ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--bounding-set", "-all"]
+        user = a_user_of_its_own()
+        start += ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--bounding-set", "-all"]
         start += ["--no-new-privs"]
     return args, [*start, sys.executable, "-I", "-B", f"/worker/{script}"]
+
+
+def a_user_of_its_own():
+    """Return the number of a user who runs nothing else on this machine: limits count all that a user runs.
+
+    The numbers are in a range that no system gives to anybody. Where a container leaves none of them, it is nobody.
+    """
+    first, last = USERS[0], USERS[-1]
+    for kind in ("uid", "gid"):
+        with open(f"/proc/self/{kind}_map") as file:
+            ranges = [tuple(map(int, line.split())) for line in file]
+        if not any(inside <= first and last < inside + count for inside, _, count in ranges):
+            return NOBODY
+    return str(secrets.choice(USERS))
 
 
 def needed():

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -137,3 +138,38 @@ def test_flags_of_a_file_that_everybody_has_open_are_not_passed_on():
     look = "import fcntl\nprint([fcntl.fcntl(n, fcntl.F_GETFL) & 0o2000 for n in range(3)])"
     assert printed(change + look) == "[1024, 1024, 1024]"
     assert printed(look) == "[0, 0, 0]"
+
+
+BUSY = """
+import os, threading, time
+threads = [threading.Thread(target=time.sleep, args=(0.2,)) for _ in range(12)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+children = []
+for _ in range(12):
+    child = os.fork()
+    if child == 0:
+        time.sleep(0.2)
+        os._exit(0)
+    children.append(child)
+print(sum(os.waitpid(child, 0)[1] == 0 for child in children))
+"""
+
+
+@pytest.fixture
+def a_hundred_processes():
+    """A hundred processes of nobody, or of whoever runs this if that is not root."""
+    nobody = ["setpriv", "--reuid", bubblewrap.NOBODY, "--regid", bubblewrap.NOBODY, "--clear-groups"]
+    sleep = ["sh", "-c", "for n in $(seq 100); do sleep 600 & done; echo begun; wait"]
+    storm = subprocess.Popen([*(nobody if os.geteuid() == 0 else []), *sleep], stdout=subprocess.PIPE, process_group=0)
+    assert storm.stdout.readline() == b"begun\n"
+    yield
+    os.killpg(storm.pid, signal.SIGKILL)
+    storm.communicate()
+
+
+@pytest.mark.parametrize("isolation", ["zygote", "single-use"])
+def test_processes_of_others_do_not_count_as_those_of_a_submission(isolation, a_hundred_processes):
+    sandbox.close()
+    assert printed(BUSY, isolation) == "12"
+    assert findings(isolation) == []
