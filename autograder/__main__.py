@@ -155,18 +155,35 @@ def grade(
 
 
 @app.command()
-def doctor(isolation: Isolation = "zygote"):
-    """Send a canary into the sandbox that tries to leave it, and say what it could do."""
-    from autograder.doctor import examine
+def doctor(
+    course: Annotated[
+        Path | None,
+        typer.Option("--course", help="Look for this course; by default for the one in course, if there is one."),
+    ] = None,
+    isolation: Annotated[str | None, Isolation.__metadata__[0]] = None,
+):
+    """Send a canary into the sandbox that tries to leave it and to find the course, and say what it could do.
 
-    findings = examine(isolation)
+    Limits and isolation are those of the course's nbgrader_config.py, unless there is no course.
+    """
+    from autograder.course import DEFAULT, Course
+    from autograder.doctor import examine, remedy, warnings
+    from autograder.nbgrader_plugin import settings
+    from autograder.sandbox import DEFAULT as USUAL
+    from autograder.sandbox import Limits
+
+    found = [folder for folder in (DEFAULT, Path()) if (folder / "nbgrader_config.py").is_file()]
+    root = Course.at(course or found[0]) if course or found else None
+    limits, configured = settings(root) if root else (Limits(), USUAL)
+    isolation = isolation or configured
+    findings = examine(isolation, limits, root.hidden if root else ())
     for what, stopped in findings:
         out.print(f"[green]stopped[/]  a submission that {what}" if stopped else f"[red]NOT stopped[/]  it {what}")
     if not all(stopped for _, stopped in findings):
-        from autograder.doctor import remedy
-
         raise CourseError("a submission can leave the sandbox", "this machine", remedy(isolation))
-    out.print("The sandbox holds.")
+    out.print("The sandbox holds" + (f", and hides {root.root}." if root else "."), markup=False)
+    for warning in warnings(isolation, limits):
+        out.print(f"[yellow]Warning:[/] {warning}")
 
 
 @app.command()

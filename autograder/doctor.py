@@ -15,7 +15,7 @@ from pathlib import Path
 
 from autograder import sandbox
 from autograder.errors import CourseError
-from autograder.sandbox import bubblewrap, container
+from autograder.sandbox import bubblewrap, cgroup, container
 from autograder.sandbox.hidden import PACKAGES, home, projects
 
 MOST_FILES = 200  # that are looked for below one folder
@@ -220,6 +220,17 @@ def _below(path, needed):
 def _import_places():
     """Return the folders from which the project's packages can be imported on this machine."""
     return sorted({str(path.parent if path.name in PACKAGES else path) for path in projects()})
+
+
+def warnings(isolation, limits):
+    """Return sentences on what holds, but less well than it could."""
+    if isolation in ("zygote", "single-use") and not cgroup.available(limits):
+        return [
+            "There is no control group to be had, so memory is limited for each process, not for a submission as a whole: "
+            "one that takes all there is may get others ended by the kernel. Those are run again, alone. To have one, grade "
+            "as root on a machine with control groups; else take fewer workers, or a lower --memory-mb."
+        ]
+    return []
 
 
 def _send(source, isolation, limits, hidden):
