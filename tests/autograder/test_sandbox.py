@@ -1,6 +1,7 @@
 """The sandbox: what a submission may use, what it may not see, and that nothing it writes harms the reader."""
 
 import socket
+from pathlib import Path
 from textwrap import dedent
 
 import numpy as np
@@ -136,24 +137,59 @@ def test_what_cells_leave_running_is_dead_before_the_calls():
     assert value(run(source, calls=[{}])) == []
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import socket; socket.create_connection(('127.0.0.1', {port}), timeout=2)",
-        "open('{here}').read()",
-        "open('/etc/passwd').read()",
-        "open('/usr/mark', 'w')",
-        "open('/worker/worker.py', 'w')",
-        "import resource; resource.setrlimit(resource.RLIMIT_AS, (-1, -1))",
-        "import os; os.setuid(0)",
-        "import autograder",
-        "import solutions",
-    ],
-)
-def test_the_way_out_is_closed(source):
+WAYS_OUT = {  # source -> the error that it must end in
+    "import socket; socket.create_connection(('127.0.0.1', {port}), timeout=2).close()": "PermissionError",
+    "open({here!r}).read()": "FileNotFoundError",
+    "open('/etc/passwd').read()": "FileNotFoundError",
+    "open({beside!r} + '/mark', 'w').close()": "FileNotFoundError",
+    "import os; os.stat({worker!r})": "FileNotFoundError",
+    "import sys; sys.path.append({project!r}); import autograder.errors": "ModuleNotFoundError",
+    "import sys; sys.path.append({project!r}); import solutions.answer_key": "ModuleNotFoundError",
+}
+CLOSED = [  # what may not be done, and the same where it may be done
+    ("open('/worker/worker.py', 'a').close()", "open('/scratch/worker.py', 'a').close()"),
+    ("open('/usr/mark', 'w').close()", "open('/scratch/mark', 'w').close()"),
+    ("import os; os.setuid(0)", "import os; os.setuid(os.getuid())"),
+    (
+        "import resource; resource.setrlimit(resource.RLIMIT_CORE, (7, 7))",
+        "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
+    ),
+]
+
+
+def ended_in(source, tmp_path, isolation):
+    """Run ``source`` with its places filled in; return the name of the error that it ended in, or ""."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        done = run(source.format(port=server.getsockname()[1], here=__file__))
-    assert done.outputs[0][1][-1]["output_type"] == "error"
+        done = run(
+            source.format(
+                port=server.getsockname()[1],
+                here=__file__,
+                beside=str(tmp_path),
+                worker=sandbox.__file__,
+                project=str(Path(__file__).parents[2]),
+            )
+            + "\nprint('done')",
+            isolation=isolation,
+        )
+    assert done.failure == ""
+    last = done.outputs[0][1][-1]
+    assert (last.get("text") == "done\n") != (last["output_type"] == "error")
+    return last.get("ename", "")
+
+
+@pytest.mark.parametrize("source", WAYS_OUT)
+def test_a_way_out_is_closed_that_is_open_where_there_is_no_sandbox(source, tmp_path, isolation):
+    assert ended_in(source, tmp_path, isolation) == WAYS_OUT[source]
+    if isolation == "single-use":
+        assert ended_in(source, tmp_path, "none") == ""
+
+
+@pytest.mark.parametrize(("refused", "allowed"), CLOSED)
+def test_rights_that_a_submission_has_not_are_refused_and_those_that_it_has_are_not(
+    refused, allowed, tmp_path, isolation
+):
+    assert ended_in(refused, tmp_path, isolation) in ("OSError", "PermissionError", "ValueError")
+    assert ended_in(allowed, tmp_path, isolation) == ""
 
 
 def test_neither_the_environment_nor_other_processes_can_be_seen(monkeypatch, isolation):
