@@ -99,7 +99,12 @@ def grade(
     course: CoursePath = Path("course"),
     isolation: Annotated[str | None, Isolation.__metadata__[0]] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Submissions run at once; by default one a core.")] = None,
-    scheduler: Annotated[str, typer.Option(help="Address of a dask scheduler: run on its workers instead.")] = "",
+    scheduler: Annotated[
+        str, typer.Option(help="Address of a dask scheduler, tls://HOST:PORT: run on its workers instead.")
+    ] = "",
+    tls_ca: Annotated[str, typer.Option(help="Certificate that those of the cluster are signed with.")] = "",
+    tls_cert: Annotated[str, typer.Option(help="Certificate of this machine; else that of dask's configuration.")] = "",
+    tls_key: Annotated[str, typer.Option(help="The certificate's private key.")] = "",
     feedback: Annotated[bool, typer.Option(help="Write the feedback pages too.")] = True,
     again: Annotated[bool, typer.Option(help="Run and record anew what was graded before.")] = False,
     cell_seconds: Annotated[float | None, typer.Option(min=0.1, help="Seconds that one cell may run.")] = None,
@@ -150,7 +155,8 @@ def grade(
     }
     limits = replace(limits, **{name: value for name, value in given.items() if value is not None})
     options = {"feedback": feedback, "again": again, "workers": workers}
-    rows = _grade(root, topic, limits, isolation or configured, students or (), scheduler, options)
+    cluster = (scheduler, tls_ca, tls_cert, tls_key)
+    rows = _grade(root, topic, limits, isolation or configured, students or (), cluster, options)
     raise typer.Exit(FAILED if any(r.failed for r in rows) else SET_ASIDE if any(r.set_aside for r in rows) else 0)
 
 
@@ -249,7 +255,7 @@ def demo(
     out.print(f"          {course.feedback('emil_no_tanh', 'scoring')}")
 
 
-def _grade(course, topic, limits, isolation, students=(), scheduler="", options=None):
+def _grade(course, topic, limits, isolation, students=(), machines=("",), options=None):
     from autograder import batch, cluster, report, sandbox
 
     sandbox.require_known(isolation)
@@ -261,7 +267,10 @@ def _grade(course, topic, limits, isolation, students=(), scheduler="", options=
             "[yellow]The key or the solutions have changed since the release: grading goes by what they say now.[/]"
         )
     with contextlib.ExitStack() as stack:
-        executor = stack.enter_context(cluster.executor(scheduler, isolation)) if scheduler else None
+        executor, (scheduler, *certificates) = None, machines
+        if scheduler:
+            shown = cluster.Certificates(*certificates)
+            executor = stack.enter_context(cluster.executor(scheduler, isolation, course.hidden, shown))
         bar = stack.enter_context(_progress())
         task, began = bar.add_task("grading", total=None, rate=""), time.monotonic()
 
