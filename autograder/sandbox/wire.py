@@ -29,7 +29,8 @@ MAX_DEPTH = 8
 MAX_ITEMS = 10_000
 MAX_TEXT = 20_000
 MAX_ITEMS_IN_ALL = 200_000  # of one value, however they are nested
-MANY_ITEMS = 2_000  # more than that, and a value is looked at as an array or not at all
+MANY_ITEMS = 2_000  # more than that, and a value is looked at as an array, or a few named ones, or not at all
+MANY_KEYS = 100
 MAX_KEY = 40
 KIND = re.compile(r"[A-Za-z0-9_ .,<>\[\]]{1,80}")  # what encode writes for types with an ordinary name
 UNNAMED = "a kind of its own"
@@ -128,10 +129,12 @@ def _key(text):
     return "".join(letter if letter.isprintable() else "?" for letter in text[:MAX_KEY])
 
 
-def _shortened(value):
-    """Return ``value`` with arrays in place of its lists, and ``Other`` where a list is no array of numbers."""
+def _shortened(value, inside=False):
+    """Return ``value`` with arrays in place of its lists, and ``Other`` where it is neither an array nor a few named ones."""
     if type(value) is dict:
-        return {key: _shortened(item) for key, item in value.items()}
+        if inside or len(value) > MANY_KEYS:
+            return Other("very large dict")
+        return {key: _shortened(item, inside=True) for key, item in value.items()}
     if not isinstance(value, (list, tuple)):
         return value
     try:
