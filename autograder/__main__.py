@@ -99,7 +99,12 @@ def grade(
     course: CoursePath = Path("course"),
     isolation: Annotated[str | None, Isolation.__metadata__[0]] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Submissions run at once; by default one a core.")] = None,
-    scheduler: Annotated[str, typer.Option(help="Address of a dask scheduler: run on its workers instead.")] = "",
+    scheduler: Annotated[
+        str, typer.Option(help="Address of a dask scheduler, tls://HOST:PORT: run on its workers instead.")
+    ] = "",
+    tls_ca: Annotated[str, typer.Option(help="Certificate that those of the cluster are signed with.")] = "",
+    tls_cert: Annotated[str, typer.Option(help="Certificate of this machine; else that of dask's configuration.")] = "",
+    tls_key: Annotated[str, typer.Option(help="The certificate's private key.")] = "",
     feedback: Annotated[bool, typer.Option(help="Write the feedback pages too.")] = True,
     again: Annotated[bool, typer.Option(help="Run and record anew what was graded before.")] = False,
     cell_seconds: Annotated[float | None, typer.Option(min=0.1, help="Seconds that one cell may run.")] = None,
@@ -150,7 +155,8 @@ def grade(
     }
     limits = replace(limits, **{name: value for name, value in given.items() if value is not None})
     options = {"feedback": feedback, "again": again, "workers": workers}
-    rows = _grade(root, topic, limits, isolation or configured, students or (), scheduler, options)
+    cluster = (scheduler, tls_ca, tls_cert, tls_key)
+    rows = _grade(root, topic, limits, isolation or configured, students or (), cluster, options)
     raise typer.Exit(FAILED if any(r.failed for r in rows) else SET_ASIDE if any(r.set_aside for r in rows) else 0)
 
 
@@ -179,18 +185,35 @@ def restore(
 
 
 @app.command()
-def doctor(isolation: Isolation = "zygote"):
-    """Send a canary into the sandbox that tries to leave it, and say what it could do."""
-    from autograder.doctor import examine
+def doctor(
+    course: Annotated[
+        Path | None,
+        typer.Option("--course", help="Look for this course; by default for the one in course, if there is one."),
+    ] = None,
+    isolation: Annotated[str | None, Isolation.__metadata__[0]] = None,
+):
+    """Send a canary into the sandbox that tries to leave it and to find the course, and say what it could do.
 
-    findings = examine(isolation)
+    Limits and isolation are those of the course's nbgrader_config.py, unless there is no course.
+    """
+    from autograder.course import DEFAULT, Course
+    from autograder.doctor import examine, remedy, warnings
+    from autograder.nbgrader_plugin import settings
+    from autograder.sandbox import DEFAULT as USUAL
+    from autograder.sandbox import Limits
+
+    found = [folder for folder in (DEFAULT, Path()) if (folder / "nbgrader_config.py").is_file()]
+    root = Course.at(course or found[0]) if course or found else None
+    limits, configured = settings(root) if root else (Limits(), USUAL)
+    isolation = isolation or configured
+    findings = examine(isolation, limits, root.hidden if root else ())
     for what, stopped in findings:
         out.print(f"[green]stopped[/]  a submission that {what}" if stopped else f"[red]NOT stopped[/]  it {what}")
     if not all(stopped for _, stopped in findings):
-        from autograder.doctor import remedy
-
         raise CourseError("a submission can leave the sandbox", "this machine", remedy(isolation))
-    out.print("The sandbox holds.")
+    out.print("The sandbox holds" + (f", and hides {root.root}." if root else "."), markup=False)
+    for warning in warnings(isolation, limits):
+        out.print(f"[yellow]Warning:[/] {warning}")
 
 
 @app.command()
@@ -256,7 +279,7 @@ def demo(
     out.print(f"          {course.feedback('emil_no_tanh', 'scoring')}")
 
 
-def _grade(course, topic, limits, isolation, students=(), scheduler="", options=None):
+def _grade(course, topic, limits, isolation, students=(), machines=("",), options=None):
     from autograder import batch, cluster, report, sandbox
 
     sandbox.require_known(isolation)
@@ -274,7 +297,10 @@ def _grade(course, topic, limits, isolation, students=(), scheduler="", options=
             f"{points:g}.[/] To go by the key, run `python -m autograder release {topic}`."
         )
     with contextlib.ExitStack() as stack:
-        executor = stack.enter_context(cluster.executor(scheduler, isolation)) if scheduler else None
+        executor, (scheduler, *certificates) = None, machines
+        if scheduler:
+            shown = cluster.Certificates(*certificates)
+            executor = stack.enter_context(cluster.executor(scheduler, isolation, course.hidden, shown))
         bar = stack.enter_context(_progress())
         task, began = bar.add_task("grading", total=None, rate=""), time.monotonic()
 

@@ -104,9 +104,9 @@ class Course:
 
     @property
     def hidden(self):
-        """What no sandbox may show, wherever it lies."""
-        places = [self.root, *(self.root / name for name in ("submitted", "source", "release", "gradebook.db"))]
-        return tuple(dict.fromkeys(str(path.resolve()) for path in places))
+        """The paths that no submission may see: this folder, and where its parts lie if they are links."""
+        parts = [path for path in self.root.iterdir() if path.is_symlink()]
+        return (str(self.root), *sorted(str(path.resolve()) for path in parts))
 
     @property
     def store(self):

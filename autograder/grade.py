@@ -41,7 +41,8 @@ class Graded:
 def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=None, hidden=()):
     """Run ``notebook`` and return its ``Graded`` verdicts. ``files`` lie beside it: name -> bytes.
 
-    All that a submission runs shares one budget of time, ``limits.submission_seconds``.
+    All that a submission runs shares one budget of time, ``limits.submission_seconds``. ``hidden`` are paths of this machine
+    that it must not see, the course above all.
 
     Raises
     ------
@@ -49,14 +50,14 @@ def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=Non
         If the sandbox cannot be started. Whatever the student did is a verdict, not an error.
     """
     limits, files, began = limits or sandbox.Limits(), files or {}, time.monotonic()
-    weights = {
-        (exercise.name, 0): _run_weights(exercise, files, limits, isolation, hidden)
-        for exercise in exercises
-        if exercise.trained
-    }
+    weights, killed = {}, False
+    for exercise in exercises:
+        if exercise.trained:
+            weights[exercise.name, 0], ended = _run_weights(exercise, files, limits, isolation, hidden)
+            killed |= ended
     script, spent = _script(notebook, exercises, files), time.monotonic() - began
     run = sandbox.run(script, _with_seconds(limits, limits.submission_seconds - spent), isolation, hidden)
-    failure, timed_out, killed = run.failure, run.timed_out, run.killed
+    failure, timed_out, killed = run.failure, run.timed_out, killed or run.killed
     left = limits.submission_seconds - (time.monotonic() - began)
     if run.ended_in is not None and left > LEAST_SECONDS:
         # once more without that cell: the exercises that do not need it keep their points
@@ -88,18 +89,18 @@ def handed_in_files(exercises, folder):
 
 
 def _run_weights(exercise, files, limits, isolation, hidden):
-    """Run the reference model with the weights handed in, in a sandbox without student code."""
+    """Run the reference model with the weights handed in, without student code; return the reply, and whether it was killed."""
     trained = exercise.trained
     if trained.file not in files:
-        return sandbox.Reply(raised="no file")
+        return sandbox.Reply(raised="no file"), False
     if files[trained.file] is None:
-        return sandbox.Reply(raised="too large")
+        return sandbox.Reply(raised="too large"), False
     content = np.frombuffer(files[trained.file], dtype=np.uint8)
     inputs = {"file": content, "source": trained.inputs["source"], "lengths": trained.inputs["lengths"]}
     cells = sandbox.Cell(trained.provided), sandbox.Cell("", exercise.name, trained.run)
     script = sandbox.Script(cells, {exercise.name: (sandbox.Call(inputs),)})
     run = sandbox.run(script, replace(limits, call_seconds=60.0), isolation, hidden)
-    return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply"))
+    return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply")), run.killed
 
 
 def fingerprint(content, version, attempt, limits, isolation, files=None):

@@ -268,7 +268,7 @@ def _dask(course, names, options):
         )
         return len(names) / (time.monotonic() - began)
 
-    with dask_cluster(2) as address, cluster.executor(address, "zygote") as executor:
+    with dask_cluster(2) as (address, shown), cluster.executor(address, "zygote", course.hidden, shown) as executor:
         batch.grade_class(course, TOPIC, Limits(), students=names[:4], feedback=False, again=True, executor=executor)
         rates = [(rate(None), rate(executor)) for _ in range(options.rounds)]
     local, remote = (statistics.median(pair[i] for pair in rates) for i in (0, 1))
@@ -277,14 +277,29 @@ def _dask(course, names, options):
     )
 
 
+def make_certificate(folder):
+    """Make a certificate that is its own authority, for every machine of a cluster, and return its files."""
+    files = str(folder / "grading.crt"), str(folder / "grading.crt"), str(folder / "grading.key")
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=grading"]
+    subprocess.run([*command, "-out", files[0], "-keyout", files[2]], check=True, capture_output=True)
+    return files
+
+
 @contextmanager
 def dask_cluster(workers):
-    """Start a scheduler and ``workers`` single-threaded workers as processes of their own on this machine."""
+    """Start a scheduler and ``workers`` single-threaded workers as processes of their own on this machine, with TLS.
+
+    Gives the scheduler's address and ``cluster.Certificates``.
+    """
+    from autograder.cluster import Certificates
+
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scheduler.json"
+        ca, cert, key = make_certificate(Path(folder))
         log = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         dask = [sys.executable, "-m", "dask"]
-        where = ["--scheduler-file", str(file)]
+        where = ["--scheduler-file", str(file), "--protocol", "tls"]
+        where += ["--tls-ca-file", ca, "--tls-cert", cert, "--tls-key", key]
         processes = [
             subprocess.Popen(
                 [*dask, "scheduler", *where, "--host", "127.0.0.1", "--port", "0", "--no-dashboard"], **log
@@ -295,7 +310,7 @@ def dask_cluster(workers):
             while not file.is_file():
                 time.sleep(0.1)
             processes += [subprocess.Popen([*dask, "worker", *where, *settings], **log) for _ in range(workers)]
-            yield json.loads(file.read_text())["address"]
+            yield json.loads(file.read_text())["address"], Certificates(ca, cert, key)
         finally:
             for process in reversed(processes):
                 process.kill()

@@ -5,7 +5,6 @@ bubblewrap or a container engine, and ends each with everything it started. Know
 """
 
 import time
-from pathlib import Path
 
 from autograder.errors import CourseError
 from autograder.sandbox.conversation import Silent, converse
@@ -35,6 +34,9 @@ ATTEMPTS = 2  # a worker that was killed may have been killed from outside: once
 def run(script, limits=None, isolation=DEFAULT, hidden=()):
     """Run ``script`` in a process of its own and return what came out of it. Never raises for what a student did.
 
+    ``hidden`` are paths of this machine that it must not see: the course. What belongs to the project itself, and the
+    home directory, is hidden always.
+
     Raises
     ------
     CourseError
@@ -46,7 +48,7 @@ def run(script, limits=None, isolation=DEFAULT, hidden=()):
     for attempt in range(ATTEMPTS):
         began = time.monotonic()
         try:
-            with started(limits, isolation) as worker:
+            with started(limits, isolation, hidden) as worker:
                 ready = time.monotonic()
                 try:
                     run = converse(worker.requests, worker.replies, script, limits, worker.alone)
@@ -61,15 +63,11 @@ def run(script, limits=None, isolation=DEFAULT, hidden=()):
         run.spent["start"] = run.spent.get("start", 0.0) + ready - began
         if not (worker.killed and run.failure):
             break
+        run.killed = True
     return run
 
 
 def warm_up(limits, isolation=DEFAULT, hidden=()):
     """Start what this thread will need, so that its first submission does not wait for it."""
     if isolation == DEFAULT:
-        run(Script((), {}), limits, isolation)
-
-
-def course_folders():
-    """Return folders that no sandbox may show: the project, and the home of whoever runs it."""
-    return [str(Path(__file__).resolve().parents[2]), str(Path.home())]
+        run(Script((), {}), limits, isolation, hidden)

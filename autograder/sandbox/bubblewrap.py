@@ -1,12 +1,16 @@
 """The command line that puts a worker behind bubblewrap: no network, no course, no home, nothing to write on but memory.
 
-In: limits. Out: an argument list and an environment. Touches nothing.
+In: limits, paths to hide. Out: an argument list and an environment. Looks where things lie, touches nothing.
 """
 
 import os
+import secrets
 import shutil
 import sys
 from pathlib import Path
+
+from autograder.errors import CourseError
+from autograder.sandbox.hidden import places
 
 WORKER_FILES = (
     Path(__file__).with_name("worker.py"),
@@ -15,6 +19,7 @@ WORKER_FILES = (
     Path(__file__).parent.with_name("compare.py"),
 )
 NOBODY = "65534"
+USERS = range(1_900_000_000, 2_000_000_000)
 REMEDY = (
     "install bubblewrap (Debian and Ubuntu: `sudo apt-get install bubblewrap`; Fedora: `sudo dnf install bubblewrap`) "
     "on a Linux machine where user namespaces are allowed, and see what `python -m autograder doctor` says. "
@@ -39,13 +44,19 @@ def available():
     return sys.platform == "linux" and shutil.which("bwrap") is not None
 
 
-def command(limits, script):
+def command(limits, script, hidden=()):
     """Return ``(arguments of bubblewrap, what it starts)`` for ``script``, one of ``WORKER_FILES``, in a sandbox of its own.
 
     The arguments are for ``--args``: they name folders of this machine, and a submission can read the command line.
+    ``hidden`` are paths that the sandbox must not show, beside those of the project and of the home directory.
 
     Started as root, bubblewrap makes the namespaces with root's rights and the worker becomes an unprivileged user
     inside them; started as anybody else, it uses a user namespace.
+
+    Raises
+    ------
+    CourseError
+        If something that Python needs would have to be hidden.
     """
     as_root = os.geteuid() == 0
     size = str(limits.disk_mb * 2**20)
@@ -55,42 +66,106 @@ def command(limits, script):
         args += ["--unshare-user", "--cap-drop", "ALL"]
     for name, value in ENVIRONMENT.items():
         args += ["--setenv", name, value]
-    made, mounts = set(), []
-    for path in _system_folders():
-        if path.is_symlink():
-            mounts += ["--symlink", os.readlink(path), str(path)]
-        else:
-            mounts += [*_parents(path, made), "--ro-bind", str(path), str(path)]
-    args += mounts
+    view = View(needed(), places(hidden))
+    args += view.arguments()
     args += ["--perms", "0755", "--dir", "/worker"]
     for path in WORKER_FILES:
         args += ["--ro-bind", str(path), f"/worker/{path.name}"]
     args += ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", size, "--tmpfs", "/dev/shm"]
     args += ["--perms", "1777", "--size", size, "--tmpfs", "/scratch", "--perms", "1777", "--dir", "/scratch/tmp"]
-    if Path("/tmp") not in made:  # an environment that lies under /tmp has made it already
+    if Path("/tmp") not in view.made:  # an environment that lies under /tmp has made it already
         args += ["--symlink", "/scratch/tmp", "/tmp"]
-    args += ["--remount-ro", "/", "--chdir", "/scratch"]
+    args += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/scratch"]
     start = []
     if as_root:
-        start += ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--bounding-set", "-all"]
+        user = a_user_of_its_own()
+        start += ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--bounding-set", "-all"]
         start += ["--no-new-privs"]
     return args, [*start, sys.executable, "-I", "-B", f"/worker/{script}"]
 
 
-def _system_folders():
+def a_user_of_its_own():
+    """Return the number of a user who runs nothing else on this machine: limits count all that a user runs.
+
+    The numbers are in a range that no system gives to anybody. Where a container leaves none of them, it is nobody.
+    """
+    first, last = USERS[0], USERS[-1]
+    for kind in ("uid", "gid"):
+        with open(f"/proc/self/{kind}_map") as file:
+            ranges = [tuple(map(int, line.split())) for line in file]
+        if not any(inside <= first and last < inside + count for inside, _, count in ranges):
+            return NOBODY
+    return str(secrets.choice(USERS))
+
+
+def needed():
     """Return what Python needs to run, and nothing above it: system libraries and the environment's own folders."""
-    system = [Path(p) for p in ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/etc/ld.so.cache", "/etc/fonts")]
-    python = [Path(sys.base_prefix).resolve(), Path(sys.prefix)]
-    folders = [path for path in system if path.exists()]
-    for path in python:
-        if not any(path.is_relative_to(known) for known in folders):
-            folders.append(path)
-    return folders
+    system = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/etc/ld.so.cache", "/etc/fonts")
+    return [*system, sys.base_prefix, sys.prefix, sys.executable]
 
 
-def _parents(path, made):
-    """Yield arguments that make the folders above ``path``, so that they may be entered but show nothing."""
-    for parent in reversed(path.parents):
-        if parent != Path("/") and parent not in made:
-            made.add(parent)
-            yield from ("--perms", "0755", "--dir", str(parent))
+class View:
+    """What of this machine's files a sandbox sees: ``shown`` read-only, but for ``hidden``, and what is shown in that.
+
+    Of two that lie one in the other, the inner one wins. Links by which something shown is reached are made anew.
+    """
+
+    def __init__(self, shown, hidden):
+        names = [Path(path) for path in shown if os.path.exists(path)]
+        self.shown = {path.resolve() for path in names}
+        self.hidden = {Path(path).resolve() for path in hidden} - {Path("/")}
+        self.links = dict(link for path in names for link in _links(path))
+        self.made = set()
+        if clash := sorted(self.shown & self.hidden):
+            raise CourseError(
+                "Python needs this folder, and no submission may see it: it is the home directory, or the course",
+                str(clash[0]),
+                "put the course, or HOME, into a folder of its own.",
+            )
+
+    def arguments(self):
+        """Return arguments of bubblewrap; what has been made for them is in ``made``."""
+        args, covers = [], []
+        for path in sorted(self.shown | self.hidden, key=lambda path: (len(path.parts), path)):
+            visible = self._around(path) in self.shown
+            if path in self.shown and not visible:
+                args += [*self._parents(path), "--ro-bind", str(path), str(path)]
+            elif path in self.hidden and visible and path.is_dir():
+                args += ["--perms", "0755", "--tmpfs", str(path)]
+                self.made.add(path)
+                covers += ["--remount-ro", str(path)]
+            elif path in self.hidden and visible:
+                args += ["--ro-bind", os.devnull, str(path)]
+        for path, target in self.links.items():
+            if self._around(path) not in self.shown:
+                args += [*self._parents(path), "--symlink", target, str(path)]
+        return args + covers
+
+    def _around(self, path):
+        """Return the innermost folder around ``path`` that is shown or hidden, or None."""
+        return next((parent for parent in path.parents if parent in self.shown or parent in self.hidden), None)
+
+    def _parents(self, path):
+        """Yield arguments that make the folders above ``path``, so that they may be entered but show nothing."""
+        for parent in list(reversed(path.parents))[1:]:
+            if parent not in self.made | self.shown and self._around(parent) not in self.shown:
+                self.made.add(parent)
+                yield from ("--perms", "0755", "--dir", str(parent))
+
+
+def _links(path):
+    """Yield ``(link, what it leads to)`` for every symbolic link on the way to ``path``, each named without links."""
+    at, ahead = Path("/"), list(Path(path).absolute().parts[1:])
+    for _ in range(100):
+        if not ahead:
+            return
+        name = ahead.pop(0)
+        if name == "..":
+            at = at.parent
+            continue
+        at = at / name
+        if at.is_symlink():
+            target = os.readlink(at)
+            yield at, target
+            at, ahead = (Path("/") if target.startswith("/") else at.parent), [*Path(target).parts, *ahead]
+            ahead = [part for part in ahead if part != "/"]

@@ -50,6 +50,12 @@ def limited(limits):
             _remove(folder)
 
 
+def available(limits):
+    """Return whether this machine grants a control group that limits memory and processes of a whole sandbox."""
+    with limited(limits) as group:
+        return len(group.folders) == len(_places(limits)) > 0
+
+
 def _places(limits):
     """Return ``[(folder in which a group may be made, {file: value})]``, for version 2 or 1 of control groups."""
     memory = (limits.memory_mb + ROOM_MB) * 2**20

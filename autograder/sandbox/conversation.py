@@ -6,6 +6,7 @@ In: two pipes to a worker, a ``Script``, ``Limits``. Out: a ``Run``. Believes no
 import base64
 import contextlib
 import json
+import math
 import os
 import re
 import selectors
@@ -108,17 +109,23 @@ class _Conversation:
 
     def _replies_of(self, exercise, calls):
         allowed = self.limits.call_seconds * len(calls) + 1 + GRACE
+        since = time.monotonic()
 
         def wanted(message):
+            nonlocal since
             number = message.get("call")
             if message.get("exercise") != exercise:
                 return False
-            if type(number) is int and 0 <= number < len(calls):
+            if type(number) is int and 0 <= number < len(calls) and (exercise, number) not in self.run.replies:
                 with contextlib.suppress(wire.Unreadable):
-                    self.run.replies.setdefault((exercise, number), _reply(message))
+                    reply, now = _reply(message, calls[number]), time.monotonic()
+                    if now - since > self.limits.call_seconds + GRACE:  # whatever became of the worker's own clock
+                        reply = Reply(raised="CellTimeout")
+                    self.run.replies[exercise, number], since = reply, now
             return "status" in message
 
-        ended = self._receive(wanted, allowed, f"the calls of {exercise}")
+        ended = self._receive(wanted, allowed, f"the calls of {exercise}", wire.MAX_ITEMS_IN_ALL)
+        self.run.killed |= ended.get("status") == "killed"
         for number in range(len(calls)):
             raised = "CellTimeout" if ended.get("status") == "stopped" else "no reply"
             reply = self.run.replies.setdefault((exercise, number), Reply(raised=raised))
@@ -139,7 +146,7 @@ class _Conversation:
                 except OSError:
                     raise self._ended("its calls") from None
 
-    def _receive(self, wanted, seconds, where):
+    def _receive(self, wanted, seconds, where, items=math.inf):
         """Return the first message that ``wanted`` accepts; what cannot be read is dropped."""
         end = min(self.deadline, time.monotonic() + seconds)
         while True:
@@ -148,7 +155,7 @@ class _Conversation:
                 del self.buffer[: at + 1]
                 self.searched = 0
                 try:
-                    message = wire.parse(line)
+                    message = wire.parse(line, items)
                 except wire.Unreadable:
                     continue
                 if wanted(message):
@@ -181,16 +188,17 @@ class _Conversation:
         )
 
 
-def _reply(message):
+def _reply(message, call):
     changed, raised, line = message.get("changed", []), message.get("raised", ""), message.get("line", 0)
     if raised:
         name = raised if type(raised) is str and EXCEPTION_NAME.fullmatch(raised) else "an exception"
         return Reply(raised=name, line=line if type(line) is int and 0 < line < 10_000 else 0)
-    if type(changed) is not list or not all(type(name) is str and EXCEPTION_NAME.fullmatch(name) for name in changed):
+    if type(changed) is not list:
         raise wire.Unreadable("no list of names")
     if "value" not in message:
         raise wire.Unreadable("no value")
-    return Reply(value=wire.decode(message["value"]), changed=tuple(changed), printed=message.get("printed") is True)
+    named = tuple(name for name in call.inputs if name in changed[: len(call.inputs)])
+    return Reply(value=wire.decode(message["value"]), changed=named, printed=message.get("printed") is True)
 
 
 def _count(message):

@@ -3,7 +3,8 @@
 In: the machine's architecture. Out: a classic BPF program as bytes, for ``bwrap --seccomp`` and for ``prctl``. Pure.
 
 Everything is allowed but: new namespaces, mounts, other processes' memory, the kernel's keys, tracing, loading code into
-the kernel, asynchronous rings (they go round filters), sockets that are not local. A refused call fails with EPERM and
+the kernel, asynchronous rings (they go round filters), sockets that are not local, memory that belongs to no process and
+to no folder (no limit counts it), lists of this machine's mounts. A refused call fails with EPERM and
 harms nothing; ``clone3``, whose flags a filter cannot read, fails with ENOSYS, and the C library takes ``clone``.
 """
 
@@ -59,6 +60,11 @@ REFUSED = {
     "pidfd_getfd": (438, 438),
     "mount_setattr": (442, 442),
     "memfd_secret": (447, 447),
+    "memfd_create": (319, 279),
+    "shmget": (29, 194),
+    "msgget": (68, 186),
+    "statmount": (457, 457),
+    "listmount": (458, 458),
     "syslog": (103, 116),
 }
 MACHINES = {

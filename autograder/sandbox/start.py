@@ -18,6 +18,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from autograder.errors import CourseError
 from autograder.sandbox import bubblewrap, cgroup, container, seccomp
@@ -42,8 +43,8 @@ class Worker:
     killed: bool = False  # known once it has ended: a signal ended it that we did not send
 
 
-def started(limits, isolation):
-    """Return a context manager that gives a ``Worker`` and ends it.
+def started(limits, isolation, hidden=()):
+    """Return a context manager that gives a ``Worker`` and ends it. ``hidden`` are paths that it must not see.
 
     Raises
     ------
@@ -54,10 +55,10 @@ def started(limits, isolation):
     """
     require_known(isolation)
     if isolation == "zygote":
-        return _zygote(limits)
+        return _zygote(limits, tuple(hidden))
     if isolation == "single-use":
-        return _process(_bubblewrapped, limits)
-    if isolation == "container":
+        return _process(partial(_bubblewrapped, hidden=hidden), limits)
+    if isolation == "container":  # nothing of this machine is shown to it, so there is nothing to hide
         return _process(_contained, limits, remedy=container.REMEDY)
     return _process(_bare, limits, alone=False)
 
@@ -93,9 +94,9 @@ def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
     worker.killed = not ended_by_us and process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
 
 
-def _bubblewrapped(stack, limits):
+def _bubblewrapped(stack, limits, hidden):
     _require_bubblewrap()
-    args, start = bubblewrap.command(limits, "worker.py")
+    args, start = bubblewrap.command(limits, "worker.py", hidden)
     program = seccomp.program()
     descriptors = [_readable(stack, "\0".join(args).encode())]
     more = []
@@ -137,13 +138,14 @@ def _readable(stack, content):
 class Zygote:
     """A warm process behind bubblewrap, which forks a child in fresh namespaces for each submission."""
 
-    def __init__(self, limits):
+    def __init__(self, limits, hidden=()):
         self.stack = contextlib.ExitStack()
         self.filter = base64.b64encode(seccomp.program()).decode()
+        self.clean = True  # no submission has left anything behind
         self.ended = weakref.finalize(self, self.stack.close)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control = self.stack.enter_context(ours)
-        args, start = bubblewrap.command(limits, "zygote.py")
+        args, start = bubblewrap.command(limits, "zygote.py", hidden)
         with contextlib.ExitStack() as short, theirs:
             descriptor = _readable(short, "\0".join(args).encode())
             group = self.stack.enter_context(cgroup.limited(limits))
@@ -193,6 +195,7 @@ class Zygote:
                 answer = told[0] if told else self._end_child()
         if answer is None:
             raise Lost("the zygote is gone")
+        self.clean = answer.get("left") is False
         worker.killed = answer.get("killed") is True
 
     def _end_child(self):
@@ -237,13 +240,13 @@ _of_thread = threading.local()  # a zygote dies with the thread that started it,
 
 
 @contextlib.contextmanager
-def _zygote(limits):
-    settings = (limits.memory_mb, limits.processes, limits.disk_mb)
+def _zygote(limits, hidden):
+    settings = (limits.memory_mb, limits.processes, limits.disk_mb, hidden)
     kept = getattr(_of_thread, "zygote", None)
     if kept is None or kept[0] != settings:
         close()
         _require_bubblewrap()
-        kept = _of_thread.zygote = settings, Zygote(limits)
+        kept = _of_thread.zygote = settings, Zygote(limits, hidden)
     try:
         with kept[1].child(limits) as worker:
             yield worker
@@ -251,6 +254,9 @@ def _zygote(limits):
         if isinstance(error, Lost | CourseError):
             close()
         raise
+    finally:
+        if not kept[1].clean:  # the next one gets a new sandbox
+            close()
 
 
 def close():

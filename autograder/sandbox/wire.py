@@ -7,6 +7,7 @@ Touches nothing. Never pickle; dtypes from a list; every size checked before mem
 import base64
 import json
 import math
+import re
 
 import numpy as np
 
@@ -27,6 +28,12 @@ DTYPES = (
 MAX_DEPTH = 8
 MAX_ITEMS = 10_000
 MAX_TEXT = 20_000
+MAX_ITEMS_IN_ALL = 200_000  # of one value, however they are nested
+MANY_ITEMS = 2_000  # more than that, and a value is looked at as an array, or a few named ones, or not at all
+MANY_KEYS = 100
+MAX_KEY = 40
+KIND = re.compile(r"[A-Za-z0-9_ .,<>\[\]]{1,80}")  # what encode writes for types with an ordinary name
+UNNAMED = "a kind of its own"
 
 
 class Unreadable(ValueError):
@@ -67,16 +74,28 @@ def encode(value, depth=0):
     return {"other": kind.__name__[:80] if kind is not np.ndarray else f"array of {value.dtype.name[:40]}"}
 
 
-def decode(data, depth=0):
+def decode(data):
     """Return the plain value that ``encode`` wrote: numbers, text, lists, dicts, arrays. Checks everything.
+
+    What a submission could have chosen freely and a reader would see is short: names of types and keys of dicts. Long
+    lists come back as arrays, so that nobody walks through them item by item.
 
     Raises
     ------
     Unreadable
         If ``data`` is anything that ``encode`` does not write.
     """
+    room = [MAX_ITEMS_IN_ALL]
+    value = _decode(data, 0, room)
+    return _shortened(value) if MAX_ITEMS_IN_ALL - room[0] > MANY_ITEMS else value
+
+
+def _decode(data, depth, room):
+    room[0] -= 1
     if depth > MAX_DEPTH + 1:
         raise Unreadable("nested too deeply")
+    if room[0] < 0:
+        raise Unreadable("too many items")
     if data is None or type(data) is bool:
         return data
     if type(data) is int:
@@ -92,27 +111,48 @@ def decode(data, depth=0):
     tag, item = next(iter(data.items()))
     if tag == "float" and item in ("nan", "inf", "-inf"):
         return float(item)
-    if tag in ("text", "other") and type(item) is str and len(item) <= MAX_TEXT:
-        clean = item.encode("utf-8", "replace").decode()
-        return clean if tag == "text" else Other(clean)
+    if tag == "text" and type(item) is str and len(item) <= MAX_TEXT:
+        return item.encode("utf-8", "replace").decode()
+    if tag == "other" and type(item) is str:
+        return Other(item if KIND.fullmatch(item) else UNNAMED)
     if tag in ("list", "tuple") and type(item) is list and len(item) <= MAX_ITEMS:
-        values = [decode(part, depth + 1) for part in item]
+        values = [_decode(part, depth + 1, room) for part in item]
         return values if tag == "list" else tuple(values)
     if tag == "dict" and type(item) is dict and len(item) <= MAX_ITEMS:
-        return {key.encode("utf-8", "replace").decode(): decode(part, depth + 1) for key, part in item.items()}
+        return {_key(key): _decode(part, depth + 1, room) for key, part in item.items()}
     if tag == "array":
         return _array(item)
     raise Unreadable("unknown kind of value")
 
 
-def parse(line):
-    """Return the object in one line of JSON text.
+def _key(text):
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:MAX_KEY])
+
+
+def _shortened(value, inside=False):
+    """Return ``value`` with arrays in place of its lists, and ``Other`` where it is neither an array nor a few named ones."""
+    if type(value) is dict:
+        if inside or len(value) > MANY_KEYS:
+            return Other("very large dict")
+        return {key: _shortened(item, inside=True) for key, item in value.items()}
+    if not isinstance(value, (list, tuple)):
+        return value
+    try:
+        return np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return Other("very long list")
+
+
+def parse(line, items=math.inf):
+    """Return the object in one line of JSON text that holds no more than about ``items`` things.
 
     Raises
     ------
     Unreadable
         If it is no JSON object, or one that would harm the reader.
     """
+    if items < math.inf and sum(map(line.count, (b"{", b"[", b","))) > 3 * items:  # parsing it would take seconds
+        raise Unreadable("too many items")
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):

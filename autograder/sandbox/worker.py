@@ -14,6 +14,7 @@ import select
 import signal
 import sys
 import tempfile
+import time
 import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -282,9 +283,8 @@ def _answer(exercises, captured, replies, limits):
         os.close(tell)
         done, status = _watch(told, exercises[first:], limits)
         os.close(told)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        if _end(child, patience=1.0 if status == "ended" else 0.0) == -signal.SIGKILL:
+            status = "killed"
         first += done
         if first < len(exercises):
             _send(replies, {"exercise": exercises[first]["exercise"], "status": status})
@@ -301,6 +301,21 @@ def _watch(told, exercises, limits):
         if not os.read(told, 1):
             return done, "ended"
     return len(exercises), "ended"
+
+
+def _end(child, patience):
+    """End ``child`` unless it ends by itself within ``patience`` seconds; return its exit status if it did."""
+    end = time.monotonic() + patience
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() >= end:
+            break
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
 
 
 def _end_all_others():

@@ -2,7 +2,8 @@
 
 In: orders on a socket (descriptor 0), each with two pipes to the host. Out: what became of each child. It never runs
 student code, cannot be traced, and has one child at a time: the next one begins when that one, and all it started, are
-dead. The child enters namespaces, folders and a filter of its own before it reads its first request.
+dead. The child enters namespaces, folders and a filter of its own before it reads its first request. After each child the
+zygote looks at every place that can be written; the host ends a zygote in which something was left.
 """
 
 import base64
@@ -29,6 +30,7 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 1, 2, 4, 0x4000, 0x40000
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 22, 24, 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, SECCOMP_MODE_FILTER = 47, 4, 2
 LAST_CAPABILITY = 63
+VIEWS = ("proc", "devpts")  # of the kernel: they hold no files
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -44,16 +46,53 @@ def main():
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         sys.exit(f"the zygote has {threads} threads, and a fork would copy one of them only")
+    if shared := _shared_memory():
+        sys.exit(f"the zygote shares memory with its children: {shared[0]}")
     os.dup2(null, 2)
     gc.collect()
     gc.freeze()  # the children need not look at what was here before them
+    folders = writable_folders()
+    clean = _contents(folders)
     control.send(b'{"ready": true}')
     while True:
         order, pipes, _, _ = socket.recv_fds(control, 1 << 16, 2)
         if not order:
             os._exit(0)
         if pipes:  # what came with no pipes wants to end a child that has ended already
-            control.send(json.dumps(_serve(control, json.loads(order), pipes, shell)).encode())
+            answer = _serve(control, json.loads(order), pipes, shell)
+            control.send(json.dumps({**answer, "left": _contents(folders) != clean}).encode())
+
+
+def writable_folders():
+    """Return every folder of this sandbox in which somebody may write: where something mounted is not read-only."""
+    found = set()
+    with open("/proc/self/mountinfo") as file:
+        for line in file:
+            before, _, after = line.partition(" - ")
+            place, options = before.split()[4:6]
+            kind, _, of_all = after.split()[:3]
+            place = place.encode().decode("unicode_escape").encode("latin-1").decode(errors="surrogateescape")
+            read_only = "ro" in options.split(",") or "ro" in of_all.split(",")
+            if os.path.isdir(place) and not read_only and kind not in VIEWS:
+                found.add(place)
+    return sorted(found)
+
+
+def _contents(folders):
+    """Return what lies in ``folders``, so that it differs after anything there was made, changed or removed."""
+    found = {}
+    for top in folders:
+        for folder, names, files in os.walk(top):
+            for path in (folder, *(os.path.join(folder, name) for name in (*names, *files))):
+                state = os.lstat(path)
+                found[path] = (state.st_ino, state.st_mode, state.st_size, state.st_ctime_ns)
+    return found
+
+
+def _shared_memory():
+    """Return the mappings of this process that a child could write for the next one to read."""
+    with open("/proc/self/maps") as file:
+        return [line.strip() for line in file if line.split()[1][1::2] == "ws"]
 
 
 def _warm_up():
@@ -145,6 +184,9 @@ def _child(order, pipes, shell):
         header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
         _check(libc.capset(header, nothing), "capset")
         _prctl(PR_SET_NO_NEW_PRIVS, 1)
+        null = os.open(os.devnull, os.O_RDWR)  # the zygote's own has flags that would stay
+        for number in range(3):
+            os.dup2(null, number)
         aside = [fcntl.fcntl(pipe, fcntl.F_DUPFD, 64) for pipe in pipes]
         requests, replies = (os.dup2(pipe, number, inheritable=False) for number, pipe in enumerate(aside, 3))
         os.closerange(5, resource.getrlimit(resource.RLIMIT_NOFILE)[0])

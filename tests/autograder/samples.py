@@ -61,4 +61,4 @@ def plain_values():
 
 def _containers(inner):
     lists = st.lists(inner, max_size=4)
-    return lists | lists.map(tuple) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    return lists | lists.map(tuple) | st.dictionaries(st.text(max_size=5).filter(str.isprintable), inner, max_size=4)

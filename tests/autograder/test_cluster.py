@@ -1,4 +1,4 @@
-"""The same grades from dask's workers, started as separate processes, as from this one."""
+"""The same grades from dask's workers, started as separate processes, as from this one; and nobody but us talks to them."""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -18,9 +18,10 @@ STUDENTS = ("ada_loops", "emil_no_tanh", "gita_slips", "vic_exits", "omar_not_a_
 
 
 @pytest.fixture(scope="module")
-def address():
-    with dask_cluster(2) as address:
-        yield address
+def machines():
+    """A scheduler with two workers: its address, and the certificates that open it."""
+    with dask_cluster(2) as (address, certificates):
+        yield address, certificates
 
 
 @pytest.fixture
@@ -30,9 +31,14 @@ def course(demonstration, tmp_path):
     return Course.at(tmp_path / "course")
 
 
-def test_workers_give_the_same_grades_as_this_machine(demonstration, course, address):
-    limits = ["--cell-seconds", 4, "--call-seconds", 2, "--submission-seconds", 60]
-    done = autograder("grade", "scoring", *STUDENTS, "--course", course.root, "--scheduler", address, *limits)
+def tls(certificates):
+    return ["--tls-ca", certificates.ca, "--tls-cert", certificates.cert, "--tls-key", certificates.key]
+
+
+def test_workers_give_the_same_grades_as_this_machine(demonstration, course, machines):
+    address, certificates = machines
+    words = ["--cell-seconds", 4, "--call-seconds", 2, "--submission-seconds", 60, *tls(certificates)]
+    done = autograder("grade", "scoring", *STUDENTS, "--course", course.root, "--scheduler", address, *words)
     assert done.returncode == 3, done.stdout + done.stderr
     assert "4 graded, 0 reused, 1 set aside, 0 failed" in done.stdout
     rows = batch.grade_class(course, "scoring", Limits(4, 2, 60), students=STUDENTS)
@@ -40,20 +46,54 @@ def test_workers_give_the_same_grades_as_this_machine(demonstration, course, add
     assert rows == [demonstration[1][name] for name in sorted(STUDENTS)]
 
 
-def test_the_canary_is_sent_to_every_worker(address, monkeypatch):
-    with cluster.executor(address, "zygote") as executor:
-        assert executor.submit(doctor.examine).result()
-    with pytest.raises(CourseError, match="could leave the sandbox"), cluster.executor(address, "none") as executor:
-        cluster._examine(executor._client, "single-use", lambda isolation: [("reads files", False)])
+def test_the_canary_is_sent_to_every_worker_and_looks_for_the_course(machines, monkeypatch, tmp_path):
+    address, certificates = machines
+    with cluster.executor(address, "zygote", (), certificates) as executor:
+        assert [what for what, stopped in executor.submit(doctor.examine).result() if not stopped] == []
+        asked = executor.pool._client.run(_asked_for, str(tmp_path))
+        assert list(asked.values()) == [((str(tmp_path),),)] * 2
+    with (
+        pytest.raises(CourseError, match="could leave the sandbox"),
+        cluster.executor(address, "none", (), certificates) as executor,
+    ):
+        cluster._examine(executor.pool._client, "single-use", (), lambda *asked: [("reads files", False)])
 
 
-def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
-    monkeypatch.setattr(cluster, "PATIENCE", 1)
-    with pytest.raises(CourseError, match="no dask scheduler answers"), cluster.executor("tcp://127.0.0.1:9", "zygote"):
+def _asked_for(folder):
+    """Return what the canary is asked to look for on a worker, without sending it."""
+    asked, honest = [], doctor.require
+    doctor.require = lambda isolation, hidden: asked.append(hidden)
+    try:
+        cluster._after_the_canary("zygote", (folder,), str)
+    finally:
+        doctor.require = honest
+    return tuple(asked)
+
+
+def test_a_worker_that_joins_later_meets_the_canary_before_its_first_task_and_once(monkeypatch):
+    asked = []
+    monkeypatch.setattr(doctor, "require", lambda isolation, hidden: asked.append((isolation, hidden)))
+    doctor.require_once.cache_clear()
+    with ThreadPoolExecutor(1) as pool:
+        guarded = cluster.Guarded(pool, "zygote", ("course",), 1)
+        assert [guarded.submit(lambda: list(asked)).result() for _ in range(2)] == [[("zygote", ("course",))]] * 2
+
+    def escapes(isolation, hidden):
+        raise CourseError("a submission could leave the sandbox", "this machine", "stop it")
+
+    monkeypatch.setattr(doctor, "require", escapes)
+    doctor.require_once.cache_clear()
+    ran = []
+    with ThreadPoolExecutor(1) as pool, pytest.raises(CourseError, match="could leave"):
+        cluster.Guarded(pool, "zygote", (), 1).submit(ran.append, 1).result()
+    assert ran == []
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:8786", "127.0.0.1:8786", "ws://127.0.0.1:8786", "TCP://x:1"])
+def test_a_scheduler_without_tls_is_refused(address):
+    with pytest.raises(CourseError, match=r"without TLS(.|\n)*tls://HOST:PORT"), cluster.executor(address, "zygote"):
         pass
 
-
-def test_a_worker_with_another_key_is_refused(course):
     template = course.released("scoring").templates[0]
     task = Task(b"{}", {}, "scoring", (template,), {}, 0, 0, "another digest", Limits(), "zygote", (), {})
     with ThreadPoolExecutor(1) as pool, pytest.raises(CourseError, match="other exercises"):

@@ -34,7 +34,7 @@ import os, random, sys
 import numpy as np, torch
 def state():
     sockets = [line for line in (open("/proc/net/unix") if os.path.exists("/proc/net/unix") else ()) if "left" in line]
-    folders = [sorted(os.listdir(f)) if os.path.isdir(f) else [] for f in ("/scratch", "/dev/shm", "/tmp", "/var/tmp")]
+    folders = [sorted(os.listdir(f)) if os.path.isdir(f) else [] for f in ("/scratch", "/dev/shm", "/tmp", "/var/tmp", "/dev", "/")]
     return {
         "folders": [[name for name in names if name not in ("tmp", "ipython", "matplotlib")] for names in folders],
         "LEFT": [hasattr(np, "LEFT"), hasattr(torch, "LEFT"), "LEFT" in globals(), "LEFT" in os.environ],
@@ -104,7 +104,7 @@ def pytest_generate_tests(metafunc):
 
 
 def test_the_corpus_is_as_large_as_it_should_be():
-    assert len(HOSTILE) >= 60
+    assert len(HOSTILE) >= 72
     assert len(parts("honest_oddities")) >= 12
 
 
@@ -118,6 +118,9 @@ def test_a_hostile_submission_earns_nothing_it_did_not_compute_and_leaves_nothin
         assert beside.earned == beside.points, (beside, graded.failure)
     assert "FOUND" not in printed(graded)
     assert len(written(graded)) < 6 * 2**20
+    told = repr(graded.verdicts)
+    assert len(told) < 6000
+    assert told.isprintable()
     if isolation == "zygote":  # the next child of the same zygote
         seen = state()  # process 1 of the namespace ran its cells, process 2 is called
         assert seen["folders"] == undisturbed()["folders"]

@@ -135,6 +135,26 @@ def test_without_control_groups_the_command_stays_as_it_is(tmp_path, monkeypatch
     monkeypatch.setattr(cgroup, "ROOT", tmp_path / "nowhere")
     with cgroup.limited(LIMITS) as group:
         assert group.join(["bwrap"]) == ["bwrap"]
+    assert not cgroup.available(LIMITS)
+
+
+def test_whether_there_is_a_control_group_is_found_out_by_making_one(groups, monkeypatch):
+    monkeypatch.setattr(cgroup, "_remove", lambda folder: [*map(os.remove, folder.iterdir()), folder.rmdir()])
+    assert cgroup.available(LIMITS)
+    (groups / "cgroup.subtree_control").write_text("cpu")
+    monkeypatch.setattr(cgroup, "ROOT", groups / "nowhere")
+    assert not cgroup.available(LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("mapped", "own"),
+    [("0 0 4294967295", True), ("0 1000 1\n1 100000 65536", False), ("0 0 1\n1900000000 5 100000000", True)],
+)
+def test_each_sandbox_of_root_has_a_user_of_its_own_where_there_are_enough(tmp_path, monkeypatch, mapped, own):
+    (tmp_path / "map").write_text(mapped)
+    monkeypatch.setattr(bubblewrap, "open", lambda path: (tmp_path / "map").open(), raising=False)
+    users = {bubblewrap.a_user_of_its_own() for _ in range(20)}
+    assert (len(users) > 15 and all(int(user) in bubblewrap.USERS for user in users)) if own else users == {"65534"}
 
 
 def test_the_groups_of_graders_that_were_killed_are_removed(groups):

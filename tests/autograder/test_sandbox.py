@@ -1,6 +1,7 @@
 """The sandbox: what a submission may use, what it may not see, and that nothing it writes harms the reader."""
 
 import socket
+from pathlib import Path
 from textwrap import dedent
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from autograder import sandbox
 from autograder.errors import CourseError
-from autograder.sandbox import Call, Cell, Limits, Script, wire
+from autograder.sandbox import Call, Cell, Limits, Script, conversation, wire
 
 pytestmark = pytest.mark.suite("sandbox")
 LIMITS = Limits(cell_seconds=5, call_seconds=2, submission_seconds=40, memory_mb=2048, output_kb=64, reply_mb=4)
@@ -136,24 +137,59 @@ def test_what_cells_leave_running_is_dead_before_the_calls():
     assert value(run(source, calls=[{}])) == []
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import socket; socket.create_connection(('127.0.0.1', {port}), timeout=2)",
-        "open('{here}').read()",
-        "open('/etc/passwd').read()",
-        "open('/usr/mark', 'w')",
-        "open('/worker/worker.py', 'w')",
-        "import resource; resource.setrlimit(resource.RLIMIT_AS, (-1, -1))",
-        "import os; os.setuid(0)",
-        "import autograder",
-        "import solutions",
-    ],
-)
-def test_the_way_out_is_closed(source):
+WAYS_OUT = {  # source -> the error that it must end in
+    "import socket; socket.create_connection(('127.0.0.1', {port}), timeout=2).close()": "PermissionError",
+    "open({here!r}).read()": "FileNotFoundError",
+    "open('/etc/passwd').read()": "FileNotFoundError",
+    "open({beside!r} + '/mark', 'w').close()": "FileNotFoundError",
+    "import os; os.stat({worker!r})": "FileNotFoundError",
+    "import sys; sys.path.append({project!r}); import autograder.errors": "ModuleNotFoundError",
+    "import sys; sys.path.append({project!r}); import solutions.answer_key": "ModuleNotFoundError",
+}
+CLOSED = [  # what may not be done, and the same where it may be done
+    ("open('/worker/worker.py', 'a').close()", "open('/scratch/worker.py', 'a').close()"),
+    ("open('/usr/mark', 'w').close()", "open('/scratch/mark', 'w').close()"),
+    ("import os; os.setuid(0)", "import os; os.setuid(os.getuid())"),
+    (
+        "import resource; resource.setrlimit(resource.RLIMIT_CORE, (7, 7))",
+        "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
+    ),
+]
+
+
+def ended_in(source, tmp_path, isolation):
+    """Run ``source`` with its places filled in; return the name of the error that it ended in, or ""."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        done = run(source.format(port=server.getsockname()[1], here=__file__))
-    assert done.outputs[0][1][-1]["output_type"] == "error"
+        done = run(
+            source.format(
+                port=server.getsockname()[1],
+                here=__file__,
+                beside=str(tmp_path),
+                worker=sandbox.__file__,
+                project=str(Path(__file__).parents[2]),
+            )
+            + "\nprint('done')",
+            isolation=isolation,
+        )
+    assert done.failure == ""
+    last = done.outputs[0][1][-1]
+    assert (last.get("text") == "done\n") != (last["output_type"] == "error")
+    return last.get("ename", "")
+
+
+@pytest.mark.parametrize("source", WAYS_OUT)
+def test_a_way_out_is_closed_that_is_open_where_there_is_no_sandbox(source, tmp_path, isolation):
+    assert ended_in(source, tmp_path, isolation) == WAYS_OUT[source]
+    if isolation == "single-use":
+        assert ended_in(source, tmp_path, "none") == ""
+
+
+@pytest.mark.parametrize(("refused", "allowed"), CLOSED)
+def test_rights_that_a_submission_has_not_are_refused_and_those_that_it_has_are_not(
+    refused, allowed, tmp_path, isolation
+):
+    assert ended_in(refused, tmp_path, isolation) in ("OSError", "PermissionError", "ValueError")
+    assert ended_in(allowed, tmp_path, isolation) == ""
 
 
 def test_neither_the_environment_nor_other_processes_can_be_seen(monkeypatch, isolation):
@@ -212,6 +248,82 @@ def test_what_is_written_on_the_pipe_beside_the_worker_is_not_believed():
     done = run(source, calls=[{}])
     assert done.failure == ""
     assert value(done) == 7
+
+
+FORGE = """
+    import json, os, time
+    def say(call, **more):
+        message = {"exercise": "exercise", "call": call, **more}
+        for fd in range(3, 20):  # the first that can be written is the way to the host
+            try: return os.write(fd, b"\\n" + json.dumps(message).encode() + b"\\n")
+            except OSError: pass
+    """
+
+
+def test_only_arguments_of_the_call_are_named_as_changed_each_once():
+    forged = dedent(FORGE) + "def answer(a, b): say(0, value=1, changed=['b', 'b', 'c', 'x' * 79] * 1000)\n"
+    assert run(forged, calls=[{"a": 1, "b": 2}]).replies["exercise", 0].changed == ("b",)
+    assert run("def answer(a, b): a += 1; b += 1", calls=[{"a": np.ones(1), "b": np.ones(1)}]).replies[
+        "exercise", 0
+    ].changed == ("a", "b")
+
+
+def test_a_call_that_takes_its_clock_away_counts_as_a_time_out_when_the_host_says_so():
+    late = """
+        import signal, time
+        def answer(seconds):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            time.sleep(seconds)
+            return 7
+        """
+    over = LIMITS.call_seconds + conversation.GRACE + 1
+    done = run(late, calls=[{"seconds": 0.0}, {"seconds": over}, {"seconds": 0.0}, {"seconds": 0.0}])
+    replies = [done.replies["exercise", n] for n in range(4)]
+    assert [reply.raised for reply in replies] == ["", "CellTimeout", "", ""]
+    assert [reply.value for reply in replies] == [7, None, 7, 7]
+    assert done.timed_out
+    assert not run(late, calls=[{"seconds": 0.0}]).timed_out
+
+
+def test_replies_that_come_again_do_not_turn_the_hosts_clock_back():
+    forged = """
+        import signal
+        def answer(wait):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            for _ in range(wait):
+                say(0, value=7)
+                time.sleep(1)
+            return 7
+        """
+    over = int(LIMITS.call_seconds + conversation.GRACE + 2)
+    done = run(dedent(FORGE) + dedent(forged), calls=[{"wait": n} for n in (0, over, 0, 0, 0)])
+    assert [done.replies["exercise", n].raised for n in range(5)] == ["", "CellTimeout", "", "", ""]
+
+
+def test_a_call_whose_process_was_killed_is_known_as_such_and_one_that_left_is_not():
+    killed = run("import os\ndef answer(): os.kill(os.getpid(), 9)", calls=[{}])
+    assert (killed.killed, killed.timed_out, killed.replies["exercise", 0].raised) == (True, False, "no reply")
+    for source in (
+        "import os\ndef answer(): os._exit(9)",
+        "def answer(): return 1",
+        "import os\ndef answer(): os.abort()",
+    ):
+        assert not run(source, calls=[{}]).killed
+
+
+def test_a_cell_whose_process_was_killed_each_time_is_known_as_such(isolation):
+    if isolation == "zygote":
+        sandbox.close()
+        from tests.autograder.test_resume import SLOW, kill_soon
+
+        thread = kill_soon("child", times=2)
+        done = run(SLOW)
+        thread.join()
+    else:
+        done = run("import os\nos.kill(os.getpid(), 9)")
+    assert done.killed
+    assert done.failure
+    assert not run("import os\nos._exit(0)").killed
 
 
 def test_a_value_too_large_to_read_is_no_value():

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder import compare
 from autograder.sandbox import wire
 from tests.autograder.samples import over_the_wire, plain_values
 
@@ -100,6 +101,8 @@ def test_a_line_that_would_harm_the_reader_is_unreadable(line):
         {"pickle": "gASVAA=="},
         {"text": "x" * (wire.MAX_TEXT + 1)},
         {"list": [0] * (wire.MAX_ITEMS + 1)},
+        {"other": ["a list"]},
+        {"list": [{"list": [0] * 9_000}] * 23},
         an_array(dtype="object"),
         an_array(dtype=["int8"]),
         an_array(shape=[3]),
@@ -142,7 +145,72 @@ def test_deeply_nested_data_is_cut_by_encode_and_refused_by_decode():
 def test_lone_surrogates_come_back_as_text_that_can_be_written():
     value = over_the_wire({"\ud800": "a\udfff"})
     assert value == {"?": "a?"}
-    assert wire.decode({"other": "\ud800"}).kind == "?"
+    assert wire.decode({"other": "\ud800"}).kind == wire.UNNAMED
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["x" * 81, "query = [[0.25, 1.5]]\n", "<b>!", "\x1b[2J", "", "a-b", "Größe"],
+    ids=lambda kind: repr(kind)[:20],
+)
+def test_a_name_of_a_type_that_was_chosen_to_be_read_is_not_passed_on(kind):
+    assert wire.decode({"other": kind}).kind == wire.UNNAMED
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(object(), [0] * 10_001, 2**64, np.array([object()]), np.array(["a"]), np.zeros(1, "M8[ns]"), 1j, {1, 2}),
+        *(np.zeros(2, dtype=[("a", float)]), torch.ones(2, dtype=torch.bfloat16), lambda: 0),
+    ],
+    ids=lambda value: str(type(value)),
+)
+def test_every_name_that_the_worker_writes_is_passed_on(value):
+    assert over_the_wire(value).kind == wire.encode(value)["other"]
+
+
+def test_keys_of_a_dict_are_short_and_can_be_printed():
+    (key,) = wire.decode({"dict": {"\x1b]0;mine\x07" + "x" * 1000: 1}})
+    assert key == "?]0;mine?" + "x" * (wire.MAX_KEY - 9)
+
+
+def test_a_long_nested_list_comes_back_as_an_array_and_what_is_none_of_numbers_not_at_all():
+    value = over_the_wire([[float(n)] * 100 for n in range(60)])
+    assert type(value) is np.ndarray
+    assert value.shape == (60, 100)
+    assert value[7, 0] == 7.0
+    for odd in ("x" * 9_000, [1], {"a": 1}):
+        assert isinstance(over_the_wire([0] * 9_000 + [odd]), wire.Other)
+    assert over_the_wire({"a": [0] * 9_000, "b": [1]})["b"].tolist() == [1.0]
+    assert type(over_the_wire([[1.0] * 9] * 9)) is list
+
+
+def test_a_very_large_dict_is_not_looked_at():
+    few, many = {"a": 1.0}, {f"k{n}": 1.0 for n in range(3_000)}
+    assert isinstance(over_the_wire(many), wire.Other)
+    value = over_the_wire({"few": few, "many": many, "number": 1.0})
+    assert (value["few"].kind, value["many"].kind, value["number"]) == ("very large dict", "very large dict", 1.0)
+    assert over_the_wire({"few": few}) == {"few": few}
+
+
+def test_whatever_passes_is_judged_without_walking_through_it(monkeypatch):
+    """The judge asks numpy about each item of a list: there are never many of them."""
+    asked, honest = [], compare.np.asarray
+    monkeypatch.setattr(compare.np, "asarray", lambda *args, **kind: asked.append(1) or honest(*args, **kind))
+    nested = {"list": [{"list": [{"list": [0] * 100}] * 90}] * 20}
+    for data in (nested, {"dict": {f"k{n}": nested for n in range(1)}}, {"dict": {f"k{n}": 0 for n in range(9_000)}}):
+        value = wire.decode(data)
+        for expected in (np.zeros((20, 90, 100)), {"k0": np.zeros(2)}, np.zeros(3)):
+            compare.reasons(value, expected, "code", 1e-6)
+            compare.differs(value, value)
+    assert 0 < len(asked) < 500
+
+
+@pytest.mark.parametrize("piece", [b"[],", b"{},", b"0,"])
+def test_a_line_with_more_things_than_a_reply_may_hold_is_not_even_parsed(piece, monkeypatch):
+    monkeypatch.setattr(wire.json, "loads", lambda line: pytest.fail("it was parsed"))
+    with pytest.raises(wire.Unreadable, match="too many items"):
+        wire.parse(b'{"a": [' + piece * 5_000_000, wire.MAX_ITEMS_IN_ALL)
 
 
 def test_tensors_sizes_and_numpy_numbers_come_back_as_arrays_tuples_and_numbers():

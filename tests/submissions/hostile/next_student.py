@@ -41,3 +41,19 @@ import socket
 server = socket.socket(socket.AF_UNIX)
 server.bind("\0left")
 server.listen()
+
+# %% every_folder: in whatever can be written, wherever it is
+import os
+for folder, names, files in os.walk("/"):
+    names[:] = [name for name in names if os.path.join(folder, name) not in ("/usr", "/proc", "/sys")]
+    try: open(os.path.join(folder, "left"), "w").write("left")
+    except OSError: pass
+
+# %% devices: what everybody has open, changed
+import fcntl, os
+for n in range(3):
+    try: fcntl.fcntl(n, fcntl.F_SETFL, os.O_APPEND | os.O_NONBLOCK)
+    except OSError: pass
+for name in os.listdir("/dev"):
+    try: os.chmod(f"/dev/{name}", 0o600)
+    except OSError: pass

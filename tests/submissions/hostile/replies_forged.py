@@ -79,3 +79,44 @@ def dot_product_score(query, keys):
 # %% closed_pipes_in_a_cell: before anything was asked
 import os
 os.closerange(3, 100)
+
+# %% long_kind: everything that it was given, as the name of a type
+import json, os
+def dot_product_score(query, keys):
+    name = (str(query.tolist()) + str(keys.tolist())) * 50
+    for call in range(30):
+        message = {"exercise": "scoring-dot_product_score", "call": call, "value": {"other": name[:20000]}}
+        for n in range(3, 30):
+            try:
+                os.write(n, b'\n' + json.dumps(message).encode() + b'\n')
+                break  # the first that can be written leads to the host
+            except OSError: pass
+    return 0.0
+
+# %% long_names: thousands of inputs that it says it changed
+import json, os
+def dot_product_score(query, keys):
+    names = [f"name_{n}_" + "x" * 60 for n in range(20_000)]
+    for n in range(3, 30):
+        message = {"exercise": "scoring-dot_product_score", "call": 0, "value": 0.0, "changed": names}
+        try:
+            os.write(n, b'\n' + json.dumps(message).encode() + b'\n')
+            break
+        except OSError: pass
+    return 0.0
+
+# %% long_keys: a dict whose keys are everything that it was given
+def dot_product_score(query, keys):
+    return {f"{n}\x1b[2J {query.tolist()} {keys.tolist()}" * 9: 1.0 for n in range(500)}
+
+# %% nested_lists: a megabyte of lists in lists, again and again
+import os
+def dot_product_score(query, keys):
+    value = b'{"list": [' * 5 + b'[],' * 300_000 + b'0' + b']}' * 5
+    line = b'\n{"exercise": "scoring-dot_product_score", "call": 0, "value": ' + value + b'}\n'
+    for n in range(3, 30):
+        try:
+            os.write(n, line)
+            break
+        except OSError: pass
+    return 0.0

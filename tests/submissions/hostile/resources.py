@@ -96,3 +96,18 @@ def dot_product_score(query, keys):
     value = []
     value.append(value)
     return value
+
+# %% clock_off: right answers, each later than a call may take
+import signal, time
+import numpy as np
+def dot_product_score(query, keys):
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    time.sleep(6)
+    return np.einsum("bn,bjn->bj", query, keys)
+
+# %% nobodys_memory: memory in no folder, and in no process
+import ctypes, mmap
+libc = ctypes.CDLL(None)
+for _ in range(200):
+    for number in (libc.memfd_create(b"big", 0), libc.shmget(0, 2**26, 0o1600)):
+        if number >= 0: print("FOUND memory", number)

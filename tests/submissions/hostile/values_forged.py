@@ -108,3 +108,11 @@ class Endless:
         while True: pass
 def dot_product_score(query, keys):
     return Endless()
+
+# %% named_type: an object whose type is named by what it was given
+def dot_product_score(query, keys):
+    return type(f"{query.tolist()} {keys.tolist()}"[:2000], (), {})()
+
+# %% named_exception: an exception whose name is what it was given
+def dot_product_score(query, keys):
+    raise type(f"{query.tolist()} {keys.tolist()}"[:2000], (Exception,), {})()
