@@ -70,7 +70,6 @@ class Run:
     replies: dict = field(default_factory=dict)  # (exercise, number of the call) -> Reply
     failure: str = ""
     ended_in: int | None = None
-    killed: bool = False
     timed_out: bool = False  # somewhere, a limit of time was reached
     killed: bool = False  # its process, or that of a call, was ended by a SIGKILL that we did not send
     spent: dict = field(default_factory=dict)  # stage -> seconds: start, cells, calls

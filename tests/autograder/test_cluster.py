@@ -1,17 +1,19 @@
 """The same grades from dask's workers, started as separate processes, as from this one; and nobody but us talks to them."""
 
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from autograder import batch, cluster, doctor, exercises
+from autograder.cluster import Certificates
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.sandbox import Limits
 from autograder.submission import Task, grade_task
-from benchmarks.grading import dask_cluster
-from tests.autograder.test_main import autograder
+from benchmarks.grading import dask_cluster, make_certificate
+from tests.autograder.test_main import assert_refused, autograder
 
 pytestmark = pytest.mark.suite("sandbox")
 STUDENTS = ("ada_loops", "emil_no_tanh", "gita_slips", "vic_exits", "omar_not_a_notebook")
@@ -94,6 +96,51 @@ def test_a_scheduler_without_tls_is_refused(address):
     with pytest.raises(CourseError, match=r"without TLS(.|\n)*tls://HOST:PORT"), cluster.executor(address, "zygote"):
         pass
 
+
+def test_an_address_without_certificates_or_with_files_that_are_none_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    (tmp_path / "nonsense").write_text("nonsense")
+    nonsense = str(tmp_path / "nonsense")
+    for certificates, words in (
+        (Certificates(), "no certificate is named"),
+        (Certificates(nonsense, nonsense, str(tmp_path / "nowhere")), "there is no such file"),
+        (Certificates(nonsense, nonsense, nonsense), "cannot be used"),
+    ):
+        with (
+            pytest.raises(CourseError, match=words),
+            cluster.executor("tls://127.0.0.1:9", "zygote", (), certificates),
+        ):
+            pass
+
+
+def test_other_certificates_than_the_schedulers_are_refused_in_a_sentence(released, machines, tmp_path):
+    mine = Certificates(*make_certificate(tmp_path))
+    done = autograder("grade", "scoring", "--course", released.root, "--scheduler", machines[0], *tls(mine))
+    assert_refused(done, "no dask scheduler answers there with these certificates")
+
+
+def test_certificates_may_stand_in_dasks_configuration(machines, monkeypatch):
+    import dask
+
+    address, files = machines
+    named = {"ca-file": files.ca, "client.cert": files.cert, "client.key": files.key}
+    with (
+        dask.config.set({f"distributed.comm.tls.{name}": file for name, file in named.items()}),
+        cluster.executor(address, "none") as executor,
+    ):
+        assert executor.submit(os.getpid).result() != os.getpid()
+
+
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch, machines):
+    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    with (
+        pytest.raises(CourseError, match="no dask scheduler answers"),
+        cluster.executor("tls://127.0.0.1:9", "zygote", (), machines[1]),
+    ):
+        pass
+
+
+def test_a_worker_with_another_key_is_refused(course):
     template = course.released("scoring").templates[0]
     task = Task(b"{}", {}, "scoring", (template,), {}, 0, 0, "another digest", Limits(), "zygote", (), {})
     with ThreadPoolExecutor(1) as pool, pytest.raises(CourseError, match="other exercises"):
