@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+from operator import methodcaller
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
@@ -381,6 +382,50 @@ def corrupted(exercise, change, only=lambda case: True, **reply):
             key = exercise.name, number
             replies[key] = dataclasses.replace(replies[key], value=mapped(replies[key].value, change), **reply)
     return replies
+
+
+TRIVIAL = {
+    "zeros": lambda right: np.zeros(right.shape, right.dtype),
+    "ones": lambda right: np.ones(right.shape, right.dtype),
+    "minus ones": lambda right: np.full(right.shape, -1.0),
+    "halves": lambda right: np.full(right.shape, 0.5),
+    "alike": lambda right: np.full(right.shape, 1.0 / (right.shape or (1,))[-1]),
+    "the logarithm of their number": lambda right: np.full(right.shape, np.log((right.shape or (1,))[-1])),
+    "the first": lambda right: (np.indices(right.shape)[-1] == 0) * 1.0 if right.ndim else np.ones(()),
+    "the diagonal": lambda right: (np.eye(*right.shape[-2:]) if right.ndim > 1 else np.ones(1)) + np.zeros(right.shape),
+    "nothing": lambda right: np.empty((*right.shape[:-1], 0)),
+}
+
+
+@each_code
+@pytest.mark.parametrize("answer", TRIVIAL.values(), ids=TRIVIAL)
+def test_an_array_that_is_made_without_looking_at_the_input_earns_no_part(name, answer):
+    exercise = exercise_named(name)
+    replies = {
+        (name, number): Reply(value=over_the_wire(mapped(case.expected, answer)))
+        for number, case in enumerate(exercise.hidden)
+    }
+    assert earned_by(verdict_on(exercise, replies)) == dict.fromkeys(exercise.parts, 0)
+
+
+ARGUMENT_TURNED = {
+    "itself": lambda item: item * 1,
+    "zeros like it": lambda item: item * 0,
+    "ones like it": lambda item: item * 0 + 1,
+    "uniform weights like it": lambda item: item * 0 + 1 / item.shape[-1],
+    "its largest entries": lambda item: (item == item.max()) * 1.0,
+    "turned over": lambda item: item.swapaxes(-1, -2),
+    **{f"{how} along axis {axis}": methodcaller(how, axis) for how in ("sum", "mean") for axis in (0, -1, -2)},
+}
+
+
+@each_code
+@pytest.mark.parametrize("turned", ARGUMENT_TURNED.values(), ids=ARGUMENT_TURNED)
+def test_what_one_argument_alone_gives_earns_no_part(name, turned):
+    exercise = exercise_named(name)
+    for place in range(len(exercise.hidden[0].inputs)):
+        verdict = verdict_on(exercise, replies_of(lambda *given, place=place: turned(given[place]), exercise))
+        assert earned_by(verdict) == dict.fromkeys(exercise.parts, 0), list(exercise.hidden[0].inputs)[place]
 
 
 def odd(array):
