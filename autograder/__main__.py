@@ -76,20 +76,25 @@ def collect(
 ):
     """Put the notebooks of an archive into the course: STUDENT/x.ipynb, STUDENT_x.ipynb, or a zip file for each.
 
-    Exit status 3: everything else was done, and some submissions were set aside.
+    Exit status 3: everything else was done, and some submissions were set aside, or notebooks left over.
     """
     from autograder.collect import collect as put
+    from autograder.collect import is_notebook, printable
     from autograder.course import Course
 
-    collected, ignored = put(Course.at(course), topic, archive, submission_mb)
+    collected, left = put(Course.at(course), topic, archive, submission_mb)
     for one in collected:
         if one.problem:
             out.print(f"{one.student}: set aside: {one.problem}", markup=False, highlight=False)
-    for name in ignored[:20]:
-        out.print(f"not looked at: {name}", markup=False, highlight=False)
+    notebooks = [name for name in left if is_notebook(name)]
+    for name in [*notebooks, *(name for name in left if not is_notebook(name))][: max(20, len(notebooks))]:
+        out.print(f"not taken: {printable(name)}", markup=False, highlight=False)
     aside, again = sum(bool(one.problem) for one in collected), sum(one.replaced for one in collected)
-    out.print(f"{len(collected) - aside} collected ({again} anew), {aside} set aside, {len(ignored)} not looked at")
-    raise typer.Exit(SET_ASIDE if aside else 0)
+    out.print(
+        f"{len(collected) - aside} collected ({again} anew), {aside} set aside, {len(left)} not taken, "
+        f"{len(notebooks)} of them notebooks or archives"
+    )
+    raise typer.Exit(SET_ASIDE if aside or notebooks else 0)
 
 
 @app.command()

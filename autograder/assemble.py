@@ -19,13 +19,14 @@ from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from autograder import compare, compose
+from autograder import compare, compose, ready
 from autograder.errors import CourseError
 from autograder.exercises import given_shapes, provided
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
 COMPARE_ID = "compare"
+OLDEST = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on
 FORBIDDEN = re.compile(r"^\{[\w:+-]+\}")
 
 
@@ -211,10 +212,14 @@ This assignment belongs to the chapter [{title}]({address}). It has {len(exercis
 
 
 def _imports(exercises):
-    lines = ["import math", "", "import numpy as np"]
+    needed, lines = dict(OLDEST["packages"]), ["import math", "", "import numpy as np"]
     if any(exercise.in_torch for exercise in exercises if exercise.is_automatic):
         lines += ["import torch", "", "torch.set_num_threads(1)"]
-    return new_code_cell("\n".join(lines), metadata=_meta("imports"))
+    else:
+        del needed["torch"]
+    note = "# What this notebook needs. Run this cell first: it says what is missing, and how to get it.\n"
+    text = f"{note}{inspect.getsource(ready).rstrip()}\n\n\nrequire({OLDEST['python']}, {needed})\n\n"
+    return new_code_cell(text + "\n".join(lines), metadata=_meta("imports"))
 
 
 def _compare_cell(exercises):

@@ -13,6 +13,7 @@ import numpy as np
 PRINTED = "it printed something and returned nothing: write return where the print is"
 CHANGED = "it changed its input {}. Work on a copy"
 UNSTEADY = "it gives another result when it is called again with the same input"
+TIMES = 10  # as large, or as small, may a wrong step of a chain be beside the right one
 
 
 class NotYet(AssertionError):
@@ -61,8 +62,8 @@ def difference(value, expected, atol):
         return "it returned a dict, not one array"
     if value.ndim != expected.ndim:
         return f"the result has shape {value.shape}: {value.ndim} axes where {expected.ndim} belong"
-    for axis, (size, wanted) in enumerate(zip(value.shape, expected.shape, strict=True)):
-        if size != wanted:
+    for axis, size in enumerate(value.shape):
+        if size != expected.shape[axis]:
             turned = ", it looks transposed" if sorted(value.shape) == sorted(expected.shape) else ""
             return f"the result has shape {value.shape}: axis {axis} has the wrong length{turned}"
     if (value.dtype.kind == "b") != (expected.dtype.kind == "b"):
@@ -141,8 +142,8 @@ def follow_through(found, value, expected, atol, follows):
     """Return ``(found, {entry: steps})`` with no reason left where an entry is right given the student's own steps before.
 
     ``follows`` maps an entry of a chain to ``(steps, function)``: the steps that it follows from, and how. A step of
-    another shape, one that is not finite, and one that is all alike where it should not be (0, for example) carries
-    nothing forward and earns nothing this way; nor does one that repeats an earlier step.
+    another shape, one that is not finite, far too large or too small, all alike where it should not be (0, for example),
+    or saturated, carries nothing forward and earns nothing this way; nor does one that repeats an earlier step.
     """
     sound, carried = {}, {}
     if not isinstance(value, dict):
@@ -150,7 +151,7 @@ def follow_through(found, value, expected, atol, follows):
     for entry, wanted in expected.items():
         with contextlib.suppress(ValueError, KeyError, AttributeError):
             step = read_value(value[entry])
-            if step.dtype.kind != "b" and step.shape == np.shape(wanted) and _varies(step, wanted, atol):
+            if step.dtype.kind != "b" and step.shape == np.shape(wanted) and _carries(step, wanted, atol):
                 sound[entry] = step.astype(float)
     for entry, (steps, function) in follows.items():
         if not found[entry] or not all(name in sound for name in (entry, *steps)):
@@ -165,12 +166,21 @@ def follow_through(found, value, expected, atol, follows):
     return {entry: "" if entry in carried else reason for entry, reason in found.items()}, carried
 
 
-def _varies(step, wanted, atol):
-    """Return whether ``step`` is finite, not 0, and not all alike unless it should be."""
+def _carries(step, wanted, atol):
+    """Return whether ``step`` may be carried on: of the size of ``wanted``, not all alike, not saturated.
+
+    Saturated is an entry at -1 or 1, the ends of a tanh, or in weights at 0 or 1, where that of ``wanted`` is not: from
+    there on nothing has to be worked out.
+    """
     step, wanted = np.asarray(step, dtype=float), np.asarray(wanted, dtype=float)
-    if not np.isfinite(step).all() or not np.abs(step).max(initial=0.0) > atol:
+    size, right = np.abs(step).max(initial=0.0), np.abs(wanted).max(initial=0.0)
+    if not max(atol, right / TIMES) < size < TIMES * max(atol, right):  # nor is nan
         return False
-    return bool(np.ptp(step) > atol / 2 or np.ptp(wanted) <= atol / 2)  # thirds, rounded, are still all alike
+    if np.ptp(wanted) > atol / 2 and np.ptp(step) <= max(atol / 2, np.ptp(wanted) / TIMES**2):
+        return False  # thirds, rounded, are still all alike
+    are_weights = wanted.min() > 0 and abs(wanted.sum() - 1) <= wanted.size * atol
+    ends = (0, 1) if are_weights else (-1, 1) if right < 1 else ()
+    return not any(((abs(step - end) <= 2 * atol) & (abs(wanted - end) > 2 * atol)).any() for end in ends)
 
 
 def points_earned(results, parts):

@@ -92,7 +92,7 @@ def _product(left, right, left_name, right_name, whole):
 def _entry_by_entry(left, right, left_name, right_name, whole):
     length = max(len(left), len(right))
     padded = [(1,) * (length - len(shape)) + shape for shape in (left, right)]
-    joined = tuple(_stretched(*pair) for pair in zip(*padded, strict=True))
+    joined = tuple(map(_stretched, *padded))
     # numpy would also stretch both at once, or a number over a whole vector: no equation here means that
     if 0 in joined or not (_alike(joined, left) or _alike(joined, right)) or bool(left) != bool(right):
         raise Misfit(f"In {whole}, {left_name} has {_said(left)} and {right_name} has {_said(right)}.")
@@ -109,14 +109,16 @@ def _stretched(one, other):
 
 
 def _alike(one, other):
-    return len(one) == len(other) and all(a == b or None in (a, b) for a, b in zip(one, other, strict=True))
+    return len(one) == len(other) and all(
+        size in (None, other[axis]) or other[axis] is None for axis, size in enumerate(one)
+    )
 
 
 def _known(one, other):
     """Return the axes in front of the matrices: those of the one that has them, sizes that are known first."""
     if not (one and other):
         return one or other
-    return tuple(b if a is None else a for a, b in zip(one, other, strict=True))
+    return tuple(other[axis] if size is None else size for axis, size in enumerate(one))
 
 
 def _said(shape):

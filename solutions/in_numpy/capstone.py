@@ -133,8 +133,8 @@ def as_arrays(sentences):
 
 def _padded(rows, filler, width=0):
     array = np.full((len(rows), max(width, *map(len, rows))), filler)
-    for row, numbers in zip(array, rows, strict=True):
-        row[: len(numbers)] = numbers
+    for row, numbers in enumerate(rows):
+        array[row, : len(numbers)] = numbers
     return array
 
 

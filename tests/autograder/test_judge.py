@@ -1,7 +1,10 @@
 """Right values earn their points in any style, wrong ones lose them and get their hint, and nothing makes it fall over."""
 
+import ast
+import contextlib
 import dataclasses
 import inspect
+from operator import methodcaller
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
@@ -335,6 +338,82 @@ def test_the_same_wrong_numbers_again_and_again_earn_nothing(name, change):
     assert verdict_on_chain(exercise, chain).earned == 0
 
 
+WRONG_CHAINS = [
+    (chain, getattr(module, answer))
+    for chain in CHAINS
+    for module in (module_of("solutions.mistakes", chain), module_of("tests.submissions.heldout", chain))
+    for answer in versions_of(module, exercise_named(chain))
+    if "__right_" not in answer
+]
+
+
+@pytest.mark.parametrize(("name", "answer"), WRONG_CHAINS, ids=[answer.__name__ for _, answer in WRONG_CHAINS])
+def test_after_an_honest_slip_every_step_that_follows_from_the_students_own_keeps_its_points(name, answer):
+    exercise = exercise_named(name)
+    (case,), chain, follows = exercise.hidden, mapped(answer(), np.asarray), compiled(exercise.follows)
+    earned = earned_by(verdict_on_chain(exercise, chain))
+    for entry, points in exercise.parts.items():
+        right = not compare.difference(chain[entry], case.expected[entry], case.atol)
+        steps, function = follows.get(entry, ((), None))
+        blank = any(np.ptp(chain[step]) < case.atol for step in (entry, *steps))
+        followed = steps and not compare.difference(chain[entry], function(*(chain[step] for step in steps)), case.atol)
+        assert earned[entry] == (points if right or (followed and not blank) else 0), entry
+
+
+def given_numbers(exercise):
+    """The rows and vectors that the text of a chain states, as the reference has them."""
+    for node in ast.walk(ast.parse(exercise.source)):
+        if isinstance(node, ast.List):
+            with contextlib.suppress(ValueError):
+                yield np.array(ast.literal_eval(node), dtype=float)
+
+
+def worked_by_nobody(exercise, entry, before, rng):
+    """A step that is filled in without working it out: round numbers, numbers of the text, what a huge step leads to."""
+    size = exercise.hidden[0].expected[entry].size
+    huge, near = 10.0 ** rng.integers(1, 7), rng.choice([0, 1e-9, 1e-5, 1e-4])
+    one = np.eye(size)[rng.integers(size)]
+    signs = rng.choice([-1.0, 0.0, 1.0], size)
+    filled = [one, one * huge, -one * huge, one - near, signs, signs * huge, signs * (1 - near), one + near]
+    filled += [np.full(size, number) for number in (0.0, 1.0, -1.0, 0.5, 1 / size, huge)]
+    filled += [np.full(size, 1 / size) + near * np.arange(size), huge * rng.normal(size=size), signs / 2]
+    filled += [given * scale for given in given_numbers(exercise) if given.shape == (size,) for scale in (1, -1, huge)]
+    filled += [step for step in before.values() if step.size == size]
+    steps, function = compiled(exercise.follows).get(entry, ((), None))
+    if steps:
+        with np.errstate(all="ignore"):
+            led = np.asarray(function(*(before[step] for step in steps)), dtype=float)
+        copied = [*given_numbers(exercise), np.zeros(size), np.full(size, 1 / size)]
+        copied = [scale * row for row in copied if row.shape == led.shape for scale in (1, huge)]
+        ends = np.round(led)
+        filled += [x for x in (ends, *copied) if np.allclose(led, x, rtol=1e-4, atol=1e-3)] * len(filled)
+    return filled[rng.integers(len(filled))]
+
+
+@each_chain
+@pytest.mark.parametrize("seed", range(4))
+def test_no_chain_of_numbers_that_nobody_worked_out_earns_a_point(name, seed):
+    exercise, rng = exercise_named(name), np.random.default_rng(seed)
+    for _ in range(60):
+        chain = {}
+        for entry in exercise.parts:
+            chain[entry] = worked_by_nobody(exercise, entry, chain, rng)
+        assert verdict_on_chain(exercise, chain).earned == 0, chain
+
+
+def test_the_saturated_chains_that_once_earned_points_earn_none():
+    up = 1e6
+    first = {"scores": [0, 0, up], "weights": [0, 0, 1], "context": [0.9, 0.7, -0.4, 0.2], "state": [0, 0, 0]}
+    second = {"scores": [9, 9, 9], "weights": [0, 0, up], "context": [0.9 * up, 0.7 * up, -0.4 * up, 0.2 * up]}
+    for chain in (first, {**second, "state": [1, -1, 1]}):
+        assert verdict_on_chain(exercise_named("decoder_fusion-step_by_hand"), chain).earned == 0
+    third = {"scores": [up, 0], "weights": [1, 0], "context": [0.5, -0.2, 0.1, 0.3], "state": [up, 0]}
+    assert (
+        verdict_on_chain(exercise_named("output_layer-word_by_hand"), {**third, "distribution": [0, 1, 0, 0, 0]}).earned
+        == 0
+    )
+
+
 def test_a_step_that_repeats_the_one_before_is_not_accepted_even_where_it_follows():
     rule = {"b": (("a",), lambda a: a)}
     expected = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}
@@ -381,6 +460,50 @@ def corrupted(exercise, change, only=lambda case: True, **reply):
             key = exercise.name, number
             replies[key] = dataclasses.replace(replies[key], value=mapped(replies[key].value, change), **reply)
     return replies
+
+
+TRIVIAL = {
+    "zeros": lambda right: np.zeros(right.shape, right.dtype),
+    "ones": lambda right: np.ones(right.shape, right.dtype),
+    "minus ones": lambda right: np.full(right.shape, -1.0),
+    "halves": lambda right: np.full(right.shape, 0.5),
+    "alike": lambda right: np.full(right.shape, 1.0 / (right.shape or (1,))[-1]),
+    "the logarithm of their number": lambda right: np.full(right.shape, np.log((right.shape or (1,))[-1])),
+    "the first": lambda right: (np.indices(right.shape)[-1] == 0) * 1.0 if right.ndim else np.ones(()),
+    "the diagonal": lambda right: (np.eye(*right.shape[-2:]) if right.ndim > 1 else np.ones(1)) + np.zeros(right.shape),
+    "nothing": lambda right: np.empty((*right.shape[:-1], 0)),
+}
+
+
+@each_code
+@pytest.mark.parametrize("answer", TRIVIAL.values(), ids=TRIVIAL)
+def test_an_array_that_is_made_without_looking_at_the_input_earns_no_part(name, answer):
+    exercise = exercise_named(name)
+    replies = {
+        (name, number): Reply(value=over_the_wire(mapped(case.expected, answer)))
+        for number, case in enumerate(exercise.hidden)
+    }
+    assert earned_by(verdict_on(exercise, replies)) == dict.fromkeys(exercise.parts, 0)
+
+
+ARGUMENT_TURNED = {
+    "itself": lambda item: item * 1,
+    "zeros like it": lambda item: item * 0,
+    "ones like it": lambda item: item * 0 + 1,
+    "uniform weights like it": lambda item: item * 0 + 1 / item.shape[-1],
+    "its largest entries": lambda item: (item == item.max()) * 1.0,
+    "turned over": lambda item: item.swapaxes(-1, -2),
+    **{f"{how} along axis {axis}": methodcaller(how, axis) for how in ("sum", "mean") for axis in (0, -1, -2)},
+}
+
+
+@each_code
+@pytest.mark.parametrize("turned", ARGUMENT_TURNED.values(), ids=ARGUMENT_TURNED)
+def test_what_one_argument_alone_gives_earns_no_part(name, turned):
+    exercise = exercise_named(name)
+    for place in range(len(exercise.hidden[0].inputs)):
+        verdict = verdict_on(exercise, replies_of(lambda *given, place=place: turned(given[place]), exercise))
+        assert earned_by(verdict) == dict.fromkeys(exercise.parts, 0), list(exercise.hidden[0].inputs)[place]
 
 
 def odd(array):

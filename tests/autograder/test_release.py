@@ -71,6 +71,17 @@ def test_the_lone_release_runs_in_an_empty_folder_and_says_what_is_not_answered(
     assert all(cell.outputs == [] for name, cell in cells.items() if name.endswith("-test"))
 
 
+def test_where_a_package_is_missing_the_first_cell_says_so_in_one_line_and_no_check_passes(notebooks, tmp_path):
+    (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')")
+    cells = run_alone(handed_in("bela_einsum", notebooks), tmp_path)
+    (error,) = errors(cells["imports"])
+    assert error.traceback == [f"NotReady: {error.evalue}"]
+    assert error.evalue.startswith("torch is missing. Run %pip install --upgrade torch")
+    checks = {name: cell for name, cell in cells.items() if name.endswith("-check")}
+    assert len(checks) == 13
+    assert any(map(errors, checks.values()))  # so that `nbgrader validate` fails too
+
+
 def test_the_lone_notebook_with_right_answers_passes_every_check(notebooks, tmp_path):
     for name, cell in run_alone(handed_in("bela_einsum", notebooks), tmp_path).items():
         assert not errors(cell), name
