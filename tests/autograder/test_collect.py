@@ -337,9 +337,11 @@ def test_a_full_disk_ends_with_a_sentence_and_a_second_run_completes(course, tmp
 
 
 def test_a_page_on_what_was_graded_stays_when_what_comes_after_it_is_set_aside(course, tmp_path):
-    for place in (course.feedback("eve", "scoring"), course.recorded("eve", "scoring")):
+    page = course.feedback("eve", "scoring")
+    for place, said in ((page, "<body>graded</body>"), (course.recorded("eve", "scoring"), '{"mark": "x"}')):
         place.parent.mkdir(parents=True)
-        place.write_text("graded")
+        place.write_text(said)
     collected, _ = collect(course, "scoring", handed_out(tmp_path, ("eve.zip", BAD["bomb"])))
     assert collected[0].problem
-    assert course.feedback("eve", "scoring").read_text() == "graded"
+    assert page.read_text().endswith("graded</body>")
+    assert "could not be graded" in page.read_text()
