@@ -5,8 +5,10 @@ the notebook with such outputs only. Touches nothing else.
 """
 
 from jinja2 import pass_context
-from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbconvert.filters.markdown_mistune import MarkdownWithMath
 from nbconvert.preprocessors.sanitize import SanitizeHTML
+
+from autograder import standalone
 
 # What the HTML of a student may hold; everything else is shown as text.
 TAGS = ["a", "b", "blockquote", "br", "code", "div", "em", "h1", "h2", "h3", "h4", "hr", "i", "li", "ol", "p", "pre"]
@@ -18,6 +20,7 @@ def configure(config):
     config.HTMLExporter.filters = {"markdown2html": f"{__name__}.markdown"}
     config.Outputs.enabled = True
     config.Outputs.tags = TAGS
+    standalone.configure(config)
 
 
 @pass_context
@@ -37,7 +40,7 @@ class Outputs(SanitizeHTML):
         return cell, resources
 
 
-class _Renderer(IPythonRenderer):
+class _Renderer(standalone.Renderer):
     def __init__(self, attachments):
         super().__init__(escape=True, allow_harmful_protocols=False, attachments=attachments)
 
