@@ -50,21 +50,34 @@ def release(
     seed: Annotated[
         int | None, typer.Option(help="Seed of the hidden cases; by default drawn once, then kept.")
     ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="Website that the notebook links to; by default html.baseurl of _config.yml.")
+    ] = None,
+    no_links: Annotated[bool, typer.Option("--no-links", help="Let the notebook link to no website.")] = False,
 ):
     """Assemble an assignment, prove that it grades as it must, and make the notebook for students."""
-    from autograder.assemble import site_address
     from autograder.course import Course
     from autograder.release import release as make
 
+    website = _website(base_url, no_links)
     with out.status(f"Releasing {topic}: reference and untouched release are graded both ways …"):
-        path = make(Course.at(course), topic, seed)
+        path = make(Course.at(course), topic, seed, website=website)
     out.print(f"Released {topic}: the reference earns all automatic points, the untouched release none.")
     out.print(f"For students: {path}")
-    if "example.org" in site_address():
-        out.print(
-            "[yellow]The notebook links to a placeholder:[/] set html.baseurl in _config.yml to your website's address."
-        )
     out.print(f"For markers:  {Course.at(course).marking_scheme(topic)}")
+
+
+@app.command()
+def handouts(folder: Annotated[Path, typer.Argument(help="Where the notebooks shall be.")]):
+    """Write the notebooks for students, one a chapter, for the website to offer: as `release` does, but unproved."""
+    from autograder.assemble import site_address
+    from autograder.release import handouts as write
+
+    website = site_address()
+    with out.status("Assembling the notebooks …"):
+        paths = write(folder, topics(), website)
+    links = f"they link to {website}" if website else "they link nowhere: html.baseurl in _config.yml is not set"
+    out.print(f"{len(paths)} notebooks for students in {folder}; {links}")
 
 
 @app.command()
@@ -246,6 +259,7 @@ def demo(
 ):
     """Release every assignment, hand in the demonstration class, grade it, print the table."""
     from autograder import demo as demonstration
+    from autograder.assemble import site_address
     from autograder.course import init
     from autograder.release import release as make
     from autograder.sandbox import Limits, bubblewrap
@@ -262,9 +276,10 @@ def demo(
     shutil.rmtree(root, ignore_errors=True)
     course = init(root)
     (root / ".demonstration").touch()
+    website = site_address()
     for topic in topics():
         with out.status(f"Releasing {topic} …"):
-            make(course, topic, seed=0)
+            make(course, topic, seed=0, website=website)
         out.print(f"Released {topic}: {course.release(topic)}")
     everybody = demonstration.hand_in(course, "scoring", hostile=isolation != "none")
     out.print(f"{len(everybody)} students of the demonstration class handed in scoring.")
@@ -282,6 +297,23 @@ def demo(
     out.print("Every student of the demonstration class got the points that the answers deserve.")
     out.print(f"To open:  {course.release('scoring')}")
     out.print(f"          {course.feedback('emil_no_tanh', 'scoring')}")
+
+
+def _website(base_url, no_links):
+    """Return the address that a released notebook links to, "" for none."""
+    from autograder.assemble import site_address, web_address
+
+    if no_links:
+        return ""
+    if base_url is not None:
+        return web_address(base_url, "--base-url")
+    if not (address := site_address()):
+        raise CourseError(
+            "the notebook links to its chapter on the website, and html.baseurl is empty or a placeholder",
+            "_config.yml",
+            "set it to the address of your website, or give --base-url ADDRESS, or --no-links.",
+        )
+    return address
 
 
 def _grade(course, topic, limits, isolation, students=(), machines=("",), options=None):

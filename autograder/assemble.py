@@ -11,6 +11,7 @@ import pprint
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import nbformat
 import yaml
@@ -25,9 +26,12 @@ from autograder.exercises import given_shapes, provided
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
+CONFIG = ROOT / "_config.yml"
 COMPARE_ID = "compare"
 OLDEST = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on
 FORBIDDEN = re.compile(r"^\{[\w:+-]+\}")
+WEB_ADDRESS = re.compile(r"https?://[\w.-]+(:\d+)?(/[\w.~%/-]*)?")  # nothing that would end a link in Markdown
+PLACEHOLDER = re.compile(r"(^|\.)(example(\.(com|net|org))?|invalid|test)$")  # the names that belong to nobody
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,8 @@ def chapter_texts(path):
     return title, texts
 
 
-def source_notebook(topic, exercises, book=BOOK):
-    """Return the nbgrader source notebook of ``topic``.
+def source_notebook(topic, exercises, book=BOOK, website=""):
+    """Return the nbgrader source notebook of ``topic``; with the address of a ``website`` it links to its chapter there.
 
     Raises
     ------
@@ -92,7 +96,12 @@ def source_notebook(topic, exercises, book=BOOK):
             f"{_short(page)}, line {texts[unknown[0]].line}",
             f"add a table [{unknown[0]}] to solutions/answer_key/{topic}.toml, or take it off the page.",
         )
-    cells = [_heading(topic, title, exercises), _imports(exercises), _compare_cell(exercises), *_provided_cells(topic)]
+    cells = [
+        _heading(topic, title, exercises, website),
+        _imports(exercises),
+        _compare_cell(exercises),
+        *_provided_cells(topic),
+    ]
     for exercise in exercises:
         cells += _exercise_cells(exercise, texts[exercise.name])
     for number, cell in enumerate(cells):
@@ -113,10 +122,27 @@ def marking_scheme(topic, exercises):
     return "\n".join(lines)
 
 
-def site_address(config=ROOT / "_config.yml"):
-    """Return the address of the website as ``_config.yml`` states it, ending in a slash."""
+def site_address(config=None):
+    """Return the address of the website as ``_config.yml`` states it; "" if it states none, or only an example's."""
+    config = config or CONFIG
     settings = yaml.safe_load(Path(config).read_text(encoding="utf-8")) if Path(config).is_file() else {}
-    return ((settings.get("html") or {}).get("baseurl") or "").rstrip("/") + "/"
+    address = str(((settings or {}).get("html") or {}).get("baseurl") or "")
+    if not address or PLACEHOLDER.search(urlsplit(address).hostname or ""):
+        return ""
+    return web_address(address, _short(config))
+
+
+def web_address(address, place):
+    """Return ``address``, ending in a slash.
+
+    Raises
+    ------
+    CourseError
+        If it is not the address of a website.
+    """
+    if not WEB_ADDRESS.fullmatch(address):
+        raise CourseError(f"{address!r} is not the address of a website", place, "write it as in https://host/folder/.")
+    return address.rstrip("/") + "/"
 
 
 def test_id(exercise_name):
@@ -194,12 +220,12 @@ def _meta(grade_id, *, grade=False, solution=False, locked=True, points=None):
     return {"nbgrader": meta}
 
 
-def _heading(topic, title, exercises):
-    address = f"{site_address()}book/{topic}.html"
+def _heading(topic, title, exercises, website):
+    chapter = f"[{title}]({website}book/{topic}.html)" if website else f"*{title}*"
     total = sum(exercise.points for exercise in exercises)
     text = f"""# {title}
 
-This assignment belongs to the chapter [{title}]({address}). It has {len(exercises)} exercises and {total:g} points, and takes
+This assignment belongs to the chapter {chapter}. It has {len(exercises)} exercises and {total:g} points, and takes
 30 to 60 minutes.
 
 - Write each answer where it says `YOUR CODE HERE`, and keep the name of the function.

@@ -9,8 +9,10 @@ import re
 
 from jinja2 import pass_context
 from nbconvert.filters.highlight import Highlight2HTML
-from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbconvert.filters.markdown_mistune import MarkdownWithMath
 from nbconvert.preprocessors.sanitize import SanitizeHTML
+
+from autograder import standalone
 
 # What the HTML of a student may hold; everything else is shown as text.
 TAGS = ["a", "b", "blockquote", "br", "code", "div", "em", "h1", "h2", "h3", "h4", "hr", "i", "li", "ol", "p", "pre"]
@@ -35,6 +37,7 @@ def configure(config):
     }
     config.Outputs.enabled = True
     config.Outputs.tags = TAGS
+    standalone.configure(config)
 
 
 @pass_context
@@ -103,7 +106,7 @@ def _shorten(output):
             output.data["text/plain"] = printable(output.data["text/plain"])
 
 
-class _Renderer(IPythonRenderer):
+class _Renderer(standalone.Renderer):
     def __init__(self, attachments):
         super().__init__(escape=True, allow_harmful_protocols=False, attachments=attachments)
 

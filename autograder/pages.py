@@ -178,7 +178,9 @@ def feedback(content, marks, student, topic, settings):
 @lru_cache(maxsize=2)
 def _exporter(settings):
     """Return nbgrader's exporter of feedback pages, and the styles that each of them holds."""
-    app = GenerateFeedback(config=Config(json.loads(settings)))
+    config = Config(json.loads(settings))
+    harmless.configure(config)  # with the folders of this machine
+    app = GenerateFeedback(config=config)
     exporter = app.exporter_class(parent=app, config=app.config)
     exporter.register_preprocessor(harmless.Outputs(parent=app, config=app.config), enabled=True)
     styles = CSSHTMLHeaderPreprocessor(config=app.config)

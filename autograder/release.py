@@ -32,8 +32,10 @@ from autograder.course import init
 from autograder.errors import CourseError, of_the_gradebook
 
 
-def release(course, topic, seed=None, book=BOOK):
+def release(course, topic, seed=None, book=BOOK, website=""):
     """Make the source and the release of ``topic`` in ``course``; return the path of the release.
+
+    It links to its chapter on ``website``, where that is given.
 
     Raises
     ------
@@ -42,7 +44,7 @@ def release(course, topic, seed=None, book=BOOK):
     """
     seed = next(s for s in (seed, course.seed(topic), secrets.randbelow(2**32)) if s is not None)
     asked = exercises.load(topic, seed)
-    source = assemble.source_notebook(topic, asked, book)
+    source = assemble.source_notebook(topic, asked, book, website)
     with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a course that nobody needs
         trial = init(folder)
         assemble.write(source, trial.source(topic))
@@ -57,6 +59,25 @@ def release(course, topic, seed=None, book=BOOK):
         assemble.write_bytes(trial.release(topic).read_bytes(), course.release(topic))
     course.record(topic, seed, exercises.digest(asked))
     return course.release(topic)
+
+
+def handouts(folder, topics, website=""):
+    """Write the notebooks for students of ``topics`` into ``folder``, the same as released ones; return their paths.
+
+    For a website to offer. They are not proved here, and no course is made: ``release`` does both.
+    """
+    with tempfile.TemporaryDirectory(prefix="handouts-") as root:
+        trial = init(root)
+        for topic in topics:
+            assemble.write(
+                assemble.source_notebook(topic, exercises.load(topic, 0), website=website), trial.source(topic)
+            )
+            _generate(trial, topic, trial.gradebook)
+        notebooks = [trial.release(topic).read_bytes() for topic in topics]
+    paths = [Path(folder) / f"{topic}.ipynb" for topic in topics]
+    for path, content in zip(paths, notebooks, strict=True):
+        assemble.write_bytes(content, path)
+    return paths
 
 
 def enter_assignment(course, topic):

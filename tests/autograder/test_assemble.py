@@ -251,6 +251,43 @@ def test_a_check_whose_wrong_values_are_not_finite_can_be_run(tmp_path, entry):
         exec(cell.source, namespace)
 
 
+@pytest.mark.parametrize(
+    ("stated", "address"),
+    [
+        ("https://attention.university.edu/course", "https://attention.university.edu/course/"),
+        ("http://localhost:8000/", "http://localhost:8000/"),
+        ('""', ""),
+        ("https://example.org/bahdanau-attention/", ""),
+        ("https://www.example.com", ""),
+        ("https://book.invalid/", ""),
+    ],
+)
+def test_the_address_of_the_website_is_what_the_configuration_states_and_a_placeholder_is_none(
+    stated, address, tmp_path
+):
+    config = tmp_path / "_config.yml"
+    config.write_text(f"html:\n  baseurl: {stated}\n")
+    assert assemble.site_address(config) == address
+
+
+@pytest.mark.parametrize("text", ["", "html:\n", "html:\n  baseurl:\n", "title: A book\n"])
+def test_a_configuration_without_an_address_states_none(text, tmp_path):
+    config = tmp_path / "_config.yml"
+    assert assemble.site_address(config) == ""
+    config.write_text(text)
+    assert assemble.site_address(config) == ""
+
+
+@pytest.mark.parametrize(
+    "address", ["attention.edu", "javascript:alert(1)", "https://a.edu/) ![](x", "https://a.edu/?q=1"]
+)
+def test_what_is_no_address_of_a_website_is_refused(address, tmp_path):
+    config = tmp_path / "_config.yml"
+    config.write_text(f"html:\n  baseurl: {address!r}\n")
+    with pytest.raises(CourseError, match=r"_config\.yml: .* is not the address of a website\n  Remedy: "):
+        assemble.site_address(config)
+
+
 @each_topic
 def test_the_marking_scheme_has_every_criterion(topic):
     scheme = assemble.marking_scheme(topic, topic_exercises(topic))

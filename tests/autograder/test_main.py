@@ -5,8 +5,12 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
+from autograder import assemble
+from autograder.__main__ import app
 from autograder.course import Course, init
+from autograder.errors import CourseError
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -31,7 +35,7 @@ def course(released, tmp_path):
 
 
 def test_help_is_everywhere():
-    for command in ([], ["init"], ["release"], ["grade"], ["doctor"], ["demo"]):
+    for command in ([], ["init"], ["release"], ["handouts"], ["grade"], ["doctor"], ["demo"]):
         done = autograder(*command, "--help")
         assert done.returncode == 0
         assert "Usage" in done.stdout
@@ -39,8 +43,39 @@ def test_help_is_everywhere():
 
 def test_an_unknown_topic_is_refused_with_those_that_there_are(tmp_path):
     init(tmp_path)
-    assert_refused(autograder("release", "cooking", "--course", tmp_path), "cooking", "scoring")
+    assert_refused(autograder("release", "cooking", "--course", tmp_path, "--no-links"), "cooking", "scoring")
     assert not list(tmp_path.glob("release/*"))
+
+
+@pytest.mark.parametrize("placeholder", ["", "https://example.org/bahdanau-attention/"])
+def test_a_release_that_would_link_to_a_placeholder_is_refused_before_anything_is_written(
+    placeholder, tmp_path, monkeypatch
+):
+    config = tmp_path / "_config.yml"
+    config.write_text(f"html:\n  baseurl: '{placeholder}'\n")
+    monkeypatch.setattr(assemble, "CONFIG", config)
+    course = init(tmp_path / "course")
+    done = CliRunner().invoke(app, ["release", "scoring", "--course", str(course.root)])
+    assert isinstance(done.exception, CourseError)
+    for word in ("html.baseurl", "--base-url", "--no-links", "Remedy: "):
+        assert word in str(done.exception)
+    assert not list(course.root.glob("*/scoring"))
+
+
+def test_a_release_links_to_the_address_that_was_given_or_nowhere(tmp_path):
+    course = init(tmp_path)
+    for option, links in ((["--base-url", "http://localhost:8000"], True), (["--no-links"], False)):
+        done = autograder("release", "scoring", "--course", tmp_path, "--seed", 0, *option)
+        assert done.returncode == 0, done.stdout + done.stderr
+        text = course.release("scoring").read_text()
+        assert ("(http://localhost:8000/book/scoring.html)" in text) == links
+        assert "example.org" not in text
+
+
+def test_an_address_that_is_none_is_refused(tmp_path):
+    init(tmp_path)
+    done = autograder("release", "scoring", "--course", tmp_path, "--base-url", "attention")
+    assert_refused(done, "--base-url", "attention")
 
 
 def test_an_assignment_that_was_never_released_is_refused(tmp_path):

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from autograder import assemble, demo, exercises, key_linter, release
+from autograder import demo, exercises, key_linter, release
 from autograder.course import init
 from autograder.errors import CourseError
 from solutions import answer_key
@@ -103,8 +103,18 @@ def test_nbgrader_validate_finds_the_untouched_release_wanting(released, tmp_pat
     assert "not answered yet" in done.stdout + done.stderr
 
 
-def test_the_release_links_back_to_its_chapter(notebooks):
-    assert f"{assemble.site_address()}book/scoring.html" in notebooks[1].cells[0].source
+def test_a_handout_is_the_released_notebook_byte_for_byte(released, tmp_path):
+    paths = release.handouts(tmp_path, ["scoring", "softmax"])
+    assert [path.name for path in paths] == ["scoring.ipynb", "softmax.ipynb"]
+    assert paths[0].read_bytes() == released.release("scoring").read_bytes()
+
+
+def test_a_notebook_links_to_its_chapter_on_the_website_that_was_named_and_else_nowhere(notebooks, tmp_path):
+    (path,) = release.handouts(tmp_path, ["scoring"], "https://attention.university.edu/")
+    linked = nbformat.read(path, as_version=4)
+    assert "](https://attention.university.edu/book/scoring.html)" in linked.cells[0].source
+    assert "http" not in notebooks[1].cells[0].source
+    assert [cell.source for cell in linked.cells[1:]] == [cell.source for cell in notebooks[1].cells[1:]]
 
 
 def test_the_release_holds_no_answer_no_hidden_case_and_no_seed(notebooks):

@@ -1,0 +1,117 @@
+"""Render what a student wrote for a page that is opened alone: it asks no other host for scripts, fonts or pictures.
+
+In: TeX and pictures, which a student may have chosen. Out: MathML of known elements and attributes only, which browsers
+typeset by themselves, or the TeX as text; pictures that were handed in, or links. Touches nothing else.
+"""
+
+import html
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nbgrader
+from latex2mathml.converter import convert_to_element
+from nbconvert.filters.markdown_mistune import IPythonRenderer
+
+LONGEST = 2000  # characters of one formula
+ALL = 20_000  # characters of all formulas of one text: beyond, they are shown as text
+ELEMENTS = {
+    "math",
+    "mi",
+    "mn",
+    "mo",
+    "mtext",
+    "mspace",
+    "mrow",
+    "mstyle",
+    "mphantom",
+    "mpadded",
+    "mfrac",
+    "msqrt",
+    "mroot",
+}
+ELEMENTS |= {"msub", "msup", "msubsup", "munder", "mover", "munderover", "mtable", "mtr", "mtd"}
+ATTRIBUTES = {
+    "display",
+    "displaystyle",
+    "scriptlevel",
+    "mathvariant",
+    "stretchy",
+    "fence",
+    "form",
+    "separator",
+    "accent",
+}
+ATTRIBUTES |= {"movablelimits", "columnalign", "columnspacing", "rowspacing", "linethickness", "lspace", "rspace"}
+ATTRIBUTES |= {"width", "minsize", "maxsize"}
+VALUE = re.compile(r"[a-z -]{0,40}|(-?\d{1,2}(\.\d{1,6})?(em|ex|pt|px|mu|%)?( |$)){1,9}")  # words, or lengths of a page
+UNKNOWN = re.compile(r"\\[A-Za-z]+")
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+def configure(config):
+    """Let nbgrader's feedback pages ask no other host for the script that typesets formulas: they hold MathML."""
+    nbgrader_templates = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader" / "templates"
+    config.HTMLExporter.extra_template_basedirs = [str(TEMPLATES), str(nbgrader_templates)]
+
+
+def mathml(tex, block=False):
+    """Return ``tex`` as MathML, or as text where that cannot be had."""
+    if len(tex) <= LONGEST:
+        try:
+            element = _checked(convert_to_element(tex, display="block" if block else "inline"))
+            text = ElementTree.tostring(element, encoding="unicode")
+            text.encode("utf-8")
+            return f'<span class="formula">{text}</span>' if block else text
+        except Exception:  # whatever a text may do to the converter, its depth of recursion included
+            pass
+    return _as_text(tex, block)
+
+
+class Renderer(IPythonRenderer):
+    """Renders one Markdown text: its formulas through ``mathml``, as long as they are not too many."""
+
+    spent = 0  # characters of formulas so far
+
+    def image(self, text, url, title=None):
+        """A picture of another host would tell that host who opens the page, and when: it becomes a link."""
+        if url.lower().startswith(("attachment:", "data:")):
+            return super().image(text, url, title)
+        return self.link(text, url, title)
+
+    def block_math(self, body):
+        return self._formula(body, block=True)
+
+    def inline_math(self, body):
+        return self._formula(body)
+
+    def latex_environment(self, name, body):
+        return self._formula(f"\\begin{{{name}}}{body}\\end{{{name}}}", block=True)
+
+    def _formula(self, tex, block=False):
+        self.spent += len(tex)
+        return mathml(tex, block) if self.spent <= ALL else _as_text(tex, block)
+
+
+def _as_text(tex, block):
+    mark = "$$" if block else "$"
+    shown = (mark + tex + mark).encode("utf-8", "replace").decode("utf-8")
+    return f'<code class="tex">{html.escape(shown)}</code>'
+
+
+def _checked(element):
+    """Return a copy of ``element`` that holds nothing but what is known.
+
+    Raises
+    ------
+    ValueError
+        If it has an element or a command that is not.
+    """
+    text = html.unescape(element.text or "")  # the converter writes its characters as entities
+    if element.tag not in ELEMENTS or UNKNOWN.match(text):
+        raise ValueError(element.tag)
+    known = {name: value for name, value in element.attrib.items() if name in ATTRIBUTES and VALUE.fullmatch(value)}
+    copy = ElementTree.Element(element.tag, known)
+    copy.text = text
+    copy.extend(_checked(child) for child in element)
+    return copy
