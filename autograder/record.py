@@ -8,14 +8,24 @@ import contextlib
 import warnings
 from dataclasses import dataclass
 
-from nbgrader.api import Comment, Grade, Gradebook, MissingEntry, Student, SubmittedAssignment, SubmittedNotebook
+from nbgrader.api import (
+    Comment,
+    Grade,
+    Gradebook,
+    InvalidEntry,
+    MissingEntry,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
-from sqlalchemy.exc import SAWarning
+from sqlalchemy.exc import DatabaseError, SAWarning
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
+from autograder.errors import CourseError, of_the_gradebook
 from autograder.pages import Mark, Marks
 from autograder.release import enter_assignment, path_with_environment
 
@@ -51,7 +61,10 @@ class Recorder(contextlib.ExitStack):
         warnings.simplefilter("ignore", SAWarning)  # nbgrader 0.9 adds rows in an order that SQLAlchemy 2 remarks on
         self.config = nbgrader_config(self.course, self.topic)
         self.put_back = enter_assignment(self.course, self.topic)
-        self.gradebook = Gradebook(self.course.gradebook, CourseDirectory(config=self.config).course_id)
+        try:
+            self.gradebook = Gradebook(self.course.gradebook, CourseDirectory(config=self.config).course_id)
+        except (InvalidEntry, DatabaseError) as error:
+            raise CourseError(*of_the_gradebook(error, self.course)) from None
         self.callback(self.gradebook.close)
         late = AssignLatePenalties(config=self.config)
         late.init_plugin()

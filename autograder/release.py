@@ -131,7 +131,7 @@ def _cells_in_gradebook(course, topic):
     if not (course.root / "gradebook.db").is_file():
         return None
     try:
-        with Gradebook(course.gradebook) as gradebook:
+        with Gradebook(course.gradebook, course_id="") as gradebook:  # with a name, it would write that name
             notebook = gradebook.find_notebook(topic, topic)
             points = {cell.name: float(cell.max_score) for cell in notebook.grade_cells}
             return points, len(notebook.submissions)
