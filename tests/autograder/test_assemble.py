@@ -317,24 +317,26 @@ def run_cells(notebook, *grade_ids):
 
 def test_the_checks_of_shapes_run_in_the_notebook_alone_and_tell_whether_they_fit_together(assembled, capsys):
     exercises, notebook = assembled
-    for exercise in exercises:
-        if exercise.kind == "shape":
-            run_cells(notebook, exercise.name, f"{exercise.name}-check")
-            said = capsys.readouterr().out
-            assert ("your shapes fit together" in said) == bool(exercise.entry.equations)
+    shapes = [exercise for exercise in exercises if exercise.kind == "shape"]
+    assert shapes
+    for exercise in shapes:
+        run_cells(notebook, exercise.name, f"{exercise.name}-check")
+        said = capsys.readouterr().out
+        assert ("your shapes fit together" in said) == bool(exercise.entry.equations)
 
 
 def test_a_wrong_shape_is_told_in_the_notebook_before_handing_in(assembled):
     exercises, notebook = assembled
-    for exercise in exercises:
-        if exercise.entry.equations:
-            entries = exercise.hidden[0].expected
-            wrong = {entry: (101 + 2 * number,) * (4 + number) for number, entry in enumerate(entries)}
-            namespace = run_cells(notebook)
-            namespace[exercise.function] = lambda *sizes, wrong=wrong: wrong
-            namespace[exercise.function].__name__ = exercise.function
-            with pytest.raises(AssertionError, match=f"{exercise.function}: your shapes do not fit together in "):
-                exec(cells_by_id(notebook)[f"{exercise.name}-check"].source, namespace)
+    with_equations = [exercise for exercise in exercises if exercise.entry.equations]
+    assert with_equations
+    for exercise in with_equations:
+        entries = exercise.hidden[0].expected
+        wrong = {entry: (101 + 2 * number,) * (4 + number) for number, entry in enumerate(entries)}
+        namespace = run_cells(notebook)
+        namespace[exercise.function] = lambda *sizes, wrong=wrong: wrong
+        namespace[exercise.function].__name__ = exercise.function
+        with pytest.raises(AssertionError, match=f"{exercise.function}: your shapes do not fit together in "):
+            exec(cells_by_id(notebook)[f"{exercise.name}-check"].source, namespace)
 
 
 def test_the_notebook_without_equations_does_not_carry_what_reads_them(tmp_path):
@@ -344,31 +346,40 @@ def test_the_notebook_without_equations_does_not_carry_what_reads_them(tmp_path)
     assert "def check(" in cells_by_id(notebook)["compare"].source
 
 
-def test_the_hidden_test_of_a_chain_follows_the_steps_of_the_student(assembled):
-    exercises, notebook = assembled
-    for exercise in exercises:
-        for entry in exercise.follows:
-            (first, *_) = exercise.follows[entry].given
-            chain = {name: np.array(value, dtype=float) for name, value in exercise.hidden[0].expected.items()}
-            chain[first] = chain[first] + np.linspace(0.1, 0.3, chain[first].size)
-            _, function = compiled(exercise.follows)[entry]
-            followed = {**chain, entry: function(chain[first])}
-            for value in (chain, followed):
-                namespace = run_cells(notebook)
-                namespace[exercise.function] = lambda value=value: value
-                *body, last = ast.parse(cells_by_id(notebook)[f"{exercise.name}-test"].source).body
-                exec(compile(ast.Module(body, []), "test", "exec"), namespace)
-                points = eval(compile(ast.Expression(last.value), "test", "eval"), namespace)
-                reply = {(exercise.name, 0): Reply(value=value)}
-                (verdict,) = judge.judge([exercise], reply)
-                assert points == verdict.earned
-                assert 0 < points <= exercise.points - exercise.parts[first]
+def _called(item):
+    return getattr(item, "name", item)
+
+
+CHAINS = [exercise for topic in TOPICS for exercise in topic_exercises(topic) if exercise.follows]
+
+
+@pytest.mark.parametrize(("exercise", "entry"), [(e, entry) for e in CHAINS for entry in e.follows], ids=_called)
+def test_the_hidden_test_of_a_chain_follows_the_steps_of_the_student(exercise, entry):
+    topic = exercise.name.split("-")[0]
+    notebook = source_notebook(topic, topic_exercises(topic))
+    (first, *_) = exercise.follows[entry].given
+    chain = {name: np.array(value, dtype=float) for name, value in exercise.hidden[0].expected.items()}
+    chain[first] = chain[first] + np.linspace(0.1, 0.3, chain[first].size)
+    _, function = compiled(exercise.follows)[entry]
+    followed = {**chain, entry: function(chain[first])}
+    earned = []
+    for value in (chain, followed):
+        namespace = run_cells(notebook)
+        namespace[exercise.function] = lambda value=value: value
+        *body, last = ast.parse(cells_by_id(notebook)[f"{exercise.name}-test"].source).body
+        exec(compile(ast.Module(body, []), "test", "exec"), namespace)
+        earned.append(eval(compile(ast.Expression(last.value), "test", "eval"), namespace))
+        (verdict,) = judge.judge([exercise], {(exercise.name, 0): Reply(value=value)})
+        assert earned[-1] == verdict.earned
+        assert 0 < earned[-1] <= exercise.points - exercise.parts[first]
 
 
 def test_the_check_of_a_shown_case_and_the_verdict_give_the_same_hint(assembled):
+    assert any(exercise.shown for exercise in assembled[0])
     for exercise in assembled[0]:
         for case in exercise.shown:
             stated = assemble._shown_case(exercise, case)
+            assert stated["wrong"]
             for hint, wrong in stated["wrong"]:
                 assert hint in exercise.hints.values()
                 with pytest.raises(compare.NotYet) as caught:
