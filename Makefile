@@ -18,11 +18,11 @@ help:  ## Say what there is
 course: $(STAMP) sandbox site  ## Build the website, release the assignments, grade the demonstration class
 	@echo "== The demonstration class: released, handed in, graded"
 	@$(BIN)/python -m autograder demo _build/demonstration
-	@mkdir -p _build/html/assignments && cp _build/demonstration/release/*/*.ipynb _build/html/assignments/
 	@echo "Website:  $(CURDIR)/_build/html/index.html"
 
 site: $(STAMP)  ## Build the website alone, warnings as errors
-	@echo "== The website (its pages run as they are built: about a minute)"
+	@echo "== The website: the notebooks that it offers, then its pages, which run as they are built (a few minutes)"
+	@rm -rf _build/assignments && $(BIN)/python -m autograder handouts _build/assignments
 	@$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 
 test: $(STAMP) sandbox  ## Everything that must pass, with the time that each part took
