@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help course test test-full check site sandbox format clean
+.PHONY: help course test test-full check site sandbox browser format clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -18,17 +18,17 @@ help:  ## Say what there is
 course: $(STAMP) sandbox site  ## Build the website, release the assignments, grade the demonstration class
 	@echo "== The demonstration class: released, handed in, graded"
 	@$(BIN)/python -m autograder demo _build/demonstration
-	@mkdir -p _build/html/assignments && cp _build/demonstration/release/*/*.ipynb _build/html/assignments/
 	@echo "Website:  $(CURDIR)/_build/html/index.html"
 
 site: $(STAMP)  ## Build the website alone, warnings as errors
-	@echo "== The website (its pages run as they are built: about a minute)"
+	@echo "== The website: the notebooks that it offers, then its pages, which run as they are built (a few minutes)"
+	@rm -rf _build/assignments && $(BIN)/python -m autograder handouts _build/assignments
 	@$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 
-test: $(STAMP) sandbox  ## Everything that must pass, with the time that each part took
+test: $(STAMP) sandbox browser  ## Everything that must pass, with the time that each part took
 	@$(BIN)/python -m pytest
 
-test-full: $(STAMP) sandbox  ## The same, with every sample whole
+test-full: $(STAMP) sandbox browser  ## The same, with every sample whole
 	@$(BIN)/python -m pytest --full
 
 check: $(STAMP)  ## The quick part of the tests, under two minutes
@@ -36,6 +36,9 @@ check: $(STAMP)  ## The quick part of the tests, under two minutes
 
 sandbox:  ## Install bubblewrap where that is permitted
 	@sh autograder/sandbox/install.sh
+
+browser:  ## Install Chromium and its driver, which the tests of the website use, where that is permitted
+	@sh tests/book/install_browser.sh
 
 format: $(STAMP)  ## Let ruff put the code in order
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .

@@ -10,7 +10,7 @@ import pytest
 
 SHARES = {
     "project": 1,
-    "book": 4,
+    "book": 6,
     "solutions": 3,
     "autograder": 3,
     "assignments": 6,

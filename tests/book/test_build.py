@@ -2,29 +2,40 @@
 
 import json
 import re
-import subprocess
-import sys
-from pathlib import Path
-
-import pytest
+from html.parser import HTMLParser
+from urllib.parse import urlsplit
 
 from autograder import exercises
 from autograder.assemble import ROOT
 from solutions import answer_key
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
-    program = Path(sys.executable).with_name("jupyter-book")
-    command = [program, "build", ROOT, "--path-output", folder, "-W", "-n", "--keep-going"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    return folder / "_build" / "html"
-
-
 def pages(site):
     return {path.stem: path.read_text(encoding="utf-8") for path in (site / "book").glob("*.html")}
+
+
+def all_pages(site):
+    """Return the paths of everything that opens as a page, the entrance and the search included."""
+    return [path for path in site.rglob("*.html") if "_static" not in path.parts]  # there lie templates of the theme
+
+
+class Addresses(HTMLParser):
+    """The addresses on a page: those that a browser fetches to show it, and those that a reader may follow."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.fetched, self.links = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        if tag == "a":
+            self.links += [found["href"]] if "href" in found else []
+        elif tag == "link":
+            apart = {"next", "prev", "index", "search", "canonical"} & set(found.get("rel", "").split())
+            (self.links if apart else self.fetched).append(found["href"])
+        else:
+            self.fetched += [found[name] for name in ("src", "data", "poster") if name in found]
 
 
 def test_only_the_pages_of_the_table_of_contents_are_published(site):
@@ -33,6 +44,33 @@ def test_only_the_pages_of_the_table_of_contents_are_published(site):
     assert set(pages(site)) == listed
     published = {path.relative_to(site).parts[0] for path in site.rglob("*") if path.is_file()}
     assert not published & {"solutions", "autograder", "tests", "benchmarks"}
+
+
+def test_no_page_and_no_style_of_the_site_fetches_from_another_host(site):
+    for path in all_pages(site):
+        fetched = Addresses(path.read_text(encoding="utf-8")).fetched
+        assert [address for address in fetched if urlsplit(address).netloc] == [], path
+    for path in site.rglob("*.css"):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert re.findall(r"(?:@import|url\()\s*['\"]?\s*(?:https?:)?//[^)]*", text) == [], path
+
+
+def test_no_link_within_the_site_is_dead(site):
+    for path in all_pages(site):
+        found = Addresses(path.read_text(encoding="utf-8"))
+        for address in found.fetched + found.links:
+            parts = urlsplit(address)
+            if not parts.scheme and not parts.netloc and parts.path:
+                assert (path.parent / parts.path).is_file(), (path, address)
+
+
+def test_every_chapter_offers_its_notebook(site):
+    assert {path.stem for path in (site / "assignments").iterdir()} == set(answer_key.topics())
+    for topic in answer_key.topics():
+        links = Addresses(pages(site)[topic]).links
+        assert links.count(f"../assignments/{topic}.ipynb") == 1
+        notebook = json.loads((site / "assignments" / f"{topic}.ipynb").read_text(encoding="utf-8"))
+        assert not [marker for marker in ("HIDDEN TESTS", "SOLUTION") if marker in json.dumps(notebook)]
 
 
 def test_every_chapter_keeps_the_order_of_its_sections():

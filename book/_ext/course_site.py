@@ -1,0 +1,85 @@
+"""What the website needs beside its pages: MathJax of its own, a way in, and the assignments to download.
+
+In: the pages, and the notebooks in ``assignments`` beside the folder of the website (``make site`` puts them there). Out:
+``_static/mathjax``, ``index.html`` and ``assignments`` in the website. No page of it asks another host, and none links to a
+notebook that is not there.
+"""
+
+import html
+import shutil
+from importlib.metadata import files
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxRole
+
+# Of MathJax's 24 MB, what formulas in TeX need: the program, its fonts, and the macros that it fetches when they are used.
+MATHJAX_PARTS = ("tex-chtml.js", "output/chtml/fonts/", "input/tex/extensions/")
+ENTRANCE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{title}</title>
+<link rel="icon" href="_static/{icon}">
+<meta http-equiv="refresh" content="0; url={page}">
+</head>
+<body><p><a href="{page}">{title}</a></p></body>
+</html>
+"""
+
+
+class Assignment(SphinxRole):
+    """``{assignment}`softmax```: a link to the notebook; its name alone where the website is built without it."""
+
+    def run(self):
+        name = f"{self.text}.ipynb"
+        if self.text not in self.config.course_assignments:
+            return [nodes.literal(name, name), nodes.Text(" (whoever teaches the course hands it out)")], []
+        up = "../" * self.env.docname.count("/")
+        link = f'<a href="{up}assignments/{name}" download>download {name}</a>'
+        return [nodes.raw("", link, format="html")], []
+
+
+def find_assignments(app, config):
+    """Remember which notebooks there are: pages are read anew when that has changed."""
+    config.course_assignments = sorted(path.stem for path in _assignments(app).glob("*.ipynb"))
+
+
+def copy_mathjax(app):
+    if app.builder.format != "html":
+        return
+    packed = [(path, path.as_posix().partition("/static/mathjax/")[2]) for path in files("sphinx-mathjax-offline")]
+    wanted = [(path, name) for path, name in packed if name.startswith(MATHJAX_PARTS)]
+    if len(wanted) < 3:
+        raise ExtensionError("the package sphinx-mathjax-offline does not hold MathJax where it did")
+    for path, name in wanted:
+        target = Path(app.outdir, "_static", "mathjax", name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path.locate(), target)
+
+
+def finish(app, exception):
+    if exception or app.builder.format != "html":
+        return
+    title, icon = app.config.html_title, Path(app.config.html_favicon).name
+    page = f"{app.config.root_doc}.html"
+    entrance = ENTRANCE.format(title=html.escape(title), icon=icon, page=page)
+    Path(app.outdir, "index.html").write_text(entrance, encoding="utf-8")
+    target = Path(app.outdir, "assignments")
+    shutil.rmtree(target, ignore_errors=True)
+    if app.config.course_assignments:
+        shutil.copytree(_assignments(app), target)
+
+
+def _assignments(app):
+    return Path(app.outdir).parent / "assignments"
+
+
+def setup(app):
+    app.add_role("assignment", Assignment())
+    app.add_config_value("course_assignments", [], "env")
+    app.connect("config-inited", find_assignments)
+    app.connect("builder-inited", copy_mathjax)
+    app.connect("build-finished", finish, priority=900)  # after the table of contents has written its own index.html
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

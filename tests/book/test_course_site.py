@@ -1,0 +1,74 @@
+"""The extension of the website: it offers a notebook only where there is one, and brings MathJax along."""
+
+import pytest
+from sphinx.testing.util import SphinxTestApp
+
+from autograder.assemble import ROOT
+
+CONF = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+extensions = ["myst_parser", "course_site"]
+html_title = "A book <of> its own"
+html_favicon = "favicon.svg"
+root_doc = "book/intro"
+mathjax_path = "mathjax/tex-chtml.js"
+myst_enable_extensions = ["dollarmath"]
+"""
+
+
+@pytest.fixture
+def build(tmp_path):
+    """Return a function that builds a book of one page and returns the folder of its website."""
+    source = tmp_path / "source"
+    (source / "book").mkdir(parents=True)
+    (source / "conf.py").write_text(CONF)
+    (source / "favicon.svg").write_text("<svg/>")
+    (source / "book" / "intro.md").write_text("# Softmax\n\nIt comes as a notebook: {assignment}`softmax`, $a^2$.\n")
+
+    def build():
+        app = SphinxTestApp("html", srcdir=source, builddir=tmp_path / "_build", warningiserror=True)
+        try:
+            app.build()
+        finally:
+            app.cleanup()
+        assert app.statuscode == 0
+        return tmp_path / "_build" / "html"
+
+    return build
+
+
+def test_a_page_links_to_a_notebook_from_the_build_on_in_which_there_is_one(build, tmp_path):
+    site = build()
+    page = site / "book" / "intro.html"
+    assert "softmax.ipynb" in page.read_text()
+    assert "assignments" not in page.read_text()
+    assert not (site / "assignments").exists()
+
+    notebook = tmp_path / "_build" / "assignments" / "softmax.ipynb"
+    notebook.parent.mkdir()
+    notebook.write_text("{}")
+    assert build() == site
+    assert '<a href="../assignments/softmax.ipynb" download>' in page.read_text()
+    assert (site / "assignments" / "softmax.ipynb").read_text() == "{}"
+
+    notebook.unlink()
+    build()
+    assert "assignments" not in page.read_text()
+    assert not (site / "assignments").exists()
+
+
+def test_the_site_has_all_of_mathjax_that_formulas_need_and_no_more(build):
+    site = build()
+    mathjax = site / "_static" / "mathjax"
+    assert '<script defer="defer" src="../_static/mathjax/tex-chtml.js' in (site / "book" / "intro.html").read_text()
+    assert "MathJax" in (mathjax / "tex-chtml.js").read_text()
+    assert len(list(mathjax.glob("output/chtml/fonts/woff-v2/*.woff"))) > 20
+    assert sum(path.stat().st_size for path in mathjax.rglob("*") if path.is_file()) < 3e6
+
+
+def test_the_entrance_leads_to_the_first_page_and_has_an_icon(build):
+    entrance = (build() / "index.html").read_text()
+    assert 'content="0; url=book/intro.html"' in entrance
+    assert '<link rel="icon" href="_static/favicon.svg">' in entrance
+    assert "<title>A book &lt;of&gt; its own</title>" in entrance
