@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# a test file is not divided: what it makes for itself is made once
+SIDE_BY_SIDE := -n auto --dist loadfile
 export OMP_NUM_THREADS := 1
 export PYTHONDONTWRITEBYTECODE := 1
 # nbgrader calls alembic by name
@@ -26,10 +28,10 @@ site: $(STAMP)  ## Build the website alone, warnings as errors
 	@$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 
 test: $(STAMP) sandbox browser  ## Everything that must pass, with the time that each part took
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 test-full: $(STAMP) sandbox browser  ## The same, with every sample whole
-	@$(BIN)/python -m pytest --full
+	@$(BIN)/python -m pytest --full $(SIDE_BY_SIDE)
 
 check: $(STAMP)  ## The quick part of the tests, under two minutes
 	@$(BIN)/python -m pytest --quick

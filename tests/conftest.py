@@ -1,12 +1,11 @@
 """Shared fixtures, and the shares of time: each suite says what it took."""
 
-import fcntl
-import os
-import pickle
 import shutil
 
 import hypothesis
 import pytest
+
+from tests.shared import made_once
 
 SHARES = {
     "project": 1,
@@ -76,19 +75,6 @@ def _suite(item):
         return marker.args[0]
     parts = item.nodeid.split("/")
     return parts[1] if len(parts) > 2 else "project"
-
-
-def made_once(tmp_path_factory, name, make):
-    """Return what ``make(folder)`` returns, made by one of the processes of this run and used by all."""
-    base = tmp_path_factory.getbasetemp()
-    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder = base / f"shared-{name}"
-    with (base / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "made.pickle").is_file():
-            folder.mkdir()
-            (folder / "made.pickle").write_bytes(pickle.dumps(make(folder)))
-    return pickle.loads((folder / "made.pickle").read_bytes())
 
 
 @pytest.fixture(scope="session")

@@ -9,15 +9,19 @@ import pytest
 from autograder.assemble import ROOT
 from autograder.release import handouts
 from solutions import answer_key
+from tests.shared import made_once
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
     """The folder of the website, made as `make site` makes it: first the notebooks that it offers, then its pages."""
-    folder = tmp_path_factory.mktemp("site")
-    handouts(folder / "_build" / "assignments", answer_key.topics())
-    program = Path(sys.executable).with_name("jupyter-book")
-    command = [program, "build", ROOT, "--path-output", folder, "-W", "-n", "--keep-going"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    return folder / "_build" / "html"
+
+    def make(folder):
+        handouts(folder / "_build" / "assignments", answer_key.topics())
+        program = Path(sys.executable).with_name("jupyter-book")
+        command = [program, "build", ROOT, "--path-output", folder, "-W", "-n", "--keep-going"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+        return folder / "_build" / "html"
+
+    return made_once(tmp_path_factory, "site", make)
