@@ -49,7 +49,7 @@ def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=Non
     """
     script, places = _script(notebook, exercises, files or {})
     run = sandbox.run(script, limits, isolation, hidden)
-    failure, killed = run.failure, run.killed
+    failure, timed_out, killed = run.failure, run.timed_out, run.killed
     if run.ended_in is not None:  # once more without that cell: the exercises that do not need it keep their points
         cells = list(script.cells)
         cells[run.ended_in] = sandbox.Cell("")
@@ -63,7 +63,7 @@ def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=Non
     verdicts = judge.judge(exercises, run.replies)
     outputs = {places[number]: output for number, output in run.outputs.items()}
     spent = {**run.spent, "judge": time.monotonic() - began}
-    return Graded(verdicts, outputs, failure, run.timed_out, spent, killed or run.killed)
+    return Graded(verdicts, outputs, failure, timed_out or run.timed_out, spent, killed or run.killed)
 
 
 def handed_in_files(exercises, folder):
