@@ -19,7 +19,7 @@ WORKER_FILES = (
     Path(__file__).parent.with_name("compare.py"),
 )
 NOBODY = "65534"
-USERS = range(1_900_000_000, 2_000_000_000)
+USERS = range(2_010_000_000, 2_110_000_000)  # below 2**31; no range of systemd, of containers or of sssd
 REMEDY = (
     "install bubblewrap (Debian and Ubuntu: `sudo apt-get install bubblewrap`; Fedora: `sudo dnf install bubblewrap`) "
     "on a Linux machine where user namespaces are allowed, and see what `python -m autograder doctor` says. "
@@ -87,7 +87,7 @@ def command(limits, script, hidden=()):
 def a_user_of_its_own():
     """Return the number of a user who runs nothing else on this machine: limits count all that a user runs.
 
-    The numbers are in a range that no system gives to anybody. Where a container leaves none of them, it is nobody.
+    Where a container leaves too few numbers, it is nobody.
     """
     first, last = USERS[0], USERS[-1]
     for kind in ("uid", "gid"):

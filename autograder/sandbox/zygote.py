@@ -11,6 +11,7 @@ import ctypes
 import fcntl
 import gc
 import json
+import mmap
 import os
 import random
 import resource
@@ -30,6 +31,7 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 1, 2, 4, 0x4000, 0x40000
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 22, 24, 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, SECCOMP_MODE_FILTER = 47, 4, 2
 LAST_CAPABILITY = 63
+MAP_FIXED = 0x10
 VIEWS = ("proc", "devpts")  # of the kernel: they hold no files
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -46,8 +48,7 @@ def main():
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         sys.exit(f"the zygote has {threads} threads, and a fork would copy one of them only")
-    if shared := _shared_memory():
-        sys.exit(f"the zygote shares memory with its children: {shared[0]}")
+    shared = _shared_memory()
     os.dup2(null, 2)
     gc.collect()
     gc.freeze()  # the children need not look at what was here before them
@@ -59,7 +60,7 @@ def main():
         if not order:
             os._exit(0)
         if pipes:  # what came with no pipes wants to end a child that has ended already
-            answer = _serve(control, json.loads(order), pipes, shell)
+            answer = _serve(control, {**json.loads(order), "shared": shared}, pipes, shell)
             control.send(json.dumps({**answer, "left": _contents(folders) != clean}).encode())
 
 
@@ -90,9 +91,22 @@ def _contents(folders):
 
 
 def _shared_memory():
-    """Return the mappings of this process that a child could write for the next one to read."""
+    """Return ``[(first, last)]``: where this process has memory that a child could write for the next one to read."""
     with open("/proc/self/maps") as file:
-        return [line.strip() for line in file if line.split()[1][1::2] == "ws"]
+        lines = [line.split() for line in file]
+    return [tuple(int(end, 16) for end in place.split("-")) for place, rights, *_ in lines if rights[1::2] == "ws"]
+
+
+def _own_copies(shared):
+    """Put copies of its own in the place of ``shared`` memory, for this process and those that it forks."""
+    libc.mmap.restype = ctypes.c_void_p
+    for first, last in shared:
+        content = ctypes.string_at(first, last - first)
+        rights = mmap.PROT_READ | mmap.PROT_WRITE
+        kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_FIXED
+        size = ctypes.c_size_t(last - first)
+        _check(libc.mmap(ctypes.c_void_p(first), size, rights, kind, -1, ctypes.c_long(0)) != first, "mmap")
+        ctypes.memmove(first, content, last - first)
 
 
 def _warm_up():
@@ -151,6 +165,7 @@ def _serve(control, order, pipes, shell):
 
 def _helper(order, pipes, tell, shell):
     """Enter fresh namespaces, fork the child into them, say its number, go. No student code runs here."""
+    _own_copies(order["shared"])
     _prctl(PR_SET_DUMPABLE, 1)  # else /proc/self/uid_map is not ours to write
     user, group = os.getuid(), os.getgid()
     with open("/proc/self/oom_score_adj", "w") as file:

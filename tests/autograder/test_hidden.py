@@ -199,6 +199,15 @@ def test_a_thief_of_answers_that_lie_beside_python_earns_nothing(installed, cour
 
 
 @pytest.mark.suite("sandbox")
+def test_a_batch_is_refused_where_the_course_could_be_read(installed, course_beside):
+    program = "from autograder.sandbox import bubblewrap; bubblewrap.places = lambda more=(): []; "
+    program += "from autograder.__main__ import main; main()"
+    done = python(installed, "-c", program, "grade", "scoring", "thief", "--course", course_beside.root, "--again")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert f"a submission could leave the sandbox: it {READS}; it {IMPORTS}" in done.stderr.replace("\n", " ")
+
+
+@pytest.mark.suite("sandbox")
 @pytest.mark.parametrize("isolation", ["zygote", "single-use"])
 def test_an_environment_behind_symbolic_links_has_its_sandbox(installed, tmp_path, isolation):
     (tmp_path / "away").symlink_to(installed.parent)

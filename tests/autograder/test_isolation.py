@@ -148,7 +148,7 @@ def test_whether_there_is_a_control_group_is_found_out_by_making_one(groups, mon
 
 @pytest.mark.parametrize(
     ("mapped", "own"),
-    [("0 0 4294967295", True), ("0 1000 1\n1 100000 65536", False), ("0 0 1\n1900000000 5 100000000", True)],
+    [("0 0 4294967295", True), ("0 1000 1\n1 100000 65536", False), ("0 0 1\n2000000000 5 120000000", True)],
 )
 def test_each_sandbox_of_root_has_a_user_of_its_own_where_there_are_enough(tmp_path, monkeypatch, mapped, own):
     (tmp_path / "map").write_text(mapped)

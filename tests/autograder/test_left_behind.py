@@ -34,8 +34,8 @@ print([folder for folder in folders if os.path.exists(folder + "/answers")])
 """
 
 
-def printed(source, isolation="zygote"):
-    done = sandbox.run(Script((Cell(source),), {}), Limits(), isolation)
+def printed(source, isolation="zygote", hidden=()):
+    done = sandbox.run(Script((Cell(source),), {}), Limits(), isolation, hidden)
     assert done.failure == ""
     return done.outputs[0][1][0]["text"].strip()
 
@@ -69,7 +69,7 @@ def as_ordinary_user(program, folder):
 
 
 AS_SOMEBODY = """
-import json, os
+import json, os, sys
 from autograder import doctor, sandbox
 from autograder.sandbox import bubblewrap
 from tests.autograder.test_left_behind import READ, WRITE, findings, printed, with_writable_dev
@@ -77,6 +77,10 @@ result = {"user": os.geteuid()}
 for isolation in ("zygote", "single-use"):
     result[isolation] = [findings(isolation), printed(WRITE, isolation), printed(READ, isolation)]
 sandbox.close()
+share = sys.prefix + "/share"
+look = f"import os; print(os.listdir({share!r}))"
+for isolation in ("zygote", "single-use"):
+    result[isolation].append([printed(look, isolation) == "[]", printed(look, isolation, (share,))])
 bubblewrap.command = with_writable_dev
 result["writable"] = [findings("zygote"), printed(WRITE), printed(READ)]
 sandbox.close()
@@ -100,7 +104,7 @@ def test_an_ordinary_users_sandbox_has_no_place_that_the_next_student_can_read(t
     seen = as_ordinary_user(AS_SOMEBODY, tmp_path_factory.mktemp("somebody"))
     assert seen["user"] == int(SOMEBODY)
     for isolation in ("zygote", "single-use"):
-        assert seen[isolation] == [[], "[]", "[]"]
+        assert seen[isolation] == [[], "[]", "[]", [False, "[]"]]
     assert seen["writable"] == [["writes outside its scratch directory"], "['/dev']", "[]"]
 
 
@@ -138,6 +142,31 @@ def test_flags_of_a_file_that_everybody_has_open_are_not_passed_on():
     look = "import fcntl\nprint([fcntl.fcntl(n, fcntl.F_GETFL) & 0o2000 for n in range(3)])"
     assert printed(change + look) == "[1024, 1024, 1024]"
     assert printed(look) == "[0, 0, 0]"
+
+
+SHARED = """
+import mmap, os, sys
+import zygote
+kept = mmap.mmap(-1, 8192)
+kept[:3] = b"old"
+for own in (False, True):
+    child = os.fork()
+    if child == 0:
+        if own: zygote._own_copies(zygote._shared_memory())
+        assert kept[:3] == (b"new" if own else b"old")
+        kept[:3] = b"own" if own else b"new"
+        assert kept[:3] == (b"own" if own else b"new")
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    print(kept[:3].decode())
+"""
+
+
+def test_memory_that_the_zygote_shares_becomes_each_childs_own():
+    folder = bubblewrap.WORKER_FILES[0].parent
+    env = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{folder.parent}"}
+    done = subprocess.run([sys.executable, "-c", SHARED], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "new\nnew\n"  # what the second child wrote stayed with it
 
 
 BUSY = """
