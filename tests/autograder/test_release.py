@@ -22,7 +22,7 @@ def run_alone(notebook, folder):
     path = folder / "scoring.ipynb"
     path.write_text(nbformat.writes(notebook))
     alone = nbformat.read(path, as_version=4)
-    NotebookClient(alone, timeout=120, allow_errors=True, resources={"metadata": {"path": str(folder)}}).execute()
+    NotebookClient(alone, timeout=600, allow_errors=True, resources={"metadata": {"path": str(folder)}}).execute()
     return {cell.metadata.nbgrader.grade_id: cell for cell in alone.cells if cell.cell_type == "code"}
 
 
@@ -98,7 +98,7 @@ def test_the_check_of_a_wrong_answer_raises_with_the_hint_of_its_mistake(noteboo
 def test_nbgrader_validate_finds_the_untouched_release_wanting(released, tmp_path):
     path = shutil.copy(released.release("scoring"), tmp_path)
     program = os.path.join(os.path.dirname(sys.executable), "nbgrader")
-    done = subprocess.run([program, "validate", path], capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    done = subprocess.run([program, "validate", path], capture_output=True, text=True, cwd=tmp_path, timeout=600)
     assert "VALIDATION FAILED" in done.stdout + done.stderr
     assert "not answered yet" in done.stdout + done.stderr
 

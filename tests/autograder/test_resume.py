@@ -63,7 +63,7 @@ def awaited(process, kind, verdicts_first, course):
     while process.poll() is None:
         if len(verdicts(course)) >= wanted and (target := victim(process.pid, kind)):
             return target
-        time.sleep(0.002)
+        time.sleep(0.01)
     return None
 
 
@@ -162,7 +162,7 @@ def test_killed_at_ten_moments_and_started_again_nothing_is_lost(course, tmp_pat
     assert [row.points for row in again] == [row.points for row in rows]
 
 
-SLOW = "import time\nprint('begun')\ntime.sleep(1.5)\nx = 1"
+SLOW = "import time\nprint('begun')\ntime.sleep(4)\nx = 1"  # long enough to be killed in, on a busy machine too
 ONE = Script((Cell(SLOW), Cell("def answer(): return x"), Cell("", "e", "answer")), {"e": (Call({}),)})
 
 
@@ -173,7 +173,7 @@ def kill_soon(kind, times=1):
     def kill():
         gone = set()
         for _ in range(times):
-            for _ in range(600):
+            for _ in range(2 * PATIENCE):
                 time.sleep(0.05)
                 if victim(os.getpid(), "child") and (target := victim(os.getpid(), kind)) and target not in gone:
                     time.sleep(0.4)
