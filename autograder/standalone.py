@@ -45,7 +45,9 @@ ATTRIBUTES = {
 ATTRIBUTES |= {"movablelimits", "columnalign", "columnspacing", "rowspacing", "linethickness", "lspace", "rspace"}
 ATTRIBUTES |= {"width", "minsize", "maxsize"}
 VALUE = re.compile(r"[a-z -]{0,40}|(-?\d{1,2}(\.\d{1,6})?(em|ex|pt|px|mu|%)?( |$)){1,9}")  # words, or lengths of a page
-UNKNOWN = re.compile(r"\\[A-Za-z]+")
+UNKNOWN = re.compile(r"\\[A-Za-z]+|&")  # what the converter leaves as it was: commands, and columns of no table
+ENVIRONMENT = re.compile(r"\\(begin|end)\{(align|aligned|gather\*?|gathered)\}")
+LIKE = {"align": "align*", "aligned": "split"}  # numbered from 1 in each formula, or unknown; else: "matrix"
 TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -59,7 +61,8 @@ def mathml(tex, block=False):
     """Return ``tex`` as MathML, or as text where that cannot be had."""
     if len(tex) <= LONGEST:
         try:
-            element = _checked(convert_to_element(tex, display="block" if block else "inline"))
+            known = ENVIRONMENT.sub(lambda found: f"\\{found[1]}{{{LIKE.get(found[2], 'matrix')}}}", tex)
+            element = _checked(convert_to_element(known, display="block" if block else "inline"))
             text = ElementTree.tostring(element, encoding="unicode")
             text.encode("utf-8")
             return f'<span class="formula">{text}</span>' if block else text

@@ -38,6 +38,15 @@ def test_a_formula_becomes_mathml():
     assert mathml("a^2", block=True).startswith('<span class="formula"><math display="block">')
 
 
+@pytest.mark.parametrize("name", ["align", "align*", "aligned", "split", "gather", "gathered", "matrix", "cases"])
+def test_lines_below_each_other_are_rows_of_a_table(name):
+    columns = "a &= b" if "gather" not in name else "a = b"
+    html = render(f"$$\\begin{{{name}}} {columns} \\\\ c = d \\end{{{name}}}$$")
+    assert html.count("<mtr>") == 2
+    assert "&amp;" not in html
+    assert "(1)" not in html
+
+
 @pytest.mark.parametrize("topic", TOPICS)
 def test_every_formula_of_every_assignment_is_typeset(topic):
     cells = source_notebook(topic, topic_exercises(topic)).cells
@@ -79,9 +88,19 @@ def test_whatever_stands_between_dollars_stays_a_formula_or_text(tex):
         assert set(attributes) <= standalone.ATTRIBUTES | {"class"}
 
 
-@pytest.mark.parametrize("tex", [r"\nosuchcommand{x}", "{" * 1500, "x_", "x" * (standalone.LONGEST + 1), "a\ud800"])
+@pytest.mark.parametrize(
+    "tex",
+    [
+        r"\nosuchcommand{x}",
+        r"\begin{nosuch}a&b\end{nosuch}",
+        "{" * 1500,
+        "x_",
+        "x" * (standalone.LONGEST + 1),
+        "a\ud800",
+    ],
+)
 def test_what_cannot_be_typeset_is_shown_as_it_was_written(tex):
-    shown = tex.encode("utf-8", "replace").decode("utf-8")
+    shown = tex.encode("utf-8", "replace").decode("utf-8").replace("&", "&amp;")
     assert mathml(tex) == f'<code class="tex">${shown}$</code>'
 
 

@@ -197,15 +197,17 @@ def test_every_page_is_typeset_without_an_error_and_asks_this_host_only(browser,
     typeset = 0
     for page in pages:
         open_page(browser, f"{address}/{page}")
-        formulas, shown, failed, fonts = browser.execute_script(
+        formulas, shown, failed, fonts, barred = browser.execute_script(
             """
             const within = (selector) => document.querySelectorAll(selector).length;
             const failed = within("mjx-merror, [data-mjx-error]");
             const fonts = [...document.fonts].filter((font) => font.status === "error").map((font) => font.family);
-            return [within("span.math, div.math"), within(".math > mjx-container"), failed, fonts];
+            const inline = [...document.querySelectorAll("span.math, span.math > mjx-container")];
+            const barred = inline.filter((formula) => formula.offsetHeight > formula.clientHeight + 1).length;
+            return [within("span.math, div.math"), within(".math > mjx-container"), failed, fonts, barred];
             """
         )
-        assert (shown, failed, fonts) == (formulas, 0, []), page
+        assert (shown, failed, fonts, barred) == (formulas, 0, [], 0), page
         typeset += shown
         assert complaints(browser) == [], page
         asked = requests(browser)
