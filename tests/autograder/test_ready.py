@@ -100,21 +100,21 @@ print(earned)
 """
 
 
-@pytest.mark.skipif(not OLD, reason="no Python of the oldest version is here")
-@pytest.mark.parametrize("topic", TOPICS)
-def test_right_answers_earn_all_points_under_the_oldest_python(topic):
-    """All exercises but those in torch: beside so old a Python, numpy is asked for and no more."""
-    if subprocess.run([OLD, "-c", "import numpy"], capture_output=True).returncode:
-        pytest.skip("the oldest Python has no numpy")
-    asked = [exercise for exercise in topic_exercises(topic) if exercise.is_called and not exercise.in_torch]
-    wanted = {f"{exercise.name}{part}" for exercise in asked for part in ("", "-check", "-test")}
-    cells = [
-        NUMPY_ALONE
-        if name == "imports"
-        else source.replace(", strict=True", "")  # which the reference has, from 3.10 on
-        for name, source in code_cells(topic)
-        if name in wanted | {"imports", "compare"}
-    ]
-    done = subprocess.run([OLD, "-c", RUN], input=json.dumps(cells), capture_output=True, text=True, env={})
-    assert done.returncode == 0, done.stderr
-    assert float(done.stdout.split()[-1]) == pytest.approx(sum(exercise.points for exercise in asked))
+if OLD and not subprocess.run([OLD, "-c", "import numpy"], capture_output=True).returncode:  # else it is only read
+    # The packages that the course is made with need a newer Python, so `make test` cannot bring this one along.
+
+    @pytest.mark.parametrize("topic", TOPICS)
+    def test_right_answers_earn_all_points_under_the_oldest_python(topic):
+        """All exercises but those in torch: beside so old a Python, numpy is asked for and no more."""
+        asked = [exercise for exercise in topic_exercises(topic) if exercise.is_called and not exercise.in_torch]
+        wanted = {f"{exercise.name}{part}" for exercise in asked for part in ("", "-check", "-test")}
+        cells = [
+            NUMPY_ALONE
+            if name == "imports"
+            else source.replace(", strict=True", "")  # which the reference has, from 3.10 on
+            for name, source in code_cells(topic)
+            if name in wanted | {"imports", "compare"}
+        ]
+        done = subprocess.run([OLD, "-c", RUN], input=json.dumps(cells), capture_output=True, text=True, env={})
+        assert done.returncode == 0, done.stderr
+        assert float(done.stdout.split()[-1]) == pytest.approx(sum(exercise.points for exercise in asked))
