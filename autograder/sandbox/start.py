@@ -86,6 +86,9 @@ def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
         try:
             yield worker
         finally:
+            if _is_closed(process.stdout.fileno()):
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=GRACE)
             ended_by_us = process.poll() is None
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -124,6 +127,16 @@ def _bare(stack, limits):
 def _require_bubblewrap():
     if not bubblewrap.available():
         raise CourseError("the sandbox cannot be started: bubblewrap is missing", "this machine", bubblewrap.REMEDY)
+
+
+def _is_closed(replies):
+    """Return whether nobody can write to ``replies`` any more: then the worker is ending, though not by our doing."""
+    os.set_blocking(replies, False)
+    with contextlib.suppress(BlockingIOError):
+        for _ in range(64):
+            if not os.read(replies, 1 << 16):
+                return True
+    return False
 
 
 def _readable(stack, content):
@@ -192,15 +205,15 @@ class Zygote:
             try:
                 yield worker
             finally:
-                answer = told[0] if told else self._end_child()
+                answer = told[0] if told else self._end_child(_is_closed(replies))
         if answer is None:
             raise Lost("the zygote is gone")
         self.clean = answer.get("left") is False
         worker.killed = answer.get("killed") is True
 
-    def _end_child(self):
+    def _end_child(self, gone):
         with contextlib.suppress(OSError):
-            self.control.send(b'{"end": true}')
+            self.control.send(json.dumps({"end": True, "gone": gone}).encode())
         return self._hear(START)
 
     def _hear(self, seconds):

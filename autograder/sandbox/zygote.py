@@ -31,6 +31,7 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 1, 2, 4, 0x4000, 0x40000
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 22, 24, 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, SECCOMP_MODE_FILTER = 47, 4, 2
 LAST_CAPABILITY = 63
+DYING = 2.0  # seconds that a process may take from closing its pipes to its end
 MAP_FIXED = 0x10
 VIEWS = ("proc", "devpts")  # of the kernel: they hold no files
 
@@ -154,9 +155,10 @@ def _serve(control, order, pipes, shell):
     running = os.pidfd_open(child)
     ready, _, _ = select.select([running, control], [], [])
     by_itself = running in ready
+    if not by_itself and json.loads(control.recv(1 << 16) or "{}").get("gone"):  # its pipes are closed: it is dying
+        by_itself = bool(select.select([running], [], [], DYING)[0])
     os.close(running)
     if not by_itself:
-        control.recv(1 << 16)
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)  # returns when the whole pid namespace is empty
     # The first process of a namespace cannot be killed from inside: then somebody outside did it.

@@ -10,7 +10,7 @@ import pytest
 from autograder import nbgrader_plugin, sandbox
 from autograder.course import CONFIG, init
 from autograder.errors import CourseError
-from autograder.sandbox import Cell, Limits, Script, bubblewrap, cgroup, container, seccomp
+from autograder.sandbox import Cell, Limits, Script, bubblewrap, cgroup, container, seccomp, start
 
 LIMITS = Limits(memory_mb=2000, processes=20, disk_mb=32)
 
@@ -192,3 +192,13 @@ def test_all_outputs_together_are_limited():
     texts = [outputs[0]["text"] if outputs else "" for _, outputs in done.outputs.values()]
     assert [len(text) > 400_000 for text in texts] == [True, True, False, False]
     assert "too long" in texts[3]
+
+
+def test_a_worker_whose_pipe_is_closed_is_known_from_one_that_may_still_speak():
+    reader, writer = os.pipe()
+    os.write(writer, b"last words")
+    assert not start._is_closed(reader)
+    os.write(writer, b"and more")
+    os.close(writer)
+    assert start._is_closed(reader)
+    os.close(reader)
