@@ -7,14 +7,14 @@ import pytest
 
 from tests.shared import made_once
 
-SHARES = {
-    "project": 1,
+SHARES = {  # in this order, so that no long file comes last
+    "sandbox": 12,
     "book": 6,
-    "solutions": 3,
-    "autograder": 3,
-    "assignments": 6,
-    "sandbox": 8,
+    "assignments": 8,
     "audit": 8,
+    "autograder": 3,
+    "solutions": 3,
+    "project": 1,
 }  # minutes
 
 hypothesis.settings.register_profile("sample", max_examples=25, deadline=None, derandomize=True)
@@ -42,6 +42,7 @@ def pytest_collection_modifyitems(config, items):
         slow = [item for item in items if _suite(item) in SLOW]
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in slow]
+    items.sort(key=lambda item: list(SHARES).index(_suite(item)))
 
 
 def pytest_runtest_setup(item):
