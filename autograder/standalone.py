@@ -9,9 +9,11 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-import nbgrader
+from jinja2 import FileSystemLoader
 from latex2mathml.converter import convert_to_element
+from nbconvert.exporters import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer
+from traitlets import default
 
 LONGEST = 2000  # characters of one formula
 ALL = 20_000  # characters of all formulas of one text: beyond, they are shown as text
@@ -52,9 +54,16 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 
 def configure(config):
-    """Let nbgrader's feedback pages ask no other host for the script that typesets formulas: they hold MathML."""
-    nbgrader_templates = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader" / "templates"
-    config.HTMLExporter.extra_template_basedirs = [str(TEMPLATES), str(nbgrader_templates)]
+    """Let nbgrader make its feedback pages with ``Page``."""
+    config.GenerateFeedback.exporter_class = f"{__name__}.{Page.__name__}"
+
+
+class Page(HTMLExporter):
+    """nbconvert's exporter without the script that its pages fetch from another host: their formulas are MathML."""
+
+    @default("extra_loaders")
+    def _own_templates_first(self):
+        return [FileSystemLoader(TEMPLATES)]
 
 
 def mathml(tex, block=False):

@@ -63,6 +63,16 @@ def test_everybody_else_has_a_feedback_page_with_their_hints(demonstration):
             assert all(hint in page for hint in row.hints), name
 
 
+def test_no_page_of_feedback_asks_another_host_for_anything(demonstration):
+    course, rows, _ = demonstration
+    for name in rows:
+        page = course.feedback(name, "scoring").read_text(encoding="utf-8")
+        assert not re.findall(r"<(?:script|img|link|iframe)\b[^>]*(?:https?:)?//[^>]*>|@import", page), name
+    typeset = course.feedback("ada_loops", "scoring").read_text(encoding="utf-8")
+    assert "<math" in typeset
+    assert "<script" not in typeset
+
+
 def test_feedback_shows_no_hidden_input_and_no_expected_value(demonstration):
     course, rows, _ = demonstration
     hidden = set()
