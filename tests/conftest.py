@@ -66,7 +66,8 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.line(f"{suite:12} {seconds:6.0f} s of {SHARES[suite] * 60:4} s")
     if not config.getoption("--full"):
         terminalreporter.line(
-            "Property tests took a fixed sample of 25 examples; `make test-full` takes 400, at random."
+            "Property tests took a fixed sample of 25 examples, the comparison with stock nbgrader 5 students, the kills 4 "
+            "moments; `make test-full` takes 400 at random, all, and 12."
         )
 
 

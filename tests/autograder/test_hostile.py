@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ from autograder.sandbox import Call, Cell, Limits, Script
 from tests.autograder.samples import topic_exercises
 
 pytestmark = pytest.mark.suite("sandbox")
+AT_ONCE = 4
 FOLDER = Path(__file__).parents[1] / "submissions" / "hostile"
 LIMITS = Limits(cell_seconds=4, call_seconds=2, submission_seconds=20, memory_mb=3000, disk_mb=32, reply_mb=4)
 ATTACKED, BESIDE = "scoring-dot_product_score", "scoring-multiplicative_score"
@@ -108,21 +110,38 @@ def test_the_corpus_is_as_large_as_it_should_be():
     assert len(parts("honest_oddities")) >= 12
 
 
-def test_a_hostile_submission_earns_nothing_it_did_not_compute_and_leaves_nothing_behind(hostile):
-    family, name, isolation = hostile
-    undisturbed()
+def tried(family, name, isolation):
+    """Return what became of a hostile submission, and what the next child of the same zygote finds."""
     graded = grades(parts(family)[name], isolation)
+    return graded, state() if isolation == "zygote" else None
+
+
+@pytest.fixture(scope="module")
+def corpus(request):
+    """The hostile submissions that this run asks for, a few at a time, as in a class: most of them wait for a limit."""
+    undisturbed()
+    wanted = [item.callspec.params["hostile"] for item in request.session.items if "corpus" in item.fixturenames]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        futures = {one: pool.submit(tried, *one) for one in wanted}
+    return {one: future.result() for one, future in futures.items()}
+
+
+def test_a_hostile_submission_earns_nothing_it_did_not_compute_and_leaves_nothing_behind(corpus, hostile):
+    _, name, isolation = hostile
+    graded, seen = corpus[hostile]
+    beside = graded.by_exercise[BESIDE]
+    if beside.earned < beside.points and (graded.timed_out or graded.killed) and name not in SPOILS_ITSELF:
+        graded, seen = tried(*hostile)  # the machine may have been busy: once more, alone, as in a class
+        beside = graded.by_exercise[BESIDE]
     assert graded.by_exercise[ATTACKED].earned == 0
     if name not in SPOILS_ITSELF:
-        beside = graded.by_exercise[BESIDE]
         assert beside.earned == beside.points, (beside, graded.failure)
     assert "FOUND" not in printed(graded)
     assert len(written(graded)) < 6 * 2**20
     told = repr(graded.verdicts)
     assert len(told) < 6000
     assert told.isprintable()
-    if isolation == "zygote":  # the next child of the same zygote
-        seen = state()  # process 1 of the namespace ran its cells, process 2 is called
+    if isolation == "zygote":  # process 1 of the namespace ran its cells, process 2 is called
         assert seen["folders"] == undisturbed()["folders"]
         assert seen["LEFT"] == [False] * 4
         assert (seen["tanh"], seen["sockets"], seen["umask"], seen["process"]) == (0.0, [], False, 2)
