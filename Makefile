@@ -34,7 +34,7 @@ test-full: $(STAMP) sandbox browser  ## The same, with every sample whole
 	@$(BIN)/python -m pytest --full $(SIDE_BY_SIDE)
 
 check: $(STAMP)  ## The quick part of the tests, under two minutes
-	@$(BIN)/python -m pytest --quick
+	@$(BIN)/python -m pytest --quick $(SIDE_BY_SIDE)
 
 sandbox:  ## Install bubblewrap where that is permitted
 	@sh autograder/sandbox/install.sh

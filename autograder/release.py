@@ -48,11 +48,13 @@ def release(course, topic, seed=None, book=BOOK, website=""):
     with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a course that nobody needs
         trial = init(folder)
         assemble.write(source, trial.source(topic))
+        _begin_gradebook(trial)
         _generate(trial, topic, trial.gradebook)
         released = nbformat.read(trial.release(topic), as_version=4)
         check(source, released, asked)
         _refuse_other_cells(course, topic, released)
         back_up(course, "release")
+        _begin_gradebook(course)
         _generate(trial, topic, course.gradebook)
         assemble.write(source, course.source(topic))
         assemble.write_text(assemble.marking_scheme(topic, asked), course.marking_scheme(topic))
@@ -99,6 +101,7 @@ def enter_assignment(course, topic):
             f"run `python -m autograder release {topic}`, or restore a backup: `python -m autograder restore` lists them.",
         )
     _refuse_other_cells(course, topic, released)
+    _begin_gradebook(course)
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         trial = init(folder)
         assemble.write_bytes(course.source(topic).read_bytes(), trial.source(topic))
@@ -223,6 +226,23 @@ def _refuse_leaks(released, asked, place):
         if body and body in text:
             raise CourseError(f"the answer to {exercise.name} stands in the release", place, "take it out of the text.")
     key_linter.refuse(asked, text=text)
+
+
+def _begin_gradebook(course):
+    """Give ``course`` an empty gradebook if it has none."""
+    path = course.root / "gradebook.db"
+    if not path.exists():
+        assemble.write_bytes(_empty_gradebook(), path)
+
+
+@cache
+def _empty_gradebook():
+    """Return nbgrader's empty gradebook: made once, because nbgrader starts another program for that."""
+    path_with_environment()
+    with tempfile.TemporaryDirectory(prefix="gradebook-") as folder:
+        path = Path(folder) / "gradebook.db"
+        Gradebook(f"sqlite:///{path}", course_id="").close()
+        return path.read_bytes()
 
 
 def _generate(course, topic, gradebook):

@@ -198,11 +198,26 @@ def test_a_thief_of_answers_that_lie_beside_python_earns_nothing(installed, cour
         assert gradebook.find_submission("scoring", "thief").score == 0.0
 
 
+UNCOVERED = """
+try:
+    from autograder.sandbox import bubblewrap
+    bubblewrap.places = lambda more=(): []
+except ImportError:
+    pass
+"""
+
+
 @pytest.mark.suite("sandbox")
 def test_a_batch_is_refused_where_the_course_could_be_read(installed, course_beside):
-    program = "from autograder.sandbox import bubblewrap; bubblewrap.places = lambda more=(): []; "
-    program += "from autograder.__main__ import main; main()"
-    done = python(installed, "-c", program, "grade", "scoring", "thief", "--course", course_beside.root, "--again")
+    (packages,) = installed.glob("lib/python3*/site-packages")
+    everywhere = packages / "sitecustomize.py"  # also in the processes that the batch starts
+    everywhere.write_text(UNCOVERED)
+    try:
+        done = python(
+            installed, "-m", "autograder", "grade", "scoring", "thief", "--course", course_beside.root, "--again"
+        )
+    finally:
+        everywhere.unlink()
     assert done.returncode == 2, done.stdout + done.stderr
     assert f"a submission could leave the sandbox: it {READS}; it {IMPORTS}" in done.stderr.replace("\n", " ")
 

@@ -343,7 +343,8 @@ def test_a_course_that_cannot_be_written_is_said(course):
         with contextlib.suppress(OSError):
             path.chmod(path.stat().st_mode | 0o055)
     # what only root may read is imported before it becomes somebody else
-    source = "import os; from autograder import __main__, batch, cluster, doctor, record; "
+    source = "import os, sys; from autograder import __main__, batch, cluster, course, doctor, record; "
+    source += "course.Course.at(sys.argv[4]).released('scoring'); "
     source += "os.setgid(65534); os.setuid(65534); " if other else ""
     source += "__main__.main()"
     command = [sys.executable, "-c", source, "grade", "scoring", "--course", course.root, "--isolation", "none"]
@@ -357,13 +358,22 @@ def test_a_course_with_a_question_mark_in_its_path_is_refused(tmp_path):
     assert not (tmp_path / "what?").exists()
 
 
-def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course):
+def _hear_ctrl_c():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # what a shell starts in the background ignores it
+
+
+def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course, grade_quickly):
     sleepy = {"cell_type": "code", "metadata": {}, "source": "import time; time.sleep(15)", "outputs": []}
     for number in range(3):
         hand_in(course, f"student{number}", change=lambda data: data["cells"].insert(2, dict(sleepy)))
     command = [sys.executable, "-m", "autograder", "grade", "scoring", "--course", str(course.root), "--workers", "1"]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=_hear_ctrl_c,
     )
     for _ in range(1200):
         if list((course.root / ".autograder" / "backups").glob("*")) and len(_below(process.pid)) > 3:
@@ -376,6 +386,7 @@ def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course):
     assert "run the same command again" in said
     assert "Traceback" not in said
     assert not list(course.root.rglob("*.draft"))
+    assert [row.total for row in grade_quickly(course).values()] == [24.0] * 3
 
 
 def _below(ancestor):

@@ -122,5 +122,5 @@ def test_the_check_says_before_handing_in_what_is_wrong_with_the_file(asked, goo
 
 def test_grading_does_not_train(small, asked, good):
     source = assemble.source_notebook("capstone", asked)
-    script, _ = grade._script(source, asked, {FILE: good})
+    script = grade._script(source, asked, {FILE: good})
     assert not [cell for cell in script.cells if "train_and_save('capstone.npz')" in cell.source]
