@@ -366,7 +366,10 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
     if slowest := report.slowest(rows):
         out.print(slowest, markup=False, highlight=False)
     for path in course.overlooked():
-        out.print(f"Not looked at: {report.plain(path)}. Submissions stand at submitted/STUDENT/{topic}/{topic}.ipynb.")
+        out.print(
+            f"Not looked at: {report.plain(path)}. Submissions stand at submitted/STUDENT/{topic}/{topic}.ipynb.",
+            markup=False,
+        )
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
     if any(row.waiting for row in rows):
         out.print(

@@ -31,7 +31,7 @@ def table(asked, rows, width=WIDE):
     for row in rows:
         points = [_points(row, exercise.name) for exercise in asked]
         total = f"{row.total:g}" + ("+" if row.waiting else "") if row.points else ""
-        grid.add_row(plain(row.student), *points, total, *([Text(_advice(row))] if wide else []))
+        grid.add_row(Text(plain(row.student)), *points, total, *([Text(_advice(row))] if wide else []))
     return grid
 
 

@@ -231,6 +231,15 @@ def test_no_answer_steers_the_terminal(spoilt):
     assert report.plain(f"a{WITH_BELL}\u202eb\nक्‍ष").count("\N{REPLACEMENT CHARACTER}") == 6
 
 
+def test_a_name_in_brackets_is_a_name(spoilt):
+    from rich.console import Console
+
+    console = Console(width=200, record=True)
+    with console.capture() as captured:
+        console.print(report.table(spoilt[0].released("scoring").exercises, [batch.Row("a[/b][red]c")], 200))
+    assert "a[/b][red]c" in captured.get()
+
+
 def test_a_table_stays_small_whatever_is_said(spoilt):
     row = batch.Row("x", {}, hints=("h" * 10**6,), notes=("n" * 10**6, "m"))
     assert len(report.hints([row])) < 2000
