@@ -82,7 +82,8 @@ def _copy(source, target):
     """Copy a database as it is at one moment, also while others use it."""
     target.unlink(missing_ok=True)
     with (
-        contextlib.closing(sqlite3.connect(f"{source.as_uri()}?mode=ro", uri=True)) as one,
+        # not read-only: what a grader that was killed has left half done, sqlite takes back before it reads
+        contextlib.closing(sqlite3.connect(f"{source.as_uri()}?mode=rw", uri=True)) as one,
         contextlib.closing(sqlite3.connect(target)) as other,
     ):
         began = time.monotonic()

@@ -221,6 +221,27 @@ def test_the_last_ten_backups_that_differ_are_kept(course):
     assert_refused(autograder("restore", "../../nbgrader_config.py", "--course", course.root), "no backup")
 
 
+HALF_DONE = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("PRAGMA cache_size = 1")  # so that it writes before it is done
+connection.execute("BEGIN IMMEDIATE")
+for number in range(2000):
+    connection.execute("INSERT INTO student (id) VALUES (?)", (f"student{number}",))
+os._exit(9)
+"""
+
+
+def test_what_a_killed_grader_left_half_done_is_taken_back_and_backed_up(course, grade_quickly):
+    hand_in(course, "mia")
+    gradebook = course.root / "gradebook.db"
+    assert subprocess.run([sys.executable, "-c", HALF_DONE, gradebook]).returncode == 9
+    assert gradebook.with_name("gradebook.db-journal").is_file()
+    assert grade_quickly(course)["mia"].total == 24.0
+    with Gradebook(course.gradebook) as opened:
+        assert [student.id for student in opened.students] == ["mia"]
+
+
 def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_count(
     course, grade_quickly, monkeypatch
 ):
