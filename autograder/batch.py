@@ -202,11 +202,15 @@ class _Batch:
         path = self.course.submission(row.student, self.topic)
         try:
             content = repair.read_file(path, self.course.submitted, self.limits.submission_mb)
+            files = handed_in_files(self.released.exercises, path.parent)
+            beside = {name: text for name in BESIDE if (text := _small_text(path.with_name(name)))}
         except CourseError as error:
             self._set_aside(row, str(error))
             return
-        files = handed_in_files(self.released.exercises, path.parent)
-        beside = {name: text for name in BESIDE if (text := _small_text(path.with_name(name)))}
+        except OSError as error:  # of this student's files, so of nobody else's
+            why = CourseError(f"it cannot be read ({error.strerror})", path.name, "make it readable for the grader.")
+            self._set_aside(row, str(why))
+            return
         earlier = self.course.known(row.student, self.topic)
         tries, attempt = self.course.tries(row.student, self.topic, content)
         key = fingerprint(content, self.version, attempt, self.limits, self.isolation, files)

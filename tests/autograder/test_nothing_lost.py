@@ -334,6 +334,22 @@ def test_a_gradebook_that_is_locked_is_said_and_a_second_run_completes(course, g
     assert grade_quickly(course)["mia"].total == 24.0
 
 
+def test_a_file_that_may_not_be_read_sets_its_student_aside_and_nobody_else(course, grade_quickly, monkeypatch):
+    hand_in(course, "mia")
+    hand_in(course, "noa")
+    honest = batch.handed_in_files
+
+    def forbidden(exercises, folder):
+        if folder.parent.name == "mia":
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+        return honest(exercises, folder)
+
+    monkeypatch.setattr(batch, "handed_in_files", forbidden)
+    rows = grade_quickly(course)
+    assert "Permission denied" in rows["mia"].set_aside
+    assert rows["noa"].total == 24.0
+
+
 def test_a_full_disk_is_said_and_a_second_run_completes(course, grade_quickly, monkeypatch):
     for student in ("ben", "mia", "noa"):
         hand_in(course, student)
