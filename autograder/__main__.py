@@ -36,7 +36,7 @@ Topic = Annotated[str, typer.Argument(help="The assignment, named as its chapter
 @app.command("init")
 def init_course(root: Annotated[Path, typer.Argument(help="Where the course shall be.")] = Path("course")):
     """Make a course directory that nbgrader can work in. What is there already stays."""
-    from autograder.course import init
+    from autograder.courses.course import init
 
     course = init(root)
     out.print(f"Course directory: {course.root}")
@@ -56,8 +56,8 @@ def release(
     no_links: Annotated[bool, typer.Option("--no-links", help="Let the notebook link to no website.")] = False,
 ):
     """Assemble an assignment, prove that it grades as it must, and make the notebook for students."""
-    from autograder.course import Course
-    from autograder.release import release as make
+    from autograder.courses.course import Course
+    from autograder.courses.release import release as make
 
     website = _website(base_url, no_links)
     with out.status(f"Releasing {topic}: reference and untouched release are graded both ways …"):
@@ -70,8 +70,8 @@ def release(
 @app.command()
 def handouts(folder: Annotated[Path, typer.Argument(help="Where the notebooks shall be.")]):
     """Write the notebooks for students, one a chapter, for the website to offer: as `release` does, but unproved."""
-    from autograder.assemble import site_address
-    from autograder.release import handouts as write
+    from autograder.courses.release import handouts as write
+    from autograder.notebooks.assemble import site_address
 
     website = site_address()
     with out.status("Assembling the notebooks …"):
@@ -91,9 +91,9 @@ def collect(
 
     Exit status 3: everything else was done, and some submissions were set aside, or notebooks left over.
     """
-    from autograder.collect import collect as put
-    from autograder.collect import is_notebook, printable
-    from autograder.course import Course
+    from autograder.courses.collect import collect as put
+    from autograder.courses.collect import is_notebook, printable
+    from autograder.courses.course import Course
 
     collected, left = put(Course.at(course), topic, archive, submission_mb)
     for one in collected:
@@ -154,8 +154,8 @@ def grade(
     where it was. Exit status 3: everything else was done, and some submissions were
     set aside.
     """
-    from autograder.course import Course
-    from autograder.nbgrader_plugin import settings
+    from autograder.courses.course import Course
+    from autograder.with_nbgrader.plugin import settings
 
     root = Course.at(course)
     limits, configured = settings(root)
@@ -186,9 +186,9 @@ def restore(
     course: CoursePath = Path("course"),
 ):
     """List the backups of the gradebook, or put one of them in its place. One is made before each release and grading."""
-    from autograder import backup
-    from autograder.batch import the_only_one
-    from autograder.course import Course
+    from autograder.courses import backup
+    from autograder.courses.batch import the_only_one
+    from autograder.courses.course import Course
 
     root = Course.at(course)
     if name:
@@ -214,11 +214,11 @@ def doctor(
 
     Limits and isolation are those of the course's nbgrader_config.py, unless there is no course.
     """
-    from autograder.course import DEFAULT, Course
-    from autograder.doctor import examine, remedy, warnings
-    from autograder.nbgrader_plugin import settings
+    from autograder.courses.course import DEFAULT, Course
     from autograder.sandbox import DEFAULT as USUAL
     from autograder.sandbox import Limits
+    from autograder.sandbox.doctor import examine, remedy, warnings
+    from autograder.with_nbgrader.plugin import settings
 
     found = [folder for folder in (DEFAULT, Path()) if (folder / "nbgrader_config.py").is_file()]
     root = Course.at(course or found[0]) if course or found else None
@@ -258,10 +258,10 @@ def demo(
     isolation: Annotated[str, typer.Option(help="As for grade; auto: a sandbox if there is one, else none.")] = "auto",
 ):
     """Release every assignment, hand in the demonstration class, grade it, print the table."""
-    from autograder import demo as demonstration
-    from autograder.assemble import site_address
-    from autograder.course import init
-    from autograder.release import release as make
+    from autograder.courses import demo as demonstration
+    from autograder.courses.course import init
+    from autograder.courses.release import release as make
+    from autograder.notebooks.assemble import site_address
     from autograder.sandbox import Limits, bubblewrap
 
     if isolation == "auto":
@@ -301,7 +301,7 @@ def demo(
 
 def _website(base_url, no_links):
     """Return the address that a released notebook links to, "" for none."""
-    from autograder.assemble import site_address, web_address
+    from autograder.notebooks.assemble import site_address, web_address
 
     if no_links:
         return ""
@@ -317,7 +317,9 @@ def _website(base_url, no_links):
 
 
 def _grade(course, topic, limits, isolation, students=(), machines=("",), options=None):
-    from autograder import batch, cluster, report, sandbox
+    from autograder import sandbox
+    from autograder.courses import batch, report
+    from autograder.grading import cluster
 
     sandbox.require_known(isolation)
     if isolation == "none":

@@ -29,8 +29,8 @@ from pathlib import Path
 import nbformat
 
 from autograder import exercises
-from autograder.course import Course, init
-from autograder.release import release
+from autograder.courses.course import Course, init
+from autograder.courses.release import release
 
 TOPIC = "scoring"
 PLAIN_CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "attention"\nc.ExecutePreprocessor.timeout = 60\n'
@@ -223,7 +223,7 @@ def _print_table(taken, options):
 
 def _print_stages(course, names):
     """Print where the time of one submission goes, run one after the other."""
-    from autograder import batch
+    from autograder.courses import batch
     from autograder.sandbox import Limits
 
     rows = batch.grade_class(course, TOPIC, Limits(), students=names, workers=1, feedback=False, again=True)[1:]
@@ -258,7 +258,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 def _dask(course, names, options):
     """Print the rate of two dask workers as a share of the local pool's, both once warm."""
-    from autograder import batch, cluster
+    from autograder.courses import batch
+    from autograder.grading import cluster
     from autograder.sandbox import Limits
 
     def rate(executor):
@@ -291,7 +292,7 @@ def dask_cluster(workers):
 
     Gives the scheduler's address and ``cluster.Certificates``.
     """
-    from autograder.cluster import Certificates
+    from autograder.grading.cluster import Certificates
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scheduler.json"

@@ -82,8 +82,8 @@ def _suite(item):
 @pytest.fixture(scope="session")
 def released(tmp_path_factory):
     """A course in which the scoring assignment is released with seed 0. Copy it before changing anything."""
-    from autograder.course import init
-    from autograder.release import release
+    from autograder.courses.course import init
+    from autograder.courses.release import release
 
     def make(folder):
         course = init(folder / "course")
@@ -96,8 +96,8 @@ def released(tmp_path_factory):
 @pytest.fixture(scope="session")
 def demonstration(tmp_path_factory, released):
     """The demonstration class, graded: (course, rows by student, students by name). Copy it before changing anything."""
-    from autograder import batch, demo
-    from autograder.course import Course
+    from autograder.courses import batch, demo
+    from autograder.courses.course import Course
     from autograder.sandbox import Limits
 
     def make(folder):

@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from autograder.assemble import ROOT
+from autograder.notebooks.assemble import ROOT
 
 
 def git(*args):

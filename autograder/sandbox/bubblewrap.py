@@ -16,7 +16,7 @@ WORKER_FILES = (
     Path(__file__).with_name("worker.py"),
     Path(__file__).with_name("zygote.py"),
     Path(__file__).with_name("wire.py"),
-    Path(__file__).parent.with_name("compare.py"),
+    Path(__file__).parents[1] / "exercises" / "compare.py",
 )
 NOBODY = "65534"
 USERS = range(2_010_000_000, 2_110_000_000)  # below 2**31; no range of systemd, of containers or of sssd

@@ -7,10 +7,10 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from autograder import assemble
 from autograder.__main__ import app
-from autograder.course import Course, init
+from autograder.courses.course import Course, init
 from autograder.errors import CourseError
+from autograder.notebooks import assemble
 
 pytestmark = pytest.mark.suite("assignments")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assemble import ROOT
-from autograder.release import handouts
+from autograder.courses.release import handouts
+from autograder.notebooks.assemble import ROOT
 from solutions import answer_key
 from tests.shared import made_once
 

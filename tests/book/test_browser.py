@@ -18,8 +18,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 from traitlets.config import Config
 
-from autograder import harmless
-from autograder.assemble import source_notebook
+from autograder.feedback import harmless
+from autograder.notebooks.assemble import source_notebook
 from tests.autograder.samples import topic_exercises
 from tests.book.test_build import all_pages
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from autograder.assemble import ROOT
+from autograder.notebooks.assemble import ROOT
 
 BLOCK = re.compile(r"^(`{3,})\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)^\1$", flags=re.DOTALL | re.MULTILINE)
 FILES = [
@@ -51,7 +51,7 @@ def test_the_five_additions_of_the_page_make_an_exercise_that_releases(project, 
 
 
 def test_the_quick_tests_cover_the_new_exercise_without_being_told(project):
-    tests = ["tests/autograder/test_judge.py", "tests/solutions/test_answer_key.py"]
+    tests = ["tests/autograder/grading/test_judge.py", "tests/solutions/test_answer_key.py"]
     done = run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", "score_margin")
     assert done.returncode == 0, done.stdout[-3000:]
     assert re.search(r"(\d+) passed", done.stdout), done.stdout[-500:]

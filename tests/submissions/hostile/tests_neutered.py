@@ -1,4 +1,4 @@
-# Submissions that change what judges them. Each part is the cell of one submission; see tests/autograder/test_hostile.py.
+# Submissions that change what judges them. Each part is the cell of one submission; see tests/autograder/grading/test_hostile.py.
 
 # %% input_transformer: turns every later cell into nothing
 get_ipython().input_transformers_cleanup.append(lambda lines: ["pass\n"])

@@ -1,0 +1,438 @@
+"""Grade a whole class: send submissions to workers, record what comes back, write autograded notebooks and feedback.
+
+In: a course, a topic. Out: one ``Row`` a student. Writes verdicts to the course's store, and what nbgrader keeps. This
+process reads bytes, sends them away and writes what it gets: it parses, runs and renders nothing that a student chose.
+Nobody's submission stops another's. Killed at any moment and started again, it goes on where it was.
+"""
+
+import concurrent.futures
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import time
+from concurrent.futures import FIRST_COMPLETED
+from dataclasses import asdict, dataclass, field
+
+import sqlalchemy.exc
+from pebble import ProcessExpired
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder import sandbox
+from autograder.courses import report
+from autograder.courses.backup import back_up
+from autograder.courses.record import Received, Recorder, received
+from autograder.errors import CourseError, of_the_disk, of_the_gradebook
+from autograder.feedback import pages
+from autograder.grading.grade import Graded, fingerprint, handed_in_files
+from autograder.grading.submission import Task, grade_task
+from autograder.grading.workers import Workers
+from autograder.notebooks import repair
+from autograder.notebooks.assemble import test_id, write_bytes, write_text
+from autograder.sandbox import cgroup, doctor
+from solutions.answer_key import AnswerKeyError
+
+SLACK = 240.0  # seconds that starting, reading and writing may take on top of what a submission may run
+PAGE_SECONDS = 60.0
+BESIDE = ("timestamp.txt", "submission_secret.txt")  # what nbgrader's exchange puts beside a notebook, and wants back
+MOST_BESIDE = 1000  # bytes
+
+
+@dataclass
+class Row:
+    """What became of one submission. ``points`` maps an exercise to points, None where a person must mark it.
+
+    ``waiting`` names those that a person must look at, marked before or not.
+    """
+
+    student: str
+    points: dict = field(default_factory=dict)
+    waiting: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()  # why points are missing where no mistake was recognised
+    notes: tuple[str, ...] = ()
+    set_aside: str = ""
+    failed: str = ""
+    reused: bool = field(default=False, compare=False)  # nothing was run, nothing recorded again
+    spent: dict = field(default_factory=dict, compare=False)  # stage -> seconds
+
+    @property
+    def total(self):
+        return sum(points or 0.0 for points in self.points.values())
+
+
+def grade_class(
+    course,
+    topic,
+    limits,
+    isolation=sandbox.DEFAULT,
+    students=(),
+    workers=None,
+    progress=None,
+    executor=None,
+    feedback=True,
+    again=False,
+    notice=None,
+):
+    """Grade ``students`` (by default everybody who handed in) and return their rows, in order.
+
+    ``progress`` is called as ``progress(done, total, row)``. ``executor`` runs the submissions; by default, processes of
+    this machine do, ``workers`` of them. With ``again``, what was recorded before is run and recorded anew. ``notice`` is
+    called with what else an instructor should know.
+
+    Raises
+    ------
+    CourseError
+        If there is nothing to grade, the sandbox cannot be used, another process is grading here, or the machine does
+        not let it go on. What was recorded until then stays.
+    """
+    released = course.released(topic)
+    found = course.students(topic)
+    missing = sorted(set(students) - set(found))
+    if missing or not found:
+        raise CourseError(
+            f"no submission for {topic} of {', '.join(missing)}"
+            if missing
+            else f"nobody has handed in anything for {topic}",
+            str(course.submitted),
+            f"put notebooks at submitted/STUDENT/{topic}/{topic}.ipynb.",
+        )
+    workers = workers or getattr(executor, "workers", None) or os.cpu_count()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(the_only_one(course))
+        back_up(course, "grade")
+        cgroup.remove_left_behind(limits)
+        recorder = stack.enter_context(Recorder(course, topic))
+        if recorder.put_back and notice:
+            notice(
+                f"The gradebook lacked the assignment {topic} as released: it was put back. If marks or due dates are "
+                "missing now, a backup may have them: `python -m autograder restore` lists them."
+            )
+
+        def start():  # not before there is something to run
+            return executor or stack.enter_context(_examined_workers(course, workers, limits, isolation))
+
+        batch = _Batch(course, topic, released, limits, isolation, recorder, start, feedback, again)
+        return batch.grade(sorted(students) or found, 2 * workers + 2, progress or (lambda *args: None))
+
+
+@contextlib.contextmanager
+def _examined_workers(course, count, limits, isolation):
+    """Give ``Workers``, warm, after the canary was stopped in the sandbox of one of them.
+
+    On a cluster, every machine was asked when the connection was made.
+    """
+    seconds = {grade_task: limits.submission_seconds + SLACK, pages.feedback: PAGE_SECONDS}
+    with Workers(count, seconds) as workers:
+        examined = [workers.submit(doctor.require, isolation, limits, course.hidden)]
+        for _ in range(count - 1):
+            examined.append(workers.submit(sandbox.warm_up, limits, isolation, course.hidden))
+        for future in examined:
+            future.result()
+        yield workers
+
+
+class _Batch:
+    """One run over a class. Holds as many submissions at a time as the workers need, and no more."""
+
+    def __init__(self, course, topic, released, limits, isolation, recorder, start, feedback, again):
+        self.course, self.topic, self.released = course, topic, released
+        self.limits, self.isolation, self.recorder = limits, isolation, recorder
+        self.start, self.executor, self.feedback, self.again = start, None, feedback, again
+        self.version, self.store = released.version, course.store
+        config = PyFileConfigLoader(str(course.config)).load_config()
+        self.settings = pages.settings_of(config)
+        self.look = hashlib.sha256(course.config.read_bytes()).hexdigest()  # what pages and penalties depend on
+
+    def grade(self, students, window, progress):
+        rows = {student: Row(student) for student in students}
+        self.done, self.total, self.progress = 0, len(rows), progress
+        waiting, self.running, late = iter(students), {}, []
+        while True:
+            while len(self.running) < window and (student := next(waiting, None)) is not None:
+                self._contained(rows[student], self._begin, rows[student])
+            if not self.running:
+                break
+            finished, _ = concurrent.futures.wait(self.running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                ready, stage = self.running.pop(future)
+                self._contained(ready.row, stage, ready, future, late)
+        for ready in late:  # the machine may have been busy: once more, alone, before it counts
+            self._contained(ready.row, self._submit, ready)
+            while self.running:
+                finished, _ = concurrent.futures.wait(self.running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    ready, stage = self.running.pop(future)
+                    self._contained(ready.row, stage, ready, future, None)
+        return list(rows.values())
+
+    def _contained(self, row, stage, *args):
+        """Take one step with one submission. What goes wrong in it ends this submission with words, and no other.
+
+        Raises
+        ------
+        CourseError
+            If it is the machine, or the course, that nothing can go on with.
+        """
+        try:
+            stage(*args)
+        except (CourseError, AnswerKeyError):
+            self._give_up()
+            raise
+        except sqlalchemy.exc.OperationalError as error:
+            self._give_up()
+            raise CourseError(*of_the_gradebook(error, self.course)) from None
+        except OSError as error:
+            if told := of_the_disk(error):
+                self._give_up()
+                raise CourseError(*told) from None
+            self._failed(row, error)
+        except Exception as error:
+            self._failed(row, error)
+
+    def _give_up(self):
+        for future in self.running:
+            future.cancel()
+
+    def _failed(self, row, error):
+        row.failed = report.plain(f"{type(error).__name__}: {error}")
+        self._advance(row)
+
+    def _begin(self, row):
+        """Read what was handed in; send it to be graded unless it is known already."""
+        began = time.monotonic()
+        path = self.course.submission(row.student, self.topic)
+        try:
+            content = repair.read_file(path, self.course.submitted, self.limits.submission_mb)
+            files = handed_in_files(self.released.exercises, path.parent)
+            beside = {name: text for name in BESIDE if (text := _small_text(path.with_name(name)))}
+        except CourseError as error:
+            self._set_aside(row, str(error))
+            return
+        except OSError as error:  # of this student's files, so of nobody else's
+            why = CourseError(f"it cannot be read ({error.strerror})", path.name, "make it readable for the grader.")
+            self._set_aside(row, str(why))
+            return
+        earlier = self.course.known(row.student, self.topic)
+        tries, attempt = self.course.tries(row.student, self.topic, content)
+        key = fingerprint(content, self.version, attempt, self.limits, self.isolation, files)
+        ready = _Ready(row, content, files, beside, key, attempt, tries, earlier)
+        if not self.again and earlier.get("aside", [""])[0] == key:
+            self._set_aside(row, earlier["aside"][1])
+            return
+        ready.graded = None if self.again else self.store.get(key)
+        row.spent["read"] = time.monotonic() - began
+        if ready.graded is not None and self._is_recorded(ready):
+            row.reused = True
+            _tell(row, ready.graded, tuple(earlier["notes"]))
+            marks = self.recorder.marks(row.student)
+            self._enter_points(row, marks)
+            if not self.feedback or self._page_is_new(ready, marks):
+                self._advance(row)
+                return
+            ready.notebook = self.course.autograded(row.student, self.topic).read_bytes()
+            self._ask_for_page(ready, marks)
+            return
+        self._submit(ready)
+
+    def _submit(self, ready):
+        released = self.released
+        task = Task(
+            ready.content,
+            ready.files,
+            self.topic,
+            released.templates,
+            released.points,
+            released.seed,
+            ready.attempt,
+            released.digest,
+            self.limits,
+            self.isolation,
+            self.course.hidden,
+            self.settings,
+            ready.graded,
+        )
+        self._send(ready, self._graded, grade_task, task)
+
+    def _graded(self, ready, future, late):
+        """Record what came back from a worker, and ask for the feedback page."""
+        row = ready.row
+        try:
+            outcome = future.result()
+        except (TimeoutError, ProcessExpired, concurrent.futures.process.BrokenProcessPool) as error:
+            if late is None:
+                how = "took too long" if isinstance(error, TimeoutError) else "ended the process that graded it"
+                raise RuntimeError(f"it {how}, twice: look at the notebook, or grade it with smaller limits") from None
+            late.append(ready)
+            return
+        if outcome.set_aside:
+            record = {**ready.earlier, "aside": [ready.key, outcome.set_aside]}
+            write_text(json.dumps(record), self.course.recorded(row.student, self.topic))
+            self._set_aside(row, outcome.set_aside)
+            return
+        graded = outcome.graded
+        if ready.graded is None and late is not None and (graded.timed_out or graded.killed):
+            late.append(ready)
+            return
+        if ready.graded is None and not graded.killed:
+            self.store.put(ready.key, graded)
+        ready.graded = graded
+        row.spent |= outcome.spent
+        _tell(row, graded, outcome.notes)
+        began = time.monotonic()
+        when = received(ready.beside["timestamp.txt"]) if "timestamp.txt" in ready.beside else Received()
+        row.notes += (when.problem,) if when.problem else ()
+        told = ready.earlier.get("told", {})
+        marks = self.recorder.record(row.student, outcome.results, when, told)
+        self._enter_points(row, marks)
+        ready.notebook, path = outcome.notebook, self.course.autograded(row.student, self.topic)
+        write_bytes(outcome.notebook, path)
+        _keep_beside(ready.beside, path.parent)
+        ready.record = {
+            "mark": self._mark(ready),
+            "tries": ready.tries,
+            "notebook": hashlib.sha256(outcome.notebook).hexdigest(),
+            "told": {result.name: result.text for result in outcome.results if result.text},
+            "scores": {result.name: result.auto_score for result in outcome.results if result.is_graded},
+            "notes": list(row.notes),
+        }
+        row.spent["record"] = time.monotonic() - began
+        if self.feedback:
+            self._ask_for_page(ready, marks)
+        else:
+            self._keep_record(ready, None)
+            self._advance(row)
+
+    def _ask_for_page(self, ready, marks):
+        ready.marks = marks
+        self._send(
+            ready, self._paged, pages.feedback, ready.notebook, marks, ready.row.student, self.topic, self.settings
+        )
+
+    def _send(self, ready, stage, function, *args):
+        """Let a worker call ``function``; ``stage`` goes on with what comes back."""
+        if self.executor is None:
+            self.executor = self.start()
+        self.running[self.executor.submit(function, *args)] = ready, stage
+
+    def _paged(self, ready, future, late):
+        """Write the feedback page; where none could be made, one that has the words without the answers."""
+        row, path = ready.row, self.course.feedback(ready.row.student, self.topic)
+        try:
+            page = future.result()
+        except Exception as error:
+            row.notes += (f"Its feedback page could not be made ({type(error).__name__}): it has a plain one.",)
+            lines = [line for verdict in ready.graded.verdicts for line in pages.words(verdict)]
+            page = report.plain_page(self.topic, lines).encode()
+        write_bytes(page, path)
+        _keep_beside(ready.beside, path.parent)
+        self._keep_record(ready, ready.marks)
+        self._advance(row)
+
+    def _set_aside(self, row, reason):
+        """Leave what was graded before as it is, and say in the feedback page why this was not."""
+        row.set_aside = report.plain(reason)
+        self.course.say_set_aside(row.student, self.topic, row.set_aside)
+        marks = self.recorder.marks(row.student)
+        if marks is not None:
+            self._enter_points(row, marks)
+        self._advance(row)
+
+    def _advance(self, row):
+        self.done += 1
+        self.progress(self.done, self.total, row)
+
+    def _enter_points(self, row, marks):
+        row.points, row.waiting = {}, ()
+        for exercise in self.released.exercises:
+            mark = marks.cells[test_id(exercise.name) if exercise.is_automatic else exercise.name]
+            row.points[exercise.name] = None if mark.waiting and not mark.by_person else mark.score
+            row.waiting += (exercise.name,) if mark.waiting else ()
+
+    def _mark(self, ready):
+        """Return a text that changes with all that a recorded submission depends on."""
+        return json.dumps([ready.key, self.look, ready.beside])
+
+    def _keep_record(self, ready, marks):
+        record = {**(ready.record or ready.earlier), "marks": _digest(marks)}
+        write_text(json.dumps(record), self.course.recorded(ready.row.student, self.topic))
+
+    def _is_recorded(self, ready):
+        """Return whether this very submission was recorded to its end, and gradebook and notebook are as then."""
+        student, record = ready.row.student, ready.earlier
+        if record.get("mark") != self._mark(ready):
+            return False
+        path = self.course.autograded(student, self.topic)
+        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != record.get("notebook"):
+            return False
+        marks = self.recorder.marks(student)
+        return marks is not None and {n: mark.automatic for n, mark in marks.cells.items()} == record.get("scores")
+
+    def _page_is_new(self, ready, marks):
+        page = self.course.feedback(ready.row.student, self.topic)
+        return page.is_file() and ready.earlier.get("marks") == _digest(marks)
+
+
+@dataclass
+class _Ready:
+    """A submission on its way."""
+
+    row: Row
+    content: bytes
+    files: dict
+    beside: dict
+    key: str
+    attempt: int
+    tries: list
+    earlier: dict  # what was recorded last
+    graded: Graded | None = None
+    notebook: bytes = b""
+    marks: object = None
+    record: dict | None = None
+
+
+def _small_text(path):
+    """Return the text of the small file at ``path``, or "" if it is none."""
+    with contextlib.suppress(CourseError):
+        return repair.read_file(path)[:MOST_BESIDE].decode("utf-8", "replace")
+    return ""
+
+
+def _keep_beside(texts, folder):
+    for name, text in texts.items():
+        write_text(text, folder / name)
+
+
+def _digest(marks):
+    return hashlib.sha256(json.dumps(asdict(marks), sort_keys=True).encode()).hexdigest() if marks else ""
+
+
+def _tell(row, graded, notes):
+    """Write into ``row`` what its student is told."""
+    hints = [hint for verdict in graded.verdicts for hint in verdict.hints]
+    row.hints = tuple(dict.fromkeys(hints))
+    row.reasons = tuple(
+        f"{verdict.exercise.partition('-')[2]}: {part.reason}"
+        for verdict in graded.verdicts
+        for part in [next((part for part in verdict.parts if part.reason), None)]
+        if part and not verdict.hints
+    )
+    row.notes = tuple(notes)
+    if graded.failure and graded.failure not in row.notes:
+        row.notes += (graded.failure,)
+
+
+@contextlib.contextmanager
+def the_only_one(course):
+    """Refuse where another process is grading in this course. The lock goes with the process, however that ends."""
+    path = course.root / ".autograder" / "lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise CourseError(
+                "somebody is grading in this course already", str(course.root), "wait until that has ended."
+            ) from None
+        yield

@@ -1,0 +1,254 @@
+"""A course directory: where its files are, and what was released from it.
+
+In: a folder. Out: paths, records. Writes only what ``init`` and ``record`` are asked to write.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+from autograder import exercises
+from autograder.courses import report
+from autograder.errors import CourseError
+from autograder.grading.verdict_store import VerdictStore
+from autograder.notebooks.assemble import as_json, test_id, write_bytes, write_text
+
+DEFAULT = Path("course")
+CONFIG = '''"""nbgrader's settings for this course. The autograder takes the place of nbgrader's own execution of notebooks."""
+
+from autograder.with_nbgrader.plugin import configure
+
+c = get_config()  # noqa: F821
+c.CourseDirectory.course_id = "attention"
+configure(c)
+
+# What one submission may use. `python -m autograder grade --help` has the same settings.
+# c.Judge.cell_seconds = 20
+# c.Judge.call_seconds = 5
+# c.Judge.submission_seconds = 120
+# c.Judge.memory_mb = 4096
+# c.Judge.disk_mb = 64
+# c.Judge.processes = 64
+# c.Judge.output_kb = 256
+# c.Judge.outputs_mb = 4
+# c.Judge.reply_mb = 16
+# c.Judge.submission_mb = 20
+# c.Judge.isolation = "zygote"
+'''
+
+
+@dataclass(frozen=True)
+class Released:
+    """What was released of a topic: exercises, releases as JSON text, the newest first, points by exercise.
+
+    ``changed`` says that the key or the solutions are others since; ``other_points`` names exercises whose points in the
+    key are not those of the release, which count.
+    """
+
+    exercises: tuple
+    templates: tuple[str, ...]
+    points: dict
+    seed: int
+    digest: str  # of the exercises as they are now
+    changed: bool
+    other_points: dict
+
+    @property
+    def version(self):
+        """A hash of all that verdicts depend on, beside what is handed in."""
+        state = json.dumps([self.digest, self.points, self.templates])
+        return hashlib.sha256(state.encode()).hexdigest()
+
+    @property
+    def notebooks(self):
+        return tuple(nbformat.reads(text, as_version=4) for text in self.templates)
+
+
+@dataclass(frozen=True)
+class Course:
+    """The nbgrader course in ``root``."""
+
+    root: Path
+
+    @classmethod
+    def at(cls, root):
+        """Return the course in ``root``.
+
+        Raises
+        ------
+        CourseError
+            If there is none.
+        """
+        course = cls(_usable(root))
+        if root == DEFAULT and not course.config.is_file() and cls(Path.cwd()).config.is_file():
+            course = cls(Path.cwd())  # called inside the course directory
+        if not course.config.is_file():
+            raise CourseError(
+                "this is no course directory", str(course.root), f"run `python -m autograder init {root}` first."
+            )
+        return course
+
+    @property
+    def config(self):
+        return self.root / "nbgrader_config.py"
+
+    @property
+    def gradebook(self):
+        return f"sqlite:///{self.root / 'gradebook.db'}"
+
+    @property
+    def submitted(self):
+        return self.root / "submitted"
+
+    @property
+    def hidden(self):
+        """The paths that no submission may see: this folder, and where its parts lie if they are links."""
+        parts = [path for path in self.root.iterdir() if path.is_symlink()]
+        return (str(self.root), *sorted(str(path.resolve()) for path in parts))
+
+    @property
+    def store(self):
+        return VerdictStore(self.root / ".autograder" / "verdicts")
+
+    def source(self, topic):
+        return self.root / "source" / topic / f"{topic}.ipynb"
+
+    def release(self, topic):
+        return self.root / "release" / topic / f"{topic}.ipynb"
+
+    def submission(self, student, topic):
+        return self.root / "submitted" / student / topic / f"{topic}.ipynb"
+
+    def feedback(self, student, topic):
+        return self.root / "feedback" / student / topic / f"{topic}.html"
+
+    def autograded(self, student, topic):
+        return self.root / "autograded" / student / topic / f"{topic}.ipynb"
+
+    def recorded(self, student, topic):
+        """Where it stands what exactly was recorded last: written when all else was."""
+        return self.root / ".autograder" / "recorded" / topic / f"{student}.json"
+
+    def known(self, student, topic):
+        """Return what ``recorded`` says, {} where it says nothing that can be read."""
+        try:
+            known = json.loads(self.recorded(student, topic).read_text(encoding="utf-8"))
+            return known if isinstance(known, dict) else {}
+        except (OSError, ValueError):
+            return {}
+
+    def say_set_aside(self, student, topic, reason):
+        """Tell a student why what was handed in last is not graded; a page of what was graded before stays below that."""
+        path = self.feedback(student, topic)
+        graded = "mark" in self.known(student, topic) and path.is_file()
+        page = path.read_text(encoding="utf-8", errors="replace") if graded else ""
+        write_text(report.set_aside_page(topic, reason, page), path)
+
+    def tries(self, student, topic, content):
+        """Return ``(hashes of all that a student has handed in, which of them content is)``, from the first on."""
+        one, tries = hashlib.sha256(content).hexdigest(), self.known(student, topic).get("tries", [])
+        tries = tries if one in tries else [*tries, one]
+        return tries, tries.index(one)
+
+    def marking_scheme(self, topic):
+        return self.root / "marking" / f"{topic}.md"
+
+    def students(self, topic):
+        """Return the names of those who handed in something for ``topic``."""
+        found = self.root.glob(f"submitted/*/{topic}")
+        return sorted(path.parent.name for path in found if path.is_dir() or path.is_symlink())
+
+    def overlooked(self):
+        """Return notebooks in ``submitted`` that stand where nbgrader does not look."""
+        files = [*self.root.glob("submitted/*.ipynb"), *self.root.glob("submitted/*/*.ipynb")]
+        return sorted(str(path.relative_to(self.root)) for path in files)
+
+    def record(self, topic, seed, digest):
+        """Remember with which seed, and from which key, ``topic`` was released, and keep the release itself."""
+        content = self.release(topic).read_bytes()
+        name = hashlib.sha256(content).hexdigest()[:16]
+        write_bytes(content, self._kept(topic, name))
+        earlier = [other for other in self._recorded(topic).get("releases", []) if other != name]
+        write_text(as_json({"seed": seed, "digest": digest, "releases": [name, *earlier]}), self._record(topic))
+
+    def released(self, topic):
+        """Return what was ``Released`` of ``topic``.
+
+        Raises
+        ------
+        CourseError
+            If ``topic`` was not released in this course, or the key does not fit the release any more.
+        """
+        record = self._recorded(topic)
+        if not record or not self.release(topic).is_file():
+            known = ", ".join(sorted(path.stem for path in self._record("x").parent.glob("*.json"))) or "none yet"
+            raise CourseError(
+                f"there is no assignment {topic!r}",
+                str(self.root),
+                f"name one that was released ({known}), or run `python -m autograder release {topic}`.",
+            )
+        templates = self._releases(topic, record)
+        cells = {cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader for cell in _cells(templates[0])}
+        asked, points = exercises.load(topic, record["seed"]), {}
+        for exercise in asked:
+            cell = cells.get(test_id(exercise.name) if exercise.is_automatic else exercise.name)
+            if cell is not None:
+                points[exercise.name] = float(cell.points)
+        gone = {name.removesuffix("-text") for name in cells if name.endswith("-text")} - {e.name for e in asked}
+        if gone:
+            raise CourseError(
+                f"the release asks {', '.join(sorted(gone))}, and the key does not know it any more",
+                f"solutions/answer_key/{topic}.toml",
+                "put it back, or release the assignment anew in a new course directory.",
+            )
+        digest = exercises.digest(asked)
+        other = {e.name: e.points for e in asked if e.name in points and e.points != points[e.name]}
+        asked = tuple(exercises.with_points(e, points[e.name]) for e in asked if e.name in points)
+        return Released(asked, templates, points, record["seed"], digest, digest != record["digest"], other)
+
+    def _releases(self, topic, record):
+        newest = self.release(topic).read_text(encoding="utf-8")
+        kept = [self._kept(topic, name) for name in record.get("releases", [])]
+        return tuple(dict.fromkeys([newest, *(path.read_text(encoding="utf-8") for path in kept if path.is_file())]))
+
+    def seed(self, topic):
+        """Return the seed with which ``topic`` was released before, or None."""
+        return self._recorded(topic).get("seed")
+
+    def _recorded(self, topic):
+        path = self._record(topic)
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    def _kept(self, topic, name):
+        return self.root / ".autograder" / "released" / topic / f"{name}.ipynb"
+
+    def _record(self, topic):
+        return self.root / ".autograder" / "released" / f"{topic}.json"
+
+
+def init(root):
+    """Make a course directory in ``root``; what is there already stays as it is."""
+    root = _usable(root)
+    config = root / "nbgrader_config.py"
+    if root.exists() and not config.is_file() and (not root.is_dir() or any(root.iterdir())):
+        raise CourseError("there is something else here already", str(root), "name a folder that is empty or new.")
+    if not config.is_file():
+        write_text(CONFIG, config)
+    for name in ("source", "submitted"):
+        (root / name).mkdir(parents=True, exist_ok=True)
+    return Course.at(root)
+
+
+def _usable(root):
+    """Return ``root`` as a full path; refuse one that cannot stand in the address of a database."""
+    root = Path(root).resolve()
+    if "?" in str(root):
+        raise CourseError("nbgrader cannot work in a folder with ? in its name", str(root), "rename that folder.")
+    return root
+
+
+def _cells(text):
+    return [cell for cell in nbformat.reads(text, as_version=4).cells if "nbgrader" in cell.metadata]

@@ -1,0 +1,173 @@
+"""The demonstration class: submissions kept as source text, made into the notebooks that such students hand in.
+
+In: text files in jupytext's percent format, a released assignment. Out: files as they come from students. Writes them
+where the caller says.
+
+The header of a file says who this is; its cells say where they go::
+
+    # ---
+    # jupyter:
+    #   student:
+    #     about: Forgets the tanh.
+    #     base: reference            # or: starter. What all other answers are
+    #     use: [additive_score__no_tanh]  # functions of solutions/mistakes or tests/submissions/<topic>.py
+    #     damage: [delete scoring-additive_score-test]
+    #     points: 23                 # automatic points that these answers deserve, or "set aside"
+    # ---
+    # %% answer="scoring-dot_product_score"
+"""
+
+import copy
+import importlib
+import inspect
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbformat.v4 import new_code_cell
+
+from autograder.errors import CourseError
+from autograder.notebooks.assemble import ROOT
+
+FOLDER = ROOT / "tests" / "submissions"
+FIELDS = {"about", "base", "use", "damage", "points", "hints", "kind", "as", "megabytes"}
+KINDS = ("right", "wrong", "unfinished", "odd", "damaged", "unreadable", "hostile")
+
+
+@dataclass(frozen=True)
+class Student:
+    """One student of the demonstration class, as ``tests/submissions/class/<name>.py`` describes them."""
+
+    name: str
+    about: str
+    kind: str
+    base: str
+    use: tuple[str, ...]
+    damage: tuple[str, ...]
+    points: object  # automatic points deserved, or "set aside"
+    hints: tuple[str, ...]  # names of the mistakes whose hints must be given
+    form: str  # "notebook", or what else is handed in
+    megabytes: int
+    cells: tuple
+
+
+def students(folder=FOLDER / "class"):
+    """Return the students described in ``folder``, by name.
+
+    Raises
+    ------
+    CourseError
+        If a description cannot be understood.
+    """
+    return [_student(path) for path in sorted(Path(folder).glob("*.py"))]
+
+
+def submission(student, topic, source, released):
+    """Return the bytes that ``student`` hands in. ``source`` has the reference answers, ``released`` the starters."""
+    if student.form == "empty":
+        return b""
+    if student.form == "text":
+        return b"Sorry, I only have my notes: score = v . tanh(W s + U h)\n"
+    notebook = copy.deepcopy(released)
+    reference = {_id(cell): re.sub(r"\n *### (BEGIN|END) SOLUTION", "", cell.source) for cell in source.cells}
+    answers = reference if student.base == "reference" else {}
+    answers |= {f"{topic}-{name.split('__')[0]}": _function(topic, name) for name in student.use}
+    answers |= {cell.metadata["answer"]: cell.source for cell in student.cells if "answer" in cell.metadata}
+    for cell in notebook.cells:
+        if cell.metadata.nbgrader.solution and _id(cell) in answers:
+            cell["source"] = answers[_id(cell)]
+    for cell in student.cells:
+        if "answer" not in cell.metadata:
+            _insert(notebook, cell, student)
+    for damage in student.damage:
+        _damage(notebook, damage, student)
+    if student.form == "other assignment":
+        text = json.dumps(notebook).replace(f'"{topic}-', '"cooking-')
+        return text.encode()
+    if student.megabytes:
+        notebook.metadata["padding"] = "x" * (student.megabytes * 2**20)
+    return nbformat.writes(notebook).encode() if not student.damage else json.dumps(notebook).encode()
+
+
+def hand_in(course, topic, folder=FOLDER / "class", hostile=True):
+    """Write the submissions of the class into ``course``; return the students. Without a sandbox, leave out the hostile."""
+    source = nbformat.read(course.source(topic), as_version=4)
+    released = nbformat.read(course.release(topic), as_version=4)
+    everybody = [student for student in students(folder) if hostile or student.kind != "hostile"]
+    for student in everybody:
+        path = course.submission(student.name, topic)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(submission(student, topic, source, released))
+    return everybody
+
+
+def _student(path):
+    notebook = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
+    header = notebook.metadata.get("student")
+    place = f"tests/submissions/class/{path.name}"
+    if not isinstance(header, dict) or set(header) - FIELDS or header.get("kind") not in KINDS:
+        raise CourseError("the header is not understood", place, f"write `student:` with {', '.join(sorted(FIELDS))}.")
+    cells = tuple(cell for cell in notebook.cells if cell.cell_type != "raw")
+    return Student(
+        name=path.stem,
+        about=header["about"],
+        kind=header["kind"],
+        base=header.get("base", "starter"),
+        use=tuple(header.get("use", ())),
+        damage=tuple(header.get("damage", ())),
+        points=header["points"],
+        hints=tuple(header.get("hints", ())),
+        form=header.get("as", "notebook"),
+        megabytes=int(header.get("megabytes", 0)),
+        cells=cells,
+    )
+
+
+def _function(topic, name):
+    """Return the source of the wrong or differently written answer ``name``, under the name that was asked for."""
+    for module in (f"solutions.mistakes.{topic}", f"tests.submissions.{topic}"):
+        function = getattr(importlib.import_module(module), name, None)
+        if function is not None:
+            source = re.sub(rf"^def {name}\b", f"def {name.split('__')[0]}", inspect.getsource(function))
+            return re.sub(r'\n    """.*?"""', "", source, count=1, flags=re.DOTALL)  # no student writes the hint
+    raise CourseError(f"no answer called {name}", "the demonstration class", "name one that exists.")
+
+
+def _insert(notebook, cell, student):
+    for key, shift in (("before", 0), ("after", 1)):
+        if key in cell.metadata:
+            place = next(i for i, c in enumerate(notebook.cells) if _id(c) == cell.metadata[key])
+            new = new_code_cell(cell.source, metadata=dict(cell.metadata.get("extra", {})))
+            notebook.cells.insert(place + shift, new)
+            return
+    raise CourseError("a cell without a place", f"the student {student.name}", "write answer=, before= or after=.")
+
+
+def _damage(notebook, damage, student):
+    action, _, grade_id = damage.partition(" ")
+    if action == "strip":
+        for cell in notebook.cells:
+            cell["metadata"] = nbformat.NotebookNode()
+        return
+    place = next((i for i, cell in enumerate(notebook.cells) if _id(cell) == grade_id), None)
+    if place is None:
+        raise CourseError(f"no cell {grade_id}", f"the student {student.name}", "name a cell that there is.")
+    if action == "delete":
+        del notebook.cells[place]
+    elif action == "copy":  # with the same ids, as JupyterLab does on copy and paste
+        notebook.cells.insert(place + 1, copy.deepcopy(notebook.cells[place]))
+    elif action == "break":
+        notebook.cells[place].metadata["nbgrader"] = {"grade_id": grade_id, "schema_version": "?"}
+    elif action == "edit":
+        notebook.cells[place]["source"] = "print('all is well')"
+    else:
+        raise CourseError(
+            f"no damage called {action}", f"the student {student.name}", "delete, copy, break, edit, strip."
+        )
+
+
+def _id(cell):
+    return cell.metadata.get("nbgrader", {}).get("grade_id")

@@ -1,0 +1,280 @@
+"""Release an assignment: assemble it, prove that it grades as it must, let nbgrader make the notebook for students.
+
+In: a course, a topic, a seed. Out: source, release and marking scheme in the course directory. What fails a check leaves
+everything as it was.
+"""
+
+import contextlib
+import importlib
+import io
+import logging
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import sqlalchemy.exc
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import determine_grade
+from traitlets.config import Config
+
+from autograder import exercises, sandbox
+from autograder.courses.backup import back_up
+from autograder.courses.course import init
+from autograder.errors import CourseError, of_the_gradebook
+from autograder.exercises import key_linter
+from autograder.grading import grade
+from autograder.notebooks import assemble
+from autograder.notebooks.assemble import BOOK, test_id
+
+
+def release(course, topic, seed=None, book=BOOK, website=""):
+    """Make the source and the release of ``topic`` in ``course``; return the path of the release.
+
+    It links to its chapter on ``website``, where that is given.
+
+    Raises
+    ------
+    AnswerKeyError, CourseError
+        If key, page and solutions do not fit, or the assignment does not grade as it must.
+    """
+    seed = next(s for s in (seed, course.seed(topic), secrets.randbelow(2**32)) if s is not None)
+    asked = exercises.load(topic, seed)
+    source = assemble.source_notebook(topic, asked, book, website)
+    with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a course that nobody needs
+        trial = init(folder)
+        assemble.write(source, trial.source(topic))
+        _begin_gradebook(trial)
+        _generate(trial, topic, trial.gradebook)
+        released = nbformat.read(trial.release(topic), as_version=4)
+        check(source, released, asked)
+        _refuse_other_cells(course, topic, released)
+        back_up(course, "release")
+        _begin_gradebook(course)
+        _generate(trial, topic, course.gradebook)
+        assemble.write(source, course.source(topic))
+        assemble.write_text(assemble.marking_scheme(topic, asked), course.marking_scheme(topic))
+        assemble.write_bytes(trial.release(topic).read_bytes(), course.release(topic))
+    course.record(topic, seed, exercises.digest(asked))
+    return course.release(topic)
+
+
+def handouts(folder, topics, website=""):
+    """Write the notebooks for students of ``topics`` into ``folder``, the same as released ones; return their paths.
+
+    For a website to offer. They are not proved here, and no course is made: ``release`` does both.
+    """
+    with tempfile.TemporaryDirectory(prefix="handouts-") as root:
+        trial = init(root)
+        for topic in topics:
+            assemble.write(
+                assemble.source_notebook(topic, exercises.load(topic, 0), website=website), trial.source(topic)
+            )
+            _generate(trial, topic, trial.gradebook)
+        notebooks = [trial.release(topic).read_bytes() for topic in topics]
+    paths = [Path(folder) / f"{topic}.ipynb" for topic in topics]
+    for path, content in zip(paths, notebooks, strict=True):
+        assemble.write_bytes(content, path)
+    return paths
+
+
+def enter_assignment(course, topic):
+    """Put the assignment ``topic`` into the gradebook as it was released, unless it is there; return whether it was put.
+
+    Raises
+    ------
+    CourseError
+        If the gradebook has another assignment of that name, or the assignment's source is gone.
+    """
+    released = nbformat.read(course.release(topic), as_version=4)
+    wanted, found = _graded_cells(released), _cells_in_gradebook(course, topic)
+    if found is not None and found[0] == wanted:
+        return False
+    if not course.source(topic).is_file():
+        raise CourseError(
+            f"the gradebook does not know {topic}, and its source is gone",
+            str(course.source(topic)),
+            f"run `python -m autograder release {topic}`, or restore a backup: `python -m autograder restore` lists them.",
+        )
+    _refuse_other_cells(course, topic, released)
+    _begin_gradebook(course)
+    with tempfile.TemporaryDirectory(prefix="release-") as folder:
+        trial = init(folder)
+        assemble.write_bytes(course.source(topic).read_bytes(), trial.source(topic))
+        _generate(trial, topic, course.gradebook)
+    return True
+
+
+def _refuse_other_cells(course, topic, released):
+    """Refuse a release with other exercises than those that students have been graded for."""
+    found = _cells_in_gradebook(course, topic)
+    if found is None or not found[1]:
+        return
+    other = sorted(set(found[0]) ^ set(_graded_cells(released)))
+    if other:
+        raise CourseError(
+            f"{', '.join(other[:3])} came or went, and {found[1]} submissions have been graded without",
+            f"assignment {topic}",
+            "bring the old exercises back, or release in a new course directory.",
+        )
+
+
+def _graded_cells(notebook):
+    """Return ``{name: points}`` of the cells of ``notebook`` that nbgrader gives points for."""
+    cells = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
+    return {meta.grade_id: float(meta.points) for meta in cells if meta.grade}
+
+
+def _cells_in_gradebook(course, topic):
+    """Return ``({name: points}, number of submissions)`` of ``topic`` in the gradebook, or None if it is not there."""
+    if not (course.root / "gradebook.db").is_file():
+        return None
+    try:
+        with Gradebook(course.gradebook, course_id="") as gradebook:  # with a name, it would write that name
+            notebook = gradebook.find_notebook(topic, topic)
+            points = {cell.name: float(cell.max_score) for cell in notebook.grade_cells}
+            return points, len(notebook.submissions)
+    except MissingEntry:
+        return None
+    except sqlalchemy.exc.DatabaseError as error:
+        raise CourseError(*of_the_gradebook(error, course)) from None
+
+
+def check(source, released, asked):
+    """Prove that the reference earns every automatic point, and the untouched release none; by both ways of grading.
+
+    Raises
+    ------
+    CourseError
+        If it is not so.
+    """
+    place = f"assignment {asked[0].name.split('-')[0]}"
+    automatic = {e.name: e.points for e in asked if e.is_automatic}
+    untouched = _with_tests(released, source)
+    for notebook, who, wanted in ((source, "reference", automatic), (untouched, "untouched release", None)):
+        files = reference_files(asked) if wanted else {}
+        judged = grade.grade(notebook, asked, isolation="none", files=files)
+        stock = _stock_points(notebook, asked, files)
+        for name, points in automatic.items():
+            expected = points if wanted else 0.0
+            earned = {"the grader": judged.by_exercise[name].earned, "stock nbgrader": stock[name]}
+            for grader, got in earned.items():
+                if got != expected:
+                    raise CourseError(
+                        f"the {who} earns {got:g} of {points:g} points for {name} from {grader}; {expected:g} is right",
+                        place,
+                        "run the reference by hand on the hidden cases; a starter must not already answer the exercise.",
+                    )
+    _refuse_leaks(released, asked, place)
+
+
+def reference_files(asked):
+    """Return the files of weights that the references of ``asked`` train: name -> bytes."""
+    files = {}
+    for exercise in asked:
+        if exercise.trained:
+            files[exercise.trained.file] = _trained_by_reference(exercise.entry.topic, exercise.function)
+    return files
+
+
+@cache
+def _trained_by_reference(topic, function):
+    reference = getattr(importlib.import_module(f"solutions.in_torch.{topic}"), function)
+    with tempfile.TemporaryDirectory(prefix="trained-") as folder, contextlib.redirect_stdout(None):
+        path = Path(folder) / "weights.npz"
+        reference(str(path))
+        return path.read_bytes()
+
+
+def _stock_points(notebook, asked, files):
+    """Return the points by exercise when the hidden test cells run as they stand, as in nbgrader without the plugin."""
+    cells = [(place, cell) for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+    sources = ["" if cell.metadata.nbgrader.grade_id.endswith("-run") else cell.source for _, cell in cells]
+    script = sandbox.Script(tuple(sandbox.Cell(source) for source in sources), {}, files=files)
+    run = sandbox.run(script, sandbox.Limits(cell_seconds=120), isolation="none")
+    if run.failure:
+        raise CourseError(run.failure, "the assembled notebook", "run it by hand and see where it stops.")
+    points = {}
+    for number, (_, cell) in enumerate(cells):
+        cell = nbformat.from_dict({**cell, "outputs": list(run.outputs[number][1])})
+        points[cell.metadata.nbgrader.grade_id] = determine_grade(cell)[0] if cell.metadata.nbgrader.grade else None
+    return {e.name: points[test_id(e.name)] for e in asked if e.is_automatic}
+
+
+def _with_tests(released, source):
+    """Return the release with the hidden tests in it again, as nbgrader grades it."""
+    tests = {c.metadata.nbgrader.grade_id: c for c in source.cells}
+    cells = [
+        tests[c.metadata.nbgrader.grade_id] if c.metadata.nbgrader.grade_id.endswith("-test") else c
+        for c in released.cells
+    ]
+    return nbformat.from_dict({**released, "cells": cells})
+
+
+def _refuse_leaks(released, asked, place):
+    """Refuse a release in which an answer stands readable, or from a key that the linter refuses."""
+    text = "\n".join(cell.source for cell in released.cells)
+    for marker in ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS"):
+        if marker in text:
+            raise CourseError(f"{marker} is left in the release", place, "close every region that you open.")
+    for exercise in asked:
+        body = exercise.source.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0].strip()
+        if body and body in text:
+            raise CourseError(f"the answer to {exercise.name} stands in the release", place, "take it out of the text.")
+    key_linter.refuse(asked, text=text)
+
+
+def _begin_gradebook(course):
+    """Give ``course`` an empty gradebook if it has none."""
+    path = course.root / "gradebook.db"
+    if not path.exists():
+        assemble.write_bytes(_empty_gradebook(), path)
+
+
+@cache
+def _empty_gradebook():
+    """Return nbgrader's empty gradebook: made once, because nbgrader starts another program for that."""
+    path_with_environment()
+    with tempfile.TemporaryDirectory(prefix="gradebook-") as folder:
+        path = Path(folder) / "gradebook.db"
+        Gradebook(f"sqlite:///{path}", course_id="").close()
+        return path.read_bytes()
+
+
+def _generate(course, topic, gradebook):
+    """Let nbgrader make the release in ``course``, and put its entry into ``gradebook``."""
+    path_with_environment()
+    config = Config()
+    config.CourseDirectory.root = str(course.root)
+    config.CourseDirectory.db_url = gradebook
+    config.CourseDirectory.assignment_id = topic
+    coursedir = CourseDirectory(config=config)
+    app = GenerateAssignment(coursedir=coursedir, config=config)
+    app.force = True
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
+    handler.setLevel(logging.ERROR)
+    app.log.handlers, app.log.propagate = [handler], False
+    shutil.rmtree(course.release(topic).parent, ignore_errors=True)
+    try:
+        app.start()
+    except sqlalchemy.exc.DatabaseError as error:
+        raise CourseError(*of_the_gradebook(error, course)) from None
+    except NbGraderException as error:
+        lines = [line for line in said.getvalue().splitlines() if line.strip()]
+        reason = next((line for line in reversed(lines) if "Error" in line), str(error))
+        raise CourseError(f"nbgrader refused it: {reason.strip()}", str(course.source(topic)), "mend it.") from error
+
+
+def path_with_environment():
+    """nbgrader calls ``alembic`` by name: put the environment's programs on PATH."""
+    programs = str(Path(sys.executable).parent)
+    if programs not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([programs, os.environ.get("PATH", "")])

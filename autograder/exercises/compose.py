@@ -1,0 +1,135 @@
+"""Put shapes into an equation, and say which product or sum does not fit, and why.
+
+In: an equation in Python's notation, shapes by name. Out: the shape of the whole, or ``Misfit`` with a sentence. Pure,
+standard library only: where an assignment has equations, this text stands in its notebook below that of ``compare``. It
+knows no right answer.
+"""
+
+import ast
+
+from autograder.exercises.compare import NotYet
+
+
+class Misfit(ValueError):
+    """Two shapes meet in the equation and do not fit: the sentence says where, and why."""
+
+
+def shape_of(equation, shapes):
+    """Return the shape of ``equation``, in which each name has its shape in ``shapes``. A size of None may be any.
+
+    ``x @ y`` is a product of matrices, of a matrix and a vector, or of two vectors; ``x + y``, ``x * y`` and ``x / y`` go
+    entry by entry; ``x.T`` exchanges rows and columns; any function acts on each entry. In ``name = ...``, both sides must
+    have one shape.
+
+    Raises
+    ------
+    Misfit
+        At the first place where two shapes do not fit.
+    """
+    (line,) = ast.parse(equation).body
+    found = _shape(line.value, shapes)
+    if isinstance(line, ast.Assign):
+        (target,) = line.targets
+        wanted = shapes[target.id]
+        if not _alike(found, wanted):
+            raise Misfit(f"{ast.unparse(line.value)} has {_said(found)}, but {target.id} has {_said(wanted)}.")
+    return found
+
+
+def compose(function, equations, inputs, given):
+    """Say whether the shapes that ``function`` returns fit together in ``equations``. It is not asked if they are right.
+
+    Raises
+    ------
+    NotYet
+        With the first product or sum that does not fit.
+    """
+    answer = {name: tuple(map(int, shape)) for name, shape in function(*inputs.values()).items()}
+    for equation in equations:
+        try:
+            shape_of(equation, {**given, **answer})
+        except Misfit as misfit:
+            sizes = ", ".join(f"{letter}={size}" for letter, size in inputs.items())
+            raise NotYet(
+                f"{function.__name__}: your shapes do not fit together in {equation}. With {sizes}: {misfit}"
+            ) from None
+    print(f"{function.__name__}: your shapes fit together in {' and in '.join(equations)}. They may still be wrong.")
+
+
+def _shape(node, shapes):
+    if isinstance(node, ast.Name):
+        return shapes[node.id]
+    if isinstance(node, ast.Call):
+        return _shape(node.args[0], shapes)
+    if isinstance(node, ast.Attribute):
+        return _transposed(_shape(node.value, shapes), ast.unparse(node.value))
+    left, right = _shape(node.left, shapes), _shape(node.right, shapes)
+    join = _product if isinstance(node.op, ast.MatMult) else _entry_by_entry
+    return join(left, right, ast.unparse(node.left), ast.unparse(node.right), ast.unparse(node))
+
+
+def _transposed(shape, name):
+    if len(shape) < 2:
+        raise Misfit(f"{name} has {_said(shape)}: only a matrix has rows and columns to exchange.")
+    return (*shape[:-2], shape[-1], shape[-2])
+
+
+def _product(left, right, left_name, right_name, whole):
+    for shape, name in ((left, left_name), (right, right_name)):
+        if not shape:
+            raise Misfit(f"In {whole}, {name} is a single number: it has no axis for the product.")
+    inner, outer = left[-1], right[-2:][0]  # the columns of the left meet the rows of the right
+    if not _alike((inner,), (outer,)):
+        columns = _count(inner, "column" if len(left) > 1 else "number")
+        rows = _count(outer, "row" if len(right) > 1 else "number")
+        raise Misfit(f"In {whole}, {left_name} has {columns} and {right_name} has {rows}.")
+    before = left[:-2], right[:-2]
+    if all(before) and not _alike(*before):
+        raise Misfit(f"In {whole}, {left_name} has {_said(left)} and {right_name} has {_said(right)}.")
+    return (*_known(*before), *left[-2:-1], *right[-1:][: len(right) - 1])
+
+
+def _entry_by_entry(left, right, left_name, right_name, whole):
+    length = max(len(left), len(right))
+    padded = [(1,) * (length - len(shape)) + shape for shape in (left, right)]
+    joined = tuple(map(_stretched, *padded))
+    # numpy would also stretch both at once, or a number over a whole vector: no equation here means that
+    if 0 in joined or not (_alike(joined, left) or _alike(joined, right)) or bool(left) != bool(right):
+        raise Misfit(f"In {whole}, {left_name} has {_said(left)} and {right_name} has {_said(right)}.")
+    return joined
+
+
+def _stretched(one, other):
+    """Return the size of an axis where two arrays meet entry by entry, or 0 if they cannot."""
+    if one == other or other == 1:
+        return one
+    if one == 1 or one is None:
+        return other
+    return one if other is None else 0
+
+
+def _alike(one, other):
+    return len(one) == len(other) and all(
+        size in (None, other[axis]) or other[axis] is None for axis, size in enumerate(one)
+    )
+
+
+def _known(one, other):
+    """Return the axes in front of the matrices: those of the one that has them, sizes that are known first."""
+    if not (one and other):
+        return one or other
+    return tuple(other[axis] if size is None else size for axis, size in enumerate(one))
+
+
+def _said(shape):
+    if not shape:
+        return "no axis: it is a single number"
+    if len(shape) == 1:
+        return _count(shape[0], "number")
+    return f"the shape ({', '.join('any' if size is None else str(size) for size in shape)})"
+
+
+def _count(size, what):
+    if size is None:
+        return f"some {what}s"
+    return f"{size} {what}{'' if size == 1 else 's'}"

@@ -1,0 +1,403 @@
+"""Judge whether the cases of a key can tell right from wrong, before anybody is graded with them.
+
+In: exercises with their cases drawn, their references, the text that students get. Out: ``Problem`` objects, each with
+exercise, case, reason and remedy. Touches nothing.
+"""
+
+import ast
+import dataclasses
+import importlib
+import itertools
+import re
+import textwrap
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder import exercises
+from autograder.exercises import compare
+from solutions.answer_key import AnswerKeyError
+
+SOFTMAX_ARGUMENTS = ("scores", "logits", "log_probabilities")
+OVERFLOWS = 700.0  # of this, exp is not a number any more that double precision can hold
+NUDGE, NUDGES = 1e-11, 8
+SEEDLESS = ("rand", "randn", "randint", "random", "normal", "uniform", "choice", "permutation", "shuffle", "randperm")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One weakness of a key. ``case`` is "" where all cases together are meant."""
+
+    exercise: str
+    where: str
+    case: str
+    reason: str
+    remedy: str
+
+    def __str__(self):
+        return f"{self.where}{f', case {self.case!r}' if self.case else ''}: {self.reason}. Remedy: {self.remedy}"
+
+
+def lint(asked, references=None, text=""):
+    """Return the problems of the exercises ``asked``, as a tuple.
+
+    Parameters
+    ----------
+    asked : iterable of Exercise
+    references : dict, optional
+        Name of an exercise -> its reference; by default those of ``solutions``.
+    text : str
+        All that the released notebook says, without the answers. By default the docstrings of the exercises.
+    """
+    asked = tuple(asked)
+    problems = []
+    for exercise in asked:
+        if not exercise.is_called:
+            continue
+        reference = references[exercise.name] if references else _reference(exercise)
+        for rule in (*RULES, *(OF_CODE if exercise.kind == "code" else ())):
+            problems += (Problem(exercise.name, exercise.entry.where, *found) for found in rule(exercise, reference))
+    return (*problems, *leaks(asked, text or "\n".join(_without_answer(exercise.source) for exercise in asked)))
+
+
+def refuse(asked, references=None, text=""):
+    """Raise for the first problem of the exercises ``asked``; see ``lint``.
+
+    Raises
+    ------
+    AnswerKeyError
+        With exercise, case, reason and remedy.
+    """
+    for problem in lint(asked, references, text):
+        case = f", case {problem.case!r}" if problem.case else ""
+        raise AnswerKeyError(problem.reason, problem.where + case, problem.remedy)
+
+
+def released_text(notebook):
+    """Return what a student reads in the release of ``notebook``, a source notebook: answers and hidden tests cut out."""
+    answer = re.compile(r"### BEGIN (SOLUTION|HIDDEN TESTS).*?### END \1", flags=re.DOTALL)
+    cells = [cell.source for cell in notebook.cells if not _is_written_answer(cell)]
+    return "\n".join(answer.sub("", source) for source in cells)
+
+
+def starter(exercise):
+    """Return the function that students get: the reference with its answer cut out, and nbgrader's ``raise`` there."""
+    left_out = re.sub(
+        r"### BEGIN SOLUTION.*?### END SOLUTION", "raise NotImplementedError()", exercise.source, flags=re.S
+    )
+    scope = {"np": np}
+    exec(compile(textwrap.dedent(left_out), "<starter>", "exec"), scope)
+    return scope[re.search(r"def (\w+)", exercise.source)[1]]
+
+
+def _is_written_answer(cell):
+    return cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("solution")
+
+
+def _reference(exercise):
+    module = importlib.import_module(f"solutions.{exercise.entry.module}.{exercise.entry.topic}")
+    return getattr(module, exercise.function)
+
+
+def _without_answer(source):
+    before, _, rest = source.partition("### BEGIN SOLUTION")
+    return before + rest.partition("### END SOLUTION")[2]
+
+
+# --- rules: each yields (case, reason, remedy) -----------------------------------------------------------------------
+
+
+def _mistakes_are_caught(exercise, reference):
+    for name in exercise.hints:
+        if all(_accepts(exercise, case, case.mistaken[name]) for case in exercise.hidden):
+            yield (
+                "",
+                f"the mistake {name} passes every hidden case",
+                "add a hidden case that tells it from the reference, or tighten the tolerance",
+            )
+
+
+def _tolerance_is_narrow(exercise, reference):
+    for name in exercise.hints:
+        caught = [c for c in exercise.hidden if not _accepts(exercise, c, c.mistaken[name])]
+        if not caught or exercise.kind == "shape":
+            continue
+        case, distance = max(
+            ((case, _distance(case.mistaken[name], case.expected) / case.atol) for case in caught),
+            key=lambda found: found[1],
+        )
+        if distance < 2:
+            yield (
+                case.name,
+                f"the tolerance {case.atol:g} is more than half of the distance to the mistake {name}",
+                "ask for more digits, or choose numbers that set the mistake further apart",
+            )
+
+
+def _test_has_effect(exercise, reference):
+    answers = {"the untouched starter": starter(exercise)}
+    if exercise.kind != "number":  # there the right answer is a constant
+        answers["a constant"] = lambda *_: exercise.hidden[0].expected
+    for what, function in answers.items():
+        if all(_passes(exercise, case, function) for case in exercise.hidden):
+            yield "", f"the test has no effect: {what} passes it", "add a hidden case with another expected value"
+
+
+def _reference_is_steady(exercise, reference):
+    for call in _seedless_calls(exercise.source):
+        yield "", f"the reference draws from {call} without a seed", "let it make a generator of its own, with a seed"
+    for case in exercise.cases:
+        one, other = (_value(exercise, reference, case) for _ in range(2))
+        if _unlike(one, other):
+            yield (
+                case.name,
+                "two runs of the reference differ",
+                "take randomness out of it, or seed it within the function",
+            )
+            return
+
+
+def _sizes_differ(exercise, reference):
+    """As in the tests of the keys: sizes may be alike only where they are alike in every case."""
+    sizes = [
+        {(name, axis): size for name, item in case.inputs.items() for axis, size in enumerate(np.shape(item))}
+        for case in exercise.hidden
+    ]
+    if not any(sizes):
+        return
+    alike = [{pair for pair in itertools.combinations(row, 2) if row[pair[0]] == row[pair[1]]} for row in sizes]
+    always = set.intersection(*alike)
+    if not any(row and 1 not in row.values() and pairs == always for row, pairs in zip(sizes, alike, strict=True)):
+        yield (
+            "",
+            "no hidden case has all sizes different",
+            "add one: a transposed or exchanged argument passes by luck where two sizes are alike",
+        )
+
+
+def _masks_mask(exercise, reference):
+    masks = {name for case in exercise.cases for name, item in case.inputs.items() if _kind(item) == "b"}
+    for name in sorted(masks):
+        given = [np.asarray(case.inputs[name]) for case in exercise.hidden if name in case.inputs]
+        if not any(mask.any() and not mask.all() for mask in given):
+            yield "", f"no hidden case masks anything with {name}", "add a case in which some entries are False"
+
+
+def _scores_are_large(exercise, reference):
+    arguments = {name for case in exercise.cases for name in case.inputs}
+    direct = sorted(arguments & set(SOFTMAX_ARGUMENTS))
+    if not direct and not re.search(r"softmax|\bexp\b", exercise.source):
+        return
+    for case in exercise.hidden:
+        largest = max((_largest(item) for name, item in case.inputs.items() if name in direct or not direct), default=0)
+        if largest >= OVERFLOWS or (not direct and largest**2 >= OVERFLOWS):  # a product of two gives the scores
+            return
+    yield (
+        "",
+        f"no hidden case has large {' or '.join(direct) or 'scores'}",
+        "add one with scores in the thousands: an exponential overflows there, and only there",
+    )
+
+
+def _size_one_is_there(exercise, reference):
+    arrays = {name for case in exercise.cases for name, item in case.inputs.items() if np.ndim(item)}
+    if arrays and not any(1 in np.shape(case.inputs.get(name)) for case in exercise.hidden for name in arrays):
+        yield "", "no hidden case has a size of 1", "add a case with one sentence: squeeze() drops such an axis"
+
+
+def _inputs_are_various(exercise, reference):
+    names = dict.fromkeys(name for case in exercise.hidden for name in case.inputs)
+    for name in names:
+        given = [np.asarray(case.inputs[name]) for case in exercise.hidden if name in case.inputs]
+        words = {
+            "all alike": all(np.ptp(item.astype(float)) == 0 if item.size else True for item in given),
+            "an identity matrix": all(_is_identity(item) for item in given),
+            "symmetric": all(_is_square(item) and np.array_equal(item, item.T) for item in given),
+        }
+        for word, always in words.items():
+            if always:
+                yield (
+                    "",
+                    f"the input {name} is {word} in every hidden case",
+                    "draw it from random numbers in at least one: a transposed or dropped argument passes otherwise",
+                )
+                break
+
+
+def _results_are_no_toss_up(exercise, reference):
+    """A choice between two that are alike falls out one way here and another way in an answer that is just as right."""
+    rng = np.random.default_rng(0)
+    for case in exercise.cases:
+        for _ in range(NUDGES):
+            nudged = {
+                name: item + NUDGE * max(1.0, _largest(item)) * rng.uniform(-1, 1, size=np.shape(item))
+                if _kind(item) == "f"
+                else item
+                for name, item in case.inputs.items()
+            }
+            value = _value(exercise, reference, dataclasses.replace(case, inputs=nudged))
+            if _reasons(exercise, case, value):
+                yield (
+                    case.name,
+                    f"the result hangs on the rounding of the inputs: a change of {NUDGE:g} gives another one",
+                    "draw with another seed or a larger scale, or state inputs of which no two tie",
+                )
+                return
+
+
+RULES = (_mistakes_are_caught, _tolerance_is_narrow, _test_has_effect, _reference_is_steady)
+OF_CODE = (
+    *(_sizes_differ, _masks_mask, _scores_are_large, _size_one_is_there, _inputs_are_various),
+    _results_are_no_toss_up,
+)
+
+
+def leaks(asked, text):
+    """Return the problems of answers that stand readable in ``text``, what students get.
+
+    A shape may stand in a docstring of the same notebook, a number in the check of another exercise.
+    """
+    problems = []
+    for exercise in asked:
+        found = ()
+        if exercise.kind == "shape":
+            found = [
+                f"a docstring states the shape {entry} that is asked for" for entry in stated_shapes(exercise, text)
+            ]
+            remedy = "ask for another shape, or describe the argument there without its shape"
+        elif exercise.kind == "number" and not exercise.entry.warm_up:  # the pages work those in full
+            found = [
+                f"the numbers of {entry or 'the answer'} stand in the notebook" for entry in _stated(exercise, text)
+            ]
+            remedy = "take them out of the text, or ask with other numbers"
+        problems += (Problem(exercise.name, exercise.entry.where, "", reason, remedy) for reason in found)
+    return tuple(problems)
+
+
+def stated_shapes(exercise, text):
+    """Return the entries of a shape exercise that a docstring in ``text`` answers, as ``name : (sizes)``."""
+    case = exercise.hidden[0]
+    sizes = {LETTERS[word]: case.inputs.get(LETTERS[word]) for word in LETTERS} | case.inputs
+    sizes |= {word: sizes[letter] for word, letter in LETTERS.items()}
+    expected = case.expected if isinstance(case.expected, dict) else {exercise.function: case.expected}
+    found = []
+    for name, stated in re.findall(r"^ *(\w+) : \(([^)]*)\)", text, flags=re.MULTILINE):
+        values = tuple(sizes.get(word.strip()) for word in stated.split(",") if word.strip())
+        if expected.get(name) == values:
+            found.append(name)
+    return found
+
+
+LETTERS = {"source_len": "T_x", "attention_size": "a", "key_size": "m", "query_size": "n", "embedding_size": "d"}
+LETTERS |= {"hidden_size": "m", "target_len": "T_y"}
+
+
+def _stated(exercise, text):
+    """Yield the parts of a number exercise whose numbers all stand in ``text``, with three digits or more.
+
+    Numbers of fewer digits, such as 0.5, stand everywhere and give nothing away.
+    """
+    written = {token for token in re.findall(r"(?<![\w.])\d+\.?\d*(?![\w.]*\w)", text) if _digits(token) >= 3}
+    for case in exercise.hidden:
+        expected = case.expected if isinstance(case.expected, dict) else {"": case.expected}
+        for entry, values in expected.items():
+            telling = [x for x in np.abs(np.ravel(values)).tolist() if _digits(f"{x:.9g}") >= 3]
+            if telling and all(any(_is_rounded(x, token) for token in written) for x in telling):
+                yield entry
+
+
+def _digits(token):
+    return len(token.replace(".", "").lstrip("0").rstrip("0" if "." in token else ""))
+
+
+def _is_rounded(value, token):
+    decimals = len(token.partition(".")[2])
+    return abs(value - float(token)) <= 0.5 * 10**-decimals + 1e-12 if decimals else value == float(token)
+
+
+# --- what the rules use ----------------------------------------------------------------------------------------------
+
+
+def _accepts(exercise, case, outcome):
+    return not outcome.raised and not _reasons(exercise, case, outcome.value)
+
+
+def _passes(exercise, case, function):
+    try:
+        return not _reasons(exercise, case, function(*case.inputs.values()))
+    except Exception:
+        return False
+
+
+def _reasons(exercise, case, value):
+    return any(compare.reasons(value, case.expected, exercise.kind, case.atol).values())
+
+
+def _distance(outcome, expected):
+    """Return the largest difference between two values; infinite where they cannot be compared."""
+    if outcome.raised:
+        return np.inf
+    if isinstance(expected, dict):
+        if not isinstance(outcome.value, dict):
+            return np.inf
+        pairs = [(outcome.value.get(name), wanted) for name, wanted in expected.items()]
+    else:
+        pairs = [(outcome.value, expected)]
+    distances = []
+    for value, wanted in pairs:
+        if value is None or isinstance(value, dict) or np.shape(value) != np.shape(wanted):
+            return np.inf
+        difference = np.abs(np.asarray(value, dtype=float) - np.asarray(wanted, dtype=float))
+        distances.append(np.inf if np.isnan(difference).any() else float(difference.max(initial=0.0)))
+    return max(distances)
+
+
+def _value(exercise, function, case):
+    turn = exercises.convert(exercise)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        given = {name: turn(item) for name, item in case.inputs.items()}
+        return compare.call_case(function, given, case.gradients)[0]
+
+
+def _unlike(value, expected):
+    if isinstance(expected, dict):
+        return any(_unlike(value[name], wanted) for name, wanted in expected.items())
+    return not np.array_equal(compare.read_value(value), compare.read_value(expected), equal_nan=True)
+
+
+def _seedless_calls(source):
+    """Yield the calls in ``source`` that draw random numbers from a generator that everybody shares, or without a seed."""
+    tree = ast.parse(textwrap.dedent(source))
+    seeded = any(isinstance(n, ast.Call) and _name(n.func).endswith("manual_seed") for n in ast.walk(tree))
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = _name(node.func)
+        shared = name.split(".")[0] in ("np", "numpy", "torch", "random") and name.split(".")[-1] in SEEDLESS
+        if (shared and not seeded) or (name.endswith("default_rng") and not node.args and not node.keywords):
+            yield name
+
+
+def _name(node):
+    if isinstance(node, ast.Attribute):
+        return f"{_name(node.value)}.{node.attr}"
+    return getattr(node, "id", "")
+
+
+def _kind(item):
+    return np.asarray(item).dtype.kind
+
+
+def _largest(item):
+    item = np.asarray(item)
+    return float(np.abs(item.astype(float)).max(initial=0.0)) if item.dtype.kind == "f" else 0.0
+
+
+def _is_square(item):
+    return item.ndim == 2 and item.shape[0] == item.shape[1]
+
+
+def _is_identity(item):
+    return _is_square(item) and np.array_equal(item, np.eye(len(item)))

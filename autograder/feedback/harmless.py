@@ -1,0 +1,120 @@
+"""Show what a student wrote without running it: in the feedback page, and in the browser of whoever marks it.
+
+In: Markdown, a notebook that was run. Out: HTML that holds no script, no frame and no link but to http, https and mail;
+the notebook with such outputs only, none so long or so strange that a page could not be made of it. Touches nothing else.
+"""
+
+import html
+import re
+
+from jinja2 import pass_context
+from nbconvert.filters.highlight import Highlight2HTML
+from nbconvert.filters.markdown_mistune import MarkdownWithMath
+from nbconvert.preprocessors.sanitize import SanitizeHTML
+
+from autograder.feedback import standalone
+
+# What the HTML of a student may hold; everything else is shown as text.
+TAGS = ["a", "b", "blockquote", "br", "code", "div", "em", "h1", "h2", "h3", "h4", "hr", "i", "li", "ol", "p", "pre"]
+TAGS += ["span", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"]
+LONGEST_TEXT = (
+    10_000  # characters of Markdown, and of HTML, that are made into a page; what is longer is shown as it is
+)
+LONGEST_CODE = 50_000  # characters of code that are set in colours
+MOST_COLOURS = 500  # changes of colour in one output
+ESCAPE = re.compile(r"\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
+ONE_COLOUR = r"(?:(?:38|48);(?:5;\d{1,3}|2;\d{1,3};\d{1,3};\d{1,3})|(?!38|48)\d{0,3})"
+COLOUR = re.compile(rf"{ONE_COLOUR}(?:;{ONE_COLOUR})*")
+CONTROL = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
+
+
+def configure(config):
+    """Let nbgrader's pages, feedback and formgrader alike, render a student's Markdown through ``markdown``."""
+    config.HTMLExporter.filters = {
+        "markdown2html": f"{__name__}.markdown",
+        "highlight_code": f"{__name__}.Highlighted",
+        "strip_files_prefix": f"{__name__}.unchanged",
+    }
+    config.Outputs.enabled = True
+    config.Outputs.tags = TAGS
+    standalone.configure(config)
+
+
+@pass_context
+def markdown(context, source):
+    """Return ``source`` as HTML; tags in it are shown as text, and links lead to pages only."""
+    if len(source) > LONGEST_TEXT:  # to read Markdown can take time that grows with the square of its length
+        return f"<pre>{html.escape(source)}</pre>"
+    attachments = context.get("cell", {}).get("attachments", {})
+    return MarkdownWithMath(renderer=_Renderer(attachments)).render(source)
+
+
+def unchanged(text):
+    """Return ``text``. nbconvert's filter of this place mends links of IPython 1, in a time that grows with the square."""
+    return text
+
+
+class Highlighted(Highlight2HTML):
+    """Code in colours, unless it is too long for that."""
+
+    def __call__(self, source, language=None, metadata=None):
+        if len(source) > LONGEST_CODE:
+            return f'<div class="highlight"><pre>{html.escape(source)}</pre></div>'
+        return super().__call__(source, language, metadata)
+
+
+class Outputs(SanitizeHTML):
+    """Take live HTML out of outputs, and kinds of output that have no place in a notebook of this course."""
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        if cell.cell_type == "code":  # what was written stays as it was written: ``markdown`` renders it
+            for output in cell.outputs:
+                _shorten(output)
+            cell, resources = super().preprocess_cell(cell, resources, cell_index)
+            cell["outputs"] = [output for output in cell.outputs if output.get("data", True)]
+        return cell, resources
+
+
+def printable(text):
+    """Return ``text`` with no control character but line ends, tabs, backspaces, and colours that a page can show."""
+    allowed = MOST_COLOURS
+
+    def kept(match):
+        nonlocal allowed
+        codes, kind = match.group(1), match.group(2)
+        if kind != "m" or allowed == 0 or not COLOUR.fullmatch(codes):
+            return ""
+        allowed -= 1
+        return f"\x1b[{codes}m"
+
+    return CONTROL.sub("", ESCAPE.sub(kept, text))
+
+
+def _shorten(output):
+    """Make ``output`` such that it can be shown: HTML and Markdown that are too long as text, odd characters left out."""
+    if output.output_type == "stream":
+        output["text"] = printable(output.text)
+    elif output.output_type == "error":
+        output["traceback"] = [printable(line) for line in output.traceback]
+        output["ename"], output["evalue"] = printable(output.ename), printable(output.evalue)
+    else:
+        for mime in ("text/html", "text/markdown", "text/latex"):
+            if len(output.data.get(mime, "")) > LONGEST_TEXT:
+                text = output.data.pop(mime)
+                output.data.setdefault("text/plain", text)
+        if "text/plain" in output.data:
+            output.data["text/plain"] = printable(output.data["text/plain"])
+
+
+class _Renderer(standalone.Renderer):
+    def __init__(self, attachments):
+        super().__init__(escape=True, allow_harmful_protocols=False, attachments=attachments)
+
+    def block_mermaidjs(self, code):
+        return self.block_code(code)
+
+    def image(self, text, url, title=None):
+        picture = self.attachments.get(url.removeprefix("attachment:"))
+        if url.startswith("attachment:") and not picture:  # pasted elsewhere, or of a kind that is not shown
+            return f"[{html.escape(url.removeprefix('attachment:'))}: this picture was not handed in]"
+        return super().image(text, url, title)

@@ -1,0 +1,1 @@
+"""Grade one submission: run it in a sandbox, judge what it returned."""

@@ -1,0 +1,121 @@
+"""Run submissions on the workers of a dask cluster instead of this machine.
+
+In: the address of a scheduler, certificates. Out: an executor like any other. Opens a connection to the scheduler. Whoever
+can talk to a scheduler runs code as its workers, so every connection is encrypted and shows a certificate (TLS).
+"""
+
+import contextlib
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.errors import CourseError
+from autograder.sandbox import doctor
+
+PATIENCE = 20  # seconds that the scheduler and its first worker may take to answer
+CERTIFICATES = (
+    "give the scheduler, the workers and this command certificates: --tls-ca FILE --tls-cert FILE --tls-key FILE here, or "
+    "distributed.comm.tls in dask's configuration; `Many machines` in the instructors' page shows how to make them."
+)
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """Files by which this machine shows who it is; what is "" is taken from dask's configuration."""
+
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """An executor whose workers have stopped the canary, each once, before they run anything."""
+
+    pool: object
+    isolation: str
+    hidden: tuple[str, ...]
+    workers: int
+
+    def submit(self, task, *args):
+        return self.pool.submit(_after_the_canary, self.isolation, self.hidden, task, *args)
+
+
+@contextlib.contextmanager
+def executor(address, isolation, hidden=(), certificates=Certificates()):
+    """Give an executor on the cluster at ``address``, after the canary was stopped on every one of its machines.
+
+    ``hidden`` are paths that submissions must not see on any of them. A worker that joins later meets the canary first.
+
+    Raises
+    ------
+    CourseError
+        If the connection would not be encrypted, if nobody answers, if there is no worker, or if a submission could leave
+        the sandbox on one of them.
+    """
+    if not address.startswith("tls://"):
+        raise CourseError(
+            "without TLS, everybody who reaches this scheduler can run code as its workers",
+            f"--scheduler {address}",
+            f"name it as tls://HOST:PORT, and {CERTIFICATES}",
+        )
+    from distributed import Client
+
+    try:
+        client = Client(address, security=_security(certificates), timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise CourseError(
+            f"no dask scheduler answers there with these certificates ({type(error).__name__})",
+            address,
+            f"start one with TLS, and name the address that it prints; {CERTIFICATES}",
+        ) from None
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise CourseError(
+                "the scheduler has no worker",
+                address,
+                f"start one, with its certificates: `dask worker {address} ...`.",
+            ) from None
+        _examine(client, isolation, hidden)
+        pool = client.get_executor(pure=False, retries=2)
+        yield Guarded(pool, isolation, tuple(hidden), sum(client.nthreads().values()))
+
+
+def _security(certificates):
+    """Return dask's settings for an encrypted connection."""
+    from distributed.security import Security
+
+    given = {"tls_ca_file": certificates.ca, "tls_client_cert": certificates.cert, "tls_client_key": certificates.key}
+    security = Security(require_encryption=True, **{name: str(path) for name, path in given.items() if path})
+    files = {name: getattr(security, name) for name in given}
+    for name, file in files.items():
+        if not file and name != "tls_client_key":  # a key may stand in the file of its certificate
+            raise CourseError(f"no certificate is named ({name.replace('_', '-')})", "--scheduler", CERTIFICATES)
+        if file and "\n" not in file and not Path(file).is_file():
+            raise CourseError("there is no such file", file, CERTIFICATES)
+    try:
+        security.get_connection_args("client")
+    except (ssl.SSLError, OSError, ValueError) as error:
+        raise CourseError(
+            f"these certificates cannot be used ({error})", ", ".join(filter(None, files.values())), CERTIFICATES
+        ) from None
+    return security
+
+
+def _after_the_canary(isolation, hidden, task, *args):
+    doctor.require_once(isolation, hidden)
+    return task(*args)
+
+
+def _examine(client, isolation, hidden=(), examine=doctor.examine):
+    """Send the canary into the sandbox of every worker."""
+    if isolation == "none":
+        return
+    for worker, findings in client.run(examine, isolation, None, hidden, on_error="return").items():
+        if isinstance(findings, BaseException):
+            raise CourseError(f"the worker has no sandbox: {findings}", worker, "mend or stop that worker.")
+        escaped = [what for what, stopped in findings if not stopped]
+        if escaped:
+            raise CourseError(f"a submission could leave the sandbox: it {escaped[0]}", worker, "stop that worker.")

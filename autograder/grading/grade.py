@@ -1,0 +1,157 @@
+"""Grade one submission: run it in the sandbox, then judge what it returned.
+
+In: a notebook, exercises, limits. Out: ``Graded``: verdicts, and the outputs of its cells. Starts a sandbox, touches
+nothing else.
+"""
+
+import hashlib
+import json
+import math
+import platform
+import time
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from autograder import sandbox
+from autograder.grading import judge
+from autograder.notebooks.assemble import test_id
+
+WEIGHTS_SLACK = 100_000  # bytes that an npz file may have on top of its numbers
+LEAST_SECONDS = 1.0  # of what is left of a submission's time: with less, nothing is run
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One submission, graded. ``outputs`` maps the number of a code cell, from 0, to (execution count, outputs)."""
+
+    verdicts: tuple[judge.Verdict, ...]
+    outputs: dict
+    failure: str = ""
+    timed_out: bool = False
+    killed: bool = False  # by somebody else than the grader: for want of memory, for example
+    spent: dict = field(default_factory=dict)  # stage -> seconds
+
+    @property
+    def by_exercise(self):
+        return {verdict.exercise: verdict for verdict in self.verdicts}
+
+
+def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=None, hidden=()):
+    """Run ``notebook`` and return its ``Graded`` verdicts. ``files`` lie beside it: name -> bytes.
+
+    All that a submission runs shares one budget of time, ``limits.submission_seconds``. ``hidden`` are paths of this machine
+    that it must not see, the course above all.
+
+    Raises
+    ------
+    CourseError
+        If the sandbox cannot be started. Whatever the student did is a verdict, not an error.
+    """
+    limits, files, began = limits or sandbox.Limits(), files or {}, time.monotonic()
+    weights, killed = {}, False
+    for exercise in exercises:
+        if exercise.trained:
+            weights[exercise.name, 0], ended = _run_weights(exercise, files, limits, isolation, hidden)
+            killed |= ended
+    script, spent = _script(notebook, exercises, files), time.monotonic() - began
+    run = sandbox.run(script, _with_seconds(limits, limits.submission_seconds - spent), isolation, hidden)
+    failure, timed_out, killed = run.failure, run.timed_out, killed or run.killed
+    left = limits.submission_seconds - (time.monotonic() - began)
+    if run.ended_in is not None and left > LEAST_SECONDS:
+        # once more without that cell: the exercises that do not need it keep their points
+        cells = list(script.cells)
+        cells[run.ended_in] = sandbox.Cell("")
+        run = sandbox.run(replace(script, cells=tuple(cells)), _with_seconds(limits, left), isolation, hidden)
+        failure += " It was run again without that cell." if not run.failure else f" Without that cell: {run.failure}"
+        timed_out, killed = timed_out or run.timed_out, killed or run.killed
+    began = time.monotonic()
+    verdicts = judge.judge(exercises, run.replies | weights)
+    spent = {**run.spent, "judge": time.monotonic() - began}
+    return Graded(verdicts, run.outputs, failure, timed_out, killed, spent)
+
+
+def _with_seconds(limits, seconds):
+    return replace(limits, submission_seconds=max(seconds, LEAST_SECONDS))
+
+
+def handed_in_files(exercises, folder):
+    """Return the files in ``folder`` that ``exercises`` ask for: name -> bytes, None for one that is too large."""
+    files = {}
+    for exercise in exercises:
+        if exercise.trained:
+            path = Path(folder) / exercise.trained.file
+            if path.is_file() and not path.is_symlink():
+                allowed = WEIGHTS_SLACK + 8 * sum(math.prod(shape) for shape in exercise.trained.arrays.values())
+                files[path.name] = path.read_bytes() if path.stat().st_size <= allowed else None
+    return files
+
+
+def _run_weights(exercise, files, limits, isolation, hidden):
+    """Run the reference model with the weights handed in, without student code; return the reply, and whether it was killed."""
+    trained = exercise.trained
+    if trained.file not in files:
+        return sandbox.Reply(raised="no file"), False
+    if files[trained.file] is None:
+        return sandbox.Reply(raised="too large"), False
+    content = np.frombuffer(files[trained.file], dtype=np.uint8)
+    inputs = {"file": content, "source": trained.inputs["source"], "lengths": trained.inputs["lengths"]}
+    cells = sandbox.Cell(trained.provided), sandbox.Cell("", exercise.name, trained.run)
+    script = sandbox.Script(cells, {exercise.name: (sandbox.Call(inputs),)})
+    run = sandbox.run(script, replace(limits, call_seconds=60.0), isolation, hidden)
+    return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply")), run.killed
+
+
+def fingerprint(content, version, attempt, limits, isolation, files=None):
+    """Return a hash of everything that the verdicts on the file ``content`` depend on.
+
+    ``version`` covers the exercises and the releases that the file is read by; ``attempt`` says which hidden cases count.
+    """
+    beside = {name: hashlib.sha256(data or b"").hexdigest() for name, data in sorted((files or {}).items())}
+    state = [
+        hashlib.sha256(content).hexdigest(),
+        version,
+        attempt,
+        {name: float(value) for name, value in asdict(limits).items()},
+        isolation,
+        _versions(),
+        beside,
+    ]
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()
+
+
+def _script(notebook, exercises, files):
+    """Return the script of ``notebook``, one cell for each of its code cells; hidden tests stay outside."""
+    asked = {test_id(e.name): e for e in exercises if e.is_called}
+    left_out = {f"{e.name}-run" for e in exercises} | {test_id(e.name) for e in exercises if e.trained}
+    cells = []
+    for cell in code_cells(notebook):
+        exercise = asked.get(_grade_id(cell))
+        if exercise:
+            cells.append(sandbox.Cell("", exercise.name, exercise.function))
+        else:  # grading does not train
+            cells.append(sandbox.Cell("" if _grade_id(cell) in left_out else cell.source))
+    calls = {e.name: tuple(sandbox.inputs_of(case) for case in judge.cases_to_call(e)) for e in asked.values()}
+    tensors = frozenset(e.name for e in asked.values() if e.in_torch)
+    beside = {name: content for name, content in files.items() if content is not None}
+    return sandbox.Script(tuple(cells), calls, tensors, beside)
+
+
+def code_cells(notebook):
+    """Return the code cells of ``notebook`` in order: their places in this list number the outputs of ``Graded``."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _grade_id(cell):
+    return cell.metadata.get("nbgrader", {}).get("grade_id")
+
+
+@cache
+def _versions():
+    from importlib.metadata import version
+
+    folder = Path(__file__).parents[1]
+    source = b"".join(path.read_bytes() for path in sorted(folder.rglob("*.py")))
+    return [hashlib.sha256(source).hexdigest(), np.__version__, version("torch"), platform.python_version()]

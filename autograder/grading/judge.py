@@ -1,0 +1,357 @@
+"""Judge what a submission returned: points by part, reasons in words, and the hint that names the mistake.
+
+In: exercises with their expected values, replies from the sandbox. Out: ``Verdict`` objects. Pure: no files, no
+processes, no student code.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder.exercises import compare, compiled
+from autograder.grading import shapes
+from autograder.sandbox import Reply, wire
+
+# Of the whole exercise, whatever the case.
+UNANSWERED = {
+    "NotImplementedError": "it has not been answered yet",
+    "missing": "no function of this name was there when its test came: was the cell deleted, or not run for an error?",
+}
+RAISED = {
+    **UNANSWERED,
+    "CellTimeout": "it ran longer than a call may: is there a loop that does not end?",
+    "TooLarge": "it returned more than can be read back: is an axis too many, or much too long?",
+    "no reply": "it gave no result: the process ended, or the result was too large to be read",
+}
+LARGE = 50.0  # drawn inputs stay below 5 unless their case scales them up
+
+MASK = "Only cases with padding are wrong, all others are right: where does the mask come in?"
+LARGE_ENTRIES = (
+    "Only cases with large numbers are wrong, all others are right: follow the largest and the smallest of them through "
+    "your formula."
+)
+NUMERICAL = ("", "OverflowError", "FloatingPointError", "ZeroDivisionError")  # raised because a number is large
+SIZE_ONE = (
+    "Only cases with an axis of length 1 are wrong, all others are right: which line treats such an axis differently?"
+)
+GRADIENT = (
+    "The values are right, but not the gradient by {}: where on the way to the result is it cut off, as by detach, no_grad, "
+    "numpy or a plain number?"
+)
+NO_GRADIENT = (
+    "The values are right, but no gradient can be taken of them: does everything stay a tensor of the graph up to what you "
+    "return?"
+)
+ROUNDED = "Right as far as it goes, but with fewer decimals than are asked for."
+
+NO_WEIGHTS = {
+    "no file": "The file of weights was not handed in beside the notebook.",
+    "too large": "The file of weights is larger than such weights can be.",
+    "CellTimeout": "The model ran longer than it may.",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of an exercise: "" names the whole. ``reason`` is "" when the points are earned.
+
+    ``note`` says how they were earned, where there is something to say: a step of a chain may be right given the step
+    before it.
+    """
+
+    name: str
+    earned: float
+    points: float
+    reason: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one exercise earned, in words for the student. ``earned`` is None where a person must mark it."""
+
+    exercise: str
+    earned: float | None
+    points: float
+    parts: tuple[Part, ...] = ()
+    hints: tuple[str, ...] = ()
+
+
+def judge(exercises, replies):
+    """Return one ``Verdict`` an exercise, in the same order. ``replies`` maps (exercise, call number) to ``Reply``.
+
+    The calls are those of ``cases_to_call``; a reply that is missing costs the points of its case.
+    """
+    return tuple(
+        Verdict(exercise.name, None, exercise.points)
+        if not exercise.is_automatic
+        else _judge_weights(exercise, replies.get((exercise.name, 0), Reply(raised="no file")))
+        if exercise.trained
+        else _judge(
+            exercise,
+            [replies.get((exercise.name, n), Reply(raised="no reply")) for n in range(len(exercise.hidden))],
+            replies.get((exercise.name, len(exercise.hidden))),
+        )
+        for exercise in exercises
+    )
+
+
+def cases_to_call(exercise):
+    """Return the cases that a sandbox calls: the hidden ones, and for code the first of them once more, after all others.
+
+    Its second result earns nothing: it tells whether the function gives the same for the same.
+    """
+    return (*exercise.hidden, *(exercise.hidden[:1] if exercise.kind == "code" else ()))
+
+
+def _judge(exercise, replies, again):
+    found = [_reasons(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
+    carried = {}
+    if exercise.follows:
+        case, follows = exercise.hidden[0], compiled(exercise.follows)
+        found[0], carried = compare.follow_through(found[0], replies[0].value, case.expected, case.atol, follows)
+    if exercise.kind == "shape":
+        found = _by_letters(exercise, replies, found)
+    results = [(case.part, reasons) for case, reasons in zip(exercise.hidden, found, strict=True)]
+    nothing = dict.fromkeys(exercise.parts, 0.0)
+    parts = []
+    for part, points in exercise.parts.items():
+        reason = _first_reason(part, exercise.hidden, found)
+        got = compare.points_earned(results, {**nothing, part: points})
+        parts.append(Part(part, got, points, reason, _note(carried.get(part))))
+    earned = compare.points_earned(results, exercise.parts)
+    hints = () if earned == exercise.points else _hints(exercise, replies, found)
+    if earned < exercise.points and not hints and exercise.kind == "code":
+        hints = tuple(filter(None, [_property(exercise, replies, again, found)]))
+    if earned < exercise.points and not hints and exercise.kind == "number":
+        hints = (ROUNDED,) if _is_rounded(exercise, replies, found) else ()
+    return Verdict(exercise.name, earned, exercise.points, tuple(parts), hints)
+
+
+def _judge_weights(exercise, reply):
+    """Judge what the reference model did with the weights that were handed in."""
+    trained = exercise.trained
+    try:
+        measured = {} if reply.raised else trained.measure(reply.value, trained.inputs)
+        reason = ""
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError):
+        measured, reason = {}, "What came out of the model could not be read."
+    if reply.raised:
+        reason = NO_WEIGHTS.get(reply.raised, "The weights could not be loaded: run the check cell, it says why.")
+    parts = []
+    for part, points in exercise.parts.items():
+        reached, wanted = measured.get(part), trained.thresholds[part]
+        passed = reached is not None and reached >= wanted
+        told = reason or f"{reached:.3f} on sentences that the model had not seen; {wanted:g} is asked for."
+        parts.append(Part(part, points if passed else 0.0, points, "" if passed else told))
+    return Verdict(exercise.name, float(sum(part.earned for part in parts)), exercise.points, tuple(parts))
+
+
+def _reasons(exercise, case, reply):
+    """Return ``{entry: reason}`` for one call."""
+    entries = case.expected if isinstance(case.expected, dict) else {"": None}
+    if reply.raised:
+        at = f" in line {reply.line} of its cell" if reply.line else ""
+        reason = RAISED.get(reply.raised, f"it raised {reply.raised}{at}")
+        return dict.fromkeys(entries, reason)
+    if isinstance(reply.value, wire.Other):
+        return dict.fromkeys(entries, f"it returned {reply.value.kind}, which is neither a number nor an array")
+    if reply.value is None and reply.printed:
+        return dict.fromkeys(entries, compare.PRINTED)
+    try:
+        return compare.reasons(reply.value, case.expected, exercise.kind, case.atol)
+    except (TypeError, ValueError, OverflowError):
+        return dict.fromkeys(entries, "what it returned could not be read as numbers")
+
+
+def _by_letters(exercise, replies, found):
+    """Return ``found`` with what a wrong shape is in the letters of the exercise, where it is a shape in every call."""
+    found = [dict(reasons) for reasons in found]
+    values = [reply.value for reply in replies]
+    sizes = [case.inputs for case in exercise.hidden]
+    for entry in found[0]:
+        mine = [value.get(entry) if isinstance(value, dict) else value for value in values]
+        if not all(reasons[entry] for reasons in found) or any(compare.shape_difference(one, None) for one in mine):
+            continue
+        right = [case.expected[entry] if entry else case.expected for case in exercise.hidden]
+        name = entry or exercise.function
+        told = shapes.explain(name, mine, right, sizes, exercise.letters, exercise.entry.equations)
+        for reasons in found:
+            reasons[entry] = told or reasons[entry]
+    return found
+
+
+def _note(steps):
+    return f"right, given your own {' and '.join(steps)}" if steps else ""
+
+
+def _first_reason(part, cases, found):
+    for case, reasons in zip(cases, found, strict=True):
+        for entry, reason in reasons.items():
+            if reason and part in (case.part, entry):
+                named = case.part and reason not in UNANSWERED.values()
+                return compare.full_sentence(f'in the case "{case.name}", {reason}' if named else reason)
+    return ""
+
+
+def _property(exercise, replies, again, found):
+    """Name the first property that fails, where no mistake is recognised; "" where the reasons say it already.
+
+    The order: nothing, another kind, another shape (the reasons); an input changed; not the same for the same; not finite
+    (the reasons); wrong gradients of right values; wrong with padding, with large numbers, with an axis of length 1 only;
+    else the values (the reasons).
+    """
+    rows = list(zip(exercise.hidden, replies, found, strict=True))
+    wrong = [(case, reply) for case, reply, reasons in rows if any(reasons.values())]
+    if any(not reply.raised and not _has_form(reply.value, case.expected) for case, reply in wrong):
+        return ""
+    # torch refuses a change of an input whose gradient is wanted, and what raised tells of no change
+    told = replies if any(reply.raised for _, reply in wrong) else [reply for _, reply in wrong]
+    changed = next((reply.changed for reply in told if reply.changed), ())
+    if changed:
+        return compare.full_sentence(compare.CHANGED.format(", ".join(map(str, changed))))
+    if again is not None and _unlike(replies[0], again):
+        return compare.full_sentence(compare.UNSTEADY)
+    if any(not reply.raised and not _is_finite(reply.value) and _is_finite(case.expected) for case, reply in wrong):
+        return ""
+    if all(case.gradients for case, _ in wrong):
+        if any(reply.raised for _, reply in wrong):
+            return "" if any(reply.raised in RAISED for _, reply in wrong) else NO_GRADIENT
+        return GRADIENT.format(", ".join(dict.fromkeys(n for _, _, reasons in rows for n in reasons if reasons[n])))
+    return _only_with(exercise.hidden, wrong)
+
+
+def _only_with(hidden, wrong):
+    """Return the sentence on what all ``wrong`` cases have in common, and others, which are right, have not; or "".
+
+    Of padding and large numbers, what fewer cases have. That a case with a single position is right says nothing about
+    them: there, much is right by chance.
+    """
+    fitting = []
+    for belongs, told in ((_is_masked, MASK), (_is_large, LARGE_ENTRIES)):
+        others = [case for case in hidden if not belongs(case) and not _is_tiny(case)]
+        by_numbers = told is MASK or all(reply.raised in NUMERICAL for _, reply in wrong)
+        if others and by_numbers and all(belongs(case) for case, _ in wrong):
+            fitting.append((sum(map(belongs, hidden)), told))
+    if fitting:
+        return min(fitting, key=lambda found: found[0])[1]
+    of_size_one = all(_has_size_one(case) for case, _ in wrong) and not all(map(_has_size_one, hidden))
+    return SIZE_ONE if of_size_one else ""
+
+
+def _is_rounded(exercise, replies, found):
+    """Return whether every wrong number is the right one, rounded to fewer decimals."""
+    rounded = []
+    for case, reply, reasons in zip(exercise.hidden, replies, found, strict=True):
+        for entry in (entry for entry, reason in reasons.items() if reason):
+            try:
+                mine, right = _entry(reply.value, entry), np.asarray(_entry(case.expected, entry), dtype=float)
+                mine = compare.read_value(mine).astype(float)
+            except (TypeError, ValueError, OverflowError, KeyError, AttributeError):
+                return False
+            if mine.shape != right.shape or not np.isfinite(mine).all():
+                return False
+            # one decimal is right by chance too often, unless there are several numbers
+            digits = [n for n in (1, 2, 3) if n > 1 or mine.size > 2]
+            rounded.append(any(np.allclose(mine, np.round(right, n), rtol=0, atol=1e-9) for n in digits))
+    return bool(rounded) and all(rounded)
+
+
+def _entry(value, entry):
+    return value[entry] if entry and isinstance(value, dict) else value
+
+
+def _has_form(value, expected):
+    """Return whether ``value`` holds numbers, of the shape of ``expected``."""
+    if isinstance(expected, dict):
+        return isinstance(value, dict) and all(n in value and _has_form(value[n], e) for n, e in expected.items())
+    try:
+        value = compare.read_value(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return not isinstance(value, dict) and value.shape == np.shape(expected)
+
+
+def _is_finite(value):
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    return bool(np.isfinite(np.asarray(value, dtype=float)).all())
+
+
+def _unlike(one, other):
+    """Return whether two replies to the same call differ; one that never came says nothing."""
+    if one.raised in RAISED or other.raised in RAISED:
+        return False
+    return one.raised != other.raised or (not one.raised and compare.differs(one.value, other.value))
+
+
+def _arrays(case):
+    return [item for item in case.inputs.values() if isinstance(item, np.ndarray)]
+
+
+def _is_masked(case):
+    return any(item.dtype.kind == "b" and not item.all() for item in _arrays(case))
+
+
+def _is_large(case):
+    return any(item.dtype.kind == "f" and np.abs(item).max(initial=0.0) >= LARGE for item in _arrays(case))
+
+
+def _is_tiny(case):
+    return any(item.shape.count(1) > 1 for item in _arrays(case))
+
+
+def _has_size_one(case):
+    return any(1 in item.shape for item in _arrays(case))
+
+
+def _hints(exercise, replies, found):
+    """Name the mistakes whose values are the student's own. Where values cannot tell two apart, both are said.
+
+    Of mistakes that explain equally much, those go first whose values are the student's everywhere.
+    """
+    explained = {}  # mistake -> the wrong entries that it explains, and whether nothing speaks against it
+    for name in exercise.hints:
+        agree, differ = _explained(exercise, name, replies, found)
+        if agree - differ:
+            explained[name] = agree - differ, not differ
+    hints, left = [], {entry for reasons in found for entry, reason in reasons.items() if reason}
+    while left and explained:
+        worth = {name: (len(entries & left), entirely) for name, (entries, entirely) in explained.items()}
+        most = max(worth.values())
+        if not most[0]:
+            break
+        alike = [name for name in explained if worth[name] == most]
+        chosen = explained[alike[0]][0] & left
+        same = [name for name in alike if explained[name][0] & left == chosen]
+        hints.append(" Or: ".join(dict.fromkeys(exercise.hints[name] for name in same)))
+        left -= chosen
+    return tuple(dict.fromkeys(hints))
+
+
+def _explained(exercise, name, replies, found):
+    """Return the entries in which the student's values equal those of mistake ``name`` where it is wrong, and the others."""
+    agree, differ = set(), set()
+    changes_input = any(reply.changed for reply in replies)  # reason enough to raise where a gradient is wanted
+    for case, reply, reasons in zip(exercise.hidden, replies, found, strict=True):
+        outcome = case.mistaken[name]
+        if outcome.raised:
+            same_error = reply.raised == outcome.raised and not (case.gradients and changes_input)
+            for entry in reasons:
+                (agree if same_error else differ).add(entry)
+            continue
+        mistaken = compare.reasons(outcome.value, case.expected, exercise.kind, case.atol)
+        if reply.raised or isinstance(reply.value, wire.Other):
+            differ |= {entry for entry, reason in mistaken.items() if reason}
+            continue
+        likeness = compare.reasons(reply.value, outcome.value, exercise.kind, case.atol)
+        for entry, reason in mistaken.items():
+            if reason:
+                unlike = likeness.get(entry, likeness.get("", "another kind of value"))
+                (differ if unlike else agree).add(entry)
+            elif reasons[entry]:
+                differ.add(entry)
+    # The gradients of one call stand or fall together: a single one may be alike by chance, and so may an exception.
+    gradients = {entry: case for case in exercise.hidden if case.gradients for entry in case.gradients}
+    by_chance = differ & set(gradients) or (differ and any(c.mistaken[name].raised for c in gradients.values()))
+    return (agree - set(gradients) if by_chance else agree), differ

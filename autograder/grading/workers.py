@@ -1,0 +1,47 @@
+"""Processes of this machine that grade submissions: what happens in one of them happens to its submission only.
+
+In: functions and their arguments. Out: futures. Each task has a limit of time, after which its process is ended and
+another one takes its place; each process has a limit of memory.
+"""
+
+import ctypes
+import multiprocessing
+import resource
+import signal
+
+from pebble import ProcessPool
+
+MEMORY = 8 * 2**30  # bytes that a process may address; torch alone takes three quarters of one
+PR_SET_PDEATHSIG = 1
+PRELOADED = ["autograder.grading.submission", "autograder.sandbox.doctor"]
+
+
+class Workers:
+    """An executor of ``count`` processes. ``seconds`` says of functions how long a task may take: more, and it raises
+    ``TimeoutError``; a task whose process dies raises ``ProcessExpired``."""
+
+    def __init__(self, count, seconds):
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(PRELOADED)  # imported once, not in each process
+        self.workers, self.seconds = count, seconds
+        self.pool = ProcessPool(max_workers=count, context=context, initializer=_begin)
+
+    def submit(self, function, *args):
+        return self.pool.schedule(function, args=args, timeout=self.seconds.get(function))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is None:
+            self.pool.close()
+        else:
+            self.pool.stop()
+        self.pool.join()
+
+
+def _begin():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # nothing goes on when the grader was killed
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started them ends them
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, most))

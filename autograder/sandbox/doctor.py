@@ -1,0 +1,261 @@
+"""Find out whether this machine can keep submissions apart, by sending a canary that tries to leave.
+
+In: an isolation, what it must hide. Out: what the canary could do. Starts two sandboxes, one after the other.
+"""
+
+import contextlib
+import itertools
+import os
+import signal
+import socket
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+
+from autograder import sandbox
+from autograder.errors import CourseError
+from autograder.sandbox import bubblewrap, cgroup, container
+from autograder.sandbox.hidden import PACKAGES, home, projects
+
+MOST_FILES = 200  # that are looked for below one folder
+CANARY = """
+import ctypes, importlib, os, socket, subprocess, sys, time
+
+def reads(paths):
+    found = []
+    for path in paths:
+        try:
+            if os.stat(path).st_size and not os.path.isdir(path):
+                found.append(path)
+        except OSError:
+            pass
+    return found
+
+def imports(names, folders):
+    sys.path += folders
+    found = []
+    for name in names:
+        try:
+            if importlib.import_module(name).__file__:
+                found.append(name)
+        except Exception:
+            pass
+    return found
+
+def network():
+    for address in (("127.0.0.1", {port}), ("192.0.2.1", 80)):
+        try:
+            socket.create_connection(address, timeout=1).close()
+            return True
+        except OSError:
+            pass
+    return False
+
+def other_sockets():
+    found = []
+    for family in ("AF_VSOCK", "AF_NETLINK", "AF_PACKET"):
+        try:
+            socket.socket(getattr(socket, family), socket.SOCK_DGRAM).close()
+            found.append(family)
+        except (OSError, AttributeError):
+            pass
+    return found
+
+def processes():
+    return sum(name.isdigit() for name in os.listdir("/proc")) if os.path.isdir("/proc") else 0
+
+def writes(folders):
+    private = ("/scratch", "/tmp", "/dev/shm", "/dev/mqueue")
+    for around in ("/", "/dev"):
+        folders += [path for path in (os.path.join(around, name) for name in os.listdir(around)) if path not in private]
+
+    def can(folder):
+        path = os.path.join(folder, "canary")
+        try:
+            with open(path, "w") as file:
+                file.write("out")
+            os.remove(path)
+        except OSError:
+            return False
+        return True
+    return sorted(folder for folder in set(folders) if can(folder))
+
+def raises_limits():
+    import resource
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    except (ValueError, OSError):
+        return False
+    return True
+
+def new_namespace():
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ctypes.CDLL(None).unshare(0x10000000) == 0 else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+open(os.path.join(os.environ["HOME"], "left"), "w").close()
+for folder in ("/dev/shm", "/dev"):
+    try:
+        open(folder + "/{token}", "w").close()
+    except OSError:
+        pass
+beat = "import time; [time.sleep(0.1) for _ in range(600)]; # {token}"
+subprocess.Popen([sys.executable, "-c", beat], start_new_session=True)
+if os.fork() == 0:
+    os.setsid()
+    time.sleep(60)
+    os._exit(0)
+
+def canary():
+    return {{
+        "reads": reads({paths!r}), "imports": imports({names!r}, {places!r}), "network": network(),
+        "sockets": other_sockets(), "processes": processes(),
+        "writes": writes({folders!r}), "raises_limits": raises_limits(), "root": os.getuid() == 0,
+        "namespace": new_namespace(),
+        "environment": sorted(set(os.environ) & {{"AUTOGRADER_CANARY", "SSH_AUTH_SOCK", "USER", "LOGNAME"}}),
+    }}
+"""
+SECOND = """
+import os
+
+def canary():
+    return {{"left": [path for path in ("/scratch/left", "/tmp/left", "/dev/shm/{token}", "/dev/{token}") if os.path.exists(path)]}}
+"""
+
+
+def examine(isolation=sandbox.DEFAULT, limits=None, hidden=()):
+    """Return ``[(what was tried, whether it was stopped)]`` for ``isolation``.
+
+    ``hidden`` are the paths that submissions must not see, beside those of the project and of the home directory.
+
+    Raises
+    ------
+    CourseError
+        If the sandbox does not start.
+    """
+    os.environ.setdefault("AUTOGRADER_CANARY", "1")
+    token = f"canary-{os.getpid()}-{time.monotonic_ns()}"
+    with tempfile.NamedTemporaryFile(prefix="canary-") as secret, socket.create_server(("127.0.0.1", 0)) as server:
+        secret.write(b"hush")
+        secret.flush()
+        paths = [secret.name, *_files(hidden)]
+        paths += ["/etc/shadow", "/etc/passwd"] if isolation != "container" else []  # an image has its own
+        source = CANARY.format(
+            port=server.getsockname()[1],
+            paths=paths,
+            names=["solutions", "solutions.answer_key", "autograder", "autograder.errors"],
+            places=_import_places(),
+            folders=["/usr", "/var/tmp", "/worker", str(Path(__file__).parents[1])],
+            token=token,
+        )
+        seen = _send(source, isolation, limits, hidden)
+    alive = _still_runs(token)
+    after = _send(SECOND.format(token=token), isolation, limits, hidden)
+    for folder in ("/dev/shm", "/dev"):  # it is there if there was no sandbox
+        Path(folder, token).unlink(missing_ok=True)
+    return [
+        ("reads files of the course, the project, the home directory or this machine", seen.get("reads") == []),
+        ("imports the project's packages", seen.get("imports") == []),
+        ("opens a connection to this machine or to another", seen.get("network") is False),
+        ("opens a socket past the network (vsock, netlink, packet)", seen.get("sockets") == []),
+        ("sees processes other than its own", type(seen.get("processes")) is int and seen["processes"] <= 4),
+        ("writes outside its scratch directory", seen.get("writes") == []),
+        ("raises its own limits", seen.get("raises_limits") is False),
+        ("makes namespaces of its own", seen.get("namespace") is False),
+        ("runs as root", seen.get("root") is False),
+        ("sees the environment of the grader", seen.get("environment") == []),
+        ("keeps a process alive after its end", not alive),
+        ("leaves files for the next submission", after.get("left") == []),
+    ]
+
+
+def require(isolation, limits=None, hidden=()):
+    """Refuse to grade where the canary gets out.
+
+    Raises
+    ------
+    CourseError
+        If ``isolation`` does not hold on this machine.
+    """
+    if isolation == "none":
+        return
+    escaped = [what for what, stopped in examine(isolation, limits, hidden) if not stopped]
+    if escaped:
+        raise CourseError(
+            f"a submission could leave the sandbox: it {'; it '.join(escaped)}", "this machine", remedy(isolation)
+        )
+
+
+@cache
+def require_once(isolation, hidden=()):
+    """As ``require``, once in the life of this process: nbgrader's own commands begin no batch that could ask."""
+    require(isolation, hidden=hidden)
+
+
+def _files(paths):
+    """Return files that no submission may see: all of the packages, of the home directory and of ``paths`` the first."""
+    needed = bubblewrap.View(bubblewrap.needed(), ()).shown
+    packages = [folder / name for folder in projects() for name in PACKAGES]
+    packages += [folder for folder in projects() if folder.name in PACKAGES]
+    beside = [Path(path).resolve() for path in paths]
+    found = [str(file) for folder in packages for file in _below(folder, needed)]
+    for folder in (*projects(), *beside):
+        found += [str(file) for file in itertools.islice(_below(folder, needed), MOST_FILES)]
+    with contextlib.suppress(OSError):
+        found += [str(path) for path in sorted(home().iterdir()) if path.is_file()] if home() else []
+    return list(dict.fromkeys(found))
+
+
+def _below(path, needed):
+    """Yield the files below ``path``, or ``path`` if it is one, but for what Python itself needs."""
+    if path.is_file():
+        yield path
+    for folder, names, files in os.walk(path):
+        names[:] = sorted(name for name in names if Path(folder, name) not in needed)
+        yield from (Path(folder, name) for name in sorted(files))
+
+
+def _import_places():
+    """Return the folders from which the project's packages can be imported on this machine."""
+    return sorted({str(path.parent if path.name in PACKAGES else path) for path in projects()})
+
+
+def warnings(isolation, limits):
+    """Return sentences on what holds, but less well than it could."""
+    if isolation in ("zygote", "single-use") and not cgroup.available(limits):
+        return [
+            "There is no control group to be had, so memory is limited for each process, not for a submission as a whole: "
+            "one that takes all there is may get others ended by the kernel. Those are run again, alone. To have one, grade "
+            "as root on a machine with control groups; else take fewer workers, or a lower --memory-mb."
+        ]
+    return []
+
+
+def _send(source, isolation, limits, hidden):
+    script = sandbox.Script(
+        (sandbox.Cell(source), sandbox.Cell("", "doctor-canary", "canary")), {"doctor-canary": (sandbox.Call({}),)}
+    )
+    reply = sandbox.run(script, limits, isolation, hidden).replies.get(("doctor-canary", 0), sandbox.Reply())
+    if not isinstance(reply.value, dict):
+        raise CourseError(f"the canary gave no answer ({reply.raised or 'nothing'})", "the sandbox", remedy(isolation))
+    return reply.value
+
+
+def remedy(isolation):
+    """Return what to do where ``isolation`` does not hold."""
+    return container.REMEDY if isolation == "container" else bubblewrap.REMEDY
+
+
+def _still_runs(token):
+    """Return whether a process with ``token`` in its command line is there on this machine; end it."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if token.encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+    for number in found:
+        with contextlib.suppress(OSError):
+            os.kill(number, signal.SIGKILL)
+    return bool(found)

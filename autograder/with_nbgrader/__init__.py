@@ -1,0 +1,1 @@
+"""What nbgrader calls: the plugin that grades in its place, and its export."""

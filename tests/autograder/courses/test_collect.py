@@ -1,0 +1,347 @@
+"""What a learning platform gives out as one archive comes to its place, and one bad part stops nobody else's."""
+
+import errno
+import io
+import json
+import shutil
+import stat
+import zipfile
+
+import pytest
+
+from autograder.courses.collect import collect, printable
+from autograder.courses.course import Course
+from autograder.errors import CourseError
+from autograder.notebooks.assemble import write_bytes
+from tests.autograder.test_main import autograder
+
+pytestmark = pytest.mark.suite("assignments")
+
+
+@pytest.fixture
+def course(released, tmp_path):
+    shutil.copytree(released.root, tmp_path / "course")
+    return Course.at(tmp_path / "course")
+
+
+def entry(name, mode=stat.S_IFREG | 0o644, year=2026):
+    info = zipfile.ZipInfo(name, date_time=(year, 1, 1, 0, 0, 0))
+    info.external_attr = mode << 16
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info
+
+
+def archive(*entries):
+    """Return the bytes of a zip archive with ``entries``: (ZipInfo or name, content)."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as bundle:
+        for name, content in entries:
+            bundle.writestr(name if isinstance(name, zipfile.ZipInfo) else entry(name), content)
+    return file.getvalue()
+
+
+def handed_out(tmp_path, *entries):
+    path = tmp_path / "class.zip"
+    path.write_bytes(archive(*entries))
+    return path
+
+
+BAD = {
+    "absolute": archive((entry("/etc/scoring.ipynb"), "{}")),
+    "upwards": archive((entry("../../scoring.ipynb"), "{}")),
+    "backslash": archive((entry("..\\..\\scoring.ipynb"), "{}")),
+    "link": archive((entry("scoring.ipynb", stat.S_IFLNK | 0o777), "/etc/passwd")),
+    "device": archive((entry("scoring.ipynb", stat.S_IFCHR | 0o666), "")),
+    "bomb": archive((entry("scoring.ipynb"), b"0" * (40 * 2**20))),
+    "nested": archive((entry("inner.zip"), archive((entry("scoring.ipynb"), "{}")))),
+    "damaged": archive((entry("scoring.ipynb"), "x" * 5000))[:-200],
+    "nothing": archive((entry("readme.txt"), "my notebook is on my laptop")),
+    "text": b"this is no archive at all",
+}
+
+
+def test_notebooks_come_to_their_places_under_the_name_that_nbgrader_wants(course, tmp_path):
+    path = handed_out(
+        tmp_path,
+        ("ada/my notebook (2).ipynb", "of ada"),
+        ("ben_123_late_scoring.ipynb", "of ben"),
+        ("cem.zip", archive(("scoring.ipynb", "of cem"))),
+        ("readme.txt", "by the platform"),
+    )
+    collected, left = collect(course, "scoring", path)
+    assert [(one.student, one.problem) for one in collected] == [(name, "") for name in ("ada", "ben", "cem")]
+    assert left == ["readme.txt"]
+    texts = [course.submission(name, "scoring").read_text() for name in ("ada", "ben", "cem")]
+    assert texts == ["of ada", "of ben", "of cem"]
+
+
+def notebook(*grade_ids, text=""):
+    cells = [
+        {"cell_type": "code", "source": text, "outputs": [], "metadata": {"nbgrader": {"grade_id": grade_id}}}
+        for grade_id in grade_ids
+    ]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
+
+
+OURS, OTHER = notebook("scoring-additive_score", text="ours"), notebook("softmax-softmax")
+BESIDE_IT = {
+    "what a Mac adds": (["__MACOSX/ada/._scoring.ipynb", "ada/._scoring.ipynb", "ada/.DS_Store"], []),
+    "checkpoints": (["ada/.ipynb_checkpoints/scoring-checkpoint.ipynb", "ada/scoring-checkpoint.ipynb"], []),
+    "another assignment": (["ada/softmax.ipynb"], ["ada/softmax.ipynb"]),
+    "a draft": (["ada/draft of scoring.ipynb"], ["ada/draft of scoring.ipynb"]),
+}
+
+
+CALLED = ["scoring.ipynb", "Scoring.ipynb", "scoring-1.ipynb", "scoring (1).ipynb", "my_scoring.ipynb"]
+
+
+@pytest.mark.parametrize(("names", "named"), BESIDE_IT.values(), ids=BESIDE_IT)
+@pytest.mark.parametrize(("called", "zipped"), [*((called, False) for called in CALLED), (CALLED[0], True)])
+def test_what_lies_beside_the_notebook_does_not_replace_it_whatever_its_date(
+    course, tmp_path, names, named, called, zipped
+):
+    parts = [(f"ada/{called}", OURS), *((entry(name, year=2027), OTHER) for name in names)]
+    if zipped:
+        parts = [("ada.zip", archive(*parts))]
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts))
+    assert [(one.student, one.problem) for one in collected] == [("ada", "")]
+    assert course.submission("ada", "scoring").read_text() == OURS
+    assert left == [f"ada.zip/{name}" if zipped else name for name in named]
+
+
+def test_of_several_notebooks_the_one_that_holds_the_assignment_counts(course, tmp_path):
+    parts = ("ada/one.ipynb", OTHER), ("ada/two.ipynb", OURS), (entry("ada/three.ipynb", year=2027), "broken")
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts))
+    assert not collected[0].problem
+    assert course.submission("ada", "scoring").read_text() == OURS
+    assert left == ["ada/one.ipynb", "ada/three.ipynb"]
+
+
+def test_the_same_notebook_twice_is_one(course, tmp_path):
+    parts = ("ada/scoring.ipynb", OURS), ("ada/scoring (1).ipynb", OURS)
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts))
+    assert not collected[0].problem
+    assert left == []
+
+
+UNCLEAR = {
+    "two versions": (("scoring.ipynb", OURS), (entry("scoring (1).ipynb", year=2027), OURS.replace("ours", "later"))),
+    "two without a name": (("old.ipynb", OURS), (entry("new.ipynb", year=2027), OURS.replace("ours", "later"))),
+    "none of them": (("one.ipynb", OTHER), ("two.ipynb", "broken")),
+    "a checkpoint alone": (("scoring-checkpoint.ipynb", OURS),),
+    "too many": [(f"{number}.ipynb", OURS) for number in range(30)],
+}
+
+
+@pytest.mark.parametrize("parts", UNCLEAR.values(), ids=UNCLEAR)
+def test_where_it_is_not_clear_which_notebook_counts_it_is_set_aside_and_not_guessed(course, tmp_path, parts):
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, ("ada.zip", archive(*parts))))
+    assert [one.student for one in collected] == ["ada"]
+    assert "cannot be told" in collected[0].problem or "no notebook" in collected[0].problem
+    assert not course.submission("ada", "scoring").exists()
+    assert "Remedy" in course.feedback("ada", "scoring").read_text(encoding="utf-8")
+
+
+def test_a_name_that_all_may_have_is_nobodys(course, tmp_path):
+    names = ["scoring.ipynb", "scoring (2).ipynb", "decoder_fusion.ipynb"]
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *((name, OURS) for name in names)))
+    assert collected == []
+    assert left == names
+
+
+TWO_OWNERS = [
+    ("lovelaceada_123_456_scoring.ipynb", "lovelaceada_789_457_scoring.ipynb"),
+    ("lovelaceada_LATE_123_456_scoring.ipynb", "lovelaceada_789_457_scoring.zip"),
+    ("Ada Lovelace_123_assignsubmission_file_/scoring.ipynb", "Ada Lovelace_789_assignsubmission_file_/scoring.ipynb"),
+    ("Ada/scoring.ipynb", "ada/scoring.ipynb"),
+    ("José/scoring.ipynb", "Jose\u0301/scoring.ipynb"),
+    ("Strauß_scoring.ipynb", "STRAUSS_scoring.ipynb"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), TWO_OWNERS)
+def test_two_people_of_one_name_are_both_set_aside_and_nothing_is_written_for_them(course, tmp_path, one, other):
+    before = sorted(course.root.rglob("*"))
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, (one, OURS), (other, OURS)))
+    assert len(collected) == 2
+    assert all(one in each.problem and other in each.problem for each in collected)
+    assert sorted(course.root.rglob("*")) == before
+
+
+def test_a_name_that_is_too_much_like_one_in_the_course_is_set_aside(course, tmp_path):
+    collect(course, "scoring", handed_out(tmp_path, ("Ada/scoring.ipynb", OURS)))
+    before = sorted(course.root.rglob("*"))
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, ("ada/scoring.ipynb", OURS)))
+    assert "submitted/Ada" in collected[0].problem
+    assert sorted(course.root.rglob("*")) == before
+
+
+def test_several_files_of_one_person_have_one_owner(course, tmp_path):
+    parts = ("lovelaceada_123_456_scoring-1.ipynb", OURS), ("lovelaceada_123_457_softmax.ipynb", OTHER)
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts))
+    assert [(one.student, one.problem) for one in collected] == [("lovelaceada", "")]
+    assert left == ["lovelaceada_123_457_softmax.ipynb"]
+
+
+NAMES = {
+    "é/scoring.ipynb": "é",
+    "Jose\u0301_scoring.ipynb": "José",
+    "तर्क/scoring.ipynb": "तर्क",
+    "李小龍_1_2_scoring.ipynb": "李小龍",
+    "محمد/scoring.ipynb": "محمد",
+    "O'Brien_scoring.ipynb": "O'Brien",
+    "Ada King_4_assignsubmission_file_/scoring.ipynb": "Ada King",
+    "Bea King_5_assignsubmission_file_scoring.ipynb": "Bea King",
+}
+
+
+def test_names_of_any_script_are_taken(course, tmp_path):
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *((name, OURS) for name in NAMES)))
+    assert {one.student: one.problem for one in collected} == dict.fromkeys(NAMES.values(), "")
+    assert left == []
+    assert course.students("scoring") == sorted(NAMES.values())
+
+
+def test_a_name_in_an_archive_of_a_mac_is_read_as_it_was_written(course, tmp_path):
+    plain = archive(("Pe_ter/scoring.ipynb", OURS)).replace(b"Pe_ter", "Käte".encode() + b"r")
+    (tmp_path / "class.zip").write_bytes(plain)  # UTF-8, and no flag that says so
+    collected, _ = collect(course, "scoring", tmp_path / "class.zip")
+    assert [one.student for one in collected] == ["Käter"]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_part_is_set_aside_with_a_page_and_stops_nobody(course, tmp_path, name):
+    before = sorted(tmp_path.rglob("*"))
+    path = handed_out(tmp_path, ("eve.zip", BAD[name]), ("ada.ipynb", "of ada"))
+    collected, _ = collect(course, "scoring", path)
+    assert [(one.student, bool(one.problem)) for one in collected] == [("ada", False), ("eve", True)]
+    assert "Remedy" in course.feedback("eve", "scoring").read_text(encoding="utf-8")
+    assert not course.submission("eve", "scoring").exists()
+    new = {path.name for path in tmp_path.rglob("*") if path not in before}
+    assert new == {"class.zip", "ada", "eve", "scoring", "scoring.ipynb", "scoring.html", "feedback"}
+
+
+@pytest.mark.parametrize("name", ["../eve/scoring.ipynb", "/eve/scoring.ipynb", "..\\eve\\scoring.ipynb"])
+def test_an_entry_that_leads_out_is_not_written(course, tmp_path, name):
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, (entry(name), "{}"), ("ada.ipynb", "of ada")))
+    assert {one.student: bool(one.problem) for one in collected} == {"eve": True, "ada": False}
+
+
+NO_NAMES = [".git", "x" * 200, "\u092e" * 60, " ada", "ada ", "a\tb", "a\x1b[2Jb", "a\u202eb", "a\u200bb"]
+NO_NAMES += ["a*", "a?b", "a:b", "~", "ada_b"]
+
+
+@pytest.mark.parametrize("student", NO_NAMES)
+def test_a_name_that_is_no_name_of_a_student_is_listed(course, tmp_path, student):
+    collected, left = collect(course, "scoring", handed_out(tmp_path, (f"{student}/scoring.ipynb", "{}")))
+    assert collected == []
+    assert left == [f"{student}/scoring.ipynb"]
+    assert printable(left[0]).isprintable()
+
+
+def test_what_was_handed_in_before_is_kept(course, tmp_path):
+    collect(course, "scoring", handed_out(tmp_path, ("ada.ipynb", "first")))
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, ("ada.ipynb", "second")))
+    assert collected[0].replaced
+    (kept,) = (course.root / ".autograder" / "earlier" / "ada" / "scoring").iterdir()
+    assert kept.read_text() == "first"
+    assert course.submission("ada", "scoring").read_text() == "second"
+
+
+def test_an_archive_that_cannot_be_read_is_named(course, tmp_path):
+    path = tmp_path / "class.zip"
+    with pytest.raises(CourseError, match="no such archive"):
+        collect(course, "scoring", path)
+    path.write_text("no archive")
+    with pytest.raises(CourseError, match="no zip archive"):
+        collect(course, "scoring", path)
+
+
+def test_the_exit_status_says_that_something_was_set_aside(course, tmp_path):
+    path = handed_out(tmp_path, ("eve.zip", BAD["bomb"]), ("ada.ipynb", "{}"))
+    done = autograder("collect", "scoring", path, "--course", course.root)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "1 collected (0 anew), 1 set aside, 0 not taken" in done.stdout
+
+
+def test_the_exit_status_says_that_a_notebook_was_left_over_and_names_each(course, tmp_path):
+    strange = [f"a_b{number}/scoring.ipynb" for number in range(25)]
+    path = handed_out(tmp_path, ("ada.ipynb", "{}"), *((name, "{}") for name in strange), ("x\x1b[2J/y.ipynb", "{}"))
+    done = autograder("collect", "scoring", path, "--course", course.root)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert all(f"not taken: {name}" in done.stdout for name in strange)
+    assert "\x1b" not in done.stdout
+    other = handed_out(tmp_path, ("ada.ipynb", "{}"), ("readme.txt", "by the platform"))
+    assert autograder("collect", "scoring", other, "--course", course.root).returncode == 0
+
+
+IN_ADAS = ["", "/scoring", "/scoring/scoring.ipynb", "/scoring/scoring.ipynb.draft"]
+LINKS = [f"submitted/ada{below}" for below in IN_ADAS]
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_nothing_is_written_through_a_link_below_submitted(course, tmp_path, link):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "scoring").mkdir()
+    (elsewhere / "scoring" / "scoring.ipynb").write_text("of somebody else")
+    (course.root / link).parent.mkdir(parents=True, exist_ok=True)
+    (course.root / link).symlink_to(elsewhere if link.count("/") < 3 else elsewhere / "scoring" / "scoring.ipynb")
+    path = handed_out(tmp_path, ("ada.ipynb", OURS), ("ben.ipynb", OURS))
+    collected, _ = collect(course, "scoring", path)
+    assert {one.student: f"{link} is a link" in one.problem for one in collected} == {"ada": True, "ben": False}
+    assert [file.read_text() for file in elsewhere.rglob("*.*")] == ["of somebody else"]
+
+
+def test_a_link_in_place_of_submitted_or_of_a_feedback_folder_is_not_followed(course, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (course.root / "feedback").symlink_to(elsewhere)
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, ("eve.zip", BAD["bomb"])))
+    assert collected[0].problem
+    shutil.rmtree(course.root / "submitted")
+    (course.root / "submitted").symlink_to(elsewhere)
+    with pytest.raises(CourseError, match="submitted is a link"):
+        collect(course, "scoring", handed_out(tmp_path, ("ada.ipynb", OURS)))
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_what_stands_in_the_way_stops_nobody_else(course, tmp_path):
+    (course.root / "submitted" / "ada").mkdir(parents=True)
+    (course.root / "submitted" / "ada" / "scoring").write_text("a file where a folder should be")
+    course.submission("ben", "scoring").mkdir(parents=True)
+    path = handed_out(tmp_path, *((f"{name}.ipynb", OURS) for name in ("ada", "ben", "cem")))
+    collected, _ = collect(course, "scoring", path)
+    assert {one.student: "in the way" in one.problem for one in collected} == {"ada": True, "ben": True, "cem": False}
+
+
+def test_a_full_disk_ends_with_a_sentence_and_a_second_run_completes(course, tmp_path, monkeypatch):
+    path = handed_out(tmp_path, *((f"{name}.ipynb", OURS) for name in ("ada", "ben", "cem")))
+    written = []
+
+    def full(content, place):
+        if len(written) == 1:
+            raise OSError(errno.ENOSPC, "No space left on device", str(place))
+        written.append(place)
+        write_bytes(content, place)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("autograder.courses.collect.write_bytes", full)
+        with pytest.raises(CourseError, match="No space left on device"):
+            collect(course, "scoring", path)
+    assert course.students("scoring") == ["ada"]
+    collected, _ = collect(course, "scoring", path)
+    assert [(one.problem, one.replaced) for one in collected] == [("", False)] * 3
+    assert course.students("scoring") == ["ada", "ben", "cem"]
+    assert not list(course.root.rglob("*.draft"))
+
+
+def test_a_page_on_what_was_graded_stays_when_what_comes_after_it_is_set_aside(course, tmp_path):
+    page = course.feedback("eve", "scoring")
+    for place, said in ((page, "<body>graded</body>"), (course.recorded("eve", "scoring"), '{"mark": "x"}')):
+        place.parent.mkdir(parents=True)
+        place.write_text(said)
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, ("eve.zip", BAD["bomb"])))
+    assert collected[0].problem
+    assert page.read_text().endswith("graded</body>")
+    assert "could not be graded" in page.read_text()

@@ -1,0 +1,470 @@
+"""Nothing handed in, marked or recorded is lost, whatever happens to the class or to the course directory."""
+
+import contextlib
+import csv
+import errno
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.courses import backup, batch
+from autograder.courses.course import Course, init
+from autograder.courses.release import release
+from autograder.errors import CourseError
+from autograder.grading import grade, judge, submission
+from autograder.sandbox import Limits
+from tests.autograder.test_main import assert_refused, autograder
+from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
+
+pytestmark = pytest.mark.suite("assignments")
+ESSAY = "scoring-what_to_recompute"
+
+
+@pytest.fixture
+def course(released, tmp_path):
+    shutil.copytree(released.root, tmp_path / "course")
+    return Course.at(tmp_path / "course")
+
+
+def all_right(notebook, exercises, *rest):
+    points = [None if not e.is_automatic else e.points for e in exercises]
+    verdicts = tuple(judge.Verdict(e.name, p, e.points) for e, p in zip(exercises, points, strict=True))
+    return grade.Graded(verdicts, {})
+
+
+@pytest.fixture
+def grade_quickly(monkeypatch):
+    """Grade a class without running anything: every automatic exercise is right. What is recorded is as always."""
+
+    def run(course, *students, grade_one=all_right, **options):
+        with monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
+            patched.setattr(grade, "grade", grade_one)
+            rows = batch.grade_class(course, "scoring", Limits(), students=students, executor=pool, **options)
+        return {row.student: row for row in rows}
+
+    return run
+
+
+def hand_in(course, student, essay="Because U h_j does not change from step to step.", change=None):
+    data = json.loads(course.release("scoring").read_text(encoding="utf-8"))
+    if essay is not None:
+        next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = essay
+    if change:
+        change(data)
+    path = course.submission(student, "scoring")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return path
+
+
+def mark(course, student, points, comment=None):
+    """Mark the written answer, as a person does in the formgrader."""
+    with Gradebook(course.gradebook) as gradebook:
+        entry = gradebook.find_grade(ESSAY, "scoring", "scoring", student)
+        entry.manual_score, entry.needs_manual_grade = points, False
+        gradebook.find_comment(ESSAY, "scoring", "scoring", student).manual_comment = comment
+        gradebook.db.commit()
+
+
+def written(course, student):
+    with Gradebook(course.gradebook) as gradebook:
+        entry = gradebook.find_grade(ESSAY, "scoring", "scoring", student)
+        return entry.manual_score, entry.needs_manual_grade
+
+
+def page(course, student):
+    return course.feedback(student, "scoring").read_text(encoding="utf-8")
+
+
+# What a person marks
+
+
+def test_a_written_answer_handed_in_again_is_seen(course, grade_quickly):
+    hand_in(course, "mia")
+    assert grade_quickly(course)["mia"].waiting == (ESSAY,)
+    hand_in(course, "mia", "Something quite different.")
+    row = grade_quickly(course)["mia"]
+    assert not row.reused
+    assert "Something quite different." in course.autograded("mia", "scoring").read_text(encoding="utf-8")
+    assert "Something quite different." in page(course, "mia")
+    hand_in(course, "mia", None)
+    grade_quickly(course)
+    assert "No response" in page(course, "mia")
+
+
+def test_only_a_written_answer_that_changed_waits_for_a_person_again(course, grade_quickly):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    mark(course, "mia", 1.5, "Good.")
+    for again in (True, False):
+        row = grade_quickly(course, again=again)["mia"]
+        assert (row.total, row.waiting) == (25.5, ())
+    course.config.write_text(course.config.read_text() + "\n# edited\n")
+    row = grade_quickly(course)["mia"]
+    assert (row.total, row.waiting, written(course, "mia")) == (25.5, (), (1.5, False))
+    hand_in(course, "mia", change=lambda data: data["cells"].append(dict(data["cells"][0], metadata={}, id="own")))
+    assert grade_quickly(course)["mia"].waiting == ()
+    hand_in(course, "mia", "Another answer.")
+    row = grade_quickly(course)["mia"]
+    assert (row.total, row.waiting, written(course, "mia")) == (25.5, (ESSAY,), (1.5, True))
+
+
+def test_a_page_that_a_persons_marks_change_is_made_again_without_running_anything(course, grade_quickly):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    assert "To be marked by a person" in page(course, "mia")
+    mark(course, "mia", 2.0, "Very well said.")
+    row = grade_quickly(course)["mia"]
+    assert (row.reused, row.total) == (True, 26.0)
+    assert "Very well said." in page(course, "mia")
+
+
+def test_the_table_counts_all_points_and_says_what_waits(course, grade_quickly):
+    from rich.console import Console
+
+    from autograder.courses import report
+
+    hand_in(course, "mia")
+    rows = list(grade_quickly(course).values())
+    asked = course.released("scoring").exercises
+    console = Console(width=200, record=True)
+    with console.capture() as captured:
+        console.print(report.table(asked, rows, 200))
+    assert "of 26" in captured.get()
+    assert "24+" in captured.get()
+    assert "mark" in captured.get()
+
+
+def test_an_export_says_which_points_a_person_has_still_to_give(course, grade_quickly):
+    hand_in(course, "mia")
+    hand_in(course, "noa")
+    grade_quickly(course)
+    mark(course, "noa", 2.0)
+    done = nbgrader("export", "--to", "grades.csv", cwd=course.root)
+    assert done.returncode == 0, done.stderr
+    with (course.root / "grades.csv").open(newline="") as file:
+        rows = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert rows["mia"]["needs_marking"] == ESSAY
+    assert rows["noa"]["needs_marking"] == ""
+    assert (rows["mia"]["score"], rows["noa"]["score"]) == ("24.0", "26.0")
+
+
+# What was there before stays
+
+
+def test_a_submission_that_cannot_be_read_leaves_the_good_one_and_its_page(course, grade_quickly):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    before = course.autograded("mia", "scoring").read_bytes()
+    course.submission("mia", "scoring").write_text("no notebook")
+    for _ in range(2):
+        row = grade_quickly(course)["mia"]
+        assert "not a Jupyter notebook" in row.set_aside
+        assert row.total == 24.0
+        assert page(course, "mia").count("could not be graded") == 1
+        assert "Because U h_j" in page(course, "mia")
+    assert course.autograded("mia", "scoring").read_bytes() == before
+    hand_in(course, "mia", "Mended.")
+    assert grade_quickly(course)["mia"].set_aside == ""
+    assert "could not be graded" not in page(course, "mia")
+
+
+def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course, grade_quickly):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    kept = course.autograded("mia", "scoring").read_bytes()
+    (course.root / "gradebook.db").unlink()
+    said = []
+    row = grade_quickly(course, notice=said.append)["mia"]
+    assert (row.failed, row.total) == ("", 24.0)
+    assert nbformat.reads(kept.decode(), 4).cells[1] == nbformat.read(course.autograded("mia", "scoring"), 4).cells[1]
+    assert "it was put back" in said[0]
+    assert "restore" in said[0]
+
+
+def test_with_the_gradebook_gone_marks_come_back_from_the_backup(course, grade_quickly):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    mark(course, "mia", 1.5, "Good.")
+    grade_quickly(course)  # makes a backup first, with the mark in it
+    (course.root / "gradebook.db").unlink()
+    listed = autograder("restore", "--course", course.root)
+    newest = listed.stdout.split()[0]
+    assert listed.returncode == 0
+    assert "before-grade" in newest
+    assert autograder("restore", newest, "--course", course.root).returncode == 0
+    assert written(course, "mia") == (1.5, False)
+    row = grade_quickly(course)["mia"]
+    assert (row.total, row.waiting) == (25.5, ())
+
+
+def test_the_last_ten_backups_that_differ_are_kept(course):
+    for number in range(13):
+        with Gradebook(course.gradebook) as gradebook:
+            gradebook.add_student(f"student{number}")
+        backup.back_up(course, "grade")
+        backup.back_up(course, "grade")
+    assert len(backup.backups(course)) == backup.KEPT == 10
+    backup.restore(course, backup.backups(course)[-1].name)
+    with Gradebook(course.gradebook) as gradebook:
+        assert len(gradebook.students) < 13
+    assert_refused(autograder("restore", "../../nbgrader_config.py", "--course", course.root), "no backup")
+
+
+HALF_DONE = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("PRAGMA cache_size = 1")  # so that it writes before it is done
+connection.execute("BEGIN IMMEDIATE")
+for number in range(2000):
+    connection.execute("INSERT INTO student (id) VALUES (?)", (f"student{number}",))
+os._exit(9)
+"""
+
+
+def test_what_a_killed_grader_left_half_done_is_taken_back_and_backed_up(course, grade_quickly):
+    hand_in(course, "mia")
+    gradebook = course.root / "gradebook.db"
+    assert subprocess.run([sys.executable, "-c", HALF_DONE, gradebook]).returncode == 9
+    assert gradebook.with_name("gradebook.db-journal").is_file()
+    assert grade_quickly(course)["mia"].total == 24.0
+    with Gradebook(course.gradebook) as opened:
+        assert [student.id for student in opened.students] == ["mia"]
+
+
+def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_count(
+    course, grade_quickly, monkeypatch
+):
+    from autograder import exercises
+
+    hand_in(course, "mia")
+    honest = exercises.load
+
+    def dearer(topic, seed):
+        return tuple(
+            replace(e, entry=replace(e.entry, points=5.0), parts={n: 5 / 3 * p for n, p in e.parts.items()})
+            if e.name == "scoring-additive_score"
+            else e
+            for e in honest(topic, seed)
+        )
+
+    monkeypatch.setattr(exercises, "load", dearer)
+    submission._drawn.cache_clear()
+    submission._digest.cache_clear()
+    released = course.released("scoring")
+    assert released.other_points == {"scoring-additive_score": 5.0}
+    row = grade_quickly(course)["mia"]
+    assert (row.failed, row.points["scoring-additive_score"], row.total) == ("", 3.0, 24.0)
+    submission._drawn.cache_clear()
+    submission._digest.cache_clear()
+
+
+def test_an_old_submission_is_read_by_the_release_that_it_was_made_from(course, grade_quickly, tmp_path):
+    from autograder.notebooks.assemble import BOOK
+
+    hand_in(course, "mia")
+    shutil.copytree(BOOK, tmp_path / "book", ignore=shutil.ignore_patterns("figures", "_static"))
+    chapter = tmp_path / "book" / "scoring.md"
+    changed = chapter.read_text(encoding="utf-8").replace(
+        ":label: scoring-additive_score\n\n", ":label: scoring-additive_score\n\nNewly worded. ", 1
+    )
+    assert changed != chapter.read_text(encoding="utf-8")
+    chapter.write_text(changed, encoding="utf-8")
+    release(course, "scoring", seed=0, book=tmp_path / "book")
+    assert len(course.released("scoring").templates) == 2
+    hand_in(course, "noa")
+    rows = grade_quickly(course)
+    assert (rows["mia"].notes, rows["noa"].notes) == ((), ())
+    assert "Newly worded" in page(course, "noa")
+    assert "Newly worded" not in page(course, "mia")
+    hand_in(course, "mia", change=lambda data: data["cells"][2].update(source="import math"))
+    assert "locked cell" in " ".join(grade_quickly(course)["mia"].notes)
+
+
+@pytest.mark.parametrize("kills", [1, 2])
+def test_what_was_killed_from_outside_is_tried_once_more_and_such_a_verdict_is_never_kept(course, grade_quickly, kills):
+    hand_in(course, "mia")
+    runs = []
+
+    def killed_at_first(notebook, exercises, *rest):
+        runs.append(notebook)
+        graded = all_right(notebook, exercises)
+        if len(runs) > kills:
+            return graded
+        nothing = tuple(replace(v, earned=None if v.earned is None else 0.0) for v in graded.verdicts)
+        return replace(graded, verdicts=nothing, killed=True)
+
+    row = grade_quickly(course, grade_one=killed_at_first)["mia"]
+    assert (len(runs), row.total) == (2, 24.0 if kills == 1 else 0.0)
+    row = grade_quickly(course, grade_one=killed_at_first)["mia"]
+    assert (len(runs), row.total) == (2 if kills == 1 else 3, 24.0)  # what counted for want of better is run anew
+
+
+# Faults of the machine: a sentence with a remedy, nothing half written, a second run completes
+
+
+@contextlib.contextmanager
+def held(course, how):
+    connection = sqlite3.connect(course.root / "gradebook.db", timeout=0.1)
+    connection.execute(how)
+    if how == "BEGIN":
+        connection.execute("SELECT count(*) FROM student").fetchall()
+    try:
+        yield
+    finally:
+        connection.rollback()
+        connection.close()
+
+
+@pytest.mark.parametrize("how", ["BEGIN EXCLUSIVE", "BEGIN"])
+def test_a_gradebook_that_is_locked_is_said_and_a_second_run_completes(course, grade_quickly, how):
+    hand_in(course, "mia")
+    with held(course, how), pytest.raises(CourseError, match=r"locked.*\n  Remedy: .*close what else uses"):
+        grade_quickly(course)
+    assert grade_quickly(course)["mia"].total == 24.0
+
+
+def test_a_file_that_may_not_be_read_sets_its_student_aside_and_nobody_else(course, grade_quickly, monkeypatch):
+    hand_in(course, "mia")
+    hand_in(course, "noa")
+    honest = batch.handed_in_files
+
+    def forbidden(exercises, folder):
+        if folder.parent.name == "mia":
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+        return honest(exercises, folder)
+
+    monkeypatch.setattr(batch, "handed_in_files", forbidden)
+    rows = grade_quickly(course)
+    assert "Permission denied" in rows["mia"].set_aside
+    assert rows["noa"].total == 24.0
+
+
+def test_a_full_disk_is_said_and_a_second_run_completes(course, grade_quickly, monkeypatch):
+    for student in ("ben", "mia", "noa"):
+        hand_in(course, student)
+    honest, left = batch.write_bytes, [1]
+
+    def full(content, path):
+        if not left:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        left.pop()
+        honest(content, path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(batch, "write_bytes", full)
+        with pytest.raises(CourseError, match=r"No space left.*\n  Remedy: make room"):
+            grade_quickly(course)
+    rows = grade_quickly(course)
+    assert [row.total for row in rows.values()] == [24.0] * 3
+    assert not list(course.root.rglob("*.draft"))
+
+
+def test_a_course_that_cannot_be_written_is_said(course):
+    hand_in(course, "mia")
+    other = os.geteuid() == 0
+    if not other:
+        for path in (course.root, *course.root.rglob("*")):
+            path.chmod(path.stat().st_mode & ~0o222)
+    for path in (course.root, *course.root.parents):
+        with contextlib.suppress(OSError):
+            path.chmod(path.stat().st_mode | 0o055)
+    # what only root may read is imported before it becomes somebody else
+    source = "import os, sys; from autograder import __main__, batch, cluster, course, doctor, record; "
+    source += "course.Course.at(sys.argv[4]).released('scoring'); "
+    source += "os.setgid(65534); os.setuid(65534); " if other else ""
+    source += "__main__.main()"
+    command = [sys.executable, "-c", source, "grade", "scoring", "--course", course.root, "--isolation", "none"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/")
+    assert_refused(done, "writable for you")
+
+
+def test_a_course_with_a_question_mark_in_its_path_is_refused(tmp_path):
+    with pytest.raises(CourseError, match=r"\? in its name"):
+        init(tmp_path / "what?" / "course")
+    assert not (tmp_path / "what?").exists()
+
+
+def _hear_ctrl_c():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # what a shell starts in the background ignores it
+
+
+def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course, grade_quickly):
+    sleepy = {"cell_type": "code", "metadata": {}, "source": "import time; time.sleep(15)", "outputs": []}
+    for number in range(3):
+        hand_in(course, f"student{number}", change=lambda data: data["cells"].insert(2, dict(sleepy)))
+    command = [sys.executable, "-m", "autograder", "grade", "scoring", "--course", str(course.root), "--workers", "1"]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=_hear_ctrl_c,
+    )
+    for _ in range(1200):
+        if list((course.root / ".autograder" / "backups").glob("*")) and len(_below(process.pid)) > 3:
+            break
+        time.sleep(0.05)
+    time.sleep(1)
+    os.killpg(process.pid, signal.SIGINT)
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert "run the same command again" in said
+    assert "Traceback" not in said
+    assert not list(course.root.rglob("*.draft"))
+    assert [row.total for row in grade_quickly(course).values()] == [24.0] * 3
+
+
+def _below(ancestor):
+    from tests.autograder.courses.test_resume import below
+
+    return below(ancestor)
+
+
+def test_a_second_batch_in_the_same_course_is_refused(course, grade_quickly):
+    hand_in(course, "mia")
+    with batch.the_only_one(course), pytest.raises(CourseError, match="somebody is grading"):
+        grade_quickly(course)
+
+
+def test_a_release_that_nbgrader_would_refuse_leaves_everything_as_it_was(course, grade_quickly, monkeypatch):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    before = {path: path.read_bytes() for path in course.root.rglob("*.ipynb")}
+    from autograder.courses import release as module
+
+    honest = module._graded_cells
+    monkeypatch.setattr(module, "_graded_cells", lambda notebook: {**honest(notebook), "scoring-new-test": 1.0})
+    with pytest.raises(CourseError, match="scoring-new-test came or went, and 1 submissions have been graded"):
+        release(course, "scoring", seed=0)
+    assert {path: path.read_bytes() for path in course.root.rglob("*.ipynb")} == before
+
+
+# nbgrader's exchange
+
+
+def test_feedback_can_be_released_through_nbgraders_exchange(course, grade_quickly, tmp_path):
+    path = hand_in(course, "mia")
+    path.with_name("timestamp.txt").write_text("2026-03-01 12:00:00.000000 UTC")
+    path.with_name("submission_secret.txt").write_text("ab" * 64)
+    grade_quickly(course)
+    exchange = tmp_path / "exchange"
+    exchange.mkdir(mode=0o777)
+    exchange.chmod(0o777)
+    config = course.config.read_text() + f"\nc.Exchange.root = {str(exchange)!r}\n"
+    course.config.write_text(config)
+    done = nbgrader("release_feedback", "scoring", cwd=course.root)
+    assert done.returncode == 0, done.stderr
+    assert len(list(exchange.rglob("feedback/*.html"))) == 1, done.stderr

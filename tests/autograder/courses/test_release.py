@@ -1,0 +1,180 @@
+"""The release: one notebook that runs anywhere, answers in words, and gives nothing away."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from autograder import exercises
+from autograder.courses import demo, release
+from autograder.courses.course import init
+from autograder.errors import CourseError
+from autograder.exercises import key_linter
+from solutions import answer_key
+
+pytestmark = pytest.mark.suite("assignments")
+
+
+def run_alone(notebook, folder):
+    """Execute ``notebook`` with a real kernel in an empty folder; return its code cells by grade_id."""
+    path = folder / "scoring.ipynb"
+    path.write_text(nbformat.writes(notebook))
+    alone = nbformat.read(path, as_version=4)
+    NotebookClient(alone, timeout=600, allow_errors=True, resources={"metadata": {"path": str(folder)}}).execute()
+    return {cell.metadata.nbgrader.grade_id: cell for cell in alone.cells if cell.cell_type == "code"}
+
+
+def errors(cell):
+    return [output for output in cell.outputs if output.output_type == "error"]
+
+
+@pytest.fixture(scope="module")
+def notebooks(released):
+    paths = released.source("scoring"), released.release("scoring")
+    return tuple(nbformat.read(path, as_version=4) for path in paths)
+
+
+def handed_in(name, notebooks):
+    student = next(student for student in demo.students() if student.name == name)
+    return nbformat.reads(demo.submission(student, "scoring", *notebooks), as_version=4)
+
+
+def changed(notebook, grade_id, old, new):
+    """Return a copy of ``notebook`` with ``old`` replaced in one cell."""
+    copy = nbformat.reads(nbformat.writes(notebook), as_version=4)
+    cell = next(c for c in copy.cells if c.metadata.nbgrader.grade_id == grade_id)
+    assert old in cell.source
+    cell["source"] = cell.source.replace(old, new)
+    return copy
+
+
+@pytest.mark.parametrize("topic", answer_key.topics())
+def test_every_topic_releases_one_notebook_proved_both_ways(topic, tmp_path):
+    course = init(tmp_path)
+    release.release(course, topic, seed=1)
+    assert [path.name for path in course.release(topic).parent.iterdir()] == [f"{topic}.ipynb"]
+
+
+def test_the_lone_release_runs_in_an_empty_folder_and_says_what_is_not_answered(notebooks, tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    cells = run_alone(notebooks[1], tmp_path)
+    assert not errors(cells["imports"])
+    assert not errors(cells["compare"])
+    checks = {name: cell for name, cell in cells.items() if name.endswith("-check")}
+    assert len(checks) == 13
+    for name, cell in checks.items():
+        (error,) = errors(cell)
+        assert error.ename == "NotYet", name
+        assert "not answered yet" in error.evalue
+    assert all(cell.outputs == [] for name, cell in cells.items() if name.endswith("-test"))
+
+
+def test_where_a_package_is_missing_the_first_cell_says_so_in_one_line_and_no_check_passes(notebooks, tmp_path):
+    (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')")
+    cells = run_alone(handed_in("bela_einsum", notebooks), tmp_path)
+    (error,) = errors(cells["imports"])
+    assert error.traceback == [f"NotReady: {error.evalue}"]
+    assert error.evalue.startswith("torch is missing. Run %pip install --upgrade torch")
+    checks = {name: cell for name, cell in cells.items() if name.endswith("-check")}
+    assert len(checks) == 13
+    assert any(map(errors, checks.values()))  # so that `nbgrader validate` fails too
+
+
+def test_the_lone_notebook_with_right_answers_passes_every_check(notebooks, tmp_path):
+    for name, cell in run_alone(handed_in("bela_einsum", notebooks), tmp_path).items():
+        assert not errors(cell), name
+        if name.endswith("-check"):
+            assert "right" in cell.outputs[0].text, name
+
+
+def test_the_check_of_a_wrong_answer_raises_with_the_hint_of_its_mistake(notebooks, tmp_path):
+    (error,) = errors(run_alone(handed_in("emil_no_tanh", notebooks), tmp_path)["scoring-additive_score-check"])
+    assert error.ename == "NotYet"
+    assert "Hint: The tanh is missing" in error.evalue
+
+
+def test_nbgrader_validate_finds_the_untouched_release_wanting(released, tmp_path):
+    path = shutil.copy(released.release("scoring"), tmp_path)
+    program = os.path.join(os.path.dirname(sys.executable), "nbgrader")
+    done = subprocess.run([program, "validate", path], capture_output=True, text=True, cwd=tmp_path, timeout=600)
+    assert "VALIDATION FAILED" in done.stdout + done.stderr
+    assert "not answered yet" in done.stdout + done.stderr
+
+
+def test_a_handout_is_the_released_notebook_byte_for_byte(released, tmp_path):
+    paths = release.handouts(tmp_path, ["scoring", "softmax"])
+    assert [path.name for path in paths] == ["scoring.ipynb", "softmax.ipynb"]
+    assert paths[0].read_bytes() == released.release("scoring").read_bytes()
+
+
+def test_a_notebook_links_to_its_chapter_on_the_website_that_was_named_and_else_nowhere(notebooks, tmp_path):
+    (path,) = release.handouts(tmp_path, ["scoring"], "https://attention.university.edu/")
+    linked = nbformat.read(path, as_version=4)
+    assert "](https://attention.university.edu/book/scoring.html)" in linked.cells[0].source
+    assert "http" not in notebooks[1].cells[0].source
+    assert [cell.source for cell in linked.cells[1:]] == [cell.source for cell in notebooks[1].cells[1:]]
+
+
+def test_the_release_holds_no_answer_no_hidden_case_and_no_seed(notebooks):
+    text = nbformat.writes(notebooks[1])
+    assert not [word for word in ("HIDDEN", "SOLUTION", "seed", "2.3568") if word in text]
+    for exercise in exercises.load("scoring", 0):
+        for case in exercise.hidden:
+            arrays = [array for array in case.inputs.values() if hasattr(array, "ravel")]
+            assert not any(str(array.ravel().tolist())[1:-1] in text for array in arrays if array.size > 1)
+
+
+def test_one_seed_gives_one_release(released, tmp_path):
+    again = init(tmp_path)
+    release.release(again, "scoring", seed=0)
+    assert again.source("scoring").read_bytes() == released.source("scoring").read_bytes()
+
+
+def test_another_seed_changes_hidden_cases_only(released, tmp_path):
+    other = init(tmp_path)
+    release.release(other, "scoring", seed=5)
+    assert other.source("scoring").read_bytes() != released.source("scoring").read_bytes()
+    assert other.release("scoring").read_bytes() == released.release("scoring").read_bytes()
+
+
+def test_a_reference_that_fails_its_own_tests_is_refused(notebooks):
+    broken = changed(notebooks[0], "scoring-additive_score", "np.tanh(", "(")
+    with pytest.raises(CourseError, match=r"the reference earns 0 of 3 points for scoring-additive_score"):
+        release.check(broken, notebooks[1], exercises.load("scoring", 0))
+
+
+def test_a_starter_that_already_answers_is_refused(notebooks):
+    answer = "return [1.2087, 1.7234]"
+    generous = changed(notebooks[1], "scoring-scores_by_hand", "raise NotImplementedError()", answer)
+    with pytest.raises(CourseError, match="the untouched release earns 1 of 1"):
+        release.check(notebooks[0], generous, exercises.load("scoring", 0))
+
+
+def test_a_page_that_does_not_fit_leaves_the_course_as_it_was(tmp_path):
+    course = init(tmp_path / "course")
+    page = tmp_path / "book" / "scoring.md"
+    page.parent.mkdir()
+    page.write_text("# Scoring\n\nNo exercise here.\n")
+    before = sorted(course.root.rglob("*"))
+    with pytest.raises(CourseError, match="no exercise with that label"):
+        release.release(course, "scoring", seed=0, book=page.parent)
+    assert sorted(course.root.rglob("*")) == before
+
+
+def test_a_docstring_that_answers_a_shape_exercise_is_noticed():
+    asked = {exercise.function: exercise for exercise in exercises.load("scoring", 0)}
+    stated = "    scores : (source_len,)\n    W_key : (attention_size, key_size)\n"
+    assert list(key_linter.stated_shapes(asked["additive_shapes"], stated)) == ["scores"]
+    assert list(key_linter.stated_shapes(asked["bidirectional_shapes"], stated)) == []
+
+
+def test_the_marking_scheme_has_every_criterion_and_the_release_has_none(released, notebooks):
+    scheme, text = released.marking_scheme("scoring").read_text(), nbformat.writes(notebooks[1])
+    for entry in answer_key.load("scoring").values():
+        for criterion in entry.criteria:
+            assert criterion.text in scheme
+            assert criterion.text not in text

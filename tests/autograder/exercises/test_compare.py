@@ -1,0 +1,458 @@
+"""Comparing tells right from wrong in words, and its words never give the answer away."""
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from autograder.exercises import compare
+from autograder.exercises.compare import (
+    NotYet,
+    call_case,
+    difference,
+    points_earned,
+    read_value,
+    reasons,
+    shape_difference,
+)
+
+SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=1, max_side=4)
+FINITE = hnp.arrays(float, SHAPES, elements=st.floats(-1e6, 1e6))
+DIRECTIONS = st.sampled_from([-1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [[1, 2], [3, 4]],
+        ((1, 2), (3, 4)),
+        [np.array([1, 2]), (3, 4)],
+        [torch.tensor([1, 2]), [np.int8(3), 4.0]],
+        np.array([[1, 2], [3, 4]], dtype=np.uint8),
+        torch.tensor([[1, 2], [3, 4]]),
+        torch.tensor([[1.0, 2], [3, 4]], requires_grad=True),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_lists_tuples_arrays_and_tensors_are_read_alike(value):
+    assert read_value(value).tolist() == [[1, 2], [3, 4]]
+    assert difference(value, np.array([[1.0, 2.0], [3.0, 4.0]]), 1e-9) == ""
+
+
+@pytest.mark.parametrize("number", [3, 3.0, np.float32(3), np.int8(3), np.array(3), torch.tensor(3.0), np.float16(3)])
+def test_numbers_of_every_type_are_read_alike(number):
+    assert read_value(number).shape == ()
+    assert difference(number, 3.0, 1e-9) == ""
+
+
+def test_a_dict_is_read_entry_by_entry():
+    value = read_value({"a": [1, 2], 3: torch.ones(2)})
+    assert {key: array.tolist() for key, array in value.items()} == {"a": [1, 2], "3": [1.0, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (None, "it returned nothing: is the return statement missing"),
+        ("text", "it returned str, not numbers"),
+        ([[1, 2], [3]], "its rows have different lengths"),
+        ([1, [2]], "its rows have different lengths"),
+        ([{"a": 1}], "its rows have different lengths"),
+        (["a", "b"], "it returned str, not numbers"),
+        (1j, "it returned complex, not numbers"),
+        (10**400, "it returned int, not numbers"),
+        (len, "not numbers"),
+        (np.array([None]), "it returned ndarray, not numbers"),
+    ],
+    ids=lambda item: str(item)[:30],
+)
+def test_what_holds_no_numbers_is_refused_with_a_sentence(value, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        read_value(value)
+    assert sentence in difference(value, np.zeros(2), 1e-9)
+
+
+@pytest.mark.parametrize("value", [torch.ones(2, dtype=torch.bfloat16), torch.ones(2, 2).to_sparse()], ids=str)
+def test_tensors_that_numpy_cannot_hold_get_a_sentence_or_are_read(value):
+    assert isinstance(difference(value, np.zeros(2), 1e-9), str)
+
+
+@given(FINITE | hnp.arrays(st.sampled_from([np.bool_, np.int64, np.uint8, np.float32]), SHAPES, fill=st.nothing()))
+def test_an_array_does_not_differ_from_itself(array):
+    assume(np.isfinite(array).all())
+    assert difference(array, array, 0.0) == ""
+    assert difference(array.tolist(), array, 0.0) == ""
+
+
+@given(st.data(), FINITE, DIRECTIONS, st.floats(2e-3, 1e6))
+def test_one_entry_that_is_off_by_more_than_the_tolerance_gives_a_reason(data, expected, direction, by):
+    index = tuple(data.draw(st.integers(0, size - 1)) for size in expected.shape)
+    value = expected.copy()
+    value[index] += direction * by
+    reason = difference(value, expected, 1e-3)
+    assert reason.startswith(f"1 of {expected.size} values are wrong")
+    assert not index or f"first at index {list(index)}: " in reason
+
+
+@given(FINITE, DIRECTIONS)
+def test_entries_within_the_tolerance_give_no_reason(expected, direction):
+    assert difference(expected + direction * 0.9e-3, expected, 1e-3) == ""
+
+
+@given(st.data(), FINITE, st.floats(1, 1e6), st.floats(-1e6, -1))
+def test_the_reason_is_the_same_whatever_the_right_value_is(data, value, one, other):
+    wrong = data.draw(hnp.arrays(bool, value.shape))
+    given_one, given_other = (difference(value, value + by * wrong, 1e-3) for by in (one, other))
+    assert given_one == given_other
+
+
+@given(st.integers(0, 9), st.floats(100, 1e6))
+def test_the_reason_never_contains_the_digits_of_the_expected_value(value, expected):
+    assert f"{expected:.6g}" not in difference([value, 0.0], [expected, 0.0], 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "sentence"),
+    [
+        ([1.0], [[1.0]], "shape (1,): 1 axes where 2 belong"),
+        ([[1.0, 2.0]], [[1.0], [2.0]], "shape (1, 2): axis 0 has the wrong length"),
+        ([1.0, 2.0], [1.0], "axis 0 has the wrong length"),
+        (1.0, [1.0], "shape (): 0 axes where 1 belong"),
+        ([1.0, np.nan], [1.0, 2.0], "not finite"),
+        ([1.0, -np.inf], [1.0, 2.0], "not finite"),
+        ([True, False], [1.0, 0.0], "truth values and numbers are mixed up"),
+        ([1, 0], [True, False], "truth values and numbers are mixed up"),
+        ([True, True], [True, False], "1 of 2 values are wrong, first at index [1]"),
+        (True, False, "1 of 1 values are wrong"),
+        ({"a": 1.0}, 1.0, "a dict, not one array"),
+        (None, 1.0, "it returned nothing"),
+    ],
+)
+def test_each_kind_of_difference_has_its_sentence(value, expected, sentence):
+    assert sentence in difference(value, np.array(expected), 1e-3)
+
+
+def test_a_dimension_of_length_one_is_not_broadcast():
+    assert difference(np.ones((3, 1)), np.ones((3, 4)), 1e-3)
+    assert difference(np.ones((1, 4)), np.ones((3, 4)), 1e-3)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [(2, 3), [2, 3], np.array([2, 3]), torch.Size([2, 3]), (np.int32(2), np.uint8(3))],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_shape_may_be_any_sequence_of_whole_numbers(value):
+    assert shape_difference(value, (2, 3)) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (2, "write (k,) rather than k"),
+        (np.int64(2), "write (k,) rather than k"),
+        (None, "this is NoneType"),
+        (True, "this is bool"),
+        ("(2, 3)", "this is str"),
+        (2.0, "this is float"),
+        ({2: 3}, "this is dict"),
+        ((2.0, 3), "whole numbers above 0"),
+        ((True, 3), "whole numbers above 0"),
+        ((2, 0), "whole numbers above 0"),
+        ((2, -3), "whole numbers above 0"),
+        ((2, (3,)), "whole numbers above 0"),
+        (("m", "n"), "whole numbers above 0"),
+        (np.array([2.0, 3.0]), "whole numbers above 0"),
+        (np.array([[2, 3]]), "whole numbers above 0"),
+        ((2,), "too few"),
+        ((), "too few"),
+        ((2, 3, 1), "too many"),
+        ((3, 2), "it looks transposed"),
+        ((2, 5), "axis 1 has another size"),
+        ((5, 7), "axis 0 and axis 1 have another size"),
+        ((2, 10**400), "axis 1 has another size"),
+    ],
+    ids=lambda item: str(item)[:30],
+)
+def test_a_wrong_shape_gets_a_sentence(value, sentence):
+    reason = shape_difference(value, (2, 3))
+    assert reason
+    assert sentence in reason
+
+
+def test_an_array_without_axes_is_no_shape():
+    assert shape_difference(np.array(2), (2, 3))
+
+
+@given(st.lists(st.integers(11, 97), min_size=1, max_size=4), st.lists(st.integers(101, 999), min_size=1, max_size=4))
+def test_the_reason_for_a_shape_contains_no_size_of_the_right_one(value, expected):
+    assert not any(str(size) in shape_difference(tuple(value), tuple(expected)) for size in expected)
+
+
+def test_without_an_expected_shape_only_the_form_counts():
+    assert shape_difference((5, 7), None) == ""
+    assert shape_difference((5, 0), None)
+
+
+def test_a_dict_gets_a_reason_for_each_entry():
+    found = reasons({"a": (2,), "b": (3, 2)}, {"a": (2,), "b": (2, 3), "c": (4,)}, "shape", 0)
+    assert found["a"] == ""
+    assert "transposed" in found["b"]
+    assert found["c"] == "this key is missing; yours are a, b"
+
+
+@pytest.mark.parametrize(("value", "said"), [(None, "it returned nothing"), ((2, 3), "it returned tuple")])
+def test_what_is_no_dict_is_wrong_in_every_entry(value, said):
+    found = reasons(value, {"a": (2,), "b": (3,)}, "shape", 0)
+    assert set(found.values()) == {f"{said}, not a dict with the keys a, b"}
+    assert list(found) == ["a", "b"]
+
+
+def test_a_value_that_is_no_dict_has_one_entry_without_name():
+    assert reasons([1.0], np.array([1.0]), "code", 1e-3) == {"": ""}
+    assert reasons((2,), (2,), "shape", 0) == {"": ""}
+
+
+def add_in_place(x, y):
+    x += y
+    return x
+
+
+def test_the_function_gets_copies_and_the_changed_ones_are_named():
+    inputs = {"x": np.zeros(2), "y": np.ones(2)}
+    value, changed = call_case(add_in_place, inputs)
+    assert value.tolist() == [1, 1]
+    assert changed == ["x"]
+    assert inputs["x"].tolist() == [0, 0]
+    assert call_case(np.add, inputs)[1] == []
+
+
+def test_inputs_with_entries_that_are_not_finite_are_not_named_when_unchanged():
+    assert call_case(np.add, {"x": np.array([np.nan, -np.inf]), "y": np.ones(2)})[1] == []
+
+
+def test_gradients_are_those_of_the_summed_result():
+    inputs = {"x": torch.tensor([1.0, 2.0]), "y": torch.tensor([3.0, 4.0])}
+    value, changed = call_case(torch.mul, inputs, ("x", "y"))
+    assert {name: gradient.tolist() for name, gradient in value.items()} == {"x": [3, 4], "y": [1, 2]}
+    assert changed == []
+    assert not inputs["x"].requires_grad
+
+
+def test_an_argument_that_no_gradient_reaches_has_gradient_0():
+    inputs = {"x": torch.ones(2), "y": torch.ones(2)}
+    value, _ = call_case(lambda x, y: x + y.detach(), inputs, ("x", "y"))
+    found = reasons(value, {"x": np.ones(2), "y": np.ones(2)}, "code", 1e-6)
+    assert found["x"] == ""
+    assert "yours is 0" in found["y"]
+
+
+def test_a_part_is_earned_when_it_is_right_in_all_its_cases():
+    parts = {"values": 2, "size_one": 1}
+    right, wrong = {"": ""}, {"": "wrong"}
+    assert points_earned([("values", right), ("values", right), ("size_one", wrong)], parts) == 2
+    assert points_earned([("values", right), ("values", wrong), ("size_one", right)], parts) == 1
+    assert points_earned([("values", right)], parts) == 2
+    assert points_earned([], parts) == 0
+
+
+def test_without_a_part_each_entry_is_a_part_of_its_own():
+    results = [("", {"a": "", "b": ""}), ("", {"a": "", "b": "wrong"})]
+    assert points_earned(results, {"a": 0.5, "b": 1.5}) == 0.5
+
+
+def test_a_part_with_several_entries_needs_them_all():
+    assert points_earned([("gradient", {"x": "", "y": "wrong"})], {"gradient": 1}) == 0
+
+
+def test_all_parts_right_never_earn_more_than_their_decimal_sum():
+    assert points_earned([("", {"a": "", "b": ""})], {"a": 0.1, "b": 0.2}) == 0.3
+
+
+HIDDEN = [
+    {"part": "values", "inputs": {"x": [1.0, 2.0]}, "expected": [2.0, 4.0], "atol": 1e-6},
+    {"part": "one", "inputs": {"x": [3.0]}, "expected": [6.0], "atol": 1e-6},
+]
+PARTS = {"values": 1.5, "one": 0.5}
+
+
+def double(x):
+    return 2 * x
+
+
+def double_only_many(x):
+    if len(x) == 1:
+        raise IndexError
+    return 2 * x
+
+
+@pytest.mark.parametrize(("function", "points"), [(double, 2.0), (double_only_many, 1.5), (abs, 0.0), (len, 0.0)])
+def test_the_score_is_the_points_of_the_parts_that_are_right(function, points):
+    assert compare.score(function, "code", HIDDEN, PARTS) == points
+
+
+def test_the_score_of_gradients_asks_for_tensors():
+    gradient = {"part": "g", "inputs": {"x": [1.0, 2.0]}, "expected": {"x": [2.0, 2.0]}, "atol": 1e-6}
+    case = {**gradient, "gradients": ("x",)}
+    assert compare.score(double, "code", [case], {"g": 1}, torch.from_numpy) == 1.0
+    assert compare.score(lambda x: double(x).detach(), "code", [case], {"g": 1}, torch.from_numpy) == 0.0
+
+
+SHOWN = {"name": "worked example", "inputs": {"x": [1.0, 2.0]}, "expected": [2.0, 4.0], "atol": 1e-6}
+WITH_HINT = {**SHOWN, "wrong": [("You squared.", [1.0, 4.0]), ("You halved.", [0.5, 1.0])]}
+
+
+def squared(x):
+    return x**2
+
+
+def unanswered(x):
+    raise NotImplementedError
+
+
+def double_in_place(x):
+    x *= 2
+    return x
+
+
+def test_a_right_answer_to_the_shown_cases_is_told_so(capsys):
+    compare.check(double, "code", [SHOWN])
+    assert capsys.readouterr().out == "double: the shown case is right. Hidden cases give the points.\n"
+
+
+@pytest.mark.parametrize(
+    ("function", "sentence"),
+    [
+        (squared, r"squared, worked example: 1 of 2 values are wrong.*\nHint: You squared\.$"),
+        (unanswered, "unanswered: not answered yet"),
+        (double_in_place, "right, but it changed its input x. Work on a copy."),
+        (print, "print, worked example: it returned nothing"),
+    ],
+)
+def test_a_wrong_answer_to_a_shown_case_is_told_what_is_wrong(function, sentence):
+    with pytest.raises(NotYet, match=sentence):
+        compare.check(function, "code", [WITH_HINT])
+
+
+def test_a_wrong_value_that_no_mistake_gives_gets_no_hint():
+    with pytest.raises(NotYet) as caught:
+        compare.check(lambda x: x + 5, "code", [WITH_HINT])
+    assert "Hint" not in str(caught.value)
+
+
+def test_an_exception_of_the_student_is_left_as_it_is():
+    with pytest.raises(ZeroDivisionError):
+        compare.check(lambda x: 1 / 0, "code", [SHOWN])
+
+
+def test_the_check_of_a_shape_prints_it_for_small_sizes(capsys):
+    compare.check(lambda m, n: {"W": (n, m)}, "shape", [{"inputs": {"m": 2, "n": 3}, "form": {"W": None}}])
+    assert "With m=2, n=3: W (3, 2)\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "form", "sentence"),
+    [
+        ("shape", (2, 3), {"W": None}, "return a dict with the keys W"),
+        ("shape", {"v": (2,)}, {"W": None}, "W: this key is missing"),
+        ("shape", {"W": 2}, {"W": None}, "W: a shape is a tuple"),
+        ("shape", 2, None, "a shape is a tuple"),
+        ("number", [1.0], (2,), "return 2 numbers, and nothing else"),
+        ("number", [1.0], (), "return one number, and nothing else"),
+        ("number", [1.0, np.nan], (2,), "the numbers must be finite"),
+        ("number", None, (2,), "it returned nothing"),
+        ("number", {"a": 1.0}, (2,), "return 2 numbers"),
+        ("number", 1.0, {"a": ()}, "return a dict with the keys a"),
+        ("number", {"a": "one"}, {"a": ()}, "a: it returned str, not numbers"),
+    ],
+)
+def test_a_shape_or_number_of_the_wrong_form_is_told_so(kind, value, form, sentence):
+    with pytest.raises(NotYet, match=sentence):
+        compare.check(lambda: value, kind, [{"form": form}])
+
+
+@pytest.mark.parametrize(
+    ("value", "form"), [([1.0, 2.0], (2,)), (3, ()), ({"a": 1.0, "b": [2.0]}, {"a": (), "b": (1,)})]
+)
+def test_numbers_of_the_right_form_are_told_so_whatever_they_are(capsys, value, form):
+    compare.check(lambda: value, "number", [{"form": form}])
+    assert "the form is right" in capsys.readouterr().out
+
+
+def double_printed(x):
+    print(2 * x)
+
+
+def triple_in_place(x):
+    x *= 3
+    return x
+
+
+def wandering(x, calls=iter(range(9))):  # noqa: B008
+    return x + next(calls)
+
+
+def silent(x):
+    return None
+
+
+@pytest.mark.parametrize(
+    ("function", "advice"),
+    [
+        (double_printed, compare.PRINTED),
+        (triple_in_place, compare.CHANGED.format("x")),
+        (wandering, compare.UNSTEADY),
+    ],
+)
+def test_where_no_mistake_is_recognised_the_check_names_what_it_noticed_about_the_call(function, advice, capsys):
+    with pytest.raises(NotYet) as caught:
+        compare.check(function, "code", [SHOWN])
+    assert str(caught.value).endswith(f"\nHint: {compare.full_sentence(advice)}")
+    assert capsys.readouterr().out.count("[2. 4.]") == (function is double_printed)  # heard, not printed twice
+
+
+@pytest.mark.parametrize("function", [silent, lambda x: x + 5])
+def test_where_nothing_is_odd_about_the_call_the_check_says_no_more(function):
+    with pytest.raises(NotYet) as caught:
+        compare.check(function, "code", [SHOWN])
+    assert "Hint" not in str(caught.value)
+
+
+def test_two_mistakes_that_give_the_same_value_are_both_named():
+    both = {**SHOWN, "wrong": [("You squared.", [1.0, 4.0]), ("You multiplied by x.", [1.0, 4.0])]}
+    with pytest.raises(NotYet, match=r"Hint: You squared\. Or: You multiplied by x\.$"):
+        compare.check(squared, "code", [both])
+
+
+def test_a_transposed_result_is_told_so():
+    assert difference(np.ones((2, 3)), np.ones((3, 2)), 1e-3).endswith("it looks transposed")
+    assert "transposed" not in difference(np.ones((2, 4)), np.ones((3, 2)), 1e-3)
+
+
+CHAIN = {"a": np.array([1.0, 2.0]), "b": np.array([2.0, 4.0])}
+RULE = {"b": (("a",), lambda a: 2 * a)}
+
+
+@pytest.mark.parametrize(
+    ("value", "points"),
+    [
+        ({"a": [1.0, 2.0], "b": [2.0, 4.0]}, 3),
+        ({"a": [3.0, 2.5], "b": [6.0, 5.0]}, 2),
+        ({"a": [3.0, 2.5], "b": [2.0, 4.0]}, 2),
+        ({"a": [3.0, 2.5], "b": [6.0, 5.1]}, 0),
+        ({"a": [3.0, 3.0], "b": [6.0, 6.0]}, 0),
+        ({"a": [0.0, 0.0], "b": [0.0, 0.0]}, 0),
+        ({"a": [np.inf, 1.0], "b": [np.inf, 2.0]}, 0),
+        ({"a": [3.0], "b": [6.0]}, 0),
+        ({"a": 3.0, "b": [6.0, 6.0]}, 0),
+        ({"b": [6.0, 5.0]}, 0),
+        ([3.0, 2.5], 0),
+        (None, 0),
+    ],
+    ids=repr,
+)
+def test_a_step_of_a_chain_is_right_if_it_follows_from_the_students_own(value, points):
+    case = {"part": "", "expected": CHAIN, "atol": 1e-3}
+    assert compare.score(lambda: value, "number", [case], {"a": 1, "b": 2}, follows=RULE) == points

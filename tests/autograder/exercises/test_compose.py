@@ -1,0 +1,203 @@
+"""Right shapes always fit together in their equation; where others do not, the sentence names the product or the sum."""
+
+import inspect
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from autograder import exercises
+from autograder.exercises import compose
+from autograder.exercises.compare import NotYet
+from autograder.exercises.compose import Misfit, shape_of
+from autograder.notebooks import assemble
+from tests.autograder.samples import NAMES, exercise_named, reference_of
+
+WITH_EQUATIONS = [name for name in NAMES if exercise_named(name).entry.equations]
+each_exercise = pytest.mark.parametrize("name", WITH_EQUATIONS)
+SIZES = st.integers(2, 9)
+
+
+@st.composite
+def equations(draw):
+    """Draw an equation, the shapes in it, and the shape of the whole: sums of products of matrices, some inside a tanh."""
+    shapes, size = {}, draw(SIZES)
+
+    def vector(length, depth):
+        if depth and draw(st.booleans()):
+            return f"tanh({total(length, depth - 1)})"
+        name = f"x_{len(shapes)}"
+        shapes[name] = (length,)
+        return name
+
+    def product(rows, depth):
+        columns = draw(SIZES)
+        name = f"W_{len(shapes)}"
+        if draw(st.booleans()):
+            shapes[name] = (rows, columns)
+            return f"{name} @ {vector(columns, depth)}"
+        shapes[name] = (columns, rows)
+        return f"{name}.T @ {vector(columns, depth)}"
+
+    def total(length, depth):
+        terms = [product(length, depth) for _ in range(draw(st.integers(1, 3)))]
+        return " + ".join([*terms, *([vector(length, 0)] if draw(st.booleans()) else [])])
+
+    return total(size, 2), shapes, (size,)
+
+
+@given(equations())
+def test_right_shapes_fit_together_and_give_the_shape_that_numpy_gives(drawn):
+    equation, shapes, whole = drawn
+    assert shape_of(equation, shapes) == whole
+    arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
+    assert eval(equation, {"tanh": np.tanh}, arrays).shape == whole
+    assert shape_of(f"y = {equation}", {**shapes, "y": whole}) == whole
+
+
+@given(st.data(), equations())
+def test_a_transposed_matrix_that_is_not_square_is_told_with_its_product(data, drawn):
+    equation, shapes, _ = drawn
+    oblong = [name for name, shape in shapes.items() if len(shape) == 2 and shape[0] != shape[1]]
+    assume(oblong)
+    name = data.draw(st.sampled_from(oblong))
+    with pytest.raises(Misfit) as caught:
+        shape_of(equation, {**shapes, name: shapes[name][::-1]})
+    assert str(caught.value).startswith((f"In {name} @ ", f"In {name}.T @ "))
+
+
+@given(st.data(), equations())
+def test_a_size_of_any_fits_wherever_the_right_one_does(data, drawn):
+    equation, shapes, whole = drawn
+    free = {n: tuple(None if data.draw(st.booleans()) else size for size in shape) for n, shape in shapes.items()}
+    found = shape_of(equation, free)
+    assert len(found) == 1
+    assert found[0] in (None, *whole)
+
+
+def misfit_in(equation, shapes):
+    """What does not fit in ``equation``, or "" if everything does."""
+    try:
+        shape_of(equation, shapes)
+    except Misfit as misfit:
+        return str(misfit)
+    return ""
+
+
+@given(st.data(), equations())
+def test_whatever_shapes_stand_in_an_equation_they_fit_or_the_sentence_names_one_of_them(data, drawn):
+    equation, shapes, _ = drawn
+    other = {n: tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))) for n in shapes}
+    said = misfit_in(equation, other)
+    assert not said or (said.endswith(".") and any(name in said for name in shapes))
+
+
+GIVEN = {"x": (5,), "h": (3,), "E": (2, 5), "W": (3, 2), "U": (3, 3), "keys": (2, 7, 3), "row": (2, 1, 7), "v": (3,)}
+
+
+@pytest.mark.parametrize(
+    ("equation", "change", "sentence"),
+    [
+        ("W @ (E @ x) + U @ h", {"W": (3, 7)}, "In W @ (E @ x), W has 7 columns and E @ x has 2 numbers."),
+        ("W @ (E @ x) + U @ h", {"E": (5, 2)}, "In E @ x, E has 2 columns and x has 5 numbers."),
+        ("W @ (E @ x) + U @ h", {"W": (4, 2)}, "In W @ (E @ x) + U @ h, W @ (E @ x) has 4 numbers and U @ h has 3 numbers."),
+        ("U @ h + v", {"U": (3,)}, "In U @ h + v, U @ h has no axis: it is a single number and v has 3 numbers."),
+        ("v @ tanh(U @ h)", {"v": (3, 1)}, "In v @ tanh(U @ h), v has 1 column and tanh(U @ h) has 3 numbers."),
+        ("v @ (U @ h)", {"U": (3,)}, "In v @ (U @ h), U @ h is a single number: it has no axis for the product."),
+        ("h = U @ h", {"U": (4, 3)}, "U @ h has 4 numbers, but h has 3 numbers."),
+        ("U @ h + v", {"v": (3, 1)}, "In U @ h + v, U @ h has 3 numbers and v has the shape (3, 1)."),
+        ("keys @ U.T", {"U": (3,)}, "U has 3 numbers: only a matrix has rows and columns to exchange."),
+        ("row @ keys", {"row": (3, 1, 7)}, "In row @ keys, row has the shape (3, 1, 7) and keys has the shape (2, 7, 3)."),
+    ],
+)  # fmt: skip
+def test_the_sentence_says_which_product_or_sum_does_not_fit_and_why(equation, change, sentence):
+    assert misfit_in(equation, GIVEN) == ""
+    assert sentence in misfit_in(equation, {**GIVEN, **change})
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "whole"),
+    [
+        ((2, 1, 5), (2, 7, 5), (2, 7, 5)),
+        ((5,), (7, 5), (7, 5)),
+        ((2, 1), (2, 3), (2, 3)),
+        ((2, 1, 3), (2, 5, 3), (2, 5, 3)),
+    ],
+)
+def test_entry_by_entry_an_axis_of_length_1_is_stretched_as_numpy_does(left, right, whole):
+    assert shape_of("x + y", {"x": left, "y": right}) == whole
+    assert shape_of("y * x", {"x": left, "y": right}) == whole
+
+
+@pytest.mark.parametrize(("left", "right"), [((3, 1), (3,)), ((1, 3), (3, 1)), ((3,), ()), ((2,), (2, 3))])
+def test_entry_by_entry_no_two_shapes_grow_into_a_third(left, right):
+    with pytest.raises(Misfit):
+        shape_of("x + y", {"x": left, "y": right})
+
+
+@each_exercise
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_right_shapes_of_every_exercise_fit_together(name, seed):
+    exercise = exercise_named(name, seed)
+    for case in exercise.hidden:
+        given_too = exercises.given_shapes(exercise, case.inputs)
+        for equation in exercise.entry.equations:
+            shape_of(equation, {**given_too, **case.expected})
+
+
+def shown(exercise):
+    inputs = assemble._form_case(exercise)["inputs"]
+    return exercise.entry.equations, inputs, exercises.given_shapes(exercise, inputs)
+
+
+@each_exercise
+def test_the_check_cell_tells_that_right_shapes_fit_together_and_no_more(name, capsys):
+    exercise = exercise_named(name)
+    compose.compose(reference_of(exercise), *shown(exercise))
+    said = capsys.readouterr().out
+    assert all(equation in said for equation in exercise.entry.equations)
+    assert said.endswith("They may still be wrong.\n")
+
+
+def multiplied_matrices():
+    """The parameters that are not square, and stand left of something in an equation."""
+    for name in WITH_EQUATIONS:
+        exercise = exercise_named(name)
+        for entry, shape in exercise.hidden[0].expected.items():
+            stands_left = any(f"{entry} @" in equation for equation in exercise.entry.equations)
+            if len(shape) == 2 and shape[0] != shape[1] and stands_left:
+                yield name, entry
+
+
+@pytest.mark.parametrize(("name", "entry"), list(multiplied_matrices()))
+def test_a_transposed_parameter_of_an_exercise_is_told_before_handing_in(name, entry):
+    exercise = exercise_named(name)
+
+    def transposed(*sizes):
+        value = reference_of(exercise)(*sizes)
+        return {**value, entry: value[entry][::-1]}
+
+    with pytest.raises(NotYet, match=entry) as caught:
+        compose.compose(transposed, *shown(exercise))
+    assert "do not fit together" in str(caught.value)
+
+
+@each_exercise
+def test_the_check_cell_knows_no_right_shape(name):
+    exercise = exercise_named(name)
+    assert not set(exercise.entry.given) & set(exercise.hidden[0].expected)
+    topic = name.split("-")[0]
+    for other in (exercise_named(n) for n in NAMES if n.startswith(f"{topic}-")):
+        if other.kind == "shape":
+            inputs = {**exercise.hidden[0].inputs, **other.hidden[0].inputs}
+            if set(exercise.hidden[0].inputs) <= set(other.hidden[0].inputs):
+                stated = exercises.given_shapes(exercise, inputs)
+                assert not [n for n, shape in stated.items() if other.hidden[0].expected.get(n) == shape]
+
+
+def test_the_text_needs_nothing_but_what_the_notebook_has_above_it():
+    text = inspect.getsource(compose).replace("from autograder.exercises.compare import NotYet\n", "")
+    namespace = {"NotYet": NotYet}
+    exec(text, namespace)
+    assert namespace["shape_of"]("W @ x", {"W": (2, 3), "x": (3,)}) == (2,)

@@ -1,0 +1,300 @@
+"""A key that cannot tell right from wrong is refused by the rule that it breaks, and one just good enough passes."""
+
+import dataclasses
+import types
+
+import numpy as np
+import pytest
+
+from autograder import exercises
+from autograder.exercises import Outcome, key_linter
+from autograder.notebooks import assemble
+from solutions.answer_key import AnswerKeyError
+from tests.autograder.samples import TOPICS, topic_exercises
+
+HEAD = '[toy-weigh]\nkind = "code"\npoints = 1\n'
+CASES = {
+    "worked example": "shown = true\ninputs.scores = [[0.0, 0.0]]\ninputs.mask = [[true, false]]\nexpected = [[1, 0]]",
+    "all sizes different": "shapes = { scores = [3, 4], mask = { draw = 'mask', shape = [3, 4] } }",
+    "large scores": "shapes = { scores = [2, 2], mask = { draw = 'mask', shape = [2, 2] } }\nscale = 5000.0",
+    "one sentence": "shapes = { scores = [1, 3], mask = { draw = 'mask', shape = [1, 3] } }",
+}
+NUMBER = '[toy-by_hand]\nkind = "number"\npoints = 1\natol = 1e-3\n'
+SHAPE = '[toy-shapes]\nkind = "shape"\npoints = 1\nparts = { keys = 0.5, W_key = 0.5 }\n'
+
+
+def weigh(scores, mask):
+    """Return the weights."""
+    ### BEGIN SOLUTION
+    exponentials = np.exp(scores - np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True))
+    weights = np.where(mask, exponentials, 0.0)
+    return weights / weights.sum(axis=-1, keepdims=True)
+    ### END SOLUTION
+
+
+def weigh__unmasked(scores, mask):
+    """Pads have no weight."""
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def weigh__almost(scores, mask):
+    """Almost right."""
+    return weigh(scores, mask) + 1.5e-5
+
+
+def weigh_at_random(scores, mask):
+    """Return the weights."""
+    return weigh(scores, mask) + 1e-9 * np.random.rand()
+
+
+def weigh_from_a_seed(scores, mask):
+    """Return the weights."""
+    return weigh(scores, mask) + 1e-9 * np.random.default_rng(3).normal()
+
+
+def weigh_nothing(scores, mask):
+    """Return zeros."""
+    return 0 * scores
+
+
+def weigh_for_nothing(scores, mask):
+    """Return the weights. Here the answer stands outside of the markers: the starter has it."""
+    return weigh(scores, mask)
+
+
+def by_hand():
+    """Return two numbers."""
+    ### BEGIN SOLUTION
+    return [0.26019, -0.13371]
+    ### END SOLUTION
+
+
+def by_hand__rounded_early():
+    """You rounded too early."""
+    return [0.26019, -0.13211]
+
+
+def by_hand__other():
+    """Something else."""
+    return [0.5, 0.7]
+
+
+def shapes(m, a, T_x):
+    """Return shapes.
+
+    Returns
+    -------
+    dict
+        ``keys`` and ``W_key``.
+    """
+    ### BEGIN SOLUTION
+    return {"keys": (T_x, m), "W_key": (a, m)}
+    ### END SOLUTION
+
+
+def exercise_from(folder, text, reference, *mistakes):
+    function = text[text.index("-") + 1 : text.index("]")]
+    (folder / "toy.toml").write_text(text, encoding="utf-8")
+    references = types.SimpleNamespace(__name__="toy", **{function: reference})
+    named = types.SimpleNamespace(__name__="mistakes", **{f.__name__: f for f in mistakes})
+    (exercise,) = exercises.load_from(folder, "toy", 0, references, named)
+    return exercise
+
+
+def code(folder, reference=weigh, *mistakes, **changed):
+    """Return the toy with some of its cases changed; None leaves one out."""
+    cases = {**CASES, **{name.replace("_", " "): text for name, text in changed.items()}}
+    rows = [f'\n[[toy-weigh.case]]\nname = "{name}"\n{text}\n' for name, text in cases.items() if text]
+    return exercise_from(folder, HEAD + "".join(rows), reference, *mistakes)
+
+
+def reasons(exercise, reference, text=""):
+    problems = key_linter.lint([exercise], {exercise.name: reference}, text)
+    assert all(p.exercise == exercise.name and p.where and p.remedy for p in problems)
+    return [problem.reason for problem in problems]
+
+
+def test_a_key_just_good_enough_passes(tmp_path):
+    assert not reasons(code(tmp_path, weigh, weigh__unmasked), weigh)
+    assert not reasons(exercise_from(tmp_path, NUMBER, by_hand, by_hand__other), by_hand)
+    assert not reasons(exercise_from(tmp_path, SHAPE, shapes), shapes)
+
+
+ALL_TRUE = "inputs.scores = [[0.5, 0.25, 2.0], [1.0, 0.0, 3.0]]\ninputs.mask = [[true, true, true], [true, true, true]]"
+ALIKE = "inputs.mask = [[true, true, false]]\ninputs.scores = [[{0}, {0}, {0}]]"
+WEAK = {
+    "no masked case": (
+        {
+            "all_sizes_different": ALL_TRUE,
+            "large_scores": ALL_TRUE.replace("2.0", "2000.0"),
+            "one_sentence": "inputs.scores = [[0.5, 2.0]]\ninputs.mask = [[true, true]]",
+        },
+        "no hidden case masks anything with mask",
+    ),
+    "no large case": ({"large_scores": CASES["large scores"].replace("5000", "5")}, "no hidden case has large scores"),
+    "no size of one": ({"one_sentence": None}, "no hidden case has a size of 1"),
+    "two sizes alike": (
+        {"all_sizes_different": CASES["all sizes different"].replace("4", "3")},
+        "no hidden case has all sizes different",
+    ),
+    "inputs all alike": (
+        {
+            "all_sizes_different": ALIKE.format("1.0"),
+            "large_scores": ALIKE.format("900.0"),
+            "one_sentence": None,
+        },
+        "the input scores is all alike in every hidden case",
+    ),
+    "inputs always the identity": (
+        {
+            "all_sizes_different": "inputs.scores = [[1.0, 0.0], [0.0, 1.0]]\ninputs.mask = [[true, true], [true, false]]",
+            "large_scores": None,
+            "one_sentence": None,
+        },
+        "the input scores is an identity matrix in every hidden case",
+    ),
+    "inputs always symmetric": (
+        {
+            "all_sizes_different": "inputs.scores = [[1.0, 2.0], [2.0, 5.0]]\ninputs.mask = [[true, true], [true, false]]",
+            "large_scores": None,
+            "one_sentence": None,
+        },
+        "the input scores is symmetric in every hidden case",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changed", "reason"), WEAK.values(), ids=WEAK)
+def test_a_weak_set_of_cases_is_named(tmp_path, changed, reason):
+    assert reason in reasons(code(tmp_path, **changed), weigh)
+
+
+def test_a_mistake_that_passes_every_hidden_case_is_named(tmp_path):
+    exercise = code(tmp_path, weigh, weigh__unmasked)
+    cases = tuple(
+        dataclasses.replace(case, mistaken={"weigh__slip": Outcome(case.expected)}) for case in exercise.cases
+    )
+    exercise = dataclasses.replace(exercise, hints={"weigh__slip": "A slip."}, cases=cases)
+    assert "the mistake weigh__slip passes every hidden case" in reasons(exercise, weigh)
+
+
+def test_a_mistake_that_raises_or_has_another_shape_is_far_away(tmp_path):
+    exercise = code(tmp_path)
+    for value in (Outcome(raised="TypeError"), Outcome(np.zeros(9))):
+        cases = tuple(dataclasses.replace(case, mistaken={"weigh__slip": value}) for case in exercise.cases)
+        assert not reasons(dataclasses.replace(exercise, hints={"weigh__slip": "A slip."}, cases=cases), weigh)
+
+
+@pytest.mark.parametrize(
+    ("text", "functions"),
+    [(NUMBER, (by_hand, by_hand__rounded_early)), ("", (weigh, weigh__almost))],
+    ids=["number", "code"],
+)
+def test_a_tolerance_that_reaches_half_way_to_a_mistake_is_named(tmp_path, text, functions):
+    exercise = exercise_from(tmp_path, text, *functions) if text else code(tmp_path, *functions)
+    (reason,) = reasons(exercise, functions[0])
+    assert reason.endswith(f"is more than half of the distance to the mistake {functions[1].__name__}")
+
+
+def test_a_test_that_a_constant_passes_is_named(tmp_path):
+    same = "inputs.scores = [[{}, 0.0, 0.5]]\ninputs.mask = [[true, false, false]]"
+    weak = {"all_sizes_different": same.format(900.0), "large_scores": None, "one_sentence": same.format(1.5)}
+    assert "the test has no effect: a constant passes it" in reasons(code(tmp_path, **weak), weigh)
+
+
+def test_a_test_that_the_starter_passes_is_named(tmp_path):
+    exercise = code(tmp_path)
+    open_answer = exercise.source.replace("### BEGIN SOLUTION", "").replace("### END SOLUTION", "")
+    exercise = dataclasses.replace(exercise, source=open_answer)
+    assert "the test has no effect: the untouched starter passes it" in reasons(exercise, weigh)
+
+
+def test_a_reference_that_draws_without_a_seed_is_named(tmp_path):
+    found = reasons(code(tmp_path, weigh_at_random), weigh_at_random)
+    assert "the reference draws from np.random.rand without a seed" in found
+    assert "two runs of the reference differ" in found
+    assert not reasons(code(tmp_path, weigh_from_a_seed), weigh_from_a_seed)
+
+
+def the_largest(scores, mask):
+    """Return where the largest score is."""
+    ### BEGIN SOLUTION
+    return scores.argmax(axis=-1)
+    ### END SOLUTION
+
+
+def test_a_result_that_is_a_toss_up_is_named(tmp_path):
+    shown = CASES["worked example"].replace("[[0.0, 0.0]]", "[[0.0, {}]]").replace("[[1, 0]]", "[0]")
+    found = reasons(code(tmp_path, the_largest, worked_example=shown.format(0.0)), the_largest)
+    assert any("hangs on the rounding of the inputs" in reason for reason in found)
+    assert not reasons(code(tmp_path, the_largest, worked_example=shown.format(-0.5)), the_largest)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        ("np.random.default_rng()", True),
+        ("np.random.default_rng(0)", False),
+        ("torch.randn(3)", True),
+        ("torch.manual_seed(0), torch.randn(3)", False),
+        ("random.random()", True),
+        ("rng.normal()", False),
+    ],
+)
+def test_what_counts_as_drawing_without_a_seed(tmp_path, call, named):
+    exercise = dataclasses.replace(
+        code(tmp_path), source=f"def weigh(scores, mask):\n    {call}\n    raise TypeError\n"
+    )
+    assert any("without a seed" in reason for reason in reasons(exercise, weigh)) == named
+
+
+def test_a_shape_in_a_docstring_is_named(tmp_path):
+    exercise = exercise_from(tmp_path, SHAPE, shapes)
+    told = "    W_key : (attention_size, key_size)\n    keys : (source_len, 2 * key_size)\n"
+    assert reasons(exercise, shapes, told) == ["a docstring states the shape W_key that is asked for"]
+
+
+@pytest.mark.parametrize(
+    ("text", "leaks"),
+    [
+        ("expected = [0.2602, -0.1337]", True),
+        ("'wrong': [0.260190000, -0.133710000]", True),
+        ("expected = [0.2602, -0.1338]", False),
+        ("expected = [0.2602]", False),
+        ("x0.2602 and version 0.2602.0.1337", False),
+    ],
+)
+def test_numbers_that_stand_in_a_check_are_named(tmp_path, text, leaks):
+    exercise = exercise_from(tmp_path, NUMBER, by_hand)
+    assert reasons(exercise, by_hand, text) == (["the numbers of the answer stand in the notebook"] if leaks else [])
+
+
+def test_numbers_of_two_digits_give_nothing_away(tmp_path):
+    exercise = exercise_from(tmp_path, NUMBER, by_hand__other.__class__(by_hand__other.__code__, globals(), "by_hand"))
+    assert not key_linter.leaks([exercise], "0.5 and 0.7")
+
+
+def test_a_problem_is_raised_with_place_case_and_remedy(tmp_path):
+    exercise = code(tmp_path, one_sentence=None)
+    with pytest.raises(AnswerKeyError, match=r"^toy\.toml, line 1, \[toy-weigh\]: no hidden case .*\n  Remedy: add "):
+        key_linter.refuse([exercise], {exercise.name: weigh})
+    key_linter.refuse([code(tmp_path)], {exercise.name: weigh})
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_key_of_every_topic_is_sound(topic, seed):
+    asked = topic_exercises(topic, seed)
+    text = key_linter.released_text(assemble.source_notebook(topic, asked))
+    assert not [str(problem) for problem in key_linter.lint(asked, text=text)]
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_what_is_looked_through_for_leaks_is_what_students_get(topic):
+    text = key_linter.released_text(assemble.source_notebook(topic, topic_exercises(topic)))
+    for exercise in topic_exercises(topic):
+        if exercise.is_called:
+            assert f"def {exercise.function}(" in text
+            body = exercise.source.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0]
+            assert body.strip() not in text

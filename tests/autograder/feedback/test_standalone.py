@@ -1,0 +1,147 @@
+"""A page that is opened alone: its formulas are MathML that holds nothing live, and it asks no other host."""
+
+import re
+from html.parser import HTMLParser
+
+import hypothesis
+import hypothesis.strategies as st
+import nbformat
+import pytest
+from nbconvert.filters.markdown_mistune import MarkdownWithMath
+from nbgrader.converters import GenerateFeedback
+from traitlets.config import Config
+
+from autograder.feedback import harmless, standalone
+from autograder.feedback.standalone import mathml
+from autograder.notebooks.assemble import source_notebook
+from tests.autograder.samples import TOPICS, topic_exercises
+
+
+class Elements(HTMLParser):
+    """The elements of a page, each with its attributes, as a browser would read them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+def render(markdown):
+    return MarkdownWithMath(renderer=standalone.Renderer(escape=True)).render(markdown)
+
+
+def test_a_formula_becomes_mathml():
+    assert mathml("a^2") == '<math display="inline"><mrow><msup><mi>a</mi><mn>2</mn></msup></mrow></math>'
+    assert mathml("a^2", block=True).startswith('<span class="formula"><math display="block">')
+
+
+@pytest.mark.parametrize("name", ["align", "align*", "aligned", "split", "gather", "gathered", "matrix", "cases"])
+def test_lines_below_each_other_are_rows_of_a_table(name):
+    columns = "a &= b" if "gather" not in name else "a = b"
+    html = render(f"$$\\begin{{{name}}} {columns} \\\\ c = d \\end{{{name}}}$$")
+    assert html.count("<mtr>") == 2
+    assert "&amp;" not in html
+    assert "(1)" not in html
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_formula_of_every_assignment_is_typeset(topic):
+    cells = source_notebook(topic, topic_exercises(topic)).cells
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    html = "".join(map(render, texts))
+    assert "<math" in html
+    assert 'class="tex"' not in html
+    left = re.sub(r"<math.*?</math>|<pre>.*?</pre>|<code>.*?</code>", "", html, flags=re.DOTALL)
+    assert not re.findall(r"\$[^$]*\$|\\[a-z]+", left)
+
+
+@pytest.mark.parametrize(
+    "tex",
+    [
+        r"\text{<script>alert(1)</script>}",
+        r"\text{&lt;script&gt;alert(1)&lt;/script&gt;}",
+        r"\href{javascript:alert(1)}{x}",
+        r"\class{a}{\style{background:url(https://a.example/)}{x}}",
+        r'\color{red" onmouseover="alert(1)}x',
+        r"\begin{<img src=x onerror=alert(1)>}x\end{<img src=x onerror=alert(1)>}",
+        "</math><script>alert(1)</script>",
+        r"\unknown{<script>}",
+    ],
+)
+def test_a_formula_brings_no_element_and_no_attribute_of_its_own(tex):
+    for block in (False, True):
+        for tag, attributes in Elements(mathml(tex, block)).found:
+            assert tag in standalone.ELEMENTS | {"span", "code"}
+            assert set(attributes) <= standalone.ATTRIBUTES | {"class"}
+            assert attributes.get("class") in (None, "formula", "tex")
+
+
+@hypothesis.given(
+    st.text(alphabet=st.sampled_from("\\{}$&_^<>\"'abfrmtx[]() 1%~#;:/=\n") | st.characters(), max_size=60)
+)
+def test_whatever_stands_between_dollars_stays_a_formula_or_text(tex):
+    for tag, attributes in Elements(mathml(tex)).found:
+        assert tag in standalone.ELEMENTS | {"code"}
+        assert set(attributes) <= standalone.ATTRIBUTES | {"class"}
+
+
+@pytest.mark.parametrize(
+    "tex",
+    [
+        r"\nosuchcommand{x}",
+        r"\begin{nosuch}a&b\end{nosuch}",
+        "{" * 1500,
+        "x_",
+        "x" * (standalone.LONGEST + 1),
+        "a\ud800",
+    ],
+)
+def test_what_cannot_be_typeset_is_shown_as_it_was_written(tex):
+    shown = tex.encode("utf-8", "replace").decode("utf-8").replace("&", "&amp;")
+    assert mathml(tex) == f'<code class="tex">${shown}$</code>'
+
+
+@pytest.mark.parametrize("length", ["99999em", "1000000pt"])
+def test_a_length_that_fits_on_no_page_is_left_out(length):
+    assert "width" not in mathml(rf"a\hspace{{{length}}}b")
+    assert 'width="2em"' in mathml(r"a\hspace{2em}b")
+
+
+def test_a_text_of_formulas_only_is_typeset_up_to_a_limit_and_shown_as_it_is_beyond():
+    formula = "$" + "x" * 999 + "$ "
+    html = render(formula * 30)
+    assert html.count("<math") == standalone.ALL // 999
+    assert html.count("<math") + html.count('class="tex"') == 30
+
+
+@pytest.mark.parametrize("address", ["https://a.example/x.png", "//a.example/x.png", "x.png", "HTTP://a.example/?anna"])
+def test_a_picture_that_was_not_handed_in_becomes_a_link(address):
+    for source in (f"![a graph]({address})", f"![a graph][1]\n\n[1]: {address}"):
+        assert Elements(render(source)).found == [("p", {}), ("a", {"href": address})]
+        assert "a graph" in render(source)
+
+
+def test_a_picture_that_was_handed_in_stands_in_the_page():
+    attachments = {"graph.png": {"image/png": "aGVsbG8="}}
+    renderer = standalone.Renderer(escape=True, attachments=attachments)
+    html = MarkdownWithMath(renderer=renderer).render("![a graph](attachment:graph.png)")
+    assert 'src="data:image/png;base64,aGVsbG8="' in html
+
+
+def test_a_page_of_feedback_asks_no_other_host():
+    config = Config()
+    harmless.configure(config)
+    app = GenerateFeedback(config=config)
+    exporter = app.exporter_class(parent=app, config=app.config)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("The score $e_{ij}$ and $$a=b$$")])
+    about = {"notebook": "scoring", "score": 1.0, "max_score": 2.0, "late_penalty": 0.0}
+    page, _ = exporter.from_notebook_node(notebook, resources={"nbgrader": about})
+    elements = Elements(page).found
+    assert [tag for tag, _ in elements if tag in ("script", "link", "iframe", "object", "embed")] == []
+    assert [attributes for _, attributes in elements if "src" in attributes] == []
+    assert not re.findall(r"@import|url\(\s*['\"]?(?:https?:)?//", page)
+    assert [attributes["display"] for tag, attributes in elements if tag == "math"] == ["inline", "block"]
+    assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in elements

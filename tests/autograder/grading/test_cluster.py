@@ -1,0 +1,150 @@
+"""The same grades from dask's workers, started as separate processes, as from this one; and nobody but us talks to them."""
+
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from autograder import exercises
+from autograder.courses import batch
+from autograder.courses.course import Course
+from autograder.errors import CourseError
+from autograder.grading import cluster
+from autograder.grading.cluster import Certificates
+from autograder.grading.submission import Task, grade_task
+from autograder.sandbox import Limits, doctor
+from benchmarks.grading import dask_cluster, make_certificate
+from tests.autograder.test_main import assert_refused, autograder
+
+pytestmark = pytest.mark.suite("sandbox")
+STUDENTS = ("ada_loops", "emil_no_tanh", "gita_slips", "vic_exits", "omar_not_a_notebook")
+
+
+@pytest.fixture(scope="module")
+def machines():
+    """A scheduler with two workers: its address, and the certificates that open it."""
+    with dask_cluster(2) as (address, certificates):
+        yield address, certificates
+
+
+@pytest.fixture
+def course(demonstration, tmp_path):
+    """The demonstration class as it was handed in: nothing of it graded."""
+    shutil.copytree(demonstration[0].root, tmp_path / "course", ignore=shutil.ignore_patterns("verdicts", "recorded"))
+    return Course.at(tmp_path / "course")
+
+
+def tls(certificates):
+    return ["--tls-ca", certificates.ca, "--tls-cert", certificates.cert, "--tls-key", certificates.key]
+
+
+def test_workers_give_the_same_grades_as_this_machine(demonstration, course, machines):
+    address, certificates = machines
+    words = ["--cell-seconds", 4, "--call-seconds", 2, "--submission-seconds", 60, *tls(certificates)]
+    done = autograder("grade", "scoring", *STUDENTS, "--course", course.root, "--scheduler", address, *words)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "4 graded, 0 reused, 1 set aside, 0 failed" in done.stdout
+    rows = batch.grade_class(course, "scoring", Limits(4, 2, 60), students=STUDENTS)
+    assert all(row.reused or row.set_aside for row in rows)  # the verdicts came home
+    assert rows == [demonstration[1][name] for name in sorted(STUDENTS)]
+
+
+def test_the_canary_is_sent_to_every_worker_and_looks_for_the_course(machines, monkeypatch, tmp_path):
+    address, certificates = machines
+    with cluster.executor(address, "zygote", (), certificates) as executor:
+        assert [what for what, stopped in executor.submit(doctor.examine).result() if not stopped] == []
+        asked = executor.pool._client.run(_asked_for, str(tmp_path))
+        assert list(asked.values()) == [((str(tmp_path),),)] * 2
+    with (
+        pytest.raises(CourseError, match="could leave the sandbox"),
+        cluster.executor(address, "none", (), certificates) as executor,
+    ):
+        cluster._examine(executor.pool._client, "single-use", (), lambda *asked: [("reads files", False)])
+
+
+def _asked_for(folder):
+    """Return what the canary is asked to look for on a worker, without sending it."""
+    asked, honest = [], doctor.require
+    doctor.require = lambda isolation, hidden: asked.append(hidden)
+    try:
+        cluster._after_the_canary("zygote", (folder,), str)
+    finally:
+        doctor.require = honest
+    return tuple(asked)
+
+
+def test_a_worker_that_joins_later_meets_the_canary_before_its_first_task_and_once(monkeypatch):
+    asked = []
+    monkeypatch.setattr(doctor, "require", lambda isolation, hidden: asked.append((isolation, hidden)))
+    doctor.require_once.cache_clear()
+    with ThreadPoolExecutor(1) as pool:
+        guarded = cluster.Guarded(pool, "zygote", ("course",), 1)
+        assert [guarded.submit(lambda: list(asked)).result() for _ in range(2)] == [[("zygote", ("course",))]] * 2
+
+    def escapes(isolation, hidden):
+        raise CourseError("a submission could leave the sandbox", "this machine", "stop it")
+
+    monkeypatch.setattr(doctor, "require", escapes)
+    doctor.require_once.cache_clear()
+    ran = []
+    with ThreadPoolExecutor(1) as pool, pytest.raises(CourseError, match="could leave"):
+        cluster.Guarded(pool, "zygote", (), 1).submit(ran.append, 1).result()
+    assert ran == []
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:8786", "127.0.0.1:8786", "ws://127.0.0.1:8786", "TCP://x:1"])
+def test_a_scheduler_without_tls_is_refused(address):
+    with pytest.raises(CourseError, match=r"without TLS(.|\n)*tls://HOST:PORT"), cluster.executor(address, "zygote"):
+        pass
+
+
+def test_an_address_without_certificates_or_with_files_that_are_none_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    (tmp_path / "nonsense").write_text("nonsense")
+    nonsense = str(tmp_path / "nonsense")
+    for certificates, words in (
+        (Certificates(), "no certificate is named"),
+        (Certificates(nonsense, nonsense, str(tmp_path / "nowhere")), "there is no such file"),
+        (Certificates(nonsense, nonsense, nonsense), "cannot be used"),
+    ):
+        with (
+            pytest.raises(CourseError, match=words),
+            cluster.executor("tls://127.0.0.1:9", "zygote", (), certificates),
+        ):
+            pass
+
+
+def test_other_certificates_than_the_schedulers_are_refused_in_a_sentence(released, machines, tmp_path):
+    mine = Certificates(*make_certificate(tmp_path))
+    done = autograder("grade", "scoring", "--course", released.root, "--scheduler", machines[0], *tls(mine))
+    assert_refused(done, "no dask scheduler answers there with these certificates")
+
+
+def test_certificates_may_stand_in_dasks_configuration(machines, monkeypatch):
+    import dask
+
+    address, files = machines
+    named = {"ca-file": files.ca, "client.cert": files.cert, "client.key": files.key}
+    with (
+        dask.config.set({f"distributed.comm.tls.{name}": file for name, file in named.items()}),
+        cluster.executor(address, "none") as executor,
+    ):
+        assert executor.submit(os.getpid).result() != os.getpid()
+
+
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch, machines):
+    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    with (
+        pytest.raises(CourseError, match="no dask scheduler answers"),
+        cluster.executor("tls://127.0.0.1:9", "zygote", (), machines[1]),
+    ):
+        pass
+
+
+def test_a_worker_with_another_key_is_refused(course):
+    template = course.released("scoring").templates[0]
+    task = Task(b"{}", {}, "scoring", (template,), {}, 0, 0, "another digest", Limits(), "zygote", (), {})
+    with ThreadPoolExecutor(1) as pool, pytest.raises(CourseError, match="other exercises"):
+        pool.submit(grade_task, task).result()
+    assert exercises.digest(exercises.load("scoring", 0)) != task.digest

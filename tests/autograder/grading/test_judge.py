@@ -1,0 +1,675 @@
+"""Right values earn their points in any style, wrong ones lose them and get their hint, and nothing makes it fall over."""
+
+import ast
+import contextlib
+import dataclasses
+import inspect
+from operator import methodcaller
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from autograder import audit
+from autograder.exercises import compare, compiled
+from autograder.grading import judge
+from autograder.sandbox import Reply, wire
+from tests.autograder.samples import (
+    NAMES,
+    TOPICS,
+    exercise_named,
+    module_of,
+    over_the_wire,
+    plain_values,
+    reference_of,
+    replies_of,
+    topic_exercises,
+    versions_of,
+)
+from tests.submissions import told
+
+each_exercise = pytest.mark.parametrize("name", NAMES)
+MISTAKES = [(n, m) for n in NAMES for m in exercise_named(n).hints]
+EQUIVALENTS = [
+    (n, e) for n in NAMES for e in versions_of(module_of("tests.submissions", n), exercise_named(n))
+]  # fmt: skip
+
+
+def verdict_on(exercise, replies):
+    (verdict,) = judge.judge([exercise], replies)
+    assert verdict.exercise == exercise.name
+    assert verdict.points == exercise.points
+    assert 0 <= verdict.earned <= verdict.points
+    assert sum(part.earned for part in verdict.parts) == pytest.approx(verdict.earned)
+    assert all(bool(part.reason) == (part.earned < part.points) for part in verdict.parts)
+    return verdict
+
+
+def same_reply(exercise, reply):
+    return {(exercise.name, number): reply for number in range(len(exercise.hidden))}
+
+
+def words_of(verdict):
+    return [*(part.reason for part in verdict.parts), *verdict.hints]
+
+
+def digits_of(expected):
+    """The expected values of a case, as a student would have to read them to copy them."""
+    if isinstance(expected, dict):
+        return [text for item in expected.values() for text in digits_of(item)]
+    if isinstance(expected, tuple):
+        return [str(expected), str(list(expected))]
+    return [f"{number:.6g}" for number in np.ravel(expected) if len(f"{number:.6g}") > 4]
+
+
+@each_exercise
+def test_the_reference_earns_all_points_without_a_word(name):
+    exercise = exercise_named(name)
+    verdict = verdict_on(exercise, replies_of(reference_of(exercise), exercise))
+    assert verdict.earned == verdict.points
+    assert not any(words_of(verdict))
+
+
+@pytest.mark.parametrize(("name", "version"), EQUIVALENTS, ids=[version for _, version in EQUIVALENTS])
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad")
+def test_a_right_answer_in_another_style_earns_all_points(name, version, seed):
+    exercise = exercise_named(name, seed)
+    function = getattr(module_of("tests.submissions", name), version)
+    assert verdict_on(exercise, replies_of(function, exercise)).earned == exercise.points
+
+
+@pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=[mistake for _, mistake in MISTAKES])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_mistake_loses_points_and_gets_its_own_hint(name, mistake):
+    exercise = exercise_named(name)
+    function = getattr(module_of("solutions.mistakes", name), mistake)
+    verdict = verdict_on(exercise, replies_of(function, exercise))
+    assert verdict.earned < verdict.points
+    assert any(exercise.hints[mistake] in hint for hint in verdict.hints)
+
+
+@pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=[mistake for _, mistake in MISTAKES])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_no_reason_and_no_hint_contains_an_expected_value(name, mistake):
+    exercise = exercise_named(name)
+    replies = replies_of(getattr(module_of("solutions.mistakes", name), mistake), exercise)
+    words = words_of(verdict_on(exercise, replies))
+    own = [x for reply in replies.values() for x in numbers_in(reply.value)]
+    returned = {f"{x:.6g}" for x in own} | {f"{abs(x):.6g}" for x in own}
+    for case in exercise.hidden:
+        assert not [d for d in digits_of(case.expected) if d not in returned and any(d in text for text in words)]
+
+
+def numbers_in(value):
+    if isinstance(value, dict):
+        return [x for item in value.values() for x in numbers_in(item)]
+    return np.ravel(value) if isinstance(value, (list, tuple, float, np.number, np.ndarray)) else []
+
+
+@each_exercise
+@pytest.mark.parametrize("raised", ["NotImplementedError", "missing", "CellTimeout", "ZeroDivisionError", "no reply"])
+def test_an_exercise_that_raised_earns_nothing_and_says_why(name, raised):
+    exercise = exercise_named(name)
+    verdict = verdict_on(exercise, same_reply(exercise, Reply(raised=raised, line=3)))
+    assert verdict.earned == 0
+    wanted = judge.RAISED.get(raised, f"it raised {raised} in line 3 of its cell")
+    assert all(wanted.lower() in part.reason.lower() for part in verdict.parts)
+
+
+@each_exercise
+def test_an_exercise_without_replies_earns_nothing(name):
+    exercise = exercise_named(name)
+    assert verdict_on(exercise, {}).earned == 0
+
+
+def entries(weird, exercise):
+    expected = exercise.hidden[0].expected
+    return dict.fromkeys(expected, weird) if isinstance(expected, dict) else {"": weird}
+
+
+WEIRD = {
+    "nothing": None,
+    "text": "42",
+    "true": True,
+    "other": wire.Other("function"),
+    "a list of others": [wire.Other("function"), wire.Other("Tensor")],
+    "a huge number": 2**63 - 1,
+    "huge numbers": [2**63 - 1] * 3,
+    "nan": float("nan"),
+    "infinite": float("-inf"),
+    "an empty list": [],
+    "an empty dict": {},
+    "ragged": [[1.0], [1.0, 2.0]],
+    "a dict of a dict": {"": {"": 1.0}},
+    "a list of dicts": [{"a": 1.0}, 1.0],
+    "nested": [[[[[[[[1.0]]]]]]]],
+    "no numbers": np.zeros((0, 3)),
+    "truth values": np.ones((2, 3), dtype=bool),
+}
+
+
+@each_exercise
+@pytest.mark.parametrize("weird", WEIRD.values(), ids=WEIRD)
+def test_a_weird_value_earns_nothing(name, weird):
+    exercise = exercise_named(name)
+    for value in (weird, entries(weird, exercise), list(entries(weird, exercise).values())):
+        verdict = verdict_on(exercise, same_reply(exercise, Reply(value=value)))
+        assert verdict.earned == 0
+
+
+@each_exercise
+@pytest.mark.parametrize("number", [np.nan, np.inf, -1e308, 0.0])
+def test_an_array_of_the_right_shape_full_of_one_number_earns_nothing(name, number):
+    exercise = exercise_named(name)
+    replies = {}
+    for n, case in enumerate(exercise.hidden):
+        full = over_the_wire(np.full(np.shape(case.expected), number))
+        value = entries(full, exercise) if isinstance(case.expected, dict) else full
+        replies[exercise.name, n] = Reply(value=value)
+    assert verdict_on(exercise, replies).earned == 0
+
+
+@pytest.mark.parametrize("name", ["scoring-alignment_parameters", "scoring-scores_by_hand"])
+def test_a_value_inside_another_that_cannot_cross_is_called_by_its_own_name(name):
+    exercise = exercise_named(name)
+    for value in (entries(wire.Other("function"), exercise), [wire.Other("function")] * 2):
+        words = words_of(verdict_on(exercise, same_reply(exercise, Reply(value=value))))
+        assert not any("Other" in text for text in words)
+
+
+@each_exercise
+@given(value=plain_values())
+def test_no_value_that_crosses_the_boundary_raises(name, value):
+    exercise = exercise_named(name)
+    value = over_the_wire(value)
+    for sent in (value, entries(value, exercise)):
+        verdict_on(exercise, same_reply(exercise, Reply(value=sent)))
+
+
+@each_exercise
+@given(data=st.data())
+def test_every_mixture_of_right_and_missing_replies_earns_between_none_and_all(name, data):
+    exercise = exercise_named(name)
+    replies = replies_of(reference_of(exercise), exercise)
+    kept = {key: reply for key, reply in replies.items() if data.draw(st.booleans())}
+    verdict = verdict_on(exercise, kept)
+    assert (verdict.earned == exercise.points) == (len(kept) == len(replies))
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_verdicts_come_in_the_order_of_the_exercises(topic):
+    asked = topic_exercises(topic)
+    assert [verdict.exercise for verdict in judge.judge(asked, {})] == [exercise.name for exercise in asked]
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_written_answer_is_left_to_a_person(topic):
+    for exercise, verdict in zip(topic_exercises(topic), judge.judge(topic_exercises(topic), {}), strict=True):
+        assert (verdict.earned is None) == (exercise.kind == "text")
+
+
+def test_two_mistakes_in_different_parts_get_both_hints():
+    exercise = exercise_named("scoring-alignment_parameters")
+
+    def both(m, n):
+        return {"W_query": (n, m), "W_key": (m, n), "v": (n,)}
+
+    verdict = verdict_on(exercise, replies_of(both, exercise))
+    assert verdict.earned == 0.5
+    assert len(verdict.hints) == 2
+
+
+def test_replies_to_another_exercise_count_for_nothing():
+    exercise, other = map(exercise_named, ("scoring-additive_shapes", "scoring-multiplicative_shapes"))
+    assert verdict_on(exercise, replies_of(reference_of(other), other)).earned == 0
+
+
+def test_a_mistake_that_returns_no_dict_is_recognised():
+    exercise = exercise_named("scoring-alignment_parameters")
+    name = "alignment_parameters__no_dict"
+    cases = tuple(
+        dataclasses.replace(case, mistaken={name: type(case.mistaken[next(iter(case.mistaken))])((7, 7))})
+        for case in exercise.cases
+    )
+    exercise = dataclasses.replace(exercise, hints={name: "Return a dict."}, cases=cases)
+    for value in ((7, 7), {"W_query": (7, 7)}):
+        verdict_on(exercise, same_reply(exercise, Reply(value=value)))
+    assert verdict_on(exercise, same_reply(exercise, Reply(value=(7, 7)))).hints == ("Return a dict.",)
+
+
+CHAINS = [name for name in NAMES if exercise_named(name).follows]
+each_chain = pytest.mark.parametrize("name", CHAINS)
+
+
+def right_chain(exercise):
+    return {entry: np.array(value, dtype=float) for entry, value in exercise.hidden[0].expected.items()}
+
+
+def continued(exercise, chain, first):
+    """The chain with every step after ``first`` computed from the steps before it, as a careful student does."""
+    chain, late = dict(chain), False
+    for entry in chain:
+        if late:
+            steps, function = compiled(exercise.follows)[entry]
+            chain[entry] = np.asarray(function(*(chain[step] for step in steps)))
+        late = late or entry == first
+    return chain
+
+
+def verdict_on_chain(exercise, chain):
+    verdict = verdict_on(exercise, same_reply(exercise, Reply(value=over_the_wire(chain))))
+    case, follows = exercise.hidden[0], compiled(exercise.follows)
+    stated = {"part": case.part, "expected": case.expected, "atol": case.atol}
+    stock = compare.score(lambda: chain, "number", [stated], exercise.parts, follows=follows)
+    assert stock == verdict.earned  # the hidden test cell goes by the same rule
+    return verdict
+
+
+def earned_by(verdict):
+    return {part.name: part.earned for part in verdict.parts}
+
+
+CHANGES = hnp.arrays(float, 5, elements=st.floats(0.05, 0.9), unique=True)
+
+
+@each_chain
+@given(data=st.data(), change=CHANGES)
+def test_a_wrong_step_costs_its_own_points_and_no_others_if_the_rest_follows_from_it(name, data, change):
+    exercise = exercise_named(name)
+    wrong = data.draw(st.sampled_from(list(exercise.parts)))
+    chain = right_chain(exercise)
+    chain[wrong] = (chain[wrong] + change[: chain[wrong].size]).round(4)
+    chain = continued(exercise, chain, wrong)
+    assume(all(np.ptp(step) > 0.01 for step in chain.values()))
+    verdict = verdict_on_chain(exercise, chain)
+    assert earned_by(verdict) == {**exercise.parts, wrong: 0}
+    notes = {part.name: part.note for part in verdict.parts if part.note}
+    assert all(note.startswith("right, given your own ") for note in notes.values())
+    assert set(notes) <= set(list(chain)[list(chain).index(wrong) + 1 :])
+
+
+@each_chain
+@given(data=st.data())
+def test_whatever_is_done_to_a_step_the_chain_earns_no_more_than_the_right_one(name, data):
+    exercise = exercise_named(name)
+    wrong = data.draw(st.sampled_from(list(exercise.parts)))
+    chain = right_chain(exercise)
+    numbers = st.floats(allow_nan=True, allow_infinity=True) | st.just(0.0)
+    chain[wrong] = data.draw(hnp.arrays(float, chain[wrong].shape, elements=numbers))
+    followed = data.draw(st.booleans())
+    with np.errstate(all="ignore"):
+        told = verdict_on_chain(exercise, continued(exercise, chain, wrong) if followed else chain)
+    right = compare.difference(chain[wrong], right_chain(exercise)[wrong], exercise.entry.atol) == ""
+    assert (told.earned == exercise.points) == right
+    assert all(part.earned <= exercise.parts[part.name] for part in told.parts)
+    assert (earned_by(told)[wrong] > 0) == right
+
+
+@each_chain
+@pytest.mark.parametrize("number", [0.0, 1.0, 0.5, -2.0, 1e9, np.nan, np.inf])
+def test_a_step_that_is_one_number_throughout_carries_nothing_forward(name, number):
+    exercise = exercise_named(name)
+    for entry in exercise.parts:
+        with np.errstate(all="ignore"):
+            chain = continued(
+                exercise, {**right_chain(exercise), entry: np.full_like(right_chain(exercise)[entry], number)}, entry
+            )
+        verdict = verdict_on_chain(exercise, chain)
+        following = next((step for step, rule in exercise.follows.items() if entry in rule.given), None)
+        assert earned_by(verdict)[entry] == 0
+        assert following is None or earned_by(verdict)[following] == 0
+
+
+@each_chain
+@pytest.mark.parametrize("number", [0.0, 0.3, np.nan])
+def test_constants_all_along_earn_nothing(name, number):
+    exercise = exercise_named(name)
+    chain = {entry: np.full_like(value, number) for entry, value in right_chain(exercise).items()}
+    assert verdict_on_chain(exercise, chain).earned == 0
+
+
+@each_chain
+@given(change=CHANGES)
+def test_the_same_wrong_numbers_again_and_again_earn_nothing(name, change):
+    exercise = exercise_named(name)
+    chain = {entry: change[: value.size] for entry, value in right_chain(exercise).items()}
+    assert verdict_on_chain(exercise, chain).earned == 0
+
+
+WRONG_CHAINS = [
+    (chain, getattr(module, answer))
+    for chain in CHAINS
+    for module in (module_of("solutions.mistakes", chain), module_of("tests.submissions.heldout", chain))
+    for answer in versions_of(module, exercise_named(chain))
+    if "__right_" not in answer
+]
+
+
+@pytest.mark.parametrize(("name", "answer"), WRONG_CHAINS, ids=[answer.__name__ for _, answer in WRONG_CHAINS])
+def test_after_an_honest_slip_every_step_that_follows_from_the_students_own_keeps_its_points(name, answer):
+    exercise = exercise_named(name)
+    (case,), chain, follows = exercise.hidden, mapped(answer(), np.asarray), compiled(exercise.follows)
+    earned = earned_by(verdict_on_chain(exercise, chain))
+    for entry, points in exercise.parts.items():
+        right = not compare.difference(chain[entry], case.expected[entry], case.atol)
+        steps, function = follows.get(entry, ((), None))
+        blank = any(np.ptp(chain[step]) < case.atol for step in (entry, *steps))
+        followed = steps and not compare.difference(chain[entry], function(*(chain[step] for step in steps)), case.atol)
+        assert earned[entry] == (points if right or (followed and not blank) else 0), entry
+
+
+def given_numbers(exercise):
+    """The rows and vectors that the text of a chain states, as the reference has them."""
+    for node in ast.walk(ast.parse(exercise.source)):
+        if isinstance(node, ast.List):
+            with contextlib.suppress(ValueError):
+                yield np.array(ast.literal_eval(node), dtype=float)
+
+
+def worked_by_nobody(exercise, entry, before, rng):
+    """A step that is filled in without working it out: round numbers, numbers of the text, what a huge step leads to."""
+    size = exercise.hidden[0].expected[entry].size
+    huge, near = 10.0 ** rng.integers(1, 7), rng.choice([0, 1e-9, 1e-5, 1e-4])
+    one = np.eye(size)[rng.integers(size)]
+    signs = rng.choice([-1.0, 0.0, 1.0], size)
+    filled = [one, one * huge, -one * huge, one - near, signs, signs * huge, signs * (1 - near), one + near]
+    filled += [np.full(size, number) for number in (0.0, 1.0, -1.0, 0.5, 1 / size, huge)]
+    filled += [np.full(size, 1 / size) + near * np.arange(size), huge * rng.normal(size=size), signs / 2]
+    filled += [given * scale for given in given_numbers(exercise) if given.shape == (size,) for scale in (1, -1, huge)]
+    filled += [step for step in before.values() if step.size == size]
+    steps, function = compiled(exercise.follows).get(entry, ((), None))
+    if steps:
+        with np.errstate(all="ignore"):
+            led = np.asarray(function(*(before[step] for step in steps)), dtype=float)
+        copied = [*given_numbers(exercise), np.zeros(size), np.full(size, 1 / size)]
+        copied = [scale * row for row in copied if row.shape == led.shape for scale in (1, huge)]
+        ends = np.round(led)
+        filled += [x for x in (ends, *copied) if np.allclose(led, x, rtol=1e-4, atol=1e-3)] * len(filled)
+    return filled[rng.integers(len(filled))]
+
+
+@each_chain
+@pytest.mark.parametrize("seed", range(4))
+def test_no_chain_of_numbers_that_nobody_worked_out_earns_a_point(name, seed):
+    exercise, rng = exercise_named(name), np.random.default_rng(seed)
+    for _ in range(60):
+        chain = {}
+        for entry in exercise.parts:
+            chain[entry] = worked_by_nobody(exercise, entry, chain, rng)
+        assert verdict_on_chain(exercise, chain).earned == 0, chain
+
+
+def test_the_saturated_chains_that_once_earned_points_earn_none():
+    up = 1e6
+    first = {"scores": [0, 0, up], "weights": [0, 0, 1], "context": [0.9, 0.7, -0.4, 0.2], "state": [0, 0, 0]}
+    second = {"scores": [9, 9, 9], "weights": [0, 0, up], "context": [0.9 * up, 0.7 * up, -0.4 * up, 0.2 * up]}
+    for chain in (first, {**second, "state": [1, -1, 1]}):
+        assert verdict_on_chain(exercise_named("decoder_fusion-step_by_hand"), chain).earned == 0
+    third = {"scores": [up, 0], "weights": [1, 0], "context": [0.5, -0.2, 0.1, 0.3], "state": [up, 0]}
+    assert (
+        verdict_on_chain(exercise_named("output_layer-word_by_hand"), {**third, "distribution": [0, 1, 0, 0, 0]}).earned
+        == 0
+    )
+
+
+def test_a_step_that_repeats_the_one_before_is_not_accepted_even_where_it_follows():
+    rule = {"b": (("a",), lambda a: a)}
+    expected = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}
+    value = {"a": [5.0, 6.0], "b": [5.0, 6.0]}
+    found = compare.reasons(value, expected, "number", 1e-3)
+    assert compare.follow_through(found, value, expected, 1e-3, rule) == (found, {})
+    doubled = {"b": (("a",), lambda a: 2 * a)}
+    value["b"] = [10.0, 12.0]
+    found = compare.reasons(value, expected, "number", 1e-3)
+    assert compare.follow_through(found, value, expected, 1e-3, doubled) == ({**found, "b": ""}, {"b": ("a",)})
+
+
+def test_a_rule_that_raises_on_the_students_numbers_accepts_nothing():
+    expected = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}
+    value = {"a": [5.0, 6.0], "b": [7.0, 9.0]}
+    found = compare.reasons(value, expected, "number", 1e-3)
+    assert compare.follow_through(found, value, expected, 1e-3, {"b": (("a",), lambda a: a["x"])}) == (found, {})
+
+
+@each_chain
+@given(value=plain_values())
+def test_no_value_in_a_chain_raises(name, value):
+    exercise = exercise_named(name)
+    for entry in exercise.parts:
+        verdict_on(exercise, same_reply(exercise, Reply(value={**right_chain(exercise), entry: over_the_wire(value)})))
+
+
+CODE = [name for name in NAMES if exercise_named(name).kind == "code"]
+each_code = pytest.mark.parametrize("name", CODE)
+
+
+def mapped(value, change):
+    """``change`` done to the result, or to each entry of it."""
+    return (
+        {n: mapped(item, change) for n, item in value.items()} if isinstance(value, dict) else change(np.asarray(value))
+    )
+
+
+def corrupted(exercise, change, only=lambda case: True, **reply):
+    """The replies of the reference, with ``change`` done to those of the cases in question."""
+    replies = replies_of(reference_of(exercise), exercise)
+    for number, case in enumerate(exercise.hidden):
+        if only(case):
+            key = exercise.name, number
+            replies[key] = dataclasses.replace(replies[key], value=mapped(replies[key].value, change), **reply)
+    return replies
+
+
+TRIVIAL = {
+    "zeros": lambda right: np.zeros(right.shape, right.dtype),
+    "ones": lambda right: np.ones(right.shape, right.dtype),
+    "minus ones": lambda right: np.full(right.shape, -1.0),
+    "halves": lambda right: np.full(right.shape, 0.5),
+    "alike": lambda right: np.full(right.shape, 1.0 / (right.shape or (1,))[-1]),
+    "the logarithm of their number": lambda right: np.full(right.shape, np.log((right.shape or (1,))[-1])),
+    "the first": lambda right: (np.indices(right.shape)[-1] == 0) * 1.0 if right.ndim else np.ones(()),
+    "the diagonal": lambda right: (np.eye(*right.shape[-2:]) if right.ndim > 1 else np.ones(1)) + np.zeros(right.shape),
+    "nothing": lambda right: np.empty((*right.shape[:-1], 0)),
+}
+
+
+@each_code
+@pytest.mark.parametrize("answer", TRIVIAL.values(), ids=TRIVIAL)
+def test_an_array_that_is_made_without_looking_at_the_input_earns_no_part(name, answer):
+    exercise = exercise_named(name)
+    replies = {
+        (name, number): Reply(value=over_the_wire(mapped(case.expected, answer)))
+        for number, case in enumerate(exercise.hidden)
+    }
+    assert earned_by(verdict_on(exercise, replies)) == dict.fromkeys(exercise.parts, 0)
+
+
+ARGUMENT_TURNED = {
+    "itself": lambda item: item * 1,
+    "zeros like it": lambda item: item * 0,
+    "ones like it": lambda item: item * 0 + 1,
+    "uniform weights like it": lambda item: item * 0 + 1 / item.shape[-1],
+    "its largest entries": lambda item: (item == item.max()) * 1.0,
+    "turned over": lambda item: item.swapaxes(-1, -2),
+    **{f"{how} along axis {axis}": methodcaller(how, axis) for how in ("sum", "mean") for axis in (0, -1, -2)},
+}
+
+
+@each_code
+@pytest.mark.parametrize("turned", ARGUMENT_TURNED.values(), ids=ARGUMENT_TURNED)
+def test_what_one_argument_alone_gives_earns_no_part(name, turned):
+    exercise = exercise_named(name)
+    for place in range(len(exercise.hidden[0].inputs)):
+        verdict = verdict_on(exercise, replies_of(lambda *given, place=place: turned(given[place]), exercise))
+        assert earned_by(verdict) == dict.fromkeys(exercise.parts, 0), list(exercise.hidden[0].inputs)[place]
+
+
+def odd(array):
+    """An array like ``array`` with other values, which no mistake gives."""
+    return array * 1.2345 + 0.1234567 + np.arange(array.size).reshape(array.shape) * 0.0314159
+
+
+CORRUPTIONS = {
+    "nothing": (lambda array: None, "it returned nothing"),
+    "nan": (lambda array: array * np.nan, "not finite"),
+    "infinite": (lambda array: array + np.inf, "not finite"),
+    "an axis more": (lambda array: array[None], "belong"),
+    "words": (lambda array: "words", "not numbers"),
+    "odd": (odd, "values are wrong"),
+}
+
+
+@each_code
+@pytest.mark.parametrize(("change", "said"), CORRUPTIONS.values(), ids=CORRUPTIONS)
+def test_where_no_mistake_is_recognised_the_sentence_names_the_property(name, change, said):
+    exercise = exercise_named(name)
+    replies = corrupted(exercise, change)
+    verdict = verdict_on(exercise, replies)
+    assert verdict.earned == 0
+    assert all(said in part.reason.lower() for part in verdict.parts)
+    assert all(not part.reason[0].islower() and part.reason[-1] in ".?!" for part in verdict.parts)
+    assert "on a hidden case" not in " ".join(words_of(verdict))
+    own = [f"{x:.6g}" for reply in replies.values() for x in numbers_in(reply.value) if not isinstance(x, str)]
+    for case in exercise.hidden:
+        assert not [
+            d for d in digits_of(case.expected) if d not in own and any(d in text for text in words_of(verdict))
+        ]
+
+
+def can_be_transposed(case):
+    return not isinstance(case.expected, dict) and np.ndim(case.expected) > 1 and len(set(np.shape(case.expected))) > 1
+
+
+@pytest.mark.parametrize("name", [name for name in CODE if any(map(can_be_transposed, exercise_named(name).hidden))])
+def test_a_transposed_result_is_told_so(name):
+    exercise = exercise_named(name)
+    verdict = verdict_on(exercise, corrupted(exercise, np.transpose, only=lambda case: not case.gradients))
+    assert any("transposed" in part.reason for part in verdict.parts) or verdict.hints
+
+
+@each_code
+def test_an_input_that_was_changed_is_named_where_no_mistake_is_recognised(name):
+    exercise = exercise_named(name)
+    verdict = verdict_on(exercise, corrupted(exercise, odd, changed=("scores",)))
+    assert verdict.hints == ("It changed its input scores. Work on a copy.",)
+    assert not verdict_on(exercise, corrupted(exercise, lambda array: None, changed=("scores",))).hints
+
+
+@each_code
+def test_a_result_that_differs_from_call_to_call_is_told_so(name):
+    exercise = exercise_named(name)
+    replies = corrupted(exercise, odd)
+    again = (exercise.name, len(exercise.hidden))
+    replies[again] = replies[exercise.name, 0]
+    assert not any("again" in hint for hint in verdict_on(exercise, replies).hints)
+    replies[again] = Reply(value=mapped(replies[exercise.name, 0].value, odd))
+    (hint,) = verdict_on(exercise, replies).hints
+    assert hint == "It gives another result when it is called again with the same input."
+    replies[again] = Reply(raised="no reply")
+    assert not any("again" in hint for hint in verdict_on(exercise, replies).hints)
+    right = {**corrupted(exercise, np.asarray), again: Reply(raised="ValueError")}
+    assert verdict_on(exercise, right).earned == exercise.points  # it earns nothing and costs nothing
+
+
+GROUPS = {"mask": (judge._is_masked, judge.MASK), "large": (judge._is_large, judge.LARGE_ENTRIES)}
+GROUPS["size one"] = judge._has_size_one, judge.SIZE_ONE
+
+
+def is_told_by(group, exercise):
+    """Whether some cases belong to the group and others, which say something about it, do not."""
+    belongs, _ = GROUPS[group]
+    others = [case for case in exercise.hidden if not belongs(case) and not judge._is_tiny(case)]
+    return bool(others) and any(map(belongs, exercise.hidden))
+
+
+GROUPED = [(name, group) for name in CODE for group in GROUPS if is_told_by(group, exercise_named(name))]
+
+
+@pytest.mark.parametrize(("name", "group"), GROUPED)
+def test_what_is_wrong_only_in_one_group_of_cases_is_told_with_the_group(name, group):
+    exercise, (belongs, said) = exercise_named(name), GROUPS[group]
+    cases = list(filter(belongs, exercise.hidden))
+    fitting = [told for other, told in GROUPS.values() if all(map(other, cases))]
+    if all(case.gradients for case in cases):
+        fitting = [judge.GRADIENT.format(", ".join(cases[0].gradients))]
+    (hint,) = verdict_on(exercise, corrupted(exercise, odd, only=belongs)).hints
+    assert hint in fitting
+    assert said not in verdict_on(exercise, corrupted(exercise, odd)).hints
+
+
+def test_the_first_case_of_code_is_called_once_more_and_of_nothing_else():
+    for exercise in map(exercise_named, NAMES):
+        called = judge.cases_to_call(exercise)
+        again = called[len(exercise.hidden) :]
+        assert called[: len(exercise.hidden)] == exercise.hidden
+        assert again == (exercise.hidden[:1] if exercise.kind == "code" else ())
+
+
+def test_a_print_in_place_of_a_return_is_told_so():
+    exercise = exercise_named("scoring-dot_product_score")
+    verdict = verdict_on(exercise, same_reply(exercise, Reply(printed=True)))
+    assert all("it printed something and returned nothing" in part.reason for part in verdict.parts)
+
+
+def test_of_two_mistakes_that_explain_as_much_the_one_that_nothing_speaks_against_is_named():
+    exercise = exercise_named("softmax-batch_shapes")
+
+    def mask_alone(batch, T_x, T_y):
+        return {**reference_of(exercise)(batch, T_x, T_y), "mask": (batch, T_x, 1)}
+
+    (hint,) = verdict_on(exercise, replies_of(mask_alone, exercise)).hints
+    assert hint == exercise.hints["batch_shapes__mask_as_column"]
+
+
+def asks_for(exercise, function):
+    """Whether ``function`` has the arguments of the exercise: two topics may ask for functions of one name."""
+    return inspect.signature(reference_of(exercise)).parameters.keys() == inspect.signature(function).parameters.keys()
+
+
+TOLD = [
+    (e, n) for e in NAMES for n, f in versions_of(told, exercise_named(e)).items() if asks_for(exercise_named(e), f)
+]
+
+
+@pytest.mark.parametrize(("name", "answer"), TOLD, ids=[answer for _, answer in TOLD])
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.filterwarnings("ignore")
+def test_what_no_listed_mistake_explains_is_told_by_its_property(name, answer, seed):
+    function, exercise = getattr(told, answer), exercise_named(name, seed)
+    verdict = audit.verdict_on(function, exercise)
+    assert verdict.earned < verdict.points
+    assert verdict.hints == (" ".join(function.__doc__.split()),)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if exercise_named(name).kind == "number"])
+def test_right_numbers_with_two_decimals_are_told_so(name):
+    exercise = exercise_named(name)
+
+    def rounded(decimals):
+        (case,) = exercise.hidden
+        value = case.expected
+        short = {n: np.round(one, decimals) for n, one in value.items()} if isinstance(value, dict) else None
+        return same_reply(exercise, Reply(value=over_the_wire(short or np.round(value, decimals))))
+
+    verdict = verdict_on(exercise, rounded(2))
+    assert verdict.earned == verdict.points or verdict.hints == (judge.ROUNDED,)
+    assert verdict_on(exercise, rounded(4)).earned == exercise.points
+
+
+def test_another_number_with_two_decimals_is_not_told_to_be_right_as_far_as_it_goes():
+    exercise = exercise_named("softmax-weights_by_hand")
+    for value in ([0.36, 0.64], [0.4, 0.6], [0.37], [0.37, float("nan")], "0.37", [0.3708, 0.6292]):
+        assert judge.ROUNDED not in verdict_on(exercise, same_reply(exercise, Reply(value=value))).hints
+
+
+def test_a_gradient_that_is_alike_by_chance_names_no_mistake():
+    exercise = exercise_named("scoring-score_every_step")
+
+    def softmaxed_sums(queries, projected_keys, W_query, v):
+        return reference_of(exercise)(queries, projected_keys, W_query.detach(), v)
+
+    dropped = exercise.hints["score_every_step__query_dropped"]
+    assert not any(dropped in hint for hint in verdict_on(exercise, replies_of(softmaxed_sums, exercise)).hints)

@@ -1,0 +1,161 @@
+"""A wrong shape is described in the letters of its exercise, and the right letters are never said."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from autograder.exercises import PRIMES, compare
+from autograder.grading import judge
+from autograder.grading.shapes import explain
+from solutions.answer_key import LETTERS
+from tests.autograder.samples import NAMES, exercise_named, reference_of, replies_of
+
+SIZES = [
+    {"m": 11, "n": 13, "a": 17, "T_x": 19},
+    {"m": 29, "n": 23, "a": 31, "T_x": 37},
+    {"m": 43, "n": 61, "a": 41, "T_x": 59},
+]
+EQUATIONS = ("v @ tanh(W_query @ query + W_key @ key)",)
+SHAPES = [name for name in NAMES if exercise_named(name).kind == "shape"]
+
+
+def told(yours, right, entry="W_key"):
+    """What is said of the shape ``yours`` where ``right`` is right: each a function of the letters."""
+    rows = [(yours(**row), right(**row)) for row in SIZES]
+    return explain(entry, [one for one, _ in rows], [other for _, other in rows], SIZES, LETTERS, EQUATIONS)
+
+
+RIGHT = {"W_key": lambda m, a, **_: (a, m), "v": lambda a, **_: (a,), "twice": lambda m, a, **_: (a, 2 * m)}
+
+
+@pytest.mark.parametrize(
+    ("entry", "yours", "sentence"),
+    [
+        ("W_key", lambda m, a, **_: (m, a), "(m, a) has the right sizes in another order: it looks transposed"),
+        (
+            "W_key",
+            lambda n, a, **_: (a, n),
+            "axis 1 is n, the size of the decoder state, where the size of an annotation",
+        ),
+        ("W_key", lambda n, a, **_: (a, n), "belongs: this matrix multiplies key"),
+        ("W_key", lambda m, **_: (m,), "(m,) is the shape of key itself: a matrix that multiplies it has two axes"),
+        ("W_key", lambda a, **_: (a,), "(a,) is the shape of a vector: a matrix that multiplies key has two axes"),
+        ("W_key", lambda m, a, **_: (a, m, 1), "(a, m, 1) has the right sizes, and an axis too many"),
+        ("W_key", lambda m, a, **_: (a, 2 * m), "axis 1 is 2 * m, and that is more than what is counted there"),
+        ("W_key", lambda m, n, a, **_: (a, m + n), "axis 1 is m + n, and that is more than what is counted there"),
+        ("W_key", lambda m, T_x, a, **_: (a, m * T_x), "axis 1 is m * T_x, and that is more"),
+        ("W_key", lambda a, **_: (a, 300), "axis 1 is 300 whatever the sizes are"),
+        ("W_key", lambda m, n, a, **_: (a, 5 * m + 7 * n), "axis 1 is no letter, and no simple product or sum of them"),
+        ("W_key", lambda **_: (1,) * 40, ""),
+        ("v", lambda a, **_: (a, 1), "(a, 1) has the right sizes, and an axis too many"),
+        ("v", lambda a, **_: (1, a), "(1, a) has the right sizes, and an axis too many"),
+        ("v", lambda **_: (), "() has sizes that belong there, and an axis too few"),
+        ("twice", lambda m, a, **_: (a, m), "axis 1 is m, the size of an annotation, and that is only a part of what"),
+        (
+            "twice",
+            lambda n, a, **_: (a, n),
+            "axis 1 is n, the size of the decoder state, and something else is counted",
+        ),
+    ],
+)
+def test_each_kind_of_slip_has_its_sentence(entry, yours, sentence):
+    said = told(yours, RIGHT[entry], entry)
+    assert sentence in said
+    assert bool(said) == bool(sentence)
+
+
+TERMS = st.one_of(
+    st.tuples(st.sampled_from(["m", "n", "a", "T_x"])),
+    st.tuples(st.sampled_from(["m", "n", "a", "T_x"]), st.sampled_from(["m", "n", "a", "T_x"])),
+)
+
+
+def size_of(term, row):
+    return sum(row[letter] for letter in term)
+
+
+@given(st.data(), st.lists(TERMS, min_size=1, max_size=3), st.lists(TERMS, min_size=1, max_size=3))
+def test_what_was_written_is_named_and_the_right_letters_are_not(data, yours, right):
+    letters = ["m", "n", "a", "T_x"]
+    sizes = [dict(zip(letters, data.draw(st.permutations(PRIMES))[:4], strict=True)) for _ in range(3)]
+    mine = [tuple(size_of(term, row) for term in yours) for row in sizes]
+    wanted = [tuple(size_of(term, row) for term in right) for row in sizes]
+    assume(all(one != other for one, other in zip(mine, wanted, strict=True)))
+    assume(all(len({row[letter] for row in sizes}) > 1 for letter in letters))
+    said = explain("W", mine, wanted, sizes, LETTERS)
+    assert said
+    written = {letter for term in yours for letter in term}
+    words = set(re.findall(r"\b(?:m|n|T_x)\b", said))  # "a" is also a word
+    assert words <= written
+    assert not re.search(r"\b\d\d+\b", said)  # no size is said, only letters
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_letter_of_every_exercise_has_a_role(name):
+    exercise = exercise_named(name)
+    assert list(exercise.letters) == list(exercise.hidden[0].inputs)
+    assert all(role.startswith("the ") for role in exercise.letters.values())
+
+
+def matrices():
+    for name in SHAPES:
+        for entry, shape in exercise_named(name).hidden[0].expected.items():
+            if len(shape) == 2 and shape[0] != shape[1]:
+                yield name, entry
+
+
+@pytest.mark.parametrize(("name", "entry"), list(matrices()))
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_transposed_entry_of_an_exercise_is_called_transposed(name, entry, seed):
+    exercise = exercise_named(name, seed)
+
+    def transposed(*sizes):
+        value = reference_of(exercise)(*sizes)
+        return {**value, entry: value[entry][::-1]}
+
+    (verdict,) = judge.judge([exercise], replies_of(transposed, exercise))
+    (part,) = [part for part in verdict.parts if part.reason]
+    assert part.name == entry
+    assert "transposed" in part.reason
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_shape_that_depends_on_more_than_the_sizes_keeps_a_plain_sentence(seed):
+    exercise = exercise_named("scoring-alignment_parameters", seed)
+    calls = iter(range(9))
+
+    def wandering(m, n):
+        return {**reference_of(exercise)(m, n), "W_key": (7,) * (1 + next(calls) % 3)}
+
+    (verdict,) = judge.judge([exercise], replies_of(wandering, exercise))
+    (part,) = [part for part in verdict.parts if part.reason]
+    assert "axes" in part.reason or "axis" in part.reason
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        (np.int64(2), np.uint8(3)),
+        [np.int16(2), 3],
+        torch.Size([2, 3]),
+        torch.zeros(2, 3).shape,
+        torch.tensor([2, 3]),
+        (torch.tensor(2), np.array(3)),
+        np.array([2, 3], dtype=np.uint16),
+    ],
+    ids=repr,
+)
+def test_sizes_may_be_integers_of_any_type(value):
+    assert compare.shape_difference(value, (2, 3)) == ""
+    assert "transposed" in compare.shape_difference(value, (3, 2))
+
+
+@pytest.mark.parametrize(
+    "value", [torch.tensor([2.0, 3.0]), (torch.tensor(2.5), 3), (torch.tensor(True), 3), [[2], 3]], ids=repr
+)
+def test_sizes_that_are_no_integers_are_refused(value):
+    assert "whole numbers above 0" in compare.shape_difference(value, (2, 3))

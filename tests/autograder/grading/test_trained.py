@@ -1,0 +1,130 @@
+"""The capstone's model is graded by its weights, and by nothing else that is handed in."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+from autograder import exercises
+from autograder.courses import release
+from autograder.exercises import compare
+from autograder.grading import grade
+from autograder.notebooks import assemble
+from autograder.sandbox import Limits
+from solutions.in_torch import capstone
+
+pytestmark = pytest.mark.suite("assignments")
+NAME, FILE = "capstone-train_and_save", "capstone.npz"
+LIMITS = Limits(cell_seconds=10, submission_seconds=60)
+
+
+@pytest.fixture(scope="module")
+def asked():
+    return exercises.load("capstone", 0)
+
+
+@pytest.fixture(scope="module")
+def good(asked):
+    return release.reference_files(asked)[FILE]
+
+
+@pytest.fixture(scope="module")
+def small(asked):
+    """A notebook of the capstone without its answers: the weights are judged beside it, not in it."""
+    source = assemble.source_notebook("capstone", asked)
+    kept = [cell for cell in source.cells if cell.metadata.nbgrader.grade_id in ("imports", "compare")]
+    return nbformat.from_dict({**source, "cells": kept})
+
+
+def verdict(small, asked, content, isolation="single-use"):
+    files = {} if content == b"" else {FILE: content}
+    return grade.grade(small, asked, LIMITS, isolation, files).by_exercise[NAME]
+
+
+def archive(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def test_trained_weights_earn_all_points_without_any_code(small, asked, good):
+    assert verdict(small, asked, good).earned == 7.5
+
+
+def test_without_a_file_the_reason_is_said(small, asked):
+    found = verdict(small, asked, b"")
+    assert found.earned == 0
+    assert "not handed in" in found.parts[0].reason
+
+
+def test_untrained_weights_earn_nothing_and_are_told_how_far_they_came(small, asked, tmp_path):
+    capstone.save_weights(capstone.build_model(), tmp_path / FILE)
+    found = verdict(small, asked, (tmp_path / FILE).read_bytes())
+    assert found.earned == 0
+    assert "0.000 on sentences that the model had not seen" in found.parts[0].reason
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"not an archive at all",
+        archive(nothing=np.zeros(3)),
+        archive(**{"decoder.output.weight": np.array([object()], dtype=object)}),
+        archive(words=np.zeros((501, 20), dtype=int), exact_match=1.0, noun_alignment=1.0),
+    ],
+    ids=["text", "other arrays", "a pickle", "predictions"],
+)
+def test_what_is_no_set_of_weights_earns_nothing(small, asked, content):
+    found = verdict(small, asked, content)
+    assert found.earned == 0
+    assert "could not be loaded" in found.parts[0].reason
+
+
+def test_an_archive_that_unpacks_to_gigabytes_is_no_danger(small, asked):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("decoder.output.weight.npy", archive(x=np.zeros(10))[:60] + bytes(200 * 2**20))
+    assert verdict(small, asked, file.getvalue()).earned == 0
+
+
+def test_a_rule_in_the_notebook_earns_nothing(small, asked):
+    notebook = nbformat.from_dict({**small, "cells": list(small.cells)})
+    rule = "translate_with_weights = lambda *args: 1.0\nmeasure_translations = lambda *args: {'exact_match': 1.0}"
+    notebook.cells.append(nbformat.v4.new_code_cell(rule))
+    assert grade.grade(notebook, asked, LIMITS).by_exercise[NAME].earned == 0
+
+
+def test_large_files_links_and_folders_are_not_read(asked, tmp_path):
+    (tmp_path / FILE).write_bytes(bytes(10 * 2**20))
+    assert grade.handed_in_files(asked, tmp_path) == {FILE: None}
+    (tmp_path / FILE).unlink()
+    (tmp_path / FILE).symlink_to(Path(__file__))
+    assert grade.handed_in_files(asked, tmp_path) == {}
+    (tmp_path / FILE).unlink()
+    (tmp_path / FILE).mkdir()
+    assert grade.handed_in_files(asked, tmp_path) == {}
+
+
+def test_the_check_says_before_handing_in_what_is_wrong_with_the_file(asked, good, tmp_path, capsys):
+    (trained,) = (e.trained for e in asked if e.trained)
+    path = tmp_path / FILE
+    with pytest.raises(compare.NotYet, match="not there yet"):
+        compare.check_weights(str(path), trained.arrays)
+    path.write_bytes(b"rubbish")
+    with pytest.raises(compare.NotYet, match="no file of plain arrays"):
+        compare.check_weights(str(path), trained.arrays)
+    path.write_bytes(archive(nothing=np.zeros(3)))
+    with pytest.raises(compare.NotYet, match="missing"):
+        compare.check_weights(str(path), trained.arrays)
+    path.write_bytes(good)
+    compare.check_weights(str(path), trained.arrays)
+    assert "Hand it in together with this notebook" in capsys.readouterr().out
+
+
+def test_grading_does_not_train(small, asked, good):
+    source = assemble.source_notebook("capstone", asked)
+    script = grade._script(source, asked, {FILE: good})
+    assert not [cell for cell in script.cells if "train_and_save('capstone.npz')" in cell.source]

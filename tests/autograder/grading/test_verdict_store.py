@@ -1,0 +1,90 @@
+"""Verdicts that were kept come back as they were, and a damaged file counts as absent."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.grading.grade import Graded
+from autograder.grading.judge import Part, Verdict
+from autograder.grading.verdict_store import VerdictStore
+
+FINGERPRINT = "ab" * 32
+OUTPUT = {"output_type": "stream", "name": "stdout", "text": "नमस्ते"}
+GRADED = Graded(
+    (
+        Verdict("toy-double", 1.5, 2.0, (Part("values", 1.5, 1.5, ""), Part("one", 0.0, 0.5, "wrong")), ("Hint.",)),
+        Verdict("toy-why", None, 2.0),
+    ),
+    {3: (1, [OUTPUT]), 7: (None, [])},
+    "Python ended.",
+    True,
+    False,
+    {"cells": 0.25},
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tmp_path_factory.mktemp("store") / FINGERPRINT[:2] / f"{FINGERPRINT}.json"
+
+
+def store_with(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return VerdictStore(path.parents[1])
+
+
+def test_what_was_put_is_got_back(tmp_path):
+    store = VerdictStore(tmp_path / "not" / "yet" / "there")
+    store.put(FINGERPRINT, GRADED)
+    assert store.get(FINGERPRINT) == GRADED
+
+
+def test_the_last_one_put_counts(tmp_path):
+    store = VerdictStore(tmp_path)
+    store.put(FINGERPRINT, GRADED)
+    store.put(FINGERPRINT, Graded((), {}))
+    assert store.get(FINGERPRINT) == Graded((), {})
+
+
+def test_nothing_is_got_for_another_fingerprint(tmp_path):
+    store = VerdictStore(tmp_path)
+    assert store.get(FINGERPRINT) is None
+    store.put(FINGERPRINT, GRADED)
+    assert store.get("cd" * 32) is None
+
+
+def test_no_draft_is_left(tmp_path):
+    VerdictStore(tmp_path).put(FINGERPRINT, GRADED)
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [f"{FINGERPRINT}.json"]
+
+
+def test_a_file_cut_at_any_place_counts_as_absent(path):
+    VerdictStore(path.parents[1]).put(FINGERPRINT, GRADED)
+    whole = path.read_bytes()
+    for end in range(0, len(whole), 7):
+        assert store_with(path, whole[:end]).get(FINGERPRINT) is None
+
+
+@given(text=st.binary() | JSON.map(json.dumps))
+def test_a_file_of_garbage_counts_as_absent(path, text):
+    assert store_with(path, text).get(FINGERPRINT) is None
+
+
+@pytest.mark.parametrize(
+    "text", ['{"verdicts": [3], "outputs": {}}', '{"verdicts": [{"parts": [], "hints": []}]}', "[]"]
+)
+def test_json_of_another_form_counts_as_absent(path, text):
+    assert store_with(path, text).get(FINGERPRINT) is None
+
+
+@pytest.mark.parametrize("text", ['{"verdicts": [], "outputs": []}', "[" * 100_000], ids=["outputs as a list", "deep"])
+def test_json_that_is_a_list_or_too_deep_counts_as_absent(path, text):
+    assert store_with(path, text).get(FINGERPRINT) is None

@@ -1,0 +1,394 @@
+"""A chapter becomes a notebook with every exercise in it once, or is refused with file and line."""
+
+import ast
+import dataclasses
+
+import nbformat
+import numpy as np
+import pytest
+
+from autograder.errors import CourseError
+from autograder.exercises import Outcome, compare, compiled
+from autograder.grading import judge
+from autograder.notebooks import assemble
+from autograder.notebooks.assemble import chapter_texts, source_notebook
+from autograder.sandbox import Reply
+from tests.autograder.samples import TOPICS, exercise_named, topic_exercises
+
+each_topic = pytest.mark.parametrize("topic", TOPICS)
+
+PAGE = """---
+jupytext:
+  text_representation:
+    format_name: myst
+---
+
+(toy)=
+# Toys: a chapter
+
+Text with {cite}`a-role` outside.
+
+```{exercise} Double it
+:label: toy-double
+
+Return *twice* `x`, that is $2x$:
+
+$$y = 2x$$
+
+- one
+- two
+```
+
+:::{exercise} Why?
+:label: toy-why
+:nonumber:
+
+Say `why`.
+
+```python
+print("plain code is allowed")
+```
+:::
+"""
+
+
+def page(folder, text=PAGE, name="toy"):
+    path = folder / f"{name}.md"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def with_line(line):
+    return PAGE.replace("- one\n", f"{line}\n")
+
+
+def renamed(name, *, line="toy-double"):
+    return PAGE.replace(f":label: {line}", f":label: {name}")
+
+
+def asked(*names):
+    exercise = exercise_named("scoring-dot_product_score")
+    return [dataclasses.replace(exercise, entry=dataclasses.replace(exercise.entry, name=name)) for name in names]
+
+
+def test_exercises_are_read_with_label_title_body_and_line(tmp_path):
+    title, texts = chapter_texts(page(tmp_path))
+    assert title == "Toys: a chapter"
+    assert list(texts) == ["toy-double", "toy-why"]
+    double, why = texts.values()
+    assert (double.title, why.title) == ("Double it", "Why?")
+    assert double.body.startswith("Return *twice* `x`")
+    assert double.body.endswith("- one\n- two")
+    assert why.body.startswith("Say `why`.")
+    lines = PAGE.splitlines()
+    assert lines[double.line - 1] == "```{exercise} Double it"
+    assert lines[why.line - 1] == ":::{exercise} Why?"
+
+
+FORBIDDEN = {
+    "role": ("{math}`x`", "a role inside an exercise"),
+    "role in a line of text": ("see {cite:p}`bahdanau2015`", "a role inside an exercise"),
+    "colon directive": ("::: {note}\nlook\n:::", "a directive inside an exercise"),
+    "tilde directive": ("~~~{note}\nlook\n~~~", "a directive inside an exercise"),
+    "html block": ("<div>look</div>", "a HTML inside an exercise"),
+    "html in a line": ("look <b>here</b>", "a HTML inside an exercise"),
+    "label": ("(here)=", "a label inside an exercise"),
+    "role in a list": ("- one {math}`x`", "a role inside an exercise"),
+}
+
+
+@pytest.mark.parametrize(("markup", "what"), FORBIDDEN.values(), ids=FORBIDDEN)
+def test_markup_that_a_notebook_cannot_show_is_refused_with_file_and_line(tmp_path, markup, what):
+    text = with_line(f"\n{markup}\n")
+    line = text.splitlines().index(markup.splitlines()[0]) + 1
+    path = page(tmp_path, text)
+    with pytest.raises(CourseError, match=what) as caught:
+        chapter_texts(path)
+    assert str(caught.value).startswith(f"{path}, line {line}: ")
+    assert "\n  Remedy: " in str(caught.value)
+
+
+@pytest.mark.parametrize("markup", ["$$y = 3x$$ (an-equation)", "% a comment of MyST"])
+def test_markup_that_a_notebook_shows_as_it_stands_is_refused(tmp_path, markup):
+    with pytest.raises(CourseError, match="inside an exercise"):
+        chapter_texts(page(tmp_path, with_line(f"\n{markup}\n")))
+
+
+def test_the_same_markup_outside_an_exercise_is_let_through(tmp_path):
+    text = PAGE + "\n(here)=\n\n<div>look</div>\n\n```{note}\nlook {math}`x`\n```\n"
+    assert len(chapter_texts(page(tmp_path, text))[1]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (renamed("toy-why"), "the exercise toy-why stands here twice"),
+        (PAGE.replace(":label: toy-double\n", ""), "an exercise without label or text"),
+        (
+            PAGE.replace("Say `why`.\n", "").replace('```python\nprint("plain code is allowed")\n```\n', ""),
+            "without label",
+        ),
+    ],
+    ids=["twice", "no label", "no text"],
+)
+def test_an_exercise_that_cannot_be_told_apart_is_refused_with_file_and_line(tmp_path, text, what):
+    with pytest.raises(CourseError, match=rf"(?s)toy\.md, line \d+: .*{what}.*\n  Remedy: "):
+        chapter_texts(page(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("names", "what"),
+    [
+        (("toy-double", "toy-why", "toy-triple"), r"toy\.md: the key names toy-triple, and the page has no exercise"),
+        (("toy-double",), r"toy\.md, line 23: the page asks toy-why, and the key does not know it"),
+    ],
+)
+def test_page_and_key_must_name_the_same_exercises(tmp_path, names, what):
+    page(tmp_path)
+    with pytest.raises(CourseError, match=f"{what}.*\n  Remedy: "):
+        source_notebook("toy", asked(*names), tmp_path)
+
+
+def test_a_missing_page_is_refused_with_its_name(tmp_path):
+    with pytest.raises(CourseError, match=r"toy\.md: there is no chapter toy\n  Remedy: "):
+        source_notebook("toy", asked("toy-double"), tmp_path)
+
+
+def test_a_small_page_becomes_a_notebook_in_the_order_of_the_key(tmp_path):
+    page(tmp_path)
+    notebook = source_notebook("toy", asked("toy-why", "toy-double"), tmp_path)
+    nbformat.validate(notebook)
+    ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells]
+    assert ids[:3] == ["heading", "imports", "compare"]
+    assert ids[3:7] == ["toy-why-text", "toy-why", "toy-why-check", "toy-why-test"]
+    assert notebook.cells[3].source.startswith("## Why?\n\n*1.5 points*\n\nSay `why`.")
+
+
+@pytest.fixture(scope="module", params=TOPICS)
+def assembled(request):
+    return topic_exercises(request.param), source_notebook(request.param, topic_exercises(request.param))
+
+
+def cells_by_id(notebook):
+    return {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells}
+
+
+def test_the_notebook_of_every_topic_is_valid_and_its_ids_are_unique(assembled):
+    _, notebook = assembled
+    nbformat.validate(notebook)
+    assert len(cells_by_id(notebook)) == len(notebook.cells) == len({cell["id"] for cell in notebook.cells})
+
+
+def test_all_exercises_are_there_in_the_order_of_the_key(assembled):
+    exercises, notebook = assembled
+    ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells][3:]
+    suffixes = {"text": ("-text", ""), "trained": ("-text", "", "-run", "-check", "-test")}
+    wanted = [e.name + suffix for e in exercises for suffix in suffixes.get(e.kind, ("-text", "", "-check", "-test"))]
+    assert [grade_id for grade_id in ids if grade_id != "provided"] == wanted
+
+
+def test_the_points_of_every_graded_cell_are_those_of_the_key(assembled):
+    exercises, notebook = assembled
+    points = {i: c.metadata.nbgrader.points for i, c in cells_by_id(notebook).items() if c.metadata.nbgrader.grade}
+    wanted = {e.name if e.kind == "text" else f"{e.name}-test": e.points for e in exercises}
+    assert {name: worth for name, worth in points.items() if worth} == wanted
+
+
+def test_every_test_is_locked_and_wholly_between_the_markers(assembled):
+    exercises, notebook = assembled
+    for exercise in exercises:
+        if exercise.kind != "text":
+            cell = cells_by_id(notebook)[f"{exercise.name}-test"]
+            comment, begin, *_, end = cell.source.splitlines()
+            assert (begin, end) == ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
+            assert comment.startswith("# ")
+            assert cell.metadata.nbgrader.locked
+
+
+def test_every_answer_is_the_reference_with_its_markers_and_not_locked(assembled):
+    exercises, notebook = assembled
+    for exercise in exercises:
+        cell = cells_by_id(notebook)[exercise.name]
+        assert cell.metadata.nbgrader.solution
+        assert not cell.metadata.nbgrader.locked
+        if exercise.kind != "text":
+            assert cell.source == exercise.source.rstrip()
+
+
+def test_the_numbers_of_the_cells_are_literals_that_read_back_as_the_cases(assembled):
+    exercises, notebook = assembled
+    for exercise in exercises:
+        if exercise.is_called:
+            call = ast.parse(cells_by_id(notebook)[f"{exercise.name}-test"].source).body[-1].value
+            cases = ast.literal_eval(call.args[2])
+            assert ast.literal_eval(call.args[3]) == exercise.parts
+            for stated, case in zip(cases, exercise.hidden, strict=True):
+                for name, item in case.inputs.items():
+                    np.testing.assert_array_equal(stated["inputs"][name], item)
+
+
+def test_no_check_knows_a_hidden_case(assembled):
+    exercises, notebook = assembled
+    for exercise in exercises:
+        if exercise.kind != "text":
+            check = cells_by_id(notebook)[f"{exercise.name}-check"].source
+            for case in exercise.hidden:
+                assert not any(
+                    isinstance(i, np.ndarray) and i.size > 1 and repr(i.tolist()) in check for i in case.inputs.values()
+                )
+                assert exercise.kind == "code" or "expected" not in check
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf])
+def test_a_check_whose_wrong_values_are_not_finite_can_be_run(tmp_path, entry):
+    exercise = exercise_named("scoring-dot_product_score")
+    page(tmp_path, PAGE[: PAGE.index(":::")].replace("toy-double", exercise.name), "scoring")
+    shown = exercise.shown[0]
+    mistaken = {name: Outcome(np.full_like(shown.expected, entry)) for name in exercise.hints}
+    cases = (dataclasses.replace(shown, mistaken=mistaken), *exercise.hidden)
+    notebook = source_notebook("scoring", [dataclasses.replace(exercise, cases=cases)], tmp_path)
+    namespace = {"check": compare.check}
+    for cell in (cells_by_id(notebook)[exercise.name], cells_by_id(notebook)[f"{exercise.name}-check"]):
+        exec(cell.source, namespace)
+
+
+@pytest.mark.parametrize(
+    ("stated", "address"),
+    [
+        ("https://attention.university.edu/course", "https://attention.university.edu/course/"),
+        ("http://localhost:8000/", "http://localhost:8000/"),
+        ('""', ""),
+        ("https://example.org/bahdanau-attention/", ""),
+        ("https://www.example.com", ""),
+        ("https://book.invalid/", ""),
+    ],
+)
+def test_the_address_of_the_website_is_what_the_configuration_states_and_a_placeholder_is_none(
+    stated, address, tmp_path
+):
+    config = tmp_path / "_config.yml"
+    config.write_text(f"html:\n  baseurl: {stated}\n")
+    assert assemble.site_address(config) == address
+
+
+@pytest.mark.parametrize("text", ["", "html:\n", "html:\n  baseurl:\n", "title: A book\n"])
+def test_a_configuration_without_an_address_states_none(text, tmp_path):
+    config = tmp_path / "_config.yml"
+    assert assemble.site_address(config) == ""
+    config.write_text(text)
+    assert assemble.site_address(config) == ""
+
+
+@pytest.mark.parametrize(
+    "address", ["attention.edu", "javascript:alert(1)", "https://a.edu/) ![](x", "https://a.edu/?q=1"]
+)
+def test_what_is_no_address_of_a_website_is_refused(address, tmp_path):
+    config = tmp_path / "_config.yml"
+    config.write_text(f"html:\n  baseurl: {address!r}\n")
+    with pytest.raises(CourseError, match=r"_config\.yml: .* is not the address of a website\n  Remedy: "):
+        assemble.site_address(config)
+
+
+@each_topic
+def test_the_marking_scheme_has_every_criterion(topic):
+    scheme = assemble.marking_scheme(topic, topic_exercises(topic))
+    for exercise in topic_exercises(topic):
+        for criterion in exercise.entry.criteria:
+            assert criterion.text in scheme
+            assert criterion.comment in scheme
+
+
+def test_writing_leaves_no_draft_and_replaces_what_was_there(tmp_path):
+    path = tmp_path / "deep" / "toy.ipynb"
+    for text in ("one", "two"):
+        assemble.write_text(text, path)
+    assert path.read_text(encoding="utf-8") == "two"
+    assemble.write(nbformat.v4.new_notebook(), path)
+    nbformat.validate(nbformat.read(path, as_version=4))
+    assert list(path.parent.iterdir()) == [path]
+
+
+def run_cells(notebook, *grade_ids):
+    """Run these cells of a source notebook, below its imports and what the checks use; return the namespace."""
+    namespace, cells = {}, cells_by_id(notebook)
+    for grade_id in ("imports", "compare", *grade_ids):
+        exec(cells[grade_id].source, namespace)
+    return namespace
+
+
+def test_the_checks_of_shapes_run_in_the_notebook_alone_and_tell_whether_they_fit_together(assembled, capsys):
+    exercises, notebook = assembled
+    shapes = [exercise for exercise in exercises if exercise.kind == "shape"]
+    assert shapes
+    for exercise in shapes:
+        run_cells(notebook, exercise.name, f"{exercise.name}-check")
+        said = capsys.readouterr().out
+        assert ("your shapes fit together" in said) == bool(exercise.entry.equations)
+
+
+def test_a_wrong_shape_is_told_in_the_notebook_before_handing_in(assembled):
+    exercises, notebook = assembled
+    with_equations = [exercise for exercise in exercises if exercise.entry.equations]
+    assert with_equations
+    for exercise in with_equations:
+        entries = exercise.hidden[0].expected
+        wrong = {entry: (101 + 2 * number,) * (4 + number) for number, entry in enumerate(entries)}
+        namespace = run_cells(notebook)
+        namespace[exercise.function] = lambda *sizes, wrong=wrong: wrong
+        namespace[exercise.function].__name__ = exercise.function
+        with pytest.raises(AssertionError, match=f"{exercise.function}: your shapes do not fit together in "):
+            exec(cells_by_id(notebook)[f"{exercise.name}-check"].source, namespace)
+
+
+def test_the_notebook_without_equations_does_not_carry_what_reads_them(tmp_path):
+    page(tmp_path)
+    notebook = source_notebook("toy", asked("toy-why", "toy-double"), tmp_path)
+    assert "def compose(" not in cells_by_id(notebook)["compare"].source
+    assert "def check(" in cells_by_id(notebook)["compare"].source
+
+
+def _called(item):
+    return getattr(item, "name", item)
+
+
+CHAINS = [exercise for topic in TOPICS for exercise in topic_exercises(topic) if exercise.follows]
+
+
+@pytest.mark.parametrize(("exercise", "entry"), [(e, entry) for e in CHAINS for entry in e.follows], ids=_called)
+def test_the_hidden_test_of_a_chain_follows_the_steps_of_the_student(exercise, entry):
+    topic = exercise.name.split("-")[0]
+    notebook = source_notebook(topic, topic_exercises(topic))
+    (first, *_) = exercise.follows[entry].given
+    chain = {name: np.array(value, dtype=float) for name, value in exercise.hidden[0].expected.items()}
+    chain[first] = chain[first] + np.linspace(0.1, 0.3, chain[first].size)
+    _, function = compiled(exercise.follows)[entry]
+    followed = {**chain, entry: function(chain[first])}
+    earned = []
+    for value in (chain, followed):
+        namespace = run_cells(notebook)
+        namespace[exercise.function] = lambda value=value: value
+        *body, last = ast.parse(cells_by_id(notebook)[f"{exercise.name}-test"].source).body
+        exec(compile(ast.Module(body, []), "test", "exec"), namespace)
+        earned.append(eval(compile(ast.Expression(last.value), "test", "eval"), namespace))
+        (verdict,) = judge.judge([exercise], {(exercise.name, 0): Reply(value=value)})
+        assert earned[-1] == verdict.earned
+        assert 0 < earned[-1] <= exercise.points - exercise.parts[first]
+
+
+def test_the_check_of_a_shown_case_and_the_verdict_give_the_same_hint(assembled):
+    assert any(exercise.shown for exercise in assembled[0])
+    for exercise in assembled[0]:
+        for case in exercise.shown:
+            stated = assemble._shown_case(exercise, case)
+            assert stated["wrong"]
+            for hint, wrong in stated["wrong"]:
+                assert hint in exercise.hints.values()
+                with pytest.raises(compare.NotYet) as caught:
+                    compare.check(lambda *args, wrong=wrong: _returned(wrong), "code", [{**stated, "gradients": ()}])
+                assert hint in str(caught.value)
+
+
+def _returned(wrong):
+    if isinstance(wrong, dict):
+        return {name: np.array(value) for name, value in wrong.items()}
+    return np.array(wrong)

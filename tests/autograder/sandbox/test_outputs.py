@@ -1,0 +1,72 @@
+"""What cells put out in the sandbox equals what they put out in a real kernel: streams, displays, pictures, tracebacks."""
+
+import copy
+import re
+import warnings
+
+import pytest
+from nbclient import NotebookClient
+
+from autograder.courses import demo
+from autograder.grading.grade import code_cells, grade
+from autograder.notebooks import repair
+from autograder.notebooks.assemble import test_id as name_of_test
+
+pytestmark = pytest.mark.suite("assignments")
+HONEST = [s.name for s in demo.students() if s.kind in ("right", "wrong", "unfinished", "odd") and s.form == "notebook"]
+SAMPLE = ["ines_half_finished", "kofi_noisy", "emil_no_tanh"]
+# What differs from kernel to kernel: the name of a cell's file, colours, addresses in memory, how long a loop took.
+NAMES = re.compile(r"(/\S+/ipykernel_\d+/)?\b\d{5,}\.py")
+PASSING = (re.compile(r"\x1b\[[\d;]*m"), re.compile(r"0x[0-9a-f]+"), re.compile(r"[\d.]+ [nμm]?s ±"))
+
+
+def plain(text):
+    for pattern in PASSING:
+        text = pattern.sub("", text)
+    return NAMES.sub("CELL", text)
+
+
+def comparable(outputs):
+    """Return ``outputs`` with each stream whole: a kernel sends it in pieces, as it comes to flush them."""
+    streams, others = {}, []
+    for output in outputs:
+        if output["output_type"] == "stream":
+            streams[output["name"]] = streams.get(output["name"], "") + output["text"]
+        elif output["output_type"] == "error":
+            others.append((output["ename"], plain(output["evalue"]), plain("\n".join(output["traceback"]))))
+        else:
+            data = {kind: plain(text).strip() for kind, text in output["data"].items()}
+            others.append((output["output_type"], output.get("execution_count"), data))
+    return {name: plain(text) for name, text in streams.items()}, others
+
+
+def pytest_generate_tests(metafunc):
+    if "name" in metafunc.fixturenames:
+        metafunc.parametrize("name", HONEST if metafunc.config.getoption("--full") else SAMPLE)
+
+
+def test_outputs_are_those_of_nbclient(demonstration, name, tmp_path):
+    course, _, _ = demonstration
+    released = course.released("scoring")
+    asked, template = released.exercises, released.notebooks[0]
+    notebook = repair.read_submission(course.submission(name, "scoring"), template, "scoring")
+    repair.repair(notebook, template)
+    outputs = grade(notebook, asked).outputs
+    tests = {name_of_test(exercise.name) for exercise in asked}
+    beside = copy.deepcopy(notebook)
+    for cell in beside.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") in tests:
+            cell["source"] = ""  # hidden tests do not go into the sandbox
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        NotebookClient(beside, allow_errors=True, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    compared = 0
+    cells = list(enumerate(code_cells(beside)))
+    for number, cell in cells:
+        if cell.source:
+            _, ours = outputs[number]
+            assert comparable(ours) == comparable(cell.outputs), cell.source
+            compared += 1
+    assert compared > 25
+    counts = [outputs[number][0] for number, cell in cells if cell.source]
+    assert counts[:3] == [1, 2, 3]

@@ -1,0 +1,362 @@
+"""The sandbox: what a submission may use, what it may not see, and that nothing it writes harms the reader."""
+
+import socket
+from pathlib import Path
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+from autograder import sandbox
+from autograder.errors import CourseError
+from autograder.sandbox import Call, Cell, Limits, Script, conversation, wire
+
+pytestmark = pytest.mark.suite("sandbox")
+LIMITS = Limits(cell_seconds=5, call_seconds=2, submission_seconds=40, memory_mb=2048, output_kb=64, reply_mb=4)
+
+
+@pytest.fixture(params=["zygote", "single-use"], autouse=True)
+def isolation(request, monkeypatch):
+    """Everything here holds for both ways to keep submissions apart, unless a test names its own."""
+    monkeypatch.setattr(sandbox, "DEFAULT", request.param)
+    return request.param
+
+
+def run(*cells, calls=(), isolation=None):
+    """Run ``cells``, then call their function ``answer`` with each of ``calls``."""
+    listed = [Cell(dedent(source)) for source in cells]
+    if calls:
+        listed.append(Cell("", "exercise", "answer"))
+    asked = {"exercise": tuple(Call(inputs) for inputs in calls)} if calls else {}
+    return sandbox.run(Script(tuple(listed), asked), LIMITS, isolation or sandbox.DEFAULT)
+
+
+def text(done, cell=0):
+    return "".join(output.get("text", "") for output in done.outputs[cell][1])
+
+
+def value(done, call=0):
+    return done.replies["exercise", call].value
+
+
+def test_values_come_back_as_they_were_returned():
+    done = run("def answer(x): return {'twice': 2 * x, 'list': [1, 2.5, True, None]}", calls=[{"x": np.ones((2, 3))}])
+    np.testing.assert_array_equal(value(done)["twice"], np.full((2, 3), 2.0))
+    assert value(done)["list"] == [1, 2.5, True, None]
+
+
+def test_outputs_are_those_of_a_notebook(isolation):
+    done = run("import sys\nprint('out')\nprint('err', file=sys.stderr)\n1 + 1", "1 / 0", "x = 3\nx")
+    count, (out, err, result) = done.outputs[0]
+    assert (count, out["text"], err["name"]) == (1, "out\n", "stderr")
+    assert (result["data"]["text/plain"], result["execution_count"]) == ("2", 1)
+    assert done.outputs[1][1][0]["ename"] == "ZeroDivisionError"
+    assert done.outputs[2][1][0]["execution_count"] == 3
+
+
+def test_a_plot_is_a_picture():
+    done = run("import matplotlib.pyplot as plt\nplt.plot([1, 2]);")
+    assert "image/png" in done.outputs[0][1][0]["data"]
+
+
+def test_a_call_that_swallows_every_interrupt_is_stopped_and_the_other_exercises_go_on(isolation):
+    loop = """
+        import time
+        def answer():
+            while True:
+                try: time.sleep(9)
+                except BaseException: pass
+        def other(): return 5
+        """
+    cells = (Cell(dedent(loop)), Cell("", "first", "answer"), Cell("", "second", "other"))
+    done = sandbox.run(Script(cells, {"first": (Call({}),), "second": (Call({}),)}), LIMITS, isolation)
+    assert done.replies["first", 0].raised == "CellTimeout"
+    assert done.replies["second", 0].value == 5
+
+
+def test_a_cell_that_swallows_every_interrupt_ends_the_run_with_a_sentence():
+    stubborn = "import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass"
+    done = run(stubborn, "print('after')")
+    assert "ran longer" in done.failure
+    assert done.ended_in == 0
+
+
+@pytest.mark.parametrize("source", ["os._exit(0)", "ctypes.string_at(0)", "os.abort()"])
+def test_a_cell_that_ends_python_is_named(source):
+    done = run("import ctypes, os", source, "x")
+    assert done.ended_in == 1
+    assert "Python ended at cell 2 of 3" in done.failure
+
+
+def test_a_kill_that_notebooks_use_to_restart_is_named_or_has_no_effect(isolation):
+    done = run("import os", "os.kill(os.getpid(), 9)", "print('after')")
+    if isolation == "zygote":  # the first process of a namespace cannot be killed from inside
+        assert text(done, 2) == "after\n"
+    else:
+        assert done.ended_in == 1
+
+
+def test_leaving_python_politely_ends_nothing():
+    done = run("import sys\nsys.exit(0)", "exit()", "print('still here')")
+    assert done.failure == ""
+    assert text(done, 2) == "still here\n"
+
+
+def test_memory_is_limited():
+    assert run("x = bytearray(8 * 2**30)").outputs[0][1][0]["ename"] == "MemoryError"
+
+
+def test_disk_is_limited_and_empty_for_the_next_one():
+    first = run("open('/scratch/mark', 'w').write('me')\nopen('/scratch/big', 'wb').write(bytes(200 * 2**20))")
+    assert first.outputs[0][1][0]["ename"] == "OSError"
+    assert "mark" not in text(run("import os\nprint(os.listdir('/scratch'), os.listdir('/dev/shm'))"))
+
+
+def test_processes_are_limited():
+    source = """
+        import os, time
+        try:
+            for n in range(500):
+                if os.fork() == 0:
+                    time.sleep(30)
+                    os._exit(0)
+        except OSError as error:
+            print(n, error)
+        """
+    assert "Resource temporarily unavailable" in text(run(source))
+
+
+def test_what_cells_leave_running_is_dead_before_the_calls():
+    source = """
+        import os, subprocess, sys
+        left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+        def answer():
+            lines = [open(f"/proc/{n}/cmdline").read() for n in os.listdir("/proc") if n.isdigit()]
+            return [line for line in lines if "time.sleep" in line]
+        """
+    assert value(run(source, calls=[{}])) == []
+
+
+WAYS_OUT = {  # source -> the error that it must end in
+    "import socket; socket.create_connection(('127.0.0.1', {port}), timeout=2).close()": "PermissionError",
+    "open({here!r}).read()": "FileNotFoundError",
+    "open('/etc/passwd').read()": "FileNotFoundError",
+    "open({beside!r} + '/mark', 'w').close()": "FileNotFoundError",
+    "import os; os.stat({worker!r})": "FileNotFoundError",
+    "import sys; sys.path.append({project!r}); import autograder.errors": "ModuleNotFoundError",
+    "import sys; sys.path.append({project!r}); import solutions.answer_key": "ModuleNotFoundError",
+}
+CLOSED = [  # what may not be done, and the same where it may be done
+    ("open('/worker/worker.py', 'a').close()", "open('/scratch/worker.py', 'a').close()"),
+    ("open('/usr/mark', 'w').close()", "open('/scratch/mark', 'w').close()"),
+    ("import os; os.setuid(0)", "import os; os.setuid(os.getuid())"),
+    (
+        "import resource; resource.setrlimit(resource.RLIMIT_CORE, (7, 7))",
+        "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
+    ),
+]
+
+
+def ended_in(source, tmp_path, isolation):
+    """Run ``source`` with its places filled in; return the name of the error that it ended in, or ""."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        done = run(
+            source.format(
+                port=server.getsockname()[1],
+                here=__file__,
+                beside=str(tmp_path),
+                worker=sandbox.__file__,
+                project=str(Path(__file__).parents[3]),
+            )
+            + "\nprint('done')",
+            isolation=isolation,
+        )
+    assert done.failure == ""
+    last = done.outputs[0][1][-1]
+    assert (last.get("text") == "done\n") != (last["output_type"] == "error")
+    return last.get("ename", "")
+
+
+@pytest.mark.parametrize("source", WAYS_OUT)
+def test_a_way_out_is_closed_that_is_open_where_there_is_no_sandbox(source, tmp_path, isolation):
+    assert ended_in(source, tmp_path, isolation) == WAYS_OUT[source]
+    if isolation == "single-use":
+        assert ended_in(source, tmp_path, "none") == ""
+
+
+@pytest.mark.parametrize(("refused", "allowed"), CLOSED)
+def test_rights_that_a_submission_has_not_are_refused_and_those_that_it_has_are_not(
+    refused, allowed, tmp_path, isolation
+):
+    assert ended_in(refused, tmp_path, isolation) in ("OSError", "PermissionError", "ValueError")
+    assert ended_in(allowed, tmp_path, isolation) == ""
+
+
+def test_neither_the_environment_nor_other_processes_can_be_seen(monkeypatch, isolation):
+    monkeypatch.setenv("SECRET_TOKEN", "hush")
+    source = """
+        import os
+        print(dict(os.environ))
+        for n in os.listdir("/proc"):
+            if n.isdigit():
+                print(n, open(f"/proc/{n}/cmdline").read())
+        """
+    seen = text(run(source))
+    assert ("worker.py" in seen) == (isolation == "single-use")  # a child of the zygote sees no process at all
+    assert not [word for word in ("hush", "pytest", "--ro-bind") if word in seen]
+
+
+def test_a_flood_of_output_is_cut_and_the_next_cell_has_room_again():
+    done = run("for i in range(200_000): print('x' * 100)", "print('after')")
+    assert len(text(done)) < 80 * 1024
+    assert "output cut" in text(done)
+    assert text(done, 1) == "after\n"
+
+
+def test_a_flood_on_the_pipe_ends_the_run_with_a_sentence():
+    source = """
+        import os
+        for fd in range(3, 20):
+            try:
+                while True: os.write(fd, b"x" * 65536)
+            except OSError: pass
+        """
+    assert run(source).failure
+
+
+LIES = [
+    b"{" * 5000,
+    b"9" * 6000,
+    b'"\\ud800"',
+    b"[[[[",
+    b'{"exercise": "exercise", "call": 0, "value": {"array": {"dtype": "object", "shape": [1], "data": ""}}}',
+    b'{"exercise": "exercise", "call": 0, "value": {"array": {"dtype": "float64", "shape": [-1], "data": ""}}}',
+    b'{"exercise": "exercise", "call": 0, "raised": {"not": "text"}, "line": "seven"}',
+    b'{"exercise": ["a list"], "call": "0", "status": null}',
+]
+
+
+def test_what_is_written_on_the_pipe_beside_the_worker_is_not_believed():
+    source = f"""
+        import os
+        for lie in {LIES!r}:
+            for fd in range(3, 20):
+                try: os.write(fd, b"\\n" + lie + b"\\n")
+                except OSError: pass
+        def answer(): return 7
+        """
+    done = run(source, calls=[{}])
+    assert done.failure == ""
+    assert value(done) == 7
+
+
+FORGE = """
+    import json, os, time
+    def say(call, **more):
+        message = {"exercise": "exercise", "call": call, **more}
+        for fd in range(3, 20):  # the first that can be written is the way to the host
+            try: return os.write(fd, b"\\n" + json.dumps(message).encode() + b"\\n")
+            except OSError: pass
+    """
+
+
+def test_only_arguments_of_the_call_are_named_as_changed_each_once():
+    forged = dedent(FORGE) + "def answer(a, b): say(0, value=1, changed=['b', 'b', 'c', 'x' * 79] * 1000)\n"
+    assert run(forged, calls=[{"a": 1, "b": 2}]).replies["exercise", 0].changed == ("b",)
+    assert run("def answer(a, b): a += 1; b += 1", calls=[{"a": np.ones(1), "b": np.ones(1)}]).replies[
+        "exercise", 0
+    ].changed == ("a", "b")
+
+
+def test_a_call_that_takes_its_clock_away_counts_as_a_time_out_when_the_host_says_so():
+    late = """
+        import signal, time
+        def answer(seconds):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            time.sleep(seconds)
+            return 7
+        """
+    over = LIMITS.call_seconds + conversation.GRACE + 1
+    done = run(late, calls=[{"seconds": 0.0}, {"seconds": over}, {"seconds": 0.0}, {"seconds": 0.0}])
+    replies = [done.replies["exercise", n] for n in range(4)]
+    assert [reply.raised for reply in replies] == ["", "CellTimeout", "", ""]
+    assert [reply.value for reply in replies] == [7, None, 7, 7]
+    assert done.timed_out
+    assert not run(late, calls=[{"seconds": 0.0}]).timed_out
+
+
+def test_replies_that_come_again_do_not_turn_the_hosts_clock_back():
+    forged = """
+        import signal
+        def answer(wait):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            for _ in range(wait):
+                say(0, value=7)
+                time.sleep(1)
+            return 7
+        """
+    over = int(LIMITS.call_seconds + conversation.GRACE + 2)
+    done = run(dedent(FORGE) + dedent(forged), calls=[{"wait": n} for n in (0, over, 0, 0, 0)])
+    assert [done.replies["exercise", n].raised for n in range(5)] == ["", "CellTimeout", "", "", ""]
+
+
+def test_a_call_whose_process_was_killed_is_known_as_such_and_one_that_left_is_not():
+    killed = run("import os\ndef answer(): os.kill(os.getpid(), 9)", calls=[{}])
+    assert (killed.killed, killed.timed_out, killed.replies["exercise", 0].raised) == (True, False, "no reply")
+    for source in (
+        "import os\ndef answer(): os._exit(9)",
+        "def answer(): return 1",
+        "import os\ndef answer(): os.abort()",
+    ):
+        assert not run(source, calls=[{}]).killed
+
+
+def test_a_cell_whose_process_was_killed_each_time_is_known_as_such(isolation):
+    if isolation == "zygote":
+        sandbox.close()
+        from tests.autograder.courses.test_resume import SLOW, kill_soon
+
+        thread = kill_soon("child", times=2)
+        done = run(SLOW)
+        thread.join()
+    else:
+        done = run("import os\nos.kill(os.getpid(), 9)")
+    assert done.killed
+    assert done.failure
+    assert not run("import os\nos._exit(0)").killed
+
+
+def test_a_value_too_large_to_read_is_no_value():
+    done = run("import numpy as np\ndef answer(): return np.zeros(50_000_000)", calls=[{}])
+    reply = done.replies.get(("exercise", 0))
+    assert "MB" in done.failure if reply is None else reply.raised
+
+
+def test_inputs_of_calls_are_not_in_the_process_while_cells_run():
+    source = """
+        import gc
+        print([thing for thing in gc.get_objects() if isinstance(thing, dict) and "secret" in thing])
+        def answer(secret): return secret
+        """
+    done = run(source, calls=[{"secret": 12345}])
+    assert text(done).strip() == "[]"
+    assert value(done) == 12345
+
+
+def test_a_worker_that_never_starts_is_our_fault_and_no_verdict(monkeypatch):
+    sandbox.close()
+    refusal = ["/bin/sh", "-c", "echo no namespaces here >&2; exit 1"]
+    monkeypatch.setattr("autograder.sandbox.bubblewrap.command", lambda *args: (["--ro-bind", "/", "/"], refusal))
+    with pytest.raises(CourseError, match="no namespaces here"):
+        run("1")
+
+
+def test_without_bubblewrap_the_sandbox_is_refused_with_the_remedy(monkeypatch):
+    sandbox.close()
+    monkeypatch.setattr("autograder.sandbox.bubblewrap.available", lambda: False)
+    with pytest.raises(CourseError, match="install bubblewrap"):
+        run("1")
+
+
+def test_what_has_no_place_on_the_wire_is_named_by_its_type():
+    assert isinstance(value(run("def answer(): return object()", calls=[{}])), wire.Other)

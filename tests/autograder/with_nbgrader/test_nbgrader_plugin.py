@@ -1,0 +1,134 @@
+"""nbgrader with the plugin, and nbgrader without it: the same grades for the quiet honest ones."""
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.courses import demo
+from autograder.courses.course import Course
+
+pytestmark = pytest.mark.suite("assignments")
+QUIET = [student.name for student in demo.students() if student.kind in ("right", "wrong", "unfinished")]
+SAMPLE = random.Random(9).sample(QUIET, 5)  # for `make test`; `make test-full` takes all
+
+
+def nbgrader(*args, cwd):
+    programs = os.path.dirname(sys.executable)
+    env = {**os.environ, "PATH": os.pathsep.join([programs, os.environ["PATH"]])}
+    command = [os.path.join(programs, "nbgrader"), *args]
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=900)
+
+
+def grades(course, student):
+    with Gradebook(course.gradebook) as gradebook:
+        notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
+        return {grade.name: (grade.score, grade.needs_manual_grade) for grade in notebook.grades}
+
+
+def entries(course, student):
+    """Return all that the gradebook holds of a submission, field by field."""
+    with Gradebook(course.gradebook) as gradebook:
+        notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
+        found = {
+            ("submission", name): getattr(notebook.assignment, name) for name in ("timestamp", "extension", "score")
+        }
+        found |= {
+            ("notebook", name): getattr(notebook, name) for name in ("late_submission_penalty", "flagged", "score")
+        }
+        for grade in notebook.grades:
+            fields = grade.auto_score, grade.manual_score, grade.extra_credit, grade.max_score, grade.needs_manual_grade
+            found["grade", grade.name] = fields
+        for comment in notebook.comments:
+            found["comment", comment.name] = comment.auto_comment, comment.manual_comment
+        return found
+
+
+def only(course, names):
+    for path in (course.root / "submitted").iterdir():
+        if path.name not in names:
+            shutil.rmtree(path)
+
+
+def pytest_generate_tests(metafunc):
+    if "quiet" in metafunc.fixturenames:
+        metafunc.parametrize("quiet", QUIET if metafunc.config.getoption("--full") else SAMPLE)
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory, released, request):
+    """The quiet honest, and two of the others, graded by nbgrader alone, without the plugin."""
+    root = tmp_path_factory.mktemp("stock") / "course"
+    shutil.copytree(released.root, root)
+    course = Course.at(root)
+    course.config.write_text("c = get_config()\nc.CourseDirectory.course_id = 'attention'\n")
+    demo.hand_in(course, "scoring")
+    quiet = QUIET if request.config.getoption("--full") else SAMPLE
+    only(course, [*quiet, "kofi_noisy", "tom_patches_tests"])
+    done = nbgrader("autograde", "scoring", cwd=root)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return course
+
+
+def test_stock_nbgrader_gives_the_quiet_honest_the_same_grades(stock, demonstration, quiet):
+    assert grades(stock, quiet) == grades(demonstration[0], quiet)
+
+
+def test_stock_nbgrader_takes_a_warning_for_a_failure_and_the_plugin_does_not(stock, demonstration):
+    noisy = "scoring-additive_score-test"
+    assert grades(stock, "kofi_noisy")[noisy][0] == 0
+    assert grades(demonstration[0], "kofi_noisy")[noisy][0] == 3
+
+
+def test_stock_nbgrader_believes_patched_tests_and_the_plugin_does_not(stock, demonstration):
+    assert sum(score for score, _ in grades(stock, "tom_patches_tests").values()) > 10
+    assert sum(score for score, _ in grades(demonstration[0], "tom_patches_tests").values()) == 0
+
+
+BUTTON = """
+import sys
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config.loader import PyFileConfigLoader
+config = PyFileConfigLoader("nbgrader_config.py").load_config()
+api = NbGraderAPI(CourseDirectory(config=config), config=config)
+done = api.autograde("scoring", sys.argv[1], force=True)
+sys.exit(0 if done["success"] else done["log"])
+"""
+
+
+@pytest.mark.parametrize("name", ["hugo_squeezed", "zita_forges_values"])
+def test_the_formgraders_button_gives_the_same_grades(demonstration, tmp_path, name):
+    course = demonstration[0]
+    shutil.copytree(course.root, tmp_path / "course", ignore=shutil.ignore_patterns("verdicts", "autograded"))
+    again = Course.at(tmp_path / "course")
+    done = subprocess.run([sys.executable, "-c", BUTTON, name], cwd=again.root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert entries(again, name) == entries(course, name)
+    assert list((again.root / ".autograder" / "verdicts").rglob("*.json"))  # it ran there, through the plugin
+
+
+def test_nbgrader_itself_grades_through_the_plugin_in_a_course_directory(demonstration, tmp_path):
+    course = demonstration[0]
+    shutil.copytree(course.root, tmp_path / "course")
+    again = Course.at(tmp_path / "course")
+    for folder in ("autograded", "feedback", ".autograder/verdicts"):
+        shutil.rmtree(again.root / folder)
+    names = ["hugo_squeezed", "mara_copied_cells", "tom_patches_tests"]
+    only(again, names)
+    for command in ("autograde", "generate_feedback"):
+        done = nbgrader(command, "scoring", "--force", cwd=again.root)
+        assert done.returncode == 0, done.stderr[-3000:]
+    for name in names:
+        assert grades(again, name) == grades(course, name)
+        assert again.feedback(name, "scoring").is_file()
+
+
+def test_a_written_answer_waits_for_a_person_and_an_untouched_one_is_zero(demonstration):
+    written = "scoring-what_to_recompute"
+    assert grades(demonstration[0], "ada_loops")[written] == (0, True)
+    assert grades(demonstration[0], "jun_untouched")[written] == (0, False)
