@@ -71,7 +71,7 @@ def release(
 def handouts(folder: Annotated[Path, typer.Argument(help="Where the notebooks shall be.")]):
     """Write the notebooks for students, one a chapter, for the website to offer: as `release` does, but unproved."""
     from autograder.courses.release import handouts as write
-    from autograder.notebooks.assemble import site_address
+    from autograder.notebooks.website import site_address
 
     website = site_address()
     with out.status("Assembling the notebooks …"):
@@ -261,7 +261,7 @@ def demo(
     from autograder.courses import demo as demonstration
     from autograder.courses.course import init
     from autograder.courses.release import release as make
-    from autograder.notebooks.assemble import site_address
+    from autograder.notebooks.website import site_address
     from autograder.sandbox import Limits, bubblewrap
 
     if isolation == "auto":
@@ -301,7 +301,7 @@ def demo(
 
 def _website(base_url, no_links):
     """Return the address that a released notebook links to, "" for none."""
-    from autograder.notebooks.assemble import site_address, web_address
+    from autograder.notebooks.website import site_address, web_address
 
     if no_links:
         return ""

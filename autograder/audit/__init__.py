@@ -24,6 +24,7 @@ from autograder import exercises
 from autograder.audit import inputs, mutants
 from autograder.errors import CourseError
 from autograder.exercises import compare, key_linter
+from autograder.files import as_json, write_text
 from autograder.grading import judge
 from autograder.notebooks import assemble
 from autograder.sandbox import Reply, wire
@@ -660,9 +661,9 @@ def save(report, folder):
         for row in (*report.now, totals(report.now))
         for title, hits, of in RATES
     ]
-    assemble.write_text(assemble.as_json(data), folder / "audit.json")
+    write_text(as_json(data), folder / "audit.json")
     if report.now:
-        assemble.write_text(held_out_markdown(report), folder / "heldout.md")
+        write_text(held_out_markdown(report), folder / "heldout.md")
         picture(report).savefig(folder / "heldout.svg")
     return folder / "audit.json"
 

@@ -25,11 +25,12 @@ from autograder.courses.backup import back_up
 from autograder.courses.record import Received, Recorder, received
 from autograder.errors import CourseError, of_the_disk, of_the_gradebook
 from autograder.feedback import pages
+from autograder.files import write_bytes, write_text
 from autograder.grading.grade import Graded, fingerprint, handed_in_files
 from autograder.grading.submission import Task, grade_task
 from autograder.grading.workers import Workers
 from autograder.notebooks import repair
-from autograder.notebooks.assemble import test_id, write_bytes, write_text
+from autograder.notebooks.cell_ids import points_id
 from autograder.sandbox import cgroup, doctor
 from solutions.answer_key import AnswerKeyError
 
@@ -346,7 +347,7 @@ class _Batch:
     def _enter_points(self, row, marks):
         row.points, row.waiting = {}, ()
         for exercise in self.released.exercises:
-            mark = marks.cells[test_id(exercise.name) if exercise.is_automatic else exercise.name]
+            mark = marks.cells[points_id(exercise)]
             row.points[exercise.name] = None if mark.waiting and not mark.by_person else mark.score
             row.waiting += (exercise.name,) if mark.waiting else ()
 

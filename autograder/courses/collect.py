@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from autograder.errors import CourseError
-from autograder.notebooks.assemble import write_bytes
+from autograder.files import write_bytes
 from solutions.answer_key import topics
 
 MOST_ENTRIES, MOST_IN_ONE, MOST_CANDIDATES = 100_000, 1000, 20

@@ -13,8 +13,9 @@ import nbformat
 from autograder import exercises
 from autograder.courses import report
 from autograder.errors import CourseError
+from autograder.files import as_json, write_bytes, write_text
 from autograder.grading.verdict_store import VerdictStore
-from autograder.notebooks.assemble import as_json, test_id, write_bytes, write_text
+from autograder.notebooks.cell_ids import exercise_of_text, points_id
 
 DEFAULT = Path("course")
 CONFIG = '''"""nbgrader's settings for this course. The autograder takes the place of nbgrader's own execution of notebooks."""
@@ -194,10 +195,10 @@ class Course:
         cells = {cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader for cell in _cells(templates[0])}
         asked, points = exercises.load(topic, record["seed"]), {}
         for exercise in asked:
-            cell = cells.get(test_id(exercise.name) if exercise.is_automatic else exercise.name)
+            cell = cells.get(points_id(exercise))
             if cell is not None:
                 points[exercise.name] = float(cell.points)
-        gone = {name.removesuffix("-text") for name in cells if name.endswith("-text")} - {e.name for e in asked}
+        gone = {exercise_of_text(name) for name in cells} - {e.name for e in asked} - {None}
         if gone:
             raise CourseError(
                 f"the release asks {', '.join(sorted(gone))}, and the key does not know it any more",

@@ -30,7 +30,8 @@ import nbformat
 from nbformat.v4 import new_code_cell
 
 from autograder.errors import CourseError
-from autograder.notebooks.assemble import ROOT
+from autograder.notebooks.cell_ids import id_of
+from autograder.paths import ROOT
 
 FOLDER = ROOT / "tests" / "submissions"
 FIELDS = {"about", "base", "use", "damage", "points", "hints", "kind", "as", "megabytes"}
@@ -72,13 +73,13 @@ def submission(student, topic, source, released):
     if student.form == "text":
         return b"Sorry, I only have my notes: score = v . tanh(W s + U h)\n"
     notebook = copy.deepcopy(released)
-    reference = {_id(cell): re.sub(r"\n *### (BEGIN|END) SOLUTION", "", cell.source) for cell in source.cells}
+    reference = {id_of(cell): re.sub(r"\n *### (BEGIN|END) SOLUTION", "", cell.source) for cell in source.cells}
     answers = reference if student.base == "reference" else {}
     answers |= {f"{topic}-{name.split('__')[0]}": _function(topic, name) for name in student.use}
     answers |= {cell.metadata["answer"]: cell.source for cell in student.cells if "answer" in cell.metadata}
     for cell in notebook.cells:
-        if cell.metadata.nbgrader.solution and _id(cell) in answers:
-            cell["source"] = answers[_id(cell)]
+        if cell.metadata.nbgrader.solution and id_of(cell) in answers:
+            cell["source"] = answers[id_of(cell)]
     for cell in student.cells:
         if "answer" not in cell.metadata:
             _insert(notebook, cell, student)
@@ -139,7 +140,7 @@ def _function(topic, name):
 def _insert(notebook, cell, student):
     for key, shift in (("before", 0), ("after", 1)):
         if key in cell.metadata:
-            place = next(i for i, c in enumerate(notebook.cells) if _id(c) == cell.metadata[key])
+            place = next(i for i, c in enumerate(notebook.cells) if id_of(c) == cell.metadata[key])
             new = new_code_cell(cell.source, metadata=dict(cell.metadata.get("extra", {})))
             notebook.cells.insert(place + shift, new)
             return
@@ -152,7 +153,7 @@ def _damage(notebook, damage, student):
         for cell in notebook.cells:
             cell["metadata"] = nbformat.NotebookNode()
         return
-    place = next((i for i, cell in enumerate(notebook.cells) if _id(cell) == grade_id), None)
+    place = next((i for i, cell in enumerate(notebook.cells) if id_of(cell) == grade_id), None)
     if place is None:
         raise CourseError(f"no cell {grade_id}", f"the student {student.name}", "name a cell that there is.")
     if action == "delete":
@@ -167,7 +168,3 @@ def _damage(notebook, damage, student):
         raise CourseError(
             f"no damage called {action}", f"the student {student.name}", "delete, copy, break, edit, strip."
         )
-
-
-def _id(cell):
-    return cell.metadata.get("nbgrader", {}).get("grade_id")

@@ -30,9 +30,11 @@ from autograder.courses.backup import back_up
 from autograder.courses.course import init
 from autograder.errors import CourseError, of_the_gradebook
 from autograder.exercises import key_linter
+from autograder.files import write_bytes, write_text
 from autograder.grading import grade
 from autograder.notebooks import assemble
-from autograder.notebooks.assemble import BOOK, test_id
+from autograder.notebooks.cell_ids import id_of, run_id, test_id
+from autograder.paths import BOOK
 
 
 def release(course, topic, seed=None, book=BOOK, website=""):
@@ -60,8 +62,8 @@ def release(course, topic, seed=None, book=BOOK, website=""):
         _begin_gradebook(course)
         _generate(trial, topic, course.gradebook)
         assemble.write(source, course.source(topic))
-        assemble.write_text(assemble.marking_scheme(topic, asked), course.marking_scheme(topic))
-        assemble.write_bytes(trial.release(topic).read_bytes(), course.release(topic))
+        write_text(assemble.marking_scheme(topic, asked), course.marking_scheme(topic))
+        write_bytes(trial.release(topic).read_bytes(), course.release(topic))
     course.record(topic, seed, exercises.digest(asked))
     return course.release(topic)
 
@@ -81,7 +83,7 @@ def handouts(folder, topics, website=""):
         notebooks = [trial.release(topic).read_bytes() for topic in topics]
     paths = [Path(folder) / f"{topic}.ipynb" for topic in topics]
     for path, content in zip(paths, notebooks, strict=True):
-        assemble.write_bytes(content, path)
+        write_bytes(content, path)
     return paths
 
 
@@ -107,7 +109,7 @@ def enter_assignment(course, topic):
     _begin_gradebook(course)
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         trial = init(folder)
-        assemble.write_bytes(course.source(topic).read_bytes(), trial.source(topic))
+        write_bytes(course.source(topic).read_bytes(), trial.source(topic))
         _generate(trial, topic, course.gradebook)
     return True
 
@@ -157,7 +159,7 @@ def check(source, released, asked):
     """
     place = f"assignment {asked[0].name.split('-')[0]}"
     automatic = {e.name: e.points for e in asked if e.is_automatic}
-    untouched = _with_tests(released, source)
+    untouched = _with_tests(released, source, asked)
     for notebook, who, wanted in ((source, "reference", automatic), (untouched, "untouched release", None)):
         files = reference_files(asked) if wanted else {}
         judged = grade.grade(notebook, asked, isolation="none", files=files)
@@ -196,7 +198,8 @@ def _trained_by_reference(topic, function):
 def _stock_points(notebook, asked, files):
     """Return the points by exercise when the hidden test cells run as they stand, as in nbgrader without the plugin."""
     cells = [(place, cell) for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
-    sources = ["" if cell.metadata.nbgrader.grade_id.endswith("-run") else cell.source for _, cell in cells]
+    left_out = {run_id(exercise.name) for exercise in asked}
+    sources = ["" if cell.metadata.nbgrader.grade_id in left_out else cell.source for _, cell in cells]
     script = sandbox.Script(tuple(sandbox.Cell(source) for source in sources), {}, files=files)
     run = sandbox.run(script, sandbox.Limits(cell_seconds=120), isolation="none")
     if run.failure:
@@ -208,13 +211,11 @@ def _stock_points(notebook, asked, files):
     return {e.name: points[test_id(e.name)] for e in asked if e.is_automatic}
 
 
-def _with_tests(released, source):
+def _with_tests(released, source, asked):
     """Return the release with the hidden tests in it again, as nbgrader grades it."""
-    tests = {c.metadata.nbgrader.grade_id: c for c in source.cells}
-    cells = [
-        tests[c.metadata.nbgrader.grade_id] if c.metadata.nbgrader.grade_id.endswith("-test") else c
-        for c in released.cells
-    ]
+    tests = {test_id(exercise.name) for exercise in asked}
+    whole = {id_of(cell): cell for cell in source.cells if id_of(cell) in tests}
+    cells = [whole.get(id_of(cell), cell) for cell in released.cells]
     return nbformat.from_dict({**released, "cells": cells})
 
 
@@ -235,7 +236,7 @@ def _begin_gradebook(course):
     """Give ``course`` an empty gradebook if it has none."""
     path = course.root / "gradebook.db"
     if not path.exists():
-        assemble.write_bytes(_empty_gradebook(), path)
+        write_bytes(_empty_gradebook(), path)
 
 
 @cache

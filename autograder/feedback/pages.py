@@ -20,8 +20,7 @@ from nbgrader.utils import compute_checksum
 from traitlets.config import Config
 
 from autograder.feedback import harmless
-from autograder.grading.grade import code_cells
-from autograder.notebooks.assemble import COMPARE_ID, test_id
+from autograder.notebooks.cell_ids import COMPARE, code_cells, test_id
 
 MOST_BYTES = 30 * 2**20  # of a feedback page
 SETTINGS = ("HTMLExporter", "Exporter", "IgnorePattern", "LimitOutput", "Outputs", "CSSHTMLHeaderPreprocessor")
@@ -145,7 +144,7 @@ def tidy(nb, waiting):
             meta["grade"] = False
         if meta.get("grade_id") in waiting and not meta.get("comment"):
             meta["comment"] = "To be marked by a person. The 0 above does not count yet."
-        if meta.get("grade_id") == COMPARE_ID:
+        if meta.get("grade_id") == COMPARE:
             cell["source"] = "# What the check cells use."
 
 

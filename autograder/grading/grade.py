@@ -17,7 +17,7 @@ import numpy as np
 
 from autograder import sandbox
 from autograder.grading import judge
-from autograder.notebooks.assemble import test_id
+from autograder.notebooks.cell_ids import code_cells, id_of, run_id, test_id
 
 WEIGHTS_SLACK = 100_000  # bytes that an npz file may have on top of its numbers
 LEAST_SECONDS = 1.0  # of what is left of a submission's time: with less, nothing is run
@@ -125,27 +125,18 @@ def fingerprint(content, version, attempt, limits, isolation, files=None):
 def _script(notebook, exercises, files):
     """Return the script of ``notebook``, one cell for each of its code cells; hidden tests stay outside."""
     asked = {test_id(e.name): e for e in exercises if e.is_called}
-    left_out = {f"{e.name}-run" for e in exercises} | {test_id(e.name) for e in exercises if e.trained}
+    left_out = {run_id(e.name) for e in exercises} | {test_id(e.name) for e in exercises if e.trained}
     cells = []
     for cell in code_cells(notebook):
-        exercise = asked.get(_grade_id(cell))
+        exercise = asked.get(id_of(cell))
         if exercise:
             cells.append(sandbox.Cell("", exercise.name, exercise.function))
         else:  # grading does not train
-            cells.append(sandbox.Cell("" if _grade_id(cell) in left_out else cell.source))
+            cells.append(sandbox.Cell("" if id_of(cell) in left_out else cell.source))
     calls = {e.name: tuple(sandbox.inputs_of(case) for case in judge.cases_to_call(e)) for e in asked.values()}
     tensors = frozenset(e.name for e in asked.values() if e.in_torch)
     beside = {name: content for name, content in files.items() if content is not None}
     return sandbox.Script(tuple(cells), calls, tensors, beside)
-
-
-def code_cells(notebook):
-    """Return the code cells of ``notebook`` in order: their places in this list number the outputs of ``Graded``."""
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
-
-
-def _grade_id(cell):
-    return cell.metadata.get("nbgrader", {}).get("grade_id")
 
 
 @cache

@@ -8,9 +8,9 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from autograder.files import write_text
 from autograder.grading.grade import Graded
 from autograder.grading.judge import Part, Verdict
-from autograder.notebooks.assemble import write_text
 
 
 class VerdictStore:

@@ -1,73 +1,18 @@
-"""Build an assignment: the nbgrader source notebook from chapter, solutions and key, then the release.
+"""Build an assignment: the nbgrader source notebook, and the marking scheme, from chapter, solutions and key.
 
-In: a topic, its exercises, the chapter. Out: notebooks; ``check`` proves that the reference earns all points and the
-untouched release none. Writes only where the caller says, and only when everything is right.
+In: a topic, its exercises, the chapter. Out: a notebook, Markdown. ``write`` writes where the caller says.
 """
 
-import inspect
-import json
-import math
-import pprint
-import re
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import nbformat
-import yaml
-from markdown_it import MarkdownIt
-from myst_parser.config.main import MdParserConfig
-from myst_parser.parsers.mdit import create_md_parser
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_notebook
 
 from autograder.errors import CourseError
-from autograder.exercises import compare, compose, given_shapes, provided
-from autograder.notebooks import ready
-
-ROOT = Path(__file__).resolve().parents[2]
-BOOK = ROOT / "book"
-CONFIG = ROOT / "_config.yml"
-COMPARE_ID = "compare"
-OLDEST = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on
-FORBIDDEN = re.compile(r"^\{[\w:+-]+\}")
-WEB_ADDRESS = re.compile(r"https?://[\w.-]+(:\d+)?(/[\w.~%/-]*)?")  # nothing that would end a link in Markdown
-PLACEHOLDER = re.compile(r"(^|\.)(example(\.(com|net|org))?|invalid|test)$")  # the names that belong to nobody
-
-
-@dataclass(frozen=True)
-class Text:
-    """The text of one exercise as the chapter has it."""
-
-    title: str
-    body: str
-    line: int
-
-
-def chapter_texts(path):
-    """Return ``(title of the chapter, {label: Text})`` of the exercises on the page at ``path``.
-
-    Raises
-    ------
-    CourseError
-        If an exercise holds a directive or a role: a notebook cannot show those.
-    """
-    source = Path(path).read_text(encoding="utf-8")
-    tokens = _parser().parse(source)
-    title = next(
-        (tokens[i + 1].content for i, t in enumerate(tokens) if t.type == "heading_open" and t.tag == "h1"), ""
-    )
-    texts = {}
-    for token in tokens:
-        if token.type in ("fence", "colon_fence") and token.info.strip().startswith("{exercise}"):
-            label, text = _exercise_text(token, path)
-            if label in texts:
-                raise CourseError(
-                    f"the exercise {label} stands here twice",
-                    f"{_short(path)}, line {text.line}",
-                    "rename one of them.",
-                )
-            texts[label] = text
-    return title, texts
+from autograder.files import write_text
+from autograder.notebooks.cells import compare_cell, exercise_cells, heading, imports, provided_cells
+from autograder.notebooks.chapter import chapter_texts
+from autograder.paths import BOOK, short
 
 
 def source_notebook(topic, exercises, book=BOOK, website=""):
@@ -80,30 +25,30 @@ def source_notebook(topic, exercises, book=BOOK, website=""):
     """
     page = Path(book) / f"{topic}.md"
     if not page.is_file():
-        raise CourseError(f"there is no chapter {topic}", _short(page), "write the page, or remove the key.")
+        raise CourseError(f"there is no chapter {topic}", short(page), "write the page, or remove the key.")
     title, texts = chapter_texts(page)
     for exercise in exercises:
         if exercise.name not in texts:
             raise CourseError(
                 f"the key names {exercise.name}, and the page has no exercise with that label",
-                _short(page),
+                short(page),
                 f"add an exercise directive with `:label: {exercise.name}`, or take it out of the key.",
             )
     unknown = sorted(set(texts) - {exercise.name for exercise in exercises})
     if unknown:
         raise CourseError(
             f"the page asks {unknown[0]}, and the key does not know it",
-            f"{_short(page)}, line {texts[unknown[0]].line}",
+            f"{short(page)}, line {texts[unknown[0]].line}",
             f"add a table [{unknown[0]}] to solutions/answer_key/{topic}.toml, or take it off the page.",
         )
     cells = [
-        _heading(topic, title, exercises, website),
-        _imports(exercises),
-        _compare_cell(exercises),
-        *_provided_cells(topic),
+        heading(topic, title, exercises, website),
+        imports(exercises),
+        compare_cell(exercises),
+        *provided_cells(topic),
     ]
     for exercise in exercises:
-        cells += _exercise_cells(exercise, texts[exercise.name])
+        cells += exercise_cells(exercise, texts[exercise.name])
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -122,313 +67,6 @@ def marking_scheme(topic, exercises):
     return "\n".join(lines)
 
 
-def site_address(config=None):
-    """Return the address of the website as ``_config.yml`` states it; "" if it states none, or only an example's."""
-    config = config or CONFIG
-    settings = yaml.safe_load(Path(config).read_text(encoding="utf-8")) if Path(config).is_file() else {}
-    address = str(((settings or {}).get("html") or {}).get("baseurl") or "")
-    if not address or PLACEHOLDER.search(urlsplit(address).hostname or ""):
-        return ""
-    return web_address(address, _short(config))
-
-
-def web_address(address, place):
-    """Return ``address``, ending in a slash.
-
-    Raises
-    ------
-    CourseError
-        If it is not the address of a website.
-    """
-    if not WEB_ADDRESS.fullmatch(address):
-        raise CourseError(f"{address!r} is not the address of a website", place, "write it as in https://host/folder/.")
-    return address.rstrip("/") + "/"
-
-
-def test_id(exercise_name):
-    return f"{exercise_name}-test"
-
-
-def _parser():
-    from docutils.utils import new_document
-    from markdown_it.renderer import RendererHTML
-
-    config = MdParserConfig(enable_extensions={"dollarmath", "colon_fence", "deflist"})
-    parser: MarkdownIt = create_md_parser(config, RendererHTML)
-    parser.options["document"] = new_document("chapter")
-    return parser
-
-
-def _exercise_text(token, path):
-    first = token.map[0] + 1
-    title = token.info.strip().removeprefix("{exercise}").strip()
-    label, lines, in_options = "", [], True
-    for offset, line in enumerate(token.content.splitlines()):
-        option = re.match(r":([\w-]+):\s*(.*)$", line)
-        if in_options and option:
-            label = option[2].strip() if option[1] == "label" else label
-        elif in_options and not line.strip():
-            continue
-        else:
-            if in_options:
-                start = first + 1 + offset
-            in_options = False
-            lines.append(line)
-    body = "\n".join(lines).strip()
-    if not label or not body:
-        raise CourseError("an exercise without label or text", f"{_short(path)}, line {first}", "write both.")
-    for inner in _parser().parse(body):
-        _refuse_markup(inner, path, start)
-    return label, Text(title, body, first)
-
-
-def _refuse_markup(token, path, start, line=0):
-    line = token.map[0] if token.map else line
-    kinds = {
-        "math_block_label": "label",
-        "myst_line_comment": "comment",
-        "myst_role": "role",
-        "colon_fence": "directive",
-        "myst_target": "label",
-        "html_block": "HTML",
-        "html_inline": "HTML",
-    }
-    kind = kinds.get(token.type)
-    if token.type == "fence" and FORBIDDEN.match(token.info.strip()):
-        kind = "directive"
-    if kind:
-        what = (token.info or token.content or "").strip().splitlines()[0][:40]
-        raise CourseError(
-            f"a {kind} inside an exercise: {what}",
-            f"{_short(path)}, line {start + line}",
-            "write plain Markdown and $ mathematics there: the text goes into a notebook.",
-        )
-    for child in token.children or ():
-        _refuse_markup(child, path, start, line)
-
-
-def _short(path):
-    path = Path(path)
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
-
-
-def _meta(grade_id, *, grade=False, solution=False, locked=True, points=None):
-    meta = {"schema_version": 3, "grade_id": grade_id, "grade": grade, "solution": solution, "locked": locked}
-    meta["task"] = False
-    if grade:
-        meta["points"] = points
-    return {"nbgrader": meta}
-
-
-def _heading(topic, title, exercises, website):
-    chapter = f"[{title}]({website}book/{topic}.html)" if website else f"*{title}*"
-    total = sum(exercise.points for exercise in exercises)
-    text = f"""# {title}
-
-This assignment belongs to the chapter {chapter}. It has {len(exercises)} exercises and {total:g} points, and takes
-30 to 60 minutes.
-
-- Write each answer where it says `YOUR CODE HERE`, and keep the name of the function.
-- Run the check cell below an answer. For code it tries an example that you can work by hand, and says in words what is
-  wrong. For numbers it looks at the form only, for shapes also at whether they fit together in the equation: whether
-  they are right, it does not know. Checks give no points.
-- The points come from cases that you do not see here.
-- Keep all cells, and hand in this file under the name `{topic}.ipynb`."""
-    return new_markdown_cell(text, metadata=_meta("heading"))
-
-
-def _imports(exercises):
-    needed, lines = dict(OLDEST["packages"]), ["import math", "", "import numpy as np"]
-    if any(exercise.in_torch for exercise in exercises if exercise.is_automatic):
-        lines += ["import torch", "", "torch.set_num_threads(1)"]
-    else:
-        del needed["torch"]
-    note = "# What this notebook needs. Run this cell first: it says what is missing, and how to get it.\n"
-    text = f"{note}{inspect.getsource(ready).rstrip()}\n\n\nrequire({OLDEST['python']}, {needed})\n\n"
-    return new_code_cell(text + "\n".join(lines), metadata=_meta("imports"))
-
-
-def _compare_cell(exercises):
-    note = "# What the check cells below use. Run this cell, and leave it as it is.\n"
-    text = inspect.getsource(compare).rstrip()
-    if any(exercise.entry.equations for exercise in exercises):
-        own = "from autograder.exercises.compare import NotYet\n"  # that stands just above it in the notebook
-        text += "\n\n\n" + inspect.getsource(compose).replace(own, "").rstrip()
-    return new_code_cell(note + text, metadata=_meta(COMPARE_ID))
-
-
-def _exercise_cells(exercise, text):
-    question = f"## {text.title}\n\n*{_points(exercise)}*\n\n{text.body}"
-    cells = [new_markdown_cell(question, metadata=_meta(f"{exercise.name}-text"))]
-    if exercise.kind == "text":
-        meta = _meta(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
-        return [*cells, new_markdown_cell(exercise.entry.answer.strip(), metadata=meta)]
-    test = _meta(test_id(exercise.name), grade=True, points=exercise.points)
-    if exercise.trained:
-        return [*cells, *_trained_cells(exercise, test)]
-    return [
-        *cells,
-        new_code_cell(exercise.source.rstrip(), metadata=_meta(exercise.name, solution=True, locked=False)),
-        new_code_cell(_check_source(exercise), metadata=_check_meta(exercise)),
-        new_code_cell(_test_source(exercise), metadata=test),
-    ]
-
-
-def _points(exercise):
-    return f"{exercise.points:g} point{'s' if exercise.points != 1 else ''}"
-
-
-def _check_meta(exercise):
-    """A check is worth 0 points, and yet a grade cell: `nbgrader validate` looks at no others. Run All goes on after it."""
-    return {**_meta(f"{exercise.name}-check", grade=True, points=0), "tags": ["raises-exception"]}
-
-
-def _provided_cells(topic):
-    """Return the locked cell with the code that the exercises of ``topic`` build on, if there is any."""
-    code = provided(topic)
-    if not code:
-        return []
-    note = "# What the chapters before have built, ready to use. Run this cell, and leave it as it is.\n"
-    return [new_code_cell(note + code, metadata=_meta("provided"))]
-
-
-def _trained_cells(exercise, test):
-    """Return the cells of a trained exercise: the answer, a cell that trains once, the check of the file, the test."""
-    trained = exercise.trained
-    path = repr(trained.file)
-    train = f"import os\n\nif not os.path.exists({path}):\n    {exercise.function}({path})"
-    hidden = [trained.draw, *_measuring(trained.measure)]
-    functions = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", "\n\n".join(inspect.getsource(item) for item in hidden))
-    hidden = (
-        f"{functions}\n\n"
-        f"_unseen = {exercise.entry.draw}({trained.seed})\n"
-        f"_file = np.fromfile({path}, dtype=np.uint8)\n"
-        f"_found = {trained.measure.__name__}({trained.run}(_file, _unseen['source'], _unseen['lengths']), _unseen)\n"
-        f"float(sum(points for part, points in {exercise.parts!r}.items() if _found[part] >= {trained.thresholds!r}[part]))"
-    )
-    note = f"# {_points(exercise)}: the weights in {trained.file} translate unseen sentences here."
-    return [
-        new_code_cell(exercise.source.rstrip(), metadata=_meta(exercise.name, solution=True, locked=False)),
-        new_code_cell(train, metadata=_meta(f"{exercise.name}-run")),
-        new_code_cell(
-            f"check_weights({path}, {_literal(trained.arrays)})",
-            metadata=_check_meta(exercise),
-        ),
-        new_code_cell(f"{note}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS", metadata=test),
-    ]
-
-
-def _measuring(measure):
-    """Return ``measure`` and the functions of the course that it calls, as they stand in the reference."""
-    called = [inspect.getmodule(measure).__dict__.get(name) for name in measure.__code__.co_names]
-    return [*(function for function in called if inspect.isfunction(function)), measure]
-
-
-def _check_source(exercise):
-    cases = [_shown_case(exercise, case) for case in exercise.shown] or [_form_case(exercise)]
-    source = f"check({exercise.function}, {exercise.kind!r}, {_literal(cases)}{_converter(exercise)})"
-    if exercise.entry.equations:
-        inputs = cases[0]["inputs"]
-        equations, known = _literal(list(exercise.entry.equations)), _literal(given_shapes(exercise, inputs))
-        source += f"\ncompose({exercise.function},\n{equations},\n{_literal(inputs)},\n{known})"
-    return source
-
-
-def _shown_case(exercise, case):
-    """Return a shown case with the *values* that known mistakes give on it: enough for a hint, no code of theirs."""
-    wrong = []
-    for name, outcome in case.mistaken.items():
-        differs = not outcome.raised and any(
-            compare.reasons(outcome.value, case.expected, exercise.kind, case.atol).values()
-        )
-        if differs:
-            wrong.append((exercise.hints[name], _plain(_rounded(outcome.value))))
-    stated = {"name": case.name, "inputs": _plain(case.inputs), "expected": _plain(case.expected), "atol": case.atol}
-    if case.gradients:
-        stated["gradients"] = case.gradients
-    return {**stated, "wrong": wrong}
-
-
-def _form_case(exercise):
-    """Return what the check of a number or a shape may know: its form, and small sizes to try."""
-    case = exercise.hidden[0]
-    if exercise.kind == "shape":
-        form = dict.fromkeys(case.expected) if isinstance(case.expected, dict) else None
-        return {"inputs": dict(zip(case.inputs, _small_sizes(len(case.inputs)), strict=True)), "form": form}
-    if isinstance(case.expected, dict):
-        return {"form": {entry: value.shape for entry, value in case.expected.items()}}
-    return {"form": case.expected.shape}
-
-
-def _small_sizes(count):
-    """Return ``count`` small primes, all different, for trying a shape answer in the check cell."""
-    return (2, 3, 5, 7, 11, 13, 17)[:count]
-
-
-def _test_source(exercise):
-    """Return the hidden test: all of it data, its last line the points. Stock nbgrader grades with it."""
-    cases = []
-    for case in exercise.hidden:
-        stated = {"part": case.part, "inputs": _plain(case.inputs), "expected": _plain(case.expected)}
-        cases.append({**stated, "atol": case.atol, **({"gradients": case.gradients} if case.gradients else {})})
-    body = f"score({exercise.function}, {exercise.kind!r}, {_literal(cases)}, {exercise.parts!r}{_converter(exercise)})"
-    if exercise.follows:  # the same rule as the grader's, so that both give the same points
-        functions = "".join(f"{step.source}\n\n\n" for step in exercise.follows.values())
-        rules = ", ".join(f"{name!r}: ({step.given!r}, {step.name})" for name, step in exercise.follows.items())
-        body = f"{functions}{body[:-1]}, follows={{{rules}}})"
-    return f"# {_points(exercise)}: hidden cases run here.\n### BEGIN HIDDEN TESTS\n{body}\n### END HIDDEN TESTS"
-
-
-def _converter(exercise):
-    return ", torch.from_numpy" if exercise.in_torch else ""
-
-
-class _NotFinite(float):
-    """A nan or an infinity that is written as Python can read it."""
-
-    def __repr__(self):
-        return f"float('{float(self)}')"
-
-
-def _literal(data):
-    return pprint.pformat(data, width=110, sort_dicts=False, compact=True)
-
-
-def _plain(value):
-    """Return ``value`` with lists for arrays, so that it can be written as a literal."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return _NotFinite(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _rounded(value):
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    return value.round(9) if hasattr(value, "round") else value
-
-
 def write(notebook, path):
     """Write ``notebook`` to ``path`` in one step: either all of it is there afterwards, or what was there before."""
     write_text(nbformat.writes(notebook) + "\n", path)
-
-
-def write_text(text, path):
-    """Write ``text`` to ``path`` in one step."""
-    write_bytes(text.encode("utf-8"), path)
-
-
-def write_bytes(content, path):
-    """Write ``content`` to ``path`` in one step."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(path.name + ".draft")
-    draft.write_bytes(content)
-    draft.replace(path)
-
-
-def as_json(data):
-    return json.dumps(data, indent=1, sort_keys=True) + "\n"

@@ -16,6 +16,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from autograder.errors import CourseError
+from autograder.notebooks.cell_ids import id_of
 
 MAX_MB = 20
 MOST_CELLS = 1000
@@ -88,8 +89,8 @@ def read_notebook(content, templates, topic):
     if length > LONGEST:
         raise CourseError(f"its cells have {length} characters; at most {LONGEST} can be graded", name, shorten)
     template = _made_from(notebook, templates)
-    ids = {_grade_id(cell) for cell in notebook.cells} - {None}
-    exercises = {grade_id for cell in template.cells if (grade_id := _grade_id(cell)) and "-" in grade_id}
+    ids = {id_of(cell) for cell in notebook.cells} - {None}
+    exercises = {grade_id for cell in template.cells if (grade_id := id_of(cell)) and "-" in grade_id}
     if not ids:
         remedy = "work in the notebook that was handed out: in this file, the marks that name the exercises are gone."
         raise CourseError("no cell says which exercise it belongs to", name, remedy)
@@ -107,11 +108,11 @@ def read_submission(path, template, topic, max_mb=MAX_MB):
 
 def _made_from(notebook, templates):
     """Return the one of ``templates``, the newest first, whose locked cells ``notebook`` has most of."""
-    own = {_grade_id(cell): cell.source for cell in notebook.cells}
+    own = {id_of(cell): cell.source for cell in notebook.cells}
 
     def kept(template):
         locked = [cell for cell in template.cells if cell.metadata.nbgrader.locked]
-        return sum(own.get(_grade_id(cell)) == cell.source for cell in locked)
+        return sum(own.get(id_of(cell)) == cell.source for cell in locked)
 
     return max(templates, key=kept)  # of equals, the first
 
@@ -125,10 +126,10 @@ def rebuild(data, template):
 
 def repair(notebook, template):
     """Give every cell of ``template`` its one place in ``notebook``; return a list of sentences on what was mended."""
-    notes, released = [], {_grade_id(cell): cell for cell in template.cells if _grade_id(cell)}
+    notes, released = [], {id_of(cell): cell for cell in template.cells if id_of(cell)}
     seen = set()
     for cell in reversed(notebook.cells):  # of copies, the last one counts, as with nbgrader
-        grade_id = _grade_id(cell)
+        grade_id = id_of(cell)
         if "nbgrader" in cell.metadata and (grade_id not in released or grade_id in seen):
             if grade_id in released:
                 notes.append(f"There were several cells {grade_id}; the last one counts.")
@@ -164,12 +165,6 @@ def _restore(cell, original, notes):
     if original.metadata.nbgrader.locked and cell.source != original.source:
         notes.append(f"The locked cell {original.metadata.nbgrader.grade_id} had been changed; it was put back.")
         cell["source"] = original.source
-
-
-def _grade_id(cell):
-    meta = cell.metadata.get("nbgrader")
-    grade_id = meta.get("grade_id") if isinstance(meta, dict) else None
-    return grade_id if isinstance(grade_id, str) and grade_id else None
 
 
 def _rebuilt(data):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder.courses.release import handouts
-from autograder.notebooks.assemble import ROOT
+from autograder.paths import ROOT
 from solutions import answer_key
 from tests.shared import made_once
 

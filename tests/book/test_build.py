@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
 from autograder import exercises
-from autograder.notebooks.assemble import ROOT
+from autograder.paths import ROOT
 from solutions import answer_key
 
 

@@ -3,7 +3,7 @@
 import pytest
 from sphinx.testing.util import SphinxTestApp
 
-from autograder.notebooks.assemble import ROOT
+from autograder.paths import ROOT
 
 CONF = f"""
 import sys

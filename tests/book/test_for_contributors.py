@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from autograder.notebooks.assemble import ROOT
+from autograder.paths import ROOT
 
 BLOCK = re.compile(r"^(`{3,})\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)^\1$", flags=re.DOTALL | re.MULTILINE)
 FILES = [

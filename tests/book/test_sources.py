@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from autograder.notebooks.assemble import ROOT
+from autograder.paths import ROOT
 
 BOOK = ROOT / "book"
 ITEMS = {"A": 14, "B": 9, "C": 13, "D": 16, "E": 8}

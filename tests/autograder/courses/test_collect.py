@@ -12,7 +12,7 @@ import pytest
 from autograder.courses.collect import collect, printable
 from autograder.courses.course import Course
 from autograder.errors import CourseError
-from autograder.notebooks.assemble import write_bytes
+from autograder.files import write_bytes
 from tests.autograder.test_main import autograder
 
 pytestmark = pytest.mark.suite("assignments")

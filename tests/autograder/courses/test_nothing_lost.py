@@ -271,7 +271,7 @@ def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_c
 
 
 def test_an_old_submission_is_read_by_the_release_that_it_was_made_from(course, grade_quickly, tmp_path):
-    from autograder.notebooks.assemble import BOOK
+    from autograder.paths import BOOK
 
     hand_in(course, "mia")
     shutil.copytree(BOOK, tmp_path / "book", ignore=shutil.ignore_patterns("figures", "_static"))

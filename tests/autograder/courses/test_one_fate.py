@@ -16,7 +16,7 @@ from autograder.errors import CourseError
 from autograder.feedback import harmless, pages
 from autograder.grading import grade, submission
 from autograder.notebooks import repair
-from autograder.notebooks.assemble import test_id as name_of_test
+from autograder.notebooks.cell_ids import test_id as name_of_test
 from autograder.sandbox import Limits
 
 pytestmark = pytest.mark.suite("sandbox")

@@ -11,7 +11,7 @@ from autograder import exercises
 from autograder.exercises import compose
 from autograder.exercises.compare import NotYet
 from autograder.exercises.compose import Misfit, shape_of
-from autograder.notebooks import assemble
+from autograder.notebooks import cells as the_cells
 from tests.autograder.samples import NAMES, exercise_named, reference_of
 
 WITH_EQUATIONS = [name for name in NAMES if exercise_named(name).entry.equations]
@@ -147,7 +147,7 @@ def test_the_right_shapes_of_every_exercise_fit_together(name, seed):
 
 
 def shown(exercise):
-    inputs = assemble._form_case(exercise)["inputs"]
+    inputs = the_cells._form_case(exercise)["inputs"]
     return exercise.entry.equations, inputs, exercises.given_shapes(exercise, inputs)
 
 

@@ -11,7 +11,8 @@ from autograder.errors import CourseError
 from autograder.exercises import Outcome, compare, compiled
 from autograder.grading import judge
 from autograder.notebooks import assemble
-from autograder.notebooks.assemble import chapter_texts, source_notebook
+from autograder.notebooks import cells as the_cells
+from autograder.notebooks.assemble import source_notebook
 from autograder.sandbox import Reply
 from tests.autograder.samples import TOPICS, exercise_named, topic_exercises
 
@@ -69,71 +70,6 @@ def renamed(name, *, line="toy-double"):
 def asked(*names):
     exercise = exercise_named("scoring-dot_product_score")
     return [dataclasses.replace(exercise, entry=dataclasses.replace(exercise.entry, name=name)) for name in names]
-
-
-def test_exercises_are_read_with_label_title_body_and_line(tmp_path):
-    title, texts = chapter_texts(page(tmp_path))
-    assert title == "Toys: a chapter"
-    assert list(texts) == ["toy-double", "toy-why"]
-    double, why = texts.values()
-    assert (double.title, why.title) == ("Double it", "Why?")
-    assert double.body.startswith("Return *twice* `x`")
-    assert double.body.endswith("- one\n- two")
-    assert why.body.startswith("Say `why`.")
-    lines = PAGE.splitlines()
-    assert lines[double.line - 1] == "```{exercise} Double it"
-    assert lines[why.line - 1] == ":::{exercise} Why?"
-
-
-FORBIDDEN = {
-    "role": ("{math}`x`", "a role inside an exercise"),
-    "role in a line of text": ("see {cite:p}`bahdanau2015`", "a role inside an exercise"),
-    "colon directive": ("::: {note}\nlook\n:::", "a directive inside an exercise"),
-    "tilde directive": ("~~~{note}\nlook\n~~~", "a directive inside an exercise"),
-    "html block": ("<div>look</div>", "a HTML inside an exercise"),
-    "html in a line": ("look <b>here</b>", "a HTML inside an exercise"),
-    "label": ("(here)=", "a label inside an exercise"),
-    "role in a list": ("- one {math}`x`", "a role inside an exercise"),
-}
-
-
-@pytest.mark.parametrize(("markup", "what"), FORBIDDEN.values(), ids=FORBIDDEN)
-def test_markup_that_a_notebook_cannot_show_is_refused_with_file_and_line(tmp_path, markup, what):
-    text = with_line(f"\n{markup}\n")
-    line = text.splitlines().index(markup.splitlines()[0]) + 1
-    path = page(tmp_path, text)
-    with pytest.raises(CourseError, match=what) as caught:
-        chapter_texts(path)
-    assert str(caught.value).startswith(f"{path}, line {line}: ")
-    assert "\n  Remedy: " in str(caught.value)
-
-
-@pytest.mark.parametrize("markup", ["$$y = 3x$$ (an-equation)", "% a comment of MyST"])
-def test_markup_that_a_notebook_shows_as_it_stands_is_refused(tmp_path, markup):
-    with pytest.raises(CourseError, match="inside an exercise"):
-        chapter_texts(page(tmp_path, with_line(f"\n{markup}\n")))
-
-
-def test_the_same_markup_outside_an_exercise_is_let_through(tmp_path):
-    text = PAGE + "\n(here)=\n\n<div>look</div>\n\n```{note}\nlook {math}`x`\n```\n"
-    assert len(chapter_texts(page(tmp_path, text))[1]) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        (renamed("toy-why"), "the exercise toy-why stands here twice"),
-        (PAGE.replace(":label: toy-double\n", ""), "an exercise without label or text"),
-        (
-            PAGE.replace("Say `why`.\n", "").replace('```python\nprint("plain code is allowed")\n```\n', ""),
-            "without label",
-        ),
-    ],
-    ids=["twice", "no label", "no text"],
-)
-def test_an_exercise_that_cannot_be_told_apart_is_refused_with_file_and_line(tmp_path, text, what):
-    with pytest.raises(CourseError, match=rf"(?s)toy\.md, line \d+: .*{what}.*\n  Remedy: "):
-        chapter_texts(page(tmp_path, text))
 
 
 @pytest.mark.parametrize(
@@ -252,43 +188,6 @@ def test_a_check_whose_wrong_values_are_not_finite_can_be_run(tmp_path, entry):
         exec(cell.source, namespace)
 
 
-@pytest.mark.parametrize(
-    ("stated", "address"),
-    [
-        ("https://attention.university.edu/course", "https://attention.university.edu/course/"),
-        ("http://localhost:8000/", "http://localhost:8000/"),
-        ('""', ""),
-        ("https://example.org/bahdanau-attention/", ""),
-        ("https://www.example.com", ""),
-        ("https://book.invalid/", ""),
-    ],
-)
-def test_the_address_of_the_website_is_what_the_configuration_states_and_a_placeholder_is_none(
-    stated, address, tmp_path
-):
-    config = tmp_path / "_config.yml"
-    config.write_text(f"html:\n  baseurl: {stated}\n")
-    assert assemble.site_address(config) == address
-
-
-@pytest.mark.parametrize("text", ["", "html:\n", "html:\n  baseurl:\n", "title: A book\n"])
-def test_a_configuration_without_an_address_states_none(text, tmp_path):
-    config = tmp_path / "_config.yml"
-    assert assemble.site_address(config) == ""
-    config.write_text(text)
-    assert assemble.site_address(config) == ""
-
-
-@pytest.mark.parametrize(
-    "address", ["attention.edu", "javascript:alert(1)", "https://a.edu/) ![](x", "https://a.edu/?q=1"]
-)
-def test_what_is_no_address_of_a_website_is_refused(address, tmp_path):
-    config = tmp_path / "_config.yml"
-    config.write_text(f"html:\n  baseurl: {address!r}\n")
-    with pytest.raises(CourseError, match=r"_config\.yml: .* is not the address of a website\n  Remedy: "):
-        assemble.site_address(config)
-
-
 @each_topic
 def test_the_marking_scheme_has_every_criterion(topic):
     scheme = assemble.marking_scheme(topic, topic_exercises(topic))
@@ -296,16 +195,6 @@ def test_the_marking_scheme_has_every_criterion(topic):
         for criterion in exercise.entry.criteria:
             assert criterion.text in scheme
             assert criterion.comment in scheme
-
-
-def test_writing_leaves_no_draft_and_replaces_what_was_there(tmp_path):
-    path = tmp_path / "deep" / "toy.ipynb"
-    for text in ("one", "two"):
-        assemble.write_text(text, path)
-    assert path.read_text(encoding="utf-8") == "two"
-    assemble.write(nbformat.v4.new_notebook(), path)
-    nbformat.validate(nbformat.read(path, as_version=4))
-    assert list(path.parent.iterdir()) == [path]
 
 
 def run_cells(notebook, *grade_ids):
@@ -379,7 +268,7 @@ def test_the_check_of_a_shown_case_and_the_verdict_give_the_same_hint(assembled)
     assert any(exercise.shown for exercise in assembled[0])
     for exercise in assembled[0]:
         for case in exercise.shown:
-            stated = assemble._shown_case(exercise, case)
+            stated = the_cells._shown_case(exercise, case)
             assert stated["wrong"]
             for hint, wrong in stated["wrong"]:
                 assert hint in exercise.hints.values()

@@ -11,7 +11,8 @@ import types
 import pytest
 
 from autograder.notebooks import ready
-from autograder.notebooks.assemble import OLDEST, source_notebook
+from autograder.notebooks.assemble import source_notebook
+from autograder.notebooks.cells import OLDEST
 from autograder.notebooks.ready import NotReady, require
 from tests.autograder.samples import TOPICS, topic_exercises
 

@@ -8,9 +8,10 @@ import pytest
 from nbclient import NotebookClient
 
 from autograder.courses import demo
-from autograder.grading.grade import code_cells, grade
+from autograder.grading.grade import grade
 from autograder.notebooks import repair
-from autograder.notebooks.assemble import test_id as name_of_test
+from autograder.notebooks.cell_ids import code_cells
+from autograder.notebooks.cell_ids import test_id as name_of_test
 
 pytestmark = pytest.mark.suite("assignments")
 HONEST = [s.name for s in demo.students() if s.kind in ("right", "wrong", "unfinished", "odd") and s.form == "notebook"]

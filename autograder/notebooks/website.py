@@ -1,0 +1,39 @@
+"""Where the website of the course is: what ``_config.yml`` states, if it is an address that somebody can reach.
+
+In: an address, a configuration. Out: the address, ending in a slash. Reads the configuration.
+"""
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import yaml
+
+from autograder.errors import CourseError
+from autograder.paths import CONFIG, short
+
+WEB_ADDRESS = re.compile(r"https?://[\w.-]+(:\d+)?(/[\w.~%/-]*)?")  # nothing that would end a link in Markdown
+PLACEHOLDER = re.compile(r"(^|\.)(example(\.(com|net|org))?|invalid|test)$")  # the names that belong to nobody
+
+
+def site_address(config=None):
+    """Return the address of the website as ``_config.yml`` states it; "" if it states none, or only an example's."""
+    config = config or CONFIG
+    settings = yaml.safe_load(Path(config).read_text(encoding="utf-8")) if Path(config).is_file() else {}
+    address = str(((settings or {}).get("html") or {}).get("baseurl") or "")
+    if not address or PLACEHOLDER.search(urlsplit(address).hostname or ""):
+        return ""
+    return web_address(address, short(config))
+
+
+def web_address(address, place):
+    """Return ``address``, ending in a slash.
+
+    Raises
+    ------
+    CourseError
+        If it is not the address of a website.
+    """
+    if not WEB_ADDRESS.fullmatch(address):
+        raise CourseError(f"{address!r} is not the address of a website", place, "write it as in https://host/folder/.")
+    return address.rstrip("/") + "/"
