@@ -4,10 +4,11 @@ import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
-from autograder.notebooks.assemble import ROOT
+from autograder.paths import ROOT
 
 
 def git(*args):
@@ -18,6 +19,13 @@ def test_ruff_finds_nothing_to_mend():
     for command in (["check"], ["format", "--check"]):
         done = subprocess.run([sys.executable, "-m", "ruff", *command, "."], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_imports_go_one_way():
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_git_holds_sources_only():

@@ -131,15 +131,6 @@ def test_every_written_answer_has_a_model_answer_and_comments(topic):
         assert all(criterion.text and criterion.comment for criterion in entry.criteria)
 
 
-@pytest.mark.parametrize(("folder", "forbidden"), [("solutions", {"autograder", "book"}), ("autograder", {"book"})])
-def test_imports_point_one_way(folder, forbidden):
-    for path in (ROOT / folder).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-            assert not forbidden & {name.split(".")[0] for name in names}, path
-
-
 def test_a_worked_example_is_a_shown_case_with_arrays():
     case = answer_key.worked_example("scoring-additive_score")
     assert case.shown
