@@ -55,7 +55,7 @@ $(STAMP): requirements.txt pyproject.toml
 		{ echo "error: $(PYTHON) is older than Python 3.11. Remedy: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 		{ rm -rf $(VENV); echo "error: no environment could be made. Remedy: install the venv module (Debian, Ubuntu: apt-get install python3-venv)." >&2; exit 2; }
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off -r requirements.txt --editable . || \
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off -r requirements.txt || \
 		{ echo "error: the packages could not be installed. Remedy: see pip's message above; a network or a package index is needed once." >&2; exit 2; }
 	@echo "== The environment is ready: it took $$(($$(date +%s) - $$(cat .set-up-began))) s" && rm -f .set-up-began
 	@touch $@

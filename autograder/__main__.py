@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from autograder.errors import CourseError, of_the_disk
+from autograder.paths import require_checkout
 from solutions.answer_key import AnswerKeyError, topics
 
 SET_ASIDE, REFUSED, FAILED, STOPPED = 3, 2, 1, 130
@@ -59,6 +60,7 @@ def release(
     from autograder.courses.course import Course
     from autograder.courses.release import release as make
 
+    require_checkout("release")
     website = _website(base_url, no_links)
     with out.status(f"Releasing {topic}: reference and untouched release are graded both ways …"):
         path = make(Course.at(course), topic, seed, website=website)
@@ -73,6 +75,7 @@ def handouts(folder: Annotated[Path, typer.Argument(help="Where the notebooks sh
     from autograder.courses.release import handouts as write
     from autograder.notebooks.website import site_address
 
+    require_checkout("handouts")
     website = site_address()
     with out.status("Assembling the notebooks …"):
         paths = write(folder, topics(), website)
@@ -264,6 +267,7 @@ def demo(
     from autograder.notebooks.website import site_address
     from autograder.sandbox import Limits, bubblewrap
 
+    require_checkout("demo")
     if isolation == "auto":
         isolation = "zygote" if bubblewrap.available() else "none"
         if isolation == "none":

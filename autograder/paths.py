@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from autograder.errors import CourseError
+
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
 CONFIG = ROOT / "_config.yml"
@@ -11,3 +13,19 @@ def short(path):
     """Return ``path`` as an error names it: within the project from its top, else as it is."""
     path = Path(path)
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def require_checkout(what):
+    """Refuse to do ``what`` where only the packages are installed, without the book and the tests' submissions.
+
+    Raises
+    ------
+    CourseError
+        If this is no checkout of the project.
+    """
+    if not CONFIG.is_file() or not BOOK.is_dir():
+        raise CourseError(
+            f"{what} needs the whole project, and only its packages are installed here",
+            str(ROOT),
+            "clone the project and run `make course` there: this command then works from its folder.",
+        )

@@ -1,13 +1,19 @@
 """The project as a whole: its style, and what stands in git."""
 
+import ast
+import itertools
 import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+import autograder
 from autograder.paths import ROOT
 
 
@@ -41,17 +47,54 @@ def test_no_tracked_file_names_a_path_of_this_machine():
         assert found.stdout == ""
 
 
+def requirements():
+    """Return ``{extra, "" for what is always needed: requirements}`` as pyproject.toml states them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    stated = {"": project["dependencies"], **project["optional-dependencies"]}
+    return {extra: [Requirement(line) for line in lines] for extra, lines in stated.items()}
+
+
 def test_every_requirement_is_bounded_on_both_sides():
-    lines = (ROOT / "requirements.txt").read_text().splitlines()
-    for line in filter(None, (line.partition("#")[0].strip() for line in lines)):
-        assert ">=" in line, line
-        assert "<" in line, line
+    for requirement in itertools.chain(*requirements().values()):
+        assert {"<", "<="} & {bound.operator for bound in requirement.specifier}, requirement
+        assert ">=" in {bound.operator for bound in requirement.specifier}, requirement
 
 
-def test_every_package_is_installed_with_the_project():
-    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    folders = {path.parent for top in ("solutions", "autograder") for path in (ROOT / top).rglob("__init__.py")}
-    assert sorted(packages) == sorted(str(folder.relative_to(ROOT)).replace("/", ".") for folder in folders)
+def test_the_versions_that_were_tested_are_within_the_bounds():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    tested = {canonicalize_name(line.partition("==")[0]): line.partition("==")[2] for line in lines if "==" in line}
+    for requirement in itertools.chain(*requirements().values()):
+        assert requirement.specifier.contains(tested[canonicalize_name(requirement.name)]), requirement
+
+
+def imported(*folders):
+    """Return the packages from elsewhere that Python files in ``folders`` import: name -> one file that does."""
+    found = {}
+    for path in itertools.chain(*((ROOT / folder).rglob("*.py") for folder in folders)):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if "submissions" not in path.parts else ():
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            found |= {module.split(".")[0]: path for module in modules}
+    beside = {"compare", "wire", "worker"}  # in the sandbox they lie side by side
+    own = {"autograder", "benchmarks", "solutions", "tests"}
+    return {name: path for name, path in found.items() if name not in own | beside | sys.stdlib_module_names}
+
+
+@pytest.mark.parametrize(
+    ("folders", "extras"),
+    [(("solutions", "autograder"), ("", "cluster")), (("book",), ("", "book")), (("tests", "benchmarks"), None)],
+)
+def test_every_import_is_declared(folders, extras):
+    extras = requirements() if extras is None else extras
+    declared = {canonicalize_name(one.name) for extra in extras for one in requirements()[extra]}
+    owners = packages_distributions()
+    for name, path in imported(*folders).items():
+        assert {canonicalize_name(owner) for owner in owners[name]} & declared, f"{path} imports {name}"
+
+
+def test_what_is_installed_says_its_version():
+    assert version("bahdanau-attention-course") == autograder.__version__
+    assert f"## {autograder.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
 @pytest.mark.parametrize("name", ["book", "_config.yml", "_toc.yml", "solutions", "autograder", "requirements.txt"])

@@ -1,4 +1,4 @@
-"""The command line that puts a worker into a container: for machines where bubblewrap cannot run (macOS, Windows).
+"""The command line that puts a worker into a container: for machines where bubblewrap cannot run (macOS).
 
 In: limits. Out: an argument list for Podman or Docker. Touches nothing. The image is made from ``Containerfile`` beside
 this file; the worker's files are given to it when it is built, the course never is.

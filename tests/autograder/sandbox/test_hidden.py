@@ -18,7 +18,7 @@ from autograder.sandbox.bubblewrap import View
 from tests.autograder.grading.test_hostile import hand_in
 
 ROOT = Path(__file__).parents[3]
-PARTS = ("pyproject.toml", "requirements.txt", "README.md", "LICENSE", "autograder", "solutions")
+PARTS = ("pyproject.toml", "README.md", "LICENSE", "autograder", "solutions")
 
 
 def tree(root, *names):
@@ -101,7 +101,8 @@ def test_a_course_whose_parts_are_links_hides_where_they_lead(tmp_path):
 
 EXAMINE = """
 import json, sys
-from autograder import doctor, sandbox
+from autograder import sandbox
+from autograder.sandbox import doctor
 from autograder.sandbox import bubblewrap
 isolation, mask, *hidden = sys.argv[1:]
 if mask == "off":
@@ -196,6 +197,17 @@ def test_a_thief_of_answers_that_lie_beside_python_earns_nothing(installed, cour
     assert printed == {f"FOUND {course_beside.root} []\n"}  # an empty folder stands there
     with Gradebook(course_beside.gradebook) as gradebook:
         assert gradebook.find_submission("scoring", "thief").score == 0.0
+
+
+@pytest.mark.parametrize("words", [("release", "scoring"), ("handouts", "somewhere"), ("demo", "somewhere")])
+def test_what_needs_the_book_is_refused_in_a_sentence_where_only_the_packages_are_installed(installed, words):
+    command = installed / "bin" / "autograder"
+    command.write_text(f"#!{installed / 'bin' / 'python'}\n{command.read_text().partition(chr(10))[2]}")
+    done = python(installed, command, *words)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert f"{words[0]} needs the whole project, and only its packages are installed here" in done.stderr
+    assert "Remedy: clone the project" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 UNCOVERED = """
