@@ -248,8 +248,8 @@ def _memory(course, names):
 MEMORY = """
 import resource, sys
 from pathlib import Path
-from autograder import batch
-from autograder.course import Course
+from autograder.courses import batch
+from autograder.courses.course import Course
 from autograder.sandbox import Limits
 batch.grade_class(Course.at(Path(sys.argv[1])), sys.argv[2], Limits(), feedback=False)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

@@ -4,10 +4,12 @@ In: functions and their arguments. Out: futures. Each task has a limit of time, 
 another one takes its place; each process has a limit of memory.
 """
 
+import contextlib
 import ctypes
 import multiprocessing
 import resource
 import signal
+import sys
 
 from pebble import ProcessPool
 
@@ -41,7 +43,9 @@ class Workers:
 
 
 def _begin():
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # nothing goes on when the grader was killed
+    if sys.platform == "linux":  # nothing goes on when the grader was killed
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started them ends them
     _, most = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, most))
+    with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, most))

@@ -19,114 +19,13 @@ from autograder.sandbox import bubblewrap, cgroup, container
 from autograder.sandbox.hidden import PACKAGES, home, projects
 
 MOST_FILES = 200  # that are looked for below one folder
-CANARY = """
-import ctypes, importlib, os, socket, subprocess, sys, time
-
-def reads(paths):
-    found = []
-    for path in paths:
-        try:
-            if os.stat(path).st_size and not os.path.isdir(path):
-                found.append(path)
-        except OSError:
-            pass
-    return found
-
-def imports(names, folders):
-    sys.path += folders
-    found = []
-    for name in names:
-        try:
-            if importlib.import_module(name).__file__:
-                found.append(name)
-        except Exception:
-            pass
-    return found
-
-def network():
-    for address in (("127.0.0.1", {port}), ("192.0.2.1", 80)):
-        try:
-            socket.create_connection(address, timeout=1).close()
-            return True
-        except OSError:
-            pass
-    return False
-
-def other_sockets():
-    found = []
-    for family in ("AF_VSOCK", "AF_NETLINK", "AF_PACKET"):
-        try:
-            socket.socket(getattr(socket, family), socket.SOCK_DGRAM).close()
-            found.append(family)
-        except (OSError, AttributeError):
-            pass
-    return found
-
-def processes():
-    return sum(name.isdigit() for name in os.listdir("/proc")) if os.path.isdir("/proc") else 0
-
-def writes(folders):
-    private = ("/scratch", "/tmp", "/dev/shm", "/dev/mqueue")
-    for around in ("/", "/dev"):
-        folders += [path for path in (os.path.join(around, name) for name in os.listdir(around)) if path not in private]
-
-    def can(folder):
-        path = os.path.join(folder, "canary")
-        try:
-            with open(path, "w") as file:
-                file.write("out")
-            os.remove(path)
-        except OSError:
-            return False
-        return True
-    return sorted(folder for folder in set(folders) if can(folder))
-
-def raises_limits():
-    import resource
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    except (ValueError, OSError):
-        return False
-    return True
-
-def new_namespace():
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if ctypes.CDLL(None).unshare(0x10000000) == 0 else 1)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-open(os.path.join(os.environ["HOME"], "left"), "w").close()
-for folder in ("/dev/shm", "/dev"):
-    try:
-        open(folder + "/{token}", "w").close()
-    except OSError:
-        pass
-beat = "import time; [time.sleep(0.1) for _ in range(600)]; # {token}"
-subprocess.Popen([sys.executable, "-c", beat], start_new_session=True)
-if os.fork() == 0:
-    os.setsid()
-    time.sleep(60)
-    os._exit(0)
-
-def canary():
-    return {{
-        "reads": reads({paths!r}), "imports": imports({names!r}, {places!r}), "network": network(),
-        "sockets": other_sockets(), "processes": processes(),
-        "writes": writes({folders!r}), "raises_limits": raises_limits(), "root": os.getuid() == 0,
-        "namespace": new_namespace(),
-        "environment": sorted(set(os.environ) & {{"AUTOGRADER_CANARY", "SSH_AUTH_SOCK", "USER", "LOGNAME"}}),
-    }}
-"""
-SECOND = """
-import os
-
-def canary():
-    return {{"left": [path for path in ("/scratch/left", "/tmp/left", "/dev/shm/{token}", "/dev/{token}") if os.path.exists(path)]}}
-"""
+CANARY = Path(__file__).with_name("canary.py")
+PROCESSES = Path("/proc")  # of this machine, where it has such a list
+STAYS = "keeps a process alive after its end"
 
 
 def examine(isolation=sandbox.DEFAULT, limits=None, hidden=()):
-    """Return ``[(what was tried, whether it was stopped)]`` for ``isolation``.
+    """Return ``[(what was tried, whether it was stopped)]`` for ``isolation``: what could be looked for on this machine.
 
     ``hidden`` are the paths that submissions must not see, beside those of the project and of the home directory.
 
@@ -142,17 +41,16 @@ def examine(isolation=sandbox.DEFAULT, limits=None, hidden=()):
         secret.flush()
         paths = [secret.name, *_files(hidden)]
         paths += ["/etc/shadow", "/etc/passwd"] if isolation != "container" else []  # an image has its own
-        source = CANARY.format(
-            port=server.getsockname()[1],
-            paths=paths,
-            names=["solutions", "solutions.answer_key", "autograder", "autograder.errors"],
-            places=_import_places(),
-            folders=["/usr", "/var/tmp", "/worker", str(Path(__file__).parents[1])],
-            token=token,
-        )
-        seen = _send(source, isolation, limits, hidden)
+        given = {
+            "paths": paths,
+            "names": ["solutions", "solutions.answer_key", "autograder", "autograder.errors"],
+            "places": _import_places(),
+            "folders": ["/usr", "/var/tmp", "/worker", str(Path(__file__).parents[1])],
+            "port": server.getsockname()[1],
+        }
+        seen = _send(f"begin({token!r})", f"tried(**{given!r})", isolation, limits, hidden)
     alive = _still_runs(token)
-    after = _send(SECOND.format(token=token), isolation, limits, hidden)
+    after = _send("", f"{{'left': left({token!r})}}", isolation, limits, hidden)
     for folder in ("/dev/shm", "/dev"):  # it is there if there was no sandbox
         Path(folder, token).unlink(missing_ok=True)
     return [
@@ -166,7 +64,7 @@ def examine(isolation=sandbox.DEFAULT, limits=None, hidden=()):
         ("makes namespaces of its own", seen.get("namespace") is False),
         ("runs as root", seen.get("root") is False),
         ("sees the environment of the grader", seen.get("environment") == []),
-        ("keeps a process alive after its end", not alive),
+        *([] if alive is None else [(STAYS, not alive)]),
         ("leaves files for the next submission", after.get("left") == []),
     ]
 
@@ -223,7 +121,9 @@ def _import_places():
 
 
 def warnings(isolation, limits):
-    """Return sentences on what holds, but less well than it could."""
+    """Return sentences on what holds, but less well than it could, and on what could not be looked for."""
+    if not PROCESSES.is_dir():
+        return [f"This machine has no {PROCESSES}: whether a submission {STAYS} could not be looked for."]
     if isolation in ("zygote", "single-use") and not cgroup.available(limits):
         return [
             "There is no control group to be had, so memory is limited for each process, not for a submission as a whole: "
@@ -233,7 +133,9 @@ def warnings(isolation, limits):
     return []
 
 
-def _send(source, isolation, limits, hidden):
+def _send(first, asked, isolation, limits, hidden):
+    """Run the canary's text and ``first`` in a sandbox, then call for the value of ``asked``."""
+    source = f"{CANARY.read_text(encoding='utf-8')}\n\n{first}\n\n\ndef canary():\n    return {asked}\n"
     script = sandbox.Script(
         (sandbox.Cell(source), sandbox.Cell("", "doctor-canary", "canary")), {"doctor-canary": (sandbox.Call({}),)}
     )
@@ -249,9 +151,11 @@ def remedy(isolation):
 
 
 def _still_runs(token):
-    """Return whether a process with ``token`` in its command line is there on this machine; end it."""
+    """Return whether a process with ``token`` in its command line is there on this machine, None if none can be seen; end it."""
+    if not PROCESSES.is_dir():
+        return None
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for path in PROCESSES.glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             if token.encode() in path.read_bytes():
                 found.append(int(path.parent.name))

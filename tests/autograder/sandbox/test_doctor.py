@@ -61,6 +61,15 @@ def test_without_a_control_group_the_doctor_warns_and_stays_green(monkeypatch):
     assert doctor.warnings("zygote", Limits()) == doctor.warnings("container", Limits()) == []
 
 
+def test_where_processes_cannot_be_listed_the_doctor_says_what_it_did_not_look_for(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor, "PROCESSES", tmp_path / "none")
+    asked = [what for what, _ in doctor.examine("none")]
+    assert "leaves files for the next submission" in asked
+    assert doctor.STAYS not in asked
+    (warning,) = doctor.warnings("container", Limits())
+    assert doctor.STAYS in warning
+
+
 def test_the_command_looks_for_the_course_it_is_given(tmp_path, monkeypatch):
     course, asked = init(tmp_path / "course"), []
     course.config.write_text(CONFIG.replace("# c.Judge.disk_mb = 64", "c.Judge.disk_mb = 32"))

@@ -70,8 +70,8 @@ def as_ordinary_user(program, folder):
 
 AS_SOMEBODY = """
 import json, os, sys
-from autograder import doctor, sandbox
-from autograder.sandbox import bubblewrap
+from autograder import sandbox
+from autograder.sandbox import bubblewrap, doctor
 from tests.autograder.sandbox.test_left_behind import READ, WRITE, findings, printed, with_writable_dev
 result = {"user": os.geteuid()}
 for isolation in ("zygote", "single-use"):
@@ -163,8 +163,8 @@ for own in (False, True):
 
 
 def test_memory_that_the_zygote_shares_becomes_each_childs_own():
-    folder = bubblewrap.WORKER_FILES[0].parent
-    env = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{folder.parent}"}
+    folders = dict.fromkeys(str(file.parent) for file in bubblewrap.WORKER_FILES)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
     done = subprocess.run([sys.executable, "-c", SHARED], env=env, capture_output=True, text=True, check=True)
     assert done.stdout == "new\nnew\n"  # what the second child wrote stayed with it
 

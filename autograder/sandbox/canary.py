@@ -1,0 +1,120 @@
+"""What the doctor sends into a sandbox as if a student had written it: it tries to read, write, reach and stay.
+
+In: what to try. Out: what could be done, as plain values. Its text is run in the sandbox, where nothing of the project is:
+the standard library only.
+"""
+
+import contextlib
+import ctypes
+import importlib
+import os
+import resource
+import socket
+import subprocess
+import sys
+import time
+
+SECONDS = 60  # that what it leaves behind would go on, if nobody ended it
+PRIVATE = ("/scratch", "/tmp", "/dev/shm", "/dev/mqueue")  # a submission's own
+NEW_USER_NAMESPACE = 0x10000000
+LEFT = ("/scratch/left", "/tmp/left", "/dev/shm/{}", "/dev/{}")
+
+
+def begin(token):
+    """Leave files and processes behind that bear ``token``."""
+    with open(os.path.join(os.environ["HOME"], "left"), "w"):
+        pass
+    for folder in ("/dev/shm", "/dev"):
+        with contextlib.suppress(OSError), open(f"{folder}/{token}", "w"):
+            pass
+    beat = f"import time; [time.sleep(0.1) for _ in range({SECONDS * 10})]; # {token}"
+    subprocess.Popen([sys.executable, "-c", beat], start_new_session=True)
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(SECONDS)
+        os._exit(0)
+
+
+def tried(paths, names, places, folders, port):
+    """Return what could be done: files of ``paths`` read, modules ``names`` of ``places`` imported, ``folders`` written …"""
+    return {
+        "reads": [path for path in paths if _holds_something(path)],
+        "imports": _imported(names, places),
+        "network": any(_connects(address) for address in (("127.0.0.1", port), ("192.0.2.1", 80))),
+        "sockets": [family for family in ("AF_VSOCK", "AF_NETLINK", "AF_PACKET") if _opens(family)],
+        "processes": sum(name.isdigit() for name in os.listdir("/proc")) if os.path.isdir("/proc") else 0,
+        "writes": sorted(folder for folder in {*folders, *_around()} if _can_write(folder)),
+        "raises_limits": _raises_limits(),
+        "root": os.getuid() == 0,
+        "namespace": _makes_a_namespace(),
+        "environment": sorted(set(os.environ) & {"AUTOGRADER_CANARY", "SSH_AUTH_SOCK", "USER", "LOGNAME"}),
+    }
+
+
+def left(token):
+    """Return what ``begin(token)`` of the submission before left in this one's places."""
+    return [path for path in (place.format(token) for place in LEFT) if os.path.exists(path)]
+
+
+def _holds_something(path):
+    try:
+        return os.stat(path).st_size > 0 and not os.path.isdir(path)
+    except OSError:
+        return False
+
+
+def _imported(names, places):
+    sys.path += places
+    found = []
+    for name in names:
+        with contextlib.suppress(Exception):
+            if importlib.import_module(name).__file__:
+                found.append(name)
+    return found
+
+
+def _connects(address):
+    try:
+        socket.create_connection(address, timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _opens(family):
+    try:
+        socket.socket(getattr(socket, family), socket.SOCK_DGRAM).close()
+    except (OSError, AttributeError):
+        return False
+    return True
+
+
+def _around():
+    places = [os.path.join(around, name) for around in ("/", "/dev") for name in os.listdir(around)]
+    return [place for place in places if place not in PRIVATE]
+
+
+def _can_write(folder):
+    path = os.path.join(folder, "canary")
+    try:
+        with open(path, "w") as file:
+            file.write("out")
+        os.remove(path)
+    except OSError:
+        return False
+    return True
+
+
+def _raises_limits():
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    except (ValueError, OSError):
+        return False
+    return True
+
+
+def _makes_a_namespace():
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ctypes.CDLL(None).unshare(NEW_USER_NAMESPACE) == 0 else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
