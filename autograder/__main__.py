@@ -14,7 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from autograder.errors import CourseError, of_the_disk
+from autograder.options import CoursePath, Isolation, Topic, with_limits
 from autograder.paths import require_checkout
+from autograder.sandbox import Limits
 from solutions.answer_key import AnswerKeyError, topics
 
 SET_ASIDE, REFUSED, FAILED, STOPPED = 3, 2, 1, 130
@@ -22,16 +24,6 @@ TRUSTED_ONLY = "[bold yellow]No sandbox: --isolation none. Grade only submission
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
 out = Console(width=None if sys.stdout.isatty() else 160)
-
-CoursePath = Annotated[Path, typer.Option("--course", help="The course directory.")]
-Isolation = Annotated[
-    str,
-    typer.Option(
-        help="zygote: warm sandbox, fresh namespaces for each submission. single-use: a bubblewrap of its own for each. "
-        "container: Podman or Docker. none: trusted submissions only."
-    ),
-]
-Topic = Annotated[str, typer.Argument(help="The assignment, named as its chapter: scoring.")]
 
 
 @app.command("init")
@@ -88,7 +80,7 @@ def collect(
     topic: Topic,
     archive: Annotated[Path, typer.Argument(help="The zip file that the learning platform gave out.")],
     course: CoursePath = Path("course"),
-    submission_mb: Annotated[int, typer.Option(min=1, help="Megabytes that one file may have.")] = 20,
+    submission_mb: Annotated[int, typer.Option(min=1, help="Megabytes that one file may have.")] = Limits.submission_mb,
 ):
     """Put the notebooks of an archive into the course: STUDENT/x.ipynb, STUDENT_x.ipynb, or a zip file for each.
 
@@ -114,11 +106,12 @@ def collect(
 
 
 @app.command()
+@with_limits
 def grade(
     topic: Topic,
     students: Annotated[list[str] | None, typer.Argument(help="Only these students; by default all.")] = None,
     course: CoursePath = Path("course"),
-    isolation: Annotated[str | None, Isolation.__metadata__[0]] = None,
+    isolation: Isolation = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Submissions run at once; by default one a core.")] = None,
     scheduler: Annotated[
         str, typer.Option(help="Address of a dask scheduler, tls://HOST:PORT: run on its workers instead.")
@@ -128,28 +121,7 @@ def grade(
     tls_key: Annotated[str, typer.Option(help="The certificate's private key.")] = "",
     feedback: Annotated[bool, typer.Option(help="Write the feedback pages too.")] = True,
     again: Annotated[bool, typer.Option(help="Run and record anew what was graded before.")] = False,
-    cell_seconds: Annotated[float | None, typer.Option(min=0.1, help="Seconds that one cell may run.")] = None,
-    call_seconds: Annotated[
-        float | None, typer.Option(min=0.1, help="Seconds that one call of a function may run.")
-    ] = None,
-    submission_seconds: Annotated[
-        float | None, typer.Option(min=1, help="Seconds that one submission may run.")
-    ] = None,
-    memory_mb: Annotated[
-        int | None, typer.Option(min=1500, help="Megabytes that one process may use; torch needs 1500.")
-    ] = None,
-    disk_mb: Annotated[
-        int | None, typer.Option(min=1, help="Megabytes of files that one submission may write.")
-    ] = None,
-    processes: Annotated[
-        int | None, typer.Option(min=8, help="Processes that one submission may have at once.")
-    ] = None,
-    output_kb: Annotated[int | None, typer.Option(min=1, help="Kilobytes that one cell may put out.")] = None,
-    outputs_mb: Annotated[
-        int | None, typer.Option(min=1, help="Megabytes that all cells together may put out.")
-    ] = None,
-    reply_mb: Annotated[int | None, typer.Option(min=1, help="Megabytes that one call may return.")] = None,
-    submission_mb: Annotated[int | None, typer.Option(min=1, help="Megabytes that a notebook may have.")] = None,
+    limits: dict | None = None,
 ):
     """Grade what was handed in, record it in nbgrader's gradebook, write the feedback, print the table.
 
@@ -161,23 +133,11 @@ def grade(
     from autograder.with_nbgrader.plugin import settings
 
     root = Course.at(course)
-    limits, configured = settings(root)
-    given = {
-        "cell_seconds": cell_seconds,
-        "call_seconds": call_seconds,
-        "submission_seconds": submission_seconds,
-        "memory_mb": memory_mb,
-        "disk_mb": disk_mb,
-        "processes": processes,
-        "output_kb": output_kb,
-        "outputs_mb": outputs_mb,
-        "reply_mb": reply_mb,
-        "submission_mb": submission_mb,
-    }
-    limits = replace(limits, **{name: value for name, value in given.items() if value is not None})
+    configured, configured_isolation = settings(root)
+    limits = replace(configured, **limits)
     options = {"feedback": feedback, "again": again, "workers": workers}
     cluster = (scheduler, tls_ca, tls_cert, tls_key)
-    rows = _grade(root, topic, limits, isolation or configured, students or (), cluster, options)
+    rows = _grade(root, topic, limits, isolation or configured_isolation, students or (), cluster, options)
     raise typer.Exit(FAILED if any(r.failed for r in rows) else SET_ASIDE if any(r.set_aside for r in rows) else 0)
 
 
@@ -211,7 +171,7 @@ def doctor(
         Path | None,
         typer.Option("--course", help="Look for this course; by default for the one in course, if there is one."),
     ] = None,
-    isolation: Annotated[str | None, Isolation.__metadata__[0]] = None,
+    isolation: Isolation = None,
 ):
     """Send a canary into the sandbox that tries to leave it and to find the course, and say what it could do.
 
@@ -219,7 +179,6 @@ def doctor(
     """
     from autograder.courses.course import DEFAULT, Course
     from autograder.sandbox import DEFAULT as USUAL
-    from autograder.sandbox import Limits
     from autograder.sandbox.doctor import examine, remedy, warnings
     from autograder.with_nbgrader.plugin import settings
 
@@ -265,7 +224,7 @@ def demo(
     from autograder.courses.course import init
     from autograder.courses.release import release as make
     from autograder.notebooks.website import site_address
-    from autograder.sandbox import Limits, bubblewrap
+    from autograder.sandbox import bubblewrap
 
     require_checkout("demo")
     if isolation == "auto":

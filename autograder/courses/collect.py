@@ -22,6 +22,7 @@ from pathlib import PurePosixPath
 
 from autograder.errors import CourseError
 from autograder.files import write_bytes
+from autograder.sandbox import Limits
 from solutions.answer_key import topics
 
 MOST_ENTRIES, MOST_IN_ONE, MOST_CANDIDATES = 100_000, 1000, 20
@@ -72,7 +73,7 @@ class _Refused(Exception):
     """Something that is not taken; the sentence says why."""
 
 
-def collect(course, topic, archive, max_mb=20):
+def collect(course, topic, archive, max_mb=Limits.submission_mb):
     """Put each student's notebook, and the files that belong to it, into ``course``; return ``(collected, left)``.
 
     An entry ``ADA/anything.ipynb`` or ``ADA_anything.ipynb`` is Ada's; so is what lies in ``ADA.zip`` or

@@ -5,20 +5,22 @@ In: a folder. Out: paths, records. Writes only what ``init`` and ``record`` are 
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import nbformat
 
-from autograder import exercises
+from autograder import exercises, sandbox
 from autograder.courses import report
 from autograder.errors import CourseError
 from autograder.files import as_json, write_bytes, write_text
 from autograder.grading.verdict_store import VerdictStore
 from autograder.notebooks.cell_ids import exercise_of_text, points_id
+from autograder.sandbox import Limits
 
 DEFAULT = Path("course")
-CONFIG = '''"""nbgrader's settings for this course. The autograder takes the place of nbgrader's own execution of notebooks."""
+LIMITS = "\n".join(f"# c.Judge.{one.name} = {one.default:g}" for one in fields(Limits))
+CONFIG = f'''"""nbgrader's settings for this course. The autograder takes the place of nbgrader's own execution of notebooks."""
 
 from autograder.with_nbgrader.plugin import configure
 
@@ -27,17 +29,8 @@ c.CourseDirectory.course_id = "attention"
 configure(c)
 
 # What one submission may use. `python -m autograder grade --help` has the same settings.
-# c.Judge.cell_seconds = 20
-# c.Judge.call_seconds = 5
-# c.Judge.submission_seconds = 120
-# c.Judge.memory_mb = 4096
-# c.Judge.disk_mb = 64
-# c.Judge.processes = 64
-# c.Judge.output_kb = 256
-# c.Judge.outputs_mb = 4
-# c.Judge.reply_mb = 16
-# c.Judge.submission_mb = 20
-# c.Judge.isolation = "zygote"
+{LIMITS}
+# c.Judge.isolation = "{sandbox.DEFAULT}"
 '''
 
 

@@ -17,8 +17,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_
 
 from autograder.errors import CourseError
 from autograder.notebooks.cell_ids import id_of
+from autograder.sandbox import Limits
 
-MAX_MB = 20
+MAX_MB = Limits.submission_mb
 MOST_CELLS = 1000
 LONGEST = 1_000_000  # characters in all cells together
 CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")

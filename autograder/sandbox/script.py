@@ -8,20 +8,28 @@ from dataclasses import dataclass, field
 import numpy as np
 
 
+def _limit(default, least, help):
+    return field(default=default, metadata={"least": least, "help": help})
+
+
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use. Seconds of wall time; megabytes and kilobytes; numbers of things."""
+    """What one submission may use. Seconds of wall time; megabytes and kilobytes; numbers of things.
 
-    cell_seconds: float = 20.0
-    call_seconds: float = 5.0
-    submission_seconds: float = 120.0
-    memory_mb: int = 4096  # of one process, and of all together where a cgroup can be had
-    disk_mb: int = 64
-    processes: int = 64
-    output_kb: int = 256  # of one cell
-    outputs_mb: int = 4  # of all cells together
-    reply_mb: int = 16  # of what one call returns, as it crosses the boundary
-    submission_mb: int = 20  # of the file that was handed in
+    nbgrader's configuration and the command line take names, defaults, bounds and help from here.
+    """
+
+    cell_seconds: float = _limit(20.0, 0.1, "Seconds that one cell may run.")
+    call_seconds: float = _limit(5.0, 0.1, "Seconds that one call of a function may run.")
+    submission_seconds: float = _limit(120.0, 1, "Seconds that one submission may run.")
+    # of one process, and of all together where a cgroup can be had
+    memory_mb: int = _limit(4096, 1500, "Megabytes that one process may use; torch needs 1500.")
+    disk_mb: int = _limit(64, 1, "Megabytes of files that one submission may write.")
+    processes: int = _limit(64, 8, "Processes that one submission may have at once.")
+    output_kb: int = _limit(256, 1, "Kilobytes that one cell may put out.")
+    outputs_mb: int = _limit(4, 1, "Megabytes that all cells together may put out.")
+    reply_mb: int = _limit(16, 1, "Megabytes that one call may return.")  # as they cross the boundary
+    submission_mb: int = _limit(20, 1, "Megabytes that a notebook may have.")
 
 
 @dataclass(frozen=True)

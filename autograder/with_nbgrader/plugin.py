@@ -6,6 +6,7 @@ trusted output, hidden tests taken out. Reads the course directory; writes verdi
 
 from dataclasses import fields
 from pathlib import Path
+from types import new_class
 
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
@@ -77,20 +78,22 @@ class Tidy(NbGraderPreprocessor):
         return nb, resources
 
 
-class Judge(NbGraderPreprocessor):
+def _traits():
+    """Return nbgrader's settings for the ``Limits``: name -> trait."""
+    kinds = {float: Float, int: Integer}
+    return {
+        one.name: kinds[one.type](one.default, min=one.metadata["least"], help=one.metadata["help"]).tag(config=True)
+        for one in fields(Limits)
+    }
+
+
+_Limited = new_class("_Limited", (NbGraderPreprocessor,), exec_body=lambda names: names.update(_traits()))
+
+
+class Judge(_Limited):
     """Run the notebook in the sandbox, judge what it returned, write one trusted output into every test cell."""
 
     isolation = Unicode(sandbox.DEFAULT, help="How submissions are kept apart from this machine.").tag(config=True)
-    cell_seconds = Float(Limits.cell_seconds, help="Seconds that one cell may run.").tag(config=True)
-    call_seconds = Float(Limits.call_seconds, help="Seconds that one call of a function may run.").tag(config=True)
-    submission_seconds = Float(Limits.submission_seconds, help="Seconds that one submission may run.").tag(config=True)
-    memory_mb = Integer(Limits.memory_mb, help="Megabytes of memory that one process may use.").tag(config=True)
-    disk_mb = Integer(Limits.disk_mb, help="Megabytes of files that one submission may write.").tag(config=True)
-    processes = Integer(Limits.processes, help="Processes that one submission may have at once.").tag(config=True)
-    output_kb = Integer(Limits.output_kb, help="Kilobytes that one cell may put out.").tag(config=True)
-    outputs_mb = Integer(Limits.outputs_mb, help="Megabytes that all cells together may put out.").tag(config=True)
-    reply_mb = Integer(Limits.reply_mb, help="Megabytes that one call may return.").tag(config=True)
-    submission_mb = Integer(Limits.submission_mb, help="Megabytes that a notebook may have.").tag(config=True)
 
     def limits(self):
         """Return the ``Limits`` that these settings describe."""

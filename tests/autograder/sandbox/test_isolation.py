@@ -6,10 +6,12 @@ import os
 import struct
 
 import pytest
+from typer.testing import CliRunner
 
 from autograder import sandbox
 from autograder.courses.course import CONFIG, init
 from autograder.errors import CourseError
+from autograder.paths import ROOT
 from autograder.sandbox import Cell, Limits, Script, bubblewrap, cgroup, container, seccomp, start
 from autograder.with_nbgrader import plugin
 
@@ -169,13 +171,18 @@ def test_the_groups_of_graders_that_were_killed_are_removed(groups):
 
 
 def test_every_limit_can_be_set_in_nbgraders_configuration_and_on_the_command_line():
-    from autograder.__main__ import grade
+    from autograder.__main__ import app
 
+    page = (ROOT / "book" / "for_instructors.md").read_text(encoding="utf-8")
+    said = CliRunner().invoke(app, ["grade", "--help"], env={"COLUMNS": "300"}).output
     for one in dataclasses.fields(Limits):
         trait = plugin.Judge.class_traits(config=True)[one.name]
         assert trait.default_value == one.default
         assert f"# c.Judge.{one.name} = {one.default:g}" in CONFIG
-        assert grade.__annotations__[one.name]
+        option = f"--{one.name.replace('_', '-')}"
+        assert option in said
+        assert one.metadata["help"].split(";")[0].rstrip(".") in said
+        assert f"| `{option} {one.default:g}` |" in page
 
 
 def test_limits_of_the_configuration_count(tmp_path):

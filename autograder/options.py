@@ -1,0 +1,49 @@
+"""Options that several commands share, and those that a command has for each of the ``Limits``.
+
+In: a command's function. Out: the same with more options. Touches nothing.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autograder.sandbox import Limits
+
+CoursePath = Annotated[Path, typer.Option("--course", help="The course directory.")]
+Isolation = Annotated[
+    str | None,
+    typer.Option(
+        help="zygote: warm sandbox, fresh namespaces for each submission. single-use: a bubblewrap of its own for each. "
+        "container: Podman or Docker. none: trusted submissions only."
+    ),
+]
+Topic = Annotated[str, typer.Argument(help="The assignment, named as its chapter: scoring.")]
+
+
+def with_limits(command: Callable[..., None]) -> Callable[..., None]:
+    """Give ``command`` an option for each limit; it gets those that were used as the dict ``limits``."""
+    options = [
+        inspect.Parameter(
+            one.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[one.type | None, typer.Option(min=one.metadata["least"], help=one.metadata["help"])],
+        )
+        for one in fields(Limits)
+    ]
+    signature = inspect.signature(command)
+    own = [each for each in signature.parameters.values() if each.name != "limits"]
+
+    @functools.wraps(command)
+    def limited(**given):
+        limits = {one.name: given.pop(one.name) for one in options}
+        command(**given, limits={name: value for name, value in limits.items() if value is not None})
+
+    limited.__signature__ = signature.replace(parameters=[*own, *options])
+    limited.__annotations__ = {each.name: each.annotation for each in (*own, *options)}
+    return limited
