@@ -1,0 +1,57 @@
+"""Steps that follow from each other: how one entry of a chain is worked from the entries before it.
+
+In: an entry of the key, its reference. Out: ``Step`` objects, whose text is cut from the reference. Touches nothing.
+"""
+
+import ast
+import inspect
+import textwrap
+from functools import cache
+
+import numpy as np
+
+from autograder.exercises.model import Step
+from solutions.answer_key import AnswerKeyError
+
+
+def steps_of(entry, reference):
+    """Return ``{entry: Step}``: the reference without its lines for the steps before, which become arguments.
+
+    So the numbers of a chain stand in the reference alone. It must assign each step to a variable of the step's name.
+    """
+    steps = {}
+    for name, given in entry.follows.items():
+        (function,) = ast.parse(textwrap.dedent(inspect.getsource(reference))).body
+        lines = [node for node in function.body if not (_assigned(node) and _assigned(node) <= set(given))]
+        if len(function.body) - len(lines) != len(given) or not isinstance(lines[-1], ast.Return):
+            raise AnswerKeyError(
+                f"{name} follows from {', '.join(given)}, and the reference has no line for each of them",
+                entry.where,
+                "let it assign each step once, to a variable of the step's name, and return the dict of them.",
+            )
+        lines = lines[1:] if ast.get_docstring(function) else lines
+        lines[-1] = ast.Return(ast.Subscript(lines[-1].value, ast.Constant(name), ast.Load()))
+        function.name, function.body = f"_{name}_of_{'_'.join(given)}", lines
+        function.args.args = [ast.arg(step) for step in given]
+        steps[name] = Step(tuple(given), function.name, ast.unparse(ast.fix_missing_locations(function)))
+    return steps
+
+
+def _assigned(node):
+    return (
+        {target.id for target in node.targets if isinstance(target, ast.Name)}
+        if isinstance(node, ast.Assign)
+        else set()
+    )
+
+
+def compiled(follows):
+    """Return ``{entry: (steps, function)}`` for the ``follows`` of a chain, as ``compare.follow_through`` takes it."""
+    return {entry: (step.given, _function(step.name, step.source)) for entry, step in follows.items()}
+
+
+@cache
+def _function(name, source):
+    namespace = {"np": np}
+    exec(source, namespace)
+    return namespace[name]

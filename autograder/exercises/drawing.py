@@ -1,0 +1,73 @@
+"""Draw the inputs of an exercise's cases from a seed: sizes, normal numbers, masks, weights, whole numbers.
+
+In: an entry of the key, its reference, a seed. Out: ``(key case, inputs)``. Touches nothing.
+"""
+
+import hashlib
+import inspect
+
+import numpy as np
+
+from solutions import answer_key
+from solutions.answer_key import AnswerKeyError
+
+PRIMES = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
+SHAPE_DRAWS = 3
+
+
+def rows(entry, reference, seed):
+    """Yield ``(key case, inputs)``: stated inputs as they are, others drawn."""
+    names = list(inspect.signature(reference).parameters)
+    rng = np.random.default_rng([seed, int(hashlib.sha256(entry.name.encode()).hexdigest()[:8], 16)])
+    if entry.kind == "number":
+        yield answer_key.Case("your numbers", atol=entry.atol), {}
+    elif entry.kind == "shape":
+        for draw in range(SHAPE_DRAWS):
+            sizes = rng.choice(PRIMES, size=len(names), replace=False)
+            yield answer_key.Case(f"sizes {draw + 1}"), {n: int(s) for n, s in zip(names, sizes, strict=True)}
+    else:
+        for case in entry.cases:
+            given = case.inputs if case.inputs is not None else case.shapes
+            used = names[: len(given)]  # arguments with a default may be left out at the end
+            needed = [n for n, p in inspect.signature(reference).parameters.items() if p.default is p.empty]
+            if set(given) != set(used) or not set(needed) <= set(given):
+                raise AnswerKeyError(
+                    f"case {case.name!r} gives {', '.join(given)}", entry.where, f"give {', '.join(names)}."
+                )
+            if case.inputs is not None:
+                yield case, {n: np.array(given[n]) if isinstance(given[n], list) else given[n] for n in used}
+            else:
+                yield case, {n: _drawn(given[n], rng, case, entry.where) for n in used}
+
+
+def _drawn(wanted, rng, case, where):
+    """Return one drawn argument: a list is the shape of an array of normal numbers; a table says ``shape``, ``draw``."""
+    table = wanted if isinstance(wanted, dict) else {"shape": wanted}
+    shape, draw = table.get("shape", []), table.get("draw", "normal")
+    if set(table) - {"shape", "draw", "below", "empty_row"} or draw not in DRAWS:
+        raise AnswerKeyError(
+            f"case {case.name!r}: {wanted!r} cannot be drawn",
+            where,
+            f"write shape and draw, one of {', '.join(DRAWS)}.",
+        )
+    return DRAWS[draw](rng, shape, case.scale, table)
+
+
+def _mask(rng, shape, scale, table):
+    lengths = rng.integers(1, max(2, shape[-1]), size=(*shape[:-1], 1))  # at least one real token, at least one pad
+    if table.get("empty_row"):
+        lengths[0] = 0
+    return np.arange(shape[-1]) < lengths
+
+
+def _weights(rng, shape, scale, table):
+    positive = rng.uniform(0.05, 1.0, size=shape)
+    return (positive / positive.sum(axis=-1, keepdims=True)).round(6)
+
+
+DRAWS = {
+    "normal": lambda rng, shape, scale, table: (scale * rng.normal(size=shape)).round(3),
+    "mask": _mask,
+    "weights": _weights,
+    "integers": lambda rng, shape, scale, table: rng.integers(0, table["below"], size=shape),
+}

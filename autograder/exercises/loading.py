@@ -1,0 +1,119 @@
+"""Put key, reference and mistakes together: cases drawn, expected values and mistaken ones worked out.
+
+In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touches nothing else. A key that cannot be
+graded with is refused here, before any student sees it.
+"""
+
+import importlib
+import inspect
+import warnings
+
+import numpy as np
+
+from autograder.exercises import compare
+from autograder.exercises.chains import steps_of
+from autograder.exercises.drawing import rows
+from autograder.exercises.model import Case, Exercise, Outcome, convert
+from autograder.exercises.refusals import refuse_unfit
+from autograder.exercises.trained import trained
+from solutions import answer_key
+from solutions.answer_key import AnswerKeyError
+
+UNREADABLE = "unreadable"  # in place of an exception's name: what was returned holds no numbers
+
+
+def load(topic, seed):
+    """Return the exercises of ``topic``, with hidden cases drawn from ``seed``.
+
+    Raises
+    ------
+    AnswerKeyError
+        If the key, the reference or the mistakes do not fit together.
+    """
+    return tuple(_exercise(entry, seed) for entry in answer_key.load(topic).values())
+
+
+def load_from(folder, topic, seed, references=None, mistakes=None):
+    """Like ``load``, with the key in another folder: for courses' own keys, and for tests of bad ones."""
+    entries = answer_key.load(topic, folder).values()
+    return tuple(_exercise(entry, seed, references, mistakes) for entry in entries)
+
+
+def versions(functions, function):
+    """Return those of ``functions``, name -> function, that answer as ``function`` should: ``function__what_was_done``."""
+    return {name: each for name, each in functions.items() if name.startswith(f"{function}__") and callable(each)}
+
+
+def _exercise(entry, seed, references=None, mistakes=None):
+    if entry.kind == "text":
+        return Exercise(entry, "", {}, {"": entry.points}, ())
+    references = references or importlib.import_module(f"solutions.{entry.module}.{entry.topic}")
+    mistakes = mistakes or importlib.import_module(f"solutions.mistakes.{entry.topic}")
+    reference = getattr(references, entry.function, None)
+    if reference is None:
+        raise AnswerKeyError(
+            f"no function {entry.function} in {references.__name__}", entry.where, "write the reference answer there."
+        )
+    wrong = versions(vars(mistakes), entry.function)
+    for name, function in wrong.items():
+        if not function.__doc__:
+            raise AnswerKeyError(f"mistake {name} has no docstring", entry.where, "write the hint as its docstring.")
+    hints = {name: " ".join(function.__doc__.split()) for name, function in wrong.items()}
+    parts = dict(entry.parts) or {"": entry.points}
+    if entry.kind == "trained":
+        return Exercise(entry, inspect.getsource(reference), hints, parts, (), trained(entry, references, seed))
+    shell = Exercise(entry, inspect.getsource(reference), hints, parts, ())
+    cases = tuple(_case(shell, row, reference, wrong) for row in rows(entry, reference, seed))
+    exercise = Exercise(entry, shell.source, hints, parts, cases, follows=steps_of(entry, reference))
+    refuse_unfit(exercise)
+    return exercise
+
+
+def _case(exercise, row, reference, wrong):
+    entry, (case, inputs) = exercise.entry, row
+    outcome = _outcome(exercise, reference, inputs, case.gradients)
+    if outcome.raised:
+        what = "returns no numbers" if outcome.raised == UNREADABLE else f"raises {outcome.raised}"
+        raise AnswerKeyError(f"the reference {what} on case {case.name!r}", entry.where, "mend one of the two.")
+    atol = case.atol if case.atol is not None else 1e-5 * max(1.0, _largest(outcome.value))
+    expected = outcome.value
+    if case.shown:
+        stated = case.expected
+        expected = {k: np.array(v) for k, v in stated.items()} if isinstance(stated, dict) else np.array(stated)
+        problems = compare.reasons(outcome.value, expected, entry.kind, atol)
+        if any(problems.values()):
+            raise AnswerKeyError(
+                f"the reference fails the shown case {case.name!r}: {'; '.join(filter(None, problems.values()))}",
+                entry.where,
+                "work the example again by hand: the reference or `expected` is wrong.",
+            )
+    mistaken = {name: _outcome(exercise, function, inputs, case.gradients) for name, function in wrong.items()}
+    return Case(case.name, case.shown, case.part, inputs, expected, atol, case.gradients, mistaken)
+
+
+def _outcome(exercise, function, inputs, gradients):
+    turn = convert(exercise)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value, _ = compare.call_case(function, {name: turn(item) for name, item in inputs.items()}, gradients)
+    except Exception as error:
+        return Outcome(raised=type(error).__name__)
+    if exercise.kind == "shape":
+        return Outcome(value) if _is_made_of_shapes(value) else Outcome(raised=UNREADABLE)
+    try:
+        return Outcome(compare.read_value(value))
+    except ValueError:
+        return Outcome(raised=UNREADABLE)
+
+
+def _is_made_of_shapes(value):
+    values = value.values() if isinstance(value, dict) else [value]
+    return not any(compare.shape_difference(item, None) for item in values)
+
+
+def _largest(value):
+    if isinstance(value, dict):
+        return max(map(_largest, value.values()))
+    array = np.asarray(value, dtype=float)
+    return float(np.abs(array).max()) if array.size else 0.0

@@ -1,0 +1,44 @@
+"""What a notebook holds ready, and how a file of trained weights is judged.
+
+In: a topic, or an entry of its key. Out: source text, ``Trained``. Reads ``solutions``, touches nothing else.
+"""
+
+import ast
+import importlib
+import inspect
+
+from autograder.exercises.model import Trained
+
+
+def provided(topic):
+    """Return the code that the notebook of ``topic`` holds ready for its exercises, or ""."""
+    try:
+        module = importlib.import_module(f"solutions.in_torch.{topic}")
+    except ModuleNotFoundError:
+        return ""
+    names = getattr(module, "PROVIDED", ())
+    imports, blocks = set(), []
+    for name in names:
+        item = getattr(module, name)
+        if inspect.isfunction(item) or inspect.isclass(item):
+            imports |= set(_imports_of(inspect.getmodule(item)))
+            blocks.append("\n\n" + inspect.getsource(item).rstrip())
+        else:
+            blocks.append(f"{name} = {item!r}")
+    return "\n".join([*sorted(imports), "", *blocks])
+
+
+def _imports_of(module):
+    """Yield the import lines of ``module`` that lead outside the course."""
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, ast.Import) or (
+            isinstance(node, ast.ImportFrom) and node.module.split(".")[0] != "solutions"
+        ):
+            yield ast.unparse(node)
+
+
+def trained(entry, references, seed):
+    draw, measure = getattr(references, entry.draw), getattr(references, entry.measure)
+    shapes = {name: tuple(parameter.shape) for name, parameter in references.build_model().named_parameters()}
+    code = provided(entry.topic)
+    return Trained(entry.file, shapes, code, draw(seed), seed, entry.run, draw, measure, dict(entry.thresholds))

@@ -1,0 +1,63 @@
+"""Cases are drawn from their seed alone, and so that right and wrong can be told apart."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from autograder import exercises
+from tests.autograder.samples import NAMES, TOPICS, exercise_named, topic_exercises
+
+each_topic = pytest.mark.parametrize("topic", TOPICS)
+CODE = [name for name in NAMES if exercise_named(name).kind == "code"]
+SHAPES = [name for name in NAMES if exercise_named(name).kind == "shape"]
+each_code = pytest.mark.parametrize("name", CODE)
+SEEDS = (1, 2)
+
+
+@each_topic
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_same_seed_draws_the_same_cases(topic, seed):
+    again = exercises.load(topic, seed)
+    assert exercises.digest(again) == exercises.digest(topic_exercises(topic, seed))
+    for one, other in zip(again, topic_exercises(topic, seed), strict=True):
+        np.testing.assert_equal([c.inputs for c in one.cases], [c.inputs for c in other.cases])
+        np.testing.assert_equal([c.expected for c in one.cases], [c.expected for c in other.cases])
+
+
+@pytest.mark.parametrize("name", CODE + SHAPES)
+def test_another_seed_draws_other_hidden_cases(name):
+    one, other = (exercise_named(name, seed) for seed in SEEDS)
+    for case, changed in zip(one.hidden, other.hidden, strict=True):
+        stated = any(c.name == case.name and c.inputs for c in one.entry.cases)
+        same = all(np.array_equal(item, changed.inputs[key]) for key, item in case.inputs.items())
+        assert case.inputs
+        assert same == stated
+
+
+@each_code
+def test_shown_cases_do_not_depend_on_the_seed(name):
+    one, other = (exercise_named(name, seed) for seed in SEEDS)
+    assert one.shown
+    np.testing.assert_equal([c.inputs for c in one.shown], [c.inputs for c in other.shown])
+
+
+@each_code
+def test_a_code_exercise_has_a_hidden_case_with_all_sizes_different(name):
+    exercise = exercise_named(name)
+    sizes = [
+        {(n, axis): size for n, item in case.inputs.items() for axis, size in enumerate(np.shape(item))}
+        for case in exercise.hidden
+    ]
+    alike = [{pair for pair in itertools.combinations(row, 2) if row[pair[0]] == row[pair[1]]} for row in sizes]
+    always_alike = set.intersection(*alike)
+    assert any(1 not in row.values() and pairs == always_alike for row, pairs in zip(sizes, alike, strict=True))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_exercise_is_called_with_distinct_primes(name):
+    exercise = exercise_named(name)
+    assert len(exercise.hidden) == exercises.SHAPE_DRAWS
+    for case in exercise.hidden:
+        assert len(set(case.inputs.values())) == len(case.inputs) > 0
+        assert set(case.inputs.values()) <= set(exercises.PRIMES)

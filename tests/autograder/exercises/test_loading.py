@@ -1,0 +1,136 @@
+"""Key, reference and mistakes are put together, and a key that cannot be graded with is refused."""
+
+import pytest
+
+from autograder import exercises
+from autograder.exercises import Outcome, compare
+from solutions.answer_key import AnswerKeyError
+from tests.autograder.exercises.toys import (
+    TOY,
+    TOY_NUMBER,
+    TOY_SHAPES,
+    WHERE,
+    double,
+    double__raises,
+    double__returns_nothing,
+    double__returns_words,
+    double__right,
+    double__squared,
+    double__undocumented,
+    double_changed,
+    double_of_two,
+    double_that_raises,
+    other_shapes,
+    shapes,
+    shapes__no_dict,
+    toy,
+)
+from tests.autograder.samples import NAMES, exercise_named, reference_of
+
+each_exercise = pytest.mark.parametrize("name", NAMES)
+SEEDS = (1, 2)
+
+
+@each_exercise
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_reference_passes_its_own_cases(name, seed):
+    exercise = exercise_named(name, seed)
+    assert exercise.hidden
+    turn = exercises.convert(exercise)
+    for case in exercise.cases:
+        inputs = {key: turn(item) for key, item in case.inputs.items()}
+        value, changed_inputs = compare.call_case(reference_of(exercise), inputs, case.gradients)
+        assert not any(compare.reasons(value, case.expected, exercise.kind, case.atol).values())
+        assert changed_inputs == []
+
+
+@each_exercise
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_mistake_fails_a_hidden_case(name, seed):
+    exercise = exercise_named(name, seed)
+    assert exercise.hints
+    for mistake in exercise.hints:
+        outcomes = [(case, case.mistaken[mistake]) for case in exercise.hidden]
+        assert any(
+            outcome.raised or any(compare.reasons(outcome.value, case.expected, exercise.kind, case.atol).values())
+            for case, outcome in outcomes
+        )
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if exercise_named(name).entry.parts])
+def test_the_parts_add_up_to_the_points(name):
+    exercise = exercise_named(name)
+    assert sum(exercise.parts.values()) == pytest.approx(exercise.points, abs=1e-9)
+
+
+def test_a_toy_without_fault_is_loaded_with_hints_and_outcomes(tmp_path):
+    (exercise,) = toy(tmp_path, double, double__squared, double__raises)
+    assert exercise.hints == {"double__squared": "You squared.", "double__raises": "This raises."}
+    assert exercise.parts == {"": 2}
+    (shown,), (drawn,) = exercise.shown, exercise.hidden
+    assert shown.expected.tolist() == [2, 4]
+    assert drawn.inputs["x"].shape == (3, 4)
+    assert drawn.expected.tolist() == (2 * drawn.inputs["x"]).tolist()
+    assert drawn.mistaken["double__raises"] == Outcome(raised="TypeError")
+
+
+REFUSED = {
+    "a shown case that the reference fails": ((double_changed,), {}, "the reference fails the shown case 'worked"),
+    "a mistake that hidden cases accept": ((double, double__right), {}, "accepts the mistake double__right"),
+    "a reference that raises": ((double_that_raises,), {}, "the reference raises IndexError on case 'worked example'"),
+    "no function": ((None,), {}, "no function double in toy"),
+    "a mistake without docstring": ((double, double__undocumented), {}, "double__undocumented has no docstring"),
+    "a case without an argument": ((double_of_two,), {}, "case 'worked example' gives x"),
+    "a case with an unknown argument": ((double,), {"old": "x = [3", "new": "z = [3"}, "case 'drawn' gives z"),
+    "parts that the reference lacks": ((other_shapes,), {"key": TOY_SHAPES}, "the parts are .* the reference returns"),
+    "an unknown gradient": ((double,), {"old": "shapes", "new": 'gradients = ["z"]\nshapes'}, "the reference raises"),
+}
+
+
+@pytest.mark.parametrize(("functions", "key", "what"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_graded_with_is_refused_with_place_and_remedy(tmp_path, functions, key, what):
+    with pytest.raises(AnswerKeyError, match=f"{WHERE}.*{what}.*\n  Remedy: "):
+        toy(tmp_path, *functions, **key)
+
+
+@pytest.mark.parametrize(
+    ("reference", "key"),
+    [
+        (double__returns_nothing, TOY),
+        (double__returns_words, TOY),
+        (lambda: None, TOY_NUMBER),
+        (lambda m: "m", TOY_SHAPES),
+    ],
+    ids=["code: nothing", "code: words", "number: nothing", "shape: words"],
+)
+def test_a_reference_that_returns_no_numbers_is_refused_with_place_and_remedy(tmp_path, reference, key):
+    with pytest.raises(AnswerKeyError, match=f"{WHERE}.*\n  Remedy: "):
+        toy(tmp_path, reference, key=key)
+
+
+@pytest.mark.parametrize("mistake", [double__returns_nothing, double__returns_words])
+def test_a_mistake_may_return_what_is_no_number(tmp_path, mistake):
+    (exercise,) = toy(tmp_path, double, mistake)
+    assert mistake.__name__ in exercise.hints
+
+
+def test_a_mistake_may_return_another_thing_than_a_dict(tmp_path):
+    (exercise,) = toy(tmp_path, shapes, shapes__no_dict, key=TOY_SHAPES)
+    assert "shapes__no_dict" in exercise.hints
+
+
+def test_a_shown_case_may_be_about_gradients(tmp_path):
+    gradient = 'module = "in_torch"\npoints = 2', 'gradients = ["x"]\nexpected = { x = [2.0, 2.0] }'
+    key = TOY.replace("points = 2", gradient[0]).replace("expected = [2.0, 4.0]", gradient[1])
+    (exercise,) = toy(tmp_path, double, key=key)
+    assert list(exercise.shown[0].expected) == ["x"]
+
+
+def test_a_written_answer_has_no_cases(tmp_path):
+    (tmp_path / "toy.toml").write_text(
+        '[toy-why]\nkind = "text"\npoints = 2\n[[toy-why.criterion]]\npoints = 2\n'
+        'text = "Says why."\ncomment = "Why?"\n'
+    )
+    (exercise,) = exercises.load_from(tmp_path, "toy", 0)
+    assert exercise.cases == ()
+    assert exercise.parts == {"": 2}
