@@ -1,6 +1,10 @@
-"""The one kind of error that a user of the command line meets: what is wrong, where, and what to do."""
+"""What goes wrong on the machine, put as the one kind of error that a user of the command line meets."""
 
 import errno
+
+from solutions.errors import CourseError
+
+__all__ = ["CourseError", "of_the_disk", "of_the_gradebook"]
 
 OF_THE_DISK = {
     errno.ENOSPC: "make room on the disk, and run the command again: it goes on where it was.",
@@ -9,17 +13,6 @@ OF_THE_DISK = {
     errno.EACCES: "make the course directory and all in it writable for you: `chown -R` or `chmod -R u+w`.",
     errno.EPERM: "make the course directory and all in it writable for you: `chown -R` or `chmod -R u+w`.",
 }
-
-
-class CourseError(Exception):
-    """Something in the course or on the machine is not as it must be."""
-
-    def __init__(self, what, place, remedy):
-        super().__init__(what, place, remedy)  # so that it can be sent from one process to another
-
-    def __str__(self):
-        what, place, remedy = self.args
-        return f"{place}: {what}\n  Remedy: {remedy}"
 
 
 def of_the_disk(error):

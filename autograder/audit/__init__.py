@@ -24,6 +24,7 @@ from autograder import exercises
 from autograder.audit import inputs, mutants
 from autograder.errors import CourseError
 from autograder.exercises import compare, key_linter
+from autograder.exercises.numbers import is_finite, largest
 from autograder.files import as_json, write_text
 from autograder.grading import judge
 from autograder.notebooks import assemble
@@ -312,11 +313,11 @@ class _Answers:
                 continue  # inputs that the text does not allow
             if self.exercise.kind != "shape":
                 expected = compare.read_value(expected)
-                if not _is_finite(expected):
+                if not is_finite(expected):
                     continue
             # Numbers worked by hand: that another value is within the key's tolerance is no excuse.
             by_hand = self.exercise.kind == "number"
-            atol = ASKED if by_hand else 1e-5 * given.loose * max(1.0, _largest(expected))
+            atol = ASKED if by_hand else 1e-5 * given.loose * max(1.0, largest(expected))
             self.known.append((given, expected, atol))
             yield self.known[-1]
 
@@ -325,14 +326,6 @@ def _called(function, exercise, given):
     values = inputs.tensors(given.values) if exercise.in_torch else given.values
     with contextlib.redirect_stdout(None):
         return compare.call_case(function, values, given.gradients)[0]
-
-
-def _is_finite(value):
-    return all(map(_is_finite, value.values())) if isinstance(value, dict) else bool(np.isfinite(value).all())
-
-
-def _largest(value):
-    return max(map(_largest, value.values())) if isinstance(value, dict) else float(np.abs(value).max(initial=0.0))
 
 
 def _wrong_numbers(exercise):

@@ -17,6 +17,7 @@ import numpy as np
 
 from autograder import exercises
 from autograder.exercises import compare
+from autograder.exercises.numbers import largest
 from solutions.answer_key import AnswerKeyError
 
 SOFTMAX_ARGUMENTS = ("scores", "logits", "log_probabilities")
@@ -190,8 +191,9 @@ def _scores_are_large(exercise, reference):
     if not direct and not re.search(r"softmax|\bexp\b", exercise.source):
         return
     for case in exercise.hidden:
-        largest = max((_largest(item) for name, item in case.inputs.items() if name in direct or not direct), default=0)
-        if largest >= OVERFLOWS or (not direct and largest**2 >= OVERFLOWS):  # a product of two gives the scores
+        floats = {name: item for name, item in case.inputs.items() if _kind(item) == "f"}
+        size = largest({name: item for name, item in floats.items() if name in direct or not direct})
+        if size >= OVERFLOWS or (not direct and size**2 >= OVERFLOWS):  # a product of two gives the scores
             return
     yield (
         "",
@@ -231,7 +233,7 @@ def _results_are_no_toss_up(exercise, reference):
     for case in exercise.cases:
         for _ in range(NUDGES):
             nudged = {
-                name: item + NUDGE * max(1.0, _largest(item)) * rng.uniform(-1, 1, size=np.shape(item))
+                name: item + NUDGE * max(1.0, largest(item)) * rng.uniform(-1, 1, size=np.shape(item))
                 if _kind(item) == "f"
                 else item
                 for name, item in case.inputs.items()
@@ -388,11 +390,6 @@ def _name(node):
 
 def _kind(item):
     return np.asarray(item).dtype.kind
-
-
-def _largest(item):
-    item = np.asarray(item)
-    return float(np.abs(item.astype(float)).max(initial=0.0)) if item.dtype.kind == "f" else 0.0
 
 
 def _is_square(item):

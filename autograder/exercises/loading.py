@@ -14,6 +14,7 @@ from autograder.exercises import compare
 from autograder.exercises.chains import steps_of
 from autograder.exercises.drawing import rows
 from autograder.exercises.model import Case, Exercise, Outcome, convert
+from autograder.exercises.numbers import largest
 from autograder.exercises.refusals import refuse_unfit
 from autograder.exercises.trained import trained
 from solutions import answer_key
@@ -75,7 +76,7 @@ def _case(exercise, row, reference, wrong):
     if outcome.raised:
         what = "returns no numbers" if outcome.raised == UNREADABLE else f"raises {outcome.raised}"
         raise AnswerKeyError(f"the reference {what} on case {case.name!r}", entry.where, "mend one of the two.")
-    atol = case.atol if case.atol is not None else 1e-5 * max(1.0, _largest(outcome.value))
+    atol = case.atol if case.atol is not None else 1e-5 * max(1.0, largest(outcome.value))
     expected = outcome.value
     if case.shown:
         stated = case.expected
@@ -110,10 +111,3 @@ def _outcome(exercise, function, inputs, gradients):
 def _is_made_of_shapes(value):
     values = value.values() if isinstance(value, dict) else [value]
     return not any(compare.shape_difference(item, None) for item in values)
-
-
-def _largest(value):
-    if isinstance(value, dict):
-        return max(map(_largest, value.values()))
-    array = np.asarray(value, dtype=float)
-    return float(np.abs(array).max()) if array.size else 0.0

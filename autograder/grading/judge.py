@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder.exercises import compare, compiled
+from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
 from autograder.sandbox import Reply, wire
 
@@ -212,7 +213,7 @@ def _property(exercise, replies, again, found):
         return compare.full_sentence(compare.CHANGED.format(", ".join(map(str, changed))))
     if again is not None and _unlike(replies[0], again):
         return compare.full_sentence(compare.UNSTEADY)
-    if any(not reply.raised and not _is_finite(reply.value) and _is_finite(case.expected) for case, reply in wrong):
+    if any(not reply.raised and not is_finite(reply.value) and is_finite(case.expected) for case, reply in wrong):
         return ""
     if all(case.gradients for case, _ in wrong):
         if any(reply.raised for _, reply in wrong):
@@ -270,12 +271,6 @@ def _has_form(value, expected):
     except (TypeError, ValueError, OverflowError):
         return False
     return not isinstance(value, dict) and value.shape == np.shape(expected)
-
-
-def _is_finite(value):
-    if isinstance(value, dict):
-        return all(map(_is_finite, value.values()))
-    return bool(np.isfinite(np.asarray(value, dtype=float)).all())
 
 
 def _unlike(one, other):

@@ -11,6 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from solutions.errors import AnswerKeyError
+
 FOLDER = Path(__file__).parent
 KINDS = ("shape", "number", "code", "trained", "text")
 MODULES = ("in_numpy", "in_torch")
@@ -38,17 +40,6 @@ LETTERS = {
     **dict.fromkeys(("V", "V_y", "V_out"), "the number of target words"),
     "V_x": "the number of source words",
 }
-
-
-class AnswerKeyError(ValueError):
-    """The key is wrong: the message says where, and what to do."""
-
-    def __init__(self, what, place, remedy):
-        super().__init__(what, place, remedy)  # so that it can be sent from one process to another
-
-    def __str__(self):
-        what, place, remedy = self.args
-        return f"{place}: {what}\n  Remedy: {remedy}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,20 @@
+"""What is said of a value that is numbers, or a dict of them, whatever its shape.
+
+In: an array, what makes one, or a dict of them. Out: a number, or whether it is so. Touches nothing.
+"""
+
+import numpy as np
+
+
+def largest(value):
+    """Return the largest size of a number in ``value``; 0 where there is none."""
+    if isinstance(value, dict):
+        return max(map(largest, value.values()), default=0.0)
+    return float(np.abs(np.asarray(value, dtype=float)).max(initial=0.0))
+
+
+def is_finite(value):
+    """Return whether every number in ``value`` is neither infinite nor nan."""
+    if isinstance(value, dict):
+        return all(map(is_finite, value.values()))
+    return bool(np.isfinite(np.asarray(value, dtype=float)).all())
