@@ -207,7 +207,7 @@ def audit(
     held_out: Annotated[bool, typer.Option("--held-out", help="Only the held-out answers: takes seconds.")] = False,
 ):
     """Measure how often the grader is wrong: mutants, equivalents, held-out answers. Exit status 1 if it fails."""
-    from autograder.audit import show
+    from autograder.audit.show import show
 
     if topic and topic not in topics():
         raise CourseError(f"no topic {topic!r}", "the answer key", f"name one of {', '.join(topics())}.")

@@ -8,7 +8,7 @@ import hypothesis.extra.numpy as hnp
 from hypothesis import strategies as st
 
 from autograder import exercises
-from autograder.audit import reply_to
+from autograder.audit.calls import reply_to
 from autograder.sandbox import wire
 from solutions import answer_key
 

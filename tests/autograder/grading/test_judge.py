@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from autograder import audit
+from autograder.audit import calls
 from autograder.exercises import compare, compiled
 from autograder.grading import judge
 from autograder.sandbox import Reply, wire
@@ -639,7 +639,7 @@ TOLD = [
 @pytest.mark.filterwarnings("ignore")
 def test_what_no_listed_mistake_explains_is_told_by_its_property(name, answer, seed):
     function, exercise = getattr(told, answer), exercise_named(name, seed)
-    verdict = audit.verdict_on(function, exercise)
+    verdict = calls.verdict_on(function, exercise)
     assert verdict.earned < verdict.points
     assert verdict.hints == (" ".join(function.__doc__.split()),)
 

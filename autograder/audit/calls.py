@@ -1,0 +1,76 @@
+"""Call a function of this project as the sandbox would call a student's, and judge what it returns.
+
+In: a function, an exercise. Out: a ``Reply``, a ``Verdict``. Interrupts what runs too long; touches nothing else.
+"""
+
+import contextlib
+import io
+import json
+import signal
+import threading
+import warnings
+
+import numpy as np
+
+from autograder import exercises
+from autograder.audit import inputs
+from autograder.exercises import compare
+from autograder.grading import judge
+from autograder.sandbox import Reply, wire
+
+SECONDS = 2.0  # that one call of a mutant may run
+
+
+def verdict_on(function, exercise):
+    """Return the ``Verdict`` that ``function`` earns on the hidden cases of ``exercise``, without a sandbox."""
+    called = enumerate(judge.cases_to_call(exercise))
+    replies = {(exercise.name, n): reply_to(function, exercise, case) for n, case in called}
+    return judge.judge([exercise], replies)[0]
+
+
+def reply_to(function, exercise, case):
+    """Return the reply that a sandbox would give for one call; see ``sandbox.Reply``."""
+    turn, said = exercises.convert(exercise), io.StringIO()
+    given = {name: turn(item) for name, item in case.inputs.items()}
+    try:
+        with limited(), contextlib.redirect_stdout(said):
+            value, changed = compare.call_case(function, given, case.gradients)
+    except Exception as error:
+        return Reply(raised=type(error).__name__)
+    value = wire.decode(json.loads(json.dumps(wire.encode(value))))
+    return Reply(value, changed=tuple(changed), printed=bool(said.getvalue()))
+
+
+def accepts(exercise, verdict):
+    return verdict.earned == exercise.points
+
+
+def called(function, exercise, given):
+    values = inputs.tensors(given.values) if exercise.in_torch else given.values
+    with contextlib.redirect_stdout(None):
+        return compare.call_case(function, values, given.gradients)[0]
+
+
+class TookTooLong(Exception):
+    """A mutant ran longer than a call may: it counts as one that raised."""
+
+
+@contextlib.contextmanager
+def limited():
+    """Interrupt what runs longer than ``SECONDS``. Outside of the main thread there is no limit."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def interrupt(*_):
+            raise TookTooLong
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)

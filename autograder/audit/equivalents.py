@@ -1,0 +1,196 @@
+"""Equivalents of a reference: as right as the reference, in another style.
+
+In: a reference, its exercise. Out: functions, some made by changing the syntax tree of the source. Touches nothing.
+"""
+
+import ast
+from dataclasses import dataclass
+
+import numpy as np
+import torch  # here, so that no call's time runs out over it
+
+from autograder.audit.trees import compiled, parsed
+
+
+@dataclass(frozen=True)
+class Equivalent:
+    """The reference in another style: as right as the reference itself."""
+
+    what: str
+    function: object
+
+
+def equivalents(function, exercise):
+    """Return the equivalents of ``function``, the reference of ``exercise``, in the styles that its kind allows.
+
+    A tensor whose gradient is asked for stays a tensor: a list would cut it off.
+    """
+    return tuple(Equivalent(what, made) for what, made in _equivalents(function, exercise))
+
+
+def _equivalents(function, exercise):
+    styles = dict(SHAPE_STYLES if exercise.kind == "shape" else NUMBER_STYLES)
+    if any(case.gradients for case in exercise.cases):
+        styles = GRADIENT_STYLES
+    for what, turn in styles.items():
+        yield what, _after(function, turn)
+    if exercise.kind == "number":
+        decimals = int(np.ceil(-np.log10(exercise.entry.atol)))  # half a unit is well within
+        yield f"rounded to {decimals} decimals", _after(function, lambda item: np.round(_array(item), decimals))
+    yield "through a helper function", _through_helper(function)
+    if exercise.kind == "code":
+        for what, turn in INPUT_STYLES.items():
+            yield what, _before(function, turn)
+        yield from _rewritten(function)
+
+
+def _after(function, turn):
+    def styled(*arguments):
+        value = function(*arguments)
+        return {key: turn(item) for key, item in value.items()} if isinstance(value, dict) else turn(value)
+
+    return styled
+
+
+def _before(function, turn):
+    def styled(*arguments):
+        return function(*(turn(item) if hasattr(item, "shape") and item.ndim > 1 else item for item in arguments))
+
+    return styled
+
+
+def _through_helper(function):
+    def styled(*arguments):
+        def helper(*again):
+            return function(*again)
+
+        return helper(*arguments)
+
+    return styled
+
+
+def _array(item):
+    return item.detach().numpy() if hasattr(item, "detach") else np.asarray(item)
+
+
+def _tensor(item):
+    return torch.as_tensor(item)
+
+
+def _single(item):
+    if hasattr(item, "float"):
+        return item.float() if item.is_floating_point() else item
+    array = _array(item)
+    return array.astype(np.float32) if array.dtype.kind == "f" else array
+
+
+def _strided(item):
+    """Return the same numbers in memory that has gaps."""
+    if hasattr(item, "detach"):
+        return torch.stack([item, item], dim=-1)[..., 0]
+    return np.stack([item, item], axis=-1)[..., 0]
+
+
+def _torch_size(item):
+    return torch.Size(item)
+
+
+def _rows(item):
+    array = _array(item)
+    return tuple(array) if array.ndim else array[()]
+
+
+SHAPE_STYLES = {
+    "a list": list,
+    "a torch.Size": _torch_size,
+    "an array of whole numbers": np.array,
+    "sizes of another integer type": lambda item: tuple(np.int16(size) for size in item),
+}
+NUMBER_STYLES = {
+    "a list of Python numbers": lambda item: _array(item).tolist(),
+    "a tuple of rows": _rows,
+    "an array": _array,
+    "a tensor": lambda item: _tensor(_array(item)),
+    "in single precision": lambda item: _single(_array(item)),
+    "a tensor in single precision": lambda item: _single(_tensor(_array(item))),
+    "in memory with gaps": lambda item: _strided(_array(item)),
+    "in column order": lambda item: np.asfortranarray(_array(item)) if np.ndim(item) else item,
+}
+GRADIENT_STYLES = {
+    "in single precision": _single,
+    "in memory with gaps": _strided,
+    "a copy": lambda item: item.clone(),
+}
+INPUT_STYLES = {"inputs in memory with gaps": _strided}
+
+
+def _rewritten(function):
+    """Yield the reference with its sums taken in another order."""
+    text, _, _ = parsed(function)
+    for what, transformer in (
+        ("sums in the reverse order", _Reverse()),
+        ("terms and factors exchanged", _Exchange()),
+        ("a product with the inverse for a quotient", _Invert()),
+    ):
+        tree = ast.parse(text)
+        changed = ast.unparse(ast.fix_missing_locations(transformer.visit(tree)))
+        if transformer.found:
+            yield what, compiled(changed, function, _product=_product, _sum=_sum)
+
+
+class _Reverse(ast.NodeTransformer):
+    found = False
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.MatMult):
+            return node
+        self.found = True
+        return ast.Call(ast.Name("_product", ast.Load()), [node.left, node.right], [])
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        if not (isinstance(node.func, ast.Attribute) and node.func.attr == "sum"):
+            return node
+        self.found = True
+        return ast.Call(ast.Name("_sum", ast.Load()), [node.func.value, *node.args], node.keywords)
+
+
+class _Exchange(ast.NodeTransformer):
+    found = False
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        if not isinstance(node.op, (ast.Add, ast.Mult)) or isinstance(node.left, ast.List):
+            return node
+        self.found = True
+        return ast.BinOp(node.right, node.op, node.left)
+
+
+class _Invert(ast.NodeTransformer):
+    found = False
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Div):
+            return node
+        self.found = True
+        return ast.BinOp(node.left, ast.Mult(), ast.BinOp(ast.Constant(1), ast.Div(), node.right))
+
+
+def _product(left, right):
+    """Return ``left @ right``, with the terms of its sums in the reverse order."""
+    return _flipped(left, -1) @ _flipped(right, -2 if right.ndim > 1 else -1)
+
+
+def _sum(value, *axes, **options):
+    for axis in range(value.ndim):
+        value = _flipped(value, axis)
+    total = value.sum(*axes, **options)
+    for axis in range(total.ndim):
+        total = _flipped(total, axis)
+    return total
+
+
+def _flipped(item, axis):
+    return item.flip(axis) if hasattr(item, "detach") else np.flip(item, axis)

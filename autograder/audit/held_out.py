@@ -1,0 +1,148 @@
+"""Grade the held-out answers, which nobody tuned the grader to, and say how often it was wrong.
+
+In: topics. Out: frozen ``Answer`` and ``Rates``, Wilson intervals. Reads ``tests/submissions/heldout``; writes nothing.
+"""
+
+import math
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from autograder import exercises
+from autograder.audit.calls import verdict_on
+from autograder.errors import CourseError
+
+HELD_OUT = Path(__file__).resolve().parents[2] / "tests" / "submissions" / "heldout"
+HINTS = ("named", "misled", "general")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One held-out answer, graded. ``judged`` says what a person found the hint to be; "" where nobody has said yet."""
+
+    name: str
+    topic: str
+    exercise: str
+    right: bool
+    truth: str  # the true mistake, or the style of a right answer
+    earned: float
+    points: float
+    hint: str = ""
+    judged: str = ""
+
+    @property
+    def accepted(self):
+        return self.earned == self.points
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Held-out figures of one topic, or of all: counts. ``unjudged`` hints were never judged, or have changed since."""
+
+    topic: str
+    wrong: int = 0
+    right: int = 0
+    false_accepts: int = 0
+    false_rejects: int = 0
+    named: int = 0
+    misled: int = 0
+    general: int = 0
+    unjudged: int = 0
+    moved: int = 0  # answers that found something, and are ordinary ones since it was mended
+
+    def __add__(self, other):
+        counts = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "topic"}
+        return Rates(self.topic, **counts)
+
+    @property
+    def judged(self):
+        """How many wrong answers were caught with a hint that a person has judged."""
+        return self.named + self.misled + self.general
+
+
+def held_out_answers(topic, seed=0, folder=HELD_OUT):
+    """Yield ``(exercise, name, function)`` of the held-out answers of ``topic``. They see what the notebook holds ready."""
+    path = folder / f"{topic}.py"
+    asked = {exercise.function: exercise for exercise in exercises.load(topic, seed) if exercise.is_called}
+    scope = {"__name__": f"heldout_{topic}", "np": np, "math": math}
+    exec(exercises.provided(topic), scope)
+    before = set(scope)
+    exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), scope)
+    for name in [n for n in scope if n not in before and not n.startswith("_") and "__" in n]:
+        function, _, rest = name.partition("__")
+        if function not in asked or rest.split("_")[0] not in ("wrong", "right"):
+            raise CourseError(
+                f"{name} answers no exercise of {topic}",
+                f"heldout/{path.name}",
+                "name it <function>__wrong_<what> or <function>__right_<style>.",
+            )
+        yield asked[function], name, scope[name]
+
+
+def graded_answers(topic, judged, seed=0, folder=HELD_OUT):
+    """Return the held-out answers of ``topic``, graded, with what a person ``judged`` of their hints."""
+    return [_graded(*found, judged) for found in held_out_answers(topic, seed, folder)]
+
+
+def _graded(exercise, name, function, judged):
+    verdict = verdict_on(function, exercise)
+    hint = " ".join(verdict.hints) or "; ".join(part.reason for part in verdict.parts if part.reason)
+    right = name.partition("__")[2].startswith("right")
+    said = judged.get("hint", {}).get(name, {})
+    of_this = said.get("verdict", "") if said.get("on", "") == hint and not right else ""
+    truth = " ".join((function.__doc__ or "").split())
+    return Answer(
+        name, exercise.entry.topic, exercise.name, right, truth, verdict.earned, verdict.points, hint, of_this
+    )
+
+
+def judgement(path):
+    """Return the judgement in the file at ``path``, or {}.
+
+    Raises
+    ------
+    CourseError
+        If it says of a hint what is not in ``HINTS``.
+    """
+    judged = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    for name, said in judged.get("hint", {}).items():
+        if said.get("verdict") not in HINTS or "on" not in said:
+            raise CourseError(
+                f"the hint of {name} is judged {said.get('verdict')!r}",
+                f"heldout/{path.name}",
+                f"write verdict, one of {', '.join(HINTS)}, and on, the hint that it was said of.",
+            )
+    return judged
+
+
+def rates_of(topic, answers, moved):
+    wrong = [answer for answer in answers if not answer.right]
+    caught = [answer.judged for answer in wrong if not answer.accepted]
+    return Rates(
+        topic,
+        len(wrong),
+        len(answers) - len(wrong),
+        len(wrong) - len(caught),
+        sum(answer.right and not answer.accepted for answer in answers),
+        *(caught.count(word) for word in HINTS),
+        caught.count(""),
+        moved,
+    )
+
+
+def totals(rates):
+    """Return the sum over topics."""
+    return sum(rates, Rates("all topics"))
+
+
+def wilson(hits, count, z=1.96):
+    """Return the Wilson interval of a rate: ``(low, high)``, between 0 and 1; (0, 1) where nothing was counted."""
+    if not count:
+        return 0.0, 1.0
+    rate, square = hits / count, z * z
+    middle = rate + square / (2 * count)
+    width = z * math.sqrt(rate * (1 - rate) / count + square / (4 * count * count))
+    low, high = (middle - width) / (1 + square / count), (middle + width) / (1 + square / count)
+    return max(0.0, low) if hits else 0.0, min(1.0, high) if hits < count else 1.0

@@ -1,0 +1,75 @@
+"""The whole audit as one frozen report: of the exercises, of the held-out answers, or of both.
+
+In: topics, how much to try. Out: ``Report``. Reads ``tests/submissions``; writes nothing.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from autograder.audit.held_out import HELD_OUT, Answer, Rates, graded_answers, judgement, rates_of
+from autograder.audit.run import Audited, audit_topic
+from solutions import answer_key
+
+
+@dataclass(frozen=True)
+class Report:
+    """The whole audit. ``first`` holds the held-out figures as they were first measured."""
+
+    exercises: tuple[Audited, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    now: tuple[Rates, ...] = ()
+    first: tuple[Rates, ...] = ()
+    full: bool = False
+    seed: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def passed(self):
+        return all(one.passed for one in self.exercises)
+
+
+def audit(topics=None, full=False, seed=0, held_out=True, progress=None):
+    """Audit the exercises of ``topics``, by default all; return a ``Report``.
+
+    Parameters
+    ----------
+    topics : iterable of str, optional
+    full : bool
+        All mutants instead of a seeded sample, more draws of the hidden cases, 1000 inputs instead of 200.
+    seed : int
+        Of the first draw of hidden cases, and of the sample.
+    held_out : bool
+        Whether to grade the held-out answers too.
+    progress : callable, optional
+        Called with each ``Audited``.
+    """
+    topics = tuple(topics or answer_key.topics())
+    audited = []
+    for topic in topics:
+        for one in audit_topic(topic, full, seed):
+            audited.append(one)
+            if progress:
+                progress(one)
+    return replace(measure(topics, seed) if held_out else Report(), exercises=tuple(audited), full=full, seed=seed)
+
+
+def measure(topics=None, seed=0, folder=HELD_OUT):
+    """Grade the held-out answers in ``folder``; return a ``Report`` of them alone.
+
+    ``<topic>.py`` holds functions ``<function>__wrong_<what>``, whose docstring is the true mistake, and
+    ``<function>__right_<style>``. ``<topic>.toml``, which may be absent, holds what a person judged: under ``[hint.NAME]``
+    the ``verdict``, one of ``HINTS``, and ``on``, the words that it was said of; under ``[first]`` the counts as first
+    measured; and ``moved``, the answers that found something and are ordinary ones now.
+    """
+    topics = tuple(topics or answer_key.topics())
+    answers, now, first, notes = [], [], [], []
+    for topic in topics:
+        if not (folder / f"{topic}.py").is_file():
+            notes.append(f"{topic}: no held-out answers.")
+            continue
+        judged = judgement(folder / f"{topic}.toml")
+        graded = graded_answers(topic, judged, seed, folder)
+        answers += graded
+        now.append(rates_of(topic, graded, len(judged.get("moved", ()))))
+        if "first" in judged:
+            first.append(Rates(topic, **judged["first"]))
+    return Report((), tuple(answers), tuple(now), tuple(first), seed=seed, notes=tuple(notes))

@@ -1,0 +1,205 @@
+"""Show an audit: tables, sentences, a picture, Markdown and JSON.
+
+In: a ``Report``. Out: what a person reads. ``save`` writes where the caller says; ``show`` prints.
+"""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+
+from autograder.audit.held_out import totals, wilson
+from autograder.audit.report import audit, measure
+from autograder.audit.run import SAMPLE, SEEDS
+from autograder.files import as_json, write_text
+
+RATES = (  # title, hits, of how many
+    ("wrong answers accepted", "false_accepts", "wrong"),
+    ("right answers rejected", "false_rejects", "right"),
+    ("hint named the mistake", "named", "judged"),
+    ("hint misled", "misled", "judged"),
+    ("hint stayed general", "general", "judged"),
+)
+
+
+def exercises_table(report):
+    """Return the Rich table with one row for each exercise."""
+    table = Table(title="What the grader does with answers whose worth is known", title_justify="left")
+    table.add_column("exercise")
+    for title in ("reference", "starter", "right, accepted", "mistakes, caught", "own hint", "mutants", "rejected"):
+        table.add_column(title, justify="right")
+    for title in ("set aside", "survivors", "equivalents, accepted", "key"):
+        table.add_column(title, justify="right")
+    for one in report.exercises:
+        rejected = one.tried - len(one.aside) - len(one.survivors)
+        table.add_row(
+            one.exercise if one.passed else f"[bold red]{one.exercise} FAILS[/]",
+            f"{min(one.reference_earned):g}/{one.points:g}",
+            f"{one.starter_earned:g}",
+            f"{one.right - len(one.right_rejected)}/{one.right}",
+            f"{one.mistakes - len(one.mistakes_accepted)}/{one.mistakes}",
+            f"{one.mistakes - len(one.hints_missed)}/{one.mistakes}",
+            f"{one.tried} of {one.mutants}",
+            str(rejected),
+            str(len(one.aside)),
+            str(len(one.survivors)),
+            f"{one.equivalents - len(one.equivalents_rejected)}/{one.equivalents}",
+            "sound" if not one.problems else f"{len(one.problems)} problems",
+        )
+    return table
+
+
+def held_out_table(report):
+    """Return the Rich table of the held-out rates, by topic and for all: percent, with 95 % Wilson intervals."""
+    table = Table(title="On answers that nobody tuned to (in brackets: 95 % Wilson interval)", title_justify="left")
+    table.add_column("topic")
+    for title, _, _ in RATES:
+        table.add_column(title, justify="right")
+    table.add_column("hints not judged", justify="right")
+    for label, rates in (("as first measured", report.first), ("now", report.now)):
+        if rates:
+            table.add_section()
+            for row in (*rates, totals(rates)):
+                cells = [_rate_words(getattr(row, hits), getattr(row, of)) for _, hits, of in RATES]
+                table.add_row(f"{row.topic}, {label}", *cells, str(row.unjudged))
+    return table
+
+
+def _rate_words(hits, count):
+    if not count:
+        return "-"
+    low, high = wilson(hits, count)
+    return f"{hits}/{count} [{100 * low:.0f}-{100 * high:.0f} %]"
+
+
+def details(report):
+    """Yield a line of text for everything that is not as it should be, and for each mutant that was set aside."""
+    for one in report.exercises:
+        for earned in one.reference_earned:
+            if earned != one.points:
+                yield f"{one.exercise}: the reference earns {earned:g} of {one.points:g} points."
+        if one.starter_earned:
+            yield f"{one.exercise}: the untouched starter earns {one.starter_earned:g} points."
+        lists = {
+            "a right answer is rejected": one.right_rejected,
+            "a mistake is accepted": one.mistakes_accepted,
+            "a mistake does not get its own hint": one.hints_missed,
+            "an equivalent is rejected": one.equivalents_rejected,
+            "the key is weak": one.problems,
+        }
+        for what, names in lists.items():
+            yield from (f"{one.exercise}: {what}: {name}" for name in names)
+        for found in one.survivors:
+            yield f"{one.exercise}: SURVIVES, line {found.line}, `{found.source}`: {found.what}. {found.reason}".rstrip()
+        for found in one.aside:
+            yield f"{one.exercise}: set aside, line {found.line}, `{found.source}`: {found.what}: {found.reason}."
+    for answer in report.answers:
+        if answer.accepted != answer.right:
+            what = "right answer rejected" if answer.right else "wrong answer accepted"
+            yield f"{answer.exercise}: held-out {what}: {answer.name}: {answer.truth}"
+
+
+def summary(report):
+    """Return one sentence that says what was tried and how it ended."""
+    if not report.exercises:
+        return f"{len(report.answers)} held-out answers were graded."
+    tried, made = sum(one.tried for one in report.exercises), sum(one.mutants for one in report.exercises)
+    survivors = sum(len(one.survivors) for one in report.exercises)
+    rejected = sum(len(one.right_rejected) + len(one.equivalents_rejected) for one in report.exercises)
+    how = (
+        "all of them"
+        if report.full
+        else f"a sample: at most {SAMPLE} an exercise, seed {report.seed}; --full takes all"
+    )
+    return (
+        f"{tried} of {made} mutants ({how}), {SEEDS[report.full]} draws of the hidden cases: "
+        f"{survivors} survive. {rejected} right answers are rejected."
+    )
+
+
+def picture(report):
+    """Return a matplotlib figure of the held-out rates: a point with its Wilson interval for each rate and topic."""
+    from matplotlib.figure import Figure
+
+    topics = [row.topic for row in (*report.now, totals(report.now))]
+    figure = Figure(figsize=(11, 1.4 + 0.35 * len(topics)))
+    axes = figure.subplots(1, len(RATES), sharey=True)
+    measured = [(report.now, "s", "tab:blue", "now", 0.0)]
+    if report.first:
+        measured = [
+            (report.first, "o", "white", "as first measured", -0.15),
+            (report.now, "s", "tab:blue", "now", 0.15),
+        ]
+    for axis, (title, hits, of) in zip(axes, RATES, strict=True):
+        for rates, marker, face, label, shift in measured:
+            shown = [row for row in (*rates, totals(rates)) if getattr(row, of) and row.topic in topics]
+            share = [100 * getattr(row, hits) / getattr(row, of) for row in shown]
+            ends = [[100 * end for end in wilson(getattr(row, hits), getattr(row, of))] for row in shown]
+            reach = [[x - low for x, (low, _) in zip(share, ends, strict=True)]]
+            reach += [[high - x for x, (_, high) in zip(share, ends, strict=True)]]
+            places = [topics.index(row.topic) + shift for row in shown]
+            style = {"marker": marker, "markerfacecolor": face, "color": "tab:blue", "linestyle": "none"}
+            if shown:
+                axis.errorbar(share, places, xerr=np.maximum(reach, 0), label=label, **style)
+        axis.set_title(title, fontsize=9)
+        axis.set_xlim(-3, 103)
+        axis.set_xlabel("%")
+    axes[0].set_yticks(range(len(topics)), topics)
+    axes[0].invert_yaxis()
+    if report.first:
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="lower left", ncols=2, fontsize=9)
+    figure.tight_layout(rect=(0, 0.09 if report.first else 0, 1, 1))
+    return figure
+
+
+def held_out_markdown(report):
+    """Return the held-out rates as a Markdown table, for the book."""
+    titles = [title for title, _, _ in RATES]
+    lines = [f"| topic | {' | '.join(titles)} |", "|---|" + "---|" * len(titles)]
+    for label, rates in ((", as first measured", report.first), (", now" if report.first else "", report.now)):
+        for row in (*rates, totals(rates)) if rates else ():
+            cells = [_rate_words(getattr(row, hits), getattr(row, of)) for _, hits, of in RATES]
+            lines.append(f"| {row.topic}{label} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def save(report, folder):
+    """Write ``audit.json`` into ``folder``, with ``heldout.md`` and ``heldout.svg`` if held-out answers were graded.
+
+    Returns
+    -------
+    Path
+        Of the JSON file.
+    """
+    folder = Path(folder)
+    data = asdict(report) | {"passed": report.passed, "all_now": asdict(totals(report.now))}
+    data["all_first"] = asdict(totals(report.first)) if report.first else None
+    data["intervals"] = [
+        {"topic": row.topic, "rate": title, "hits": getattr(row, hits), "of": getattr(row, of)}
+        | dict(zip(("low", "high"), wilson(getattr(row, hits), getattr(row, of)), strict=True))
+        for row in (*report.now, totals(report.now))
+        for title, hits, of in RATES
+    ]
+    write_text(as_json(data), folder / "audit.json")
+    if report.now:
+        write_text(held_out_markdown(report), folder / "heldout.md")
+        picture(report).savefig(folder / "heldout.svg")
+    return folder / "audit.json"
+
+
+def show(out, topics, full=False, seed=0, save_to=None, held_out_only=False):
+    """Run the audit, print it to the Rich console ``out``, save it if asked; return whether the grader stands it."""
+    if held_out_only:
+        report = measure(topics, seed)
+    else:
+        with out.status("Auditing …") as status:
+            report = audit(topics, full, seed, progress=lambda one: status.update(f"Audited {one.exercise} …"))
+        out.print(exercises_table(report))
+    if report.now:
+        out.print(held_out_table(report))
+    for line in (*details(report), *report.notes, summary(report)):
+        out.print(line, markup=False, highlight=False)
+    if save_to:
+        out.print(f"Saved: {save(report, save_to)}", markup=False, highlight=False)
+    return report.passed

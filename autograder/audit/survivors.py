@@ -1,0 +1,102 @@
+"""Part the mutants that keep all points by whether they are wrong at all.
+
+In: mutants, an exercise drawn from one seed or several, its reference. Out: ``Found`` objects, each with its reason.
+Runs mutants of this project's own functions; touches nothing.
+"""
+
+from dataclasses import dataclass, replace
+
+from autograder.audit import inputs
+from autograder.audit.calls import accepts, called, limited, verdict_on
+from autograder.audit.wrong_values import wrong_values
+from autograder.exercises import compare
+from autograder.exercises.numbers import is_finite, largest
+from autograder.grading import judge
+from autograder.sandbox import Reply
+
+ASKED = 1e-4  # one unit of the last decimal that is asked for in numbers worked by hand
+TOO_CLOSE = "differs by no more than a unit of the last decimal that is asked for"
+EQUAL = "equals the reference on {} inputs of every kind"
+IN_PLACE = (
+    "the value is right: no text asks that inputs stay unchanged; the check cell says so, and no points hang on it"
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A mutant that was not rejected: the line of the reference that was changed, what was done, and why it stays."""
+
+    line: int
+    source: str
+    what: str
+    reason: str = ""
+    draw: int = 0  # the first draw of the hidden cases that it passed
+
+
+def sorted_out(made, versions, reference, tried):
+    """Return ``(set aside, survivors)``: the mutants that keep all points, parted by whether they are wrong at all."""
+    aside, survivors = [], []
+    plain = [replace(one, hints={}) for one in versions]  # the points are of interest here, not the words
+    answers = _Answers(reference, versions[0], tried)
+    for mutant in made:
+        kept = [n for n, one in enumerate(plain) if accepts(one, verdict_on(mutant.function, one))]
+        if not kept:
+            continue
+        found = Found(mutant.line, mutant.source, mutant.what, draw=kept[0])
+        if mutant.in_place:
+            aside.append(replace(found, reason=IN_PLACE))
+        elif answers.are_given_by(mutant.function):
+            aside.append(replace(found, reason=TOO_CLOSE if versions[0].kind == "number" else EQUAL.format(tried)))
+        else:
+            survivors.append(found)
+    return tuple(aside), tuple(survivors)
+
+
+class _Answers:
+    """What the reference answers to inputs of every kind. They are drawn and worked out as far as they are asked for."""
+
+    def __init__(self, reference, exercise, tried):
+        self.exercise, self.reference = exercise, reference
+        self.waiting = inputs.inputs_for(exercise, tried)
+        self.known = []
+
+    def are_given_by(self, function):
+        """Return whether ``function`` agrees with the reference on all of them. The first difference decides."""
+        for given, expected, atol in self._all():
+            try:
+                with limited():
+                    value = called(function, self.exercise, given)
+                if any(compare.reasons(value, expected, self.exercise.kind, atol).values()):
+                    return False
+            except Exception:
+                return False
+        return True
+
+    def _all(self):
+        yield from self.known
+        for given in self.waiting:
+            try:
+                expected = called(self.reference, self.exercise, given)
+            except Exception:
+                continue  # inputs that the text does not allow
+            if self.exercise.kind != "shape":
+                expected = compare.read_value(expected)
+                if not is_finite(expected):
+                    continue
+            # Numbers worked by hand: that another value is within the key's tolerance is no excuse.
+            by_hand = self.exercise.kind == "number"
+            atol = ASKED if by_hand else 1e-5 * given.loose * max(1.0, largest(expected))
+            self.known.append((given, expected, atol))
+            yield self.known[-1]
+
+
+def wrong_numbers(exercise):
+    """Return a ``Found`` for each wrong set of numbers; with a reason where the grader takes it for right."""
+    (case,), found = exercise.hidden, []
+    plain = replace(exercise, hints={})
+    for what, value in wrong_values(case.expected, case.atol):
+        unlike = compare.reasons(value, case.expected, exercise.kind, case.atol)
+        earned = judge.judge([plain], {(exercise.name, 0): Reply(value)})[0].earned
+        kept = earned == exercise.points and any(unlike.values())
+        found.append(Found(0, "", what, "accepted, and further off than the tolerance" if kept else ""))
+    return tuple(found)

@@ -1,0 +1,34 @@
+"""A function is called as the sandbox would call it, and no longer than a call may run."""
+
+import numpy as np
+
+from autograder.audit import calls
+from solutions.in_numpy.scoring import additive_score
+from tests.autograder.audit.toys import STRONG, toy
+from tests.autograder.samples import exercise_named
+
+
+def test_a_mutant_that_never_ends_is_rejected(tmp_path, monkeypatch):
+    monkeypatch.setattr(calls, "SECONDS", 0.2)
+
+    def endless(x, y):
+        while True:
+            x = x + 0
+
+    (exercise,) = toy(tmp_path, STRONG)
+    assert calls.reply_to(endless, exercise, exercise.hidden[0]).raised == "TookTooLong"
+    assert calls.verdict_on(endless, exercise).earned == 0
+
+
+def test_a_reply_is_what_the_sandbox_would_say():
+    exercise = exercise_named("scoring-additive_score")
+    case = exercise.hidden[0]
+
+    def overwrites(query, keys, W_query, W_key, v):
+        keys *= 0
+        return additive_score(query, keys, W_query, W_key, v)
+
+    assert calls.reply_to(overwrites, exercise, case).changed == ("keys",)
+    assert calls.reply_to(lambda *_: object(), exercise, case).value.kind == "object"
+    assert calls.reply_to(lambda *_: 1 / 0, exercise, case).raised == "ZeroDivisionError"
+    assert np.allclose(calls.reply_to(additive_score, exercise, case).value, case.expected)

@@ -1,0 +1,137 @@
+"""Held-out answers are counted, and their rates have the intervals of the tables."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.audit import show
+from autograder.audit.held_out import Rates, totals, wilson
+from autograder.audit.report import measure
+from autograder.errors import CourseError
+from tests.autograder.samples import TOPICS
+
+
+@pytest.mark.suite("audit")
+@pytest.mark.filterwarnings("ignore")
+def test_every_held_out_answer_can_be_graded():
+    report = measure()
+    assert {row.topic for row in report.now} == set(TOPICS)
+    for row in report.now:
+        assert row.wrong + row.moved >= 20
+        assert row.right >= 10
+    assert all(answer.truth for answer in report.answers)
+    assert all(answer.hint for answer in report.answers if not answer.accepted)
+
+
+@given(st.integers(1, 500).flatmap(lambda count: st.tuples(st.integers(0, count), st.just(count))))
+def test_a_wilson_interval_holds_the_rate_and_mirrors(pair):
+    hits, count = pair
+    low, high = wilson(hits, count)
+    assert 0 <= low <= hits / count <= high <= 1
+    mirrored = wilson(count - hits, count)
+    assert (1 - high, 1 - low) == pytest.approx(mirrored)
+
+
+@pytest.mark.parametrize(
+    ("hits", "count", "interval"), [(0, 10, (0, 0.2775)), (5, 10, (0.2366, 0.7634)), (1, 100, (0.0018, 0.0545))]
+)
+def test_wilson_intervals_are_those_of_the_tables(hits, count, interval):
+    assert wilson(hits, count) == pytest.approx(interval, abs=1e-4)
+
+
+def test_nothing_counted_says_nothing():
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+ANSWERS = '''
+def dot_product_score__wrong_summed_all(query, keys):
+    """Sums over everything."""
+    return (keys * query[:, None, :]).sum()
+
+
+def dot_product_score__wrong_not_really(query, keys):
+    """Is right, in fact."""
+    return _right(query, keys)
+
+
+def dot_product_score__right_matmul(query, keys):
+    """A matrix product."""
+    return _right(query, keys)
+
+
+def dot_product_score__right_not_really(query, keys):
+    """Is wrong, in fact."""
+    print("noise")
+    return None
+
+
+def _right(query, keys):
+    return (keys @ query[:, :, None])[:, :, 0] * math.cos(0) * np.ones(1)
+'''
+
+
+FIRST = "[first]\nwrong = 3\nright = 2\nfalse_accepts = 2\nnamed = 1\n"
+
+
+@pytest.fixture
+def held_out(tmp_path):
+    (tmp_path / "scoring.py").write_text(ANSWERS, encoding="utf-8")
+    return tmp_path
+
+
+def test_held_out_answers_are_counted(held_out):
+    report = measure(["scoring"], folder=held_out)
+    (row,) = report.now
+    assert (row.wrong, row.right, row.false_accepts, row.false_rejects, row.unjudged) == (2, 2, 1, 1, 1)
+    assert row.judged == 0
+    assert not report.first
+    assert {answer.name: answer.accepted for answer in report.answers} == {
+        "dot_product_score__wrong_summed_all": False,
+        "dot_product_score__wrong_not_really": True,
+        "dot_product_score__right_matmul": True,
+        "dot_product_score__right_not_really": False,
+    }
+    told = list(show.details(report))
+    assert any("held-out wrong answer accepted: dot_product_score__wrong_not_really" in line for line in told)
+    assert any("held-out right answer rejected: dot_product_score__right_not_really" in line for line in told)
+
+
+def test_a_judgement_holds_for_the_words_that_it_was_said_of(held_out):
+    (answer,) = [a for a in measure(["scoring"], folder=held_out).answers if "summed_all" in a.name]
+    entry = f'moved = ["dot_product_score__wrong_other"]\n{FIRST}[hint.{answer.name}]\nverdict = "general"\n'
+    for words, counts in ((answer.hint, (1, 0)), ("Something that was said before.", (0, 1))):
+        (held_out / "scoring.toml").write_text(f"{entry}on = {json.dumps(words)}\n", encoding="utf-8")
+        report = measure(["scoring"], folder=held_out)
+        assert (report.now[0].general, report.now[0].unjudged) == counts
+    assert report.now[0].moved == 1
+    assert report.first == (Rates("scoring", wrong=3, right=2, false_accepts=2, named=1),)
+
+
+def test_a_topic_without_held_out_answers_is_said(tmp_path):
+    report = measure(["scoring"], folder=tmp_path)
+    assert report.notes == ("scoring: no held-out answers.",)
+    assert not report.now
+
+
+@pytest.mark.parametrize(
+    ("answers", "judged", "what"),
+    [
+        ("def nothing__wrong_x():\n    pass\n", "", r"nothing__wrong_x answers no exercise"),
+        ("def dot_product_score__odd(query, keys):\n    pass\n", "", "dot_product_score__odd answers no exercise"),
+        (ANSWERS, '[hint.a]\nverdict = "good"\non = ""\n', "the hint of a is judged 'good'"),
+        (ANSWERS, '[hint.a]\nverdict = "named"\n', "the hint of a is judged 'named'"),
+    ],
+)
+def test_held_out_files_with_a_fault_are_refused_with_place_and_remedy(tmp_path, answers, judged, what):
+    (tmp_path / "scoring.py").write_text(answers, encoding="utf-8")
+    (tmp_path / "scoring.toml").write_text(judged, encoding="utf-8")
+    with pytest.raises(CourseError, match=rf"heldout/scoring\..*{what}.*\n  Remedy: "):
+        measure(["scoring"], folder=tmp_path)
+
+
+def test_the_rates_of_all_topics_are_sums():
+    total = totals([Rates("a", 3, 2, 1, 0, named=2), Rates("b", 4, 1, 0, 1, misled=1, moved=2)])
+    assert total == Rates("all topics", 7, 3, 1, 1, named=2, misled=1, moved=2)
+    assert total.judged == 3

@@ -1,0 +1,61 @@
+"""The audit finds each fault of an exercise, and the grader of every exercise stands it."""
+
+import dataclasses
+
+import pytest
+
+from autograder.audit import run, show
+from autograder.audit.report import Report
+from tests.autograder.audit.toys import STRONG, audited, mix, mix__added, mix__said_elsewhere, toy
+from tests.autograder.samples import TOPICS
+
+
+@pytest.mark.suite("audit")
+@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.filterwarnings("ignore")
+def test_the_grader_of_every_exercise_stands_the_audit(topic, request):
+    audited = list(run.audit_topic(topic, full=request.config.getoption("--full")))
+    assert audited
+    report = Report(tuple(audited))
+    assert report.passed, "\n".join(show.details(report))
+    assert sum(one.tried for one in audited) > 50
+
+
+def test_a_sample_says_its_size_and_is_the_same_for_the_same_seed(tmp_path):
+    versions = toy(tmp_path, STRONG)
+    one, again = (run.audit_exercise(versions, mix, seed=3) for _ in range(2))
+    assert one == again
+    assert one.tried == min(run.SAMPLE, one.mutants)
+    assert f"at most {run.SAMPLE} an exercise, seed 3" in show.summary(Report((one,), seed=3))
+    assert "all of them" in show.summary(Report((one,), full=True))
+
+
+def test_a_tolerance_that_is_too_narrow_rejects_equivalents(tmp_path):
+    one = audited(tmp_path, STRONG + "atol = 1e-13")
+    assert "in single precision" in one.equivalents_rejected
+    assert not one.passed
+
+
+FAULTS = {
+    "a right answer that is rejected": ({"right": {"mix__late": mix__added}}, "right_rejected", ("mix__late",)),
+    "a mistake that is accepted": ({"mistakes": {"mix__right": mix}}, "mistakes_accepted", ("mix__right",)),
+    "a mistake without its hint": ({"mistakes": {"mix__x": mix__said_elsewhere}}, "hints_missed", ("mix__x",)),
+    "a weak key": ({"problems": ("no case",)}, "problems", ("no case",)),
+}
+
+
+@pytest.mark.parametrize(("more", "name", "found"), FAULTS.values(), ids=FAULTS)
+def test_each_fault_is_found_and_told(tmp_path, more, name, found):
+    one = audited(tmp_path, STRONG, **more)
+    assert getattr(one, name) == found
+    assert not one.passed
+    assert any(found[0] in line for line in show.details(Report((one,))))
+
+
+def test_a_starter_that_answers_and_a_reference_that_fails_are_told(tmp_path):
+    (exercise,) = toy(tmp_path, STRONG)
+    answered = dataclasses.replace(exercise, source=exercise.source.replace("###", "#"))
+    one = run.audit_exercise((answered,), mix__added)
+    told = "\n".join(show.details(Report((one,))))
+    assert "the untouched starter earns 2 points" in told
+    assert "the reference earns 0 of 2 points" in told

@@ -1,0 +1,45 @@
+"""What is shown and saved holds what was found."""
+
+import io
+import json
+import math
+
+import pytest
+from rich.console import Console
+
+from autograder.audit import show
+from autograder.audit.held_out import Rates
+from autograder.audit.report import Report
+from tests.autograder.audit.toys import STRONG, audited
+
+
+@pytest.mark.parametrize("first", [(), (Rates("scoring", 20, 10, 2, 1, named=9, misled=1, general=6),)])
+def test_what_is_saved_can_be_read_and_the_picture_has_a_panel_for_each_rate(tmp_path, first):
+    now = (Rates("scoring", 20, 10, 0, 0, named=12, general=8),)
+    path = show.save(Report(now=now, first=first, notes=("a note",)), tmp_path)
+    data = json.loads(path.read_text(encoding="utf-8"))
+    assert data["now"][0]["named"] == 12
+    assert data["passed"]
+    assert {row["rate"] for row in data["intervals"]} == {title for title, _, _ in show.RATES}
+    assert (tmp_path / "heldout.svg").stat().st_size > 1000
+    rows = (tmp_path / "heldout.md").read_text(encoding="utf-8").splitlines()
+    assert len(rows) == 2 + 2 * (1 + bool(first))
+    assert all(row.count("|") == len(show.RATES) + 2 for row in rows)
+    figure = show.picture(Report(now=now, first=first))
+    assert len(figure.axes) == len(show.RATES)
+
+
+def test_the_tables_have_a_row_for_each_exercise_and_topic(tmp_path):
+    one = audited(tmp_path, STRONG)
+    now = (Rates("scoring", 20, 10, 0, 0, named=12, general=8),)
+    report = Report((one,), now=now, first=now)
+    assert show.exercises_table(report).row_count == 1
+    assert show.held_out_table(report).row_count == 4
+    assert math.isclose(sum(one.reference_earned), one.points)
+
+
+def test_what_is_shown_ends_with_what_was_tried(tmp_path):
+    out = Console(file=io.StringIO(), width=200)
+    assert show.show(out, ["scoring"], held_out_only=True, save_to=tmp_path / "saved")
+    assert "held-out answers were graded." in out.file.getvalue()
+    assert (tmp_path / "saved" / "audit.json").is_file()

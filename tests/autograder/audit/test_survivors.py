@@ -1,0 +1,24 @@
+"""A weak key has survivors, a strong one has none, and what is equal to the reference is set aside."""
+
+from autograder.audit import survivors
+from tests.autograder.audit.toys import STRONG, WEAK, audited, mix
+
+
+def test_a_weak_key_has_survivors_with_the_line_of_the_reference(tmp_path):
+    one = audited(tmp_path, WEAK)
+    assert not one.passed
+    first = mix.__code__.co_firstlineno
+    assert {found.line for found in one.survivors} <= {first + 3, first + 4}
+    assert {"Mult becomes Div", "1 becomes 0", "transposed"} <= {found.what for found in one.survivors}
+    assert {found.source for found in one.survivors} == {
+        "double = 2 * x",
+        "return double - y.sum(axis=1, keepdims=True) / 4",
+    }
+
+
+def test_a_strong_key_has_none_and_what_is_equal_is_set_aside_with_its_reason(tmp_path):
+    one = audited(tmp_path, STRONG)
+    assert one.passed
+    assert one.tried == one.mutants
+    reasons = {found.reason for found in one.aside}
+    assert reasons == {survivors.EQUAL.format(1000), survivors.IN_PLACE}
