@@ -95,9 +95,9 @@ class _Learnt:
             return lambda rng, shape, scale, letters: _mask(rng, shape, empty, gaps)
         if data[0].dtype.kind in "iu":
             least = min(0, *(int(item.min(initial=0)) for item in data))
-            below = self._bound({case: table["below"] for case, table in tables.items()}, sizes, cases)
+            below = self._bound({case: table.below for case, table in tables.items()}, sizes, cases)
             return lambda rng, shape, scale, letters: rng.integers(least, letters[below], size=shape)
-        if any(table.get("draw") == "weights" for table in tables.values()):
+        if any(table.draw == "weights" for table in tables.values()):
             if all(np.isclose(item.sum(axis=-1), 1, atol=1e-3).all() or not item.all() for item in data):
                 zeros = any((item == 0).any() for item in data)
                 return lambda rng, shape, scale, letters: _weights(rng, shape, zeros)
@@ -146,11 +146,11 @@ def _sums(letters):
 
 
 def _tables(exercise):
-    """Return the tables of the key that say how an argument is drawn: argument -> name of the case -> table."""
+    """Return what the key says of arguments that are no normal numbers: argument -> name of the case -> ``Drawn``."""
     found = {}
     for case in exercise.entry.cases:
         for name, wanted in (case.shapes or {}).items():
-            if isinstance(wanted, dict):
+            if wanted.draw != "normal":
                 found.setdefault(name, {})[case.name] = wanted
     return found
 

@@ -20,11 +20,11 @@ def rows(entry, reference, seed):
     names = list(inspect.signature(reference).parameters)
     rng = np.random.default_rng([seed, int(hashlib.sha256(entry.name.encode()).hexdigest()[:8], 16)])
     if entry.kind == "number":
-        yield answer_key.Case("your numbers", atol=entry.atol), {}
+        yield answer_key.Case(name="your numbers", atol=entry.atol), {}
     elif entry.kind == "shape":
         for draw in range(SHAPE_DRAWS):
             sizes = rng.choice(PRIMES, size=len(names), replace=False)
-            yield answer_key.Case(f"sizes {draw + 1}"), {n: int(s) for n, s in zip(names, sizes, strict=True)}
+            yield answer_key.Case(name=f"sizes {draw + 1}"), {n: int(s) for n, s in zip(names, sizes, strict=True)}
     else:
         for case in entry.cases:
             given = case.inputs if case.inputs is not None else case.shapes
@@ -37,37 +37,28 @@ def rows(entry, reference, seed):
             if case.inputs is not None:
                 yield case, {n: np.array(given[n]) if isinstance(given[n], list) else given[n] for n in used}
             else:
-                yield case, {n: _drawn(given[n], rng, case, entry.where) for n in used}
+                yield case, {n: DRAWS[given[n].draw](rng, given[n], case.scale) for n in used}
 
 
-def _drawn(wanted, rng, case, where):
-    """Return one drawn argument: a list is the shape of an array of normal numbers; a table says ``shape``, ``draw``."""
-    table = wanted if isinstance(wanted, dict) else {"shape": wanted}
-    shape, draw = table.get("shape", []), table.get("draw", "normal")
-    if set(table) - {"shape", "draw", "below", "empty_row"} or draw not in DRAWS:
-        raise AnswerKeyError(
-            f"case {case.name!r}: {wanted!r} cannot be drawn",
-            where,
-            f"write shape and draw, one of {', '.join(DRAWS)}.",
-        )
-    return DRAWS[draw](rng, shape, case.scale, table)
+def _normal(rng, wanted, scale):
+    return (scale * rng.normal(size=wanted.shape)).round(3)
 
 
-def _mask(rng, shape, scale, table):
+def _mask(rng, wanted, scale):
+    shape = wanted.shape
     lengths = rng.integers(1, max(2, shape[-1]), size=(*shape[:-1], 1))  # at least one real token, at least one pad
-    if table.get("empty_row"):
+    if wanted.empty_row:
         lengths[0] = 0
     return np.arange(shape[-1]) < lengths
 
 
-def _weights(rng, shape, scale, table):
-    positive = rng.uniform(0.05, 1.0, size=shape)
+def _weights(rng, wanted, scale):
+    positive = rng.uniform(0.05, 1.0, size=wanted.shape)
     return (positive / positive.sum(axis=-1, keepdims=True)).round(6)
 
 
-DRAWS = {
-    "normal": lambda rng, shape, scale, table: (scale * rng.normal(size=shape)).round(3),
-    "mask": _mask,
-    "weights": _weights,
-    "integers": lambda rng, shape, scale, table: rng.integers(0, table["below"], size=shape),
-}
+def _integers(rng, wanted, scale):
+    return rng.integers(0, wanted.below, size=wanted.shape)
+
+
+DRAWS = {"normal": _normal, "mask": _mask, "weights": _weights, "integers": _integers}  # as in records.Drawn

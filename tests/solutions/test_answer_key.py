@@ -1,6 +1,7 @@
 """The answer key of every topic is complete, and a key with a fault is refused with place and remedy."""
 
 import ast
+import dataclasses
 import importlib
 import inspect
 from pathlib import Path
@@ -219,7 +220,165 @@ def test_a_value_of_the_wrong_type_is_refused_with_place_and_remedy(tmp_path, ol
         load_toy(tmp_path, old, new)
 
 
+TOLD = {
+    "a list that is a text": (
+        "shapes = { x = [1] }",
+        'shapes = { x = [1] }\ngradients = "x"',
+        "toy.toml, line 22, [toy-double], case 'size one': gradients is 'x'\n  Remedy: write a list there.",
+    ),
+    "a number in quotes": (
+        "points = 2\nparts",
+        'points = "2"\nparts',
+        "toy.toml, line 4, [toy-double]: points is '2'\n  Remedy: write a number there.",
+    ),
+    "a part in quotes": (
+        "one = 0.5",
+        'one = "half"',
+        "toy.toml, line 5, [toy-double]: parts.one is 'half'\n  Remedy: write a number there.",
+    ),
+    "true for a number": (
+        "atol = 1e-3",
+        "atol = true",
+        "toy.toml, line 26, [toy-by_hand]: atol is True\n  Remedy: write a number there.",
+    ),
+    "a text for true": (
+        "atol = 1e-3",
+        'atol = 1e-3\nwarm_up = "yes"',
+        "toy.toml, line 27, [toy-by_hand]: warm_up is 'yes'\n  Remedy: write true or false there.",
+    ),
+    "a number for a text": (
+        'answer = "Because."',
+        "answer = 42",
+        "toy.toml, line 31, [toy-why]: answer is 42\n  Remedy: write text in quotes there.",
+    ),
+    "a list for a table": (
+        "inputs.x = [1.0, 2.0]",
+        "inputs = [1.0, 2.0]",
+        "toy.toml, line 10, [toy-double], case 'worked example': inputs is [1.0, 2.0]\n  Remedy: write a table there.",
+    ),
+    "a size that is none": (
+        "shapes = { x = [3, 4] }",
+        'shapes = { x = { shape = [3, "n"], draw = "mask" } }',
+        "toy.toml, line 16, [toy-double], case 'drawn': shape, entry 2 is 'n'\n  Remedy: write a whole number there.",
+    ),
+    "a size below zero": (
+        "shapes = { x = [3, 4] }",
+        "shapes = { x = [3, -4] }",
+        "toy.toml, line 16, [toy-double], case 'drawn': shape, entry 2 is -4\n  Remedy: write a whole number, 0 or more there.",
+    ),
+    "a bound of nothing": (
+        "shapes = { x = [3, 4] }",
+        'shapes = { x = { shape = [3, 4], draw = "integers", below = 0 } }',
+        "toy.toml, line 16, [toy-double], case 'drawn': below is 0\n  Remedy: write a whole number, 1 or more there.",
+    ),
+    "a mask without a shape": (
+        "shapes = { x = [3, 4] }",
+        'shapes = { x = { draw = "mask" } }',
+        "toy.toml, line 16, [toy-double], case 'drawn': x: mask without a shape\n  Remedy: write `shape`, a list of sizes.",
+    ),
+    "a field that a case has not": (
+        'part = "one"',
+        'part = "one"\npoints = 1',
+        "toy.toml, line 21, [toy-double], case 'size one': unknown field 'points'\n  Remedy: the fields of a case are atol, "
+        "expected, gradients, inputs, name, part, scale, shapes, shown.",
+    ),
+    "a field that what is drawn has not": (
+        "shapes = { x = [3, 4] }",
+        "shapes = { x = { shape = [3, 4], least = 1 } }",
+        "toy.toml, line 16, [toy-double], case 'drawn': unknown field 'least'\n  Remedy: the fields of what is drawn for x are "
+        "below, draw, empty_row, shape.",
+    ),
+    "a field that an exercise has not": (
+        "atol = 1e-3",
+        "atol = 1e-3\ntolerance = 1e-3",
+        "toy.toml, line 27, [toy-by_hand]: unknown field 'tolerance'\n  Remedy: the fields of a number exercise are atol, "
+        "follows, kind, parts, points, warm_up.",
+    ),
+    "a field of another kind": (
+        "atol = 1e-3",
+        'atol = 1e-3\nequations = ["a"]',
+        "toy.toml, line 27, [toy-by_hand]: equations in an exercise of kind number\n  Remedy: only kind shape can have it.",
+    ),
+    "a case of another kind": (
+        "atol = 1e-3",
+        'atol = 1e-3\n[[toy-by_hand.case]]\nname = "drawn"',
+        "toy.toml, line 27, [toy-by_hand]: case in an exercise of kind number\n  Remedy: only kind code can have it.",
+    ),
+    "a draw that nobody knows": (
+        "shapes = { x = [3, 4] }",
+        'shapes = { x = { shape = [3, 4], draw = "bits" } }',
+        "toy.toml, line 16, [toy-double], case 'drawn': draw 'bits' is not known\n  Remedy: write one of normal, mask, "
+        "weights, integers.",
+    ),
+    "whole numbers without a bound": (
+        "shapes = { x = [3, 4] }",
+        'shapes = { x = { shape = [3, 4], draw = "integers" } }',
+        "toy.toml, line 16, [toy-double], case 'drawn': x: `below` belongs to draw = \"integers\"\n  Remedy: write both, or "
+        "neither.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "told"), TOLD.values(), ids=TOLD)
+def test_a_refusal_says_the_line_of_the_field_and_what_to_write_in_the_words_of_toml(tmp_path, old, new, told):
+    with pytest.raises(AnswerKeyError) as caught:
+        load_toy(tmp_path, old, new)
+    assert str(caught.value) == told
+
+
+def test_a_line_is_found_where_a_table_is_written_in_another_way(tmp_path):
+    new = "[toy-double.parts]\nvalues = 1.5\none = true"
+    with pytest.raises(AnswerKeyError, match=r"^toy\.toml, line 5, \[toy-double\]: parts\.one is True\n"):
+        load_toy(tmp_path, "parts = { values = 1.5, one = 0.5 }", new)
+    entries = load_toy(tmp_path, "[toy-by_hand]", '["toy-by_hand"]')
+    assert entries["toy-by_hand"].where == "toy.toml, line 23, [toy-by_hand]"
+
+
+def test_each_kind_of_exercise_has_just_its_own_fields():
+    own = {kind: {f.name for f in dataclasses.fields(record)} for kind, record in answer_key.KINDS.items()}
+    shared = set.intersection(*own.values())
+    assert shared == {"kind", "name", "where", "points"}
+    assert own["text"] - shared == {"answer", "criteria"}
+    assert own["shape"] - shared == {"warm_up", "parts", "equations", "given", "letters"}
+    assert own["code"] - shared == {"module", "parts", "cases"}
+
+
+def test_every_entry_and_case_is_frozen(tmp_path):
+    entry = load_toy(tmp_path)["toy-double"]
+    for record, name in ((entry, "points"), (entry.cases[1], "shapes"), (entry.cases[1].shapes["x"], "shape")):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(record, name, 3)
+
+
 def test_a_key_that_is_not_utf_8_is_refused_with_place_and_remedy(tmp_path):
     (tmp_path / "toy.toml").write_bytes(TOY.replace("Because", "Für").encode("latin-1"))
     with pytest.raises(AnswerKeyError, match=r"^toy\.toml"):
+        answer_key.load("toy", tmp_path)
+
+
+TRAINED = """
+[toy-fit]
+kind = "trained"
+points = 2
+parts = { loss = 2 }
+file = "weights.npz"
+run = "translate"
+measure = "measure"
+draw = "sentences"
+thresholds = { loss = 0.5 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('file = "weights.npz"\n', "", "line 2, .*missing field file: a trained exercise needs file"),
+        ('file = "weights.npz"', 'file = ""', "line 6, .*file is ''\n  Remedy: write text in quotes, not empty"),
+        ("{ loss = 2 }", "{}", "line 5, .*parts is {}\n  Remedy: write a table, not empty"),
+        ("{ loss = 0.5 }", "{ gain = 0.5 }", "line 10, .*thresholds and parts name different things"),
+    ],
+)
+def test_a_trained_exercise_that_lacks_something_is_refused(tmp_path, old, new, told):
+    (tmp_path / "toy.toml").write_text(TRAINED.replace(old, new), encoding="utf-8")
+    with pytest.raises(AnswerKeyError, match=rf"^toy\.toml, {told}"):
         answer_key.load("toy", tmp_path)

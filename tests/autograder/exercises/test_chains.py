@@ -64,11 +64,6 @@ REFUSED_KEYS = {
         f'{TOY_SHAPES}equations = ["W @ x"]\ngiven = {{ x = ["m"], v = ["n"] }}\n',
         "`given` states an answer",
     ),
-    "an equation in an exercise of numbers": (
-        chain_in_one_line,
-        f'{TOY_CHAIN}equations = ["a"]\n',
-        "equations in an exercise of kind number",
-    ),
 }
 
 

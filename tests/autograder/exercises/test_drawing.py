@@ -1,11 +1,14 @@
 """Cases are drawn from their seed alone, and so that right and wrong can be told apart."""
 
 import itertools
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
 
 from autograder import exercises
+from autograder.exercises.drawing import DRAWS
+from solutions import answer_key
 from tests.autograder.samples import NAMES, TOPICS, exercise_named, topic_exercises
 
 each_topic = pytest.mark.parametrize("topic", TOPICS)
@@ -61,3 +64,7 @@ def test_a_shape_exercise_is_called_with_distinct_primes(name):
     for case in exercise.hidden:
         assert len(set(case.inputs.values())) == len(case.inputs) > 0
         assert set(case.inputs.values()) <= set(exercises.PRIMES)
+
+
+def test_everything_that_a_key_may_ask_for_can_be_drawn():
+    assert set(get_args(get_type_hints(answer_key.Drawn)["draw"])) == set(DRAWS)

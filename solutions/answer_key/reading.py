@@ -1,0 +1,219 @@
+"""Read the tables of a key into records, and refuse what cannot be understood.
+
+In: the path of a TOML file. Out: ``Entry`` objects by name, in the order of the file. Reads that file, touches nothing
+else. Every refusal names file, line, exercise and remedy.
+"""
+
+import re
+import tomllib
+from dataclasses import MISSING, fields
+from types import MappingProxyType
+from typing import Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from solutions.answer_key.places import Place
+from solutions.answer_key.records import KINDS, Criterion, Drawn, DrawnCase, ShownCase, StatedCase
+from solutions.errors import AnswerKeyError
+
+WORDS = {
+    "number": "a number",
+    "int": "a whole number",
+    "str": "text in quotes",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+REMEDIES = {
+    "atol": "state the tolerance that goes with the digits asked for.",
+    "points": "state the points, without quotes.",
+    "kind": f"write one of {', '.join(KINDS)}.",
+    "expected": "work it by hand and write `expected`.",
+    "inputs": "write `inputs.<argument>` for each argument.",
+}
+LACKING = {"expected": "{} states no expected value", "inputs": "{} states no inputs"}
+ROWS = {"case": "cases", "criterion": "criteria"}  # header of a table -> field of the record
+
+
+def read(path):
+    """Return the entries of the key at ``path`` by name.
+
+    Raises
+    ------
+    AnswerKeyError
+        For the first thing in it that cannot be understood.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        tables = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise AnswerKeyError(f"not valid TOML: {error}", path.name, "mend the line that the message names.") from None
+    return MappingProxyType({name: _entry(name, table, path, text) for name, table in tables.items()})
+
+
+def _entry(name, table, path, text):
+    place = Place(path.name, text, name, name)
+    if name.count("-") != 1 or name.split("-")[0] != path.stem or not name.split("-")[1].isidentifier():
+        place.refuse(f"{name!r} is no exercise name", f"write {path.stem}-function_name, with exactly one hyphen.")
+    if not isinstance(table, dict):
+        place.refuse("not a table", f"begin the exercise with a line [{name}].")
+    if "kind" not in table:
+        place.refuse("missing field kind", REMEDIES["kind"])
+    if table["kind"] not in list(KINDS):
+        place.refuse(f"kind {table['kind']!r} is not known", REMEDIES["kind"], "kind")
+    record = KINDS[table["kind"]]
+    for header in ROWS:
+        tables = table.get(header, [])
+        if not isinstance(tables, list) or not all(isinstance(row, dict) for row in tables):
+            place.refuse(
+                f"{header} is not a list of tables",
+                f"begin each one with [[{name}.{header}]], in double brackets.",
+                header,
+            )
+    ready = {"name": name, "where": place.told()}
+    for header, make in (("case", _case), ("criterion", _criterion)):
+        if ROWS[header] in _names(record):
+            ready[ROWS[header]] = tuple(make(row, place, n) for n, row in enumerate(table.get(header, [])))
+    rest = {key: value for key, value in table.items() if key not in ROWS or ROWS[key] not in ready}
+    _refuse_fields_of_other_kinds(rest, record, place)
+    entry = _record(record, rest, place, f"a {record.kind} exercise", ready)
+    _refuse_sums(entry, place)
+    if entry.kind == "code":
+        _refuse_cases(entry, place)
+    if entry.kind == "trained" and set(entry.thresholds) != set(entry.parts):
+        place.refuse("thresholds and parts name different things", "give each part its threshold.", "thresholds")
+    return entry
+
+
+def _refuse_fields_of_other_kinds(row, record, place):
+    for name in row:
+        field = ROWS.get(name, name)
+        kinds = [kind for kind, other in KINDS.items() if field in _names(other)]
+        if field not in _names(record) and kinds:
+            only = f"only kind {' and '.join(kinds)} can have it."
+            place.refuse(f"{name} in an exercise of kind {record.kind}", only, name)
+
+
+def _refuse_sums(entry, place):
+    if not entry.points > 0:
+        place.refuse("points must be above 0", "state the points of the exercise.", "points")
+    total = sum(entry.parts.values())
+    if entry.parts and abs(total - entry.points) > 1e-9:
+        place.refuse(f"the parts add to {total:g}, not {entry.points:g}", "change the parts or points.", "parts")
+    if entry.kind == "text" and abs(sum(c.points for c in entry.criteria) - entry.points) > 1e-9:
+        place.refuse("the criteria do not add to the points", "give each criterion its points.")
+
+
+def _refuse_cases(entry, place):
+    if not any(case.shown for case in entry.cases):
+        place.refuse("no shown case", "add one that can be worked by hand: the check cell uses it.")
+    hidden = [(n, case) for n, case in enumerate(entry.cases) if not case.shown]
+    for n, case in hidden:
+        if entry.parts and case.part not in entry.parts:
+            place.inside("case", n, f"case {case.name!r}").refuse(
+                f"part {case.part!r} is none of {list(entry.parts)}", "name one of the parts.", "part"
+            )
+    for part in entry.parts or {""}:
+        if not any(case.part == part for _, case in hidden):
+            place.refuse(f"no hidden case for part {part!r}", "add a case for it.")
+
+
+def _case(row, place, number):
+    place = place.inside("case", number, f"case {row.get('name', number + 1)!r}")
+    if row.get("shown"):
+        return _record(ShownCase, row, place, "a shown case")
+    row = {key: value for key, value in row.items() if key != "shown" or value is not False}
+    if "expected" in row:
+        place.refuse(
+            "a hidden case states an expected value",
+            "leave it out: the reference gives it. A shown case says `shown = true`.",
+            "expected",
+        )
+    known = {name for record in (ShownCase, StatedCase, DrawnCase) for name in _names(record)}
+    for name in row:
+        if name not in known:
+            place.refuse(f"unknown field {name!r}", f"the fields of a case are {', '.join(sorted(known))}.", name)
+    if ("shapes" in row) == ("inputs" in row):
+        place.refuse("a hidden case must state either shapes or inputs", "write one of the two.")
+    if "inputs" in row:
+        return _record(StatedCase, row, place, "a hidden case with stated inputs")
+    if not isinstance(row["shapes"], dict):
+        place.refuse(f"shapes is {row['shapes']!r}", "write it as a table: argument = its shape.", "shapes")
+    drawn = {argument: _drawn(argument, wanted, place) for argument, wanted in row.pop("shapes").items()}
+    return _record(DrawnCase, row, place, "a hidden case with drawn inputs", {"shapes": drawn})
+
+
+def _drawn(argument, wanted, place):
+    table = wanted if isinstance(wanted, dict) else {"shape": wanted}
+    drawn = _record(Drawn, table, place, f"what is drawn for {argument}", under="shapes")
+    if (drawn.draw == "integers") != (drawn.below is not None):
+        place.refuse(f'{argument}: `below` belongs to draw = "integers"', "write both, or neither.", "shapes")
+    if drawn.draw in ("mask", "weights") and not drawn.shape:
+        place.refuse(f"{argument}: {drawn.draw} without a shape", "write `shape`, a list of sizes.", "shapes")
+    return drawn
+
+
+def _criterion(row, place, number):
+    return _record(Criterion, row, place.inside("criterion", number, "criterion"), "a criterion")
+
+
+def _names(record):
+    return [field.name for field in fields(record)]
+
+
+def _record(record, row, place, what, ready=None, under=""):
+    """Return the ``record`` with the fields of the table ``row``, converted, and those that are ``ready``.
+
+    ``what`` says what the table is about; ``under`` names the field that it is the value of, if it has no line of its own.
+    """
+    ready, types = ready or {}, get_type_hints(record, include_extras=True)
+    known = [name for name in _names(record) if name not in ready]
+    for name in row:
+        if name not in known:
+            also = [header for header, field in ROWS.items() if field in ready]
+            place.refuse(
+                f"unknown field {name!r}",
+                f"the fields of {what} are {', '.join(sorted([*known, *also]))}.",
+                under or name,
+            )
+    for field in fields(record):
+        if field.name in (*row, *ready) or field.default is not MISSING or field.default_factory is not MISSING:
+            continue
+        remedy = REMEDIES.get(field.name, "add it.")
+        place.refuse(
+            LACKING.get(field.name, "missing field {1}: {0} needs {1}").format(what, field.name), remedy, under
+        )
+    values = {name: _value(name, value, types[name], place, under) for name, value in row.items()}
+    return record(**ready, **values)
+
+
+def _value(name, value, wanted, place, under=""):
+    """Return ``value`` as the type that is ``wanted``: a list as a tuple; a number is no text and True no number."""
+    try:
+        return msgspec.convert(value, wanted)
+    except msgspec.ValidationError as error:
+        if isinstance(value, dict) and len(value) > 1:
+            for key, item in value.items():  # the message does not say which
+                _value(name, {key: item}, wanted, place, under)
+        expected, _, path = str(error).partition(" - at `$")
+        label = name
+        for step in re.findall(r"\[(\d+|\.\.\.)\]", path):
+            key = int(step) if step != "..." else next(iter(value))
+            value, label = value[key], f"{label}, entry {key + 1}" if step != "..." else f"{label}.{key}"
+        allowed = get_args(wanted) if get_origin(wanted) is Literal else ()
+        if allowed:
+            place.refuse(
+                f"{label} {value!r} is not known", f"write one of {', '.join(map(str, allowed))}.", under or name
+            )
+        place.refuse(f"{label} is {value!r}", f"write {_in_words(expected)} there.", under or name)
+
+
+def _in_words(expected):
+    """Return what msgspec ``expected``, in the words of TOML: "Expected `int` >= 1" is a whole number, 1 or more."""
+    found = re.match(r"Expected `([^`]+)`(?: (of length )?>= (\d+))?", expected)
+    types = set(found[1].split(" | ")) - {"null"} if found else set()
+    if {"int", "float"} <= types:
+        types = types - {"int", "float"} | {"number"}
+    words = " or ".join(words for name, words in WORDS.items() if name in types)
+    bound = found and found[3] and (", not empty" if found[2] else f", {found[3]} or more")
+    return f"{words or 'something else'}{bound or ''}"

@@ -1,0 +1,170 @@
+"""The records of the key: an exercise is one of five kinds, a case of code is shown, stated or drawn.
+
+In: what ``reading`` has read and checked. Out: frozen dataclasses, each with just the fields that its kind has. What a
+kind has not, and others have, is empty: a class variable of the record that they share. Touches nothing.
+"""
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+EMPTY = MappingProxyType({})
+Number = int | float
+Value = bool | int | float | list
+Values = dict[str, Value]
+Points = dict[str, Number]  # part -> its points
+Word = Annotated[str, Meta(min_length=1)]
+Count = Annotated[int, Meta(ge=1)]
+Size = Annotated[int, Meta(ge=0)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """One argument to be drawn: normal numbers, a mask, weights that sum to 1, or whole numbers ``below`` a bound."""
+
+    shape: tuple[Size, ...] = ()
+    draw: Literal["normal", "mask", "weights", "integers"] = "normal"
+    below: Count | None = None
+    empty_row: bool = False  # of a mask: its first row has no real token
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One call of the function. Without ``atol``, the tolerance goes with the size of the expected value."""
+
+    shown: ClassVar = False
+    part: ClassVar = ""
+    inputs: ClassVar = None
+    shapes: ClassVar = None
+    name: str
+    atol: Number | None = None
+    gradients: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownCase(Case):
+    """A case that the check cell tries, worked by hand: it states inputs and expected value."""
+
+    shown: Literal[True] = True
+    inputs: Values = field()  # field(): or the empty value of Case would be the default
+    expected: Value | Values = field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatedCase(Case):
+    """A hidden case with stated inputs; the reference gives the expected value."""
+
+    part: str = ""
+    inputs: Values = field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnCase(Case):
+    """A hidden case with drawn inputs; normal numbers are multiplied by ``scale``."""
+
+    part: str = ""
+    shapes: dict[str, Drawn] = field()
+    scale: Number = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criterion:
+    """One line of a marking scheme: what earns the points, and a comment for answers that miss it."""
+
+    points: Number
+    text: str
+    comment: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One exercise as the key states it. ``name`` is ``topic-function``; ``where`` is its place in the file."""
+
+    kind: ClassVar[str]
+    module: ClassVar = "in_numpy"
+    warm_up: ClassVar = False
+    parts: ClassVar = EMPTY
+    equations: ClassVar = ()
+    follows: ClassVar = EMPTY
+    cases: ClassVar = ()
+    criteria: ClassVar = ()
+    name: str
+    where: str
+    points: Number
+
+    @property
+    def topic(self):
+        return self.name.split("-")[0]
+
+    @property
+    def function(self):
+        return self.name.split("-")[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape(Entry):
+    """An exercise about shapes, which may name ``equations`` in which they must fit together.
+
+    ``given`` has what stands in them besides, as the exercise's text states it: sizes are letters, numbers, or "?" for
+    any. ``letters`` says what a letter counts where that is not as in ``LETTERS``.
+    """
+
+    kind: Literal["shape"] = "shape"
+    warm_up: bool = False
+    parts: Points = field(default_factory=dict)
+    equations: tuple[str, ...] = ()
+    given: dict[str, list[str | int]] = field(default_factory=dict)
+    letters: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandWorked(Entry):
+    """Numbers worked by hand. In a chain, ``follows`` names the steps that each step is computed from."""
+
+    kind: Literal["number"] = "number"
+    warm_up: bool = False
+    atol: Number
+    parts: Points = field(default_factory=dict)
+    follows: dict[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Code(Entry):
+    """The function of an equation."""
+
+    kind: Literal["code"] = "code"
+    module: Literal["in_numpy", "in_torch"] = "in_numpy"
+    parts: Points = field(default_factory=dict)
+    cases: tuple[Case, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained(Entry):
+    """A ``file`` of weights that the student's function has trained.
+
+    ``run`` names the function that uses it on what ``draw`` draws, ``measure`` the one that turns the result into numbers,
+    and ``thresholds`` what each part must reach.
+    """
+
+    kind: Literal["trained"] = "trained"
+    module: Literal["in_numpy", "in_torch"] = "in_numpy"
+    parts: Annotated[Points, Meta(min_length=1)] = field()
+    file: Word
+    run: Word
+    measure: Word
+    draw: Word
+    thresholds: dict[str, Number]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Entry):
+    """A few sentences, marked by a person: a model ``answer``, and the lines of the marking scheme."""
+
+    kind: Literal["text"] = "text"
+    answer: str = ""
+    criteria: tuple[Criterion, ...] = ()
+
+
+KINDS = {record.kind: record for record in (Shape, HandWorked, Code, Trained, Text)}
