@@ -284,6 +284,8 @@ def test_a_wrong_step_costs_its_own_points_and_no_others_if_the_rest_follows_fro
     chain[wrong] = (chain[wrong] + change[: chain[wrong].size]).round(4)
     chain = continued(exercise, chain, wrong)
     assume(all(np.ptp(step) > 0.01 for step in chain.values()))
+    ends = [abs(step - end).min() for step in chain.values() for end in (-1, 0, 1)]
+    assume(min(ends) > 2 * exercise.entry.atol)  # saturated by chance, a step carries nothing forward
     verdict = verdict_on_chain(exercise, chain)
     assert earned_by(verdict) == {**exercise.parts, wrong: 0}
     notes = {part.name: part.note for part in verdict.parts if part.note}
