@@ -6,8 +6,9 @@ In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touc
 from autograder.exercises.chains import compiled
 from autograder.exercises.drawing import PRIMES, SHAPE_DRAWS
 from autograder.exercises.hashing import digest
-from autograder.exercises.loading import UNREADABLE, load, load_from, versions
+from autograder.exercises.loading import UNREADABLE, load, load_each, load_from, versions
 from autograder.exercises.model import Case, Exercise, Outcome, Step, Trained, convert, given_shapes, with_points
+from autograder.exercises.modules import module, module_at
 from autograder.exercises.trained import provided
 
 __all__ = [
@@ -24,7 +25,10 @@ __all__ = [
     "digest",
     "given_shapes",
     "load",
+    "load_each",
     "load_from",
+    "module",
+    "module_at",
     "provided",
     "versions",
     "with_points",

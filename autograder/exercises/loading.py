@@ -4,7 +4,6 @@ In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touc
 graded with is refused here, before any student sees it.
 """
 
-import importlib
 import inspect
 import warnings
 
@@ -14,6 +13,7 @@ from autograder.exercises import compare
 from autograder.exercises.chains import steps_of
 from autograder.exercises.drawing import rows
 from autograder.exercises.model import Case, Exercise, Outcome, convert
+from autograder.exercises.modules import module
 from autograder.exercises.numbers import largest
 from autograder.exercises.refusals import refuse_unfit
 from autograder.exercises.trained import trained
@@ -40,6 +40,25 @@ def load_from(folder, topic, seed, references=None, mistakes=None):
     return tuple(_exercise(entry, seed, references, mistakes) for entry in entries)
 
 
+def load_each(topic, seed, folder=answer_key.FOLDER):
+    """Yield ``(entry, Exercise)`` for each entry of ``topic``; an ``AnswerKeyError`` for one that cannot be graded with.
+
+    Raises
+    ------
+    AnswerKeyError
+        If the key itself cannot be read, or a module of answers cannot be imported.
+    """
+    entries = answer_key.load(topic, folder).values()
+    for name in dict.fromkeys(f"solutions.{entry.module}.{topic}" for entry in entries if entry.kind != "text"):
+        module(name)
+    module(f"solutions.mistakes.{topic}")
+    for entry in entries:
+        try:
+            yield entry, _exercise(entry, seed)
+        except AnswerKeyError as error:
+            yield entry, error
+
+
 def versions(functions, function):
     """Return those of ``functions``, name -> function, that answer as ``function`` should: ``function__what_was_done``."""
     return {name: each for name, each in functions.items() if name.startswith(f"{function}__") and callable(each)}
@@ -48,8 +67,8 @@ def versions(functions, function):
 def _exercise(entry, seed, references=None, mistakes=None):
     if entry.kind == "text":
         return Exercise(entry, "", {}, {"": entry.points}, ())
-    references = references or importlib.import_module(f"solutions.{entry.module}.{entry.topic}")
-    mistakes = mistakes or importlib.import_module(f"solutions.mistakes.{entry.topic}")
+    references = references or module(f"solutions.{entry.module}.{entry.topic}")
+    mistakes = mistakes or module(f"solutions.mistakes.{entry.topic}")
     reference = getattr(references, entry.function, None)
     if reference is None:
         raise AnswerKeyError(

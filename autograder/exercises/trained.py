@@ -4,22 +4,23 @@ In: a topic, or an entry of its key. Out: source text, ``Trained``. Reads ``solu
 """
 
 import ast
-import importlib
+import importlib.util
 import inspect
 
 from autograder.exercises.model import Trained
+from autograder.exercises.modules import module
 
 
 def provided(topic):
     """Return the code that the notebook of ``topic`` holds ready for its exercises, or ""."""
-    try:
-        module = importlib.import_module(f"solutions.in_torch.{topic}")
-    except ModuleNotFoundError:
+    name = f"solutions.in_torch.{topic}"
+    if not importlib.util.find_spec(name):
         return ""
-    names = getattr(module, "PROVIDED", ())
+    answers = module(name)
+    names = getattr(answers, "PROVIDED", ())
     imports, blocks = set(), []
     for name in names:
-        item = getattr(module, name)
+        item = getattr(answers, name)
         if inspect.isfunction(item) or inspect.isclass(item):
             imports |= set(_imports_of(inspect.getmodule(item)))
             blocks.append("\n\n" + inspect.getsource(item).rstrip())
