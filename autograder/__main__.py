@@ -205,13 +205,42 @@ def audit(
         Path | None, typer.Option(help="Write audit.json and the held-out table and picture there.")
     ] = None,
     held_out: Annotated[bool, typer.Option("--held-out", help="Only the held-out answers: takes seconds.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print the tables too, and the mutants that are equal to the reference.")
+    ] = False,
 ):
-    """Measure how often the grader is wrong: mutants, equivalents, held-out answers. Exit status 1 if it fails."""
+    """Measure how often the grader is wrong: mutants, equivalents, held-out answers. Exit status 1 if it fails.
+
+    Printed is what is wrong, each with a remedy, and a summary.
+    """
     from autograder.audit.show import show
 
-    if topic and topic not in topics():
-        raise CourseError(f"no topic {topic!r}", "the answer key", f"name one of {', '.join(topics())}.")
-    raise typer.Exit(0 if show(out, [topic] if topic else topics(), full, seed, save, held_out) else FAILED)
+    require_checkout("audit")
+    asked = _known([topic] if topic else [])
+    raise typer.Exit(0 if show(out, asked, full, seed, save, held_out, verbose) else FAILED)
+
+
+@app.command()
+def check(
+    chosen: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]...", help="By default all topics.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the hidden cases and of the sample of mutants.")] = 0,
+):
+    """Check what a contributor has written, in seconds: key, chapter, reference, starter, mistakes, equivalents, mutants.
+
+    Nothing is written, and nothing runs but the project's own answers. One line an exercise says what is wrong, and the
+    remedy; exit status 1 if anything is. `release` proves more, `audit` tries more mutants.
+    """
+    from autograder.audit.check import check_topic
+
+    require_checkout("check")
+    faults = 0
+    for topic in _known(chosen):
+        with out.status(f"Checking {topic} …"):
+            checked = check_topic(topic, seed)
+        for line in checked.lines():
+            out.print(line, markup=False, highlight=False, soft_wrap=True)
+        faults += len(checked.faults)
+    raise typer.Exit(FAILED if faults else 0)
 
 
 @app.command()
@@ -260,6 +289,14 @@ def demo(
     out.print("Every student of the demonstration class got the points that the answers deserve.")
     out.print(f"To open:  {course.release('scoring')}")
     out.print(f"          {course.feedback('emil_no_tanh', 'scoring')}")
+
+
+def _known(chosen):
+    """Return the topics that were ``chosen``, by default all; refuse one that there is not."""
+    for topic in chosen or ():
+        if topic not in topics():
+            raise CourseError(f"no topic {topic!r}", "the answer key", f"name one of {', '.join(topics())}.")
+    return chosen or topics()
 
 
 def _website(base_url, no_links):

@@ -4,7 +4,6 @@ In: topics, how much to try. Out: frozen ``Audited`` objects. Runs functions of 
 Reads ``tests/submissions``; writes nothing.
 """
 
-import importlib
 import random
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from autograder.audit.mutants import mutants
 from autograder.audit.survivors import Found, sorted_out, wrong_numbers
 from autograder.exercises import key_linter
 from autograder.notebooks import assemble
+from autograder.paths import ROOT
 
 SAMPLE = 120  # mutants of an exercise
 TRIED = {False: 200, True: 1000}  # inputs that a mutant must agree on to be called equal; by whether all is audited
@@ -44,24 +44,42 @@ class Audited:
     problems: tuple[str, ...]
 
     @property
+    def faults(self):
+        """What is not as it should be: ``(what, remedy)`` for each fault."""
+        return tuple(self._faults())
+
+    @property
     def passed(self):
-        return not (
-            any(earned != self.points for earned in self.reference_earned)
-            or self.starter_earned
-            or self.right_rejected
-            or self.mistakes_accepted
-            or self.hints_missed
-            or self.survivors
-            or self.equivalents_rejected
-            or self.problems
-        )
+        return not self.faults
+
+    def _faults(self):
+        for earned in self.reference_earned:
+            if earned != self.points:
+                yield f"the reference earns {earned:g} of {self.points:g} points", "mend the reference, or the cases"
+        if self.starter_earned:
+            what = f"the untouched starter earns {self.starter_earned:g} points"
+            yield what, "let the answer stand between the solution markers, and the starter return nothing"
+        for name in self.right_rejected:
+            yield f"a right answer is rejected: {name}", "widen the tolerance, or mend the answer in tests/submissions"
+        for name in self.mistakes_accepted:
+            yield f"a mistake is accepted: {name}", "add a hidden case that tells it from the reference"
+        for name in self.hints_missed:
+            remedy = "add a hidden case on which it gives another value than the other mistakes do"
+            yield f"a mistake does not get its own hint: {name}", remedy
+        for name in self.equivalents_rejected:
+            yield f"an equivalent is rejected: {name}", "widen the tolerance: it is the reference in another style"
+        for problem in self.problems:
+            what, _, remedy = problem.partition(". Remedy: ")
+            yield f"the key is weak: {what}", remedy
+        for found in self.survivors:
+            what = f"line {found.line}, `{found.source}`, SURVIVES with {found.what}"
+            yield f"{what}: {found.reason}".rstrip(": "), "add a hidden case that the changed line fails"
 
 
 def audit_topic(topic, full=False, seed=0):
     """Yield an ``Audited`` for each exercise of ``topic`` whose function is called to judge it."""
     draws = [exercises.load(topic, seed + n) for n in range(SEEDS[full])]
-    references = importlib.import_module(f"solutions.in_numpy.{topic}"), _module(f"solutions.in_torch.{topic}")
-    mistakes, right = importlib.import_module(f"solutions.mistakes.{topic}"), _module(f"tests.submissions.{topic}")
+    mistakes, right = exercises.module(f"solutions.mistakes.{topic}"), right_answers(topic)
     problems = {}
     for asked in draws:
         text = key_linter.released_text(assemble.source_notebook(topic, asked))
@@ -70,12 +88,22 @@ def audit_topic(topic, full=False, seed=0):
     for versions in zip(*draws, strict=True):
         exercise = versions[0]
         if exercise.is_called:
-            reference = getattr(references[exercise.in_torch], exercise.function)
             found = tuple(dict.fromkeys(problems.get(exercise.name, ())))
-            yield audit_exercise(versions, reference, vars(mistakes), vars(right), full, seed, found)
+            yield audit_exercise(versions, reference_of(exercise), vars(mistakes), right, full, seed, found)
 
 
-def audit_exercise(versions, reference, mistakes=None, right=None, full=False, seed=0, problems=()):
+def reference_of(exercise):
+    """Return the function of ``solutions`` that answers ``exercise``."""
+    return getattr(exercises.module(f"solutions.{exercise.entry.module}.{exercise.entry.topic}"), exercise.function)
+
+
+def right_answers(topic):
+    """Return the right answers in other styles of ``tests/submissions/<topic>.py``, name -> function."""
+    path = ROOT / "tests" / "submissions" / f"{topic}.py"
+    return vars(exercises.module_at(path)) if path.is_file() else {}
+
+
+def audit_exercise(versions, reference, mistakes=None, right=None, full=False, seed=0, problems=(), effort=None):
     """Return the ``Audited`` of one exercise.
 
     Parameters
@@ -87,13 +115,16 @@ def audit_exercise(versions, reference, mistakes=None, right=None, full=False, s
         Name -> function; those that begin with the name of the exercise's function are taken.
     full : bool
         Whether to try all mutants, or a sample of ``SAMPLE``.
+    effort : (int, int), optional
+        Another number of mutants to try, and of inputs on which one must agree with the reference to be called equal.
     """
     exercise = versions[0]
     wrong, right = (exercises.versions(each or {}, exercise.function) for each in (mistakes, right))
     judged_wrong = {name: [verdict_on(function, one) for one in versions] for name, function in wrong.items()}
     made = mutants(reference, exercise.kind)
-    taken = made if full else random.Random(seed).sample(made, min(SAMPLE, len(made)))
-    aside, survivors = sorted_out(taken, versions, reference, TRIED[full])
+    count, tried = effort or (len(made) if full else SAMPLE, TRIED[full])
+    taken = made if count >= len(made) else random.Random(seed).sample(made, count)
+    aside, survivors = sorted_out(taken, versions, reference, tried)
     shifted = wrong_numbers(versions[0]) if exercise.kind == "number" else ()
     equal = equivalents(reference, exercise)
     return Audited(
@@ -119,12 +150,3 @@ def audit_exercise(versions, reference, mistakes=None, right=None, full=False, s
 
 def _says(verdict, hint):
     return hint is not None and any(hint in said for said in verdict.hints)
-
-
-def _module(name):
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name and name.startswith(error.name):
-            return None
-        raise

@@ -74,34 +74,24 @@ def _rate_words(hits, count):
 
 
 def details(report):
-    """Yield a line of text for everything that is not as it should be, and for each mutant that was set aside."""
+    """Yield a line of text for everything that is not as it should be."""
     for one in report.exercises:
-        for earned in one.reference_earned:
-            if earned != one.points:
-                yield f"{one.exercise}: the reference earns {earned:g} of {one.points:g} points."
-        if one.starter_earned:
-            yield f"{one.exercise}: the untouched starter earns {one.starter_earned:g} points."
-        lists = {
-            "a right answer is rejected": one.right_rejected,
-            "a mistake is accepted": one.mistakes_accepted,
-            "a mistake does not get its own hint": one.hints_missed,
-            "an equivalent is rejected": one.equivalents_rejected,
-            "the key is weak": one.problems,
-        }
-        for what, names in lists.items():
-            yield from (f"{one.exercise}: {what}: {name}" for name in names)
-        for found in one.survivors:
-            yield f"{one.exercise}: SURVIVES, line {found.line}, `{found.source}`: {found.what}. {found.reason}".rstrip()
-        for found in one.aside:
-            yield f"{one.exercise}: set aside, line {found.line}, `{found.source}`: {found.what}: {found.reason}."
+        yield from (f"{one.exercise}: {what}. Remedy: {remedy}." for what, remedy in one.faults)
     for answer in report.answers:
         if answer.accepted != answer.right:
             what = "right answer rejected" if answer.right else "wrong answer accepted"
             yield f"{answer.exercise}: held-out {what}: {answer.name}: {answer.truth}"
 
 
+def set_aside(report):
+    """Yield a line of text for each mutant that keeps all points and is not wrong, with the reason."""
+    for one in report.exercises:
+        for found in one.aside:
+            yield f"{one.exercise}: set aside, line {found.line}, `{found.source}`: {found.what}: {found.reason}."
+
+
 def summary(report):
-    """Return one sentence that says what was tried and how it ended."""
+    """Return what was tried and how it ended, in a few sentences."""
     if not report.exercises:
         return f"{len(report.answers)} held-out answers were graded."
     tried, made = sum(one.tried for one in report.exercises), sum(one.mutants for one in report.exercises)
@@ -112,7 +102,9 @@ def summary(report):
         if report.full
         else f"a sample: at most {SAMPLE} an exercise, seed {report.seed}; --full takes all"
     )
+    fail = sum(not one.passed for one in report.exercises)
     return (
+        f"Exercises audited: {len(report.exercises)}, failing: {fail}. "
         f"{tried} of {made} mutants ({how}), {SEEDS[report.full]} draws of the hidden cases: "
         f"{survivors} survive. {rejected} right answers are rejected."
     )
@@ -188,17 +180,22 @@ def save(report, folder):
     return folder / "audit.json"
 
 
-def show(out, topics, full=False, seed=0, save_to=None, held_out_only=False):
-    """Run the audit, print it to the Rich console ``out``, save it if asked; return whether the grader stands it."""
+def show(out, topics, full=False, seed=0, save_to=None, held_out_only=False, verbose=False):
+    """Run the audit, print it to the Rich console ``out``, save it if asked; return whether the grader stands it.
+
+    Printed is what is wrong, and a summary. ``verbose`` adds the tables, and the mutants that were set aside.
+    """
     if held_out_only:
         report = measure(topics, seed)
     else:
         with out.status("Auditing …") as status:
             report = audit(topics, full, seed, progress=lambda one: status.update(f"Audited {one.exercise} …"))
-        out.print(exercises_table(report))
-    if report.now:
+        if verbose:
+            out.print(exercises_table(report))
+    if report.now and (verbose or held_out_only):
         out.print(held_out_table(report))
-    for line in (*details(report), *report.notes, summary(report)):
+    rest = set_aside(report) if verbose else ()
+    for line in (*rest, *details(report), *report.notes, summary(report)):
         out.print(line, markup=False, highlight=False)
     if save_to:
         out.print(f"Saved: {save(report, save_to)}", markup=False, highlight=False)

@@ -50,6 +50,50 @@ def test_the_five_additions_of_the_page_make_an_exercise_that_releases(project, 
     assert "score_margin" in notebook
 
 
+def test_the_check_of_the_page_covers_the_new_exercise(project):
+    done = run(project, "-m", "autograder", "check", "scoring")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ok     scoring-score_margin  code, 1.5 points\n" in done.stdout
+
+
+SPOILT = {
+    "solutions/answer_key/scoring.toml": (
+        "\npoints = 1.5\n",
+        '\npoints = "much"\n',
+        r"scoring\.toml, line \d+, \[scoring-",
+    ),
+    "solutions/in_numpy/scoring.py": (
+        "\nimport numpy as np\n",
+        "\nimport numpy at np\n",
+        r"solutions/in_numpy/scoring\.py, line \d+: ",
+    ),
+    "solutions/mistakes/scoring.py": (
+        "\nimport numpy as np\n",
+        "\nimport no_numpy\n",
+        r"solutions/mistakes/scoring\.py, line \d+: ",
+    ),
+    "tests/submissions/scoring.py": (
+        "\nimport torch\n",
+        "\nimport no_torch\n",
+        r"tests/submissions/scoring\.py, line \d+: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_a_file_that_cannot_be_read_is_one_sentence_with_line_and_remedy(project, name):
+    old, new, place = SPOILT[name]
+    text = (project / name).read_text(encoding="utf-8")
+    assert old in text
+    (project / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    try:
+        done = run(project, "-m", "autograder", "check", "scoring")
+    finally:
+        (project / name).write_text(text, encoding="utf-8")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert re.match(rf"error: {place}.*\n  Remedy: .*\n$", done.stderr), done.stderr
+
+
 def test_the_quick_tests_cover_the_new_exercise_without_being_told(project):
     tests = ["tests/autograder/grading/test_judge.py", "tests/solutions/test_answer_key.py"]
     done = run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", "score_margin")

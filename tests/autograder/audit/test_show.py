@@ -10,7 +10,7 @@ from rich.console import Console
 from autograder.audit import show
 from autograder.audit.held_out import Rates
 from autograder.audit.report import Report
-from tests.autograder.audit.toys import STRONG, audited
+from tests.autograder.audit.toys import STRONG, WEAK, audited
 
 
 @pytest.mark.parametrize("first", [(), (Rates("scoring", 20, 10, 2, 1, named=9, misled=1, general=6),)])
@@ -36,6 +36,32 @@ def test_the_tables_have_a_row_for_each_exercise_and_topic(tmp_path):
     assert show.exercises_table(report).row_count == 1
     assert show.held_out_table(report).row_count == 4
     assert math.isclose(sum(one.reference_earned), one.points)
+
+
+def shown(report, monkeypatch, **options):
+    monkeypatch.setattr(show, "audit", lambda *_, **__: report)
+    out = Console(file=io.StringIO(), width=400)
+    assert show.show(out, ["toy"], **options) == report.passed
+    return out.file.getvalue()
+
+
+def test_what_is_wrong_and_a_summary_are_shown_and_the_rest_with_verbose(tmp_path, monkeypatch):
+    report = Report((audited(tmp_path, WEAK),))
+    told = shown(report, monkeypatch)
+    lines = told.splitlines()
+    assert len(lines) == len(report.exercises[0].faults) + 1
+    assert all(line.startswith("toy-mix: ") and " Remedy: " in line for line in lines[:-1])
+    assert lines[-1].startswith("Exercises audited: 1, failing: 1. ")
+    more = shown(report, monkeypatch, verbose=True)
+    assert more.endswith(told)
+    assert "survivors" in more
+    assert more.count("set aside, line") == len(report.exercises[0].aside) > 0
+
+
+def test_where_nothing_is_wrong_a_summary_is_all(tmp_path, monkeypatch):
+    told = shown(Report((audited(tmp_path, STRONG),)), monkeypatch)
+    assert len(told.splitlines()) == 1
+    assert "Exercises audited: 1, failing: 0." in told
 
 
 def test_what_is_shown_ends_with_what_was_tried(tmp_path):

@@ -1,0 +1,165 @@
+"""The contributor's loop: whether one topic is as it must be, in seconds.
+
+In: a topic. Out: a frozen ``Checked``, in one readable page what is wrong and what to do. Runs functions of this project
+only, so it needs no sandbox; writes nothing. ``release`` proves more (nbgrader's own way), ``audit`` tries more mutants.
+"""
+
+import time
+from dataclasses import dataclass
+
+from autograder import exercises
+from autograder.audit.playing import play
+from autograder.audit.run import audit_exercise, reference_of, right_answers
+from autograder.errors import CourseError
+from autograder.exercises import key_linter
+from autograder.notebooks import assemble
+from autograder.notebooks.chapter import chapter_texts
+from autograder.paths import BOOK, short
+from solutions import answer_key
+
+EFFORT = 30, 60  # mutants of an exercise, and inputs on which one must agree with the reference to be called equal
+STYLES = 2  # right answers of each exercise that the tests ask for
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is not as it should be. ``exercise`` is "" where the whole topic is meant."""
+
+    exercise: str
+    what: str
+    remedy: str
+
+    def __str__(self):
+        return f"{self.what.rstrip('.')}. Remedy: {self.remedy.rstrip('.')}."
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found about one topic. ``tried`` says what was tried, in words."""
+
+    topic: str
+    entries: tuple[answer_key.Entry, ...]
+    faults: tuple[Fault, ...]
+    tried: str
+    seconds: float
+
+    def lines(self):
+        """Yield the page, line by line: one for each exercise, one more for each further fault, a summary."""
+        for entry in self.entries:
+            told = [str(fault) for fault in self.faults if fault.exercise == entry.name]
+            title = f"{entry.name}  {entry.kind}, {entry.points:g} point{'s' * (entry.points != 1)}"
+            yield from (f"FAULT  {title}: {fault}" for fault in told)
+            if not told:
+                yield f"ok     {title}{NOTES.get(entry.kind, '')}"
+        yield from (f"FAULT  {self.topic}: {fault}" for fault in self.faults if not fault.exercise)
+        wrong = {fault.exercise or self.topic for fault in self.faults}
+        count = len(self.faults)
+        how = f"{count} fault{'s' * (count != 1)} in {', '.join(sorted(wrong))}" if count else "all is as it must be"
+        yield f"{self.topic}: {how}. {self.tried} {self.seconds:.1f} s."
+
+
+NOTES = {"text": ": a person marks it", "trained": ": not trained here, `release` does that"}
+
+
+def check_topic(topic, seed=0, folder=answer_key.FOLDER, book=BOOK):
+    """Return the ``Checked`` of ``topic``, with the key in ``folder`` and the chapter in ``book``.
+
+    Raises
+    ------
+    AnswerKeyError
+        If the key cannot be read, or a file of answers not imported: then nothing can be said about the exercises.
+    """
+    began, faults = time.monotonic(), []
+    loaded = list(exercises.load_each(topic, seed, folder))
+    entries = tuple(entry for entry, _ in loaded)
+    asked = [one for _, one in loaded if isinstance(one, exercises.Exercise)]
+    faults += (Fault(entry.name, *_told(one)) for entry, one in loaded if isinstance(one, CourseError))
+    faults += _labels(topic, entries, book)
+    notebook = None
+    if not faults:
+        try:
+            notebook = assemble.source_notebook(topic, asked, book)
+        except CourseError as error:
+            faults.append(Fault("", *_told(error)))
+    text = key_linter.released_text(notebook) if notebook else ""
+    right, called = right_answers(topic), [exercise for exercise in asked if exercise.is_called]
+    audited = [_audited(exercise, text, right, seed) for exercise in called]
+    for exercise, one in zip(called, audited, strict=True):
+        faults += _faults(exercise, one)
+    if notebook:
+        faults += _played(notebook, asked)
+    return Checked(topic, entries, tuple(faults), _tried(audited, notebook), time.monotonic() - began)
+
+
+def _told(error):
+    what, place, remedy = error.args
+    return f"{place}: {what}", remedy
+
+
+def _labels(topic, entries, book):
+    """Yield the faults of the chapter: exercises that the key names and the page does not ask, and the other way round."""
+    page = book / f"{topic}.md"
+    if not page.is_file():
+        yield Fault("", f"{short(page)}: there is no chapter {topic}", "write the page, or remove the key")
+        return
+    try:
+        _, texts = chapter_texts(page)
+    except CourseError as error:
+        yield Fault("", *_told(error))
+        return
+    names = [entry.name for entry in entries]
+    for name in names:
+        if name not in texts:
+            remedy = f"add an exercise directive with `:label: {name}`, or take it out of the key"
+            yield Fault(name, f"{short(page)}: the page has no exercise with that label", remedy)
+    for name in sorted(set(texts) - set(names)):
+        what = f"{short(page)}, line {texts[name].line}: the page asks {name}, and the key does not know it"
+        yield Fault("", what, f"add a table [{name}] to solutions/answer_key/{topic}.toml, or take it off the page")
+
+
+def _audited(exercise, text, right, seed):
+    problems = [str(problem) for problem in key_linter.lint([exercise], text=text)]
+    mistakes = vars(exercises.module(f"solutions.mistakes.{exercise.entry.topic}"))
+    return audit_exercise((exercise,), reference_of(exercise), mistakes, right, False, seed, problems, EFFORT)
+
+
+def _faults(exercise, audited):
+    topic = exercise.entry.topic
+    yield from (Fault(exercise.name, what, remedy) for what, remedy in audited.faults)
+    if not audited.mistakes:
+        remedy = f"write {exercise.function}__what_was_done in solutions/mistakes/{topic}.py"
+        yield Fault(exercise.name, "no mistake is listed", remedy)
+    if audited.right < STYLES:
+        what = f"{audited.right} right answers in other styles are fewer than {STYLES}"
+        yield Fault(exercise.name, what, f"write {exercise.function}__style in tests/submissions/{topic}.py")
+
+
+def _played(notebook, asked):
+    """Yield the faults of the assembled ``notebook``: with the answers in it, and as students get it."""
+    for answered, who in ((True, "reference"), (False, "untouched release")):
+        try:
+            played = play(notebook, asked, answered)
+        except CourseError as error:
+            yield Fault("", *_told(error))
+            return
+        for exercise in asked:
+            wanted, got = exercise.points * answered, played.points.get(exercise.name)
+            if got is not None and got != wanted:
+                what = f"in the assembled notebook the {who} earns {got:g} of {exercise.points:g} points"
+                yield Fault(exercise.name, what, "run the reference by hand on the hidden cases")
+            if answered and exercise.name in played.complaints:
+                what = f"the check cell refuses the reference: {played.complaints[exercise.name]}"
+                yield Fault(exercise.name, what, "mend the shown case, or the equations")
+
+
+def _tried(audited, notebook):
+    """Return a sentence that says what was tried."""
+    counts = {
+        "mistakes": sum(one.mistakes for one in audited),
+        "right answers": sum(one.right for one in audited),
+        "equivalents": sum(one.equivalents for one in audited),
+    }
+    tried, made = sum(one.tried for one in audited), sum(one.mutants for one in audited)
+    words = ", ".join(f"{count} {what}" for what, count in counts.items())
+    cells = f"a notebook of {len(notebook.cells)} cells" if notebook else "no notebook, until that is mended"
+    return f"Tried: {len(audited)} references, {words}, {tried} of {made} mutants, {cells}."

@@ -1,0 +1,75 @@
+"""Run an assembled notebook as stock nbgrader grades it, in this process: its cells one after the other.
+
+In: a source notebook, in which all the code is the project's own. Out: the points of each hidden test, and what the check
+cells say. For answers of anybody else there is the sandbox.
+"""
+
+import ast
+import contextlib
+import re
+import warnings
+from dataclasses import dataclass
+
+from autograder.errors import CourseError
+from autograder.notebooks.cell_ids import check_id, code_cells, id_of, run_id, test_id
+
+ANSWER = re.compile(r"### BEGIN SOLUTION.*?### END SOLUTION", flags=re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a notebook: exercise -> points, and exercise -> what its check cell says against the answer."""
+
+    points: dict
+    complaints: dict
+
+
+def play(notebook, asked, answered=True):
+    """Return the ``Played`` of ``notebook`` for those of ``asked`` that are called; else as released, if not ``answered``.
+
+    A trained model takes minutes, so its cells are left out.
+
+    Raises
+    ------
+    CourseError
+        If a cell fails that is no check and no test.
+    """
+    trained = [exercise.name for exercise in asked if exercise.trained]
+    left_out = {make(name) for name in trained for make in (check_id, run_id, test_id)}
+    tests = {test_id(exercise.name): exercise.name for exercise in asked if exercise.is_called}
+    checks = {check_id(exercise.name): exercise.name for exercise in asked if exercise.is_called}
+    scope, points, complaints = {"__name__": "notebook"}, {}, {}
+    with warnings.catch_warnings(), contextlib.redirect_stdout(None):
+        warnings.simplefilter("ignore")
+        for cell in code_cells(notebook):
+            source, name = cell.source, id_of(cell)
+            if name in left_out:
+                continue
+            if not answered:
+                source = ANSWER.sub("raise NotImplementedError()", source)
+            try:
+                value = _run(source, scope)
+            except Exception as error:
+                if name in tests:
+                    points[tests[name]] = 0.0
+                elif name in checks:
+                    complaints[checks[name]] = str(error)
+                elif not answered and cell.metadata.nbgrader.solution:
+                    continue
+                else:
+                    what = f"it fails: {type(error).__name__}: {error}"
+                    raise CourseError(
+                        what, f"the assembled notebook, cell {name}", "mend what it is made of."
+                    ) from error
+            else:
+                if name in tests:
+                    points[tests[name]] = value
+    return Played(points, complaints)
+
+
+def _run(source, scope):
+    """Run ``source`` in ``scope``; return the value of its last line if that is an expression."""
+    body = ast.parse(source).body
+    last = ast.Expression(body.pop().value) if body and isinstance(body[-1], ast.Expr) else None
+    exec(compile(ast.Module(body, []), "<cell>", "exec"), scope)
+    return eval(compile(last, "<cell>", "eval"), scope) if last else None
