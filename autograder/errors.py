@@ -1,6 +1,8 @@
 """What goes wrong on the machine, put as the one kind of error that a user of the command line meets."""
 
 import errno
+from pathlib import Path
+from typing import Protocol
 
 from solutions.errors import CourseError
 
@@ -15,15 +17,22 @@ OF_THE_DISK = {
 }
 
 
-def of_the_disk(error):
+class InAFolder(Protocol):
+    """What an error says of a course: its folder."""
+
+    @property
+    def root(self) -> Path: ...
+
+
+def of_the_disk(error: OSError) -> tuple[str, str, str] | None:
     """Return what is wrong, where, and what to do, for an ``OSError`` that is the machine's; None for any other."""
-    remedy = OF_THE_DISK.get(error.errno)
+    remedy = OF_THE_DISK.get(error.errno) if error.errno else None
     return (error.strerror or str(error), str(error.filename or "this machine"), remedy) if remedy else None
 
 
-def of_the_gradebook(error, course):
+def of_the_gradebook(error: Exception, course: InAFolder) -> tuple[str, str, str]:
     """Return what is wrong, where, and what to do, for an error of the database."""
-    reason = str(error.orig) if getattr(error, "orig", None) else str(error)
+    reason = str(getattr(error, "orig", None) or error)
     if "locked" in reason:
         remedy = "close what else uses it (nbgrader, the formgrader, a database browser), and run the command again."
     elif "readonly" in reason or "unable to open" in reason:

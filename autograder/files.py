@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 
-def write_text(text, path):
+def write_text(text: str, path: str | Path) -> None:
     """Write ``text`` to ``path`` in one step."""
     write_bytes(text.encode("utf-8"), path)
 
 
-def write_bytes(content, path):
+def write_bytes(content: bytes, path: str | Path) -> None:
     """Write ``content`` to ``path`` in one step."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -21,5 +21,5 @@ def write_bytes(content, path):
     draft.replace(path)
 
 
-def as_json(data):
+def as_json(data: object) -> str:
     return json.dumps(data, indent=1, sort_keys=True) + "\n"

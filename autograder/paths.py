@@ -9,13 +9,13 @@ BOOK = ROOT / "book"
 CONFIG = ROOT / "_config.yml"
 
 
-def short(path):
+def short(path: str | Path) -> str:
     """Return ``path`` as an error names it: within the project from its top, else as it is."""
     path = Path(path)
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
-def require_checkout(what):
+def require_checkout(what: str) -> None:
     """Refuse to do ``what`` where only the packages are installed, without the book and the tests' submissions.
 
     Raises

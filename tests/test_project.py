@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -32,6 +33,119 @@ def test_imports_go_one_way():
         [Path(sys.executable).with_name("lint-imports"), "--no-cache"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_pyright_finds_nothing():
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pyright"]
+    assert [name for name in config["exclude"] if not (ROOT / name).exists()] == []
+    done = subprocess.run(
+        [sys.executable, "-m", "pyright", "--pythonpath", sys.executable],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},  # or it asks the network for a newer version
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# Notebooks hold these files as text, for students to read, and for a Python older than the annotations.
+TRAVELLING = ("exercises/compare.py", "exercises/compose.py", "notebooks/ready.py")
+WITHOUT_TYPES_YET = (
+    "__main__.py",
+    "audit/calls.py",
+    "audit/equivalents.py",
+    "audit/held_out.py",
+    "audit/inputs.py",
+    "audit/mutants.py",
+    "audit/report.py",
+    "audit/run.py",
+    "audit/show.py",
+    "audit/slips.py",
+    "audit/survivors.py",
+    "audit/trees.py",
+    "audit/wrong_values.py",
+    "courses/batch.py",
+    "courses/record.py",
+    "exercises/chains.py",
+    "exercises/drawing.py",
+    "exercises/hashing.py",
+    "exercises/key_linter.py",
+    "exercises/loading.py",
+    "exercises/model.py",
+    "exercises/numbers.py",
+    "exercises/refusals.py",
+    "exercises/trained.py",
+    "feedback/harmless.py",
+    "feedback/pages.py",
+    "grading/grade.py",
+    "grading/submission.py",
+    "grading/workers.py",
+    "sandbox/conversation.py",
+    "sandbox/start.py",
+    "sandbox/wire.py",
+    "sandbox/worker.py",
+    "sandbox/zygote.py",
+)
+
+
+def public_functions(node, of_class=False):
+    """Yield ``(function, whether it is a class's)`` for the functions in ``node`` that others may call."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            if not child.name.startswith("_"):
+                yield child, of_class
+        elif not isinstance(child, ast.ClassDef):
+            yield from public_functions(child, of_class)
+        elif not child.name.startswith("_"):
+            yield from public_functions(child, of_class=True)
+
+
+def has_types(function, of_class):
+    """Return whether every parameter of ``function`` is annotated, and what it returns; ``self`` needs no word."""
+    named = function.args
+    parameters = [*named.posonlyargs, *named.args]
+    is_static = any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in function.decorator_list)
+    parameters = parameters[1:] if of_class and not is_static else parameters
+    parameters += [*named.kwonlyargs, *filter(None, (named.vararg, named.kwarg))]
+    return function.returns is not None and all(parameter.annotation for parameter in parameters)
+
+
+def without_types(source):
+    """Return ``line name`` of each public function in the text ``source`` that lacks an annotation."""
+    return [
+        f"{function.lineno} {function.name}"
+        for function, of_class in public_functions(ast.parse(source))
+        if not has_types(function, of_class)
+    ]
+
+
+def test_public_functions_of_the_autograder_have_types():
+    folder, lacking = ROOT / "autograder", {}
+    for path in sorted(folder.rglob("*.py")):
+        name = path.relative_to(folder).as_posix()
+        if name not in TRAVELLING and (found := without_types(path.read_text(encoding="utf-8"))):
+            lacking[name] = found
+    told = [f"autograder/{name}:{each}" for name in lacking if name not in WITHOUT_TYPES_YET for each in lacking[name]]
+    assert told == []
+    assert [name for name in WITHOUT_TYPES_YET if name not in lacking] == []  # what is complete leaves the list
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(x) -> int: ...",
+        "def f(x: int): ...",
+        "def f(*items) -> int: ...",
+        "def f(*, x) -> int: ...",
+        "async def f(**given) -> int: ...",
+        "if here:\n    def f(x): ...",
+        "class C:\n    def f(self): ...",
+        "class C:\n    def f(self, x) -> int: ...",
+        "class C:\n    @staticmethod\n    def f(x) -> int: ...",
+    ],
+)
+def test_a_missing_annotation_is_seen(source):
+    assert len(without_types(source)) == 1
 
 
 def test_git_holds_sources_only():

@@ -7,14 +7,16 @@ import contextlib
 import sqlite3
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
+from autograder.courses.course import Course
 from autograder.errors import CourseError
 
 KEPT = 10
 PATIENCE = 5.0  # seconds that another program may hold the gradebook
 
 
-def back_up(course, occasion):
+def back_up(course: Course, occasion: str) -> None:
     """Copy the gradebook before ``occasion`` changes it; keep the last ten copies that differ.
 
     Raises
@@ -47,12 +49,12 @@ def back_up(course, occasion):
         ) from None
 
 
-def backups(course):
+def backups(course: Course) -> list[Path]:
     """Return the copies that there are, the newest first."""
     return sorted(_folder(course).glob("*-before-*.db"), reverse=True)
 
 
-def restore(course, name):
+def restore(course: Course, name: str) -> None:
     """Put the copy ``name`` in the place of the gradebook, after a copy of that was made.
 
     Raises

@@ -18,8 +18,9 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.files import write_bytes
 from autograder.sandbox import Limits
@@ -50,8 +51,8 @@ class _Wanted:
     """What an assignment consists of: the notebook of ``topic`` with its ``exercises``, the files ``beside`` it."""
 
     topic: str
-    exercises: frozenset
-    beside: frozenset
+    exercises: frozenset[str]
+    beside: frozenset[str]
     max_mb: int
 
 
@@ -60,9 +61,9 @@ class _Part:
     """A file of the archive: under which name and of which date, whose it is, and how to get its bytes."""
 
     name: str
-    date: tuple
+    date: tuple[int, ...]
     owner: tuple[str, str]  # the name as it stands there; the platform's number of the person, or ""
-    read: Callable
+    read: Callable[[], bytes]
 
     @property
     def file(self):
@@ -73,7 +74,9 @@ class _Refused(Exception):
     """Something that is not taken; the sentence says why."""
 
 
-def collect(course, topic, archive, max_mb=Limits.submission_mb):
+def collect(
+    course: Course, topic: str, archive: str | Path, max_mb: int = Limits.submission_mb
+) -> tuple[list[Collected], list[str]]:
     """Put each student's notebook, and the files that belong to it, into ``course``; return ``(collected, left)``.
 
     An entry ``ADA/anything.ipynb`` or ``ADA_anything.ipynb`` is Ada's; so is what lies in ``ADA.zip`` or
@@ -119,12 +122,12 @@ def collect(course, topic, archive, max_mb=Limits.submission_mb):
     return collected, left
 
 
-def is_notebook(name):
+def is_notebook(name: str) -> bool:
     """Return whether an entry called ``name`` is a notebook, or may hold one."""
     return name.casefold().endswith((".ipynb", ".zip"))
 
 
-def printable(name):
+def printable(name: str) -> str:
     """Return ``name`` without what would steer a terminal or turn the direction of reading."""
     return "".join(sign if sign.isprintable() else f"\\u{ord(sign):04x}" for sign in name)
 
@@ -204,7 +207,7 @@ def _owner(name, wanted):
     if not below and (first in wanted.beside or any(match and not match["whose"] for match in named)):
         return None  # all files of the class are called so
     known = MOODLE.fullmatch(first) or (not below and CANVAS.fullmatch(first))
-    owner = known.groups() if known else (first if below else PurePosixPath(first).stem.partition("_")[0], "")
+    owner = (known[1], known[2]) if known else (first if below else PurePosixPath(first).stem.partition("_")[0], "")
     return owner if _is_student(owner[0]) else None
 
 

@@ -7,12 +7,15 @@ import hashlib
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any, Self
 
 import nbformat
+from nbformat import NotebookNode
 
 from autograder import exercises, sandbox
 from autograder.courses import report
 from autograder.errors import CourseError
+from autograder.exercises import Exercise
 from autograder.files import as_json, write_bytes, write_text
 from autograder.grading.verdict_store import VerdictStore
 from autograder.notebooks.cell_ids import exercise_of_text, points_id
@@ -42,22 +45,22 @@ class Released:
     key are not those of the release, which count.
     """
 
-    exercises: tuple
+    exercises: tuple[Exercise, ...]
     templates: tuple[str, ...]
-    points: dict
+    points: dict[str, float]
     seed: int
     digest: str  # of the exercises as they are now
     changed: bool
-    other_points: dict
+    other_points: dict[str, float]
 
     @property
-    def version(self):
+    def version(self) -> str:
         """A hash of all that verdicts depend on, beside what is handed in."""
         state = json.dumps([self.digest, self.points, self.templates])
         return hashlib.sha256(state.encode()).hexdigest()
 
     @property
-    def notebooks(self):
+    def notebooks(self) -> tuple[NotebookNode, ...]:
         return tuple(nbformat.reads(text, as_version=4) for text in self.templates)
 
 
@@ -68,7 +71,7 @@ class Course:
     root: Path
 
     @classmethod
-    def at(cls, root):
+    def at(cls, root: str | Path) -> Self:
         """Return the course in ``root``.
 
         Raises
@@ -86,47 +89,47 @@ class Course:
         return course
 
     @property
-    def config(self):
+    def config(self) -> Path:
         return self.root / "nbgrader_config.py"
 
     @property
-    def gradebook(self):
+    def gradebook(self) -> str:
         return f"sqlite:///{self.root / 'gradebook.db'}"
 
     @property
-    def submitted(self):
+    def submitted(self) -> Path:
         return self.root / "submitted"
 
     @property
-    def hidden(self):
+    def hidden(self) -> tuple[str, ...]:
         """The paths that no submission may see: this folder, and where its parts lie if they are links."""
         parts = [path for path in self.root.iterdir() if path.is_symlink()]
         return (str(self.root), *sorted(str(path.resolve()) for path in parts))
 
     @property
-    def store(self):
+    def store(self) -> VerdictStore:
         return VerdictStore(self.root / ".autograder" / "verdicts")
 
-    def source(self, topic):
+    def source(self, topic: str) -> Path:
         return self.root / "source" / topic / f"{topic}.ipynb"
 
-    def release(self, topic):
+    def release(self, topic: str) -> Path:
         return self.root / "release" / topic / f"{topic}.ipynb"
 
-    def submission(self, student, topic):
+    def submission(self, student: str, topic: str) -> Path:
         return self.root / "submitted" / student / topic / f"{topic}.ipynb"
 
-    def feedback(self, student, topic):
+    def feedback(self, student: str, topic: str) -> Path:
         return self.root / "feedback" / student / topic / f"{topic}.html"
 
-    def autograded(self, student, topic):
+    def autograded(self, student: str, topic: str) -> Path:
         return self.root / "autograded" / student / topic / f"{topic}.ipynb"
 
-    def recorded(self, student, topic):
+    def recorded(self, student: str, topic: str) -> Path:
         """Where it stands what exactly was recorded last: written when all else was."""
         return self.root / ".autograder" / "recorded" / topic / f"{student}.json"
 
-    def known(self, student, topic):
+    def known(self, student: str, topic: str) -> dict[str, Any]:
         """Return what ``recorded`` says, {} where it says nothing that can be read."""
         try:
             known = json.loads(self.recorded(student, topic).read_text(encoding="utf-8"))
@@ -134,33 +137,33 @@ class Course:
         except (OSError, ValueError):
             return {}
 
-    def say_set_aside(self, student, topic, reason):
+    def say_set_aside(self, student: str, topic: str, reason: str) -> None:
         """Tell a student why what was handed in last is not graded; a page of what was graded before stays below that."""
         path = self.feedback(student, topic)
         graded = "mark" in self.known(student, topic) and path.is_file()
         page = path.read_text(encoding="utf-8", errors="replace") if graded else ""
         write_text(report.set_aside_page(topic, reason, page), path)
 
-    def tries(self, student, topic, content):
+    def tries(self, student: str, topic: str, content: bytes) -> tuple[list[str], int]:
         """Return ``(hashes of all that a student has handed in, which of them content is)``, from the first on."""
         one, tries = hashlib.sha256(content).hexdigest(), self.known(student, topic).get("tries", [])
         tries = tries if one in tries else [*tries, one]
         return tries, tries.index(one)
 
-    def marking_scheme(self, topic):
+    def marking_scheme(self, topic: str) -> Path:
         return self.root / "marking" / f"{topic}.md"
 
-    def students(self, topic):
+    def students(self, topic: str) -> list[str]:
         """Return the names of those who handed in something for ``topic``."""
         found = self.root.glob(f"submitted/*/{topic}")
         return sorted(path.parent.name for path in found if path.is_dir() or path.is_symlink())
 
-    def overlooked(self):
+    def overlooked(self) -> list[str]:
         """Return notebooks in ``submitted`` that stand where nbgrader does not look."""
         files = [*self.root.glob("submitted/*.ipynb"), *self.root.glob("submitted/*/*.ipynb")]
         return sorted(str(path.relative_to(self.root)) for path in files)
 
-    def record(self, topic, seed, digest):
+    def record(self, topic: str, seed: int, digest: str) -> None:
         """Remember with which seed, and from which key, ``topic`` was released, and keep the release itself."""
         content = self.release(topic).read_bytes()
         name = hashlib.sha256(content).hexdigest()[:16]
@@ -168,7 +171,7 @@ class Course:
         earlier = [other for other in self._recorded(topic).get("releases", []) if other != name]
         write_text(as_json({"seed": seed, "digest": digest, "releases": [name, *earlier]}), self._record(topic))
 
-    def released(self, topic):
+    def released(self, topic: str) -> Released:
         """Return what was ``Released`` of ``topic``.
 
         Raises
@@ -191,7 +194,7 @@ class Course:
             cell = cells.get(points_id(exercise))
             if cell is not None:
                 points[exercise.name] = float(cell.points)
-        gone = {exercise_of_text(name) for name in cells} - {e.name for e in asked} - {None}
+        gone = {name for cell_id in cells if (name := exercise_of_text(cell_id))} - {e.name for e in asked}
         if gone:
             raise CourseError(
                 f"the release asks {', '.join(sorted(gone))}, and the key does not know it any more",
@@ -208,7 +211,7 @@ class Course:
         kept = [self._kept(topic, name) for name in record.get("releases", [])]
         return tuple(dict.fromkeys([newest, *(path.read_text(encoding="utf-8") for path in kept if path.is_file())]))
 
-    def seed(self, topic):
+    def seed(self, topic: str) -> int | None:
         """Return the seed with which ``topic`` was released before, or None."""
         return self._recorded(topic).get("seed")
 
@@ -223,7 +226,7 @@ class Course:
         return self.root / ".autograder" / "released" / f"{topic}.json"
 
 
-def init(root):
+def init(root: str | Path) -> Course:
     """Make a course directory in ``root``; what is there already stays as it is."""
     root = _usable(root)
     config = root / "nbgrader_config.py"

@@ -27,8 +27,10 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
+from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.notebooks.cell_ids import id_of
 from autograder.paths import ROOT
@@ -48,14 +50,14 @@ class Student:
     base: str
     use: tuple[str, ...]
     damage: tuple[str, ...]
-    points: object  # automatic points deserved, or "set aside"
+    points: float | str  # automatic points deserved, or "set aside"
     hints: tuple[str, ...]  # names of the mistakes whose hints must be given
     form: str  # "notebook", or what else is handed in
     megabytes: int
-    cells: tuple
+    cells: tuple[NotebookNode, ...]
 
 
-def students(folder=FOLDER / "class"):
+def students(folder: str | Path = FOLDER / "class") -> list[Student]:
     """Return the students described in ``folder``, by name.
 
     Raises
@@ -66,7 +68,7 @@ def students(folder=FOLDER / "class"):
     return [_student(path) for path in sorted(Path(folder).glob("*.py"))]
 
 
-def submission(student, topic, source, released):
+def submission(student: Student, topic: str, source: NotebookNode, released: NotebookNode) -> bytes:
     """Return the bytes that ``student`` hands in. ``source`` has the reference answers, ``released`` the starters."""
     if student.form == "empty":
         return b""
@@ -93,7 +95,7 @@ def submission(student, topic, source, released):
     return nbformat.writes(notebook).encode() if not student.damage else json.dumps(notebook).encode()
 
 
-def hand_in(course, topic, folder=FOLDER / "class", hostile=True):
+def hand_in(course: Course, topic: str, folder: str | Path = FOLDER / "class", hostile: bool = True) -> list[Student]:
     """Write the submissions of the class into ``course``; return the students. Without a sandbox, leave out the hostile."""
     source = nbformat.read(course.source(topic), as_version=4)
     released = nbformat.read(course.release(topic), as_version=4)

@@ -13,11 +13,13 @@ import secrets
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import nbformat
 import sqlalchemy.exc
+from nbformat import NotebookNode
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
@@ -27,9 +29,9 @@ from traitlets.config import Config
 
 from autograder import exercises, sandbox
 from autograder.courses.backup import back_up
-from autograder.courses.course import init
+from autograder.courses.course import Course, init
 from autograder.errors import CourseError, of_the_gradebook
-from autograder.exercises import key_linter
+from autograder.exercises import Exercise, key_linter
 from autograder.files import write_bytes, write_text
 from autograder.grading import grade
 from autograder.notebooks import assemble
@@ -37,7 +39,7 @@ from autograder.notebooks.cell_ids import id_of, run_id, test_id
 from autograder.paths import BOOK
 
 
-def release(course, topic, seed=None, book=BOOK, website=""):
+def release(course: Course, topic: str, seed: int | None = None, book: str | Path = BOOK, website: str = "") -> Path:
     """Make the source and the release of ``topic`` in ``course``; return the path of the release.
 
     It links to its chapter on ``website``, where that is given.
@@ -68,7 +70,7 @@ def release(course, topic, seed=None, book=BOOK, website=""):
     return course.release(topic)
 
 
-def handouts(folder, topics, website=""):
+def handouts(folder: str | Path, topics: Sequence[str], website: str = "") -> list[Path]:
     """Write the notebooks for students of ``topics`` into ``folder``, the same as released ones; return their paths.
 
     For a website to offer. They are not proved here, and no course is made: ``release`` does both.
@@ -87,7 +89,7 @@ def handouts(folder, topics, website=""):
     return paths
 
 
-def enter_assignment(course, topic):
+def enter_assignment(course: Course, topic: str) -> bool:
     """Put the assignment ``topic`` into the gradebook as it was released, unless it is there; return whether it was put.
 
     Raises
@@ -141,7 +143,7 @@ def _cells_in_gradebook(course, topic):
     try:
         with Gradebook(course.gradebook, course_id="") as gradebook:  # with a name, it would write that name
             notebook = gradebook.find_notebook(topic, topic)
-            points = {cell.name: float(cell.max_score) for cell in notebook.grade_cells}
+            points = {str(cell.name): float(cell.max_score) for cell in notebook.grade_cells}
             return points, len(notebook.submissions)
     except MissingEntry:
         return None
@@ -149,7 +151,7 @@ def _cells_in_gradebook(course, topic):
         raise CourseError(*of_the_gradebook(error, course)) from None
 
 
-def check(source, released, asked):
+def check(source: NotebookNode, released: NotebookNode, asked: Sequence[Exercise]) -> None:
     """Prove that the reference earns every automatic point, and the untouched release none; by both ways of grading.
 
     Raises
@@ -177,7 +179,7 @@ def check(source, released, asked):
     _refuse_leaks(released, asked, place)
 
 
-def reference_files(asked):
+def reference_files(asked: Sequence[Exercise]) -> dict[str, bytes]:
     """Return the files of weights that the references of ``asked`` train: name -> bytes."""
     files = {}
     for exercise in asked:
@@ -206,7 +208,7 @@ def _stock_points(notebook, asked, files):
         raise CourseError(run.failure, "the assembled notebook", "run it by hand and see where it stops.")
     points = {}
     for number, (_, cell) in enumerate(cells):
-        cell = nbformat.from_dict({**cell, "outputs": list(run.outputs[number][1])})
+        cell = NotebookNode({**cell, "outputs": nbformat.from_dict(run.outputs[number][1])})
         points[cell.metadata.nbgrader.grade_id] = determine_grade(cell)[0] if cell.metadata.nbgrader.grade else None
     return {e.name: points[test_id(e.name)] for e in asked if e.is_automatic}
 
@@ -274,7 +276,7 @@ def _generate(course, topic, gradebook):
         raise CourseError(f"nbgrader refused it: {reason.strip()}", str(course.source(topic)), "mend it.") from error
 
 
-def path_with_environment():
+def path_with_environment() -> None:
     """nbgrader calls ``alembic`` by name: put the environment's programs on PATH."""
     programs = str(Path(sys.executable).parent)
     if programs not in os.environ.get("PATH", "").split(os.pathsep):

@@ -6,17 +6,23 @@ In: exercises, rows. Out: Rich renderables. Touches nothing.
 import html
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
+from autograder.exercises import Exercise
+
+if TYPE_CHECKING:  # that module, and the course directory, use this one
+    from autograder.courses.batch import Row
 MOST = 10_000  # characters of one text
 LONGEST = 300  # characters of what is said about one submission in the table
 NOTICE = re.compile(r'<aside class="not-graded".*?</aside>', re.DOTALL)
 WIDE = 130  # columns of a terminal from which the hints stand in the table; else they stand below it
 
 
-def table(asked, rows, width=WIDE):
+def table(asked: Sequence[Exercise], rows: Iterable["Row"], width: int = WIDE) -> Table:
     """Return the grade table: one line a student, one column an exercise, and hints where ``width`` leaves room."""
     wide = width >= WIDE
     grid = Table(
@@ -43,12 +49,12 @@ def _points(row, name):
     return f"{points} mark".strip() if name in row.waiting else points
 
 
-def hints(rows):
+def hints(rows: Iterable["Row"]) -> str:
     """Return the hints as lines of their own, for a terminal that is too narrow for them in the table."""
     return "\n".join(f"{plain(row.student)}: {advice}" for row in rows if (advice := _advice(row)))
 
 
-def legend(asked):
+def legend(asked: Iterable[Exercise]) -> Table:
     """Return what the columns of the table stand for."""
     grid = Table(box=None, show_header=False, pad_edge=False)
     for number, exercise in enumerate(asked, 1):
@@ -56,26 +62,26 @@ def legend(asked):
     return grid
 
 
-def summary(rows):
+def summary(rows: Sequence["Row"]) -> str:
     """Return one line that counts what became of the submissions."""
     aside, failed = sum(bool(r.set_aside) for r in rows), sum(bool(r.failed) for r in rows)
     reused = sum(r.reused for r in rows)
     return f"{len(rows) - aside - failed - reused} graded, {reused} reused, {aside} set aside, {failed} failed"
 
 
-def slowest(rows, count=5):
+def slowest(rows: Iterable["Row"], count: int = 5) -> str:
     """Return a line that names the submissions that took the longest to run, or "" if nothing was run."""
     took = {row.student: sum(row.spent.get(stage, 0.0) for stage in ("cells", "calls")) for row in rows}
-    first = sorted((name for name in took if took[name]), key=took.get, reverse=True)[:count]
+    first = sorted((name for name in took if took[name]), key=lambda name: took[name], reverse=True)[:count]
     return "Slowest: " + ", ".join(f"{plain(name)} {took[name]:.1f} s" for name in first) if first else ""
 
 
-def fate(row):
+def fate(row: "Row") -> str:
     """Return in a word what became of a submission."""
     return "failed" if row.failed else "set aside" if row.set_aside else "reused" if row.reused else "graded"
 
 
-def set_aside_page(topic, reason, page=""):
+def set_aside_page(topic: str, reason: str, page: str = "") -> str:
     """Return the page that a student gets in place of feedback; on top of ``page``, the feedback that there was before."""
     text = html.escape(plain(reason)).replace("\n", "<br>")
     if not page:
@@ -88,13 +94,13 @@ def set_aside_page(topic, reason, page=""):
     return re.sub(r"<body[^>]*>", lambda body: body.group() + notice, NOTICE.sub("", page), count=1)
 
 
-def plain_page(topic, lines):
+def plain_page(topic: str, lines: Iterable[str]) -> str:
     """Return a feedback page that says ``lines`` and nothing else: for an answer of which no better one can be made."""
     said = "".join(f"<li>{html.escape(plain(line))}</li>" for line in lines)
     return _page(topic, f"<h1>{topic}</h1><p>The answers themselves could not be shown here.</p><ul>{said}</ul>")
 
 
-def plain(text):
+def plain(text: str) -> str:
     """Return ``text`` without what could steer a terminal: control characters, and those that change the direction."""
     return "".join(letter if _is_plain(letter) else "\N{REPLACEMENT CHARACTER}" for letter in text[:MOST])
 

@@ -14,6 +14,7 @@ from latex2mathml.converter import convert_to_element
 from nbconvert.exporters import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer
 from traitlets import default
+from traitlets.config import Config
 
 LONGEST = 2000  # characters of one formula
 ALL = 20_000  # characters of all formulas of one text: beyond, they are shown as text
@@ -53,7 +54,7 @@ LIKE = {"align": "align*", "aligned": "split"}  # numbered from 1 in each formul
 TEMPLATES = Path(__file__).with_name("templates")
 
 
-def configure(config):
+def configure(config: Config) -> None:
     """Let nbgrader make its feedback pages with ``Page``."""
     config.GenerateFeedback.exporter_class = f"{__name__}.{Page.__name__}"
 
@@ -66,7 +67,7 @@ class Page(HTMLExporter):
         return [FileSystemLoader(TEMPLATES)]
 
 
-def mathml(tex, block=False):
+def mathml(tex: str, block: bool = False) -> str:
     """Return ``tex`` as MathML, or as text where that cannot be had."""
     if len(tex) <= LONGEST:
         try:
@@ -85,19 +86,19 @@ class Renderer(IPythonRenderer):
 
     spent = 0  # characters of formulas so far
 
-    def image(self, text, url, title=None):
+    def image(self, text: str, url: str, title: str | None = None) -> str:
         """A picture of another host would tell that host who opens the page, and when: it becomes a link."""
         if url.lower().startswith(("attachment:", "data:")):
             return super().image(text, url, title)
         return self.link(text, url, title)
 
-    def block_math(self, body):
+    def block_math(self, body: str) -> str:
         return self._formula(body, block=True)
 
-    def inline_math(self, body):
+    def inline_math(self, body: str) -> str:
         return self._formula(body)
 
-    def latex_environment(self, name, body):
+    def latex_environment(self, name: str, body: str) -> str:
         return self._formula(f"\\begin{{{name}}}{body}\\end{{{name}}}", block=True)
 
     def _formula(self, tex, block=False):

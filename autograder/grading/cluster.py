@@ -6,13 +6,17 @@ can talk to a scheduler runs code as its workers, so every connection is encrypt
 
 import contextlib
 import ssl
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar, cast
 
 from autograder.errors import CourseError
 from autograder.sandbox import doctor
 
 PATIENCE = 20  # seconds that the scheduler and its first worker may take to answer
+Result = TypeVar("Result")
 CERTIFICATES = (
     "give the scheduler, the workers and this command certificates: --tls-ca FILE --tls-cert FILE --tls-key FILE here, or "
     "distributed.comm.tls in dask's configuration; `Many machines` in the instructors' page shows how to make them."
@@ -32,17 +36,19 @@ class Certificates:
 class Guarded:
     """An executor whose workers have stopped the canary, each once, before they run anything."""
 
-    pool: object
+    pool: Executor
     isolation: str
     hidden: tuple[str, ...]
     workers: int
 
-    def submit(self, task, *args):
+    def submit(self, task: Callable[..., Result], *args: object) -> Future[Result]:
         return self.pool.submit(_after_the_canary, self.isolation, self.hidden, task, *args)
 
 
 @contextlib.contextmanager
-def executor(address, isolation, hidden=(), certificates=Certificates()):
+def executor(
+    address: str, isolation: str, hidden: Iterable[str] = (), certificates: Certificates = Certificates()
+) -> Iterator[Guarded]:
     """Give an executor on the cluster at ``address``, after the canary was stopped on every one of its machines.
 
     ``hidden`` are paths that submissions must not see on any of them. A worker that joins later meets the canary first.
@@ -80,7 +86,8 @@ def executor(address, isolation, hidden=(), certificates=Certificates()):
             ) from None
         _examine(client, isolation, hidden)
         pool = client.get_executor(pure=False, retries=2)
-        yield Guarded(pool, isolation, tuple(hidden), sum(client.nthreads().values()))
+        threads = cast("dict[str, int]", client.nthreads())  # a coroutine only where a client is asynchronous
+        yield Guarded(pool, isolation, tuple(hidden), sum(threads.values()))
 
 
 def _security(certificates):
@@ -104,7 +111,7 @@ def _security(certificates):
     return security
 
 
-def _after_the_canary(isolation, hidden, task, *args):
+def _after_the_canary(isolation: str, hidden: tuple[str, ...], task: Callable[..., Result], *args: object) -> Result:
     doctor.require_once(isolation, hidden)
     return task(*args)
 

@@ -4,11 +4,12 @@ In: exercises with their expected values, replies from the sandbox. Out: ``Verdi
 processes, no student code.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.exercises import compare, compiled
+from autograder.exercises import Case, Exercise, compare, compiled
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
 from autograder.sandbox import Reply, wire
@@ -78,7 +79,7 @@ class Verdict:
     hints: tuple[str, ...] = ()
 
 
-def judge(exercises, replies):
+def judge(exercises: Iterable[Exercise], replies: Mapping[tuple[str, int], Reply]) -> tuple[Verdict, ...]:
     """Return one ``Verdict`` an exercise, in the same order. ``replies`` maps (exercise, call number) to ``Reply``.
 
     The calls are those of ``cases_to_call``; a reply that is missing costs the points of its case.
@@ -97,7 +98,7 @@ def judge(exercises, replies):
     )
 
 
-def cases_to_call(exercise):
+def cases_to_call(exercise: Exercise) -> tuple[Case, ...]:
     """Return the cases that a sandbox calls: the hidden ones, and for code the first of them once more, after all others.
 
     Its second result earns nothing: it tells whether the function gives the same for the same.
@@ -171,7 +172,7 @@ def _by_letters(exercise, replies, found):
     values = [reply.value for reply in replies]
     sizes = [case.inputs for case in exercise.hidden]
     for entry in found[0]:
-        mine = [value.get(entry) if isinstance(value, dict) else value for value in values]
+        mine: list = [value.get(entry) if isinstance(value, dict) else value for value in values]
         if not all(reasons[entry] for reasons in found) or any(compare.shape_difference(one, None) for one in mine):
             continue
         right = [case.expected[entry] if entry else case.expected for case in exercise.hidden]
@@ -247,7 +248,10 @@ def _is_rounded(exercise, replies, found):
         for entry in (entry for entry, reason in reasons.items() if reason):
             try:
                 mine, right = _entry(reply.value, entry), np.asarray(_entry(case.expected, entry), dtype=float)
-                mine = compare.read_value(mine).astype(float)
+                mine = compare.read_value(mine)
+                if isinstance(mine, dict):
+                    return False
+                mine = mine.astype(float)
             except (TypeError, ValueError, OverflowError, KeyError, AttributeError):
                 return False
             if mine.shape != right.shape or not np.isfinite(mine).all():

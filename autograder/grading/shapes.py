@@ -5,12 +5,20 @@ letters were written, and what kind of thing is counted where they stand; never 
 """
 
 import ast
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, combinations_with_replacement, product
 
 MAX_AXES = 9
 
 
-def explain(entry, values, expected, sizes, roles, equations=()):
+def explain(
+    entry: str,
+    values: Sequence[Sequence[int]],
+    expected: Sequence[Sequence[int]],
+    sizes: Sequence[Mapping[str, int]],
+    roles: Mapping[str, str],
+    equations: Iterable[str] = (),
+) -> str:
     """Return a sentence on the wrong shapes ``values`` of ``entry``, or "" if they are no terms of the letters.
 
     ``values``, ``expected`` and ``sizes`` (letter -> number) hold one item for each set of sizes, ``roles`` says what each

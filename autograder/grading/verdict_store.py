@@ -16,10 +16,10 @@ from autograder.grading.judge import Part, Verdict
 class VerdictStore:
     """Verdicts in ``folder``, one JSON file each."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | Path):
         self.folder = Path(folder)
 
-    def get(self, fingerprint):
+    def get(self, fingerprint: str) -> Graded | None:
         """Return the ``Graded`` kept under ``fingerprint``, or None."""
         try:
             data = json.loads(self._path(fingerprint).read_text(encoding="utf-8"))
@@ -32,7 +32,7 @@ class VerdictStore:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
 
-    def put(self, fingerprint, graded):
+    def put(self, fingerprint: str, graded: Graded) -> None:
         write_text(json.dumps(asdict(graded)), self._path(fingerprint))
 
     def _path(self, fingerprint):

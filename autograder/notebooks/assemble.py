@@ -3,19 +3,25 @@
 In: a topic, its exercises, the chapter. Out: a notebook, Markdown. ``write`` writes where the caller says.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
+from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
 from autograder.errors import CourseError
+from autograder.exercises import Exercise
 from autograder.files import write_text
 from autograder.notebooks.cells import compare_cell, exercise_cells, heading, imports, provided_cells
 from autograder.notebooks.chapter import chapter_texts
 from autograder.paths import BOOK, short
+from solutions import answer_key
 
 
-def source_notebook(topic, exercises, book=BOOK, website=""):
+def source_notebook(
+    topic: str, exercises: Sequence[Exercise], book: str | Path = BOOK, website: str = ""
+) -> NotebookNode:
     """Return the nbgrader source notebook of ``topic``; with the address of a ``website`` it links to its chapter there.
 
     Raises
@@ -55,11 +61,11 @@ def source_notebook(topic, exercises, book=BOOK, website=""):
     return new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
 
 
-def marking_scheme(topic, exercises):
+def marking_scheme(topic: str, exercises: Sequence[Exercise]) -> str:
     """Return the Markdown page for whoever marks the written answers: model answer, criteria, ready comments."""
     lines = [f"# Marking scheme: {topic}", ""]
     for exercise in exercises:
-        if exercise.kind == "text":
+        if isinstance(exercise.entry, answer_key.Text):
             lines += [f"## {exercise.name} ({exercise.points:g} points)", "", exercise.entry.answer.strip(), ""]
             for criterion in exercise.entry.criteria:
                 lines += [f"- **{criterion.points:g}**: {criterion.text}", f"  - If missing: {criterion.comment}"]
@@ -67,6 +73,6 @@ def marking_scheme(topic, exercises):
     return "\n".join(lines)
 
 
-def write(notebook, path):
+def write(notebook: NotebookNode, path: str | Path) -> None:
     """Write ``notebook`` to ``path`` in one step: either all of it is there afterwards, or what was there before."""
     write_text(nbformat.writes(notebook) + "\n", path)

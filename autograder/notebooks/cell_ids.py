@@ -3,43 +3,47 @@
 In: an exercise's name, a cell. Out: ids. Pure.
 """
 
+from nbformat import NotebookNode
+
+from autograder.exercises import Exercise
+
 COMPARE = "compare"
 
 
-def text_id(exercise_name):
+def text_id(exercise_name: str) -> str:
     return f"{exercise_name}-text"
 
 
-def check_id(exercise_name):
+def check_id(exercise_name: str) -> str:
     return f"{exercise_name}-check"
 
 
-def run_id(exercise_name):
+def run_id(exercise_name: str) -> str:
     return f"{exercise_name}-run"
 
 
-def test_id(exercise_name):
+def test_id(exercise_name: str) -> str:
     return f"{exercise_name}-test"
 
 
-def points_id(exercise):
+def points_id(exercise: Exercise) -> str:
     """Return the id of the cell that the points of ``exercise`` belong to: a text's answer, or the hidden test."""
     return test_id(exercise.name) if exercise.is_automatic else exercise.name
 
 
-def exercise_of_text(cell_id):
+def exercise_of_text(cell_id: str) -> str | None:
     """Return the name of the exercise whose text is in the cell ``cell_id``; None if that is no text of an exercise."""
     name = cell_id.removesuffix("-text")
     return name if text_id(name) == cell_id else None
 
 
-def id_of(cell):
+def id_of(cell: NotebookNode) -> str | None:
     """Return the id of ``cell``; None if it has none, whatever stands in its place."""
     meta = cell.metadata.get("nbgrader") if isinstance(cell.metadata, dict) else None
     grade_id = meta.get("grade_id") if isinstance(meta, dict) else None
     return grade_id if isinstance(grade_id, str) and grade_id else None
 
 
-def code_cells(notebook):
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
     """Return the code cells of ``notebook`` in order: their places in this list number the outputs of ``Graded``."""
     return [cell for cell in notebook.cells if cell.cell_type == "code"]

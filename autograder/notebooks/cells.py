@@ -7,12 +7,16 @@ import inspect
 import math
 import pprint
 import re
+from collections.abc import Sequence
 
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from autograder.exercises import compare, compose, given_shapes, provided
+from autograder.exercises import Exercise, compare, compose, given_shapes, provided
 from autograder.notebooks import ready
 from autograder.notebooks.cell_ids import COMPARE, check_id, run_id, test_id, text_id
+from autograder.notebooks.chapter import Text
+from solutions import answer_key
 
 OLDEST = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on
 
@@ -25,7 +29,7 @@ def _meta(grade_id, *, grade=False, solution=False, locked=True, points=None):
     return {"nbgrader": meta}
 
 
-def heading(topic, title, exercises, website):
+def heading(topic: str, title: str, exercises: Sequence[Exercise], website: str) -> NotebookNode:
     chapter = f"[{title}]({website}book/{topic}.html)" if website else f"*{title}*"
     total = sum(exercise.points for exercise in exercises)
     text = f"""# {title}
@@ -42,7 +46,7 @@ This assignment belongs to the chapter {chapter}. It has {len(exercises)} exerci
     return new_markdown_cell(text, metadata=_meta("heading"))
 
 
-def imports(exercises):
+def imports(exercises: Sequence[Exercise]) -> NotebookNode:
     needed, lines = dict(OLDEST["packages"]), ["import math", "", "import numpy as np"]
     if any(exercise.in_torch for exercise in exercises if exercise.is_automatic):
         lines += ["import torch", "", "torch.set_num_threads(1)"]
@@ -53,7 +57,7 @@ def imports(exercises):
     return new_code_cell(text + "\n".join(lines), metadata=_meta("imports"))
 
 
-def compare_cell(exercises):
+def compare_cell(exercises: Sequence[Exercise]) -> NotebookNode:
     note = "# What the check cells below use. Run this cell, and leave it as it is.\n"
     text = inspect.getsource(compare).rstrip()
     if any(exercise.entry.equations for exercise in exercises):
@@ -62,10 +66,10 @@ def compare_cell(exercises):
     return new_code_cell(note + text, metadata=_meta(COMPARE))
 
 
-def exercise_cells(exercise, text):
+def exercise_cells(exercise: Exercise, text: Text) -> list[NotebookNode]:
     question = f"## {text.title}\n\n*{_points(exercise)}*\n\n{text.body}"
     cells = [new_markdown_cell(question, metadata=_meta(text_id(exercise.name)))]
-    if exercise.kind == "text":
+    if isinstance(exercise.entry, answer_key.Text):
         meta = _meta(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
         return [*cells, new_markdown_cell(exercise.entry.answer.strip(), metadata=meta)]
     test = _meta(test_id(exercise.name), grade=True, points=exercise.points)
@@ -88,7 +92,7 @@ def _check_meta(exercise):
     return {**_meta(check_id(exercise.name), grade=True, points=0), "tags": ["raises-exception"]}
 
 
-def provided_cells(topic):
+def provided_cells(topic: str) -> list[NotebookNode]:
     """Return the locked cell with the code that the exercises of ``topic`` build on, if there is any."""
     code = provided(topic)
     if not code:

@@ -26,7 +26,7 @@ class Text:
     line: int
 
 
-def chapter_texts(path):
+def chapter_texts(path: str | Path) -> tuple[str, dict[str, Text]]:
     """Return ``(title of the chapter, {label: Text})`` of the exercises on the page at ``path``.
 
     Raises

@@ -9,10 +9,13 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterable, Sequence
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import nbformat
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from autograder.errors import CourseError
@@ -27,7 +30,7 @@ PICTURES = ("image/png", "image/jpeg", "image/gif")
 BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 
 
-def read_file(path, below=None, max_mb=MAX_MB):
+def read_file(path: str | Path, below: Path | None = None, max_mb: int = MAX_MB) -> bytes:
     """Return the bytes of the file at ``path``, which a student has handed in.
 
     Raises
@@ -66,7 +69,7 @@ def read_file(path, below=None, max_mb=MAX_MB):
     return content
 
 
-def read_notebook(content, templates, topic):
+def read_notebook(content: bytes, templates: Sequence[NotebookNode], topic: str) -> tuple[NotebookNode, NotebookNode]:
     """Return ``(notebook, the one of templates that it was made from)`` for the bytes of a file that was handed in.
 
     Raises
@@ -90,7 +93,7 @@ def read_notebook(content, templates, topic):
     if length > LONGEST:
         raise CourseError(f"its cells have {length} characters; at most {LONGEST} can be graded", name, shorten)
     template = _made_from(notebook, templates)
-    ids = {id_of(cell) for cell in notebook.cells} - {None}
+    ids = {grade_id for cell in notebook.cells if (grade_id := id_of(cell))}
     exercises = {grade_id for cell in template.cells if (grade_id := id_of(cell)) and "-" in grade_id}
     if not ids:
         remedy = "work in the notebook that was handed out: in this file, the marks that name the exercises are gone."
@@ -102,7 +105,7 @@ def read_notebook(content, templates, topic):
     return notebook, template
 
 
-def read_submission(path, template, topic, max_mb=MAX_MB):
+def read_submission(path: str | Path, template: NotebookNode, topic: str, max_mb: int = MAX_MB) -> NotebookNode:
     """Return the notebook at ``path``: ``read_file``, then ``read_notebook``."""
     return read_notebook(read_file(path, max_mb=max_mb), [template], topic)[0]
 
@@ -118,14 +121,14 @@ def _made_from(notebook, templates):
     return max(templates, key=kept)  # of equals, the first
 
 
-def rebuild(data, template):
+def rebuild(data: dict[str, Any], template: NotebookNode) -> NotebookNode:
     """Return a valid notebook with the cells of ``data`` and the metadata of ``template``; raise what comes otherwise."""
     cells = [_rebuilt(cell) for cell in data["cells"]]
     _give_ids(cells)
     return new_notebook(cells=cells, metadata=copy.deepcopy(template.metadata))
 
 
-def repair(notebook, template):
+def repair(notebook: NotebookNode, template: NotebookNode) -> list[str]:
     """Give every cell of ``template`` its one place in ``notebook``; return a list of sentences on what was mended."""
     notes, released = [], {id_of(cell): cell for cell in template.cells if id_of(cell)}
     seen = set()
@@ -146,7 +149,7 @@ def repair(notebook, template):
     return list(dict.fromkeys(notes))
 
 
-def tell(notebook, notes):
+def tell(notebook: NotebookNode, notes: Iterable[str]) -> None:
     """Say at the head of ``notebook``, so also of the feedback page, what was mended."""
     if notes:
         lines = ["**Before it was graded, this notebook was mended:**", "", *(f"- {note}" for note in notes)]

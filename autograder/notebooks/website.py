@@ -16,7 +16,7 @@ WEB_ADDRESS = re.compile(r"https?://[\w.-]+(:\d+)?(/[\w.~%/-]*)?")  # nothing th
 PLACEHOLDER = re.compile(r"(^|\.)(example(\.(com|net|org))?|invalid|test)$")  # the names that belong to nobody
 
 
-def site_address(config=None):
+def site_address(config: str | Path | None = None) -> str:
     """Return the address of the website as ``_config.yml`` states it; "" if it states none, or only an example's."""
     config = config or CONFIG
     settings = yaml.safe_load(Path(config).read_text(encoding="utf-8")) if Path(config).is_file() else {}
@@ -26,7 +26,7 @@ def site_address(config=None):
     return web_address(address, short(config))
 
 
-def web_address(address, place):
+def web_address(address: str, place: str) -> str:
     """Return ``address``, ending in a slash.
 
     Raises

@@ -5,6 +5,7 @@ bubblewrap or a container engine, and ends each with everything it started. Know
 """
 
 import time
+from collections.abc import Iterable
 
 from autograder.errors import CourseError
 from autograder.sandbox.conversation import Silent, converse
@@ -31,7 +32,7 @@ DEFAULT = "zygote"
 ATTEMPTS = 2  # a worker that was killed may have been killed from outside: once more, before it counts
 
 
-def run(script, limits=None, isolation=DEFAULT, hidden=()):
+def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, hidden: Iterable[str] = ()) -> Run:
     """Run ``script`` in a process of its own and return what came out of it. Never raises for what a student did.
 
     ``hidden`` are paths of this machine that it must not see: the course. What belongs to the project itself, and the
@@ -67,7 +68,7 @@ def run(script, limits=None, isolation=DEFAULT, hidden=()):
     return run
 
 
-def warm_up(limits, isolation=DEFAULT, hidden=()):
+def warm_up(limits: Limits, isolation: str = DEFAULT, hidden: Iterable[str] = ()) -> None:
     """Start what this thread will need, so that its first submission does not wait for it."""
     if isolation == DEFAULT:
         run(Script((), {}), limits, isolation, hidden)

@@ -7,10 +7,12 @@ import os
 import secrets
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.errors import CourseError
 from autograder.sandbox.hidden import places
+from autograder.sandbox.script import Limits
 
 WORKER_FILES = (
     Path(__file__).with_name("worker.py"),
@@ -39,12 +41,12 @@ ENVIRONMENT = {
 }
 
 
-def available():
+def available() -> bool:
     """Return whether the program is installed. Whether it works, only the canary can tell."""
     return sys.platform == "linux" and shutil.which("bwrap") is not None
 
 
-def command(limits, script, hidden=()):
+def command(limits: Limits, script: str, hidden: Iterable[str] = ()) -> tuple[list[str], list[str]]:
     """Return ``(arguments of bubblewrap, what it starts)`` for ``script``, one of ``WORKER_FILES``, in a sandbox of its own.
 
     The arguments are for ``--args``: they name folders of this machine, and a submission can read the command line.
@@ -84,7 +86,7 @@ def command(limits, script, hidden=()):
     return args, [*start, sys.executable, "-I", "-B", f"/worker/{script}"]
 
 
-def a_user_of_its_own():
+def a_user_of_its_own() -> str:
     """Return the number of a user who runs nothing else on this machine: limits count all that a user runs.
 
     Where a container leaves too few numbers, it is nobody.
@@ -98,7 +100,7 @@ def a_user_of_its_own():
     return str(secrets.choice(USERS))
 
 
-def needed():
+def needed() -> list[str]:
     """Return what Python needs to run, and nothing above it: system libraries and the environment's own folders."""
     system = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/etc/ld.so.cache", "/etc/fonts")
     return [*system, sys.base_prefix, sys.prefix, sys.executable]
@@ -110,12 +112,12 @@ class View:
     Of two that lie one in the other, the inner one wins. Links by which something shown is reached are made anew.
     """
 
-    def __init__(self, shown, hidden):
+    def __init__(self, shown: Iterable[str | Path], hidden: Iterable[str | Path]):
         names = [Path(path) for path in shown if os.path.exists(path)]
         self.shown = {path.resolve() for path in names}
         self.hidden = {Path(path).resolve() for path in hidden} - {Path("/")}
         self.links = dict(link for path in names for link in _links(path))
-        self.made = set()
+        self.made: set[Path] = set()
         if clash := sorted(self.shown & self.hidden):
             raise CourseError(
                 "Python needs this folder, and no submission may see it: it is the home directory, or the course",
@@ -123,7 +125,7 @@ class View:
                 "put the course, or HOME, into a folder of its own.",
             )
 
-    def arguments(self):
+    def arguments(self) -> list[str]:
         """Return arguments of bubblewrap; what has been made for them is in ``made``."""
         args, covers = [], []
         for path in sorted(self.shown | self.hidden, key=lambda path: (len(path.parts), path)):

@@ -20,7 +20,7 @@ NEW_USER_NAMESPACE = 0x10000000
 LEFT = ("/scratch/left", "/tmp/left", "/dev/shm/{}", "/dev/{}")
 
 
-def begin(token):
+def begin(token: str) -> None:
     """Leave files and processes behind that bear ``token``."""
     with open(os.path.join(os.environ["HOME"], "left"), "w"):
         pass
@@ -35,7 +35,7 @@ def begin(token):
         os._exit(0)
 
 
-def tried(paths, names, places, folders, port):
+def tried(paths: list[str], names: list[str], places: list[str], folders: list[str], port: int) -> dict[str, object]:
     """Return what could be done: files of ``paths`` read, modules ``names`` of ``places`` imported, ``folders`` written …"""
     return {
         "reads": [path for path in paths if _holds_something(path)],
@@ -51,7 +51,7 @@ def tried(paths, names, places, folders, port):
     }
 
 
-def left(token):
+def left(token: str) -> list[str]:
     """Return what ``begin(token)`` of the submission before left in this one's places."""
     return [path for path in (place.format(token) for place in LEFT) if os.path.exists(path)]
 

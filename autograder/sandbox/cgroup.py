@@ -7,7 +7,10 @@ import contextlib
 import os
 import shlex
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+from autograder.sandbox.script import Limits
 
 ROOT = Path("/sys/fs/cgroup")
 ROOM_MB = 1024  # for the interpreter itself and for files in memory, on top of what one process may use
@@ -16,10 +19,10 @@ ROOM_MB = 1024  # for the interpreter itself and for files in memory, on top of 
 class Group:
     """Folders of a control group; none where none can be had."""
 
-    def __init__(self, folders):
+    def __init__(self, folders: list[Path]):
         self.folders = folders
 
-    def join(self, command):
+    def join(self, command: list[str]) -> list[str]:
         """Return ``command`` so that it, and all that it starts, is in the group from its beginning."""
         if not self.folders:
             return command
@@ -28,7 +31,7 @@ class Group:
 
 
 @contextlib.contextmanager
-def limited(limits):
+def limited(limits: Limits) -> Iterator[Group]:
     """Give a ``Group`` with room for ``limits``, and remove it when all that was in it has ended."""
     folders = []
     name = f"autograder-{os.getpid()}-{time.monotonic_ns()}"
@@ -50,7 +53,7 @@ def limited(limits):
             _remove(folder)
 
 
-def available(limits):
+def available(limits: Limits) -> bool:
     """Return whether this machine grants a control group that limits memory and processes of a whole sandbox."""
     with limited(limits) as group:
         return len(group.folders) == len(_places(limits)) > 0
@@ -96,7 +99,7 @@ def _remove(folder):
             time.sleep(0.01)
 
 
-def remove_left_behind(limits):
+def remove_left_behind(limits: Limits) -> None:
     """Remove the groups of graders that were killed."""
     for folder, _ in _places(limits):
         for left in folder.glob("autograder-*-*"):

@@ -9,6 +9,7 @@ import shutil
 
 from autograder.errors import CourseError
 from autograder.sandbox.bubblewrap import ENVIRONMENT, NOBODY
+from autograder.sandbox.script import Limits
 
 ENGINES = ("podman", "docker")
 IMAGE = "attention-grader"
@@ -18,13 +19,13 @@ REMEDY = (
 )
 
 
-def engine():
+def engine() -> str:
     """Return the first container engine that is installed, or ""; AUTOGRADER_ENGINE names another one."""
     asked = os.environ.get("AUTOGRADER_ENGINE", "")
     return asked or next((name for name in ENGINES if shutil.which(name)), "")
 
 
-def command(limits, program=None):
+def command(limits: Limits, program: str | None = None) -> list[str]:
     """Return the command that starts a worker in a container of its own.
 
     Raises

@@ -10,12 +10,13 @@ import signal
 import socket
 import tempfile
 import time
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from autograder import sandbox
 from autograder.errors import CourseError
-from autograder.sandbox import bubblewrap, cgroup, container
+from autograder.sandbox import Limits, bubblewrap, cgroup, container
 from autograder.sandbox.hidden import PACKAGES, home, projects
 
 MOST_FILES = 200  # that are looked for below one folder
@@ -24,7 +25,9 @@ PROCESSES = Path("/proc")  # of this machine, where it has such a list
 STAYS = "keeps a process alive after its end"
 
 
-def examine(isolation=sandbox.DEFAULT, limits=None, hidden=()):
+def examine(
+    isolation: str = sandbox.DEFAULT, limits: Limits | None = None, hidden: Iterable[str] = ()
+) -> list[tuple[str, bool]]:
     """Return ``[(what was tried, whether it was stopped)]`` for ``isolation``: what could be looked for on this machine.
 
     ``hidden`` are the paths that submissions must not see, beside those of the project and of the home directory.
@@ -69,7 +72,7 @@ def examine(isolation=sandbox.DEFAULT, limits=None, hidden=()):
     ]
 
 
-def require(isolation, limits=None, hidden=()):
+def require(isolation: str, limits: Limits | None = None, hidden: Iterable[str] = ()) -> None:
     """Refuse to grade where the canary gets out.
 
     Raises
@@ -87,7 +90,7 @@ def require(isolation, limits=None, hidden=()):
 
 
 @cache
-def require_once(isolation, hidden=()):
+def require_once(isolation: str, hidden: tuple[str, ...] = ()) -> None:
     """As ``require``, once in the life of this process: nbgrader's own commands begin no batch that could ask."""
     require(isolation, hidden=hidden)
 
@@ -102,7 +105,7 @@ def _files(paths):
     for folder in (*projects(), *beside):
         found += [str(file) for file in itertools.islice(_below(folder, needed), MOST_FILES)]
     with contextlib.suppress(OSError):
-        found += [str(path) for path in sorted(home().iterdir()) if path.is_file()] if home() else []
+        found += [str(path) for path in sorted(own.iterdir()) if path.is_file()] if (own := home()) else []
     return list(dict.fromkeys(found))
 
 
@@ -120,7 +123,7 @@ def _import_places():
     return sorted({str(path.parent if path.name in PACKAGES else path) for path in projects()})
 
 
-def warnings(isolation, limits):
+def warnings(isolation: str, limits: Limits) -> list[str]:
     """Return sentences on what holds, but less well than it could, and on what could not be looked for."""
     if not PROCESSES.is_dir():
         return [f"This machine has no {PROCESSES}: whether a submission {STAYS} could not be looked for."]
@@ -145,7 +148,7 @@ def _send(first, asked, isolation, limits, hidden):
     return reply.value
 
 
-def remedy(isolation):
+def remedy(isolation: str) -> str:
     """Return what to do where ``isolation`` does not hold."""
     return container.REMEDY if isolation == "container" else bubblewrap.REMEDY
 

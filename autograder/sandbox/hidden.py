@@ -6,6 +6,7 @@ In: nothing. Out: paths. Reads where this Python finds packages; changes nothing
 import json
 import site
 import sys
+from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -16,7 +17,7 @@ DISTRIBUTION = "bahdanau-attention-course"
 
 
 @cache
-def home():
+def home() -> Path | None:
     """Return the home directory of whoever runs this, or None."""
     try:
         return Path.home().resolve()
@@ -25,7 +26,7 @@ def home():
 
 
 @cache
-def projects():
+def projects() -> tuple[Path, ...]:
     """Return the folders of the project: a checkout whole, an installation its packages only."""
     found = set()
     for folder in _where_packages_lie():
@@ -37,11 +38,11 @@ def projects():
     return tuple(sorted(found))
 
 
-def places(more=()):
+def places(more: Iterable[str | Path] = ()) -> list[Path]:
     """Return every path that no sandbox may show, with ``more`` (paths as text) among them; those that exist here."""
     paths = {*projects(), *(Path(path).resolve() for path in more)}
-    if home():
-        paths.add(home())
+    if own := home():
+        paths.add(own)
     return sorted(path for path in paths if path.exists())
 
 

@@ -3,7 +3,9 @@
 In and out: frozen dataclasses. Touches nothing.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -45,7 +47,7 @@ class Cell:
 class Call:
     """One call: inputs by argument name, gradients wanted."""
 
-    inputs: dict
+    inputs: dict[str, object]
     gradients: tuple[str, ...] = ()
 
 
@@ -54,9 +56,9 @@ class Script:
     """Everything that goes into the sandbox: cells in order, then calls by exercise."""
 
     cells: tuple[Cell, ...]
-    calls: dict  # exercise -> tuple of Call
-    tensors: frozenset = frozenset()  # exercises whose inputs are torch tensors
-    files: dict = field(default_factory=dict)  # what lies beside the notebook: name -> bytes
+    calls: dict[str, tuple[Call, ...]]  # by exercise
+    tensors: frozenset[str] = frozenset()  # exercises whose inputs are torch tensors
+    files: dict[str, bytes] = field(default_factory=dict)  # what lies beside the notebook, by name
 
 
 @dataclass(frozen=True)
@@ -74,16 +76,27 @@ class Reply:
 class Run:
     """What came out. ``failure`` is "" or a sentence that says what ended the notebook early, in cell ``ended_in``."""
 
-    outputs: dict = field(default_factory=dict)  # number of the cell -> (execution count, list of outputs)
-    replies: dict = field(default_factory=dict)  # (exercise, number of the call) -> Reply
+    # number of the cell -> (execution count, its outputs)
+    outputs: dict[int, tuple[int | None, list[dict[str, object]]]] = field(default_factory=dict)
+    replies: dict[tuple[str, int], Reply] = field(default_factory=dict)  # by exercise and number of the call
     failure: str = ""
     ended_in: int | None = None
     timed_out: bool = False  # somewhere, a limit of time was reached
     killed: bool = False  # its process, or that of a call, was ended by a SIGKILL that we did not send
-    spent: dict = field(default_factory=dict)  # stage -> seconds: start, cells, calls
+    spent: dict[str, float] = field(default_factory=dict)  # stage -> seconds: start, cells, calls
 
 
-def inputs_of(case):
+class Drawn(Protocol):
+    """What a case must have so that it can be called: the sandbox does not know the exercises that it belongs to."""
+
+    @property
+    def inputs(self) -> Mapping[str, object]: ...
+
+    @property
+    def gradients(self) -> tuple[str, ...]: ...
+
+
+def inputs_of(case: Drawn) -> Call:
     """Return the ``Call`` for a drawn case: plain numbers and arrays only."""
     inputs = {name: np.asarray(item) if isinstance(item, np.ndarray) else item for name, item in case.inputs.items()}
     return Call(inputs, tuple(case.gradients))

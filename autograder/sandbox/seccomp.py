@@ -74,7 +74,7 @@ MACHINES = {
 }
 
 
-def program(machine=None):
+def program(machine: str | None = None) -> bytes:
     """Return the filter for ``machine`` as bytes, or b"" for an architecture that is not known here."""
     known = MACHINES.get(machine or platform.machine())
     if known is None:

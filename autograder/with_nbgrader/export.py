@@ -6,17 +6,26 @@ In: the gradebook, through ``nbgrader export``. Out: one CSV file, a row for eac
 import csv
 from pathlib import Path
 
-from nbgrader.api import MissingEntry
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
-COLUMNS = ("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email", "raw_score")
+COLUMNS: tuple[str, ...] = (
+    "assignment",
+    "duedate",
+    "timestamp",
+    "student_id",
+    "last_name",
+    "first_name",
+    "email",
+    "raw_score",
+)
 COLUMNS += ("late_submission_penalty", "score", "max_score", "needs_marking")
 
 
 class CsvExport(ExportPlugin):
     """nbgrader's own columns, and ``needs_marking``: the exercises whose points a person has still to give."""
 
-    def export(self, gradebook):
+    def export(self, gradebook: Gradebook) -> None:
         target = Path(self.to or "grades.csv")
         draft = target.with_name(target.name + ".draft")
         with draft.open("w", encoding="utf-8", newline="") as file:

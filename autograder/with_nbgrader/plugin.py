@@ -8,9 +8,12 @@ from dataclasses import fields
 from pathlib import Path
 from types import new_class
 
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Float, Integer, Unicode
+from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import sandbox
@@ -21,7 +24,7 @@ from autograder.notebooks import repair
 from autograder.sandbox import Limits, doctor
 
 
-def configure(config):
+def configure(config: Config) -> None:
     """Set up nbgrader's ``config`` so that it grades through this plugin."""
     plugin = "autograder.with_nbgrader.plugin"
     config.Autograde.sanitize_preprocessors = [
@@ -55,7 +58,7 @@ def configure(config):
 class Repair(NbGraderPreprocessor):
     """Put back what a damaged submission lacks, before nbgrader looks at it."""
 
-    def preprocess(self, nb, resources):
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
         topic = names["assignment"]
         content = repair.read_file(course.submission(names["student"], topic), course.submitted)
@@ -70,7 +73,7 @@ class Repair(NbGraderPreprocessor):
 class Tidy(NbGraderPreprocessor):
     """Make the feedback say what a student needs: see ``pages.tidy``."""
 
-    def preprocess(self, nb, resources):
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         names = resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
             found = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
@@ -95,11 +98,11 @@ class Judge(_Limited):
 
     isolation = Unicode(sandbox.DEFAULT, help="How submissions are kept apart from this machine.").tag(config=True)
 
-    def limits(self):
+    def limits(self) -> Limits:
         """Return the ``Limits`` that these settings describe."""
         return Limits(**{one.name: getattr(self, one.name) for one in fields(Limits)})
 
-    def preprocess(self, nb, resources):
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
         topic, student = names["assignment"], names["student"]
         released = course.released(topic)
@@ -120,7 +123,7 @@ class Judge(_Limited):
         return nb, resources
 
 
-def settings(course):
+def settings(course: Course) -> tuple[Limits, str]:
     """Return ``(limits, isolation)`` as the course's nbgrader_config.py has them."""
     judge = Judge(config=PyFileConfigLoader(str(course.config)).load_config())
     return judge.limits(), judge.isolation

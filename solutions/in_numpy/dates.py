@@ -65,6 +65,7 @@ def write(date, form):
     }
     text, fields = "", ""
     for between, name, _, _ in string.Formatter().parse(form):
+        assert name is not None  # every format ends with a field
         part, field = parts[name]
         text += between + part
         fields += "." * len(between) + field * len(part)
