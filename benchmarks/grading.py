@@ -1,19 +1,23 @@
-"""What does grading a submission cost, beside plain nbgrader? Both grade the same class, up to the rows in the gradebook.
+"""What does grading a submission cost, beside plain nbgrader? Both grade the same class, feedback pages included.
 
     python benchmarks/grading.py --students 100
+    python benchmarks/grading.py --students 100 --coordinator
 
-Plain ``nbgrader autograde`` grades a sample, in blocks between the rounds of this grader, which grades the whole class in
-each round as an instructor would: one command, full sandbox, from cold. Printed: CPU seconds and wall seconds a
-submission, their ratios, the memory of the coordinating process, and where the time of one submission goes. The grade
-tables of both must be equal: the class is quiet and honest.
+Plain ``nbgrader autograde`` and ``nbgrader generate_feedback`` take a sample, in blocks between the rounds of this grader,
+which grades the whole class in each round as an instructor would: one command, full sandbox, from cold. Printed: CPU seconds
+and wall seconds a submission, their ratios, and where the time of one submission goes. The grade tables of both must be
+equal: the class is quiet and honest. ``--coordinator`` measures the process that holds it all together, with workers that
+answer at once.
 """
 
 import argparse
+import concurrent.futures
 import ctypes
 import importlib
 import inspect
 import json
 import os
+import pickle
 import random
 import re
 import resource
@@ -35,6 +39,7 @@ from autograder.courses.release import release
 TOPIC = "scoring"
 PLAIN_CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "attention"\nc.ExecutePreprocessor.timeout = 60\n'
 PR_SET_CHILD_SUBREAPER = 36
+STAGES = ("read", "repair", "start", "cells", "calls", "sandbox", "judge", "notebook", "page", "record", "write")
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -48,6 +53,9 @@ def main():
         names = _make_class(ours, options.students)
         if options.memory:
             _memory(ours, names)
+            return
+        if options.coordinator:
+            _coordinator(ours, names)
             return
         plain = _plain_course(Path(folder) / "plain", ours)
         sample = random.Random(1).sample(names, min(options.sample, len(names)))
@@ -72,6 +80,7 @@ def _options():
     parser.add_argument("--rounds", type=int, default=3, help="how often the whole class is graded")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="submissions run at once")
     parser.add_argument("--memory", action="store_true", help="measure memory and rate of this grader only")
+    parser.add_argument("--coordinator", action="store_true", help="measure the coordinating process only")
     parser.add_argument("--dask", action="store_true", help="compare two dask workers with the local pool too")
     return parser.parse_args()
 
@@ -128,7 +137,7 @@ def _plain_course(root, ours):
 
 
 def _plain(plain, ours, block):
-    """Let plain nbgrader grade ``block`` in one process; return CPU seconds and wall seconds."""
+    """Let plain nbgrader grade ``block`` and make its pages; return CPU seconds and wall seconds."""
     shutil.rmtree(plain.root / "submitted")
     for name in block:
         target = plain.submission(name, TOPIC)
@@ -136,6 +145,7 @@ def _plain(plain, ours, block):
         shutil.copyfile(ours.submission(name, TOPIC), target)
     with _measured() as taken:
         _nbgrader(plain.root, "autograde", TOPIC)
+        _nbgrader(plain.root, "generate_feedback", TOPIC)
     return taken[0], taken[1]
 
 
@@ -149,7 +159,6 @@ def _ours(course, names, options, *more):
             TOPIC,
             "--course",
             course.root,
-            "--no-feedback",
             "--again",
         ]
         done = subprocess.run([*command, *more, "--workers", str(options.workers)], capture_output=True, text=True)
@@ -209,13 +218,16 @@ def _grades(gradebook, name):
 
 
 def _print_table(taken, options):
-    print(f"\n{options.students} submissions of {TOPIC}, {options.workers} workers; plain nbgrader: {options.sample}")
+    rounds = f"median of {options.rounds} rounds" if options.rounds > 1 else "1 round"
+    machine = f"{os.cpu_count()} cores, {rounds}"
+    print(f"\n{options.students} submissions of {TOPIC} with feedback, {options.workers} workers, {machine}")
+    print(f"plain nbgrader: a sample of {options.sample}")
     print(f"{'':22} CPU s a submission   wall s a submission")
     best = {}
     for who, rounds in taken.items():
         cpu, wall = ([spent[column] / spent[0] for spent in rounds] for column in (1, 2))
         best[who] = statistics.median(cpu), statistics.median(wall)
-        title = {"plain": "nbgrader autograde", "ours": "python -m autograder"}[who]
+        title = {"plain": "nbgrader", "ours": "python -m autograder"}[who]
         print(f"{title:22} {best[who][0]:18.3f}   {best[who][1]:19.3f}")
     ratios = [best["plain"][i] / best["ours"][i] for i in (0, 1)]
     print(f"{'times less':22} {ratios[0]:18.1f}   {ratios[1]:19.1f}")
@@ -226,10 +238,70 @@ def _print_stages(course, names):
     from autograder.courses import batch
     from autograder.sandbox import Limits
 
-    rows = batch.grade_class(course, TOPIC, Limits(), students=names, workers=1, feedback=False, again=True)[1:]
-    stages = [stage for stage in ("read", "start", "cells", "calls", "judge", "record") if stage in rows[0].spent]
-    print("\nWhere the time of one submission goes (wall ms, median):")
-    print("  ".join(f"{stage} {1000 * statistics.median(r.spent[stage] for r in rows):.0f}" for stage in stages))
+    rows = batch.grade_class(course, TOPIC, Limits(), students=names, workers=1, again=True)[2:]
+    stages = [stage for stage in STAGES if stage in rows[0].spent or stage in rows[0].used]
+    print(f"\nWhere the time of one submission goes (ms, median of {len(rows)}):")
+    print(f"{'':8}" + "".join(f"{stage:>10}" for stage in stages))
+    for title, column in (("wall", "spent"), ("CPU", "used")):
+        taken = [[getattr(row, column).get(stage) for row in rows] for stage in stages]
+        shown = ["" if None in one else f"{1000 * statistics.median(one):.1f}" for one in taken]
+        print(f"{title:8}" + "".join(f"{text:>10}" for text in shown))
+
+
+def _coordinator(course, names):
+    """Print what the coordinating process uses a submission where workers answer at once: all but grading itself."""
+    from autograder.courses import batch
+    from autograder.sandbox import Limits
+
+    known = Known()
+    batch.grade_class(course, TOPIC, Limits(), students=names, executor=known)
+    for kept in ("autograded", "feedback", ".autograder/verdicts", ".autograder/recorded"):
+        shutil.rmtree(course.root / kept)
+    _forget_grades(course)
+    before, began = time.process_time(), time.monotonic()
+    rows = batch.grade_class(course, TOPIC, Limits(), students=names, executor=known)
+    used, wall = time.process_time() - before, time.monotonic() - began
+    assert not any(row.failed or row.set_aside or row.reused for row in rows)
+    assert known.pages == 0, "a page was made twice"
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{len(names)} submissions, workers that answer at once: {1000 * used / len(names):.1f} ms of CPU and")
+    print(
+        f"{1000 * wall / len(names):.1f} ms of wall time a submission in the coordinating process, {size:.0f} MB at most"
+    )
+    again = time.process_time()
+    rows = batch.grade_class(course, TOPIC, Limits(), students=names, executor=known)
+    assert all(row.reused for row in rows)
+    print(f"and {1000 * (time.process_time() - again) / len(names):.1f} ms where nothing has changed since")
+
+
+def _forget_grades(course):
+    from nbgrader.api import Gradebook
+
+    with Gradebook(course.gradebook, "") as gradebook:
+        for student in list(gradebook.students):
+            gradebook.remove_student(student.id)
+
+
+class Known:
+    """An executor that grades each submission once, and then answers at once; what crosses is pickled as to a process."""
+
+    workers = 2
+
+    def __init__(self):
+        self.outcomes, self.pages = {}, 0
+
+    def submit(self, function, *args):
+        function, args = pickle.loads(pickle.dumps((function, args)))
+        future = concurrent.futures.Future()
+        if function.__name__ != "grade_task":
+            self.pages += 1
+            future.set_result(function(*args))
+            return future
+        student = args[0].paper.student
+        if student not in self.outcomes:
+            self.outcomes[student] = pickle.dumps(function(*args))
+        future.set_result(pickle.loads(self.outcomes[student]))
+        return future
 
 
 def _memory(course, names):
@@ -251,7 +323,7 @@ from pathlib import Path
 from autograder.courses import batch
 from autograder.courses.course import Course
 from autograder.sandbox import Limits
-batch.grade_class(Course.at(Path(sys.argv[1])), sys.argv[2], Limits(), feedback=False)
+batch.grade_class(Course.at(Path(sys.argv[1])), sys.argv[2], Limits())
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

@@ -13,7 +13,7 @@ import json
 import os
 import time
 from concurrent.futures import FIRST_COMPLETED
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import sqlalchemy.exc
 from pebble import ProcessExpired
@@ -25,9 +25,10 @@ from autograder.courses.backup import back_up
 from autograder.courses.record import Received, Recorder, received
 from autograder.errors import CourseError, of_the_disk, of_the_gradebook
 from autograder.feedback import pages
+from autograder.feedback.marks import Marks, Standing
 from autograder.files import write_bytes, write_text
-from autograder.grading.grade import Graded, fingerprint, handed_in_files
-from autograder.grading.submission import Task, grade_task
+from autograder.grading.grade import Graded, fingerprint, handed_in_files, prepared_for
+from autograder.grading.submission import Paper, Task, grade_task
 from autograder.grading.workers import Workers
 from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import points_id
@@ -112,23 +113,25 @@ def grade_class(
             )
 
         def start():  # not before there is something to run
-            return executor or stack.enter_context(_examined_workers(course, workers, limits, isolation))
+            return executor or stack.enter_context(
+                _examined_workers(course, workers, limits, isolation, prepared_for(released.notebooks[0]))
+            )
 
         batch = _Batch(course, topic, released, limits, isolation, recorder, start, feedback, again)
         return batch.grade(sorted(students) or found, 2 * workers + 2, progress or (lambda *args: None))
 
 
 @contextlib.contextmanager
-def _examined_workers(course, count, limits, isolation):
+def _examined_workers(course, count, limits, isolation, prepared):
     """Give ``Workers``, warm, after the canary was stopped in the sandbox of one of them.
 
     On a cluster, every machine was asked when the connection was made.
     """
     seconds = {grade_task: limits.submission_seconds + SLACK, pages.feedback: PAGE_SECONDS}
     with Workers(count, seconds) as workers:
-        examined = [workers.submit(doctor.require, isolation, limits, course.hidden)]
+        examined = [workers.submit(doctor.require, isolation, limits, course.hidden, prepared)]
         for _ in range(count - 1):
-            examined.append(workers.submit(sandbox.warm_up, limits, isolation, course.hidden))
+            examined.append(workers.submit(sandbox.warm_up, limits, isolation, course.hidden, prepared))
         for future in examined:
             future.result()
         yield workers
@@ -144,6 +147,7 @@ class _Batch:
         self.version, self.store = released.version, course.store
         config = PyFileConfigLoader(str(course.config)).load_config()
         self.settings = pages.settings_of(config)
+        self.sources = pages.sources(released.notebooks[0])
         self.look = hashlib.sha256(course.config.read_bytes()).hexdigest()  # what pages and penalties depend on
 
     def grade(self, students, window, progress):
@@ -160,7 +164,7 @@ class _Batch:
                 ready, stage = self.running.pop(future)
                 self._contained(ready.row, stage, ready, future, late)
         for ready in late:  # the machine may have been busy: once more, alone, before it counts
-            self._contained(ready.row, self._submit, ready)
+            self._contained(ready.row, self._submit, ready, False)
             while self.running:
                 finished, _ = concurrent.futures.wait(self.running, return_when=FIRST_COMPLETED)
                 for future in finished:
@@ -224,10 +228,11 @@ class _Batch:
             return
         ready.graded = None if self.again else self.store.get(key)
         row.spent["read"] = time.monotonic() - began
+        ready.standing = self.recorder.standing(row.student)
         if ready.graded is not None and self._is_recorded(ready):
             row.reused = True
             _tell(row, ready.graded, tuple(earlier["notes"]))
-            marks = self.recorder.marks(row.student)
+            marks = ready.standing.marks
             self._enter_points(row, marks)
             if not self.feedback or self._page_is_new(ready, marks):
                 self._advance(row)
@@ -237,8 +242,11 @@ class _Batch:
             return
         self._submit(ready)
 
-    def _submit(self, ready):
-        released = self.released
+    def _submit(self, ready, with_page=True):
+        released, paper = self.released, None
+        if self.feedback and with_page:
+            told = ready.earlier.get("told", {})
+            paper = Paper(ready.row.student, ready.standing, told, PAGE_SECONDS)
         task = Task(
             ready.content,
             ready.files,
@@ -253,6 +261,7 @@ class _Batch:
             self.course.hidden,
             self.settings,
             ready.graded,
+            paper,
         )
         self._send(ready, self._graded, grade_task, task)
 
@@ -299,16 +308,20 @@ class _Batch:
             "notes": list(row.notes),
         }
         row.spent["record"] = time.monotonic() - began
-        if self.feedback:
-            self._ask_for_page(ready, marks)
-        else:
+        ready.marks = marks
+        if not self.feedback:
             self._keep_record(ready, None)
             self._advance(row)
+        elif outcome.page and outcome.marks == marks:
+            self._keep_page(ready, outcome.page)
+        else:  # the gradebook has become another since it was sent, or the penalty for being late is known only now
+            self._ask_for_page(ready, marks)
 
     def _ask_for_page(self, ready, marks):
         ready.marks = marks
+        row, sources = ready.row, self.sources
         self._send(
-            ready, self._paged, pages.feedback, ready.notebook, marks, ready.row.student, self.topic, self.settings
+            ready, self._paged, pages.feedback, ready.notebook, marks, row.student, self.topic, self.settings, sources
         )
 
     def _send(self, ready, stage, function, *args):
@@ -319,25 +332,29 @@ class _Batch:
 
     def _paged(self, ready, future, late):
         """Write the feedback page; where none could be made, one that has the words without the answers."""
-        row, path = ready.row, self.course.feedback(ready.row.student, self.topic)
+        row = ready.row
         try:
             page = future.result()
         except Exception as error:
             row.notes += (f"Its feedback page could not be made ({type(error).__name__}): it has a plain one.",)
             lines = [line for verdict in ready.graded.verdicts for line in pages.words(verdict)]
             page = report.plain_page(self.topic, lines).encode()
+        self._keep_page(ready, page)
+
+    def _keep_page(self, ready, page):
+        path = self.course.feedback(ready.row.student, self.topic)
         write_bytes(page, path)
         _keep_beside(ready.beside, path.parent)
         self._keep_record(ready, ready.marks)
-        self._advance(row)
+        self._advance(ready.row)
 
     def _set_aside(self, row, reason):
         """Leave what was graded before as it is, and say in the feedback page why this was not."""
         row.set_aside = report.plain(reason)
         self.course.say_set_aside(row.student, self.topic, row.set_aside)
-        marks = self.recorder.marks(row.student)
-        if marks is not None:
-            self._enter_points(row, marks)
+        standing = self.recorder.standing(row.student)
+        if not standing.is_new:
+            self._enter_points(row, standing.marks)
         self._advance(row)
 
     def _advance(self, row):
@@ -367,8 +384,8 @@ class _Batch:
         path = self.course.autograded(student, self.topic)
         if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != record.get("notebook"):
             return False
-        marks = self.recorder.marks(student)
-        return marks is not None and {n: mark.automatic for n, mark in marks.cells.items()} == record.get("scores")
+        automatic = {name: entry.automatic for name, entry in ready.standing.entries.items()}
+        return not ready.standing.is_new and automatic == record.get("scores")
 
     def _page_is_new(self, ready, marks):
         page = self.course.feedback(ready.row.student, self.topic)
@@ -388,8 +405,9 @@ class _Ready:
     tries: list
     earlier: dict  # what was recorded last
     graded: Graded | None = None
+    standing: Standing | None = None  # what the gradebook had when it was read
     notebook: bytes = b""
-    marks: object = None
+    marks: Marks | None = None
     record: dict | None = None
 
 
@@ -406,7 +424,7 @@ def _keep_beside(texts, folder):
 
 
 def _digest(marks):
-    return hashlib.sha256(json.dumps(asdict(marks), sort_keys=True).encode()).hexdigest() if marks else ""
+    return hashlib.sha256(json.dumps(marks, sort_keys=True, default=vars).encode()).hexdigest() if marks else ""
 
 
 def _tell(row, graded, notes):

@@ -6,28 +6,51 @@ connection, one transaction a submission, so that a submission is in it whole or
 
 import contextlib
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from nbgrader.api import (
     Comment,
     Grade,
     Gradebook,
     InvalidEntry,
-    MissingEntry,
     Student,
     SubmittedAssignment,
     SubmittedNotebook,
+    new_uuid,
 )
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
+from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import DatabaseError, SAWarning
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.courses.release import enter_assignment, path_with_environment
 from autograder.errors import CourseError, of_the_gradebook
-from autograder.feedback.pages import Mark, Marks
+from autograder.feedback.marks import Entry, Remark, Standing, entered
+
+# What is asked and written of every submission, put together once.
+SUBMISSION = (
+    select(
+        SubmittedAssignment.id.label("submission"),
+        SubmittedNotebook.id.label("notebook"),
+        SubmittedAssignment.timestamp,
+        SubmittedAssignment.extension,
+        SubmittedNotebook.late_submission_penalty.label("penalty"),
+    )
+    .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+    .where(SubmittedAssignment.student_id == bindparam("student"))
+)
+GRADES = select(
+    Grade.cell_id, Grade.auto_score, Grade.manual_score, Grade.extra_credit, Grade.needs_manual_grade
+).where(Grade.notebook_id == bindparam("notebook"))
+COMMENTS = select(Comment.cell_id, Comment.auto_comment, Comment.manual_comment).where(
+    Comment.notebook_id == bindparam("notebook")
+)
+STUDENT = select(Student.id).where(Student.id == bindparam("student"))
+NEW = {model: insert(model.__table__) for model in (Student, SubmittedAssignment, SubmittedNotebook, Grade, Comment)}
 
 
 @dataclass(frozen=True)
@@ -69,98 +92,135 @@ class Recorder(contextlib.ExitStack):
         late = AssignLatePenalties(config=self.config)
         late.init_plugin()
         self.late_penalty = late.plugin_inst.late_submission_penalty
+        self._learn()
         return self
+
+    def standing(self, student):
+        """Return the ``Standing`` of ``student``: all rows that the gradebook has for this submission."""
+        try:
+            return self._read(self._find(student))
+        finally:
+            self.gradebook.db.remove()
 
     def record(self, student, results, received, told):
         """Record the cells' ``results`` of ``student``; return the ``Marks`` that the gradebook has then.
 
-        ``told`` maps a cell to the hash of the text that was there when it was recorded last: what a person has marked
-        waits for a person again only where that has changed.
+        ``told`` is what ``marks.entered`` asks for.
         """
         db = self.gradebook.db
         try:
-            notebook = self._submitted(db, student)
-            submission = notebook.assignment
-            if received.time is not None:
-                submission.timestamp = received.time
-            grades = {grade.cell.name: grade for grade in notebook.grades}
-            comments = {comment.cell.name: comment for comment in notebook.comments}
-            for result in results:
-                if result.is_graded:
-                    _enter(grades[result.name], result, told.get(result.name))
-                if result.is_answer:
-                    comments[result.name].auto_comment = result.comment
-            db.flush()
-            db.expire_all()
-            notebook.late_submission_penalty = self._penalty(student, notebook.score, submission.total_seconds_late)
-            marks = _marks(notebook)
+            found = self._find(student)
+            before = self._read(found)
+            standing = entered(before, results, told)
+            when = received.time or (found.timestamp if found else None)
+            penalty = self._penalty(student, standing.marks.score, when, found.extension if found else None)
+            standing = replace(standing, late_penalty=penalty or 0.0)
+            if found:
+                self._change(found, standing, before, when, penalty)
+            else:
+                self._add(student, standing, when, penalty)
             db.commit()
-            return marks
+            return standing.marks
         except BaseException:
             db.rollback()
             raise
         finally:
             db.remove()  # memory stays level however many come
 
-    def marks(self, student):
-        """Return the ``Marks`` of ``student``, or None if the gradebook has no submission of theirs."""
-        try:
-            return _marks(self.gradebook.find_submission_notebook(self.topic, self.topic, student))
-        except MissingEntry:
-            return None
-        finally:
-            self.gradebook.db.remove()
+    def _learn(self):
+        """Read once what all submissions share: the rows of the assignment, of its notebooks and of their cells."""
+        found = self.gradebook.find_notebook(self.topic, self.topic)
+        self.assignment_id, self.notebook_id, self.due = found.assignment.id, found.id, found.assignment.duedate
+        self.points = {cell.name: float(cell.max_score) for cell in found.grade_cells}
+        self.cells = {
+            notebook.id: tuple(
+                {cell.name: cell.id for cell in cells} for cells in (notebook.grade_cells, notebook.solution_cells)
+            )
+            for notebook in found.assignment.notebooks
+        }
+        self.submission_of = SUBMISSION.where(
+            SubmittedAssignment.assignment_id == self.assignment_id,
+            SubmittedNotebook.notebook_id == self.notebook_id,
+        )
+        self.gradebook.db.remove()
 
-    def _submitted(self, db, student):
-        """Return nbgrader's entry for the notebook of ``student``: the one there is, or a new one with all its cells."""
-        with contextlib.suppress(MissingEntry):
-            return self.gradebook.find_submission_notebook(self.topic, self.topic, student)
-        assignment = self.gradebook.find_assignment(self.topic)
-        person = db.get(Student, student)
-        if person is None:
-            person = Student(id=student)
-            db.add(person)
-        submission = SubmittedAssignment(assignment=assignment, student=person)
-        for notebook in assignment.notebooks:
-            entry = SubmittedNotebook(notebook=notebook, assignment=submission)
-            for cell in notebook.grade_cells:
-                Grade(cell_id=cell.id, notebook=entry)
-            for cell in notebook.solution_cells:
-                Comment(cell_id=cell.id, notebook=entry)
-        db.add(submission)
-        db.flush()
-        return self.gradebook.find_submission_notebook(self.topic, self.topic, student)
+    def _find(self, student):
+        """Return the ids, the time and the penalty of what ``student`` has in the gradebook, or None."""
+        return self.gradebook.db.execute(self.submission_of, {"student": student}).first()
 
-    def _penalty(self, student, score, seconds_late):
+    def _read(self, found):
+        graded, answers = self.cells[self.notebook_id]
+        if found is None:
+            entries = {name: Entry(self.points[name]) for name in graded}
+            return Standing(entries, {name: Remark() for name in answers})
+        db = self.gradebook.db
+        rows = {row[0]: row[1:] for row in db.execute(GRADES, {"notebook": found.notebook})}
+        entries = {name: Entry(self.points[name], *rows[cell]) for name, cell in graded.items()}
+        said = {row[0]: row[1:] for row in db.execute(COMMENTS, {"notebook": found.notebook})}
+        remarks = {name: Remark(*said[cell]) for name, cell in answers.items()}
+        return Standing(entries, remarks, found.penalty or 0.0, is_new=False)
+
+    def _add(self, student, standing, when, penalty):
+        """Add nbgrader's rows for the submission of ``student``: as ``Gradebook.add_submission`` does, but filled in."""
+        db, submission = self.gradebook.db, new_uuid()
+        if db.execute(STUDENT, {"student": student}).first() is None:
+            db.execute(NEW[Student], [{"id": student}])
+        row = {"id": submission, "assignment_id": self.assignment_id, "student_id": student, "timestamp": when}
+        db.execute(NEW[SubmittedAssignment], [row])
+        notebooks = {notebook: new_uuid() for notebook in self.cells}
+        rows = [
+            {"id": own, "assignment_id": submission, "notebook_id": notebook} for notebook, own in notebooks.items()
+        ]
+        db.execute(NEW[SubmittedNotebook], rows)
+        own = notebooks[self.notebook_id]
+        if penalty is not None:
+            self._set_penalty(own, penalty)
+        grades, comments = [], []
+        for notebook, (graded, answers) in self.cells.items():
+            known = notebook == self.notebook_id
+            for name, cell in graded.items():
+                row = _row(standing.entries[name]) if known else {}
+                grades.append({"cell_id": cell, "notebook_id": notebooks[notebook], **row})
+            for name, cell in answers.items():
+                row = {"auto_comment": standing.remarks[name].automatic} if known else {}
+                comments.append({"cell_id": cell, "notebook_id": notebooks[notebook], **row})
+        db.execute(NEW[Grade], grades)
+        db.execute(NEW[Comment], comments)
+
+    def _change(self, found, standing, before, when, penalty):
+        """Change those rows of a submission that differ from ``before``."""
+        db = self.gradebook.db
+        if when != found.timestamp:
+            changed = update(SubmittedAssignment).where(SubmittedAssignment.id == found.submission)
+            db.execute(changed.values(timestamp=when))
+        if penalty != found.penalty:
+            self._set_penalty(found.notebook, penalty)
+        graded, answers = self.cells[self.notebook_id]
+        for name, entry in standing.entries.items():
+            if entry != before.entries[name]:
+                place = Grade.cell_id == graded[name], Grade.notebook_id == found.notebook
+                db.execute(update(Grade).where(*place).values(**_row(entry)))
+        for name, remark in standing.remarks.items():
+            if remark != before.remarks[name]:
+                place = Comment.cell_id == answers[name], Comment.notebook_id == found.notebook
+                db.execute(update(Comment).where(*place).values(auto_comment=remark.automatic))
+
+    def _set_penalty(self, notebook, penalty):
+        changed = update(SubmittedNotebook).where(SubmittedNotebook.id == notebook)
+        self.gradebook.db.execute(changed.values(late_submission_penalty=penalty))
+
+    def _penalty(self, student, score, when, extension):
         """Return what the course's own rule takes off, or None; as nbgrader, between 0 and the score."""
-        penalty = self.late_penalty(student, score, seconds_late) if seconds_late > 0 else None
+        if when is None or self.due is None:
+            return None
+        late = max(0, (when - self.due - (extension or timedelta())).total_seconds())
+        penalty = self.late_penalty(student, score, late) if late > 0 else None
         return None if penalty is None else min(max(penalty, 0), score)
 
 
-def _enter(grade, result, told):
-    """Enter a cell's result. A person looks again where nothing was marked, or where what was marked has changed."""
-    was_marked = grade.manual_score is not None and not grade.needs_manual_grade
-    same = told == result.text if result.text else grade.auto_score == result.auto_score
-    grade.needs_manual_grade = not (was_marked and same) and (
-        grade.manual_score is not None or result.auto_score is None
-    )
-    grade.auto_score = result.auto_score
-
-
-def _marks(notebook):
-    cells = {
-        grade.name: Mark(
-            float(grade.score),
-            float(grade.max_score),
-            grade.auto_score,
-            grade.manual_score is not None,
-            grade.needs_manual_grade,
-        )
-        for grade in notebook.grades
-    }
-    comments = {comment.name: comment.comment for comment in notebook.comments}
-    penalty = float(notebook.late_submission_penalty or 0.0)
-    return Marks(cells, comments, float(notebook.score), float(notebook.max_score), penalty)
+def _row(entry):
+    """Return the columns of nbgrader's Grade that the grader writes."""
+    return {"auto_score": entry.automatic, "needs_manual_grade": entry.waiting}
 
 
 def nbgrader_config(course, topic):

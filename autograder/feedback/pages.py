@@ -7,61 +7,20 @@ a page as bytes. Pure: no files but nbgrader's templates, no processes, no grade
 import hashlib
 import html
 import json
-from dataclasses import dataclass
 from functools import lru_cache
 
 import nbformat
-from nbconvert.exporters.exporter import ResourcesDict
-from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
-from nbformat.v4 import new_output
-from nbgrader.converters import GenerateFeedback
 from nbgrader.preprocessors import ClearHiddenTests, IgnorePattern, LimitOutput
 from nbgrader.utils import compute_checksum
 from traitlets.config import Config
 
-from autograder.feedback import harmless
+from autograder.feedback import harmless, rendering
+from autograder.feedback.marks import CellResult
 from autograder.notebooks.cell_ids import COMPARE, code_cells, test_id
 
+COMPARE_SHOWN = "# What the check cells use."  # in place of a long cell that is everybody's
 MOST_BYTES = 30 * 2**20  # of a feedback page
 SETTINGS = ("HTMLExporter", "Exporter", "IgnorePattern", "LimitOutput", "Outputs", "CSSHTMLHeaderPreprocessor")
-
-
-@dataclass(frozen=True)
-class CellResult:
-    """What the grader found out about one cell. ``auto_score`` is None where a person must give it.
-
-    ``text`` is a hash of what a person reads, "" where nobody does. ``is_graded`` and ``is_answer`` are nbgrader's grade
-    and solution.
-    """
-
-    name: str
-    auto_score: float | None
-    is_graded: bool
-    is_answer: bool
-    comment: str | None = None
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class Mark:
-    """What the gradebook holds for one cell: points, those that the grader gave, and whether a person must look at it."""
-
-    score: float
-    points: float
-    automatic: float | None
-    by_person: bool  # a person has given the points
-    waiting: bool
-
-
-@dataclass(frozen=True)
-class Marks:
-    """What the gradebook holds for one submission. ``comments`` maps a cell to what is said of it."""
-
-    cells: dict
-    comments: dict
-    score: float
-    points: float
-    late_penalty: float
 
 
 def settings_of(config):
@@ -75,10 +34,10 @@ def autograded(notebook, graded, template, settings):
     ``template`` is the release that points and marks of cells are taken from, for all cells that it has; a cell that it
     has and ``notebook`` lacks earns nothing.
     """
-    write_verdicts(notebook, graded)
-    config, resources = Config(settings), {}
-    for step in (harmless.Outputs, IgnorePattern, LimitOutput):
-        step(config=config)(notebook, resources)
+    _write_outputs(notebook, graded)
+    for step in _steps(json.dumps(settings, sort_keys=True)):
+        step(notebook, {})
+    _write_trusted(notebook, graded)  # harmless as it is made
     verdicts = {test_id(name): verdict for name, verdict in graded.by_exercise.items()}
     own = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
     results = []
@@ -102,15 +61,29 @@ def _result(released, cell, verdicts):
     return CellResult(meta.grade_id, score, meta.grade, meta.solution, comment, text)
 
 
+@lru_cache(maxsize=2)
+def _steps(settings):
+    config = Config(json.loads(settings))
+    return tuple(step(config=config) for step in (harmless.Outputs, IgnorePattern, LimitOutput))
+
+
 def write_verdicts(nb, graded):
     """Put the outputs of ``graded`` into the notebook, and into each test cell its one trusted output."""
+    _write_outputs(nb, graded)
+    _write_trusted(nb, graded)
+
+
+def _write_outputs(nb, graded):
     cells = code_cells(nb)
     for number, (count, outputs) in graded.outputs.items():
         cells[number]["execution_count"] = count
-        cells[number]["outputs"] = [_output(item) for item in outputs]
+        cells[number]["outputs"] = [nbformat.from_dict(item) for item in outputs]
+
+
+def _write_trusted(nb, graded):
     clear = ClearHiddenTests()
     verdicts = {test_id(name): verdict for name, verdict in graded.by_exercise.items()}
-    for cell in cells:
+    for cell in code_cells(nb):
         meta = cell.metadata.get("nbgrader", {})
         if meta.get("grade"):  # nbgrader reads results of a grade cell as points
             cell["outputs"] = [output for output in cell.outputs if output.output_type != "execute_result"]
@@ -145,57 +118,54 @@ def tidy(nb, waiting):
         if meta.get("grade_id") in waiting and not meta.get("comment"):
             meta["comment"] = "To be marked by a person. The 0 above does not count yet."
         if meta.get("grade_id") == COMPARE:
-            cell["source"] = "# What the check cells use."
+            cell["source"] = COMPARE_SHOWN
 
 
-def feedback(content, marks, student, topic, settings):
+def feedback(content, marks, student, topic, settings, released=()):
     """Return the feedback page of an autograded notebook, ``content``, with the ``marks`` that the gradebook has.
+
+    ``released`` holds the sources of cells as they were handed out: see ``sources``.
 
     Raises
     ------
     ValueError
         If the page would be too large for anybody to read.
     """
-    nb = nbformat.reads(content.decode(), as_version=4)
-    for cell in nb.cells:
+    notebook = nbformat.reads(content.decode(), as_version=4)
+    harmless.Outputs(config=Config(settings)).preprocess(notebook, {})
+    return page(notebook, marks, student, topic, settings, released)
+
+
+def page(notebook, marks, student, topic, settings, released=()):
+    """Return the feedback page of ``notebook``, as ``autograded`` left it; it is changed. See ``feedback``."""
+    for cell in notebook.cells:
         meta = cell.metadata.get("nbgrader", {})
         if meta.get("solution"):
             meta["comment"] = marks.comments.get(meta["grade_id"])
         if meta.get("grade"):
             mark = marks.cells[meta["grade_id"]]
             meta["score"], meta["points"] = mark.score, mark.points
-    tidy(nb, {name for name, mark in marks.cells.items() if mark.waiting})
-    exporter, styles = _exporter(json.dumps(settings, sort_keys=True))
+    tidy(notebook, {name for name, mark in marks.cells.items() if mark.waiting})
     about = {"student": student, "assignment": topic, "notebook": topic, "db_url": ""}
     about |= {"score": marks.score - marks.late_penalty, "max_score": marks.points, "late_penalty": marks.late_penalty}
-    page, _ = exporter.from_notebook_node(nb, resources={"nbgrader": about, "inlining": styles})
-    if len(page) > MOST_BYTES:
-        raise ValueError(f"the page would have {len(page) / 2**20:.0f} MB")
-    return page.encode("utf-8", "replace")
+    known = {*released, COMPARE_SHOWN}
+    text = rendering.page(notebook, about, known, json.dumps(settings, sort_keys=True))
+    if len(text) > MOST_BYTES:
+        raise ValueError(f"the page would have {len(text) / 2**20:.0f} MB")
+    return text.encode("utf-8", "replace")
 
 
-@lru_cache(maxsize=2)
-def _exporter(settings):
-    """Return nbgrader's exporter of feedback pages, and the styles that each of them holds."""
-    config = Config(json.loads(settings))
-    harmless.configure(config)  # with the folders of this machine
-    app = GenerateFeedback(config=config)
-    exporter = app.exporter_class(parent=app, config=app.config)
-    exporter.register_preprocessor(harmless.Outputs(parent=app, config=app.config), enabled=True)
-    styles = CSSHTMLHeaderPreprocessor(config=app.config)
-    _, resources = styles.preprocess(nbformat.v4.new_notebook(), ResourcesDict())
-    return exporter, resources["inlining"]
+def sources(template):
+    """Return the sources of the cells of ``template``, a release: what no student has written."""
+    return frozenset(cell.source for cell in template.cells)
 
 
 def _trusted_output(verdict, failure):
     """Return the one output that decides the points: a number between 0 and the maximum, and the words for it."""
     earned = min(max(verdict.earned, 0.0), verdict.points)
     lines = words(verdict) + ([failure] if failure and earned < verdict.points else [])
-    body = "".join(f"<li>{html.escape(line)}</li>" for line in lines[1:])
-    text = f"<p><strong>{html.escape(lines[0])}</strong></p>" + (f"<ul>{body}</ul>" if body else "")
-    return new_output("execute_result", data={"text/plain": repr(earned), "text/html": text}, execution_count=None)
-
-
-def _output(item):
-    item = dict(item)
-    return new_output(item.pop("output_type"), **item)
+    first, *rest = (html.escape(harmless.printable(line)) for line in lines)
+    body = "".join(f"<li>{line}</li>" for line in rest)
+    text = f"<p><strong>{first}</strong></p>" + (f"<ul>{body}</ul>" if body else "")
+    data = {"text/plain": repr(earned), "text/html": text}
+    return nbformat.from_dict({"output_type": "execute_result", "execution_count": None, "data": data, "metadata": {}})

@@ -9,7 +9,7 @@ import json
 import math
 import platform
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -39,11 +39,11 @@ class Graded:
         return {verdict.exercise: verdict for verdict in self.verdicts}
 
 
-def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=None, hidden=()):
+def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=None, hidden=(), prepared=sandbox.NOTHING):
     """Run ``notebook`` and return its ``Graded`` verdicts. ``files`` lie beside it: name -> bytes.
 
     All that a submission runs shares one budget of time, ``limits.submission_seconds``. ``hidden`` are paths of this machine
-    that it must not see, the course above all.
+    that it must not see, the course above all. ``prepared`` is what a warm sandbox has got ready: see ``prepared_for``.
 
     Raises
     ------
@@ -54,9 +54,9 @@ def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=Non
     weights, killed = {}, False
     for exercise in exercises:
         if exercise.trained:
-            weights[exercise.name, 0], ended = _run_weights(exercise, files, limits, isolation, hidden)
+            weights[exercise.name, 0], ended = _run_weights(exercise, files, limits, isolation, hidden, prepared)
             killed |= ended
-    script, spent = _script(notebook, exercises, files), time.monotonic() - began
+    script, spent = _script(notebook, exercises, files, prepared), time.monotonic() - began
     run = sandbox.run(script, _with_seconds(limits, limits.submission_seconds - spent), isolation, hidden)
     failure, timed_out, killed = run.failure, run.timed_out, killed or run.killed
     left = limits.submission_seconds - (time.monotonic() - began)
@@ -71,6 +71,12 @@ def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=Non
     verdicts = judge.judge(exercises, run.replies | weights)
     spent = {**run.spent, "judge": time.monotonic() - began}
     return Graded(verdicts, run.outputs, failure, timed_out, killed, spent)
+
+
+def prepared_for(template):
+    """Return what all submissions made from ``template``, a release, have in common: see ``sandbox.Prepared``."""
+    sources = tuple(cell.source for cell in code_cells(template) if cell.metadata.nbgrader.locked)
+    return sandbox.Prepared(sources, any("optim" in cell.source for cell in template.cells))
 
 
 def _with_seconds(limits, seconds):
@@ -89,7 +95,7 @@ def handed_in_files(exercises, folder):
     return files
 
 
-def _run_weights(exercise, files, limits, isolation, hidden):
+def _run_weights(exercise, files, limits, isolation, hidden, prepared):
     """Run the reference model with the weights handed in, without student code; return the reply, and whether it was killed."""
     trained = exercise.trained
     if trained.file not in files:
@@ -99,7 +105,7 @@ def _run_weights(exercise, files, limits, isolation, hidden):
     content = np.frombuffer(files[trained.file], dtype=np.uint8)
     inputs = {"file": content, "source": trained.inputs["source"], "lengths": trained.inputs["lengths"]}
     cells = sandbox.Cell(trained.provided), sandbox.Cell("", exercise.name, trained.run)
-    script = sandbox.Script(cells, {exercise.name: (sandbox.Call(inputs),)})
+    script = sandbox.Script(cells, {exercise.name: (sandbox.Call(inputs),)}, prepared=prepared)
     run = sandbox.run(script, replace(limits, call_seconds=60.0), isolation, hidden)
     return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply")), run.killed
 
@@ -114,7 +120,7 @@ def fingerprint(content, version, attempt, limits, isolation, files=None):
         hashlib.sha256(content).hexdigest(),
         version,
         attempt,
-        {name: float(value) for name, value in asdict(limits).items()},
+        {name: float(value) for name, value in vars(limits).items()},
         isolation,
         _versions(),
         beside,
@@ -122,7 +128,7 @@ def fingerprint(content, version, attempt, limits, isolation, files=None):
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()
 
 
-def _script(notebook, exercises, files):
+def _script(notebook, exercises, files, prepared=sandbox.NOTHING):
     """Return the script of ``notebook``, one cell for each of its code cells; hidden tests stay outside."""
     asked = {test_id(e.name): e for e in exercises if e.is_called}
     left_out = {run_id(e.name) for e in exercises} | {test_id(e.name) for e in exercises if e.trained}
@@ -136,7 +142,7 @@ def _script(notebook, exercises, files):
     calls = {e.name: tuple(sandbox.inputs_of(case) for case in judge.cases_to_call(e)) for e in asked.values()}
     tensors = frozenset(e.name for e in asked.values() if e.in_torch)
     beside = {name: content for name, content in files.items() if content is not None}
-    return sandbox.Script(tuple(cells), calls, tensors, beside)
+    return sandbox.Script(tuple(cells), calls, tensors, beside, prepared)
 
 
 @cache

@@ -3,8 +3,11 @@
 In: a ``Task``, on whatever machine runs it. Out: an ``Outcome``, or a feedback page. Starts a sandbox; touches nothing else.
 """
 
+import contextlib
+import signal
+import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import nbformat
@@ -12,12 +15,23 @@ import nbformat
 from autograder import exercises
 from autograder.errors import CourseError
 from autograder.feedback import pages
+from autograder.feedback.marks import CellResult, Marks, Standing, entered
 from autograder.grading import grade
 from autograder.notebooks import repair
 from autograder.sandbox import Limits
 from solutions.answer_key import AnswerKeyError
 
 DRAWS = 50  # of hidden cases, until every known mistake is caught by one
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a feedback page says beside what was graded: whose it is, and what the gradebook held when it was sent."""
+
+    student: str
+    standing: Standing
+    told: dict  # see ``marks.entered``
+    seconds: float  # that the page may take
 
 
 @dataclass(frozen=True)
@@ -37,17 +51,23 @@ class Task:
     hidden: tuple[str, ...]  # what no sandbox may show
     settings: dict  # of nbgrader's pages
     graded: grade.Graded | None = None  # verdicts that are known already: nothing is run
+    paper: Paper | None = None  # what the feedback page needs; None: no page is made here
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a submission: why it was set aside, or its verdicts, its cells' results and its notebook."""
+    """What became of a submission: why it was set aside, or its verdicts, its cells' results and its notebook.
+
+    ``page`` is right as long as the gradebook then has ``marks``; it is empty where it could not be made in its time.
+    """
 
     set_aside: str = ""
     notes: tuple[str, ...] = ()
     graded: grade.Graded | None = None
-    results: tuple[pages.CellResult, ...] = ()
+    results: tuple[CellResult, ...] = ()
     notebook: bytes = b""
+    page: bytes = b""
+    marks: Marks | None = None
     spent: dict = field(default_factory=dict)
 
 
@@ -76,12 +96,52 @@ def grade_task(task):
     graded = task.graded
     if graded is None:
         by = asked(task.topic, task.seed, task.attempt, task.points)
-        graded = grade.grade(notebook, by, task.limits, task.isolation, task.files, task.hidden)
+        prepared = grade.prepared_for(templates[0])
+        graded = grade.grade(notebook, by, task.limits, task.isolation, task.files, task.hidden, prepared)
     began = time.monotonic()
     results = pages.autograded(notebook, graded, templates[0], task.settings)
     content = (nbformat.writes(notebook) + "\n").encode()
     spent = {"read": read, **graded.spent, "notebook": time.monotonic() - began}
-    return Outcome("", notes, graded, results, content, spent)
+    outcome = Outcome("", notes, graded, results, content, spent=spent)
+    return _with_page(outcome, notebook, task, templates[0]) if task.paper else outcome
+
+
+def _with_page(outcome, notebook, task, template):
+    """Return ``outcome`` with the page of ``notebook``, if that can be made in its time."""
+    paper, began = task.paper, time.monotonic()
+    marks = entered(paper.standing, outcome.results, paper.told).marks
+    try:
+        with _no_longer_than(paper.seconds):
+            page = pages.page(notebook, marks, paper.student, task.topic, task.settings, pages.sources(template))
+    except (
+        Exception,
+        _TooLong,
+    ):  # whatever an answer may do to the page: whoever sent it asks for the page alone, and says why
+        return outcome
+    return replace(outcome, page=page, marks=marks, spent={**outcome.spent, "page": time.monotonic() - began})
+
+
+class _TooLong(BaseException):
+    """The page took longer than it may. Nothing on the way that catches every Exception may catch this."""
+
+
+@contextlib.contextmanager
+def _no_longer_than(seconds):
+    """Raise _TooLong in the block after ``seconds``, where this thread can be interrupted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(signum, frame):
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def asked(topic, seed, attempt, points):

@@ -5,7 +5,6 @@ be read counts as absent.
 """
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 from autograder.files import write_text
@@ -33,7 +32,7 @@ class VerdictStore:
             return None
 
     def put(self, fingerprint: str, graded: Graded) -> None:
-        write_text(json.dumps(asdict(graded)), self._path(fingerprint))
+        write_text(json.dumps(graded, default=vars), self._path(fingerprint))
 
     def _path(self, fingerprint):
         return self.folder / fingerprint[:2] / f"{fingerprint}.json"

@@ -16,7 +16,7 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+from nbformat.v4 import new_markdown_cell
 
 from autograder.errors import CourseError
 from autograder.notebooks.cell_ids import id_of
@@ -125,7 +125,9 @@ def rebuild(data: dict[str, Any], template: NotebookNode) -> NotebookNode:
     """Return a valid notebook with the cells of ``data`` and the metadata of ``template``; raise what comes otherwise."""
     cells = [_rebuilt(cell) for cell in data["cells"]]
     _give_ids(cells)
-    return new_notebook(cells=cells, metadata=copy.deepcopy(template.metadata))
+    notebook = nbformat.from_dict({"metadata": template.metadata, "nbformat": 4, "nbformat_minor": 5})
+    notebook["cells"] = cells
+    return notebook
 
 
 def repair(notebook: NotebookNode, template: NotebookNode) -> list[str]:
@@ -179,8 +181,8 @@ def _rebuilt(data):
     source = "".join(data["source"]) if isinstance(data["source"], list) else data["source"]
     if not isinstance(source, str):
         raise ValueError
-    make = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}[data["cell_type"]]
-    cell = make(_writable(source))
+    cell = nbformat.from_dict({"cell_type": data["cell_type"], "source": _writable(source), "metadata": {}})
+    cell |= {"code": {"outputs": [], "execution_count": None}, "markdown": {}, "raw": {}}[data["cell_type"]]
     cell["id"] = data.get("id")
     meta = data.get("metadata")
     marks = meta.get("nbgrader") if isinstance(meta, dict) else None

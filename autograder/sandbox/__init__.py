@@ -9,15 +9,17 @@ from collections.abc import Iterable
 
 from autograder.errors import CourseError
 from autograder.sandbox.conversation import Silent, converse
-from autograder.sandbox.script import Call, Cell, Limits, Reply, Run, Script, inputs_of
+from autograder.sandbox.script import NOTHING, Call, Cell, Limits, Prepared, Reply, Run, Script, inputs_of
 from autograder.sandbox.start import ISOLATIONS, Lost, close, require_known, started
 
 __all__ = [
     "ISOLATIONS",
+    "NOTHING",
     "Call",
     "Cell",
     "Limits",
     "Lost",
+    "Prepared",
     "Reply",
     "Run",
     "Script",
@@ -49,7 +51,7 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
     for attempt in range(ATTEMPTS):
         began = time.monotonic()
         try:
-            with started(limits, isolation, hidden) as worker:
+            with started(limits, isolation, hidden, script.prepared) as worker:
                 ready = time.monotonic()
                 try:
                     run = converse(worker.requests, worker.replies, script, limits, worker.alone)
@@ -68,7 +70,7 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
     return run
 
 
-def warm_up(limits: Limits, isolation: str = DEFAULT, hidden: Iterable[str] = ()) -> None:
+def warm_up(limits: Limits, isolation: str = DEFAULT, hidden: Iterable[str] = (), prepared: Prepared = NOTHING) -> None:
     """Start what this thread will need, so that its first submission does not wait for it."""
     if isolation == DEFAULT:
-        run(Script((), {}), limits, isolation, hidden)
+        run(Script((), {}, prepared=prepared), limits, isolation, hidden)

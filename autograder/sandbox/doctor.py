@@ -16,7 +16,7 @@ from pathlib import Path
 
 from autograder import sandbox
 from autograder.errors import CourseError
-from autograder.sandbox import Limits, bubblewrap, cgroup, container
+from autograder.sandbox import Limits, Prepared, bubblewrap, cgroup, container
 from autograder.sandbox.hidden import PACKAGES, home, projects
 
 MOST_FILES = 200  # that are looked for below one folder
@@ -26,11 +26,15 @@ STAYS = "keeps a process alive after its end"
 
 
 def examine(
-    isolation: str = sandbox.DEFAULT, limits: Limits | None = None, hidden: Iterable[str] = ()
+    isolation: str = sandbox.DEFAULT,
+    limits: Limits | None = None,
+    hidden: Iterable[str] = (),
+    prepared: Prepared = sandbox.NOTHING,
 ) -> list[tuple[str, bool]]:
     """Return ``[(what was tried, whether it was stopped)]`` for ``isolation``: what could be looked for on this machine.
 
-    ``hidden`` are the paths that submissions must not see, beside those of the project and of the home directory.
+    ``hidden`` are the paths that submissions must not see, beside those of the project and of the home directory;
+    ``prepared`` is what they will be sent with.
 
     Raises
     ------
@@ -51,9 +55,10 @@ def examine(
             "folders": ["/usr", "/var/tmp", "/worker", str(Path(__file__).parents[1])],
             "port": server.getsockname()[1],
         }
-        seen = _send(f"begin({token!r})", f"tried(**{given!r})", isolation, limits, hidden)
+        with_these = isolation, limits, hidden, prepared
+        seen = _send(f"begin({token!r})", f"tried(**{given!r})", *with_these)
     alive = _still_runs(token)
-    after = _send("", f"{{'left': left({token!r})}}", isolation, limits, hidden)
+    after = _send("", f"{{'left': left({token!r})}}", *with_these)
     for folder in ("/dev/shm", "/dev"):  # it is there if there was no sandbox
         Path(folder, token).unlink(missing_ok=True)
     return [
@@ -72,7 +77,9 @@ def examine(
     ]
 
 
-def require(isolation: str, limits: Limits | None = None, hidden: Iterable[str] = ()) -> None:
+def require(
+    isolation: str, limits: Limits | None = None, hidden: Iterable[str] = (), prepared: Prepared = sandbox.NOTHING
+) -> None:
     """Refuse to grade where the canary gets out.
 
     Raises
@@ -82,7 +89,7 @@ def require(isolation: str, limits: Limits | None = None, hidden: Iterable[str] 
     """
     if isolation == "none":
         return
-    escaped = [what for what, stopped in examine(isolation, limits, hidden) if not stopped]
+    escaped = [what for what, stopped in examine(isolation, limits, hidden, prepared) if not stopped]
     if escaped:
         raise CourseError(
             f"a submission could leave the sandbox: it {'; it '.join(escaped)}", "this machine", remedy(isolation)
@@ -136,12 +143,11 @@ def warnings(isolation: str, limits: Limits) -> list[str]:
     return []
 
 
-def _send(first, asked, isolation, limits, hidden):
+def _send(first, asked, isolation, limits, hidden, prepared):
     """Run the canary's text and ``first`` in a sandbox, then call for the value of ``asked``."""
     source = f"{CANARY.read_text(encoding='utf-8')}\n\n{first}\n\n\ndef canary():\n    return {asked}\n"
-    script = sandbox.Script(
-        (sandbox.Cell(source), sandbox.Cell("", "doctor-canary", "canary")), {"doctor-canary": (sandbox.Call({}),)}
-    )
+    cells = sandbox.Cell(source), sandbox.Cell("", "doctor-canary", "canary")
+    script = sandbox.Script(cells, {"doctor-canary": (sandbox.Call({}),)}, prepared=prepared)
     reply = sandbox.run(script, limits, isolation, hidden).replies.get(("doctor-canary", 0), sandbox.Reply())
     if not isinstance(reply.value, dict):
         raise CourseError(f"the canary gave no answer ({reply.raised or 'nothing'})", "the sandbox", remedy(isolation))

@@ -44,6 +44,20 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Prepared:
+    """What all submissions of an assignment have in common, so that a warm process can get it ready before the first.
+
+    ``sources`` are code cells as everybody was handed them; ``optimiser`` says that some of them use torch's optimisers.
+    """
+
+    sources: tuple[str, ...] = ()
+    optimiser: bool = False
+
+
+NOTHING = Prepared()
+
+
+@dataclass(frozen=True)
 class Call:
     """One call: inputs by argument name, gradients wanted."""
 
@@ -59,6 +73,7 @@ class Script:
     calls: dict[str, tuple[Call, ...]]  # by exercise
     tensors: frozenset[str] = frozenset()  # exercises whose inputs are torch tensors
     files: dict[str, bytes] = field(default_factory=dict)  # what lies beside the notebook, by name
+    prepared: Prepared = NOTHING
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,9 @@ from functools import partial
 from autograder.errors import CourseError
 from autograder.sandbox import bubblewrap, cgroup, container, seccomp
 from autograder.sandbox.conversation import GRACE, START
+from autograder.sandbox.script import NOTHING
 
+MOST_PREPARED = 100_000  # bytes, of one message on a socket
 ISOLATIONS = ("zygote", "single-use", "container", "none")
 
 
@@ -43,8 +45,10 @@ class Worker:
     killed: bool = False  # known once it has ended: a signal ended it that we did not send
 
 
-def started(limits, isolation, hidden=()):
+def started(limits, isolation, hidden=(), prepared=NOTHING):
     """Return a context manager that gives a ``Worker`` and ends it. ``hidden`` are paths that it must not see.
+
+    A zygote has got ``prepared`` ready; nothing else depends on it.
 
     Raises
     ------
@@ -55,7 +59,7 @@ def started(limits, isolation, hidden=()):
     """
     require_known(isolation)
     if isolation == "zygote":
-        return _zygote(limits, tuple(hidden))
+        return _zygote(limits, tuple(hidden), prepared)
     if isolation == "single-use":
         return _process(partial(_bubblewrapped, hidden=hidden), limits)
     if isolation == "container":  # nothing of this machine is shown to it, so there is nothing to hide
@@ -151,7 +155,7 @@ def _readable(stack, content):
 class Zygote:
     """A warm process behind bubblewrap, which forks a child in fresh namespaces for each submission."""
 
-    def __init__(self, limits, hidden=()):
+    def __init__(self, limits, hidden=(), prepared=NOTHING):
         self.stack = contextlib.ExitStack()
         self.filter = base64.b64encode(seccomp.program()).decode()
         self.clean = True  # no submission has left anything behind
@@ -174,6 +178,8 @@ class Zygote:
                 start_new_session=True,
             )
         self.stack.callback(_end, self.process, self.control)
+        with contextlib.suppress(OSError):  # it has ended: what it said comes below
+            self.control.send(_message(prepared))
         if self._hear(START) != {"ready": True}:
             said = self._last_words()
             self.close()
@@ -237,6 +243,15 @@ class Zygote:
         self.ended()
 
 
+def _message(prepared):
+    """Return what a zygote is told first: as much of ``prepared`` as fits; what is left out only takes longer."""
+    sources, room = [], MOST_PREPARED
+    for source in prepared.sources:
+        room -= len(json.dumps(source))
+        sources += [source] if room > 0 else []
+    return json.dumps({"sources": sources, "optimiser": prepared.optimiser}).encode()
+
+
 def _end(process, control):
     """Let the zygote go by itself, so that what it used is counted; else end it."""
     with contextlib.suppress(OSError):
@@ -253,13 +268,13 @@ _of_thread = threading.local()  # a zygote dies with the thread that started it,
 
 
 @contextlib.contextmanager
-def _zygote(limits, hidden):
-    settings = (limits.memory_mb, limits.processes, limits.disk_mb, hidden)
+def _zygote(limits, hidden, prepared):
+    settings = (limits.memory_mb, limits.processes, limits.disk_mb, hidden, prepared)
     kept = getattr(_of_thread, "zygote", None)
     if kept is None or kept[0] != settings:
         close()
         _require_bubblewrap()
-        kept = _of_thread.zygote = settings, Zygote(limits, hidden)
+        kept = _of_thread.zygote = settings, Zygote(limits, hidden, prepared)
     try:
         with kept[1].child(limits) as worker:
             yield worker

@@ -203,6 +203,24 @@ def make_shell():
     class Shell(InteractiveShell):
         displayhook_class, display_pub_class, compiler_class = Hook, Publisher, Compiler
         outputs = _Outputs(0)
+        prepared, at_first = {}, None
+
+        def prepare(self, sources):
+            """Read ``sources`` of cells as ``transform_cell`` does, once for all who will be handed this shell."""
+            self.at_first = self._transforms()
+            found = {source: super(Shell, self).transform_cell(source) for source in sources}
+            # A line of its own goes through more steps, which depend on what is defined then.
+            self.prepared = {source: text for source, text in found.items() if len(text.splitlines()) > 1}
+
+        def transform_cell(self, raw_cell):
+            if raw_cell in self.prepared and self._transforms() == self.at_first:
+                return self.prepared[raw_cell]
+            return super().transform_cell(raw_cell)
+
+        def _transforms(self):
+            steps = self.input_transformer_manager
+            kinds = steps.cleanup_transforms, steps.line_transforms, steps.token_transformers
+            return steps, *map(list, (*kinds, self.input_transformers_post))
 
         def showtraceback(self, *args, **kwargs):
             _shorten(sys.exc_info()[2])

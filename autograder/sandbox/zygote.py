@@ -1,9 +1,10 @@
 """The warm process inside the outer sandbox: everything imported once, one forked child for each submission.
 
-In: orders on a socket (descriptor 0), each with two pipes to the host. Out: what became of each child. It never runs
-student code, cannot be traced, and has one child at a time: the next one begins when that one, and all it started, are
-dead. The child enters namespaces, folders and a filter of its own before it reads its first request. After each child the
-zygote looks at every place that can be written; the host ends a zygote in which something was left.
+In: what every submission was handed out, then orders, on a socket (descriptor 0), each order with two pipes to the host.
+Out: what became of each child. It never runs student code, cannot be traced, and has one child at a time: the next one
+begins when that one, and all it started, are dead. The child enters namespaces, folders and a filter of its own before it
+reads its first request. After each child the zygote looks at every place that can be written; the host ends a zygote in
+which something was left.
 """
 
 import base64
@@ -43,7 +44,8 @@ def main():
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
-    shell = _warm_up()
+    prepared = json.loads(control.recv(1 << 20))
+    shell = _warm_up(prepared)
     _prctl(PR_SET_DUMPABLE, 0)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     threads = len(os.listdir("/proc/self/task"))
@@ -110,16 +112,20 @@ def _own_copies(shared):
         ctypes.memmove(first, content, last - first)
 
 
-def _warm_up():
-    """Import and use once what notebooks use, so that no submission waits for it. No backward pass: it starts threads."""
+def _warm_up(prepared):
+    """Import and use once what notebooks use, so that no submission waits for it. No backward pass: it starts threads.
+
+    Nothing of what was handed out is run: its text is read as IPython would read it.
+    """
     import matplotlib.pyplot as plt
     import torch
 
     torch.set_num_threads(1)
     shell = worker.make_shell()
     weights = torch.nn.Parameter(torch.ones(4, 4))
-    weights.grad = torch.ones(4, 4)
-    torch.optim.Adam([weights]).step()
+    if prepared["optimiser"]:  # as dear as torch itself
+        weights.grad = torch.ones(4, 4)
+        torch.optim.Adam([weights]).step()
     with torch.no_grad():
         torch.softmax(torch.nn.Linear(4, 4)(weights).tanh(), dim=-1)
         torch.einsum("ij,jk->ik", weights, weights)
@@ -128,6 +134,11 @@ def _warm_up():
     figure.add_subplot().plot([0, 1], label="$x$")
     figure.canvas.draw()
     plt.close(figure)
+    try:
+        exec(compile("1/0", "cell.py", "exec"), {})
+    except ZeroDivisionError:
+        shell.InteractiveTB.structured_traceback(*sys.exc_info())
+    shell.prepare(prepared["sources"])
     return shell
 
 
@@ -141,17 +152,17 @@ def _serve(control, order, pipes, shell):
             os.close(told)
             _helper(order, pipes, tell, shell)
         except BaseException as error:
-            os.write(tell, f"!{type(error).__name__}: {error}"[:500].encode())
+            os.write(tell, _reason(error))
         finally:
             os._exit(0)
     for descriptor in (*pipes, tell):
         os.close(descriptor)
     os.waitpid(helper, 0)
-    said = os.read(told, 1000).decode()
-    os.close(told)
-    if not said.isdigit():
-        return {"failed": said.lstrip("!") or "the child's helper died"}
-    child = int(said)
+    child, _, failed = os.read(told, 1000).decode(errors="replace").partition("!")
+    if not child:
+        os.close(told)
+        return {"failed": failed or "the child's helper died"}
+    child = int(child)
     running = os.pidfd_open(child)
     ready, _, _ = select.select([running, control], [], [])
     by_itself = running in ready
@@ -161,8 +172,11 @@ def _serve(control, order, pipes, shell):
     if not by_itself:
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)  # returns when the whole pid namespace is empty
+    failed = failed or os.read(told, 1000).decode(errors="replace").lstrip("!")  # it wrote before any student code ran
+    os.close(told)
     # The first process of a namespace cannot be killed from inside: then somebody outside did it.
-    return {"ended": True, "killed": by_itself and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL}
+    killed = by_itself and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    return {"ended": True, "killed": killed, **({"failed": failed} if failed else {})}
 
 
 def _helper(order, pipes, tell, shell):
@@ -183,15 +197,20 @@ def _helper(order, pipes, tell, shell):
     os.mkdir("/scratch/tmp")
     os.chdir("/scratch")
     _mount("none", "/proc", "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "size=4k,mode=0555")
+    ready, go = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(tell)
-        _child(order, pipes, shell)
+        os.close(go)
+        os.read(ready, 1)  # until its number was said
+        _child(order, pipes, tell, shell)
     os.write(tell, str(child).encode())
 
 
-def _child(order, pipes, shell):
-    """Give up every right, then be the worker. The first process of its namespace: when it dies, all of them do."""
+def _child(order, pipes, tell, shell):
+    """Give up every right, then be the worker. The first process of its namespace: when it dies, all of them do.
+
+    What goes wrong on the way is said on ``tell``, which is closed before student code runs.
+    """
     try:
         os.setsid()
         socket.sethostname("sandbox")
@@ -204,17 +223,26 @@ def _child(order, pipes, shell):
         null = os.open(os.devnull, os.O_RDWR)  # the zygote's own has flags that would stay
         for number in range(3):
             os.dup2(null, number)
-        aside = [fcntl.fcntl(pipe, fcntl.F_DUPFD, 64) for pipe in pipes]
-        requests, replies = (os.dup2(pipe, number, inheritable=False) for number, pipe in enumerate(aside, 3))
-        os.closerange(5, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        aside = [fcntl.fcntl(pipe, fcntl.F_DUPFD, 64) for pipe in (*pipes, tell)]
+        requests, replies, tell = (os.dup2(pipe, number, inheritable=False) for number, pipe in enumerate(aside, 3))
+        os.closerange(6, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         _filter(base64.b64decode(order["filter"]))
         seed = int.from_bytes(os.urandom(4))
         random.seed(seed)
         np.random.seed(seed)
         sys.modules["torch"].manual_seed(seed)
+    except BaseException as error:
+        os.write(tell, _reason(error))
+        os._exit(0)
+    try:
+        os.close(tell)
         worker.serve(os.fdopen(requests, "r"), replies, shell)
     finally:
         os._exit(0)
+
+
+def _reason(error):
+    return f"!{type(error).__name__}: {error}"[:500].encode()
 
 
 def _filter(program):

@@ -1,0 +1,117 @@
+"""What the gradebook says of a submission once its results are entered: computed where it was graded, and where it is recorded.
+
+In: what the gradebook held, the results of the cells. Out: what it holds then, and the marks that follow, as nbgrader works
+them out. Pure.
+"""
+
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What the grader found out about one cell. ``auto_score`` is None where a person must give it.
+
+    ``text`` is a hash of what a person reads, "" where nobody does. ``is_graded`` and ``is_answer`` are nbgrader's grade
+    and solution.
+    """
+
+    name: str
+    auto_score: float | None
+    is_graded: bool
+    is_answer: bool
+    comment: str | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What the gradebook holds for one cell: points, those that the grader gave, and whether a person must look at it."""
+
+    score: float
+    points: float
+    automatic: float | None
+    by_person: bool  # a person has given the points
+    waiting: bool
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What the gradebook holds for one submission. ``comments`` maps a cell to what is said of it."""
+
+    cells: dict
+    comments: dict
+    score: float
+    points: float
+    late_penalty: float
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the gradebook for one cell: nbgrader's Grade, with the points that the cell is worth."""
+
+    points: float
+    automatic: float | None = None
+    manual: float | None = None
+    extra: float | None = None
+    waiting: bool = True
+
+    @property
+    def score(self):
+        given = self.automatic if self.manual is None else self.manual
+        return 0.0 if given is None else given + (self.extra or 0.0)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A row of the gradebook for one answer: nbgrader's Comment."""
+
+    automatic: str | None = None
+    manual: str | None = None
+
+    @property
+    def text(self):
+        return self.automatic if self.manual is None else self.manual
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All rows of the gradebook for one submission; ``is_new`` if it has none yet."""
+
+    entries: dict = field(default_factory=dict)  # cell -> Entry
+    remarks: dict = field(default_factory=dict)  # cell -> Remark
+    late_penalty: float = 0.0
+    is_new: bool = True
+
+    @property
+    def marks(self):
+        """Return the ``Marks`` that follow."""
+        cells = {
+            name: Mark(float(e.score), float(e.points), e.automatic, e.manual is not None, e.waiting)
+            for name, e in self.entries.items()
+        }
+        score, points = (sum(getattr(mark, what) for mark in cells.values()) for what in ("score", "points"))
+        comments = {name: remark.text for name, remark in self.remarks.items()}
+        return Marks(cells, comments, float(score), float(points), float(self.late_penalty))
+
+
+def entered(standing, results, told):
+    """Return ``standing`` after ``results``, with no penalty.
+
+    ``told`` maps a cell to the hash of the text that was there when it was recorded last: what a person has marked waits for
+    a person again only where that has changed.
+    """
+    entries, remarks = dict(standing.entries), dict(standing.remarks)
+    for result in results:
+        if result.is_graded:
+            entries[result.name] = _entered(entries[result.name], result, told.get(result.name))
+        if result.is_answer:
+            remarks[result.name] = replace(remarks[result.name], automatic=result.comment)
+    return Standing(entries, remarks, 0.0, standing.is_new)
+
+
+def _entered(entry, result, told):
+    """A person looks again where nothing was marked, or where what was marked has changed."""
+    was_marked = entry.manual is not None and not entry.waiting
+    same = told == result.text if result.text else entry.automatic == result.auto_score
+    waiting = not (was_marked and same) and (entry.manual is not None or result.auto_score is None)
+    return replace(entry, automatic=result.auto_score, waiting=waiting)
