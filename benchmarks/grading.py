@@ -39,7 +39,7 @@ from autograder.courses.release import release
 TOPIC = "scoring"
 PLAIN_CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "attention"\nc.ExecutePreprocessor.timeout = 60\n'
 PR_SET_CHILD_SUBREAPER = 36
-STAGES = ("read", "repair", "start", "cells", "calls", "sandbox", "judge", "notebook", "page", "record", "write")
+STAGES = ("repair", "start", "cells", "calls", "sandbox", "host", "judge", "notebook", "page", "coordinator")
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -241,11 +241,11 @@ def _print_stages(course, names):
     rows = batch.grade_class(course, TOPIC, Limits(), students=names, workers=1, again=True)[2:]
     stages = [stage for stage in STAGES if stage in rows[0].spent or stage in rows[0].used]
     print(f"\nWhere the time of one submission goes (ms, median of {len(rows)}):")
-    print(f"{'':8}" + "".join(f"{stage:>10}" for stage in stages))
+    print(f"{'':8}" + "".join(f"{stage:>12}" for stage in stages))
     for title, column in (("wall", "spent"), ("CPU", "used")):
         taken = [[getattr(row, column).get(stage) for row in rows] for stage in stages]
         shown = ["" if None in one else f"{1000 * statistics.median(one):.1f}" for one in taken]
-        print(f"{title:8}" + "".join(f"{text:>10}" for text in shown))
+        print(f"{title:8}" + "".join(f"{text:>12}" for text in shown))
 
 
 def _coordinator(course, names):

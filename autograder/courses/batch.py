@@ -11,7 +11,6 @@ import fcntl
 import hashlib
 import json
 import os
-import time
 from concurrent.futures import FIRST_COMPLETED
 from dataclasses import dataclass, field
 
@@ -28,6 +27,7 @@ from autograder.feedback import pages
 from autograder.feedback.marks import Marks, Standing
 from autograder.files import write_bytes, write_text
 from autograder.grading.grade import Graded, fingerprint, handed_in_files, prepared_for
+from autograder.grading.stopwatch import Stopwatch
 from autograder.grading.submission import Paper, Task, grade_task
 from autograder.grading.workers import Workers
 from autograder.notebooks import repair
@@ -58,6 +58,7 @@ class Row:
     failed: str = ""
     reused: bool = field(default=False, compare=False)  # nothing was run, nothing recorded again
     spent: dict = field(default_factory=dict, compare=False)  # stage -> seconds
+    used: dict = field(default_factory=dict, compare=False)  # stage -> seconds of CPU
 
     @property
     def total(self):
@@ -181,7 +182,8 @@ class _Batch:
             If it is the machine, or the course, that nothing can go on with.
         """
         try:
-            stage(*args)
+            with Stopwatch(row.spent, row.used).stage("coordinator"):
+                stage(*args)
         except (CourseError, AnswerKeyError):
             self._give_up()
             raise
@@ -206,7 +208,6 @@ class _Batch:
 
     def _begin(self, row):
         """Read what was handed in; send it to be graded unless it is known already."""
-        began = time.monotonic()
         path = self.course.submission(row.student, self.topic)
         try:
             content = repair.read_file(path, self.course.submitted, self.limits.submission_mb)
@@ -220,14 +221,13 @@ class _Batch:
             self._set_aside(row, str(why))
             return
         earlier = self.course.known(row.student, self.topic)
-        tries, attempt = self.course.tries(row.student, self.topic, content)
+        tries, attempt = self.course.tries(row.student, self.topic, content, earlier)
         key = fingerprint(content, self.version, attempt, self.limits, self.isolation, files)
         ready = _Ready(row, content, files, beside, key, attempt, tries, earlier)
         if not self.again and earlier.get("aside", [""])[0] == key:
             self._set_aside(row, earlier["aside"][1])
             return
         ready.graded = None if self.again else self.store.get(key)
-        row.spent["read"] = time.monotonic() - began
         ready.standing = self.recorder.standing(row.student)
         if ready.graded is not None and self._is_recorded(ready):
             row.reused = True
@@ -289,8 +289,8 @@ class _Batch:
             self.store.put(ready.key, graded)
         ready.graded = graded
         row.spent |= outcome.spent
+        row.used |= outcome.used
         _tell(row, graded, outcome.notes)
-        began = time.monotonic()
         when = received(ready.beside["timestamp.txt"]) if "timestamp.txt" in ready.beside else Received()
         row.notes += (when.problem,) if when.problem else ()
         told = ready.earlier.get("told", {})
@@ -307,7 +307,6 @@ class _Batch:
             "scores": {result.name: result.auto_score for result in outcome.results if result.is_graded},
             "notes": list(row.notes),
         }
-        row.spent["record"] = time.monotonic() - began
         ready.marks = marks
         if not self.feedback:
             self._keep_record(ready, None)

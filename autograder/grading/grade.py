@@ -33,6 +33,7 @@ class Graded:
     timed_out: bool = False
     killed: bool = False  # by somebody else than the grader: for want of memory, for example
     spent: dict = field(default_factory=dict)  # stage -> seconds
+    used: dict = field(default_factory=dict)  # stage -> seconds of CPU
 
     @property
     def by_exercise(self):
@@ -67,10 +68,11 @@ def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=Non
         run = sandbox.run(replace(script, cells=tuple(cells)), _with_seconds(limits, left), isolation, hidden)
         failure += " It was run again without that cell." if not run.failure else f" Without that cell: {run.failure}"
         timed_out, killed = timed_out or run.timed_out, killed or run.killed
-    began = time.monotonic()
+    began, cpu = time.monotonic(), time.process_time()
     verdicts = judge.judge(exercises, run.replies | weights)
     spent = {**run.spent, "judge": time.monotonic() - began}
-    return Graded(verdicts, run.outputs, failure, timed_out, killed, spent)
+    used = {**run.used, "judge": time.process_time() - cpu}
+    return Graded(verdicts, run.outputs, failure, timed_out, killed, spent, used)
 
 
 def prepared_for(template):

@@ -6,8 +6,7 @@ In: a ``Task``, on whatever machine runs it. Out: an ``Outcome``, or a feedback 
 import contextlib
 import signal
 import threading
-import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import nbformat
@@ -17,6 +16,7 @@ from autograder.errors import CourseError
 from autograder.feedback import pages
 from autograder.feedback.marks import CellResult, Marks, Standing, entered
 from autograder.grading import grade
+from autograder.grading.stopwatch import Stopwatch
 from autograder.notebooks import repair
 from autograder.sandbox import Limits
 from solutions.answer_key import AnswerKeyError
@@ -68,7 +68,8 @@ class Outcome:
     notebook: bytes = b""
     page: bytes = b""
     marks: Marks | None = None
-    spent: dict = field(default_factory=dict)
+    spent: dict = field(default_factory=dict)  # stage -> seconds
+    used: dict = field(default_factory=dict)  # stage -> seconds of CPU
 
 
 def grade_task(task):
@@ -85,40 +86,44 @@ def grade_task(task):
             f"the worker's installation of the project ({task.topic})",
             "install the same version of the project on every machine, then start the workers again.",
         )
-    began, templates = time.monotonic(), _notebooks(task.templates)
-    try:
-        notebook, template = repair.read_notebook(task.content, templates, task.topic)
-    except CourseError as error:
-        return Outcome(set_aside=str(error))
-    notes = tuple(repair.repair(notebook, template))
-    repair.tell(notebook, notes)
-    read = time.monotonic() - began
+    watch, templates = Stopwatch(), _notebooks(task.templates)
+    with watch.stage("repair"):
+        try:
+            notebook, template = repair.read_notebook(task.content, templates, task.topic)
+        except CourseError as error:
+            return Outcome(set_aside=str(error))
+        notes = tuple(repair.repair(notebook, template))
+        repair.tell(notebook, notes)
     graded = task.graded
     if graded is None:
         by = asked(task.topic, task.seed, task.attempt, task.points)
         prepared = grade.prepared_for(templates[0])
-        graded = grade.grade(notebook, by, task.limits, task.isolation, task.files, task.hidden, prepared)
-    began = time.monotonic()
-    results = pages.autograded(notebook, graded, templates[0], task.settings)
-    content = (nbformat.writes(notebook) + "\n").encode()
-    spent = {"read": read, **graded.spent, "notebook": time.monotonic() - began}
-    outcome = Outcome("", notes, graded, results, content, spent=spent)
-    return _with_page(outcome, notebook, task, templates[0]) if task.paper else outcome
+        with watch.stage("host"):
+            graded = grade.grade(notebook, by, task.limits, task.isolation, task.files, task.hidden, prepared)
+        watch.spent.update(graded.spent)
+        watch.used.update(graded.used)
+    with watch.stage("notebook"):
+        results = pages.autograded(notebook, graded, templates[0], task.settings)
+        content = (nbformat.writes(notebook) + "\n").encode()
+    page, marks = b"", None
+    if task.paper:
+        with watch.stage("page"):
+            page, marks = _page(notebook, results, task, templates[0])
+    return Outcome("", notes, graded, results, content, page, marks, watch.spent, watch.used)
 
 
-def _with_page(outcome, notebook, task, template):
-    """Return ``outcome`` with the page of ``notebook``, if that can be made in its time."""
-    paper, began = task.paper, time.monotonic()
-    marks = entered(paper.standing, outcome.results, paper.told).marks
+def _page(notebook, results, task, template):
+    """Return ``(page of the notebook, marks that it shows)``, or nothing if it cannot be made in its time.
+
+    Whatever an answer may do to its page: whoever sent the task asks for the page alone then, and says what became of it.
+    """
+    marks = entered(task.paper.standing, results, task.paper.told).marks
+    known = pages.sources(template)
     try:
-        with _no_longer_than(paper.seconds):
-            page = pages.page(notebook, marks, paper.student, task.topic, task.settings, pages.sources(template))
-    except (
-        Exception,
-        _TooLong,
-    ):  # whatever an answer may do to the page: whoever sent it asks for the page alone, and says why
-        return outcome
-    return replace(outcome, page=page, marks=marks, spent={**outcome.spent, "page": time.monotonic() - began})
+        with _no_longer_than(task.paper.seconds):
+            return pages.page(notebook, marks, task.paper.student, task.topic, task.settings, known), marks
+    except (Exception, _TooLong):
+        return b"", None
 
 
 class _TooLong(BaseException):

@@ -64,6 +64,8 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
                 raise
             continue
         run.spent["start"] = run.spent.get("start", 0.0) + ready - began
+        if worker.used is not None:
+            run.used["sandbox"] = worker.used
         if not (worker.killed and run.failure):
             break
         run.killed = True

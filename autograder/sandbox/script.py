@@ -99,6 +99,7 @@ class Run:
     timed_out: bool = False  # somewhere, a limit of time was reached
     killed: bool = False  # its process, or that of a call, was ended by a SIGKILL that we did not send
     spent: dict[str, float] = field(default_factory=dict)  # stage -> seconds: start, cells, calls
+    used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU: sandbox, where that is known
 
 
 class Drawn(Protocol):

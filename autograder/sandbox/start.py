@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -43,6 +44,7 @@ class Worker:
     remedy: str = bubblewrap.REMEDY
     alone: bool = True
     killed: bool = False  # known once it has ended: a signal ended it that we did not send
+    used: float | None = None  # seconds of CPU, known once it has ended, of a zygote's child
 
 
 def started(limits, isolation, hidden=(), prepared=NOTHING):
@@ -123,9 +125,11 @@ def _bare(stack, limits):
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True))
     home = {name: value.replace("/scratch", folder) for name, value in bubblewrap.ENVIRONMENT.items()}
     os.makedirs(home["TMPDIR"])
-    python_path = os.pathsep.join(sorted({str(path.parent) for path in bubblewrap.WORKER_FILES}))
-    env = {**home, "PYTHONPATH": python_path, "PATH": os.environ.get("PATH", os.defpath)}
-    return [sys.executable, "-B", str(bubblewrap.WORKER_FILES[0])], {"env": env, "cwd": folder}
+    worker = stack.enter_context(tempfile.TemporaryDirectory(prefix="worker-"))
+    for path in bubblewrap.WORKER_FILES:  # by themselves, as in a sandbox: what lies beside them may have any name
+        shutil.copy(path, worker)
+    env = {**home, "PYTHONPATH": worker, "PATH": os.environ.get("PATH", os.defpath)}
+    return [sys.executable, "-B", os.path.join(worker, bubblewrap.WORKER_FILES[0].name)], {"env": env, "cwd": folder}
 
 
 def _require_bubblewrap():
@@ -215,7 +219,7 @@ class Zygote:
         if answer is None:
             raise Lost("the zygote is gone")
         self.clean = answer.get("left") is False
-        worker.killed = answer.get("killed") is True
+        worker.killed, worker.used = answer.get("killed") is True, answer.get("used")
 
     def _end_child(self, gone):
         with contextlib.suppress(OSError):

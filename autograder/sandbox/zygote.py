@@ -171,12 +171,13 @@ def _serve(control, order, pipes, shell):
     os.close(running)
     if not by_itself:
         os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)  # returns when the whole pid namespace is empty
+    _, status, usage = os.wait4(child, 0)  # returns when the whole pid namespace is empty
     failed = failed or os.read(told, 1000).decode(errors="replace").lstrip("!")  # it wrote before any student code ran
     os.close(told)
     # The first process of a namespace cannot be killed from inside: then somebody outside did it.
     killed = by_itself and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-    return {"ended": True, "killed": killed, **({"failed": failed} if failed else {})}
+    used = usage.ru_utime + usage.ru_stime
+    return {"ended": True, "killed": killed, "used": used, **({"failed": failed} if failed else {})}
 
 
 def _helper(order, pipes, tell, shell):
