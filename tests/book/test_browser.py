@@ -23,6 +23,7 @@ from autograder.notebooks.assemble import source_notebook
 from tests.autograder.samples import topic_exercises
 from tests.book.test_build import all_pages
 
+MENU, ON_THIS_PAGE = "nav.bd-links a[href='softmax.html']", "nav.page-toc a[href='#the-idea']"
 WIDTHS = {375: 740, 768: 1024, 1280: 900}  # of the window: its height
 PATIENCE = 120  # seconds: machines may be busy
 REMEDY = "run `make browser`, or install Chromium and its driver (Debian: apt-get install chromium chromium-driver)."
@@ -131,45 +132,38 @@ def complaints(browser):
 
 
 @pytest.mark.parametrize("width", [375, 768])
-def test_on_a_phone_and_a_tablet_the_menu_opens_and_closes(browser, address, width):
+@pytest.mark.parametrize(
+    ("toggle", "entry", "reached"),
+    [("primary", MENU, "/book/softmax.html"), ("secondary", ON_THIS_PAGE, "#the-idea")],
+    ids=["menu", "on this page"],
+)
+def test_on_a_phone_and_a_tablet_a_menu_opens_closes_and_leads_on(browser, address, width, toggle, entry, reached):
     size(browser, width)
     open_page(browser, f"{address}/book/scoring.html")
-    entries = "nav.bd-links a[href='softmax.html']"
-    assert not seen(browser, entries)
-    tap(browser, "button.primary-toggle")
-    until(browser, lambda: seen(browser, entries))
+    assert not seen(browser, entry)
+    tap(browser, f"button.{toggle}-toggle")
+    until(browser, lambda: seen(browser, entry))
     ActionChains(browser).send_keys(Keys.ESCAPE).perform()
-    until(browser, lambda: not seen(browser, entries))
-    tap(browser, "button.primary-toggle")
-    tap(browser, entries)
-    until(browser, lambda: browser.current_url.endswith("/book/softmax.html"))
-
-
-@pytest.mark.parametrize("width", [375, 768])
-def test_on_a_phone_and_a_tablet_on_this_page_opens_leads_on_and_closes(browser, address, width):
-    size(browser, width)
-    open_page(browser, f"{address}/book/scoring.html")
-    entries = "nav.page-toc a[href='#the-idea']"
-    assert not seen(browser, entries)
-    tap(browser, "button.secondary-toggle")
-    until(browser, lambda: seen(browser, entries))
-    ActionChains(browser).send_keys(Keys.ESCAPE).perform()
-    until(browser, lambda: not seen(browser, entries))
-    tap(browser, "button.secondary-toggle")
-    tap(browser, entries)
-    until(browser, lambda: browser.current_url.endswith("#the-idea") and not seen(browser, entries))
+    until(browser, lambda: not seen(browser, entry))
+    tap(browser, f"button.{toggle}-toggle")
+    tap(browser, entry)
+    until(browser, lambda: browser.current_url.endswith(reached) and not seen(browser, entry))
 
 
 def test_on_a_wide_screen_the_sidebar_goes_and_comes_back(browser, address):
     size(browser, 1280)
     open_page(browser, f"{address}/book/scoring.html")
-    entries = "nav.bd-links a[href='softmax.html']"
-    assert seen(browser, "nav.page-toc a[href='#the-idea']")
-    assert seen(browser, entries)
+    assert seen(browser, ON_THIS_PAGE)
+    assert seen(browser, MENU)
     tap(browser, "button.primary-toggle")
-    until(browser, lambda: not seen(browser, entries))
+    until(browser, lambda: not seen(browser, MENU))
     tap(browser, "button.primary-toggle")
-    until(browser, lambda: seen(browser, entries))
+    until(browser, lambda: seen(browser, MENU))
+
+
+def overhang(browser):
+    """Return by how many pixels the page is wider than the window."""
+    return browser.execute_script("return document.scrollingElement.scrollWidth - document.documentElement.clientWidth")
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -178,24 +172,16 @@ def test_there_is_one_way_to_search_and_no_empty_bar(browser, address, width):
     open_page(browser, f"{address}/book/scoring.html")
     assert len(seen(browser, "button.search-button__button, button.search-button")) == 1
     assert not seen(browser, "header.bd-header")
+    assert overhang(browser) <= 1
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_is_no_wider_than_the_window(browser, address, width, site):
-    size(browser, width)
-    for page in sorted((site / "book").glob("*.html")):
-        open_page(browser, f"{address}/book/{page.name}")
-        wide = "return document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
-        assert browser.execute_script(wide) <= 1, page.name
-
-
-def test_every_page_is_typeset_without_an_error_and_asks_this_host_only(browser, address, site, server):
-    size(browser, 1280)
+@pytest.fixture(scope="module")
+def visits(browser, address, site, server):
+    """What the browser says of every page, each opened once: how it is typeset, what it asked for, how wide it is."""
     requests(browser), complaints(browser), server.failures.clear()
-    pages = [str(path.relative_to(site)) for path in sorted(all_pages(site))]
-    assert len(pages) > 10
-    typeset = 0
-    for page in pages:
+    found = {}
+    for page in sorted(str(path.relative_to(site)) for path in all_pages(site)):
+        size(browser, 1280)
         open_page(browser, f"{address}/{page}")
         formulas, shown, failed, fonts, barred = browser.execute_script(
             """
@@ -207,14 +193,35 @@ def test_every_page_is_typeset_without_an_error_and_asks_this_host_only(browser,
             return [within("span.math, div.math"), within(".math > mjx-container"), failed, fonts, barred];
             """
         )
-        assert (shown, failed, fonts, barred) == (formulas, 0, [], 0), page
-        typeset += shown
-        assert complaints(browser) == [], page
-        asked = requests(browser)
-        assert asked
-        assert [url for url in asked if not url.startswith(f"{address}/")] == [], page
-    assert typeset > 500
-    assert server.failures == []
+        seen_there = {"formulas": formulas, "shown": shown, "failed": failed, "fonts": fonts, "barred": barred}
+        seen_there |= {"complaints": complaints(browser), "asked": requests(browser), "failures": list(server.failures)}
+        for width in WIDTHS if page.startswith("book/") else ():  # the entrance is gone by now
+            size(browser, width)
+            seen_there[width] = overhang(browser)
+        found[page] = seen_there
+    assert len(found) > 10
+    return found
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_page_is_wider_than_the_window(visits, width):
+    wide = {page: found[width] for page, found in visits.items() if width in found}
+    assert len(wide) > 10
+    assert max(wide.values()) <= 1, wide
+
+
+def test_every_page_is_typeset_without_an_error(visits):
+    for page, found in visits.items():
+        assert (found["failed"], found["fonts"], found["barred"], found["complaints"]) == (0, [], 0, []), page
+        assert found["shown"] == found["formulas"], page
+    assert sum(found["shown"] for found in visits.values()) > 500
+
+
+def test_every_page_asks_this_host_only_and_finds_what_it_asks_for(visits, address):
+    for page, found in visits.items():
+        assert found["asked"], page
+        assert [url for url in found["asked"] if not url.startswith(f"{address}/")] == [], page
+        assert found["failures"] == [], page
 
 
 def test_the_entrance_leads_to_the_book(browser, address):
@@ -246,7 +253,6 @@ def test_a_page_of_feedback_that_is_opened_alone_is_typeset_and_asks_nobody(brow
         )
         assert len(boxes) > 5
         assert min(boxes) > 5
-        wide = "return document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
-        assert browser.execute_script(wide) <= 1, width
+        assert overhang(browser) <= 1, width
     assert complaints(browser) == []
     assert set(requests(browser)) == {page.as_uri()}
