@@ -1,5 +1,7 @@
 """Shared fixtures, and the shares of time: each suite says what it took."""
 
+import os
+import re
 import shutil
 
 import hypothesis
@@ -8,15 +10,17 @@ import pytest
 from tests.shared import made_once
 
 SHARES = {  # in this order, so that no long file comes last
-    "sandbox": 12,
-    "book": 6,
-    "assignments": 8,
-    "audit": 8,
-    "autograder": 3,
-    "solutions": 3,
+    "sandbox": 7,
+    "book": 5,
+    "assignments": 4,
+    "audit": 1,
+    "autograder": 1.5,
+    "solutions": 0.5,
     "project": 1,
-}  # minutes
+}  # minutes of all processes together: on two cores these are four, so that the whole takes five
+FIRST = ["test_browser.py", "test_batch.py", "test_hostile.py", "test_judge.py", "test_resume.py", "test_one_fate.py"]
 
+hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("sample", max_examples=25, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("full", max_examples=400, deadline=None)
 
@@ -28,13 +32,33 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "suite(name): the share of time that a test counts towards")
-    hypothesis.settings.load_profile("full" if config.getoption("--full") else "sample")
+    hypothesis.settings.load_profile(_profile(config))
     config.stash[TOOK] = {}
     config.pluginmanager.register(_Clock(config.stash[TOOK]), "clock")
 
 
+def _profile(config):
+    return "full" if config.getoption("--full") else "quick" if config.getoption("--quick") else "sample"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """Take two processes a core, because half of the time is spent waiting for limits; the quick tests never wait."""
+    return os.cpu_count() * (1 if config.getoption("--quick") else 2)
+
+
 TOOK = pytest.StashKey()
 SLOW = ("book", "assignments", "sandbox")
+MARKED = re.compile(r'^pytestmark = pytest\.mark\.suite\("(\w+)"\)$', flags=re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave unread, for the quick tests, the files that they leave out: importing them takes longer than any test."""
+    if not config.getoption("--quick") or not collection_path.name.startswith("test_"):
+        return None
+    marked = MARKED.search(collection_path.read_text(encoding="utf-8"))
+    suite = marked[1] if marked else collection_path.relative_to(config.rootpath / "tests").parts[0]
+    return True if suite in SLOW else None
 
 
 def pytest_collection_modifyitems(config, items):
@@ -42,7 +66,13 @@ def pytest_collection_modifyitems(config, items):
         slow = [item for item in items if _suite(item) in SLOW]
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in slow]
-    items.sort(key=lambda item: list(SHARES).index(_suite(item)))
+    items.sort(key=_place)
+
+
+def _place(item):
+    """Return where a test comes: first the files that take longest or that make what others wait for."""
+    name = item.path.name
+    return FIRST.index(name) if name in FIRST else len(FIRST), list(SHARES).index(_suite(item))
 
 
 def pytest_runtest_setup(item):
@@ -63,11 +93,12 @@ class _Clock:
 def pytest_terminal_summary(terminalreporter, config):
     terminalreporter.section("time by suite, in all processes together")
     for suite, seconds in sorted(config.stash[TOOK].items()):
-        terminalreporter.line(f"{suite:12} {seconds:6.0f} s of {SHARES[suite] * 60:4} s")
+        terminalreporter.line(f"{suite:12} {seconds:6.0f} s of {SHARES[suite] * 60:4.0f} s")
     if not config.getoption("--full"):
+        examples = hypothesis.settings.get_profile(_profile(config)).max_examples
         terminalreporter.line(
-            "Property tests took a fixed sample of 25 examples, the comparison with stock nbgrader 5 students, the kills 4 "
-            "moments; `make test-full` takes 400 at random, all, and 12."
+            f"Property tests took a fixed sample of {examples} examples, the comparison with stock nbgrader 3 students, the "
+            "kills 4 moments; `make test-full` takes 400 at random, all, and 12."
         )
 
 
@@ -91,6 +122,16 @@ def released(tmp_path_factory):
         return course
 
     return made_once(tmp_path_factory, "released", make)
+
+
+@pytest.fixture(scope="session")
+def capstone_weights(tmp_path_factory):
+    """The weights that the capstone's reference trains, as the bytes of a file: training takes a while."""
+    from autograder.courses.release import reference_files
+    from tests.autograder.samples import topic_exercises
+
+    (weights,) = made_once(tmp_path_factory, "weights", lambda _: reference_files(topic_exercises("capstone"))).values()
+    return weights
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from autograder import exercises
+from autograder import exercises, sandbox
 from autograder.courses import demo, release
 from autograder.courses.course import init
 from autograder.errors import CourseError
@@ -52,11 +52,19 @@ def changed(notebook, grade_id, old, new):
     return copy
 
 
+@pytest.fixture(scope="module")
+def others(tmp_path_factory):
+    """A course for releases with another seed."""
+    return init(tmp_path_factory.mktemp("others") / "course")
+
+
 @pytest.mark.parametrize("topic", answer_key.topics())
-def test_every_topic_releases_one_notebook_proved_both_ways(topic, tmp_path):
-    course = init(tmp_path)
-    release.release(course, topic, seed=1)
-    assert [path.name for path in course.release(topic).parent.iterdir()] == [f"{topic}.ipynb"]
+def test_every_topic_releases_one_notebook_proved_both_ways(topic, others, request, monkeypatch):
+    if topic == "capstone":
+        weights = request.getfixturevalue("capstone_weights")
+        monkeypatch.setattr(release, "_trained_by_reference", lambda *names: weights)  # the same, trained once
+    release.release(others, topic, seed=1)
+    assert [path.name for path in others.release(topic).parent.iterdir()] == [f"{topic}.ipynb"]
 
 
 def test_the_lone_release_runs_in_an_empty_folder_and_says_what_is_not_answered(notebooks, tmp_path, monkeypatch):
@@ -128,17 +136,19 @@ def test_the_release_holds_no_answer_no_hidden_case_and_no_seed(notebooks):
             assert not any(str(array.ravel().tolist())[1:-1] in text for array in arrays if array.size > 1)
 
 
-def test_one_seed_gives_one_release(released, tmp_path):
+def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_path, monkeypatch):
+    sandbox.close()
+    monkeypatch.setattr("autograder.sandbox.bubblewrap.available", lambda: False)
     again = init(tmp_path)
     release.release(again, "scoring", seed=0)
     assert again.source("scoring").read_bytes() == released.source("scoring").read_bytes()
 
 
-def test_another_seed_changes_hidden_cases_only(released, tmp_path):
-    other = init(tmp_path)
-    release.release(other, "scoring", seed=5)
-    assert other.source("scoring").read_bytes() != released.source("scoring").read_bytes()
-    assert other.release("scoring").read_bytes() == released.release("scoring").read_bytes()
+def test_another_seed_changes_hidden_cases_only(released, others):
+    if not others.release("scoring").is_file():
+        release.release(others, "scoring", seed=1)
+    assert others.source("scoring").read_bytes() != released.source("scoring").read_bytes()
+    assert others.release("scoring").read_bytes() == released.release("scoring").read_bytes()
 
 
 def test_a_reference_that_fails_its_own_tests_is_refused(notebooks):
