@@ -1,23 +1,43 @@
 """The command line: clear errors with place and remedy, an exit status that can be trusted, nothing half written."""
 
+import contextlib
+import io
 import shutil
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
+from autograder import __main__
 from autograder.__main__ import app
 from autograder.courses.course import Course, init
 from autograder.errors import CourseError
-from autograder.notebooks import assemble
+from autograder.notebooks import website
 
 pytestmark = pytest.mark.suite("assignments")
 
 
 def autograder(*args):
+    """Run a command line in this process, from its words to its exit status, as ``python -m autograder`` does."""
+    words, said, complained = ["autograder", *map(str, args)], io.StringIO(), io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", words),
+        mock.patch.object(__main__, "out", Console(width=160)),  # as where no terminal is
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(complained),
+        pytest.raises(SystemExit) as ended,
+    ):
+        __main__.main()
+    return subprocess.CompletedProcess(words, ended.value.code, said.getvalue(), complained.getvalue())
+
+
+def program(*args):
+    """Run a command line as a process of its own."""
     command = [sys.executable, "-m", "autograder", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 def assert_refused(done, *words):
@@ -43,7 +63,8 @@ def test_help_is_everywhere():
 
 def test_an_unknown_topic_is_refused_with_those_that_there_are(tmp_path):
     init(tmp_path)
-    assert_refused(autograder("release", "cooking", "--course", tmp_path, "--no-links"), "cooking", "scoring")
+    for run in (autograder, program):
+        assert_refused(run("release", "cooking", "--course", tmp_path, "--no-links"), "cooking", "scoring")
     assert not list(tmp_path.glob("release/*"))
 
 
@@ -53,7 +74,7 @@ def test_a_release_that_would_link_to_a_placeholder_is_refused_before_anything_i
 ):
     config = tmp_path / "_config.yml"
     config.write_text(f"html:\n  baseurl: '{placeholder}'\n")
-    monkeypatch.setattr(assemble, "CONFIG", config)
+    monkeypatch.setattr(website, "CONFIG", config)
     course = init(tmp_path / "course")
     done = CliRunner().invoke(app, ["release", "scoring", "--course", str(course.root)])
     assert isinstance(done.exception, CourseError)
@@ -62,14 +83,13 @@ def test_a_release_that_would_link_to_a_placeholder_is_refused_before_anything_i
     assert not list(course.root.glob("*/scoring"))
 
 
-def test_a_release_links_to_the_address_that_was_given_or_nowhere(tmp_path):
+def test_a_release_links_to_the_address_that_was_given(tmp_path):
     course = init(tmp_path)
-    for option, links in ((["--base-url", "http://localhost:8000"], True), (["--no-links"], False)):
-        done = autograder("release", "scoring", "--course", tmp_path, "--seed", 0, *option)
-        assert done.returncode == 0, done.stdout + done.stderr
-        text = course.release("scoring").read_text()
-        assert ("(http://localhost:8000/book/scoring.html)" in text) == links
-        assert "example.org" not in text
+    done = autograder("release", "scoring", "--course", tmp_path, "--seed", 0, "--base-url", "http://localhost:8000")
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = course.release("scoring").read_text()
+    assert "(http://localhost:8000/book/scoring.html)" in text
+    assert "example.org" not in text
 
 
 def test_an_address_that_is_none_is_refused(tmp_path):
@@ -106,7 +126,7 @@ def test_a_demonstration_never_overwrites_a_folder_that_is_none(tmp_path):
 def test_the_exit_status_says_that_something_was_set_aside(course):
     shutil.copytree(course.release("scoring").parent, course.root / "submitted" / "ada" / "scoring")
     command = ["grade", "scoring", "--course", course.root]
-    done = autograder(*command)
+    done = program(*command, "--workers", 1)
     assert done.returncode == 0, done.stdout + done.stderr
     path = course.submission("ben", "scoring")
     path.parent.mkdir(parents=True)

@@ -39,7 +39,7 @@ def project(tmp_path_factory):
 def run(project, *args):
     env = {**os.environ, "PYTHONPATH": str(project), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, *map(str, args)]
-    return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=900)
 
 
 def test_the_five_additions_of_the_page_make_an_exercise_that_releases(project, tmp_path):
@@ -48,6 +48,7 @@ def test_the_five_additions_of_the_page_make_an_exercise_that_releases(project, 
     assert done.returncode == 0, done.stdout + done.stderr
     notebook = (tmp_path / "course" / "release" / "scoring" / "scoring.ipynb").read_text()
     assert "score_margin" in notebook
+    assert "/book/scoring.html" not in notebook  # as --no-links asks
 
 
 def test_the_check_of_the_page_covers_the_new_exercise(project):
