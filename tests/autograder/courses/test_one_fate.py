@@ -20,7 +20,7 @@ from autograder.notebooks.cell_ids import test_id as name_of_test
 from autograder.sandbox import Limits
 
 pytestmark = pytest.mark.suite("sandbox")
-LIMITS = Limits(cell_seconds=6, call_seconds=3, submission_seconds=40)
+LIMITS = Limits(cell_seconds=6, call_seconds=4, submission_seconds=18)  # a sleeper takes all of it, twice
 ESSAY = "scoring-what_to_recompute"
 WITH_BELL = "\x1b]52;c;cm0gLXJm\x07\x1b]0;pwned\x07\x1b[2J"
 
@@ -255,7 +255,7 @@ def test_same_code_between_other_texts_puts_outputs_on_their_own_cells(spoilt, a
     data = json.loads(answers)
     data["cells"][1:1] = [text("a note of mine"), text("another one")]
     hand_in(course, "tess", json.dumps(data).encode())
-    (row,) = batch.grade_class(course, "scoring", LIMITS, students=["tess"])
+    (row,) = batch.grade_class(course, "scoring", LIMITS, students=["tess"], workers=1)
     assert (row.failed, row.total) == ("", 24.0)
     one, other = (nbformat.read(course.autograded(name, "scoring"), as_version=4) for name in ("mia", "tess"))
     assert [cell.outputs for cell in grade.code_cells(one)] == [cell.outputs for cell in grade.code_cells(other)]
@@ -307,7 +307,7 @@ def test_a_page_that_cannot_be_made_in_time_is_replaced_by_the_words(spoilt, ans
     course, _ = spoilt
     hand_in(course, "slow_page", answers)
     monkeypatch.setattr(batch, "PAGE_SECONDS", 0.01)
-    (row,) = batch.grade_class(course, "scoring", LIMITS, students=["slow_page"])
+    (row,) = batch.grade_class(course, "scoring", LIMITS, students=["slow_page"], workers=1)
     assert (row.failed, row.total) == ("", 24.0)
     assert any("feedback page could not be made (TimeoutError)" in note for note in row.notes)
     page = course.feedback("slow_page", "scoring").read_text(encoding="utf-8")

@@ -110,6 +110,7 @@ if mask == "off":
 print(json.dumps([what for what, stopped in doctor.examine(isolation, None, hidden) if not stopped]))
 sandbox.close()
 """
+GRADE = ["-m", "autograder", "grade", "scoring", "thief", "--workers", 1]
 READS, IMPORTS = (
     "reads files of the course, the project, the home directory or this machine",
     "imports the project's packages",
@@ -189,7 +190,7 @@ def test_the_canary_looks_for_the_course_itself(installed, course_beside):
 
 @pytest.mark.suite("sandbox")
 def test_a_thief_of_answers_that_lie_beside_python_earns_nothing(installed, course_beside):
-    done = python(installed, "-m", "autograder", "grade", "scoring", "thief", "--course", course_beside.root)
+    done = python(installed, *GRADE, "--course", course_beside.root)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 graded, 0 reused, 0 set aside, 0 failed" in done.stdout
     autograded = nbformat.read(course_beside.autograded("thief", "scoring"), as_version=4)
@@ -225,9 +226,7 @@ def test_a_batch_is_refused_where_the_course_could_be_read(installed, course_bes
     everywhere = packages / "sitecustomize.py"  # also in the processes that the batch starts
     everywhere.write_text(UNCOVERED)
     try:
-        done = python(
-            installed, "-m", "autograder", "grade", "scoring", "thief", "--course", course_beside.root, "--again"
-        )
+        done = python(installed, *GRADE, "--course", course_beside.root, "--again")
     finally:
         everywhere.unlink()
     assert done.returncode == 2, done.stdout + done.stderr
