@@ -1,14 +1,18 @@
 """The command line that puts a worker into a container: for machines where bubblewrap cannot run (macOS).
 
-In: limits. Out: an argument list for Podman or Docker. Touches nothing. The image is made from ``Containerfile`` beside
-this file; the worker's files are given to it when it is built, the course never is.
+In: limits. Out: an argument list for Podman or Docker. Starts one container, to ask what the image holds; touches nothing
+else. The image is made from ``Containerfile`` beside this file; the worker's files are given to it when it is built, the
+course never is.
 """
 
+import hashlib
 import os
 import shutil
+import subprocess
+from functools import cache
 
 from autograder.errors import CourseError
-from autograder.sandbox.bubblewrap import ENVIRONMENT, NOBODY
+from autograder.sandbox.bubblewrap import ENVIRONMENT, NOBODY, WORKER_FILES
 from autograder.sandbox.script import Limits
 
 ENGINES = ("podman", "docker")
@@ -17,6 +21,10 @@ REMEDY = (
     f"start Podman or Docker, and build the image once, in the project's folder: "
     f"`docker build -t {IMAGE} -f autograder/sandbox/Containerfile .` (or `podman build` with the same words)."
 )
+
+
+HASHES = "import hashlib, pathlib; print([hashlib.sha256(pathlib.Path(p).read_bytes()).hexdigest() for p in {paths!r}])"
+PATIENCE = 60.0  # seconds that a container may take to say what it holds
 
 
 def engine() -> str:
@@ -46,3 +54,32 @@ def command(limits: Limits, program: str | None = None) -> list[str]:
     for name, value in {**ENVIRONMENT, "TMPDIR": "/tmp", "PATH": "/usr/local/bin:/usr/bin:/bin"}.items():
         args += ["--env", f"{name}={value}"]
     return [*args, IMAGE, "python", "-I", "-B", "/worker/worker.py"]
+
+
+def held():
+    """Return the worker's files that an image must hold as they are here."""
+    return tuple(path for path in WORKER_FILES if path.name != "zygote.py")
+
+
+@cache
+def require_image(program):
+    """Ask the image once what it holds: one of another version would grade otherwise than this one, and say nothing.
+
+    Raises
+    ------
+    CourseError
+        If there is no image, or it was built from other files than those of this installation.
+    """
+    script = HASHES.format(paths=[f"/worker/{path.name}" for path in held()])
+    args = [program, "run", "--rm", "--pull", "never", "--network", "none", IMAGE, "python", "-I", "-c", script]
+    try:
+        done = subprocess.run(args, capture_output=True, text=True, timeout=PATIENCE)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CourseError(f"the sandbox did not start: {error}", "this machine", REMEDY) from None
+    if done.returncode:
+        said = done.stderr.strip()[:1000] or f"exit status {done.returncode}"
+        raise CourseError(f"the sandbox did not start: {said}", "this machine", REMEDY)
+    if done.stdout.strip() != str([hashlib.sha256(path.read_bytes()).hexdigest() for path in held()]):
+        raise CourseError(
+            "the image was built from another version of the grader", f"the image {IMAGE}", f"build it anew: {REMEDY}"
+        )

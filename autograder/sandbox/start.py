@@ -118,7 +118,9 @@ def _bubblewrapped(stack, limits, hidden):
 
 
 def _contained(stack, limits):
-    return container.command(limits), {}
+    command = container.command(limits)
+    container.require_image(command[0])
+    return command, {}
 
 
 def _bare(stack, limits):

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import os
 import struct
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -103,6 +104,30 @@ def test_the_engine_that_is_installed_is_taken_unless_another_is_named(monkeypat
 def test_an_engine_that_fails_is_the_machines_fault(monkeypatch):
     monkeypatch.setattr(container, "engine", lambda: "false")
     with pytest.raises(CourseError, match=r"the sandbox did not start(.|\n)*docker build"):
+        sandbox.run(Script((Cell("1"),), {}), LIMITS, "container")
+
+
+ENGINE = """#!{python}
+import sys
+command = sys.argv[sys.argv.index("{image}") + 1:]
+exec(command[3].replace("/worker/", "{worker}/"))
+"""
+
+
+@pytest.mark.parametrize(("changed", "refused"), [("", False), ("wire.py", True), ("compare.py", True)])
+def test_an_image_of_another_version_is_refused_with_the_remedy(tmp_path, monkeypatch, changed, refused):
+    """The engine is a program that runs what it is asked on files of its own, as a container would."""
+    for path in container.held():
+        text = path.read_text(encoding="utf-8") + ("# older" if path.name == changed else "")
+        (tmp_path / path.name).write_text(text, encoding="utf-8")
+    program = tmp_path / "engine"
+    program.write_text(ENGINE.format(python=sys.executable, image=container.IMAGE, worker=tmp_path))
+    program.chmod(0o755)
+    if not refused:
+        container.require_image(str(program))
+        return
+    monkeypatch.setattr(container, "engine", lambda: str(program))
+    with pytest.raises(CourseError, match=r"another version of the grader(.|\n)*build it anew(.|\n)*docker build"):
         sandbox.run(Script((Cell("1"),), {}), LIMITS, "container")
 
 
