@@ -1,9 +1,11 @@
-"""Write files whole or not at all.
+"""Write files whole or not at all; say whether code has changed.
 
 In: text or bytes, a path. Writes there, in one step.
 """
 
+import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -19,6 +21,16 @@ def write_bytes(content: bytes, path: str | Path) -> None:
     draft = path.with_name(path.name + ".draft")
     draft.write_bytes(content)
     draft.replace(path)
+
+
+def digest(folders: Iterable[str | Path]) -> str:
+    """Return a hash of all Python files and templates in ``folders``: of their names and of what is in them."""
+    found = hashlib.sha256()
+    for folder in map(Path, folders):
+        for path in sorted(path for kind in ("*.py", "*.j2") for path in folder.rglob(kind)):
+            content = path.read_bytes()
+            found.update(f"{folder.name}/{path.relative_to(folder).as_posix()} {len(content)}\n".encode() + content)
+    return found.hexdigest()
 
 
 def as_json(data: object) -> str:

@@ -369,7 +369,7 @@ class _Batch:
 
     def _mark(self, ready):
         """Return a text that changes with all that a recorded submission depends on."""
-        return json.dumps([ready.key, self.look, ready.beside])
+        return json.dumps([ready.key, self.look, pages.version(), ready.beside])
 
     def _keep_record(self, ready, marks):
         record = {**(ready.record or ready.earlier), "marks": _digest(marks)}

@@ -6,8 +6,10 @@ a page as bytes. Pure: no files but nbgrader's templates, no processes, no grade
 
 import hashlib
 import html
+import importlib.metadata
 import json
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 import nbformat
 from nbgrader.preprocessors import ClearHiddenTests, IgnorePattern, LimitOutput
@@ -16,11 +18,18 @@ from traitlets.config import Config
 
 from autograder.feedback import harmless, rendering
 from autograder.feedback.marks import CellResult
+from autograder.files import digest
 from autograder.notebooks.cell_ids import COMPARE, code_cells, test_id
 
 COMPARE_SHOWN = "# What the check cells use."  # in place of a long cell that is everybody's
 MOST_BYTES = 30 * 2**20  # of a feedback page
 SETTINGS = ("HTMLExporter", "Exporter", "IgnorePattern", "LimitOutput", "Outputs", "CSSHTMLHeaderPreprocessor")
+
+
+@cache
+def version():
+    """Return a hash of all that pages depend on beside the course's own settings: this room, and nbgrader's version."""
+    return [digest([Path(__file__).parent]), importlib.metadata.version("nbgrader")]
 
 
 def settings_of(config):

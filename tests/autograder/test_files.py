@@ -2,7 +2,7 @@
 
 import nbformat
 
-from autograder.files import write_text
+from autograder.files import digest, write_text
 from autograder.notebooks import assemble
 
 
@@ -14,3 +14,16 @@ def test_writing_leaves_no_draft_and_replaces_what_was_there(tmp_path):
     assemble.write(nbformat.v4.new_notebook(), path)
     nbformat.validate(nbformat.read(path, as_version=4))
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_digest_changes_with_what_is_in_a_file_and_with_its_name_and_with_nothing_else(tmp_path):
+    room = tmp_path / "room"
+    room.mkdir()
+    (room / "one.py").write_text("1")
+    first = digest([room])
+    (room / "notes.txt").write_text("nothing")
+    assert digest([room]) == first
+    (room / "one.py").write_text("2")
+    second = digest([room])
+    (room / "one.py").rename(room / "two.py")
+    assert len({first, second, digest([room])}) == 3

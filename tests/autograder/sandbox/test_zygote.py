@@ -1,0 +1,80 @@
+"""The warm sandbox: what it gets ready changes nothing but the time, and what goes wrong in it is said."""
+
+import pytest
+
+from autograder import sandbox
+from autograder.errors import CourseError
+from autograder.sandbox import Cell, Limits, Prepared, Script, start
+from autograder.sandbox.conversation import Silent, converse
+
+pytestmark = pytest.mark.suite("sandbox")
+LIMITS = Limits(memory_mb=2048)
+HANDED_OUT = "import math\n\nprint(math.tau > 6)\n!echo through a shell\nmath.floor(math.e)"
+CHANGE = """
+def change(lines):
+    return [line.replace("True", "False").replace("math.tau > 6", "'changed'") for line in lines]
+get_ipython().{steps}.append(change)
+"""
+
+
+@pytest.fixture
+def new_zygotes():
+    sandbox.close()
+    yield
+    sandbox.close()
+
+
+def outputs(prepared, *sources):
+    cells = tuple(map(Cell, sources))
+    return sandbox.run(Script(cells, {}, prepared=prepared), LIMITS, "zygote").outputs
+
+
+def test_a_cell_that_was_read_before_puts_out_the_same():
+    once = outputs(Prepared((HANDED_OUT,)), HANDED_OUT, "x = 1", HANDED_OUT)
+    assert once == outputs(Prepared(), HANDED_OUT, "x = 1", HANDED_OUT)
+    assert [count for count, _ in once.values()] == [1, 2, 3]
+    assert once[0][1][-1]["data"]["text/plain"] == "2"
+
+
+@pytest.mark.parametrize("steps", ["input_transformers_post", "input_transformers_cleanup"])
+def test_whoever_changes_how_cells_are_read_changes_it_for_cells_that_were_read_before_too(steps):
+    done = outputs(Prepared((HANDED_OUT,)), CHANGE.format(steps=steps), HANDED_OUT)
+    assert "changed" in done[1][1][0]["text"]
+
+
+def test_what_is_too_long_to_be_sent_first_is_only_not_prepared():
+    long = f"text = {'x' * start.MOST_PREPARED!r}\nlen(text)"
+    done = outputs(Prepared((long, HANDED_OUT)), long)
+    assert done[0][1][0]["data"]["text/plain"] == str(start.MOST_PREPARED)
+
+
+def test_what_goes_wrong_while_a_child_gives_up_its_rights_is_said(new_zygotes, monkeypatch):
+    monkeypatch.setattr("autograder.sandbox.seccomp.program", lambda: b"no programme, as long as it is")
+    with pytest.raises(CourseError, match=r"the sandbox did not start: OSError: .*seccomp: Invalid argument"):
+        outputs(Prepared(), "1")
+
+
+def test_what_goes_wrong_while_a_child_enters_its_folders_is_said(new_zygotes):
+    outputs(Prepared(), "1")
+    zygote, wrong = start._of_thread.zygote[1], Limits(disk_mb=-1)
+    with zygote.child(wrong) as worker:
+        with pytest.raises(Silent):
+            converse(worker.requests, worker.replies, Script((Cell("1"),), {}), wrong, worker.alone)
+        assert "mount /scratch" in worker.last_words()
+
+
+TRIES = """
+import os
+found = []
+for number in range(5, 64):
+    try:
+        os.write(number, b"!it was the sandbox")
+        found.append(number)
+    except OSError:
+        pass
+print(found)
+"""
+
+
+def test_student_code_has_no_pipe_but_those_to_the_host():
+    assert outputs(Prepared(), TRIES)[0][1][0]["text"] == "[]\n"
