@@ -21,6 +21,7 @@ from autograder.notebooks import repair
 from autograder.sandbox import Limits
 from solutions.answer_key import AnswerKeyError
 
+LOADING = threading.Lock()  # a process loads once, however many threads it has
 DRAWS = 50  # of hidden cases, until every known mistake is caught by one
 
 
@@ -80,7 +81,9 @@ def grade_task(task):
     CourseError
         If this machine's exercises are not those of whoever sent the task, or it has no sandbox.
     """
-    if _digest(task.topic, task.seed) != task.digest:
+    with LOADING:
+        digest = _digest(task.topic, task.seed)
+    if digest != task.digest:
         raise CourseError(
             "a worker has other exercises than the course",
             f"the worker's installation of the project ({task.topic})",
@@ -151,7 +154,9 @@ def _no_longer_than(seconds):
 
 def asked(topic, seed, attempt, points):
     """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``."""
-    return tuple(exercises.with_points(e, points[e.name]) for e in _drawn(topic, seed, attempt) if e.name in points)
+    with LOADING:
+        drawn = _drawn(topic, seed, attempt)
+    return tuple(exercises.with_points(e, points[e.name]) for e in drawn if e.name in points)
 
 
 @lru_cache(maxsize=16)
