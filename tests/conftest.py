@@ -7,6 +7,7 @@ import shutil
 import hypothesis
 import pytest
 
+from tests import refusals
 from tests.shared import made_once
 
 SHARES = {  # in this order, so that no long file comes last
@@ -35,6 +36,7 @@ def pytest_configure(config):
     hypothesis.settings.load_profile(_profile(config))
     config.stash[TOOK] = {}
     config.pluginmanager.register(_Clock(config.stash[TOOK]), "clock")
+    config.pluginmanager.register(refusals, "refusals")
 
 
 def _profile(config):

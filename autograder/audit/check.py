@@ -5,7 +5,9 @@ only, so it needs no sandbox; writes nothing. ``release`` proves more (nbgrader'
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from autograder import exercises
 from autograder.audit.playing import play
@@ -43,7 +45,7 @@ class Checked:
     tried: str
     seconds: float
 
-    def lines(self):
+    def lines(self) -> Iterator[str]:
         """Yield the page, line by line: one for each exercise, one more for each further fault, a summary."""
         for entry in self.entries:
             told = [str(fault) for fault in self.faults if fault.exercise == entry.name]
@@ -61,7 +63,7 @@ class Checked:
 NOTES = {"text": ": a person marks it", "trained": ": not trained here, `release` does that"}
 
 
-def check_topic(topic, seed=0, folder=answer_key.FOLDER, book=BOOK):
+def check_topic(topic: str, seed: int = 0, folder: Path = answer_key.FOLDER, book: Path = BOOK) -> Checked:
     """Return the ``Checked`` of ``topic``, with the key in ``folder`` and the chapter in ``book``.
 
     Raises

@@ -8,9 +8,13 @@ import ast
 import contextlib
 import re
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from nbformat import NotebookNode
+
 from autograder.errors import CourseError
+from autograder.exercises import Exercise
 from autograder.notebooks.cell_ids import check_id, code_cells, id_of, run_id, test_id
 
 ANSWER = re.compile(r"### BEGIN SOLUTION.*?### END SOLUTION", flags=re.DOTALL)
@@ -24,7 +28,7 @@ class Played:
     complaints: dict
 
 
-def play(notebook, asked, answered=True):
+def play(notebook: NotebookNode, asked: Iterable[Exercise], answered: bool = True) -> Played:
     """Return the ``Played`` of ``notebook`` for those of ``asked`` that are called; else as released, if not ``answered``.
 
     A trained model takes minutes, so its cells are left out.
@@ -34,6 +38,7 @@ def play(notebook, asked, answered=True):
     CourseError
         If a cell fails that is no check and no test.
     """
+    asked = tuple(asked)
     trained = [exercise.name for exercise in asked if exercise.trained]
     left_out = {make(name) for name in trained for make in (check_id, run_id, test_id)}
     tests = {test_id(exercise.name): exercise.name for exercise in asked if exercise.is_called}

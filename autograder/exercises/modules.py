@@ -5,15 +5,16 @@ file, line and remedy: who wrote it needs no traceback through the grader.
 """
 
 import importlib
-import importlib.util
 import traceback
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 
 from autograder.paths import ROOT, short
 from solutions.errors import AnswerKeyError
 
 
-def module(name):
+def module(name: str) -> ModuleType:
     """Return the module called ``name``, of ``solutions``.
 
     Raises
@@ -27,10 +28,10 @@ def module(name):
         place = name.replace(".", "/") + ".py"
         if isinstance(error, ModuleNotFoundError) and error.name == name:
             raise AnswerKeyError("there is no such file", place, "write it: every topic has one.") from None
-        raise _refusal(error, ROOT / place) from error
+        raise refusal(error, ROOT / place) from error
 
 
-def module_at(path):
+def module_at(path: Path) -> ModuleType:
     """Return the module in the file at ``path``, whether or not Python would find it by a name.
 
     Raises
@@ -38,16 +39,15 @@ def module_at(path):
     AnswerKeyError
         If it cannot be imported.
     """
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    found = importlib.util.module_from_spec(spec)
+    found = ModuleType(path.stem)
     try:
-        spec.loader.exec_module(found)
+        SourceFileLoader(path.stem, str(path)).exec_module(found)
     except Exception as error:
-        raise _refusal(error, path) from error
+        raise refusal(error, path) from error
     return found
 
 
-def _refusal(error, path):
+def refusal(error: BaseException, path: Path) -> AnswerKeyError:
     """Return the refusal of what could not be imported: the place is the last line of an answer that was reached."""
     frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     reached = [(file, line) for file, line in frames if file == path or file.is_relative_to(ROOT / "solutions")]
