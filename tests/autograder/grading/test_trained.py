@@ -38,7 +38,7 @@ def small(asked):
     return nbformat.from_dict({**source, "cells": kept})
 
 
-def verdict(small, asked, content, isolation="single-use"):
+def verdict(small, asked, content, isolation="zygote"):
     files = {} if content == b"" else {FILE: content}
     return grade.grade(small, asked, LIMITS, isolation, files).by_exercise[NAME]
 
@@ -49,8 +49,9 @@ def archive(**arrays):
     return file.getvalue()
 
 
-def test_trained_weights_earn_all_points_without_any_code(small, asked, good):
-    assert verdict(small, asked, good).earned == 7.5
+@pytest.mark.parametrize("isolation", ["zygote", "single-use"])
+def test_trained_weights_earn_all_points_without_any_code(small, asked, good, isolation):
+    assert verdict(small, asked, good, isolation).earned == 7.5
 
 
 def test_without_a_file_the_reason_is_said(small, asked):
