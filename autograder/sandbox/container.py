@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 from functools import cache
+from pathlib import Path
 
 from autograder.errors import CourseError
 from autograder.sandbox.bubblewrap import ENVIRONMENT, NOBODY, WORKER_FILES
@@ -56,13 +57,13 @@ def command(limits: Limits, program: str | None = None) -> list[str]:
     return [*args, IMAGE, "python", "-I", "-B", "/worker/worker.py"]
 
 
-def held():
+def held() -> tuple[Path, ...]:
     """Return the worker's files that an image must hold as they are here."""
     return tuple(path for path in WORKER_FILES if path.name != "zygote.py")
 
 
 @cache
-def require_image(program):
+def require_image(program: str) -> None:
     """Ask the image once what it holds: one of another version would grade otherwise than this one, and say nothing.
 
     Raises
