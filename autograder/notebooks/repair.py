@@ -125,9 +125,7 @@ def rebuild(data: dict[str, Any], template: NotebookNode) -> NotebookNode:
     """Return a valid notebook with the cells of ``data`` and the metadata of ``template``; raise what comes otherwise."""
     cells = [_rebuilt(cell) for cell in data["cells"]]
     _give_ids(cells)
-    notebook = nbformat.from_dict({"metadata": template.metadata, "nbformat": 4, "nbformat_minor": 5})
-    notebook["cells"] = cells
-    return notebook
+    return NotebookNode(metadata=copy.deepcopy(template.metadata), nbformat=4, nbformat_minor=5, cells=cells)
 
 
 def repair(notebook: NotebookNode, template: NotebookNode) -> list[str]:
