@@ -9,8 +9,9 @@ import sys
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.courses import demo
+from autograder.courses import batch, demo
 from autograder.courses.course import Course
+from autograder.sandbox import Limits
 
 pytestmark = pytest.mark.suite("assignments")
 QUIET = [student.name for student in demo.students() if student.kind in ("right", "wrong", "unfinished")]
@@ -110,6 +111,43 @@ def test_the_formgraders_button_gives_the_same_grades(demonstration, tmp_path, n
     assert done.returncode == 0, done.stderr[-3000:]
     assert entries(again, name) == entries(course, name)
     assert list((again.root / ".autograder" / "verdicts").rglob("*.json"))  # it ran there, through the plugin
+
+
+HALF = """
+
+from nbgrader.plugins import LateSubmissionPlugin
+
+class Half(LateSubmissionPlugin):
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        return score / 2 if total_seconds_late > 3600 else None
+
+c.AssignLatePenalties.plugin_class = Half
+"""
+
+
+def test_what_comes_late_is_entered_as_nbgrader_enters_it(released, tmp_path):
+    """Through the course's own rule for late submissions: the same rows, and the penalty stands on the page at once."""
+    courses = []
+    for folder in ("ours", "nbgraders"):
+        shutil.copytree(released.root, tmp_path / folder)
+        course = Course.at(tmp_path / folder)
+        course.config.write_text(course.config.read_text() + HALF)
+        demo.hand_in(course, "scoring")
+        only(course, ["hugo_squeezed", "ada_loops"])
+        for name, when in (("hugo_squeezed", "2030-01-02 10:00:00 UTC"), ("ada_loops", "2030-01-01 00:30:00 UTC")):
+            course.submission(name, "scoring").with_name("timestamp.txt").write_text(when)
+        with Gradebook(course.gradebook) as gradebook:
+            gradebook.update_or_create_assignment("scoring", duedate="2030-01-01 00:00:00 UTC")
+        courses.append(course)
+    ours, nbgraders = courses
+    batch.grade_class(ours, "scoring", Limits(), workers=1)
+    done = nbgrader("autograde", "scoring", cwd=nbgraders.root)
+    assert done.returncode == 0, done.stderr[-3000:]
+    for name, late in (("hugo_squeezed", True), ("ada_loops", False)):
+        found = entries(ours, name)
+        assert found == entries(nbgraders, name)
+        assert bool(found["notebook", "late_submission_penalty"]) == late
+        assert ("Late submission penalty" in ours.feedback(name, "scoring").read_text()) == late
 
 
 def test_nbgrader_itself_grades_through_the_plugin_in_a_course_directory(demonstration, tmp_path):
