@@ -11,8 +11,11 @@ import multiprocessing
 import resource
 import signal
 import sys
+from multiprocessing import util
 
 from pebble import ProcessPool
+
+from autograder import sandbox
 
 MEMORY = 8 * 2**30  # bytes that a process may address; torch alone takes three quarters of one
 PR_SET_PDEATHSIG = 1
@@ -50,4 +53,5 @@ def _begin():
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, most))
+    util.Finalize(None, sandbox.close, exitpriority=10)  # so that what its sandbox used is counted, and ends at once
     gc.freeze()  # what was imported stays: to look through it again and again would take longer than a page

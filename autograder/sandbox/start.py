@@ -26,6 +26,7 @@ from autograder.sandbox import bubblewrap, cgroup, container, seccomp
 from autograder.sandbox.conversation import GRACE, START
 from autograder.sandbox.script import NOTHING
 
+PARTING = 2.0  # seconds that a zygote may take to go
 MOST_PREPARED = 100_000  # bytes, of one message on a socket
 ISOLATIONS = ("zygote", "single-use", "container", "none")
 
@@ -263,7 +264,7 @@ def _end(process, control):
     with contextlib.suppress(OSError):
         control.shutdown(socket.SHUT_RDWR)
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=1)
+        process.wait(timeout=PARTING)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
