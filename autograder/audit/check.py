@@ -57,7 +57,10 @@ class Checked:
         wrong = {fault.exercise or self.topic for fault in self.faults}
         count = len(self.faults)
         how = f"{count} fault{'s' * (count != 1)} in {', '.join(sorted(wrong))}" if count else "all is as it must be"
-        yield f"{self.topic}: {how}. {self.tried} {self.seconds:.1f} s."
+        points = sum(entry.points for entry in self.entries)
+        warm_ups = sum(entry.points for entry in self.entries if entry.warm_up)
+        worth = f"{points:g} points, {warm_ups:g} of them for warm-ups."
+        yield f"{self.topic}: {how}. {worth} {self.tried} {self.seconds:.1f} s."
 
 
 NOTES = {"text": ": a person marks it", "trained": ": not trained here, `release` does that"}

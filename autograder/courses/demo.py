@@ -12,7 +12,7 @@ The header of a file says who this is; its cells say where they go::
     #     base: reference            # or: starter. What all other answers are
     #     use: [additive_score__no_tanh]  # functions of solutions/mistakes or tests/submissions/<topic>.py
     #     damage: [delete scoring-additive_score-test]
-    #     points: 23                 # automatic points that these answers deserve, or "set aside"
+    #     lost: 1                    # of the automatic points; or points: what is deserved, or "set aside"
     # ---
     # %% answer="scoring-dot_product_score"
 """
@@ -34,9 +34,10 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.notebooks.cell_ids import id_of
 from autograder.paths import ROOT
+from solutions import answer_key
 
 FOLDER = ROOT / "tests" / "submissions"
-FIELDS = {"about", "base", "use", "damage", "points", "hints", "kind", "as", "megabytes"}
+FIELDS = {"about", "base", "use", "damage", "points", "lost", "hints", "kind", "as", "megabytes"}
 KINDS = ("right", "wrong", "unfinished", "odd", "damaged", "unreadable", "hostile")
 
 
@@ -57,15 +58,16 @@ class Student:
     cells: tuple[NotebookNode, ...]
 
 
-def students(folder: str | Path = FOLDER / "class") -> list[Student]:
-    """Return the students described in ``folder``, by name.
+def students(folder: str | Path = FOLDER / "class", topic: str = "scoring") -> list[Student]:
+    """Return the students described in ``folder``, by name, with the points that they deserve for ``topic``.
 
     Raises
     ------
     CourseError
         If a description cannot be understood.
     """
-    return [_student(path) for path in sorted(Path(folder).glob("*.py"))]
+    automatic = sum(entry.points for entry in answer_key.load(topic).values() if entry.kind != "text")
+    return [_student(path, automatic) for path in sorted(Path(folder).glob("*.py"))]
 
 
 def submission(student: Student, topic: str, source: NotebookNode, released: NotebookNode) -> bytes:
@@ -99,7 +101,7 @@ def hand_in(course: Course, topic: str, folder: str | Path = FOLDER / "class", h
     """Write the submissions of the class into ``course``; return the students. Without a sandbox, leave out the hostile."""
     source = nbformat.read(course.source(topic), as_version=4)
     released = nbformat.read(course.release(topic), as_version=4)
-    everybody = [student for student in students(folder) if hostile or student.kind != "hostile"]
+    everybody = [student for student in students(folder, topic) if hostile or student.kind != "hostile"]
     for student in everybody:
         path = course.submission(student.name, topic)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,12 +109,14 @@ def hand_in(course: Course, topic: str, folder: str | Path = FOLDER / "class", h
     return everybody
 
 
-def _student(path):
+def _student(path, automatic):
     notebook = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
     header = notebook.metadata.get("student")
     place = f"tests/submissions/class/{path.name}"
     if not isinstance(header, dict) or set(header) - FIELDS or header.get("kind") not in KINDS:
         raise CourseError("the header is not understood", place, f"write `student:` with {', '.join(sorted(FIELDS))}.")
+    if ("points" in header) == ("lost" in header):
+        raise CourseError("the header states points and lost, or neither", place, "write one of the two.")
     cells = tuple(cell for cell in notebook.cells if cell.cell_type != "raw")
     return Student(
         name=path.stem,
@@ -121,7 +125,7 @@ def _student(path):
         base=header.get("base", "starter"),
         use=tuple(header.get("use", ())),
         damage=tuple(header.get("damage", ())),
-        points=header["points"],
+        points=header["points"] if "points" in header else automatic - header["lost"],
         hints=tuple(header.get("hints", ())),
         form=header.get("as", "notebook"),
         megabytes=int(header.get("megabytes", 0)),

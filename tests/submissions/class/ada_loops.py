@@ -6,5 +6,5 @@
 #     base: reference
 #     use: [additive_score__loops, multiplicative_score__loops, dot_product_score__loops, alignment_parameters__lists,
 #       scores_by_hand__rounded, scores_by_hand_twin__rounded, hindi_scores__rounded]
-#     points: 24
+#     lost: 0
 # ---

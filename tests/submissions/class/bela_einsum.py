@@ -6,5 +6,5 @@
 #     base: reference
 #     use: [additive_score__einsum, dot_product_score__einsum, score_every_step__einsum,
 #       additive_shapes__by_computing, batched_multiplicative_shapes__by_computing]
-#     points: 24
+#     lost: 0
 # ---

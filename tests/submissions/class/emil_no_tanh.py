@@ -6,7 +6,7 @@
 #     base: reference
 #     use: [additive_score__no_tanh, score_every_step__no_tanh]
 #     hints: [additive_score__no_tanh, score_every_step__no_tanh, scores_by_hand_twin__no_tanh]
-#     points: 15.5
+#     lost: 8.5
 # ---
 
 # %% answer="scoring-scores_by_hand_twin"

@@ -8,5 +8,5 @@
 #       additive_shapes__positions_as_columns, batched_additive_shapes__time_first]
 #     hints: [alignment_parameters__key_transposed, bidirectional_shapes__one_direction,
 #       additive_shapes__positions_as_columns, batched_additive_shapes__time_first]
-#     points: 19.5
+#     lost: 4.5
 # ---

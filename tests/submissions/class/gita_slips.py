@@ -6,7 +6,7 @@
 #     base: reference
 #     use: [dot_product_score__elementwise, multiplicative_score__tanh]
 #     hints: [scores_by_hand_twin__tanh_after_v, hindi_scores__other_state, dot_product_score__elementwise]
-#     points: 17
+#     lost: 7
 # ---
 
 # %% answer="scoring-scores_by_hand_twin"

@@ -6,5 +6,5 @@
 #     base: reference
 #     use: [additive_score__squeezed, dot_product_score__squeezed, score_every_step__detached]
 #     hints: [additive_score__squeezed, dot_product_score__squeezed, score_every_step__detached]
-#     points: 21.5
+#     lost: 2.5
 # ---

@@ -4,7 +4,7 @@
 #     about: Right, and noisy - warnings on stderr, prints in functions, a plot, helper cells, %timeit.
 #     kind: odd
 #     base: reference
-#     points: 24
+#     lost: 0
 # ---
 
 # %% after="compare"

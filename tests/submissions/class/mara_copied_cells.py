@@ -5,5 +5,5 @@
 #     kind: damaged
 #     base: reference
 #     damage: [copy scoring-additive_score, copy scoring-additive_score-test, copy scoring-hindi_scores-test]
-#     points: 24
+#     lost: 0
 # ---

@@ -6,5 +6,5 @@
 #     base: reference
 #     damage: [break scoring-multiplicative_score, break scoring-multiplicative_score-test, break compare,
 #       edit scoring-additive_score-check]
-#     points: 24
+#     lost: 0
 # ---

@@ -4,7 +4,7 @@
 #     about: Right until the middle, then leaves Python in a way that no except clause can catch.
 #     kind: hostile
 #     base: reference
-#     points: 24
+#     lost: 0
 # ---
 
 # %% before="scoring-additive_score"

@@ -4,7 +4,7 @@
 #     about: Two functions end the process when they are called; the others are right.
 #     kind: hostile
 #     base: reference
-#     points: 19.5
+#     lost: 4.5
 # ---
 
 # %% answer="scoring-additive_score"
