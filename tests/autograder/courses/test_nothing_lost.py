@@ -381,7 +381,8 @@ def test_a_course_that_cannot_be_written_is_said(course):
         with contextlib.suppress(OSError):
             path.chmod(path.stat().st_mode | 0o055)
     # what only root may read is imported before it becomes somebody else
-    source = "import os, sys; from autograder import __main__, batch, cluster, course, doctor, record; "
+    source = "import os, sys; from autograder import __main__; from autograder.courses import batch, course, record; "
+    source += "from autograder.grading import cluster; from autograder.sandbox import doctor; "
     source += "course.Course.at(sys.argv[4]).released('scoring'); "
     source += "os.setgid(65534); os.setuid(65534); " if other else ""
     source += "__main__.main()"
