@@ -379,7 +379,7 @@ def dask_cluster(workers):
         ]
         settings = ["--nthreads", "1", "--no-dashboard", "--no-nanny", "--local-directory", folder]
         try:
-            while not file.is_file():
+            while not (file.is_file() and file.read_text().rstrip().endswith("}")):  # it is there before it is whole
                 time.sleep(0.1)
             processes += [subprocess.Popen([*dask, "worker", *where, *settings], **log) for _ in range(workers)]
             yield json.loads(file.read_text())["address"], Certificates(ca, cert, key)
