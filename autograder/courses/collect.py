@@ -89,9 +89,9 @@ def collect(
     CourseError
         If there is no such assignment, the archive itself cannot be read, or nothing can be written.
     """
-    asked = course.released(topic).exercises
-    beside = frozenset(exercise.trained.file for exercise in asked if exercise.trained)
-    wanted = _Wanted(topic, frozenset(exercise.name for exercise in asked), beside, max_mb)
+    questions = course.released(topic).exercises
+    beside = frozenset(exercise.trained.file for exercise in questions if exercise.trained)
+    wanted = _Wanted(topic, frozenset(exercise.name for exercise in questions), beside, max_mb)
     try:
         _refuse_links(course, course.root / "submitted")
     except _Refused as refusal:

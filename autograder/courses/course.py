@@ -192,22 +192,22 @@ class Course:
             )
         templates = self._releases(topic, record)
         cells = {cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader for cell in _cells(templates[0])}
-        asked, points = exercises.load(topic, record["seed"]), {}
-        for exercise in asked:
+        questions, points = exercises.load(topic, record["seed"]), {}
+        for exercise in questions:
             cell = cells.get(points_id(exercise))
             if cell is not None:
                 points[exercise.name] = float(cell.points)
-        gone = {name for cell_id in cells if (name := exercise_of_text(cell_id))} - {e.name for e in asked}
+        gone = {name for cell_id in cells if (name := exercise_of_text(cell_id))} - {e.name for e in questions}
         if gone:
             raise CourseError(
                 f"the release asks {', '.join(sorted(gone))}, and the key does not know it any more",
                 f"solutions/answer_key/{topic}.toml",
                 "put it back, or release the assignment anew in a new course directory.",
             )
-        digest = exercises.digest(asked)
-        other = {e.name: e.points for e in asked if e.name in points and e.points != points[e.name]}
-        asked = tuple(exercises.with_points(e, points[e.name]) for e in asked if e.name in points)
-        return Released(asked, templates, points, record["seed"], digest, digest != record["digest"], other)
+        digest = exercises.digest(questions)
+        other = {e.name: e.points for e in questions if e.name in points and e.points != points[e.name]}
+        questions = tuple(exercises.with_points(e, points[e.name]) for e in questions if e.name in points)
+        return Released(questions, templates, points, record["seed"], digest, digest != record["digest"], other)
 
     def _releases(self, topic, record):
         newest = self.release(topic).read_text(encoding="utf-8")

@@ -50,23 +50,23 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
         If key, page and solutions do not fit, or the assignment does not grade as it must.
     """
     seed = next(s for s in (seed, course.seed(topic), secrets.randbelow(2**32)) if s is not None)
-    asked = exercises.load(topic, seed)
-    source = assemble.source_notebook(topic, asked, book, website)
+    questions = exercises.load(topic, seed)
+    source = assemble.source_notebook(topic, questions, book, website)
     with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a course that nobody needs
         trial = init(folder)
         assemble.write(source, trial.source(topic))
         _begin_gradebook(trial)
         _generate(trial, topic, trial.gradebook)
         released = nbformat.read(trial.release(topic), as_version=4)
-        check(source, released, asked)
+        check(source, released, questions)
         _refuse_other_cells(course, topic, released)
         back_up(course, "release")
         _begin_gradebook(course)
         _generate(trial, topic, course.gradebook)
         assemble.write(source, course.source(topic))
-        write_text(assemble.marking_scheme(topic, asked), course.marking_scheme(topic))
+        write_text(assemble.marking_scheme(topic, questions), course.marking_scheme(topic))
         write_bytes(trial.release(topic).read_bytes(), course.release(topic))
-    course.record(topic, seed, exercises.digest(asked))
+    course.record(topic, seed, exercises.digest(questions))
     return course.release(topic)
 
 
@@ -152,7 +152,7 @@ def _cells_in_gradebook(course, topic):
         raise CourseError(*of_the_gradebook(error, course)) from None
 
 
-def check(source: NotebookNode, released: NotebookNode, asked: Sequence[Exercise]) -> None:
+def check(source: NotebookNode, released: NotebookNode, questions: Sequence[Exercise]) -> None:
     """Prove that the reference earns every automatic point, and the untouched release none; by both ways of grading.
 
     Raises
@@ -160,13 +160,13 @@ def check(source: NotebookNode, released: NotebookNode, asked: Sequence[Exercise
     CourseError
         If it is not so.
     """
-    place = f"assignment {asked[0].name.split('-')[0]}"
-    automatic = {e.name: e.points for e in asked if e.is_automatic}
-    untouched, isolation = _with_tests(released, source, asked), _isolation()
+    place = f"assignment {questions[0].name.split('-')[0]}"
+    automatic = {e.name: e.points for e in questions if e.is_automatic}
+    untouched, isolation = _with_tests(released, source, questions), _isolation()
     for notebook, who, wanted in ((source, "reference", automatic), (untouched, "untouched release", None)):
-        files = reference_files(asked) if wanted else {}
-        judged = grade.grade(notebook, asked, isolation=isolation, files=files)
-        stock = _stock_points(notebook, asked, files, isolation)
+        files = reference_files(questions) if wanted else {}
+        judged = grade.grade(notebook, questions, isolation=isolation, files=files)
+        stock = _stock_points(notebook, questions, files, isolation)
         for name, points in automatic.items():
             expected = points if wanted else 0.0
             earned = {"the grader": judged.by_exercise[name].earned, "stock nbgrader": stock[name]}
@@ -177,13 +177,13 @@ def check(source: NotebookNode, released: NotebookNode, asked: Sequence[Exercise
                         place,
                         "run the reference by hand on the hidden cases; a starter must not already answer the exercise.",
                     )
-    _refuse_leaks(released, asked, place)
+    _refuse_leaks(released, questions, place)
 
 
-def reference_files(asked: Sequence[Exercise]) -> dict[str, bytes]:
-    """Return the files of weights that the references of ``asked`` train: name -> bytes."""
+def reference_files(questions: Sequence[Exercise]) -> dict[str, bytes]:
+    """Return the files of weights that the references of ``questions`` train: name -> bytes."""
     files = {}
-    for exercise in asked:
+    for exercise in questions:
         if exercise.trained:
             files[exercise.trained.file] = _trained_by_reference(exercise.entry.topic, exercise.function)
     return files
@@ -207,10 +207,10 @@ def _isolation():
     return sandbox.DEFAULT
 
 
-def _stock_points(notebook, asked, files, isolation):
+def _stock_points(notebook, questions, files, isolation):
     """Return the points by exercise when the hidden test cells run as they stand, as in nbgrader without the plugin."""
     cells = [(place, cell) for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
-    left_out = {run_id(exercise.name) for exercise in asked}
+    left_out = {run_id(exercise.name) for exercise in questions}
     sources = ["" if cell.metadata.nbgrader.grade_id in left_out else cell.source for _, cell in cells]
     script = sandbox.Script(tuple(sandbox.Cell(source) for source in sources), {}, files=files)
     run = sandbox.run(script, sandbox.Limits(cell_seconds=120), isolation)
@@ -220,28 +220,28 @@ def _stock_points(notebook, asked, files, isolation):
     for number, (_, cell) in enumerate(cells):
         cell = NotebookNode({**cell, "outputs": nbformat.from_dict(run.outputs[number][1])})
         points[cell.metadata.nbgrader.grade_id] = determine_grade(cell)[0] if cell.metadata.nbgrader.grade else None
-    return {e.name: points[test_id(e.name)] for e in asked if e.is_automatic}
+    return {e.name: points[test_id(e.name)] for e in questions if e.is_automatic}
 
 
-def _with_tests(released, source, asked):
+def _with_tests(released, source, questions):
     """Return the release with the hidden tests in it again, as nbgrader grades it."""
-    tests = {test_id(exercise.name) for exercise in asked}
+    tests = {test_id(exercise.name) for exercise in questions}
     whole = {id_of(cell): cell for cell in source.cells if id_of(cell) in tests}
     cells = [whole.get(id_of(cell), cell) for cell in released.cells]
     return nbformat.from_dict({**released, "cells": cells})
 
 
-def _refuse_leaks(released, asked, place):
+def _refuse_leaks(released, questions, place):
     """Refuse a release in which an answer stands readable, or from a key that the linter refuses."""
     text = "\n".join(cell.source for cell in released.cells)
     for marker in ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS"):
         if marker in text:
             raise CourseError(f"{marker} is left in the release", place, "close every region that you open.")
-    for exercise in asked:
+    for exercise in questions:
         body = exercise.source.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0].strip()
         if body and body in text:
             raise CourseError(f"the answer to {exercise.name} stands in the release", place, "take it out of the text.")
-    key_linter.refuse(asked, text=text)
+    key_linter.refuse(questions, text=text)
 
 
 def _begin_gradebook(course):

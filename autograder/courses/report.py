@@ -22,20 +22,20 @@ NOTICE = re.compile(r'<aside class="not-graded".*?</aside>', re.DOTALL)
 WIDE = 130  # columns of a terminal from which the hints stand in the table; else they stand below it
 
 
-def table(asked: Sequence[Exercise], rows: Iterable["Row"], width: int = WIDE) -> Table:
+def table(questions: Sequence[Exercise], rows: Iterable["Row"], width: int = WIDE) -> Table:
     """Return the grade table: one line a student, one column an exercise, and hints where ``width`` leaves room."""
     wide = width >= WIDE
     grid = Table(
-        title=f"{asked[0].entry.topic}: points by exercise", pad_edge=False, expand=wide, padding=(0, int(wide))
+        title=f"{questions[0].entry.topic}: points by exercise", pad_edge=False, expand=wide, padding=(0, int(wide))
     )
     grid.add_column("student", no_wrap=wide, overflow="fold")
-    for number, exercise in enumerate(asked, 1):
+    for number, exercise in enumerate(questions, 1):
         grid.add_column(f"{number}", justify="right", no_wrap=True, footer=f"{exercise.points:g}")
-    grid.add_column(f"of {sum(e.points for e in asked):g}", justify="right", no_wrap=True)
+    grid.add_column(f"of {sum(e.points for e in questions):g}", justify="right", no_wrap=True)
     if wide:
         grid.add_column("hints", ratio=1)
     for row in rows:
-        points = [_points(row, exercise.name) for exercise in asked]
+        points = [_points(row, exercise.name) for exercise in questions]
         total = f"{row.total:g}" + ("+" if row.waiting else "") if row.points else ""
         grid.add_row(Text(plain(row.student)), *points, total, *([Text(_advice(row))] if wide else []))
     return grid
@@ -54,10 +54,10 @@ def hints(rows: Iterable["Row"]) -> str:
     return "\n".join(f"{plain(row.student)}: {advice}" for row in rows if (advice := _advice(row)))
 
 
-def legend(asked: Iterable[Exercise]) -> Table:
+def legend(questions: Iterable[Exercise]) -> Table:
     """Return what the columns of the table stand for."""
     grid = Table(box=None, show_header=False, pad_edge=False)
-    for number, exercise in enumerate(asked, 1):
+    for number, exercise in enumerate(questions, 1):
         grid.add_row(f"{number}", exercise.name, f"{exercise.points:g} points", exercise.kind)
     return grid
 

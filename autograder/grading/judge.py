@@ -144,8 +144,8 @@ def _judge_weights(exercise, reply):
     for part, points in exercise.parts.items():
         reached, wanted = measured.get(part), trained.thresholds[part]
         passed = reached is not None and reached >= wanted
-        told = reason or f"{reached:.3f} on sentences that the model had not seen; {wanted:g} is asked for."
-        parts.append(Part(part, points if passed else 0.0, points, "" if passed else told))
+        sentence = reason or f"{reached:.3f} on sentences that the model had not seen; {wanted:g} is asked for."
+        parts.append(Part(part, points if passed else 0.0, points, "" if passed else sentence))
     return Verdict(exercise.name, float(sum(part.earned for part in parts)), exercise.points, tuple(parts))
 
 
@@ -177,9 +177,9 @@ def _by_letters(exercise, replies, found):
             continue
         right = [case.expected[entry] if entry else case.expected for case in exercise.hidden]
         name = entry or exercise.function
-        told = shapes.explain(name, mine, right, sizes, exercise.letters, exercise.entry.equations)
+        explanation = shapes.explain(name, mine, right, sizes, exercise.letters, exercise.entry.equations)
         for reasons in found:
-            reasons[entry] = told or reasons[entry]
+            reasons[entry] = explanation or reasons[entry]
     return found
 
 
@@ -208,8 +208,8 @@ def _property(exercise, replies, again, found):
     if any(not reply.raised and not _has_form(reply.value, case.expected) for case, reply in wrong):
         return ""
     # torch refuses a change of an input whose gradient is wanted, and what raised tells of no change
-    told = replies if any(reply.raised for _, reply in wrong) else [reply for _, reply in wrong]
-    changed = next((reply.changed for reply in told if reply.changed), ())
+    telling = replies if any(reply.raised for _, reply in wrong) else [reply for _, reply in wrong]
+    changed = next((reply.changed for reply in telling if reply.changed), ())
     if changed:
         return compare.full_sentence(compare.CHANGED.format(", ".join(map(str, changed))))
     if again is not None and _unlike(replies[0], again):
@@ -230,11 +230,11 @@ def _only_with(hidden, wrong):
     them: there, much is right by chance.
     """
     fitting = []
-    for belongs, told in ((_is_masked, MASK), (_is_large, LARGE_ENTRIES)):
+    for belongs, sentence in ((_is_masked, MASK), (_is_large, LARGE_ENTRIES)):
         others = [case for case in hidden if not belongs(case) and not _is_tiny(case)]
-        by_numbers = told is MASK or all(reply.raised in NUMERICAL for _, reply in wrong)
+        by_numbers = sentence is MASK or all(reply.raised in NUMERICAL for _, reply in wrong)
         if others and by_numbers and all(belongs(case) for case, _ in wrong):
-            fitting.append((sum(map(belongs, hidden)), told))
+            fitting.append((sum(map(belongs, hidden)), sentence))
     if fitting:
         return min(fitting, key=lambda found: found[0])[1]
     of_size_one = all(_has_size_one(case) for case, _ in wrong) and not all(map(_has_size_one, hidden))

@@ -61,8 +61,8 @@ def compare_cell(exercises: Sequence[Exercise]) -> NotebookNode:
     note = "# What the check cells below use. Run this cell, and leave it as it is.\n"
     text = inspect.getsource(compare).rstrip()
     if any(exercise.entry.equations for exercise in exercises):
-        own = "from autograder.exercises.compare import NotYet\n"  # that stands just above it in the notebook
-        text += "\n\n\n" + inspect.getsource(compose).replace(own, "").rstrip()
+        imported = "from autograder.exercises.compare import NotYet\n"  # that stands just above it in the notebook
+        text += "\n\n\n" + inspect.getsource(compose).replace(imported, "").rstrip()
     return new_code_cell(note + text, metadata=_meta(COMPARE))
 
 

@@ -62,30 +62,30 @@ def available(limits: Limits) -> bool:
 def _places(limits):
     """Return ``[(folder in which a group may be made, {file: value})]``, for version 2 or 1 of control groups."""
     memory = (limits.memory_mb + ROOM_MB) * 2**20
-    own = _own()
-    unified = ROOT / own.get("", "")
+    groups = _own()
+    unified = ROOT / groups.get("", "")
     with contextlib.suppress(OSError):
         if {"memory", "pids"} <= set((unified / "cgroup.subtree_control").read_text().split()):
             settings = {"memory.max": memory, "memory.swap.max": 0, "pids.max": limits.processes + 16}
             return [(unified, settings)]
     return [
-        (ROOT / controller / own[controller], settings)
+        (ROOT / controller / groups[controller], settings)
         for controller, settings in (
             ("memory", {"memory.limit_in_bytes": memory}),
             ("pids", {"pids.max": limits.processes + 16}),
         )
-        if controller in own
+        if controller in groups
     ]
 
 
 def _own():
     """Return ``{controller: the group that this process is in}``; "" stands for version 2."""
-    own = {}
+    groups = {}
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
             _, controllers, path = line.split(":", 2)
-            own.update(dict.fromkeys(controllers.split(","), path.lstrip("/")))
-    return own
+            groups.update(dict.fromkeys(controllers.split(","), path.lstrip("/")))
+    return groups
 
 
 def _remove(folder):

@@ -30,8 +30,8 @@ PATIENCE = 60.0  # seconds that a container may take to say what it holds
 
 def engine() -> str:
     """Return the first container engine that is installed, or ""; AUTOGRADER_ENGINE names another one."""
-    asked = os.environ.get("AUTOGRADER_ENGINE", "")
-    return asked or next((name for name in ENGINES if shutil.which(name)), "")
+    chosen = os.environ.get("AUTOGRADER_ENGINE", "")
+    return chosen or next((name for name in ENGINES if shutil.which(name)), "")
 
 
 def command(limits: Limits, program: str | None = None) -> list[str]:

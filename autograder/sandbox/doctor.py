@@ -112,7 +112,7 @@ def _files(paths):
     for folder in (*projects(), *beside):
         found += [str(file) for file in itertools.islice(_below(folder, needed), MOST_FILES)]
     with contextlib.suppress(OSError):
-        found += [str(path) for path in sorted(own.iterdir()) if path.is_file()] if (own := home()) else []
+        found += [str(path) for path in sorted(folder.iterdir()) if path.is_file()] if (folder := home()) else []
     return list(dict.fromkeys(found))
 
 
@@ -143,9 +143,9 @@ def warnings(isolation: str, limits: Limits) -> list[str]:
     return []
 
 
-def _send(first, asked, isolation, limits, hidden, prepared):
-    """Run the canary's text and ``first`` in a sandbox, then call for the value of ``asked``."""
-    source = f"{CANARY.read_text(encoding='utf-8')}\n\n{first}\n\n\ndef canary():\n    return {asked}\n"
+def _send(first, expression, isolation, limits, hidden, prepared):
+    """Run the canary's text and ``first`` in a sandbox, then call for the value of ``expression``."""
+    source = f"{CANARY.read_text(encoding='utf-8')}\n\n{first}\n\n\ndef canary():\n    return {expression}\n"
     cells = sandbox.Cell(source), sandbox.Cell("", "doctor-canary", "canary")
     script = sandbox.Script(cells, {"doctor-canary": (sandbox.Call({}),)}, prepared=prepared)
     reply = sandbox.run(script, limits, isolation, hidden).replies.get(("doctor-canary", 0), sandbox.Reply())

@@ -41,8 +41,8 @@ def projects() -> tuple[Path, ...]:
 def places(more: Iterable[str | Path] = ()) -> list[Path]:
     """Return every path that no sandbox may show, with ``more`` (paths as text) among them; those that exist here."""
     paths = {*projects(), *(Path(path).resolve() for path in more)}
-    if own := home():
-        paths.add(own)
+    if folder := home():
+        paths.add(folder)
     return sorted(path for path in paths if path.exists())
 
 

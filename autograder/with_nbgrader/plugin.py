@@ -109,14 +109,14 @@ class Judge(_Limited):
         doctor.require_once(self.isolation, course.hidden)
         content = repair.read_file(course.submission(student, topic), course.submitted, self.submission_mb)
         _, attempt = course.tries(student, topic, content)
-        asked = submission.asked(topic, released.seed, attempt, released.points)
-        files = grade.handed_in_files(asked, course.submission(student, topic).parent)
+        questions = submission.asked(topic, released.seed, attempt, released.points)
+        files = grade.handed_in_files(questions, course.submission(student, topic).parent)
         key = grade.fingerprint(content, released.version, attempt, self.limits(), self.isolation, files)
         graded = course.store.get(key)
         if graded is None:
-            graded = grade.grade(nb, asked, self.limits(), self.isolation, files, course.hidden)
+            graded = grade.grade(nb, questions, self.limits(), self.isolation, files, course.hidden)
             if graded.timed_out or graded.killed:  # the machine may have been busy: once more, before it counts
-                graded = grade.grade(nb, asked, self.limits(), self.isolation, files, course.hidden)
+                graded = grade.grade(nb, questions, self.limits(), self.isolation, files, course.hidden)
             if not graded.killed:
                 course.store.put(key, graded)
         pages.write_verdicts(nb, graded)
