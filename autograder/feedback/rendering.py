@@ -7,9 +7,11 @@ which stands text of a release and nothing else. Reads the templates of nbgrader
 import json
 import secrets
 from functools import lru_cache
+from typing import cast
 
 import nbformat
 from jinja2 import pass_context
+from nbconvert.exporters import HTMLExporter
 from nbconvert.exporters.exporter import ResourcesDict
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor, HighlightMagicsPreprocessor
 from nbgrader.converters import GenerateFeedback
@@ -53,7 +55,7 @@ def _is_everybodys(cell, released):
 
 @lru_cache(REMEMBERED)
 def _locked(text, template):
-    cell = nbformat.from_dict(json.loads(text))
+    cell = json.loads(text, object_hook=nbformat.NotebookNode)
     return template.cells([cell], {cell.source})[0]
 
 
@@ -81,7 +83,7 @@ class _Templates:
         harmless.configure(config)  # with the folders of this machine
         config.HTMLExporter.filters["highlight_code"] = _remembering(harmless.Highlighted(config=config))
         app = GenerateFeedback(config=config)
-        self.exporter = app.exporter_class(parent=app, config=app.config)
+        self.exporter = cast(HTMLExporter, app.exporter_class(parent=app, config=app.config))
         self.magics = HighlightMagicsPreprocessor(parent=self.exporter)
         empty, styles = nbformat.v4.new_notebook(), CSSHTMLHeaderPreprocessor(config=app.config)
         _, shared = styles.preprocess(empty, ResourcesDict())
@@ -102,8 +104,7 @@ class _Templates:
                     if mime in output.get("data", {}):
                         output.metadata[mime] = {"alt": NO_DESCRIPTION, **output.metadata.get(mime, {})}
         mark = secrets.token_hex()  # that no student can have written
-        alone = nbformat.from_dict({"cells": [], "metadata": {}})
-        alone["cells"] = cells
+        alone = nbformat.NotebookNode(cells=cells, metadata=nbformat.NotebookNode())
         html = self.inside.render(nb=alone, resources={**self.resources, "released": released, "after_each": mark})
         parts = html.split(mark)[:-1]
         if len(parts) != len(cells):

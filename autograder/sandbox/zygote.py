@@ -136,8 +136,8 @@ def _warm_up(prepared):
     plt.close(figure)
     try:
         exec(compile("1/0", "cell.py", "exec"), {})
-    except ZeroDivisionError:
-        shell.InteractiveTB.structured_traceback(*sys.exc_info())
+    except ZeroDivisionError as error:
+        shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__)
     shell.prepare(prepared["sources"])
     return shell
 
