@@ -202,7 +202,7 @@ def test_a_thief_of_answers_that_lie_beside_python_earns_nothing(installed, cour
 
 @pytest.mark.parametrize("words", [("release", "scoring"), ("handouts", "somewhere"), ("demo", "somewhere")])
 def test_what_needs_the_book_is_refused_in_a_sentence_where_only_the_packages_are_installed(installed, words):
-    command = installed / "bin" / "autograder"
+    command = installed / "bin" / "attention-grader"
     command.write_text(f"#!{installed / 'bin' / 'python'}\n{command.read_text().partition(chr(10))[2]}")
     done = python(installed, command, *words)
     assert done.returncode == 2, done.stdout + done.stderr
