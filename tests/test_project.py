@@ -177,6 +177,13 @@ def test_every_requirement_is_bounded_on_both_sides():
         assert ">=" in {bound.operator for bound in requirement.specifier}, requirement
 
 
+def test_what_requirements_txt_repeats_is_as_in_pyproject():
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    repeated = {Requirement(line) for line in lines if line and line[0] not in "#-"}
+    assert {one.name for one in repeated} == {"jupyter-book", "torch", "numpy", "nbgrader", "matplotlib"}
+    assert repeated <= set(itertools.chain(*requirements().values()))
+
+
 def test_the_versions_that_were_tested_are_within_the_bounds():
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     tested = {canonicalize_name(line.partition("==")[0]): line.partition("==")[2] for line in lines if "==" in line}

@@ -191,9 +191,9 @@ class _Batch:
             self._give_up()
             raise CourseError(*of_the_gradebook(error, self.course)) from None
         except OSError as error:
-            if told := of_the_disk(error):
+            if what := of_the_disk(error):
                 self._give_up()
-                raise CourseError(*told) from None
+                raise CourseError(*what) from None
             self._failed(row, error)
         except Exception as error:
             self._failed(row, error)
@@ -245,8 +245,8 @@ class _Batch:
     def _submit(self, ready, with_page=True):
         released, paper = self.released, None
         if self.feedback and with_page:
-            told = ready.earlier.get("told", {})
-            paper = Paper(ready.row.student, ready.standing, told, PAGE_SECONDS)
+            texts = ready.earlier.get("told", {})
+            paper = Paper(ready.row.student, ready.standing, texts, PAGE_SECONDS)
         task = Task(
             ready.content,
             ready.files,
@@ -293,8 +293,8 @@ class _Batch:
         _tell(row, graded, outcome.notes)
         when = received(ready.beside["timestamp.txt"]) if "timestamp.txt" in ready.beside else Received()
         row.notes += (when.problem,) if when.problem else ()
-        told = ready.earlier.get("told", {})
-        marks = self.recorder.record(row.student, outcome.results, when, told)
+        texts = ready.earlier.get("told", {})
+        marks = self.recorder.record(row.student, outcome.results, when, texts)
         self._enter_points(row, marks)
         ready.notebook, path = outcome.notebook, self.course.autograded(row.student, self.topic)
         write_bytes(outcome.notebook, path)

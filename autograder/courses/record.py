@@ -102,16 +102,16 @@ class Recorder(contextlib.ExitStack):
         finally:
             self.gradebook.db.remove()
 
-    def record(self, student, results, received, told):
+    def record(self, student, results, received, texts):
         """Record the cells' ``results`` of ``student``; return the ``Marks`` that the gradebook has then.
 
-        ``told`` is what ``marks.entered`` asks for.
+        ``texts`` is what ``marks.entered`` asks for.
         """
         db = self.gradebook.db
         try:
             found = self._find(student)
             before = self._read(found)
-            standing = entered(before, results, told)
+            standing = entered(before, results, texts)
             when = received.time or (found.timestamp if found else None)
             penalty = self._penalty(student, standing.marks.score, when, found.extension if found else None)
             standing = replace(standing, late_penalty=penalty or 0.0)
@@ -169,12 +169,12 @@ class Recorder(contextlib.ExitStack):
         db.execute(NEW[SubmittedAssignment], [row])
         notebooks = {notebook: new_uuid() for notebook in self.cells}
         rows = [
-            {"id": own, "assignment_id": submission, "notebook_id": notebook} for notebook, own in notebooks.items()
+            {"id": entry, "assignment_id": submission, "notebook_id": notebook} for notebook, entry in notebooks.items()
         ]
         db.execute(NEW[SubmittedNotebook], rows)
-        own = notebooks[self.notebook_id]
+        this = notebooks[self.notebook_id]
         if penalty is not None:
-            self._set_penalty(own, penalty)
+            self._set_penalty(this, penalty)
         grades, comments = [], []
         for notebook, (graded, answers) in self.cells.items():
             known = notebook == self.notebook_id

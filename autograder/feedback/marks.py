@@ -94,24 +94,24 @@ class Standing:
         return Marks(cells, comments, float(score), float(points), float(self.late_penalty))
 
 
-def entered(standing, results, told):
+def entered(standing, results, texts):
     """Return ``standing`` after ``results``, with no penalty.
 
-    ``told`` maps a cell to the hash of the text that was there when it was recorded last: what a person has marked waits for
+    ``texts`` maps a cell to the hash of the text that was there when it was recorded last: what a person has marked waits for
     a person again only where that has changed.
     """
     entries, remarks = dict(standing.entries), dict(standing.remarks)
     for result in results:
         if result.is_graded:
-            entries[result.name] = _entered(entries[result.name], result, told.get(result.name))
+            entries[result.name] = _entered(entries[result.name], result, texts.get(result.name))
         if result.is_answer:
             remarks[result.name] = replace(remarks[result.name], automatic=result.comment)
     return Standing(entries, remarks, 0.0, standing.is_new)
 
 
-def _entered(entry, result, told):
+def _entered(entry, result, text):
     """A person looks again where nothing was marked, or where what was marked has changed."""
     was_marked = entry.manual is not None and not entry.waiting
-    same = told == result.text if result.text else entry.automatic == result.auto_score
+    same = text == result.text if result.text else entry.automatic == result.auto_score
     waiting = not (was_marked and same) and (entry.manual is not None or result.auto_score is None)
     return replace(entry, automatic=result.auto_score, waiting=waiting)

@@ -48,14 +48,14 @@ def autograded(notebook, graded, template, settings):
         step(notebook, {})
     _write_trusted(notebook, graded)  # harmless as it is made
     verdicts = {test_id(name): verdict for name, verdict in graded.by_exercise.items()}
-    own = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
+    by_id = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
     results = []
     for released in template.cells:
         meta = released.metadata.nbgrader
         if meta.grade or meta.solution:
-            results.append(_result(released, own.get(meta.grade_id), verdicts))
-        if meta.grade_id in own:
-            own[meta.grade_id].metadata["nbgrader"] = nbformat.from_dict(meta)
+            results.append(_result(released, by_id.get(meta.grade_id), verdicts))
+        if meta.grade_id in by_id:
+            by_id[meta.grade_id].metadata["nbgrader"] = nbformat.from_dict(meta)
     return tuple(results)
 
 

@@ -35,11 +35,11 @@ def page(notebook, about, released, settings):
         html, _ = template.exporter.from_notebook_node(notebook, resources={**template.resources, "nbgrader": about})
         return html
     everybodys = [_is_everybodys(cell, released) for cell in notebook.cells]
-    own = iter(
+    students = iter(
         template.cells([cell for cell, is_so in zip(notebook.cells, everybodys, strict=True) if not is_so], released)
     )
     cells = [
-        _locked(json.dumps(cell, sort_keys=True), template) if is_so else next(own)
+        _locked(json.dumps(cell, sort_keys=True), template) if is_so else next(students)
         for cell, is_so in zip(notebook.cells, everybodys, strict=True)
     ]
     return template.around.render(

@@ -134,17 +134,17 @@ def fingerprint(content, version, attempt, limits, isolation, files=None):
 
 def _script(notebook, exercises, files, prepared=sandbox.NOTHING):
     """Return the script of ``notebook``, one cell for each of its code cells; hidden tests stay outside."""
-    asked = {test_id(e.name): e for e in exercises if e.is_called}
+    called = {test_id(e.name): e for e in exercises if e.is_called}
     left_out = {run_id(e.name) for e in exercises} | {test_id(e.name) for e in exercises if e.trained}
     cells = []
     for cell in code_cells(notebook):
-        exercise = asked.get(id_of(cell))
+        exercise = called.get(id_of(cell))
         if exercise:
             cells.append(sandbox.Cell("", exercise.name, exercise.function))
         else:  # grading does not train
             cells.append(sandbox.Cell("" if id_of(cell) in left_out else cell.source))
-    calls = {e.name: tuple(sandbox.inputs_of(case) for case in judge.cases_to_call(e)) for e in asked.values()}
-    tensors = frozenset(e.name for e in asked.values() if e.in_torch)
+    calls = {e.name: tuple(sandbox.inputs_of(case) for case in judge.cases_to_call(e)) for e in called.values()}
+    tensors = frozenset(e.name for e in called.values() if e.in_torch)
     beside = {name: content for name, content in files.items() if content is not None}
     return sandbox.Script(tuple(cells), calls, tensors, beside, prepared)
 

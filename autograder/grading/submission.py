@@ -31,7 +31,7 @@ class Paper:
 
     student: str
     standing: Standing
-    told: dict  # see ``marks.entered``
+    texts: dict  # see ``marks.entered``
     seconds: float  # that the page may take
 
 
@@ -99,7 +99,7 @@ def grade_task(task):
         repair.tell(notebook, notes)
     graded = task.graded
     if graded is None:
-        by = asked(task.topic, task.seed, task.attempt, task.points)
+        by = exercises_for(task.topic, task.seed, task.attempt, task.points)
         prepared = grade.prepared_for(templates[0])
         with watch.stage("host"):
             graded = grade.grade(notebook, by, task.limits, task.isolation, task.files, task.hidden, prepared)
@@ -120,7 +120,7 @@ def _page(notebook, results, task, template):
 
     Whatever an answer may do to its page: whoever sent the task asks for the page alone then, and says what became of it.
     """
-    marks = entered(task.paper.standing, results, task.paper.told).marks
+    marks = entered(task.paper.standing, results, task.paper.texts).marks
     known = pages.sources(template)
     try:
         with _no_longer_than(task.paper.seconds):
@@ -152,7 +152,7 @@ def _no_longer_than(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-def asked(topic, seed, attempt, points):
+def exercises_for(topic, seed, attempt, points):
     """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``."""
     with LOADING:
         drawn = _drawn(topic, seed, attempt)
