@@ -27,7 +27,7 @@ out = Console(width=None if sys.stdout.isatty() else 160)
 
 
 @app.command("init")
-def init_course(root: Annotated[Path, typer.Argument(help="Where the course shall be.")] = Path("course")):
+def init_course(root: Annotated[Path, typer.Argument(help="Where the course shall be.")] = Path("course")) -> None:
     """Make a course directory that nbgrader can work in. What is there already stays."""
     from autograder.courses.course import init
 
@@ -47,7 +47,7 @@ def release(
         str | None, typer.Option(help="Website that the notebook links to; by default html.baseurl of _config.yml.")
     ] = None,
     no_links: Annotated[bool, typer.Option("--no-links", help="Let the notebook link to no website.")] = False,
-):
+) -> None:
     """Assemble an assignment, prove that it grades as it must, and make the notebook for students."""
     from autograder.courses.course import Course
     from autograder.courses.release import release as make
@@ -62,7 +62,7 @@ def release(
 
 
 @app.command()
-def handouts(folder: Annotated[Path, typer.Argument(help="Where the notebooks shall be.")]):
+def handouts(folder: Annotated[Path, typer.Argument(help="Where the notebooks shall be.")]) -> None:
     """Write the notebooks for students, one a chapter, for the website to offer: as `release` does, but unproved."""
     from autograder.courses.release import handouts as write
     from autograder.notebooks.website import site_address
@@ -81,7 +81,7 @@ def collect(
     archive: Annotated[Path, typer.Argument(help="The zip file that the learning platform gave out.")],
     course: CoursePath = Path("course"),
     submission_mb: Annotated[int, typer.Option(min=1, help="Megabytes that one file may have.")] = Limits.submission_mb,
-):
+) -> None:
     """Put the notebooks of an archive into the course: STUDENT/x.ipynb, STUDENT_x.ipynb, or a zip file for each.
 
     Exit status 3: everything else was done, and some submissions were set aside, or notebooks left over.
@@ -121,8 +121,8 @@ def grade(
     tls_key: Annotated[str, typer.Option(help="The certificate's private key.")] = "",
     feedback: Annotated[bool, typer.Option(help="Write the feedback pages too.")] = True,
     again: Annotated[bool, typer.Option(help="Run and record anew what was graded before.")] = False,
-    limits: dict | None = None,
-):
+    limits: dict[str, float] | None = None,
+) -> None:
     """Grade what was handed in, record it in nbgrader's gradebook, write the feedback, print the table.
 
     Limits and isolation that are not given here are those of nbgrader_config.py. Killed and started again, it goes on
@@ -134,10 +134,10 @@ def grade(
 
     root = Course.at(course)
     configured, configured_isolation = settings(root)
-    limits = replace(configured, **limits)
+    allowed = replace(configured, **(limits or {}))
     options = {"feedback": feedback, "again": again, "workers": workers}
     cluster = (scheduler, tls_ca, tls_cert, tls_key)
-    rows = _grade(root, topic, limits, isolation or configured_isolation, students or (), cluster, options)
+    rows = _grade(root, topic, allowed, isolation or configured_isolation, students or (), cluster, options)
     raise typer.Exit(FAILED if any(r.failed for r in rows) else SET_ASIDE if any(r.set_aside for r in rows) else 0)
 
 
@@ -147,7 +147,7 @@ def restore(
         str, typer.Argument(help="The backup to put in the gradebook's place; without one, all are listed.")
     ] = "",
     course: CoursePath = Path("course"),
-):
+) -> None:
     """List the backups of the gradebook, or put one of them in its place. One is made before each release and grading."""
     from autograder.courses import backup
     from autograder.courses.batch import the_only_one
@@ -172,7 +172,7 @@ def doctor(
         typer.Option("--course", help="Look for this course; by default for the one in course, if there is one."),
     ] = None,
     isolation: Isolation = None,
-):
+) -> None:
     """Send a canary into the sandbox that tries to leave it and to find the course, and say what it could do.
 
     Limits and isolation are those of the course's nbgrader_config.py, unless there is no course.
@@ -208,7 +208,7 @@ def audit(
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print the tables too, and the mutants that are equal to the reference.")
     ] = False,
-):
+) -> None:
     """Measure how often the grader is wrong: mutants, equivalents, held-out answers. Exit status 1 if it fails.
 
     Printed is what is wrong, each with a remedy, and a summary.
@@ -224,7 +224,7 @@ def audit(
 def check(
     chosen: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]...", help="By default all topics.")] = None,
     seed: Annotated[int, typer.Option(help="Of the hidden cases and of the sample of mutants.")] = 0,
-):
+) -> None:
     """Check what a contributor has written, in seconds: key, chapter, reference, starter, mistakes, equivalents, mutants.
 
     Nothing is written, and nothing runs but the project's own answers. One line an exercise says what is wrong, and the
@@ -247,7 +247,7 @@ def check(
 def demo(
     root: Annotated[Path, typer.Argument(help="Where the demonstration course shall be; made anew each time.")],
     isolation: Annotated[str, typer.Option(help="As for grade; auto: a sandbox if there is one, else none.")] = "auto",
-):
+) -> None:
     """Release every assignment, hand in the demonstration class, grade it, print the table."""
     from autograder.courses import demo as demonstration
     from autograder.courses.course import init
@@ -387,7 +387,7 @@ def _progress():
     return Progress(*columns, TimeRemainingColumn(), console=out, disable=not out.is_terminal)
 
 
-def main():
+def main() -> None:
     try:
         app()
     except (CourseError, AnswerKeyError) as error:

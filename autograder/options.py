@@ -44,6 +44,6 @@ def with_limits(command: Callable[..., None]) -> Callable[..., None]:
         limits = {one.name: given.pop(one.name) for one in options}
         command(**given, limits={name: value for name, value in limits.items() if value is not None})
 
-    limited.__signature__ = signature.replace(parameters=[*own, *options])
+    vars(limited)["__signature__"] = signature.replace(parameters=[*own, *options])
     limited.__annotations__ = {each.name: each.annotation for each in (*own, *options)}
     return limited

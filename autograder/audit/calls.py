@@ -9,26 +9,28 @@ import json
 import signal
 import threading
 import warnings
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from autograder import exercises
 from autograder.audit import inputs
-from autograder.exercises import compare
+from autograder.exercises import Case, Exercise, compare
 from autograder.grading import judge
+from autograder.grading.judge import Verdict
 from autograder.sandbox import Reply, wire
 
 SECONDS = 2.0  # that one call of a mutant may run
 
 
-def verdict_on(function, exercise):
+def verdict_on(function: Callable[..., object], exercise: Exercise) -> Verdict:
     """Return the ``Verdict`` that ``function`` earns on the hidden cases of ``exercise``, without a sandbox."""
     called = enumerate(judge.cases_to_call(exercise))
     replies = {(exercise.name, n): reply_to(function, exercise, case) for n, case in called}
     return judge.judge([exercise], replies)[0]
 
 
-def reply_to(function, exercise, case):
+def reply_to(function: Callable[..., object], exercise: Exercise, case: Case) -> Reply:
     """Return the reply that a sandbox would give for one call; see ``sandbox.Reply``."""
     turn, said = exercises.convert(exercise), io.StringIO()
     given = {name: turn(item) for name, item in case.inputs.items()}
@@ -41,11 +43,11 @@ def reply_to(function, exercise, case):
     return Reply(value, changed=tuple(changed), printed=bool(said.getvalue()))
 
 
-def accepts(exercise, verdict):
+def accepts(exercise: Exercise, verdict: Verdict) -> bool:
     return verdict.earned == exercise.points
 
 
-def called(function, exercise, given):
+def called(function: Callable[..., object], exercise: Exercise, given: inputs.Inputs) -> object:
     values = inputs.tensors(given.values) if exercise.in_torch else given.values
     with contextlib.redirect_stdout(None):
         return compare.call_case(function, values, given.gradients)[0]
@@ -56,7 +58,7 @@ class TookTooLong(Exception):
 
 
 @contextlib.contextmanager
-def limited():
+def limited() -> Iterator[None]:
     """Interrupt what runs longer than ``SECONDS``. Outside of the main thread there is no limit."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

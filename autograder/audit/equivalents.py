@@ -4,12 +4,15 @@ In: a reference, its exercise. Out: functions, some made by changing the syntax 
 """
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType
 
 import numpy as np
 import torch  # here, so that no call's time runs out over it
 
 from autograder.audit.trees import compiled, parsed
+from autograder.exercises import Exercise
 
 
 @dataclass(frozen=True)
@@ -17,10 +20,10 @@ class Equivalent:
     """The reference in another style: as right as the reference itself."""
 
     what: str
-    function: object
+    function: Callable[..., object]
 
 
-def equivalents(function, exercise):
+def equivalents(function: FunctionType, exercise: Exercise) -> tuple[Equivalent, ...]:
     """Return the equivalents of ``function``, the reference of ``exercise``, in the styles that its kind allows.
 
     A tensor whose gradient is asked for stays a tensor: a list would cut it off.

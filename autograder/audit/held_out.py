@@ -5,14 +5,17 @@ In: topics. Out: frozen ``Answer`` and ``Rates``, Wilson intervals. Reads ``test
 
 import math
 import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
 from autograder import exercises
 from autograder.audit.calls import verdict_on
 from autograder.errors import CourseError
+from autograder.exercises import Exercise
 
 HELD_OUT = Path(__file__).resolve().parents[2] / "tests" / "submissions" / "heldout"
 HINTS = ("named", "misled", "general")
@@ -33,7 +36,7 @@ class Answer:
     judged: str = ""
 
     @property
-    def accepted(self):
+    def accepted(self) -> bool:
         return self.earned == self.points
 
 
@@ -57,16 +60,18 @@ class Rates:
         return Rates(self.topic, **counts)
 
     @property
-    def judged(self):
+    def judged(self) -> int:
         """How many wrong answers were caught with a hint that a person has judged."""
         return self.named + self.misled + self.general
 
 
-def held_out_answers(topic, seed=0, folder=HELD_OUT):
+def held_out_answers(
+    topic: str, seed: int = 0, folder: Path = HELD_OUT
+) -> Iterator[tuple[Exercise, str, Callable[..., object]]]:
     """Yield ``(exercise, name, function)`` of the held-out answers of ``topic``. They see what the notebook holds ready."""
     path = folder / f"{topic}.py"
     asked = {exercise.function: exercise for exercise in exercises.load(topic, seed) if exercise.is_called}
-    scope = {"__name__": f"heldout_{topic}", "np": np, "math": math}
+    scope: dict[str, Any] = {"__name__": f"heldout_{topic}", "np": np, "math": math}
     exec(exercises.provided(topic), scope)
     before = set(scope)
     exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), scope)
@@ -81,7 +86,7 @@ def held_out_answers(topic, seed=0, folder=HELD_OUT):
         yield asked[function], name, scope[name]
 
 
-def graded_answers(topic, judged, seed=0, folder=HELD_OUT):
+def graded_answers(topic: str, judged: dict[str, Any], seed: int = 0, folder: Path = HELD_OUT) -> list[Answer]:
     """Return the held-out answers of ``topic``, graded, with what a person ``judged`` of their hints."""
     return [_graded(*found, judged) for found in held_out_answers(topic, seed, folder)]
 
@@ -93,12 +98,11 @@ def _graded(exercise, name, function, judged):
     said = judged.get("hint", {}).get(name, {})
     of_this = said.get("verdict", "") if said.get("on", "") == hint and not right else ""
     truth = " ".join((function.__doc__ or "").split())
-    return Answer(
-        name, exercise.entry.topic, exercise.name, right, truth, verdict.earned, verdict.points, hint, of_this
-    )
+    earned = cast("float", verdict.earned)  # None is of texts, which no function answers
+    return Answer(name, exercise.entry.topic, exercise.name, right, truth, earned, verdict.points, hint, of_this)
 
 
-def judgement(path):
+def judgement(path: Path) -> dict[str, Any]:
     """Return the judgement in the file at ``path``, or {}.
 
     Raises
@@ -117,27 +121,27 @@ def judgement(path):
     return judged
 
 
-def rates_of(topic, answers, moved):
+def rates_of(topic: str, answers: Sequence[Answer], moved: int) -> Rates:
     wrong = [answer for answer in answers if not answer.right]
     caught = [answer.judged for answer in wrong if not answer.accepted]
     return Rates(
         topic,
-        len(wrong),
-        len(answers) - len(wrong),
-        len(wrong) - len(caught),
-        sum(answer.right and not answer.accepted for answer in answers),
-        *(caught.count(word) for word in HINTS),
-        caught.count(""),
-        moved,
+        wrong=len(wrong),
+        right=len(answers) - len(wrong),
+        false_accepts=len(wrong) - len(caught),
+        false_rejects=sum(answer.right and not answer.accepted for answer in answers),
+        **{word: caught.count(word) for word in HINTS},
+        unjudged=caught.count(""),
+        moved=moved,
     )
 
 
-def totals(rates):
+def totals(rates: Iterable[Rates]) -> Rates:
     """Return the sum over topics."""
     return sum(rates, Rates("all topics"))
 
 
-def wilson(hits, count, z=1.96):
+def wilson(hits: int, count: int, z: float = 1.96) -> tuple[float, float]:
     """Return the Wilson interval of a rate: ``(low, high)``, between 0 and 1; (0, 1) where nothing was counted."""
     if not count:
         return 0.0, 1.0

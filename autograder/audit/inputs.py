@@ -6,9 +6,12 @@ nothing.
 """
 
 import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+
+from autograder.exercises import Exercise
 
 SCALES = 1.0, 1.0, 3.0, 0.1, 30.0, 1e4
 SIZES = 10  # below
@@ -19,12 +22,12 @@ GENTLE = 3.0  # the largest scale in single precision
 class Inputs:
     """One call. ``loose`` is how much wider than usual the tolerance must be, for single precision."""
 
-    values: dict
+    values: dict[str, np.ndarray | float]
     gradients: tuple[str, ...]
     loose: float = 1.0
 
 
-def inputs_for(exercise, count, seed=0):
+def inputs_for(exercise: Exercise, count: int, seed: int = 0) -> Iterator[Inputs]:
     """Yield ``count`` inputs for ``exercise``. Some may be none that its text allows: its reference then fails on them."""
     rng = np.random.default_rng([seed, count])
     if exercise.kind == "number":
@@ -51,11 +54,14 @@ def inputs_for(exercise, count, seed=0):
         yield Inputs(values, gradients[number % len(gradients)], loose)
 
 
-def tensors(values):
+def tensors(values: Mapping[str, np.ndarray | float]) -> dict[str, object]:
     """Return ``values`` with tensors for arrays, in the same memory order."""
     import torch
 
-    return {n: torch.from_numpy(item.copy(order="K")) if np.ndim(item) else item for n, item in values.items()}
+    return {
+        name: torch.from_numpy(item.copy(order="K")) if isinstance(item, np.ndarray) and item.ndim else item
+        for name, item in values.items()
+    }
 
 
 def _single(item):

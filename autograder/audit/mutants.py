@@ -5,8 +5,10 @@ found out elsewhere: some turn out to be equal to the reference.
 """
 
 import ast
-import types
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType, ModuleType
+from typing import cast
 
 from autograder.audit.slips import Site, variants
 from autograder.audit.trees import compiled, parsed
@@ -19,11 +21,11 @@ class Mutant:
     line: int
     source: str
     what: str
-    function: object
+    function: Callable[..., object]
     in_place: bool = False  # nothing but an input is changed: the value is still right
 
 
-def mutants(function, kind):
+def mutants(function: FunctionType, kind: str) -> tuple[Mutant, ...]:
     """Return the mutants of ``function``, a reference of an exercise of ``kind``; none has the text of another."""
     return tuple(_mutants(function, kind))
 
@@ -31,8 +33,8 @@ def mutants(function, kind):
 def _mutants(function, kind):
     text, tree, first = parsed(function)
     lines, seen = text.splitlines(), {ast.unparse(tree)}
-    definition = tree.body[0]
-    modules = {name for name, item in function.__globals__.items() if isinstance(item, types.ModuleType)}
+    definition = cast("ast.FunctionDef", tree.body[0])  # the source of a function is one def
+    modules = {name for name, item in function.__globals__.items() if isinstance(item, ModuleType)}
     site = Site(kind, [a.arg for a in definition.args.args], modules)
     for parent, name, place, node, line in _slots(definition):
         for what, new in variants(node, parent, site):
@@ -49,6 +51,7 @@ def _mutants(function, kind):
 
 def _slots(definition):
     """Yield ``(parent, field, place in a list or None, node, line)`` for everything in the body that may be changed."""
+    waiting: list[tuple[ast.AST, str, int | None, ast.AST]]
     waiting = [(definition, "body", place, node) for place, node in enumerate(definition.body)]
     while waiting:
         parent, name, place, node = waiting.pop()
@@ -89,7 +92,7 @@ def _spoiling(text, argument):
         def visit_Return(self, node):
             spoil = f"{argument}[...] = 0" if argument else ""
             return [
-                ast.Assign([ast.Name("_right", ast.Store())], node.value, lineno=1),
+                ast.Assign([ast.Name("_right", ast.Store())], node.value or ast.Constant(None), lineno=1),
                 *ast.parse(f"if {argument} is not None:\n    {spoil}").body,
                 ast.Return(ast.Name("_right", ast.Load())),
             ]

@@ -24,8 +24,8 @@ ANSWER = re.compile(r"### BEGIN SOLUTION.*?### END SOLUTION", flags=re.DOTALL)
 class Played:
     """What came of a notebook: exercise -> points, and exercise -> what its check cell says against the answer."""
 
-    points: dict
-    complaints: dict
+    points: dict[str, float]
+    complaints: dict[str, str]
 
 
 def play(notebook: NotebookNode, asked: Iterable[Exercise], answered: bool = True) -> Played:

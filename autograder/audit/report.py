@@ -3,7 +3,9 @@
 In: topics, how much to try. Out: ``Report``. Reads ``tests/submissions``; writes nothing.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from autograder.audit.held_out import HELD_OUT, Answer, Rates, graded_answers, judgement, rates_of
 from autograder.audit.run import Audited, audit_topic
@@ -23,11 +25,17 @@ class Report:
     notes: tuple[str, ...] = field(default=())
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         return all(one.passed for one in self.exercises)
 
 
-def audit(topics=None, full=False, seed=0, held_out=True, progress=None):
+def audit(
+    topics: Iterable[str] | None = None,
+    full: bool = False,
+    seed: int = 0,
+    held_out: bool = True,
+    progress: Callable[[Audited], object] | None = None,
+) -> Report:
     """Audit the exercises of ``topics``, by default all; return a ``Report``.
 
     Parameters
@@ -52,7 +60,7 @@ def audit(topics=None, full=False, seed=0, held_out=True, progress=None):
     return replace(measure(topics, seed) if held_out else Report(), exercises=tuple(audited), full=full, seed=seed)
 
 
-def measure(topics=None, seed=0, folder=HELD_OUT):
+def measure(topics: Iterable[str] | None = None, seed: int = 0, folder: Path = HELD_OUT) -> Report:
     """Grade the held-out answers in ``folder``; return a ``Report`` of them alone.
 
     ``<topic>.py`` holds functions ``<function>__wrong_<what>``, whose docstring is the true mistake, and

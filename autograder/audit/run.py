@@ -5,14 +5,17 @@ Reads ``tests/submissions``; writes nothing.
 """
 
 import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
+from typing import cast
 
 from autograder import exercises
 from autograder.audit.calls import accepts, verdict_on
 from autograder.audit.equivalents import equivalents
 from autograder.audit.mutants import mutants
 from autograder.audit.survivors import Found, sorted_out, wrong_numbers
-from autograder.exercises import key_linter
+from autograder.exercises import Exercise, key_linter
 from autograder.notebooks import assemble
 from autograder.paths import ROOT
 
@@ -44,12 +47,12 @@ class Audited:
     problems: tuple[str, ...]
 
     @property
-    def faults(self):
+    def faults(self) -> tuple[tuple[str, str], ...]:
         """What is not as it should be: ``(what, remedy)`` for each fault."""
         return tuple(self._faults())
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         return not self.faults
 
     def _faults(self):
@@ -76,7 +79,7 @@ class Audited:
             yield f"{what}: {found.reason}".rstrip(": "), "add a hidden case that the changed line fails"
 
 
-def audit_topic(topic, full=False, seed=0):
+def audit_topic(topic: str, full: bool = False, seed: int = 0) -> Iterator[Audited]:
     """Yield an ``Audited`` for each exercise of ``topic`` whose function is called to judge it."""
     draws = [exercises.load(topic, seed + n) for n in range(SEEDS[full])]
     mistakes, right = exercises.module(f"solutions.mistakes.{topic}"), right_answers(topic)
@@ -92,18 +95,27 @@ def audit_topic(topic, full=False, seed=0):
             yield audit_exercise(versions, reference_of(exercise), vars(mistakes), right, full, seed, found)
 
 
-def reference_of(exercise):
+def reference_of(exercise: Exercise) -> FunctionType:
     """Return the function of ``solutions`` that answers ``exercise``."""
     return getattr(exercises.module(f"solutions.{exercise.entry.module}.{exercise.entry.topic}"), exercise.function)
 
 
-def right_answers(topic):
+def right_answers(topic: str) -> dict[str, object]:
     """Return the right answers in other styles of ``tests/submissions/<topic>.py``, name -> function."""
     path = ROOT / "tests" / "submissions" / f"{topic}.py"
     return vars(exercises.module_at(path)) if path.is_file() else {}
 
 
-def audit_exercise(versions, reference, mistakes=None, right=None, full=False, seed=0, problems=(), effort=None):
+def audit_exercise(
+    versions: Sequence[Exercise],
+    reference: FunctionType,
+    mistakes: Mapping[str, object] | None = None,
+    right: Mapping[str, object] | None = None,
+    full: bool = False,
+    seed: int = 0,
+    problems: Iterable[str] = (),
+    effort: tuple[int, int] | None = None,
+) -> Audited:
     """Return the ``Audited`` of one exercise.
 
     Parameters
@@ -131,8 +143,8 @@ def audit_exercise(versions, reference, mistakes=None, right=None, full=False, s
         exercise.name,
         exercise.kind,
         exercise.points,
-        tuple(verdict_on(reference, one).earned for one in versions),
-        verdict_on(key_linter.starter(exercise), exercise).earned,
+        tuple(_earned(reference, one) for one in versions),
+        _earned(key_linter.starter(exercise), exercise),
         len(right),
         tuple(n for n, f in right.items() if any(not accepts(one, verdict_on(f, one)) for one in versions)),
         len(wrong),
@@ -146,6 +158,10 @@ def audit_exercise(versions, reference, mistakes=None, right=None, full=False, s
         tuple(e.what for e in equal if any(not accepts(one, verdict_on(e.function, one)) for one in versions)),
         tuple(problems),
     )
+
+
+def _earned(function, exercise):
+    return cast("float", verdict_on(function, exercise).earned)  # None is of texts, which no function answers
 
 
 def _says(verdict, hint):

@@ -3,16 +3,22 @@
 In: a ``Report``. Out: what a person reads. ``save`` writes where the caller says; ``show`` prints.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.console import Console
 from rich.table import Table
 
 from autograder.audit.held_out import totals, wilson
-from autograder.audit.report import audit, measure
+from autograder.audit.report import Report, audit, measure
 from autograder.audit.run import SAMPLE, SEEDS
 from autograder.files import as_json, write_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 RATES = (  # title, hits, of how many
     ("wrong answers accepted", "false_accepts", "wrong"),
@@ -23,7 +29,7 @@ RATES = (  # title, hits, of how many
 )
 
 
-def exercises_table(report):
+def exercises_table(report: Report) -> Table:
     """Return the Rich table with one row for each exercise."""
     table = Table(title="What the grader does with answers whose worth is known", title_justify="left")
     table.add_column("exercise")
@@ -50,7 +56,7 @@ def exercises_table(report):
     return table
 
 
-def held_out_table(report):
+def held_out_table(report: Report) -> Table:
     """Return the Rich table of the held-out rates, by topic and for all: percent, with 95 % Wilson intervals."""
     table = Table(title="On answers that nobody tuned to (in brackets: 95 % Wilson interval)", title_justify="left")
     table.add_column("topic")
@@ -73,7 +79,7 @@ def _rate_words(hits, count):
     return f"{hits}/{count} [{100 * low:.0f}-{100 * high:.0f} %]"
 
 
-def details(report):
+def details(report: Report) -> Iterator[str]:
     """Yield a line of text for everything that is not as it should be."""
     for one in report.exercises:
         yield from (f"{one.exercise}: {what}. Remedy: {remedy}." for what, remedy in one.faults)
@@ -83,14 +89,14 @@ def details(report):
             yield f"{answer.exercise}: held-out {what}: {answer.name}: {answer.truth}"
 
 
-def set_aside(report):
+def set_aside(report: Report) -> Iterator[str]:
     """Yield a line of text for each mutant that keeps all points and is not wrong, with the reason."""
     for one in report.exercises:
         for found in one.aside:
             yield f"{one.exercise}: set aside, line {found.line}, `{found.source}`: {found.what}: {found.reason}."
 
 
-def summary(report):
+def summary(report: Report) -> str:
     """Return what was tried and how it ended, in a few sentences."""
     if not report.exercises:
         return f"{len(report.answers)} held-out answers were graded."
@@ -110,7 +116,7 @@ def summary(report):
     )
 
 
-def picture(report):
+def picture(report: Report) -> "Figure":
     """Return a matplotlib figure of the held-out rates: a point with its Wilson interval for each rate and topic."""
     from matplotlib.figure import Figure
 
@@ -145,7 +151,7 @@ def picture(report):
     return figure
 
 
-def held_out_markdown(report):
+def held_out_markdown(report: Report) -> str:
     """Return the held-out rates as a Markdown table, for the book."""
     titles = [title for title, _, _ in RATES]
     lines = [f"| topic | {' | '.join(titles)} |", "|---|" + "---|" * len(titles)]
@@ -156,7 +162,7 @@ def held_out_markdown(report):
     return "\n".join(lines) + "\n"
 
 
-def save(report, folder):
+def save(report: Report, folder: str | Path) -> Path:
     """Write ``audit.json`` into ``folder``, with ``heldout.md`` and ``heldout.svg`` if held-out answers were graded.
 
     Returns
@@ -180,7 +186,15 @@ def save(report, folder):
     return folder / "audit.json"
 
 
-def show(out, topics, full=False, seed=0, save_to=None, held_out_only=False, verbose=False):
+def show(
+    out: Console,
+    topics: Iterable[str] | None,
+    full: bool = False,
+    seed: int = 0,
+    save_to: str | Path | None = None,
+    held_out_only: bool = False,
+    verbose: bool = False,
+) -> bool:
     """Run the audit, print it to the Rich console ``out``, save it if asked; return whether the grader stands it.
 
     Printed is what is wrong, and a summary. ``verbose`` adds the tables, and the mutants that were set aside.

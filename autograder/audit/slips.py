@@ -4,6 +4,7 @@ In: a node of the tree, its parent, the function around it. Out: new nodes, each
 """
 
 import ast
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 
@@ -12,8 +13,8 @@ class Site:
     """What a variant must know about the function around it."""
 
     kind: str
-    arguments: list
-    modules: set
+    arguments: list[str]
+    modules: set[str]
 
 
 OPERATORS = {
@@ -60,9 +61,9 @@ FORGOTTEN = {
 }
 
 
-def variants(node, parent, site):
+def variants(node: ast.AST, parent: ast.AST, site: Site) -> Iterator[tuple[str, ast.AST | None]]:
     """Yield ``(what, new node)`` for each way in which ``node`` can be wrong. New nodes may share parts with old ones."""
-    kinds = {
+    kinds: dict[type[ast.AST], Callable[..., Iterator[tuple[str, ast.AST]]]] = {
         ast.BinOp: _of_operation,
         ast.UnaryOp: _of_sign,
         ast.Compare: _of_comparison,
@@ -126,17 +127,22 @@ def _of_attribute(node, parent, site):
 
 def _of_slice(node, parent, site):
     for name in ("lower", "upper", "step"):
-        bound, rest = getattr(node, name), {n: getattr(node, n) for n in ("lower", "upper", "step")}
+        bound = getattr(node, name)
         if bound is not None:
-            yield f"{name} bound dropped", ast.Slice(**{**rest, name: None})
+            yield f"{name} bound dropped", _bounded(node, name, None)
             if name != "step":
                 for operator in (ast.Add, ast.Sub):
                     moved = ast.BinOp(bound, operator(), ast.Constant(1))
-                    yield f"{name} bound off by one ({operator.__name__})", ast.Slice(**{**rest, name: moved})
+                    yield f"{name} bound off by one ({operator.__name__})", _bounded(node, name, moved)
         elif name != "step":
-            yield f"{name} bound of 1", ast.Slice(**{**rest, name: ast.Constant(1 if name == "lower" else -1)})
+            yield f"{name} bound of 1", _bounded(node, name, ast.Constant(1 if name == "lower" else -1))
         else:
-            yield "reversed", ast.Slice(**{**rest, name: ast.Constant(-1)})
+            yield "reversed", _bounded(node, name, ast.Constant(-1))
+
+
+def _bounded(node, name, bound):
+    """Return the slice ``node`` with ``bound`` in the place ``name``."""
+    return ast.Slice(*(bound if each == name else getattr(node, each) for each in ("lower", "upper", "step")))
 
 
 def _of_sequence(node, parent, site):

@@ -4,12 +4,14 @@ In: mutants, an exercise drawn from one seed or several, its reference. Out: ``F
 Runs mutants of this project's own functions; touches nothing.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from autograder.audit import inputs
 from autograder.audit.calls import accepts, called, limited, verdict_on
+from autograder.audit.mutants import Mutant
 from autograder.audit.wrong_values import wrong_values
-from autograder.exercises import compare
+from autograder.exercises import Exercise, compare
 from autograder.exercises.numbers import is_finite, largest
 from autograder.grading import judge
 from autograder.sandbox import Reply
@@ -33,7 +35,9 @@ class Found:
     draw: int = 0  # the first draw of the hidden cases that it passed
 
 
-def sorted_out(made, versions, reference, tried):
+def sorted_out(
+    made: Iterable[Mutant], versions: Sequence[Exercise], reference: Callable[..., object], tried: int
+) -> tuple[tuple[Found, ...], tuple[Found, ...]]:
     """Return ``(set aside, survivors)``: the mutants that keep all points, parted by whether they are wrong at all."""
     aside, survivors = [], []
     plain = [replace(one, hints={}) for one in versions]  # the points are of interest here, not the words
@@ -90,7 +94,7 @@ class _Answers:
             yield self.known[-1]
 
 
-def wrong_numbers(exercise):
+def wrong_numbers(exercise: Exercise) -> tuple[Found, ...]:
     """Return a ``Found`` for each wrong set of numbers; with a reason where the grader takes it for right."""
     (case,), found = exercise.hidden, []
     plain = replace(exercise, hints={})

@@ -6,19 +6,22 @@ In: a function, or a text. Out: the other. Touches nothing.
 import ast
 import inspect
 import textwrap
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, cast
 
 
-def parsed(function):
+def parsed(function: FunctionType) -> tuple[str, ast.Module, int]:
     text = textwrap.dedent(inspect.getsource(function))
     tree = ast.parse(text)
-    body = tree.body[0].body
-    if ast.get_docstring(tree.body[0]) is not None and len(body) > 1:
-        del body[0]
+    definition = cast("ast.FunctionDef", tree.body[0])  # the source of a function is one def
+    if ast.get_docstring(definition) is not None and len(definition.body) > 1:
+        del definition.body[0]
     return text, tree, function.__code__.co_firstlineno
 
 
-def compiled(text, function, **names):
+def compiled(text: str, function: FunctionType, **names: object) -> Callable[..., object]:
     """Return the function in ``text``, with the globals of ``function`` around it."""
-    scope = {**function.__globals__, **names}
+    scope: dict[str, Any] = {**function.__globals__, **names}
     exec(compile(text, "<mutant>", "exec"), scope)
     return scope[function.__name__]

@@ -3,12 +3,14 @@
 In: a value. Out: wrong values, each with what was done. Touches nothing.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 SHIFTS = 1.5, 4.0  # of one number, in tolerances
 
 
-def wrong_values(value, atol):
+def wrong_values(value: object, atol: float) -> Iterator[tuple[str, object]]:
     """Yield ``(what, wrong value)`` for the numbers that a hand calculation gives: an array, or a dict of arrays.
 
     Parameters

@@ -6,31 +6,35 @@ In: an entry of the key, its reference. Out: ``Step`` objects, whose text is cut
 import ast
 import inspect
 import textwrap
+from collections.abc import Callable, Mapping
 from functools import cache
+from typing import Any, cast
 
 import numpy as np
 
 from autograder.exercises.model import Step
-from solutions.answer_key import AnswerKeyError
+from solutions.answer_key import AnswerKeyError, Entry
 
 
-def steps_of(entry, reference):
+def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, Step]:
     """Return ``{entry: Step}``: the reference without its lines for the steps before, which become arguments.
 
     So the numbers of a chain stand in the reference alone. It must assign each step to a variable of the step's name.
     """
     steps = {}
     for name, given in entry.follows.items():
-        (function,) = ast.parse(textwrap.dedent(inspect.getsource(reference))).body
+        text = textwrap.dedent(inspect.getsource(reference))
+        (function,) = cast("list[ast.FunctionDef]", ast.parse(text).body)  # the source of a function is one def
         lines = [node for node in function.body if not (_assigned(node) and _assigned(node) <= set(given))]
-        if len(function.body) - len(lines) != len(given) or not isinstance(lines[-1], ast.Return):
+        count = len(function.body) - len(lines)
+        if count != len(given) or not isinstance(last := lines[-1], ast.Return) or last.value is None:
             raise AnswerKeyError(
                 f"{name} follows from {', '.join(given)}, and the reference has no line for each of them",
                 entry.where,
                 "let it assign each step once, to a variable of the step's name, and return the dict of them.",
             )
         lines = lines[1:] if ast.get_docstring(function) else lines
-        lines[-1] = ast.Return(ast.Subscript(lines[-1].value, ast.Constant(name), ast.Load()))
+        lines[-1] = ast.Return(ast.Subscript(last.value, ast.Constant(name), ast.Load()))
         function.name, function.body = f"_{name}_of_{'_'.join(given)}", lines
         function.args.args = [ast.arg(step) for step in given]
         steps[name] = Step(tuple(given), function.name, ast.unparse(ast.fix_missing_locations(function)))
@@ -45,13 +49,13 @@ def _assigned(node):
     )
 
 
-def compiled(follows):
+def compiled(follows: Mapping[str, Step]) -> dict[str, tuple[tuple[str, ...], Callable[..., object]]]:
     """Return ``{entry: (steps, function)}`` for the ``follows`` of a chain, as ``compare.follow_through`` takes it."""
     return {entry: (step.given, _function(step.name, step.source)) for entry, step in follows.items()}
 
 
 @cache
 def _function(name, source):
-    namespace = {"np": np}
+    namespace: dict[str, Any] = {"np": np}
     exec(source, namespace)
     return namespace[name]

@@ -5,6 +5,7 @@ In: an entry of the key, its reference, a seed. Out: ``(key case, inputs)``. Tou
 
 import hashlib
 import inspect
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -15,11 +16,13 @@ PRIMES = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79
 SHAPE_DRAWS = 3
 
 
-def rows(entry, reference, seed):
+def rows(
+    entry: answer_key.Entry, reference: Callable[..., object], seed: int
+) -> Iterator[tuple[answer_key.Case, dict[str, np.ndarray | float]]]:
     """Yield ``(key case, inputs)``: stated inputs as they are, others drawn."""
     names = list(inspect.signature(reference).parameters)
     rng = np.random.default_rng([seed, int(hashlib.sha256(entry.name.encode()).hexdigest()[:8], 16)])
-    if entry.kind == "number":
+    if isinstance(entry, answer_key.HandWorked):
         yield answer_key.Case(name="your numbers", atol=entry.atol), {}
     elif entry.kind == "shape":
         for draw in range(SHAPE_DRAWS):

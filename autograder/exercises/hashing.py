@@ -6,12 +6,15 @@ In: ``Exercise`` objects. Out: a text of 64 letters, the same on every machine. 
 import hashlib
 import inspect
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 
 import numpy as np
 
+from autograder.exercises.model import Exercise
 
-def digest(exercises):
+
+def digest(exercises: Iterable[Exercise]) -> str:
     """Return a hash over everything in ``exercises`` that a verdict depends on."""
     state = []
     for e in exercises:

@@ -11,12 +11,15 @@ import itertools
 import re
 import textwrap
 import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from nbformat import NotebookNode
 
 from autograder import exercises
-from autograder.exercises import compare
+from autograder.exercises import Exercise, compare
 from autograder.exercises.numbers import largest
 from solutions.answer_key import AnswerKeyError
 
@@ -40,7 +43,9 @@ class Problem:
         return f"{self.where}{f', case {self.case!r}' if self.case else ''}: {self.reason}. Remedy: {self.remedy}"
 
 
-def lint(asked, references=None, text=""):
+def lint(
+    asked: Iterable[Exercise], references: Mapping[str, Callable[..., object]] | None = None, text: str = ""
+) -> tuple[Problem, ...]:
     """Return the problems of the exercises ``asked``, as a tuple.
 
     Parameters
@@ -52,7 +57,7 @@ def lint(asked, references=None, text=""):
         All that the released notebook says, without the answers. By default the docstrings of the exercises.
     """
     asked = tuple(asked)
-    problems = []
+    problems: list[Problem] = []
     for exercise in asked:
         if not exercise.is_called:
             continue
@@ -62,7 +67,9 @@ def lint(asked, references=None, text=""):
     return (*problems, *leaks(asked, text or "\n".join(_without_answer(exercise.source) for exercise in asked)))
 
 
-def refuse(asked, references=None, text=""):
+def refuse(
+    asked: Iterable[Exercise], references: Mapping[str, Callable[..., object]] | None = None, text: str = ""
+) -> None:
     """Raise for the first problem of the exercises ``asked``; see ``lint``.
 
     Raises
@@ -75,21 +82,21 @@ def refuse(asked, references=None, text=""):
         raise AnswerKeyError(problem.reason, problem.where + case, problem.remedy)
 
 
-def released_text(notebook):
+def released_text(notebook: NotebookNode) -> str:
     """Return what a student reads in the release of ``notebook``, a source notebook: answers and hidden tests cut out."""
     answer = re.compile(r"### BEGIN (SOLUTION|HIDDEN TESTS).*?### END \1", flags=re.DOTALL)
     cells = [cell.source for cell in notebook.cells if not _is_written_answer(cell)]
     return "\n".join(answer.sub("", source) for source in cells)
 
 
-def starter(exercise):
+def starter(exercise: Exercise) -> Callable[..., object]:
     """Return the function that students get: the reference with its answer cut out, and nbgrader's ``raise`` there."""
     left_out = re.sub(
         r"### BEGIN SOLUTION.*?### END SOLUTION", "raise NotImplementedError()", exercise.source, flags=re.S
     )
-    scope = {"np": np}
+    scope: dict[str, Any] = {"np": np}
     exec(compile(textwrap.dedent(left_out), "<starter>", "exec"), scope)
-    return scope[re.search(r"def (\w+)", exercise.source)[1]]
+    return scope[re.findall(r"def (\w+)", exercise.source)[0]]
 
 
 def _is_written_answer(cell):
@@ -255,7 +262,7 @@ OF_CODE = (
 )
 
 
-def leaks(asked, text):
+def leaks(asked: Iterable[Exercise], text: str) -> tuple[Problem, ...]:
     """Return the problems of answers that stand readable in ``text``, what students get.
 
     A shape may stand in a docstring of the same notebook, a number in the check of another exercise.
@@ -277,7 +284,7 @@ def leaks(asked, text):
     return tuple(problems)
 
 
-def stated_shapes(exercise, text):
+def stated_shapes(exercise: Exercise, text: str) -> list[str]:
     """Return the entries of a shape exercise that a docstring in ``text`` answers, as ``name : (sizes)``."""
     case = exercise.hidden[0]
     sizes = {LETTERS[word]: case.inputs.get(LETTERS[word]) for word in LETTERS} | case.inputs
@@ -366,7 +373,8 @@ def _value(exercise, function, case):
 def _unlike(value, expected):
     if isinstance(expected, dict):
         return any(_unlike(value[name], wanted) for name, wanted in expected.items())
-    return not np.array_equal(compare.read_value(value), compare.read_value(expected), equal_nan=True)
+    one, other = (np.asarray(compare.read_value(item)) for item in (value, expected))
+    return not np.array_equal(one, other, equal_nan=True)
 
 
 def _seedless_calls(source):

@@ -6,6 +6,9 @@ graded with is refused here, before any student sees it.
 
 import inspect
 import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -23,7 +26,7 @@ from solutions.answer_key import AnswerKeyError
 UNREADABLE = "unreadable"  # in place of an exception's name: what was returned holds no numbers
 
 
-def load(topic, seed):
+def load(topic: str, seed: int) -> tuple[Exercise, ...]:
     """Return the exercises of ``topic``, with hidden cases drawn from ``seed``.
 
     Raises
@@ -34,13 +37,21 @@ def load(topic, seed):
     return tuple(_exercise(entry, seed) for entry in answer_key.load(topic).values())
 
 
-def load_from(folder, topic, seed, references=None, mistakes=None):
+def load_from(
+    folder: Path,
+    topic: str,
+    seed: int,
+    references: ModuleType | None = None,
+    mistakes: ModuleType | None = None,
+) -> tuple[Exercise, ...]:
     """Like ``load``, with the key in another folder: for courses' own keys, and for tests of bad ones."""
     entries = answer_key.load(topic, folder).values()
     return tuple(_exercise(entry, seed, references, mistakes) for entry in entries)
 
 
-def load_each(topic, seed, folder=answer_key.FOLDER):
+def load_each(
+    topic: str, seed: int, folder: Path = answer_key.FOLDER
+) -> Iterator[tuple[answer_key.Entry, Exercise | AnswerKeyError]]:
     """Yield ``(entry, Exercise)`` for each entry of ``topic``; an ``AnswerKeyError`` for one that cannot be graded with.
 
     Raises
@@ -59,7 +70,7 @@ def load_each(topic, seed, folder=answer_key.FOLDER):
             yield entry, error
 
 
-def versions(functions, function):
+def versions(functions: Mapping[str, object], function: str) -> dict[str, Callable[..., object]]:
     """Return those of ``functions``, name -> function, that answer as ``function`` should: ``function__what_was_done``."""
     return {name: each for name, each in functions.items() if name.startswith(f"{function}__") and callable(each)}
 
@@ -78,7 +89,7 @@ def _exercise(entry, seed, references=None, mistakes=None):
     for name, function in wrong.items():
         if not function.__doc__:
             raise AnswerKeyError(f"mistake {name} has no docstring", entry.where, "write the hint as its docstring.")
-    hints = {name: " ".join(function.__doc__.split()) for name, function in wrong.items()}
+    hints = {name: " ".join((function.__doc__ or "").split()) for name, function in wrong.items()}
     parts = dict(entry.parts) or {"": entry.points}
     if entry.kind == "trained":
         return Exercise(entry, inspect.getsource(reference), hints, parts, (), trained(entry, references, seed))

@@ -3,7 +3,9 @@
 In: nothing but the records themselves. Out: frozen dataclasses. Touches nothing.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 
@@ -25,11 +27,11 @@ class Case:
     name: str
     shown: bool
     part: str
-    inputs: dict
-    expected: object
+    inputs: dict[str, np.ndarray | float]
+    expected: object  # as the value of an Outcome
     atol: float
     gradients: tuple[str, ...]
-    mistaken: dict  # name of a mistake -> Outcome
+    mistaken: dict[str, Outcome]  # by the name of the mistake
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,14 @@ class Trained:
     """How a file of trained weights is judged. ``provided`` is the code that the assignment's notebook holds ready."""
 
     file: str
-    arrays: dict  # name -> shape
+    arrays: dict[str, tuple[int, ...]]  # name -> shape
     provided: str
-    inputs: dict  # what the weights are run on
+    inputs: dict[str, np.ndarray]  # what the weights are run on
     seed: int
     run: str
-    draw: object
-    measure: object
-    thresholds: dict
+    draw: Callable[[int], dict[str, np.ndarray]]
+    measure: Callable[[object, dict[str, np.ndarray]], dict[str, float]]
+    thresholds: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -62,56 +64,57 @@ class Exercise:
 
     entry: answer_key.Entry
     source: str
-    hints: dict  # name of a mistake -> sentence for the student
-    parts: dict
+    hints: dict[str, str]  # name of a mistake -> sentence for the student
+    parts: dict[str, float]
     cases: tuple[Case, ...]
     trained: Trained | None = None
-    follows: dict = field(default_factory=dict)  # entry of a chain -> Step
+    follows: dict[str, Step] = field(default_factory=dict)  # by the entry of a chain
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self.entry.name
 
     @property
-    def function(self):
+    def function(self) -> str:
         return self.entry.function
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         return self.entry.kind
 
     @property
-    def points(self):
+    def points(self) -> float:
         return self.entry.points
 
     @property
-    def hidden(self):
+    def hidden(self) -> tuple[Case, ...]:
         return tuple(case for case in self.cases if not case.shown)
 
     @property
-    def shown(self):
+    def shown(self) -> tuple[Case, ...]:
         return tuple(case for case in self.cases if case.shown)
 
     @property
-    def in_torch(self):
+    def in_torch(self) -> bool:
         return self.entry.module == "in_torch"
 
     @property
-    def letters(self):
+    def letters(self) -> dict[str, str]:
         """What each argument of a shape exercise counts."""
-        return {letter: {**answer_key.LETTERS, **self.entry.letters}[letter] for letter in self.cases[0].inputs}
+        entry = cast("answer_key.Shape", self.entry)
+        return {letter: {**answer_key.LETTERS, **entry.letters}[letter] for letter in self.cases[0].inputs}
 
     @property
-    def is_called(self):
+    def is_called(self) -> bool:
         """Whether its function is called to judge it: a text is read, and of a trained model the file is used."""
         return self.kind in ("shape", "number", "code")
 
     @property
-    def is_automatic(self):
+    def is_automatic(self) -> bool:
         return self.kind != "text"
 
 
-def with_points(exercise, points):
+def with_points(exercise: Exercise, points: float) -> Exercise:
     """Return ``exercise`` worth ``points``, with its parts in proportion."""
     if points == exercise.points:
         return exercise
@@ -119,16 +122,17 @@ def with_points(exercise, points):
     return replace(exercise, entry=replace(exercise.entry, points=points), parts=parts)
 
 
-def given_shapes(exercise, inputs):
+def given_shapes(exercise: Exercise, inputs: Mapping[str, int]) -> dict[str, tuple[int | None, ...]]:
     """Return the shapes of what stands in the equations of ``exercise`` beside its answer. A size of None may be any."""
 
     def size(term):
         return term if isinstance(term, int) else None if term == "?" else inputs[term]
 
-    return {name: tuple(map(size, terms)) for name, terms in exercise.entry.given.items()}
+    given = cast("answer_key.Shape", exercise.entry).given  # no other kind has equations
+    return {name: tuple(map(size, terms)) for name, terms in given.items()}
 
 
-def convert(exercise):
+def convert(exercise: Exercise) -> Callable[[object], object]:
     """Return what turns a numpy array into the argument type of ``exercise``: a tensor, or the array itself."""
     if not exercise.in_torch:
         return lambda item: item

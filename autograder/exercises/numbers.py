@@ -6,14 +6,14 @@ In: an array, what makes one, or a dict of them. Out: a number, or whether it is
 import numpy as np
 
 
-def largest(value):
+def largest(value: object) -> float:
     """Return the largest size of a number in ``value``; 0 where there is none."""
     if isinstance(value, dict):
         return max(map(largest, value.values()), default=0.0)
     return float(np.abs(np.asarray(value, dtype=float)).max(initial=0.0))
 
 
-def is_finite(value):
+def is_finite(value: object) -> bool:
     """Return whether every number in ``value`` is neither infinite nor nan."""
     if isinstance(value, dict):
         return all(map(is_finite, value.values()))

@@ -5,12 +5,12 @@ In: an ``Exercise`` with its cases worked out. Out: ``AnswerKeyError`` for the f
 
 from autograder.exercises import compare, compose
 from autograder.exercises.chains import compiled
-from autograder.exercises.model import given_shapes
+from autograder.exercises.model import Exercise, given_shapes
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 
 
-def refuse_unfit(exercise):
+def refuse_unfit(exercise: Exercise) -> None:
     """Raise an ``AnswerKeyError``, with reason and remedy, if ``exercise`` cannot be graded with."""
     _refuse_weak_cases(exercise)
     _refuse_equations(exercise)

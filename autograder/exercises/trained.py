@@ -6,12 +6,14 @@ In: a topic, or an entry of its key. Out: source text, ``Trained``. Reads ``solu
 import ast
 import importlib.util
 import inspect
+from types import ModuleType
 
 from autograder.exercises.model import Trained
 from autograder.exercises.modules import module
+from solutions import answer_key
 
 
-def provided(topic):
+def provided(topic: str) -> str:
     """Return the code that the notebook of ``topic`` holds ready for its exercises, or ""."""
     name = f"solutions.in_torch.{topic}"
     if not importlib.util.find_spec(name):
@@ -33,12 +35,12 @@ def _imports_of(module):
     """Yield the import lines of ``module`` that lead outside the course."""
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.Import) or (
-            isinstance(node, ast.ImportFrom) and node.module.split(".")[0] != "solutions"
+            isinstance(node, ast.ImportFrom) and (node.module or "solutions").split(".")[0] != "solutions"
         ):
             yield ast.unparse(node)
 
 
-def trained(entry, references, seed):
+def trained(entry: answer_key.Trained, references: ModuleType, seed: int) -> Trained:
     draw, measure = getattr(references, entry.draw), getattr(references, entry.measure)
     shapes = {name: tuple(parameter.shape) for name, parameter in references.build_model().named_parameters()}
     code = provided(entry.topic)
