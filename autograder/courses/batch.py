@@ -11,8 +11,10 @@ import fcntl
 import hashlib
 import json
 import os
-from concurrent.futures import FIRST_COMPLETED
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import sqlalchemy.exc
 from pebble import ProcessExpired
@@ -21,6 +23,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder import sandbox
 from autograder.courses import report
 from autograder.courses.backup import back_up
+from autograder.courses.course import Course
 from autograder.courses.record import Received, Recorder, received
 from autograder.errors import CourseError, of_the_disk, of_the_gradebook
 from autograder.feedback import pages
@@ -32,13 +35,19 @@ from autograder.grading.submission import Paper, Task, grade_task
 from autograder.grading.workers import Workers
 from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import points_id
-from autograder.sandbox import cgroup, doctor
+from autograder.sandbox import Limits, cgroup, doctor
 from solutions.answer_key import AnswerKeyError
 
 SLACK = 240.0  # seconds that starting, reading and writing may take on top of what a submission may run
 PAGE_SECONDS = 60.0
 BESIDE = ("timestamp.txt", "submission_secret.txt")  # what nbgrader's exchange puts beside a notebook, and wants back
 MOST_BESIDE = 1000  # bytes
+
+
+class Executor(Protocol):
+    """What runs submissions. Where it says how many ``workers`` it has, as many are kept busy."""
+
+    def submit(self, task: Callable[..., Any], /, *args: Any) -> Future: ...
 
 
 @dataclass
@@ -49,7 +58,7 @@ class Row:
     """
 
     student: str
-    points: dict = field(default_factory=dict)
+    points: dict[str, float | None] = field(default_factory=dict)
     waiting: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()  # why points are missing where no mistake was recognised
@@ -57,27 +66,27 @@ class Row:
     set_aside: str = ""
     failed: str = ""
     reused: bool = field(default=False, compare=False)  # nothing was run, nothing recorded again
-    spent: dict = field(default_factory=dict, compare=False)  # stage -> seconds
-    used: dict = field(default_factory=dict, compare=False)  # stage -> seconds of CPU
+    spent: dict[str, float] = field(default_factory=dict, compare=False)  # stage -> seconds
+    used: dict[str, float] = field(default_factory=dict, compare=False)  # stage -> seconds of CPU
 
     @property
-    def total(self):
+    def total(self) -> float:
         return sum(points or 0.0 for points in self.points.values())
 
 
 def grade_class(
-    course,
-    topic,
-    limits,
-    isolation=sandbox.DEFAULT,
-    students=(),
-    workers=None,
-    progress=None,
-    executor=None,
-    feedback=True,
-    again=False,
-    notice=None,
-):
+    course: Course,
+    topic: str,
+    limits: Limits,
+    isolation: str = sandbox.DEFAULT,
+    students: Sequence[str] = (),
+    workers: int | None = None,
+    progress: Callable[[int, int, Row], object] | None = None,
+    executor: Executor | None = None,
+    feedback: bool = True,
+    again: bool = False,
+    notice: Callable[[str], object] | None = None,
+) -> list[Row]:
     """Grade ``students`` (by default everybody who handed in) and return their rows, in order.
 
     ``progress`` is called as ``progress(done, total, row)``. ``executor`` runs the submissions; by default, processes of
@@ -101,7 +110,7 @@ def grade_class(
             str(course.submitted),
             f"put notebooks at submitted/STUDENT/{topic}/{topic}.ipynb.",
         )
-    workers = workers or getattr(executor, "workers", None) or os.cpu_count()
+    count: int = workers or getattr(executor, "workers", None) or os.cpu_count() or 1
     with contextlib.ExitStack() as stack:
         stack.enter_context(the_only_one(course))
         back_up(course, "grade")
@@ -115,11 +124,11 @@ def grade_class(
 
         def start():  # not before there is something to run
             return executor or stack.enter_context(
-                _examined_workers(course, workers, limits, isolation, prepared_for(released.notebooks[0]))
+                _examined_workers(course, count, limits, isolation, prepared_for(released.notebooks[0]))
             )
 
         batch = _Batch(course, topic, released, limits, isolation, recorder, start, feedback, again)
-        return batch.grade(sorted(students) or found, 2 * workers + 2, progress or (lambda *args: None))
+        return batch.grade(sorted(students) or found, 2 * count + 2, progress or (lambda *args: None))
 
 
 @contextlib.contextmanager
@@ -228,11 +237,11 @@ class _Batch:
             self._set_aside(row, earlier["aside"][1])
             return
         ready.graded = None if self.again else self.store.get(key)
-        ready.standing = self.recorder.standing(row.student)
+        standing = ready.standing = self.recorder.standing(row.student)
         if ready.graded is not None and self._is_recorded(ready):
             row.reused = True
             _tell(row, ready.graded, tuple(earlier["notes"]))
-            marks = ready.standing.marks
+            marks = standing.marks
             self._enter_points(row, marks)
             if not self.feedback or self._page_is_new(ready, marks):
                 self._advance(row)
@@ -397,17 +406,17 @@ class _Ready:
 
     row: Row
     content: bytes
-    files: dict
-    beside: dict
+    files: dict[str, bytes | None]
+    beside: dict[str, str]
     key: str
     attempt: int
-    tries: list
-    earlier: dict  # what was recorded last
+    tries: list[str]
+    earlier: dict[str, Any]  # what was recorded last
     graded: Graded | None = None
     standing: Standing | None = None  # what the gradebook had when it was read
     notebook: bytes = b""
     marks: Marks | None = None
-    record: dict | None = None
+    record: dict[str, Any] | None = None
 
 
 def _small_text(path):
@@ -442,7 +451,7 @@ def _tell(row, graded, notes):
 
 
 @contextlib.contextmanager
-def the_only_one(course):
+def the_only_one(course: Course) -> Iterator[None]:
     """Refuse where another process is grading in this course. The lock goes with the process, however that ends."""
     path = course.root / ".autograder" / "lock"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,10 @@ connection, one transaction a submission, so that a submission is in it whole or
 
 import contextlib
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Self, cast
 
 from nbgrader.api import (
     Comment,
@@ -20,6 +22,7 @@ from nbgrader.api import (
     new_uuid,
 )
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 from sqlalchemy import bindparam, insert, select, update
@@ -27,9 +30,10 @@ from sqlalchemy.exc import DatabaseError, SAWarning
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
+from autograder.courses.course import Course
 from autograder.courses.release import enter_assignment, path_with_environment
 from autograder.errors import CourseError, of_the_gradebook
-from autograder.feedback.marks import Entry, Remark, Standing, entered
+from autograder.feedback.marks import CellResult, Entry, Marks, Remark, Standing, entered
 
 # What is asked and written of every submission, put together once.
 SUBMISSION = (
@@ -58,11 +62,11 @@ class Received:
     """When a submission came, as the file ``timestamp.txt`` beside it says; ``problem`` if that cannot be read."""
 
     text: str = ""
-    time: object = None
+    time: datetime | None = None
     problem: str = ""
 
 
-def received(text):
+def received(text: str) -> Received:
     """Return the ``Received`` that the ``text`` of a ``timestamp.txt`` states."""
     try:
         return Received(text, parse_utc(text.strip()) if text.strip() else None)
@@ -73,11 +77,11 @@ def received(text):
 class Recorder(contextlib.ExitStack):
     """A context in which submissions of ``topic`` are recorded, by one thread."""
 
-    def __init__(self, course, topic):
+    def __init__(self, course: Course, topic: str):
         super().__init__()
         self.course, self.topic = course, topic
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         super().__enter__()
         path_with_environment()
         self.enter_context(warnings.catch_warnings())
@@ -91,18 +95,20 @@ class Recorder(contextlib.ExitStack):
         self.callback(self.gradebook.close)
         late = AssignLatePenalties(config=self.config)
         late.init_plugin()
-        self.late_penalty = late.plugin_inst.late_submission_penalty
+        self.late_penalty = cast(LateSubmissionPlugin, late.plugin_inst).late_submission_penalty
         self._learn()
         return self
 
-    def standing(self, student):
+    def standing(self, student: str) -> Standing:
         """Return the ``Standing`` of ``student``: all rows that the gradebook has for this submission."""
         try:
             return self._read(self._find(student))
         finally:
             self.gradebook.db.remove()
 
-    def record(self, student, results, received, texts):
+    def record(
+        self, student: str, results: Iterable[CellResult], received: Received, texts: Mapping[str, str]
+    ) -> Marks:
         """Record the cells' ``results`` of ``student``; return the ``Marks`` that the gradebook has then.
 
         ``texts`` is what ``marks.entered`` asks for.
@@ -223,7 +229,7 @@ def _row(entry):
     return {"auto_score": entry.automatic, "needs_manual_grade": entry.waiting}
 
 
-def nbgrader_config(course, topic):
+def nbgrader_config(course: Course, topic: str) -> Config:
     """Return the course's own nbgrader settings."""
     config = PyFileConfigLoader(str(course.config)).load_config()
     top = Config()

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import nbformat
 import sqlalchemy.exc
@@ -228,7 +229,7 @@ def _with_tests(released, source, questions):
     tests = {test_id(exercise.name) for exercise in questions}
     whole = {id_of(cell): cell for cell in source.cells if id_of(cell) in tests}
     cells = [whole.get(id_of(cell), cell) for cell in released.cells]
-    return nbformat.from_dict({**released, "cells": cells})
+    return cast(NotebookNode, nbformat.from_dict({**released, "cells": cells}))
 
 
 def _refuse_leaks(released, questions, place):

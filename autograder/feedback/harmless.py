@@ -6,11 +6,15 @@ the notebook with such outputs only, none so long or so strange that a page coul
 
 import html
 import re
+from typing import Any, cast
 
 from jinja2 import pass_context
+from jinja2.runtime import Context
 from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import MarkdownWithMath
 from nbconvert.preprocessors.sanitize import SanitizeHTML
+from nbformat import NotebookNode
+from traitlets.config import Config
 
 from autograder.feedback import standalone
 
@@ -28,7 +32,7 @@ COLOUR = re.compile(rf"{ONE_COLOUR}(?:;{ONE_COLOUR})*")
 CONTROL = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 
 
-def configure(config):
+def configure(config: Config) -> None:
     """Let nbgrader's pages, feedback and formgrader alike, render a student's Markdown through ``markdown``."""
     config.HTMLExporter.filters = {
         "markdown2html": f"{__name__}.markdown",
@@ -41,7 +45,7 @@ def configure(config):
 
 
 @pass_context
-def markdown(context, source):
+def markdown(context: Context, source: str) -> str:
     """Return ``source`` as HTML; tags in it are shown as text, and links lead to pages only."""
     if len(source) > LONGEST_TEXT:  # to read Markdown can take time that grows with the square of its length
         return f"<pre>{html.escape(source)}</pre>"
@@ -49,7 +53,7 @@ def markdown(context, source):
     return MarkdownWithMath(renderer=_Renderer(attachments)).render(source)
 
 
-def unchanged(text):
+def unchanged(text: str) -> str:
     """Return ``text``. nbconvert's filter of this place mends links of IPython 1, in a time that grows with the square."""
     return text
 
@@ -57,7 +61,9 @@ def unchanged(text):
 class Highlighted(Highlight2HTML):
     """Code in colours, unless it is too long for that."""
 
-    def __call__(self, source, language=None, metadata=None):
+    def __call__(
+        self, source: str, language: str | None = None, metadata: NotebookNode | dict[str, Any] | None = None
+    ) -> str:
         if len(source) > LONGEST_CODE:
             return f'<div class="highlight"><pre>{html.escape(source)}</pre></div>'
         return super().__call__(source, language, metadata)
@@ -66,16 +72,19 @@ class Highlighted(Highlight2HTML):
 class Outputs(SanitizeHTML):
     """Take live HTML out of outputs, and kinds of output that have no place in a notebook of this course."""
 
-    def preprocess_cell(self, cell, resources, cell_index):
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict[str, Any], cell_index: int
+    ) -> tuple[NotebookNode, dict[str, Any]]:
         if cell.cell_type == "code":  # what was written stays as it was written: ``markdown`` renders it
             for output in cell.outputs:
                 _shorten(output)
-            cell, resources = super().preprocess_cell(cell, resources, cell_index)
+            done = super().preprocess_cell(cell, resources, cell_index)  # None for another kind of cell only
+            cell, resources = cast("tuple[NotebookNode, dict[str, Any]]", done)
             cell["outputs"] = [output for output in cell.outputs if output.get("data", True)]
         return cell, resources
 
 
-def printable(text):
+def printable(text: str) -> str:
     """Return ``text`` with no control character but line ends, tabs, backspaces, and colours that a page can show."""
     allowed = MOST_COLOURS
 

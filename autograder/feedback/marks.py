@@ -4,6 +4,7 @@ In: what the gradebook held, the results of the cells. Out: what it holds then, 
 them out. Pure.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 
@@ -38,8 +39,8 @@ class Mark:
 class Marks:
     """What the gradebook holds for one submission. ``comments`` maps a cell to what is said of it."""
 
-    cells: dict
-    comments: dict
+    cells: dict[str, Mark]
+    comments: dict[str, str | None]
     score: float
     points: float
     late_penalty: float
@@ -56,7 +57,7 @@ class Entry:
     waiting: bool = True
 
     @property
-    def score(self):
+    def score(self) -> float:
         given = self.automatic if self.manual is None else self.manual
         return 0.0 if given is None else given + (self.extra or 0.0)
 
@@ -69,7 +70,7 @@ class Remark:
     manual: str | None = None
 
     @property
-    def text(self):
+    def text(self) -> str | None:
         return self.automatic if self.manual is None else self.manual
 
 
@@ -77,13 +78,13 @@ class Remark:
 class Standing:
     """All rows of the gradebook for one submission; ``is_new`` if it has none yet."""
 
-    entries: dict = field(default_factory=dict)  # cell -> Entry
-    remarks: dict = field(default_factory=dict)  # cell -> Remark
+    entries: dict[str, Entry] = field(default_factory=dict)  # by cell
+    remarks: dict[str, Remark] = field(default_factory=dict)  # by cell
     late_penalty: float = 0.0
     is_new: bool = True
 
     @property
-    def marks(self):
+    def marks(self) -> Marks:
         """Return the ``Marks`` that follow."""
         cells = {
             name: Mark(float(e.score), float(e.points), e.automatic, e.manual is not None, e.waiting)
@@ -94,7 +95,7 @@ class Standing:
         return Marks(cells, comments, float(score), float(points), float(self.late_penalty))
 
 
-def entered(standing, results, texts):
+def entered(standing: Standing, results: Iterable[CellResult], texts: Mapping[str, str]) -> Standing:
     """Return ``standing`` after ``results``, with no penalty.
 
     ``texts`` maps a cell to the hash of the text that was there when it was recorded last: what a person has marked waits for

@@ -8,16 +8,20 @@ import hashlib
 import html
 import importlib.metadata
 import json
+from collections.abc import Collection
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 import nbformat
+from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearHiddenTests, IgnorePattern, LimitOutput
 from nbgrader.utils import compute_checksum
 from traitlets.config import Config
 
 from autograder.feedback import harmless, rendering
-from autograder.feedback.marks import CellResult
+from autograder.feedback.marks import CellResult, Marks
+from autograder.feedback.verdicts import Graded, Verdict
 from autograder.files import digest
 from autograder.notebooks.cell_ids import COMPARE, code_cells, test_id
 
@@ -27,17 +31,19 @@ SETTINGS = ("HTMLExporter", "Exporter", "IgnorePattern", "LimitOutput", "Outputs
 
 
 @cache
-def version():
+def version() -> list[str]:
     """Return a hash of all that pages depend on beside the course's own settings: this room, and nbgrader's version."""
     return [digest([Path(__file__).parent]), importlib.metadata.version("nbgrader")]
 
 
-def settings_of(config):
+def settings_of(config: Config) -> dict[str, Any]:
     """Return the part of a course's nbgrader ``config`` that pages depend on, as plain data that can be sent away."""
     return json.loads(json.dumps({name: config[name] for name in SETTINGS if name in config}))
 
 
-def autograded(notebook, graded, template, settings):
+def autograded(
+    notebook: NotebookNode, graded: Graded, template: NotebookNode, settings: dict[str, Any]
+) -> tuple[CellResult, ...]:
     """Put the outputs and verdicts of ``graded`` into ``notebook``, as harmless as they must be; return ``CellResult``s.
 
     ``template`` is the release that points and marks of cells are taken from, for all cells that it has; a cell that it
@@ -76,7 +82,7 @@ def _steps(settings):
     return tuple(step(config=config) for step in (harmless.Outputs, IgnorePattern, LimitOutput))
 
 
-def write_verdicts(nb, graded):
+def write_verdicts(nb: NotebookNode, graded: Graded) -> None:
     """Put the outputs of ``graded`` into the notebook, and into each test cell its one trusted output."""
     _write_outputs(nb, graded)
     _write_trusted(nb, graded)
@@ -102,7 +108,7 @@ def _write_trusted(nb, graded):
             cell["outputs"] = [_trusted_output(verdict, graded.failure)]
 
 
-def words(verdict):
+def words(verdict: Verdict) -> list[str]:
     """Return what a student reads about ``verdict``, as a list of plain sentences."""
     if verdict.earned is None:
         return ["To be marked by a person."]
@@ -118,7 +124,7 @@ def words(verdict):
     return list(dict.fromkeys(lines)) + [f"Hint: {hint}" for hint in verdict.hints]
 
 
-def tidy(nb, waiting):
+def tidy(nb: NotebookNode, waiting: Collection[str]) -> None:
     """Make the feedback say what a student needs: no code of the checks, no 0 of 0 points, and what is not marked yet."""
     for cell in nb.cells:
         meta = cell.metadata.get("nbgrader", {})
@@ -130,7 +136,14 @@ def tidy(nb, waiting):
             cell["source"] = COMPARE_SHOWN
 
 
-def feedback(content, marks, student, topic, settings, released=()):
+def feedback(
+    content: bytes,
+    marks: Marks,
+    student: str,
+    topic: str,
+    settings: dict[str, Any],
+    released: Collection[str] = (),
+) -> bytes:
     """Return the feedback page of an autograded notebook, ``content``, with the ``marks`` that the gradebook has.
 
     ``released`` holds the sources of cells as they were handed out: see ``sources``.
@@ -145,7 +158,14 @@ def feedback(content, marks, student, topic, settings, released=()):
     return page(notebook, marks, student, topic, settings, released)
 
 
-def page(notebook, marks, student, topic, settings, released=()):
+def page(
+    notebook: NotebookNode,
+    marks: Marks,
+    student: str,
+    topic: str,
+    settings: dict[str, Any],
+    released: Collection[str] = (),
+) -> bytes:
     """Return the feedback page of ``notebook``, as ``autograded`` left it; it is changed. See ``feedback``."""
     for cell in notebook.cells:
         meta = cell.metadata.get("nbgrader", {})
@@ -164,7 +184,7 @@ def page(notebook, marks, student, topic, settings, released=()):
     return text.encode("utf-8", "replace")
 
 
-def sources(template):
+def sources(template: NotebookNode) -> frozenset[str]:
     """Return the sources of the cells of ``template``, a release: what no student has written."""
     return frozenset(cell.source for cell in template.cells)
 

@@ -6,6 +6,7 @@ which stands text of a release and nothing else. Reads the templates of nbgrader
 
 import json
 import secrets
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import cast
 
@@ -24,7 +25,9 @@ PICTURES = ("image/png", "image/jpeg")
 NO_DESCRIPTION = "No description has been provided for this image"
 
 
-def page(notebook, about, released, settings):
+def page(
+    notebook: nbformat.NotebookNode, about: Mapping[str, str | float], released: Collection[str], settings: str
+) -> str:
     """Return the page of ``notebook``.
 
     ``about`` is what nbgrader's template says at its head; ``released`` holds the sources of cells as handed out;

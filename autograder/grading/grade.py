@@ -9,13 +9,16 @@ import json
 import math
 import platform
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from nbformat import NotebookNode
 
 from autograder import sandbox
+from autograder.exercises import Exercise
 from autograder.files import digest
 from autograder.grading import judge
 from autograder.notebooks.cell_ids import code_cells, id_of, run_id, test_id
@@ -30,19 +33,27 @@ class Graded:
     """One submission, graded. ``outputs`` maps the number of a code cell, from 0, to (execution count, outputs)."""
 
     verdicts: tuple[judge.Verdict, ...]
-    outputs: dict
+    outputs: dict[int, tuple[int | None, list[dict[str, object]]]]
     failure: str = ""
     timed_out: bool = False
     killed: bool = False  # by somebody else than the grader: for want of memory, for example
-    spent: dict = field(default_factory=dict)  # stage -> seconds
-    used: dict = field(default_factory=dict)  # stage -> seconds of CPU
+    spent: dict[str, float] = field(default_factory=dict)  # stage -> seconds
+    used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU
 
     @property
-    def by_exercise(self):
+    def by_exercise(self) -> dict[str, judge.Verdict]:
         return {verdict.exercise: verdict for verdict in self.verdicts}
 
 
-def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=None, hidden=(), prepared=sandbox.NOTHING):
+def grade(
+    notebook: NotebookNode,
+    exercises: Sequence[Exercise],
+    limits: sandbox.Limits | None = None,
+    isolation: str = sandbox.DEFAULT,
+    files: Mapping[str, bytes | None] | None = None,
+    hidden: Iterable[str] = (),
+    prepared: sandbox.Prepared = sandbox.NOTHING,
+) -> Graded:
     """Run ``notebook`` and return its ``Graded`` verdicts. ``files`` lie beside it: name -> bytes.
 
     All that a submission runs shares one budget of time, ``limits.submission_seconds``. ``hidden`` are paths of this machine
@@ -54,7 +65,8 @@ def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=Non
         If the sandbox cannot be started. Whatever the student did is a verdict, not an error.
     """
     limits, files, began = limits or sandbox.Limits(), files or {}, time.monotonic()
-    weights, killed = {}, False
+    weights: dict[tuple[str, int], sandbox.Reply] = {}
+    killed = False
     for exercise in exercises:
         if exercise.trained:
             weights[exercise.name, 0], ended = _run_weights(exercise, files, limits, isolation, hidden, prepared)
@@ -77,7 +89,7 @@ def grade(notebook, exercises, limits=None, isolation=sandbox.DEFAULT, files=Non
     return Graded(verdicts, run.outputs, failure, timed_out, killed, spent, used)
 
 
-def prepared_for(template):
+def prepared_for(template: NotebookNode) -> sandbox.Prepared:
     """Return what all submissions made from ``template``, a release, have in common: see ``sandbox.Prepared``."""
     sources = tuple(cell.source for cell in code_cells(template) if cell.metadata.nbgrader.locked)
     return sandbox.Prepared(sources, any("optim" in cell.source for cell in template.cells))
@@ -87,7 +99,7 @@ def _with_seconds(limits, seconds):
     return replace(limits, submission_seconds=max(seconds, LEAST_SECONDS))
 
 
-def handed_in_files(exercises, folder):
+def handed_in_files(exercises: Iterable[Exercise], folder: str | Path) -> dict[str, bytes | None]:
     """Return the files in ``folder`` that ``exercises`` ask for: name -> bytes, None for one that is too large."""
     files = {}
     for exercise in exercises:
@@ -114,7 +126,14 @@ def _run_weights(exercise, files, limits, isolation, hidden, prepared):
     return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply")), run.killed
 
 
-def fingerprint(content, version, attempt, limits, isolation, files=None):
+def fingerprint(
+    content: bytes,
+    version: str,
+    attempt: int,
+    limits: sandbox.Limits,
+    isolation: str,
+    files: Mapping[str, bytes | None] | None = None,
+) -> str:
     """Return a hash of everything that the verdicts on the file ``content`` depend on.
 
     ``version`` covers the exercises and the releases that the file is read by; ``attempt`` says which hidden cases count.
@@ -134,7 +153,7 @@ def fingerprint(content, version, attempt, limits, isolation, files=None):
 
 def _script(notebook, exercises, files, prepared=sandbox.NOTHING):
     """Return the script of ``notebook``, one cell for each of its code cells; hidden tests stay outside."""
-    called = {test_id(e.name): e for e in exercises if e.is_called}
+    called: dict[str | None, Exercise] = {test_id(e.name): e for e in exercises if e.is_called}
     left_out = {run_id(e.name) for e in exercises} | {test_id(e.name) for e in exercises if e.trained}
     cells = []
     for cell in code_cells(notebook):

@@ -5,6 +5,7 @@ In: names of stages. Out: two dicts. Touches nothing.
 
 import contextlib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 
@@ -12,11 +13,11 @@ from dataclasses import dataclass, field
 class Stopwatch:
     """``spent`` and ``used`` map a stage to seconds, and to seconds of CPU; of one that comes again, they are added."""
 
-    spent: dict = field(default_factory=dict)
-    used: dict = field(default_factory=dict)
+    spent: dict[str, float] = field(default_factory=dict)
+    used: dict[str, float] = field(default_factory=dict)
 
     @contextlib.contextmanager
-    def stage(self, name):
+    def stage(self, name: str) -> Iterator[None]:
         began, cpu = time.monotonic(), time.process_time()
         try:
             yield

@@ -6,8 +6,10 @@ In: a ``Task``, on whatever machine runs it. Out: an ``Outcome``, or a feedback 
 import contextlib
 import signal
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import nbformat
 
@@ -31,7 +33,7 @@ class Paper:
 
     student: str
     standing: Standing
-    texts: dict  # see ``marks.entered``
+    texts: dict[str, str]  # see ``marks.entered``
     seconds: float  # that the page may take
 
 
@@ -40,17 +42,17 @@ class Task:
     """One submission on its way to whatever machine grades it: only text, bytes and numbers."""
 
     content: bytes
-    files: dict  # what lies beside it: name -> bytes
+    files: dict[str, bytes | None]  # what lies beside it, by name; see ``grade.handed_in_files``
     topic: str
     templates: tuple[str, ...]  # JSON of the releases that it may have been made from, the newest first
-    points: dict  # exercise -> points, as released
+    points: dict[str, float]  # by exercise, as released
     seed: int
     attempt: int  # from 0; each time something else is handed in, the hidden cases are others
     digest: str
     limits: Limits
     isolation: str
     hidden: tuple[str, ...]  # what no sandbox may show
-    settings: dict  # of nbgrader's pages
+    settings: dict[str, Any]  # of nbgrader's pages
     graded: grade.Graded | None = None  # verdicts that are known already: nothing is run
     paper: Paper | None = None  # what the feedback page needs; None: no page is made here
 
@@ -69,11 +71,11 @@ class Outcome:
     notebook: bytes = b""
     page: bytes = b""
     marks: Marks | None = None
-    spent: dict = field(default_factory=dict)  # stage -> seconds
-    used: dict = field(default_factory=dict)  # stage -> seconds of CPU
+    spent: dict[str, float] = field(default_factory=dict)  # stage -> seconds
+    used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU
 
 
-def grade_task(task):
+def grade_task(task: Task) -> Outcome:
     """Return the ``Outcome`` of ``task``. Whatever the student did is in it, not an error.
 
     Raises
@@ -152,7 +154,7 @@ def _no_longer_than(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-def exercises_for(topic, seed, attempt, points):
+def exercises_for(topic: str, seed: int, attempt: int, points: Mapping[str, float]) -> tuple[exercises.Exercise, ...]:
     """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``."""
     with LOADING:
         drawn = _drawn(topic, seed, attempt)

@@ -11,7 +11,10 @@ import multiprocessing
 import resource
 import signal
 import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from multiprocessing import util
+from typing import Any, Self, TypeVar
 
 from pebble import ProcessPool
 
@@ -19,6 +22,7 @@ from autograder import sandbox
 
 MEMORY = 8 * 2**30  # bytes that a process may address; torch alone takes three quarters of one
 PR_SET_PDEATHSIG = 1
+Result = TypeVar("Result")
 PRELOADED = ["autograder.grading.submission", "autograder.sandbox.doctor", "torch"]
 
 
@@ -26,16 +30,16 @@ class Workers:
     """An executor of ``count`` processes. ``seconds`` says of functions how long a task may take: more, and it raises
     ``TimeoutError``; a task whose process dies raises ``ProcessExpired``."""
 
-    def __init__(self, count, seconds):
+    def __init__(self, count: int, seconds: Mapping[Callable[..., Any], float]):
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(PRELOADED)  # imported once, not in each process
         self.workers, self.seconds = count, seconds
         self.pool = ProcessPool(max_workers=count, context=context, initializer=_begin)
 
-    def submit(self, function, *args):
+    def submit(self, function: Callable[..., Result], *args: object) -> Future[Result]:
         return self.pool.schedule(function, args=args, timeout=self.seconds.get(function))
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind, error, trace):

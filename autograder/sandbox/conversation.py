@@ -13,7 +13,7 @@ import selectors
 import time
 
 from autograder.sandbox import wire
-from autograder.sandbox.script import Reply, Run
+from autograder.sandbox.script import Limits, Reply, Run, Script
 
 MIMES = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
 GRACE = 3.0  # seconds on top of a limit, before the host ends what did not end itself
@@ -29,7 +29,7 @@ class Silent(Exception):
     """The worker ended before it had said a word: the machine's fault, not the student's."""
 
 
-def converse(requests, replies, script, limits, alone):
+def converse(requests: int, replies: int, script: Script, limits: Limits, alone: bool) -> Run:
     """Return the ``Run`` of ``script`` in the worker behind the descriptors ``requests`` and ``replies``.
 
     Raises

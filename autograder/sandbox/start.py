@@ -17,14 +17,15 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import IO, cast
 
 from autograder.errors import CourseError
 from autograder.sandbox import bubblewrap, cgroup, container, seccomp
 from autograder.sandbox.conversation import GRACE, START
-from autograder.sandbox.script import NOTHING
+from autograder.sandbox.script import NOTHING, Limits, Prepared
 
 PARTING = 2.0  # seconds that a zygote may take to go
 MOST_PREPARED = 100_000  # bytes, of one message on a socket
@@ -41,14 +42,16 @@ class Worker:
 
     requests: int
     replies: int
-    last_words: Callable
+    last_words: Callable[[], str]
     remedy: str = bubblewrap.REMEDY
     alone: bool = True
     killed: bool = False  # known once it has ended: a signal ended it that we did not send
     used: float | None = None  # seconds of CPU, known once it has ended, of a zygote's child
 
 
-def started(limits, isolation, hidden=(), prepared=NOTHING):
+def started(
+    limits: Limits, isolation: str, hidden: Iterable[str] = (), prepared: Prepared = NOTHING
+) -> contextlib.AbstractContextManager[Worker]:
     """Return a context manager that gives a ``Worker`` and ends it. ``hidden`` are paths that it must not see.
 
     A zygote has got ``prepared`` ready; nothing else depends on it.
@@ -70,7 +73,7 @@ def started(limits, isolation, hidden=(), prepared=NOTHING):
     return _process(_bare, limits, alone=False)
 
 
-def require_known(isolation):
+def require_known(isolation: str) -> None:
     """Refuse the name of an isolation that there is not."""
     if isolation not in ISOLATIONS:
         raise CourseError(f"no isolation called {isolation!r}", "--isolation", f"name one of {', '.join(ISOLATIONS)}.")
@@ -83,25 +86,31 @@ def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
         args, settings = prepare(stack, limits)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         process = stack.enter_context(subprocess.Popen(args, start_new_session=True, **pipes, **settings))
+        requests, replies = cast("tuple[IO[bytes], IO[bytes]]", (process.stdin, process.stdout))
 
         def last_words():
             process.wait(timeout=START)
-            said = process.stderr.read(4000).decode(errors="replace").strip()
-            return said or f"exit status {process.returncode}"
+            return _last_words(process)
 
-        worker = Worker(process.stdin.fileno(), process.stdout.fileno(), last_words, remedy, alone)
+        worker = Worker(requests.fileno(), replies.fileno(), last_words, remedy, alone)
         try:
             yield worker
         finally:
-            if _is_closed(process.stdout.fileno()):
+            if _is_closed(replies.fileno()):
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(timeout=GRACE)
             ended_by_us = process.poll() is None
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             with contextlib.suppress(OSError):
-                process.stdin.close()
+                requests.close()
     worker.killed = not ended_by_us and process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
+
+
+def _last_words(process):
+    """Return what ``process``, which has ended, said on its standard error."""
+    said = process.stderr.read(4000).decode(errors="replace").strip()
+    return said or f"exit status {process.returncode}"
 
 
 def _bubblewrapped(stack, limits, hidden):
@@ -162,7 +171,7 @@ def _readable(stack, content):
 class Zygote:
     """A warm process behind bubblewrap, which forks a child in fresh namespaces for each submission."""
 
-    def __init__(self, limits, hidden=(), prepared=NOTHING):
+    def __init__(self, limits: Limits, hidden: Iterable[str] = (), prepared: Prepared = NOTHING):
         self.stack = contextlib.ExitStack()
         self.filter = base64.b64encode(seccomp.program()).decode()
         self.clean = True  # no submission has left anything behind
@@ -193,7 +202,7 @@ class Zygote:
             raise CourseError(f"the sandbox did not start: {said}", "this machine", bubblewrap.REMEDY)
 
     @contextlib.contextmanager
-    def child(self, limits):
+    def child(self, limits: Limits) -> Iterator[Worker]:
         """Give a worker for one submission; on leaving, it and everything it started is dead, or ``Lost`` is raised."""
         with contextlib.ExitStack() as stack:
             theirs_in, requests = os.pipe()
@@ -243,10 +252,9 @@ class Zygote:
             self.process.wait(timeout=GRACE)
         if self.process.poll() is None:
             return "the zygote does not answer"
-        said = self.process.stderr.read(4000).decode(errors="replace").strip()
-        return said or f"exit status {self.process.returncode}"
+        return _last_words(self.process)
 
-    def close(self):
+    def close(self) -> None:
         self.ended()
 
 
@@ -294,7 +302,7 @@ def _zygote(limits, hidden, prepared):
             close()
 
 
-def close():
+def close() -> None:
     """End the zygote of this thread, if it has one."""
     kept = getattr(_of_thread, "zygote", None)
     if kept is not None:

@@ -8,6 +8,7 @@ import base64
 import json
 import math
 import re
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Unreadable(ValueError):
     """What came out of the sandbox is not what a worker writes."""
 
 
-def encode(value, depth=0):
+def encode(value: Any, depth: int = 0) -> dict[str, Any] | bool | int | float | None:
     """Return ``value`` as JSON-able data. What has no place on the wire becomes ``{"other": type name}``."""
     kind = type(value)
     if depth > MAX_DEPTH:
@@ -74,7 +75,7 @@ def encode(value, depth=0):
     return {"other": kind.__name__[:80] if kind is not np.ndarray else f"array of {value.dtype.name[:40]}"}
 
 
-def decode(data):
+def decode(data: object) -> object:
     """Return the plain value that ``encode`` wrote: numbers, text, lists, dicts, arrays. Checks everything.
 
     What a submission could have chosen freely and a reader would see is short: names of types and keys of dicts. Long
@@ -143,7 +144,7 @@ def _shortened(value, inside=False):
         return Other("very long list")
 
 
-def parse(line, items=math.inf):
+def parse(line: bytes, items: float = math.inf) -> dict[str, Any]:
     """Return the object in one line of JSON text that holds no more than about ``items`` things.
 
     Raises
@@ -165,7 +166,7 @@ def parse(line, items=math.inf):
 class Other:
     """Stands for a value that has no place on the wire; ``kind`` names its type."""
 
-    def __init__(self, kind):
+    def __init__(self, kind: str):
         self.kind = kind
 
 

@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 import zlib
+from collections.abc import Iterable
+from typing import Any, Protocol, TextIO, cast
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -24,17 +26,28 @@ import numpy as np
 import wire
 
 
+class IPythonShell(Protocol):
+    """What is used here of IPython's shell, which is imported no sooner than one is made."""
+
+    InteractiveTB: Any
+
+    @property
+    def user_ns(self) -> dict[str, Any]: ...
+
+    def prepare(self, sources: Iterable[str]) -> None: ...
+
+
 class CellTimeout(BaseException):
     """The cell, or the call, ran longer than it may."""
 
 
-def main():
+def main() -> None:
     """Be the worker of a process of its own, with standard input and output as the pipes to the host."""
     replies, requests = _take_pipes()
     serve(requests, replies)
 
 
-def serve(requests, replies, shell=None):
+def serve(requests: TextIO, replies: int, shell: IPythonShell | None = None) -> None:
     """Run the notebook that the first of ``requests`` holds, then the calls that the second one asks for."""
     first = json.loads(requests.readline())
     _limit(first["limits"])
@@ -146,7 +159,8 @@ class _Stream:
     encoding, errors = "utf-8", "replace"
 
     def __init__(self, name):
-        self.name, self.outputs = name, None
+        self.name = name
+        self.outputs: _Outputs | None = None
 
     def write(self, text):
         if self.outputs is not None:
@@ -167,7 +181,7 @@ class _Stream:
         raise OSError("no file descriptor")
 
 
-def make_shell():
+def make_shell() -> IPythonShell:
     """Return the IPython shell that cells run in; from here on, sys.stdout and sys.stderr are the notebook's."""
     from IPython.core.compilerop import CachingCompiler
     from IPython.core.displayhook import DisplayHook
@@ -181,6 +195,8 @@ def make_shell():
             return f"{tempfile.gettempdir()}/ipykernel_{os.getpid()}/{zlib.crc32(raw_code.encode())}.py"
 
     class Publisher(DisplayPublisher):
+        shell: "Shell"
+
         def publish(self, data, metadata=None, **kwargs):
             _add_data(self.shell.outputs, {"output_type": "display_data"}, data, metadata)
 
@@ -188,6 +204,8 @@ def make_shell():
             del self.shell.outputs[:]
 
     class Hook(DisplayHook):
+        shell: "Shell"
+
         def write_output_prompt(self):
             pass
 
@@ -267,8 +285,8 @@ def _add_data(outputs, output, data, metadata):
 
 def _run_cell(shell, source, limits):
     outputs = _Outputs(limits["output_kb"] * 1024)
-    shell.outputs = sys.stdout.outputs = sys.stderr.outputs = outputs
-    stdout, stderr, count, rang = sys.stdout, sys.stderr, shell.execution_count, []
+    stdout, stderr, count, rang = cast(_Stream, sys.stdout), cast(_Stream, sys.stderr), shell.execution_count, []
+    shell.outputs = stdout.outputs = stderr.outputs = outputs
     try:
         with _alarm(limits["cell_seconds"]) as rang:
             shell.run_cell(source, store_history=True)
@@ -371,7 +389,7 @@ def _call(function, call, tensors):
         inputs = {n: torch.from_numpy(x.copy()) if isinstance(x, np.ndarray) else x for n, x in inputs.items()}
     else:
         inputs = {n: x.copy() if isinstance(x, np.ndarray) else x for n, x in inputs.items()}
-    sys.stdout.outputs = said = _Outputs(1024)
+    cast(_Stream, sys.stdout).outputs = said = _Outputs(1024)
     value, changed = compare.call_case(function, inputs, call["gradients"])
     return {"value": wire.encode(value), "changed": changed, "printed": bool(said)}
 

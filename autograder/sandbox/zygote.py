@@ -39,7 +39,7 @@ VIEWS = ("proc", "devpts")  # of the kernel: they hold no files
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def main():
+def main() -> None:
     control = socket.socket(fileno=os.dup(0))
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
@@ -67,7 +67,7 @@ def main():
             control.send(json.dumps({**answer, "left": _contents(folders) != clean}).encode())
 
 
-def writable_folders():
+def writable_folders() -> list[str]:
     """Return every folder of this sandbox in which somebody may write: where something mounted is not read-only."""
     found = set()
     with open("/proc/self/mountinfo") as file:
