@@ -130,9 +130,13 @@ def grade(
     set aside.
     """
     from autograder.courses.course import Course
-    from autograder.with_nbgrader.plugin import settings
+    from autograder.grading import workers as processes
 
     root = Course.at(course)
+    if not scheduler and (again or any(not root.recorded(one, topic).is_file() for one in root.students(topic))):
+        processes.get_ready()  # it takes as long as what comes now
+    from autograder.with_nbgrader.plugin import settings
+
     configured, configured_isolation = settings(root)
     allowed = replace(configured, **(limits or {}))
     options = {"feedback": feedback, "again": again, "workers": workers}

@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from multiprocessing import util
+from multiprocessing import forkserver, util
 from typing import Any, Self, TypeVar
 
 from pebble import ProcessPool
@@ -31,8 +31,7 @@ class Workers:
     ``TimeoutError``; a task whose process dies raises ``ProcessExpired``."""
 
     def __init__(self, count: int, seconds: Mapping[Callable[..., Any], float]):
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(PRELOADED)  # imported once, not in each process
+        context = _context()
         self.workers, self.seconds = count, seconds
         self.pool = ProcessPool(max_workers=count, context=context, initializer=_begin)
 
@@ -48,6 +47,18 @@ class Workers:
         else:
             self.pool.stop()
         self.pool.join()
+
+
+def get_ready() -> None:
+    """Let the process that workers are copied from begin to import what they need, while this one does other things."""
+    _context()
+    forkserver.ensure_running()
+
+
+def _context():
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)  # imported once, not in each process
+    return context
 
 
 def _begin():
