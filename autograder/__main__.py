@@ -220,8 +220,8 @@ def audit(
     from autograder.audit.show import show
 
     require_checkout("audit")
-    asked = _known([topic] if topic else [])
-    raise typer.Exit(0 if show(out, asked, full, seed, save, held_out, verbose) else FAILED)
+    chosen = _known([topic] if topic else [])
+    raise typer.Exit(0 if show(out, chosen, full, seed, save, held_out, verbose) else FAILED)
 
 
 @app.command()
@@ -329,7 +329,7 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
     if isolation == "none":
         out.print(TRUSTED_ONLY)
     released = course.released(topic)
-    asked = released.exercises
+    questions = released.exercises
     if released.changed:
         out.print(
             "[yellow]The key or the solutions have changed since the release: grading goes by what they say now.[/]"
@@ -364,8 +364,8 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
             bar.stop()
             Console(stderr=True).print("Stopped. What was graded stays; run the same command again to go on.")
             raise typer.Exit(STOPPED) from None
-    out.print(report.legend(asked))
-    out.print(report.table(asked, rows, out.width))
+    out.print(report.legend(questions))
+    out.print(report.table(questions, rows, out.width))
     if out.width < report.WIDE:
         out.print(report.hints(rows), markup=False, highlight=False)
     out.print(report.summary(rows))
@@ -397,10 +397,10 @@ def main() -> None:
     except (CourseError, AnswerKeyError) as error:
         _refuse(error)
     except OSError as error:
-        told = of_the_disk(error)
-        if not told:
+        what = of_the_disk(error)
+        if not what:
             raise
-        _refuse(CourseError(*told))
+        _refuse(CourseError(*what))
 
 
 def _refuse(error):

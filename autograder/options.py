@@ -37,13 +37,13 @@ def with_limits(command: Callable[..., None]) -> Callable[..., None]:
         for one in fields(Limits)
     ]
     signature = inspect.signature(command)
-    own = [each for each in signature.parameters.values() if each.name != "limits"]
+    other = [each for each in signature.parameters.values() if each.name != "limits"]
 
     @functools.wraps(command)
     def limited(**given):
         limits = {one.name: given.pop(one.name) for one in options}
         command(**given, limits={name: value for name, value in limits.items() if value is not None})
 
-    vars(limited)["__signature__"] = signature.replace(parameters=[*own, *options])
-    limited.__annotations__ = {each.name: each.annotation for each in (*own, *options)}
+    vars(limited)["__signature__"] = signature.replace(parameters=[*other, *options])
+    limited.__annotations__ = {each.name: each.annotation for each in (*other, *options)}
     return limited

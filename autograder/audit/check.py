@@ -48,10 +48,10 @@ class Checked:
     def lines(self) -> Iterator[str]:
         """Yield the page, line by line: one for each exercise, one more for each further fault, a summary."""
         for entry in self.entries:
-            told = [str(fault) for fault in self.faults if fault.exercise == entry.name]
+            found = [str(fault) for fault in self.faults if fault.exercise == entry.name]
             title = f"{entry.name}  {entry.kind}, {entry.points:g} point{'s' * (entry.points != 1)}"
-            yield from (f"FAULT  {title}: {fault}" for fault in told)
-            if not told:
+            yield from (f"FAULT  {title}: {fault}" for fault in found)
+            if not found:
                 yield f"ok     {title}{NOTES.get(entry.kind, '')}"
         yield from (f"FAULT  {self.topic}: {fault}" for fault in self.faults if not fault.exercise)
         wrong = {fault.exercise or self.topic for fault in self.faults}
@@ -77,22 +77,22 @@ def check_topic(topic: str, seed: int = 0, folder: Path = answer_key.FOLDER, boo
     began, faults = time.monotonic(), []
     loaded = list(exercises.load_each(topic, seed, folder))
     entries = tuple(entry for entry, _ in loaded)
-    asked = [one for _, one in loaded if isinstance(one, exercises.Exercise)]
+    questions = [one for _, one in loaded if isinstance(one, exercises.Exercise)]
     faults += (Fault(entry.name, *_told(one)) for entry, one in loaded if isinstance(one, CourseError))
     faults += _labels(topic, entries, book)
     notebook = None
     if not faults:
         try:
-            notebook = assemble.source_notebook(topic, asked, book)
+            notebook = assemble.source_notebook(topic, questions, book)
         except CourseError as error:
             faults.append(Fault("", *_told(error)))
     text = key_linter.released_text(notebook) if notebook else ""
-    right, called = right_answers(topic), [exercise for exercise in asked if exercise.is_called]
+    right, called = right_answers(topic), [exercise for exercise in questions if exercise.is_called]
     audited = [_audited(exercise, text, right, seed) for exercise in called]
     for exercise, one in zip(called, audited, strict=True):
         faults += _faults(exercise, one)
     if notebook:
-        faults += _played(notebook, asked)
+        faults += _played(notebook, questions)
     return Checked(topic, entries, tuple(faults), _tried(audited, notebook), time.monotonic() - began)
 
 
@@ -139,15 +139,15 @@ def _faults(exercise, audited):
         yield Fault(exercise.name, what, f"write {exercise.function}__style in tests/submissions/{topic}.py")
 
 
-def _played(notebook, asked):
+def _played(notebook, questions):
     """Yield the faults of the assembled ``notebook``: with the answers in it, and as students get it."""
     for answered, who in ((True, "reference"), (False, "untouched release")):
         try:
-            played = play(notebook, asked, answered)
+            played = play(notebook, questions, answered)
         except CourseError as error:
             yield Fault("", *_told(error))
             return
-        for exercise in asked:
+        for exercise in questions:
             wanted, got = exercise.points * answered, played.points.get(exercise.name)
             if got is not None and got != wanted:
                 what = f"in the assembled notebook the {who} earns {got:g} of {exercise.points:g} points"

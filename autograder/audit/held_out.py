@@ -70,20 +70,20 @@ def held_out_answers(
 ) -> Iterator[tuple[Exercise, str, Callable[..., object]]]:
     """Yield ``(exercise, name, function)`` of the held-out answers of ``topic``. They see what the notebook holds ready."""
     path = folder / f"{topic}.py"
-    asked = {exercise.function: exercise for exercise in exercises.load(topic, seed) if exercise.is_called}
+    by_function = {exercise.function: exercise for exercise in exercises.load(topic, seed) if exercise.is_called}
     scope: dict[str, Any] = {"__name__": f"heldout_{topic}", "np": np, "math": math}
     exec(exercises.provided(topic), scope)
     before = set(scope)
     exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), scope)
     for name in [n for n in scope if n not in before and not n.startswith("_") and "__" in n]:
         function, _, rest = name.partition("__")
-        if function not in asked or rest.split("_")[0] not in ("wrong", "right"):
+        if function not in by_function or rest.split("_")[0] not in ("wrong", "right"):
             raise CourseError(
                 f"{name} answers no exercise of {topic}",
                 f"heldout/{path.name}",
                 "name it <function>__wrong_<what> or <function>__right_<style>.",
             )
-        yield asked[function], name, scope[name]
+        yield by_function[function], name, scope[name]
 
 
 def graded_answers(topic: str, judged: dict[str, Any], seed: int = 0, folder: Path = HELD_OUT) -> list[Answer]:

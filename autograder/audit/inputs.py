@@ -42,10 +42,10 @@ def inputs_for(exercise: Exercise, count: int, seed: int = 0) -> Iterator[Inputs
         return
     learnt = [_Learnt(exercise, group) for group in _alike(exercise.cases)]
     gradients = sorted({case.gradients for case in exercise.cases})
-    own = OF_THEIR_OWN.get(exercise.name)
+    special = OF_THEIR_OWN.get(exercise.name)
     for number in range(count):
         one = learnt[rng.integers(len(learnt))]
-        values, loose = own(rng) if own else one.draw(rng), 1.0
+        values, loose = special(rng) if special else one.draw(rng), 1.0
         style = number % 6
         if style == 0 and one.gentle:
             values, loose = {name: _single(item) for name, item in values.items()}, 1000.0

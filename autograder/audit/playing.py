@@ -28,8 +28,8 @@ class Played:
     complaints: dict[str, str]
 
 
-def play(notebook: NotebookNode, asked: Iterable[Exercise], answered: bool = True) -> Played:
-    """Return the ``Played`` of ``notebook`` for those of ``asked`` that are called; else as released, if not ``answered``.
+def play(notebook: NotebookNode, questions: Iterable[Exercise], answered: bool = True) -> Played:
+    """Return the ``Played`` of ``notebook`` for those of ``questions`` that are called; else as released, if not ``answered``.
 
     A trained model takes minutes, so its cells are left out.
 
@@ -38,11 +38,11 @@ def play(notebook: NotebookNode, asked: Iterable[Exercise], answered: bool = Tru
     CourseError
         If a cell fails that is no check and no test.
     """
-    asked = tuple(asked)
-    trained = [exercise.name for exercise in asked if exercise.trained]
+    questions = tuple(questions)
+    trained = [exercise.name for exercise in questions if exercise.trained]
     left_out = {make(name) for name in trained for make in (check_id, run_id, test_id)}
-    tests = {test_id(exercise.name): exercise.name for exercise in asked if exercise.is_called}
-    checks = {check_id(exercise.name): exercise.name for exercise in asked if exercise.is_called}
+    tests = {test_id(exercise.name): exercise.name for exercise in questions if exercise.is_called}
+    checks = {check_id(exercise.name): exercise.name for exercise in questions if exercise.is_called}
     scope, points, complaints = {"__name__": "notebook"}, {}, {}
     with warnings.catch_warnings(), contextlib.redirect_stdout(None):
         warnings.simplefilter("ignore")

@@ -84,9 +84,9 @@ def audit_topic(topic: str, full: bool = False, seed: int = 0) -> Iterator[Audit
     draws = [exercises.load(topic, seed + n) for n in range(SEEDS[full])]
     mistakes, right = exercises.module(f"solutions.mistakes.{topic}"), right_answers(topic)
     problems = {}
-    for asked in draws:
-        text = key_linter.released_text(assemble.source_notebook(topic, asked))
-        for problem in key_linter.lint(asked, text=text):
+    for questions in draws:
+        text = key_linter.released_text(assemble.source_notebook(topic, questions))
+        for problem in key_linter.lint(questions, text=text):
             problems.setdefault(problem.exercise, []).append(str(problem))
     for versions in zip(*draws, strict=True):
         exercise = versions[0]

@@ -44,40 +44,40 @@ class Problem:
 
 
 def lint(
-    asked: Iterable[Exercise], references: Mapping[str, Callable[..., object]] | None = None, text: str = ""
+    questions: Iterable[Exercise], references: Mapping[str, Callable[..., object]] | None = None, text: str = ""
 ) -> tuple[Problem, ...]:
-    """Return the problems of the exercises ``asked``, as a tuple.
+    """Return the problems of the exercises ``questions``, as a tuple.
 
     Parameters
     ----------
-    asked : iterable of Exercise
+    questions : iterable of Exercise
     references : dict, optional
         Name of an exercise -> its reference; by default those of ``solutions``.
     text : str
         All that the released notebook says, without the answers. By default the docstrings of the exercises.
     """
-    asked = tuple(asked)
+    questions = tuple(questions)
     problems: list[Problem] = []
-    for exercise in asked:
+    for exercise in questions:
         if not exercise.is_called:
             continue
         reference = references[exercise.name] if references else _reference(exercise)
         for rule in (*RULES, *(OF_CODE if exercise.kind == "code" else ())):
             problems += (Problem(exercise.name, exercise.entry.where, *found) for found in rule(exercise, reference))
-    return (*problems, *leaks(asked, text or "\n".join(_without_answer(exercise.source) for exercise in asked)))
+    return (*problems, *leaks(questions, text or "\n".join(_without_answer(exercise.source) for exercise in questions)))
 
 
 def refuse(
-    asked: Iterable[Exercise], references: Mapping[str, Callable[..., object]] | None = None, text: str = ""
+    questions: Iterable[Exercise], references: Mapping[str, Callable[..., object]] | None = None, text: str = ""
 ) -> None:
-    """Raise for the first problem of the exercises ``asked``; see ``lint``.
+    """Raise for the first problem of the exercises ``questions``; see ``lint``.
 
     Raises
     ------
     AnswerKeyError
         With exercise, case, reason and remedy.
     """
-    for problem in lint(asked, references, text):
+    for problem in lint(questions, references, text):
         case = f", case {problem.case!r}" if problem.case else ""
         raise AnswerKeyError(problem.reason, problem.where + case, problem.remedy)
 
@@ -262,13 +262,13 @@ OF_CODE = (
 )
 
 
-def leaks(asked: Iterable[Exercise], text: str) -> tuple[Problem, ...]:
+def leaks(questions: Iterable[Exercise], text: str) -> tuple[Problem, ...]:
     """Return the problems of answers that stand readable in ``text``, what students get.
 
     A shape may stand in a docstring of the same notebook, a number in the check of another exercise.
     """
     problems = []
-    for exercise in asked:
+    for exercise in questions:
         found = ()
         if exercise.kind == "shape":
             found = [

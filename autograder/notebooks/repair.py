@@ -112,11 +112,11 @@ def read_submission(path: str | Path, template: NotebookNode, topic: str, max_mb
 
 def _made_from(notebook, templates):
     """Return the one of ``templates``, the newest first, whose locked cells ``notebook`` has most of."""
-    own = {id_of(cell): cell.source for cell in notebook.cells}
+    sources = {id_of(cell): cell.source for cell in notebook.cells}
 
     def kept(template):
         locked = [cell for cell in template.cells if cell.metadata.nbgrader.locked]
-        return sum(own.get(id_of(cell)) == cell.source for cell in locked)
+        return sum(sources.get(id_of(cell)) == cell.source for cell in locked)
 
     return max(templates, key=kept)  # of equals, the first
 

@@ -96,14 +96,14 @@ class _Conversation:
     def _call_all(self):
         if not self.script.calls:
             return
-        asked = []
+        wanted = []
         for exercise, calls in self.script.calls.items():
             data = [
                 {"inputs": {n: wire.encode(v) for n, v in call.inputs.items()}, "gradients": call.gradients}
                 for call in calls
             ]
-            asked.append({"exercise": exercise, "calls": data, "tensors": exercise in self.script.tensors})
-        self._send({"exercises": asked})
+            wanted.append({"exercise": exercise, "calls": data, "tensors": exercise in self.script.tensors})
+        self._send({"exercises": wanted})
         for exercise, calls in self.script.calls.items():
             self._replies_of(exercise, calls)
 

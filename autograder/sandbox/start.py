@@ -217,17 +217,17 @@ class Zygote:
             finally:
                 os.close(theirs_in)
                 os.close(theirs_out)
-            told = []
+            heard = []
 
             def last_words():
-                told.append(self._hear(GRACE))
-                return (told[0] or {}).get("failed", "the child never spoke")
+                heard.append(self._hear(GRACE))
+                return (heard[0] or {}).get("failed", "the child never spoke")
 
             worker = Worker(requests, replies, last_words)
             try:
                 yield worker
             finally:
-                answer = told[0] if told else self._end_child(_is_closed(replies))
+                answer = heard[0] if heard else self._end_child(_is_closed(replies))
         if answer is None:
             raise Lost("the zygote is gone")
         self.clean = answer.get("left") is False

@@ -54,14 +54,14 @@ def serve(requests: TextIO, replies: int, shell: IPythonShell | None = None) -> 
     for name, content in first["files"].items():
         with open(os.path.basename(name), "wb") as file:
             file.write(base64.b64decode(content))
-    shell, captured, own = shell or make_shell(), {}, os.getpid()
+    shell, captured, process = shell or make_shell(), {}, os.getpid()
     _send(replies, {"ready": True})
     for number, cell in enumerate(first["cells"]):
         if "capture" in cell:
             captured[cell["capture"]] = shell.user_ns.get(cell["function"])
         else:
             result = _run_cell(shell, cell["source"], first["limits"])
-            if os.getpid() != own:  # a copy that the cell has forked: the notebook goes on without it
+            if os.getpid() != process:  # a copy that the cell has forked: the notebook goes on without it
                 os._exit(0)
             _send(replies, {"cell": number, **result})
     _send(replies, {"cells": len(first["cells"])})
@@ -306,10 +306,10 @@ def _answer(exercises, captured, replies, limits):
     while first < len(exercises):
         if limits["alone"]:
             _end_all_others()
-        told, tell = os.pipe()
+        progress, tell = os.pipe()
         child = os.fork()
         if child == 0:
-            os.close(told)
+            os.close(progress)
             try:
                 for exercise in exercises[first:]:
                     _call_all(exercise, captured.get(exercise["exercise"]), replies, limits)
@@ -317,8 +317,8 @@ def _answer(exercises, captured, replies, limits):
             finally:
                 os._exit(0)
         os.close(tell)
-        done, status = _watch(told, exercises[first:], limits)
-        os.close(told)
+        done, status = _watch(progress, exercises[first:], limits)
+        os.close(progress)
         if _end(child, patience=1.0 if status == "ended" else 0.0) == -signal.SIGKILL:
             status = "killed"
         first += done
@@ -327,14 +327,14 @@ def _answer(exercises, captured, replies, limits):
             first += 1
 
 
-def _watch(told, exercises, limits):
+def _watch(progress, exercises, limits):
     """Wait while the child makes its calls; return how many exercises it came to the end of, and why it stopped."""
     for done, exercise in enumerate(exercises):
         allowed = limits["call_seconds"] * len(exercise["calls"]) + 1
-        ready, _, _ = select.select([told], [], [], allowed)
+        ready, _, _ = select.select([progress], [], [], allowed)
         if not ready:
             return done, "stopped"
-        if not os.read(told, 1):
+        if not os.read(progress, 1):
             return done, "ended"
     return len(exercises), "ended"
 

@@ -144,12 +144,12 @@ def _warm_up(prepared):
 
 def _serve(control, order, pipes, shell):
     """Fork the child for one submission; return how it ended, once it and everything it started is dead."""
-    told, tell = os.pipe()
+    reports, tell = os.pipe()
     helper = os.fork()
     if helper == 0:
         try:
             control.close()
-            os.close(told)
+            os.close(reports)
             _helper(order, pipes, tell, shell)
         except BaseException as error:
             os.write(tell, _reason(error))
@@ -158,9 +158,9 @@ def _serve(control, order, pipes, shell):
     for descriptor in (*pipes, tell):
         os.close(descriptor)
     os.waitpid(helper, 0)
-    child, _, failed = os.read(told, 1000).decode(errors="replace").partition("!")
+    child, _, failed = os.read(reports, 1000).decode(errors="replace").partition("!")
     if not child:
-        os.close(told)
+        os.close(reports)
         return {"failed": failed or "the child's helper died"}
     child = int(child)
     running = os.pidfd_open(child)
@@ -172,8 +172,9 @@ def _serve(control, order, pipes, shell):
     if not by_itself:
         os.kill(child, signal.SIGKILL)
     _, status, usage = os.wait4(child, 0)  # returns when the whole pid namespace is empty
-    failed = failed or os.read(told, 1000).decode(errors="replace").lstrip("!")  # it wrote before any student code ran
-    os.close(told)
+    # it wrote before any student code ran
+    failed = failed or os.read(reports, 1000).decode(errors="replace").lstrip("!")
+    os.close(reports)
     # The first process of a namespace cannot be killed from inside: then somebody outside did it.
     killed = by_itself and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
     used = usage.ru_utime + usage.ru_stime
