@@ -33,7 +33,7 @@ test: $(STAMP) sandbox browser  ## Everything that must pass, with the time that
 test-full: $(STAMP) sandbox browser  ## The same, with every sample whole
 	@$(BIN)/python -m pytest --full $(SIDE_BY_SIDE)
 
-check: $(STAMP)  ## The quick part of the tests, under two minutes
+check: $(STAMP)  ## The quick part of the tests, two to three minutes
 	@$(BIN)/python -m pytest --quick $(SIDE_BY_SIDE)
 
 sandbox:  ## Install bubblewrap where that is permitted
