@@ -133,7 +133,8 @@ def grade(
     from autograder.grading import workers as processes
 
     root = Course.at(course)
-    if not scheduler and (again or any(not root.recorded(one, topic).is_file() for one in root.students(topic))):
+    waiting = again or any(not root.is_recorded(one, topic) for one in students or root.students(topic))
+    if waiting and not scheduler:
         processes.get_ready()  # it takes as long as what comes now
     from autograder.with_nbgrader.plugin import settings
 

@@ -5,7 +5,9 @@ In: a folder. Out: paths, records. Writes only what ``init`` and ``record`` are 
 
 import hashlib
 import json
+import os
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -59,7 +61,7 @@ class Released:
         state = json.dumps([self.digest, self.points, self.templates])
         return hashlib.sha256(state.encode()).hexdigest()
 
-    @property
+    @cached_property
     def notebooks(self) -> tuple[NotebookNode, ...]:
         return tuple(nbformat.reads(text, as_version=4) for text in self.templates)
 
@@ -128,6 +130,10 @@ class Course:
     def recorded(self, student: str, topic: str) -> Path:
         """Where it stands what exactly was recorded last: written when all else was."""
         return self.root / ".autograder" / "recorded" / topic / f"{student}.json"
+
+    def is_recorded(self, student: str, topic: str) -> bool:
+        """Return whether anything was recorded of a student, whatever their name is; it may be of an earlier notebook."""
+        return os.path.isfile(self.recorded(student, topic))  # False for a name that no file can have
 
     def known(self, student: str, topic: str) -> dict[str, Any]:
         """Return what ``recorded`` says, {} where it says nothing that can be read."""
