@@ -6,8 +6,6 @@ In: a function, an exercise. Out: a ``Reply``, a ``Verdict``. Interrupts what ru
 import contextlib
 import io
 import json
-import signal
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 
@@ -18,6 +16,7 @@ from autograder.audit import inputs
 from autograder.exercises import Case, Exercise, compare
 from autograder.grading import judge
 from autograder.grading.judge import Verdict
+from autograder.grading.stopwatch import no_longer_than
 from autograder.sandbox import Reply, wire
 
 SECONDS = 2.0  # that one call of a mutant may run
@@ -62,17 +61,5 @@ def limited() -> Iterator[None]:
     """Interrupt what runs longer than ``SECONDS``. Outside of the main thread there is no limit."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        if threading.current_thread() is not threading.main_thread():
+        with no_longer_than(SECONDS, TookTooLong):
             yield
-            return
-
-        def interrupt(*_):
-            raise TookTooLong
-
-        before = signal.signal(signal.SIGALRM, interrupt)
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)

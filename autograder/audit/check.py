@@ -15,8 +15,7 @@ from autograder.audit.run import audit_exercise, reference_of, right_answers
 from autograder.errors import CourseError
 from autograder.exercises import key_linter
 from autograder.notebooks import assemble
-from autograder.notebooks.chapter import chapter_texts
-from autograder.paths import BOOK, short
+from autograder.paths import BOOK
 from solutions import answer_key
 
 EFFORT = 30, 60  # mutants of an exercise, and inputs on which one must agree with the reference to be called equal
@@ -103,23 +102,13 @@ def _told(error):
 
 def _labels(topic, entries, book):
     """Yield the faults of the chapter: exercises that the key names and the page does not ask, and the other way round."""
-    page = book / f"{topic}.md"
-    if not page.is_file():
-        yield Fault("", f"{short(page)}: there is no chapter {topic}", "write the page, or remove the key")
-        return
     try:
-        _, texts = chapter_texts(page)
+        _, texts = assemble.chapter(topic, book)
     except CourseError as error:
         yield Fault("", *_told(error))
         return
-    names = [entry.name for entry in entries]
-    for name in names:
-        if name not in texts:
-            remedy = f"add an exercise directive with `:label: {name}`, or take it out of the key"
-            yield Fault(name, f"{short(page)}: the page has no exercise with that label", remedy)
-    for name in sorted(set(texts) - set(names)):
-        what = f"{short(page)}, line {texts[name].line}: the page asks {name}, and the key does not know it"
-        yield Fault("", what, f"add a table [{name}] to solutions/answer_key/{topic}.toml, or take it off the page")
+    for name, error in assemble.misfits(topic, [entry.name for entry in entries], texts, book):
+        yield Fault(name, *_told(error))
 
 
 def _audited(exercise, text, right, seed):

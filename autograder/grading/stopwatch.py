@@ -1,9 +1,11 @@
-"""Take the time of stages: seconds, and seconds of CPU of this process.
+"""Take the time of stages, and end what takes too long: seconds, and seconds of CPU of this process.
 
-In: names of stages. Out: two dicts. Touches nothing.
+In: names of stages; a limit. Out: two dicts; an exception. Sets this process's alarm while a limit holds.
 """
 
 import contextlib
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,3 +26,22 @@ class Stopwatch:
         finally:
             self.spent[name] = self.spent.get(name, 0.0) + time.monotonic() - began
             self.used[name] = self.used.get(name, 0.0) + time.process_time() - cpu
+
+
+@contextlib.contextmanager
+def no_longer_than(seconds: float, error: type[BaseException]) -> Iterator[None]:
+    """Raise ``error`` in the block after ``seconds``. Outside of the main thread, which alone hears it, there is no limit."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_):
+        raise error
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

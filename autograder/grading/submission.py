@@ -3,8 +3,6 @@
 In: a ``Task``, on whatever machine runs it. Out: an ``Outcome``, or a feedback page. Starts a sandbox; touches nothing else.
 """
 
-import contextlib
-import signal
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +16,7 @@ from autograder.errors import CourseError
 from autograder.feedback import pages
 from autograder.feedback.marks import CellResult, Marks, Standing, entered
 from autograder.grading import grade
-from autograder.grading.stopwatch import Stopwatch
+from autograder.grading.stopwatch import Stopwatch, no_longer_than
 from autograder.notebooks import repair
 from autograder.sandbox import Limits
 from solutions.answer_key import AnswerKeyError
@@ -125,7 +123,7 @@ def _page(notebook, results, task, template):
     marks = entered(task.paper.standing, results, task.paper.texts).marks
     known = pages.sources(template)
     try:
-        with _no_longer_than(task.paper.seconds):
+        with no_longer_than(task.paper.seconds, _TooLong):
             return pages.page(notebook, marks, task.paper.student, task.topic, task.settings, known), marks
     except (Exception, _TooLong):
         return b"", None
@@ -133,25 +131,6 @@ def _page(notebook, results, task, template):
 
 class _TooLong(BaseException):
     """The page took longer than it may. Nothing on the way that catches every Exception may catch this."""
-
-
-@contextlib.contextmanager
-def _no_longer_than(seconds):
-    """Raise _TooLong in the block after ``seconds``, where this thread can be interrupted."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def ring(signum, frame):
-        raise _TooLong
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def exercises_for(topic: str, seed: int, attempt: int, points: Mapping[str, float]) -> tuple[exercises.Exercise, ...]:

@@ -3,7 +3,7 @@
 In: a topic, its exercises, the chapter. Out: a notebook, Markdown. ``write`` writes where the caller says.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import nbformat
@@ -14,7 +14,7 @@ from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.files import write_text
 from autograder.notebooks.cells import compare_cell, exercise_cells, heading, imports, provided_cells
-from autograder.notebooks.chapter import chapter_texts
+from autograder.notebooks.chapter import Text, chapter_texts
 from autograder.paths import BOOK, short
 from solutions import answer_key
 
@@ -29,24 +29,9 @@ def source_notebook(
     CourseError
         If the page lacks an exercise that the key names, or has one that the key does not know.
     """
-    page = Path(book) / f"{topic}.md"
-    if not page.is_file():
-        raise CourseError(f"there is no chapter {topic}", short(page), "write the page, or remove the key.")
-    title, texts = chapter_texts(page)
-    for exercise in exercises:
-        if exercise.name not in texts:
-            raise CourseError(
-                f"the key names {exercise.name}, and the page has no exercise with that label",
-                short(page),
-                f"add an exercise directive with `:label: {exercise.name}`, or take it out of the key.",
-            )
-    unknown = sorted(set(texts) - {exercise.name for exercise in exercises})
-    if unknown:
-        raise CourseError(
-            f"the page asks {unknown[0]}, and the key does not know it",
-            f"{short(page)}, line {texts[unknown[0]].line}",
-            f"add a table [{unknown[0]}] to solutions/answer_key/{topic}.toml, or take it off the page.",
-        )
+    title, texts = chapter(topic, book)
+    for _, error in misfits(topic, [exercise.name for exercise in exercises], texts, book):
+        raise error
     cells = [
         heading(topic, title, exercises, website),
         imports(exercises),
@@ -59,6 +44,46 @@ def source_notebook(
         cell["id"] = f"cell-{number:03d}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+
+
+def chapter(topic: str, book: str | Path = BOOK) -> tuple[str, dict[str, Text]]:
+    """Return what ``chapter_texts`` does of the chapter ``topic``.
+
+    Raises
+    ------
+    CourseError
+        If there is no such page, or an exercise on it holds what a notebook cannot show.
+    """
+    page = Path(book) / f"{topic}.md"
+    if not page.is_file():
+        raise CourseError(f"there is no chapter {topic}", short(page), "write the page, or remove the key.")
+    return chapter_texts(page)
+
+
+def misfits(
+    topic: str, names: Sequence[str], texts: Mapping[str, Text], book: str | Path = BOOK
+) -> Iterator[tuple[str, CourseError]]:
+    """Yield ``(exercise, error)`` for each of the key's ``names`` that the page lacks, and ``("", error)`` the other way."""
+    page = short(Path(book) / f"{topic}.md")
+    for name in names:
+        if name not in texts:
+            yield (
+                name,
+                CourseError(
+                    f"the key names {name}, and the page has no exercise with that label",
+                    page,
+                    f"add an exercise directive with `:label: {name}`, or take it out of the key.",
+                ),
+            )
+    for name in sorted(set(texts) - set(names)):
+        yield (
+            "",
+            CourseError(
+                f"the page asks {name}, and the key does not know it",
+                f"{page}, line {texts[name].line}",
+                f"add a table [{name}] to solutions/answer_key/{topic}.toml, or take it off the page.",
+            ),
+        )
 
 
 def marking_scheme(topic: str, exercises: Sequence[Exercise]) -> str:
