@@ -5,10 +5,12 @@ In: nothing but the records themselves. Out: frozen dataclasses. Touches nothing
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import cast
 
 import numpy as np
 
+from autograder.exercises import compare
 from solutions import answer_key
 
 
@@ -93,6 +95,18 @@ class Exercise:
     @property
     def shown(self) -> tuple[Case, ...]:
         return tuple(case for case in self.cases if case.shown)
+
+    @cached_property
+    def misses(self) -> tuple[dict[str, dict[str, str]], ...]:
+        """What each mistake gets wrong in each of the ``hidden`` cases: name -> entry -> reason. Not of those that raise."""
+        return tuple(
+            {
+                name: compare.reasons(outcome.value, case.expected, self.kind, case.atol)
+                for name, outcome in case.mistaken.items()
+                if not outcome.raised
+            }
+            for case in self.hidden
+        )
 
     @property
     def in_torch(self) -> bool:

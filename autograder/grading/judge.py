@@ -332,14 +332,14 @@ def _explained(exercise, name, replies, found):
     """Return the entries in which the student's values equal those of mistake ``name`` where it is wrong, and the others."""
     agree, differ = set(), set()
     changes_input = any(reply.changed for reply in replies)  # reason enough to raise where a gradient is wanted
-    for case, reply, reasons in zip(exercise.hidden, replies, found, strict=True):
+    for case, misses, reply, reasons in zip(exercise.hidden, exercise.misses, replies, found, strict=True):
         outcome = case.mistaken[name]
         if outcome.raised:
             same_error = reply.raised == outcome.raised and not (case.gradients and changes_input)
             for entry in reasons:
                 (agree if same_error else differ).add(entry)
             continue
-        mistaken = compare.reasons(outcome.value, case.expected, exercise.kind, case.atol)
+        mistaken = misses[name]
         if reply.raised or isinstance(reply.value, wire.Other):
             differ |= {entry for entry, reason in mistaken.items() if reason}
             continue
