@@ -47,11 +47,13 @@ class Cell:
 class Prepared:
     """What all submissions of an assignment have in common, so that a warm process can get it ready before the first.
 
-    ``sources`` are code cells as everybody was handed them; ``optimiser`` says that some of them use torch's optimisers.
+    ``sources`` are code cells as everybody was handed them. ``optimiser`` and ``pictures`` say that some of what was handed
+    out speaks of torch's optimisers, or of pictures: where it does not, whoever uses them waits a second for the import.
     """
 
     sources: tuple[str, ...] = ()
     optimiser: bool = False
+    pictures: bool = False
 
 
 NOTHING = Prepared()

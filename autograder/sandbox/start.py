@@ -264,7 +264,7 @@ def _message(prepared):
     for source in prepared.sources:
         room -= len(json.dumps(source))
         sources += [source] if room > 0 else []
-    return json.dumps({"sources": sources, "optimiser": prepared.optimiser}).encode()
+    return json.dumps({**vars(prepared), "sources": sources}).encode()
 
 
 def _end(process, control):

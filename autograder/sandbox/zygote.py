@@ -117,7 +117,6 @@ def _warm_up(prepared):
 
     Nothing of what was handed out is run: its text is read as IPython would read it.
     """
-    import matplotlib.pyplot as plt
     import torch
 
     torch.set_num_threads(1)
@@ -130,16 +129,23 @@ def _warm_up(prepared):
         torch.softmax(torch.nn.Linear(4, 4)(weights).tanh(), dim=-1)
         torch.einsum("ij,jk->ik", weights, weights)
     np.linalg.norm(np.ones((3, 3)) @ np.ones((3, 3)))
-    figure = plt.figure()
-    figure.add_subplot().plot([0, 1], label="$x$")
-    figure.canvas.draw()
-    plt.close(figure)
+    if prepared["pictures"]:
+        _draw()
     try:
         exec(compile("1/0", "cell.py", "exec"), {})
     except ZeroDivisionError as error:
         shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__)
     shell.prepare(prepared["sources"])
     return shell
+
+
+def _draw():
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure()
+    figure.add_subplot().plot([0, 1], label="$x$")
+    figure.canvas.draw()
+    plt.close(figure)
 
 
 def _serve(control, order, pipes, shell):
