@@ -29,6 +29,8 @@ def run(folder, *options, **files):
         "-p",
         "no:cacheprovider",
         "-p",
+        "no:hypothesispytest",
+        "-p",
         "tests.refusals",
         *options,
         str(folder),

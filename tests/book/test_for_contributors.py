@@ -37,6 +37,7 @@ def project(tmp_path_factory):
 
 
 def run(project, *args):
+    """Run Python in ``project``: what is imported there is its copy."""
     env = {**os.environ, "PYTHONPATH": str(project), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, *map(str, args)]
     return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=900)

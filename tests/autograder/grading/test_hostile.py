@@ -24,7 +24,7 @@ from tests.autograder.samples import topic_exercises
 pytestmark = pytest.mark.suite("sandbox")
 AT_ONCE = 4
 FOLDER = Path(__file__).parents[2] / "submissions" / "hostile"
-LIMITS = Limits(cell_seconds=4, call_seconds=2, submission_seconds=20, memory_mb=3000, disk_mb=32, reply_mb=4)
+LIMITS = Limits(cell_seconds=2, call_seconds=1, submission_seconds=10, memory_mb=3000, disk_mb=32, reply_mb=4)
 ATTACKED, BESIDE = "scoring-dot_product_score", "scoring-multiplicative_score"
 STARTER = "def dot_product_score(query, keys):\n    raise NotImplementedError"
 HONEST = "def multiplicative_score(query, keys, W):\n    return np.einsum('bn,nm,bjm->bj', query, W, keys)"
@@ -267,7 +267,8 @@ def strange_class(released, tmp_path_factory):
     course = Course.at(root)
     for change in (*AROUND, *REFUSED):
         hand_in(course, change.__name__, change)
-    rows = batch.grade_class(course, "scoring", LIMITS)
+    with ThreadPoolExecutor(1) as executor:
+        rows = batch.grade_class(course, "scoring", LIMITS, executor=executor)
     return course, {row.student: row for row in rows}
 
 

@@ -4,6 +4,7 @@ import ast
 import contextlib
 import dataclasses
 import inspect
+from functools import cache
 from operator import methodcaller
 
 import hypothesis.extra.numpy as hnp
@@ -31,6 +32,7 @@ from tests.autograder.samples import (
 from tests.submissions import told
 
 each_exercise = pytest.mark.parametrize("name", NAMES)
+of_each_a_few = settings(max_examples=settings().max_examples // 2)  # there are many exercises
 MISTAKES = [(n, m) for n in NAMES for m in exercise_named(n).hints]
 EQUIVALENTS = [
     (n, e) for n in NAMES for e in versions_of(module_of("tests.submissions", n), exercise_named(n))
@@ -180,6 +182,7 @@ def test_a_value_inside_another_that_cannot_cross_is_called_by_its_own_name(name
 
 
 @each_exercise
+@of_each_a_few
 @given(value=plain_values())
 def test_no_value_that_crosses_the_boundary_raises(name, value):
     exercise = exercise_named(name)
@@ -189,6 +192,7 @@ def test_no_value_that_crosses_the_boundary_raises(name, value):
 
 
 @each_exercise
+@of_each_a_few
 @given(data=st.data())
 def test_every_mixture_of_right_and_missing_replies_earns_between_none_and_all(name, data):
     exercise = exercise_named(name)
@@ -362,12 +366,15 @@ def test_after_an_honest_slip_every_step_that_follows_from_the_students_own_keep
         assert earned[entry] == (points if right or (followed and not blank) else 0), entry
 
 
-def given_numbers(exercise):
+@cache
+def given_numbers(source):
     """The rows and vectors that the text of a chain states, as the reference has them."""
-    for node in ast.walk(ast.parse(exercise.source)):
+    found = []
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.List):
             with contextlib.suppress(ValueError):
-                yield np.array(ast.literal_eval(node), dtype=float)
+                found.append(np.array(ast.literal_eval(node), dtype=float))
+    return found
 
 
 def worked_by_nobody(exercise, entry, before, rng):
@@ -379,13 +386,15 @@ def worked_by_nobody(exercise, entry, before, rng):
     filled = [one, one * huge, -one * huge, one - near, signs, signs * huge, signs * (1 - near), one + near]
     filled += [np.full(size, number) for number in (0.0, 1.0, -1.0, 0.5, 1 / size, huge)]
     filled += [np.full(size, 1 / size) + near * np.arange(size), huge * rng.normal(size=size), signs / 2]
-    filled += [given * scale for given in given_numbers(exercise) if given.shape == (size,) for scale in (1, -1, huge)]
+    filled += [
+        given * scale for given in given_numbers(exercise.source) if given.shape == (size,) for scale in (1, -1, huge)
+    ]
     filled += [step for step in before.values() if step.size == size]
     steps, function = compiled(exercise.follows).get(entry, ((), None))
     if steps:
         with np.errstate(all="ignore"):
             led = np.asarray(function(*(before[step] for step in steps)), dtype=float)
-        copied = [*given_numbers(exercise), np.zeros(size), np.full(size, 1 / size)]
+        copied = [*given_numbers(exercise.source), np.zeros(size), np.full(size, 1 / size)]
         copied = [scale * row for row in copied if row.shape == led.shape for scale in (1, huge)]
         ends = np.round(led)
         filled += [x for x in (ends, *copied) if np.allclose(led, x, rtol=1e-4, atol=1e-3)] * len(filled)
