@@ -17,9 +17,12 @@ def write_text(text: str, path: str | Path) -> None:
 def write_bytes(content: bytes, path: str | Path) -> None:
     """Write ``content`` to ``path`` in one step."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".draft")
-    draft.write_bytes(content)
+    try:
+        draft.write_bytes(content)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(content)
     draft.replace(path)
 
 

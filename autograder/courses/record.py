@@ -148,6 +148,10 @@ class Recorder(contextlib.ExitStack):
             SubmittedAssignment.assignment_id == self.assignment_id,
             SubmittedNotebook.notebook_id == self.notebook_id,
         )
+        graded, answers = (list(cells.values()) for cells in self.cells[self.notebook_id])
+        # nbgrader's index begins with the cell: without naming the cells, every row of the class would be looked at
+        self.grades_of = GRADES.where(Grade.cell_id.in_(graded))
+        self.comments_of = COMMENTS.where(Comment.cell_id.in_(answers))
         self.gradebook.db.remove()
 
     def _find(self, student):
@@ -160,9 +164,9 @@ class Recorder(contextlib.ExitStack):
             entries = {name: Entry(self.points[name]) for name in graded}
             return Standing(entries, {name: Remark() for name in answers})
         db = self.gradebook.db
-        rows = {row[0]: row[1:] for row in db.execute(GRADES, {"notebook": found.notebook})}
+        rows = {row[0]: row[1:] for row in db.execute(self.grades_of, {"notebook": found.notebook})}
         entries = {name: Entry(self.points[name], *rows[cell]) for name, cell in graded.items()}
-        said = {row[0]: row[1:] for row in db.execute(COMMENTS, {"notebook": found.notebook})}
+        said = {row[0]: row[1:] for row in db.execute(self.comments_of, {"notebook": found.notebook})}
         remarks = {name: Remark(*said[cell]) for name, cell in answers.items()}
         return Standing(entries, remarks, found.penalty or 0.0, is_new=False)
 

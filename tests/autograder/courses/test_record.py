@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 from nbgrader.api import Gradebook
+from sqlalchemy import event
 
 from autograder.courses.course import Course
 from autograder.courses.record import Received, Recorder
@@ -75,3 +76,23 @@ def found_name(marks):
 )
 def test_a_score_is_the_persons_before_the_graders_with_what_was_given_on_top(entry, score):
     assert entry.score == score
+
+
+def test_nothing_that_is_asked_for_a_submission_looks_at_the_rows_of_the_whole_class(released, tmp_path):
+    shutil.copytree(released.root, tmp_path / "course")
+    course, asked = Course.at(tmp_path / "course"), []
+    entered = results(course)
+    with Recorder(course, "scoring") as recorder:
+        engine = recorder.gradebook.db.get_bind()
+        event.listen(engine, "before_cursor_execute", lambda _1, _2, text, values, *_: asked.append((text, values)))
+        for _ in range(2):
+            recorder.record("mia", entered, Received(), {})
+        with engine.connect() as connection:
+            plans = [
+                (text, step.detail)
+                for text, values in asked
+                if text.startswith("SELECT")
+                for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)
+            ]
+    assert {"grade", "comment"} <= {step.split()[1] for _, step in plans}
+    assert not [plan for plan in plans if plan[1].startswith("SCAN")]
