@@ -358,7 +358,8 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
                     highlight=False,
                 )
 
-        more = {"progress": advance, "executor": executor, "notice": lambda text: out.print(f"[yellow]{text}[/]")}
+        more = {"progress": advance, "executor": executor, "released": released}
+        more["notice"] = lambda text: out.print(f"[yellow]{text}[/]")
         try:
             rows = batch.grade_class(course, topic, limits, isolation, students, **more, **(options or {}))
         except KeyboardInterrupt:

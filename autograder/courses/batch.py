@@ -23,7 +23,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder import sandbox
 from autograder.courses import report
 from autograder.courses.backup import back_up
-from autograder.courses.course import Course
+from autograder.courses.course import Course, Released
 from autograder.courses.record import Received, Recorder, received
 from autograder.errors import CourseError, of_the_disk, of_the_gradebook
 from autograder.feedback import pages
@@ -86,12 +86,13 @@ def grade_class(
     feedback: bool = True,
     again: bool = False,
     notice: Callable[[str], object] | None = None,
+    released: Released | None = None,
 ) -> list[Row]:
     """Grade ``students`` (by default everybody who handed in) and return their rows, in order.
 
     ``progress`` is called as ``progress(done, total, row)``. ``executor`` runs the submissions; by default, processes of
     this machine do, ``workers`` of them. With ``again``, what was recorded before is run and recorded anew. ``notice`` is
-    called with what else an instructor should know.
+    called with what else an instructor should know. ``released`` is what the course says of ``topic``, if that was asked.
 
     Raises
     ------
@@ -99,7 +100,7 @@ def grade_class(
         If there is nothing to grade, the sandbox cannot be used, another process is grading here, or the machine does
         not let it go on. What was recorded until then stays.
     """
-    released = course.released(topic)
+    released = released or course.released(topic)
     found = course.students(topic)
     missing = sorted(set(students) - set(found))
     if missing or not found:

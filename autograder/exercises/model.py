@@ -60,9 +60,12 @@ class Step:
     source: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exercise:
-    """One exercise ready to be asked and judged. ``parts`` maps each part to its points; "" is the whole."""
+    """One exercise ready to be asked and judged. ``parts`` maps each part to its points; "" is the whole.
+
+    Two are the same only if they are one: so what was worked out of one can be kept by it. See ``digest`` for the rest.
+    """
 
     entry: answer_key.Entry
     source: str

@@ -11,7 +11,7 @@ import platform
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -163,10 +163,16 @@ def _script(notebook, exercises, files, prepared=sandbox.NOTHING):
             cells.append(sandbox.Cell("", exercise.name, exercise.function))
         else:  # grading does not train
             cells.append(sandbox.Cell("" if id_of(cell) in left_out else cell.source))
-    calls = {e.name: tuple(sandbox.inputs_of(case) for case in judge.cases_to_call(e)) for e in called.values()}
+    calls = {e.name: _calls(e) for e in called.values()}
     tensors = frozenset(e.name for e in called.values() if e.in_torch)
     beside = {name: content for name, content in files.items() if content is not None}
     return sandbox.Script(tuple(cells), calls, tensors, beside, prepared)
+
+
+@lru_cache(maxsize=256)
+def _calls(exercise):
+    """Return the calls of ``exercise``, the same for every submission that meets the same hidden cases."""
+    return tuple(map(sandbox.inputs_of, judge.cases_to_call(exercise)))
 
 
 @cache

@@ -76,7 +76,7 @@ class _Conversation:
         limits = {**vars(self.limits), "alone": self.alone}
         files = {name: base64.b64encode(content).decode() for name, content in self.script.files.items()}
         began = time.monotonic()
-        self._send({"cells": cells, "limits": limits, "files": files})
+        self._send(json.dumps({"cells": cells, "limits": limits, "files": files}))
         self._receive(lambda m: m.get("ready") is True, START, "its start")
         self.run.spent["start"] = time.monotonic() - began
         self.deadline = time.monotonic() + self.limits.submission_seconds
@@ -98,12 +98,9 @@ class _Conversation:
             return
         wanted = []
         for exercise, calls in self.script.calls.items():
-            data = [
-                {"inputs": {n: wire.encode(v) for n, v in call.inputs.items()}, "gradients": call.gradients}
-                for call in calls
-            ]
-            wanted.append({"exercise": exercise, "calls": data, "tensors": exercise in self.script.tensors})
-        self._send({"exercises": wanted})
+            about = json.dumps({"exercise": exercise, "tensors": exercise in self.script.tensors})
+            wanted.append(f'{about[:-1]}, "calls": [{", ".join(call.text for call in calls)}]}}')
+        self._send(f'{{"exercises": [{", ".join(wanted)}]}}')
         for exercise, calls in self.script.calls.items():
             self._replies_of(exercise, calls)
 
@@ -132,7 +129,7 @@ class _Conversation:
             self.run.timed_out |= reply.raised == "CellTimeout"
 
     def _send(self, message):
-        data = memoryview(json.dumps(message).encode() + b"\n")
+        data = memoryview(message.encode() + b"\n")
         end = min(self.deadline, time.monotonic() + START)
         with selectors.DefaultSelector() as writable:
             writable.register(self.requests, selectors.EVENT_WRITE)

@@ -3,11 +3,15 @@
 In and out: frozen dataclasses. Touches nothing.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+
+from autograder.sandbox import wire
 
 
 def _limit(default, least, help):
@@ -65,6 +69,12 @@ class Call:
 
     inputs: dict[str, object]
     gradients: tuple[str, ...] = ()
+
+    @cached_property
+    def text(self) -> str:
+        """What a worker is told of this call: worked out once, however many submissions meet it."""
+        inputs = {name: wire.encode(item) for name, item in self.inputs.items()}
+        return json.dumps({"inputs": inputs, "gradients": self.gradients})
 
 
 @dataclass(frozen=True)

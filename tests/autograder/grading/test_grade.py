@@ -1,8 +1,12 @@
 """What a verdict depends on is in its fingerprint, and nothing else is."""
 
+import json
+
 import grimp
 
-from autograder.grading import grade
+from autograder.grading import grade, judge
+from autograder.sandbox import wire
+from tests.autograder.samples import topic_exercises
 
 
 def test_a_verdict_depends_on_all_rooms_that_grading_uses_and_on_no_other():
@@ -10,3 +14,12 @@ def test_a_verdict_depends_on_all_rooms_that_grading_uses_and_on_no_other():
     used = graph.find_upstream_modules("autograder.grading.grade") | {"autograder.grading.grade"}
     rooms = {name.split(".")[1] for name in used if graph.find_children(".".join(name.split(".")[:2]))}
     assert rooms == set(grade.DECIDING)
+
+
+def test_what_is_called_is_worked_out_once_for_all_submissions():
+    exercise = topic_exercises("scoring")[0]
+    calls = grade._calls(exercise)
+    assert calls is grade._calls(exercise)
+    for call, case in zip(calls, judge.cases_to_call(exercise), strict=True):
+        assert call.text is call.text
+        assert json.loads(call.text)["inputs"] == {name: wire.encode(item) for name, item in case.inputs.items()}
