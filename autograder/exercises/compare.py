@@ -7,6 +7,9 @@ every notebook, in one locked cell, so the check cells there and the grader here
 import contextlib
 import copy
 import io
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -14,6 +17,7 @@ PRINTED = "it printed something and returned nothing: write return where the pri
 CHANGED = "it changed its input {}. Work on a copy"
 UNSTEADY = "it gives another result when it is called again with the same input"
 TIMES = 10  # as large, or as small, may a wrong step of a chain be beside the right one
+DEEPEST = 8  # lists in lists that are looked into
 
 
 class NotYet(AssertionError):
@@ -21,6 +25,55 @@ class NotYet(AssertionError):
 
     def _render_traceback_(self):
         return [f"NotYet: {self}"]  # the sentence is all that a student needs to see
+
+
+def plain_value(value, depth=0):
+    """Return ``value`` as dicts, lists, tuples, numbers and arrays of numpy, whatever classes it is made of.
+
+    Any mapping is a dict, any sequence but text a tuple, any real number an int or a float, and a tensor, or whatever
+    else numpy can read as numbers, an array of at most double precision. What is none of these, or has a masked entry,
+    comes back as it is. The check in a notebook and the grader both look at this value, so that they accept the same.
+    """
+    if depth > DEEPEST or isinstance(value, (str, bytes, bytearray, type)):
+        return value
+    if isinstance(value, Mapping):
+        return {_key(key): plain_value(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        items = [plain_value(item, depth + 1) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        return value
+    if hasattr(value, "detach") or hasattr(value, "__array__"):
+        return _plain_array(value, depth)
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
+        if isinstance(value, Integral) and not isinstance(value, bool):
+            return int(value)
+        if isinstance(value, (Real, Decimal)) and not isinstance(value, bool):
+            return float(value)
+    return value
+
+
+def _key(key):
+    return str.__str__(key) if isinstance(key, str) else str(key)
+
+
+def _plain_array(value, depth):
+    """Return the tensor or array ``value`` as an array that owes nothing to its class, or as it is, if it holds no numbers."""
+    array = value
+    with contextlib.suppress(TypeError, ValueError, RuntimeError, AttributeError):
+        if hasattr(array, "detach"):
+            array = array.detach().cpu().resolve_conj().resolve_neg()
+            if array.is_floating_point() and array.element_size() < 4:
+                array = array.double()  # numpy has no bfloat16
+            array = array.numpy()
+        array = np.asarray(array)
+        if array.dtype.kind == "O":
+            array = np.array(plain_value(array.tolist(), depth + 1))
+        if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+            array = array.astype(float)
+        if array.dtype.kind in "biuf":
+            return array
+    return value
 
 
 def read_value(value):
@@ -31,24 +84,27 @@ def read_value(value):
     ValueError
         With a sentence for the student, if it holds no numbers or is not rectangular.
     """
+    return _read(plain_value(value))
+
+
+def _read(value):
     if isinstance(value, dict):
-        return {str(key): read_value(item) for key, item in value.items()}
+        return {key: _read(item) for key, item in value.items()}
     if value is None:
         raise ValueError("it returned nothing: is the return statement missing, or a print in its place?")
     if hasattr(value, "detach"):
-        try:
-            value = value.detach().cpu().numpy()
-        except TypeError:
-            raise ValueError("it returned a tensor of a kind that cannot be read as an array") from None
+        raise ValueError("it returned a tensor of a kind that cannot be read as an array")
+    if isinstance(value, np.ma.MaskedArray):
+        raise ValueError("it returned a masked array with masked entries: which numbers belong there?")
+    given = value
     if isinstance(value, (list, tuple)):
-        parts = [read_value(item) for item in value]
+        parts = [_read(item) for item in value]
         if any(isinstance(part, dict) or part.shape != parts[0].shape for part in parts):
             raise ValueError("its rows have different lengths")
         value = np.array(parts)
-    array = np.asarray(value)
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"it returned {_kind(value)}, not numbers")
-    return array
+    if not isinstance(value, (bool, int, float, np.generic, np.ndarray)) or np.asarray(value).dtype.kind not in "biuf":
+        raise ValueError(f"it returned {_kind(given)}, not numbers")
+    return np.asarray(value)
 
 
 def difference(value, expected, atol):
@@ -85,12 +141,12 @@ def difference(value, expected, atol):
 def shape_difference(value, expected):
     """Return "" if ``value`` is the shape ``expected``, else a sentence that does not give the answer away."""
     kind = _kind(value)
-    value = _plain(value)
+    value = _listed(plain_value(value))
     if isinstance(value, int) and not isinstance(value, bool):
         return "a shape is a tuple, also with one axis: write (k,) rather than k"
     if not isinstance(value, (tuple, list)):
         return f"a shape is a tuple of whole numbers; this is {kind}"
-    value = [_plain(size) for size in value]
+    value = [_listed(size) for size in value]
     if any(not isinstance(size, int) or isinstance(size, bool) or size < 1 for size in value):
         return "a shape holds whole numbers above 0 only"
     if expected is not None and len(value) != len(expected):
@@ -103,8 +159,8 @@ def shape_difference(value, expected):
     return ""
 
 
-def _plain(value):
-    """Return plain Python numbers and lists for those of numpy and torch: a size may be an integer of any type."""
+def _listed(value):
+    """Return the Python numbers and lists of an array: a size may be an integer of any type."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 
@@ -112,9 +168,10 @@ def reasons(value, expected, kind, atol):
     """Return ``{entry: reason}``, with "" for a right entry; a value that is no dict has the one entry ""."""
     if not isinstance(expected, dict):
         return {"": shape_difference(value, expected) if kind == "shape" else difference(value, expected, atol)}
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         nothing = "it returned nothing" if value is None else f"it returned {_kind(value)}"
         return dict.fromkeys(expected, f"{nothing}, not a dict with the keys {', '.join(expected)}")
+    value = plain_value(value)
     return {
         entry: reasons(value[entry], wanted, kind, atol)[""] if entry in value else _missing(value)
         for entry, wanted in expected.items()
@@ -122,7 +179,7 @@ def reasons(value, expected, kind, atol):
 
 
 def call_case(function, inputs, gradients=()):
-    """Call ``function`` on copies of ``inputs``; return ``(value, changed inputs)``.
+    """Call ``function`` on copies of ``inputs``; return ``(plain value, changed inputs)``.
 
     With ``gradients``, the value is a dict: the gradient of the summed result by each argument named there, 0 where none
     arrives.
@@ -138,7 +195,7 @@ def call_case(function, inputs, gradients=()):
     changed = [
         name for name, item in given.items() if not np.array_equal(before[name], read_value(item), equal_nan=True)
     ]
-    return value, changed
+    return plain_value(value), changed
 
 
 def follow_through(found, value, expected, atol, follows):

@@ -1,10 +1,17 @@
 """What several tests of the grader take: exercises of every topic, values that a student may return."""
 
+import array
 import importlib
 import json
+import types
+from collections import OrderedDict, UserDict, UserList, defaultdict, deque, namedtuple
+from decimal import Decimal
+from fractions import Fraction
 from functools import cache
 
 import hypothesis.extra.numpy as hnp
+import numpy as np
+import torch
 from hypothesis import strategies as st
 
 from autograder import exercises
@@ -62,3 +69,65 @@ def plain_values():
 def _containers(inner):
     lists = st.lists(inner, max_size=4)
     return lists | lists.map(tuple) | st.dictionaries(st.text(max_size=5).filter(str.isprintable), inner, max_size=4)
+
+
+# One value in many classes: the check in a notebook and the grader accept all of the first three, and none of the last.
+RIGHT = np.array([[1.0, 2.0], [3.0, 4.0]])
+Size = namedtuple("Size", "rows columns")
+
+
+class ReadByNumpy:
+    def __array__(self, dtype=None, copy=None):
+        return RIGHT.copy()
+
+
+SAME_NUMBERS = {
+    "extended precision": RIGHT.astype(np.longdouble),
+    "a masked array without a masked entry": np.ma.masked_array(RIGHT),
+    "a masked array with an empty mask": np.ma.masked_array(RIGHT, np.zeros((2, 2), dtype=bool)),
+    "a matrix": RIGHT.view(np.matrix),
+    "an array of a class of its own": RIGHT.view(type("Mine", (np.ndarray,), {})),
+    "an array of objects": np.array([[Fraction(1), 2], [3.0, Decimal(4)]], dtype=object),
+    "fractions and decimals": [[Fraction(1), Fraction(2)], [Decimal("3"), np.longdouble(4)]],
+    "named tuples": Size(Size(1, 2), Size(3, 4)),
+    "deques": deque([deque([1, 2]), deque([3, 4])]),
+    "a range and a list of one's own": [range(1, 3), UserList([3, 4])],
+    "arrays of the standard library": [array.array("d", [1, 2]), array.array("i", [3, 4])],
+    "what numpy can read": ReadByNumpy(),
+    "bfloat16": torch.tensor(RIGHT, dtype=torch.bfloat16),
+    "integers and floats of one's own": [[type("Int", (int,), {})(1), type("Float", (float,), {})(2)], [3, 4]],
+}
+
+SAME_SHAPES = {
+    "a named tuple": Size(2, 3),
+    "a tensor's": torch.zeros(2, 3).shape,
+    "an array": np.array([2, 3]),
+    "a range": range(2, 4),
+    "a deque": deque([2, 3]),
+    "a list of one's own": UserList([2, 3]),
+    "an array of the standard library": array.array("l", [2, 3]),
+    "a tensor": torch.tensor([2, 3]),
+    "integers of numpy": (np.int32(2), np.uint8(3)),
+    "arrays without axes": (np.array(2), torch.tensor(3)),
+}
+SAME_DICTS = {
+    "an ordered dict": OrderedDict(a=(2,), b=(3,)),
+    "a default dict": defaultdict(tuple, a=(2,), b=(3,)),
+    "a read-only dict": types.MappingProxyType({"a": (2,), "b": (3,)}),
+    "a dict of one's own": UserDict(a=(2,), b=(3,)),
+    "keys of numpy": {np.str_("a"): (2,), np.str_("b"): (3,)},
+    "a key more, which is no text": {"a": (2,), "b": (3,), 3: (4,)},
+}
+NO_NUMBERS = {
+    "a masked entry": np.ma.masked_array(RIGHT, RIGHT > 3),
+    "a masked entry in a list": [[1.0, 2.0], [3.0, np.ma.masked]],
+    "text": ["1", "2"],
+    "bytes": b"12",
+    "a set": {1, 2, 3, 4},
+    "a generator": (row for row in RIGHT),
+    "the class of arrays": np.ndarray,
+    "objects": np.array([[1.0, None], [3.0, 4.0]]),
+    "complex numbers": RIGHT + 0j,
+    "a sparse tensor": torch.tensor(RIGHT).to_sparse(),
+    "a number beyond all floats": [[Fraction(10) ** 400, 2], [3, 4]],
+}

@@ -12,11 +12,47 @@ from autograder.exercises.compare import (
     NotYet,
     call_case,
     difference,
+    plain_value,
     points_earned,
     read_value,
     reasons,
     shape_difference,
 )
+from tests.autograder.samples import NO_NUMBERS, RIGHT, SAME_DICTS, SAME_NUMBERS, SAME_SHAPES
+
+
+@pytest.mark.parametrize("value", SAME_NUMBERS.values(), ids=SAME_NUMBERS)
+def test_numbers_are_right_whatever_class_they_have(value):
+    assert reasons(value, RIGHT, "code", 1e-9) == {"": ""}
+    assert compare.score(lambda: value, "code", [{"part": "", "expected": RIGHT, "atol": 1e-9}], {"": 1}) == 1
+
+
+@pytest.mark.parametrize("value", SAME_SHAPES.values(), ids=SAME_SHAPES)
+def test_a_shape_is_right_whatever_sequence_it_is(value):
+    assert reasons(value, (2, 3), "shape", 0) == {"": ""}
+
+
+@pytest.mark.parametrize("value", SAME_DICTS.values(), ids=SAME_DICTS)
+def test_a_dict_is_right_whatever_mapping_it_is(value):
+    assert reasons(value, {"a": (2,), "b": (3,)}, "shape", 0) == {"a": "", "b": ""}
+    case = {"part": "", "expected": {"a": (2,), "b": (3,)}, "atol": 0}
+    assert compare.score(lambda: value, "shape", [case], {"a": 1, "b": 1}) == 2
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS.values(), ids=NO_NUMBERS)
+def test_what_has_a_masked_entry_or_is_no_sequence_of_numbers_is_refused_with_a_sentence(value):
+    assert reasons(value, RIGHT, "code", 1e-9)[""].startswith("it")
+
+
+def test_a_matrix_of_the_wrong_shape_is_wrong_however_it_came_to_it():
+    assert "2 axes where 1 belong" in difference(np.array([[1.0, 2.0]]).view(np.matrix), np.array([1.0, 2.0]), 1e-9)
+
+
+def test_a_list_that_holds_itself_comes_to_an_end():
+    endless = []
+    endless.append(endless)
+    assert isinstance(plain_value(endless), list)
+
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=1, max_side=4)
 FINITE = hnp.arrays(float, SHAPES, elements=st.floats(-1e6, 1e6))

@@ -19,6 +19,11 @@ from autograder.grading import judge
 from autograder.sandbox import Reply, wire
 from tests.autograder.samples import (
     NAMES,
+    NO_NUMBERS,
+    RIGHT,
+    SAME_DICTS,
+    SAME_NUMBERS,
+    SAME_SHAPES,
     TOPICS,
     exercise_named,
     module_of,
@@ -125,6 +130,21 @@ def test_an_exercise_that_raised_earns_nothing_and_says_why(name):
 def test_an_exercise_without_replies_earns_nothing(name):
     exercise = exercise_named(name)
     assert verdict_on(exercise, {}).earned == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        *(("code", value, RIGHT) for value in (*SAME_NUMBERS.values(), *NO_NUMBERS.values())),
+        *(("shape", value, (2, 3)) for value in SAME_SHAPES.values()),
+        *(("shape", value, {"a": (2,), "b": (3,)}) for value in SAME_DICTS.values()),
+    ],
+    ids=[*SAME_NUMBERS, *NO_NUMBERS, *SAME_SHAPES, *SAME_DICTS],
+)
+def test_what_comes_out_of_the_sandbox_is_judged_as_the_check_in_the_notebook_judges_it(kind, value, expected):
+    called, _ = compare.call_case(lambda: value, {})
+    here, there = (compare.reasons(each, expected, kind, 1e-9) for each in (called, over_the_wire(called)))
+    assert {entry: bool(reason) for entry, reason in here.items()} == {e: bool(r) for e, r in there.items()}
 
 
 def entries(weird, exercise):

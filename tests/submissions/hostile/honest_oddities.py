@@ -79,6 +79,24 @@ def dot_product_score(query, keys):
 def dot_product_score(query, keys):
     return np.repeat(np.einsum("bm,btm->bt", query, keys), 2, axis=1)[:, ::2]
 
+# %% extended_precision: more digits than are asked for
+def dot_product_score(query, keys):
+    return np.einsum("bm,btm->bt", query, keys).astype(np.longdouble)
+
+# %% masked: an array that could have masked entries, and has none
+def dot_product_score(query, keys):
+    return np.ma.masked_array(np.einsum("bm,btm->bt", query, keys))
+
+# %% matrix: of the right shape
+def dot_product_score(query, keys):
+    return np.asmatrix(np.einsum("bm,btm->bt", query, keys))
+
+# %% own_sequence: rows in a class of one's own, numbers as fractions
+from collections import UserList, deque
+from fractions import Fraction
+def dot_product_score(query, keys):
+    return UserList(deque(Fraction(number) for number in row) for row in np.einsum("bm,btm->bt", query, keys).tolist())
+
 # %% callable_object: a class instead of a function
 class Score:
     def __call__(self, query, keys):
