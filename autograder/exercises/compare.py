@@ -15,6 +15,7 @@ import numpy as np
 
 PRINTED = "it printed something and returned nothing: write return where the print is"
 CHANGED = "it changed its input {}. Work on a copy"
+ALSO_CHANGED = "right, and no points are lost, but it changed its input {}: whoever calls it may need that unchanged"
 UNSTEADY = "it gives another result when it is called again with the same input"
 TIMES = 10  # as large, or as small, may a wrong step of a chain be beside the right one
 DEEPEST = 8  # lists in lists that are looked into
@@ -328,7 +329,7 @@ def check(function, kind, cases, convert=None):
             told = _stopped("; ".join(problems))
             raise NotYet(f"{title}: {told}" + (f"\nHint: {advice}" if advice else ""))
         if changed:
-            raise NotYet(f"{title}: right, but {_stopped(CHANGED.format(', '.join(changed)))}")
+            print(f"{title}: {_stopped(ALSO_CHANGED.format(', '.join(changed)))}")
         if kind == "shape":
             entries = value.items() if isinstance(value, dict) else [(name, value)]
             sizes = ", ".join(f"{letter}={size}" for letter, size in case["inputs"].items())

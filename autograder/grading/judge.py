@@ -122,12 +122,18 @@ def _judge(exercise, replies, again):
         got = compare.points_earned(results, {**nothing, part: points})
         parts.append(Part(part, got, points, reason, _note(carried.get(part))))
     earned = compare.points_earned(results, exercise.parts)
-    hints = () if earned == exercise.points else _hints(exercise, replies, found)
+    hints = _also_changed(replies) if earned == exercise.points else _hints(exercise, replies, found)
     if earned < exercise.points and not hints and exercise.kind == "code":
         hints = tuple(filter(None, [_property(exercise, replies, again, found)]))
     if earned < exercise.points and not hints and exercise.kind == "number":
         hints = (ROUNDED,) if _is_rounded(exercise, replies, found) else ()
     return Verdict(exercise.name, earned, exercise.points, tuple(parts), hints)
+
+
+def _also_changed(replies):
+    """Name the inputs that a right answer has changed. The submission says so itself, so no points can hang on it."""
+    changed = dict.fromkeys(name for reply in replies for name in reply.changed)
+    return (compare.full_sentence(compare.ALSO_CHANGED.format(", ".join(map(str, changed)))),) if changed else ()
 
 
 def _judge_weights(exercise, reply):

@@ -41,9 +41,28 @@ This assignment belongs to the chapter {chapter}. It has {len(exercises)} exerci
 - Run the check cell below an answer. For code it tries an example that you can work by hand, and says in words what is
   wrong. For numbers it looks at the form only, for shapes also at whether they fit together in the equation: whether
   they are right, it does not know. Checks give no points.
-- The points come from cases that you do not see here.
+- The points come from cases that you do not see here.{_rules(exercises)}
 - Keep all cells, and hand in this file under the name `{topic}.ipynb`."""
     return new_markdown_cell(text, metadata=_meta("heading"))
+
+
+def _rules(exercises):
+    """Return what holds for all inputs and all numbers of the assignment, as items of the heading's list."""
+    rules = []
+    cases = [case for exercise in exercises if exercise.kind == "code" for case in exercise.cases]
+    if cases:
+        costs = "If your function changes one of its inputs, that costs no points"
+        if any(case.gradients for case in cases):
+            costs += " (torch itself refuses that for a tensor whose gradient is asked for)"
+        rules += [
+            "The numbers in all inputs are finite, those at pads too. No axis has length 0: there is no empty batch.",
+            f"{costs}. The check and the feedback tell you all the same: whoever calls it may need the old values.",
+        ]
+    if any(exercise.kind == "number" for exercise in exercises):
+        rules.append(
+            "Where decimals are asked for, carry more of them on the way. The last one may be rounded or cut off."
+        )
+    return "".join(f"\n- {rule}" for rule in rules)
 
 
 def imports(exercises: Sequence[Exercise]) -> NotebookNode:

@@ -363,13 +363,20 @@ def test_a_right_answer_to_the_shown_cases_is_told_so(capsys):
     [
         (squared, r"squared, worked example: 1 of 2 values are wrong.*\nHint: You squared\.$"),
         (unanswered, "unanswered: not answered yet"),
-        (double_in_place, "right, but it changed its input x. Work on a copy."),
         (print, "print, worked example: it returned nothing"),
     ],
 )
 def test_a_wrong_answer_to_a_shown_case_is_told_what_is_wrong(function, sentence):
     with pytest.raises(NotYet, match=sentence):
         compare.check(function, "code", [WITH_HINT])
+
+
+def test_a_right_answer_that_changed_its_input_is_told_so_and_passes(capsys):
+    compare.check(double_in_place, "code", [SHOWN])
+    said = capsys.readouterr().out
+    assert "right, and no points are lost, but it changed its input x" in said
+    assert "the shown case is right" in said
+    assert compare.score(double_in_place, "code", HIDDEN, PARTS) == sum(PARTS.values())
 
 
 def test_a_wrong_value_that_no_mistake_gives_gets_no_hint():

@@ -589,6 +589,14 @@ def test_an_input_that_was_changed_is_named_where_no_mistake_is_recognised(name)
 
 
 @each_code
+def test_an_input_that_a_right_answer_changed_is_named_and_costs_nothing(name):
+    exercise = exercise_named(name)
+    verdict = verdict_on(exercise, corrupted(exercise, np.asarray, changed=("scores",)))
+    assert verdict.earned == verdict.points
+    assert verdict.hints == (compare.full_sentence(compare.ALSO_CHANGED.format("scores")),)
+
+
+@each_code
 def test_a_result_that_differs_from_call_to_call_is_told_so(name):
     exercise = exercise_named(name)
     replies = corrupted(exercise, odd)

@@ -123,6 +123,33 @@ def test_all_exercises_are_there_in_the_order_of_the_key(assembled):
     assert [grade_id for grade_id in ids if grade_id != "provided"] == wanted
 
 
+def test_the_heading_says_what_holds_for_all_inputs_and_numbers(assembled):
+    exercises, notebook = assembled
+    kinds, heading = {exercise.kind for exercise in exercises}, notebook.cells[0].source
+    for rule in ("costs no points", "finite, those at pads too", "there is no empty batch"):
+        assert (rule in heading) == ("code" in kinds)
+    assert ("rounded or cut off" in heading) == ("number" in kinds)
+    gradients = any(case.gradients for exercise in exercises for case in exercise.cases)
+    assert ("torch itself refuses" in heading) == gradients
+
+
+@each_topic
+def test_no_input_is_empty_or_holds_what_is_not_finite(topic):
+    for exercise in topic_exercises(topic):
+        arrays = [np.asarray(item) for case in exercise.cases for item in case.inputs.values()]
+        assert all(item.size and np.isfinite(item).all() for item in arrays), exercise.name
+
+
+@each_topic
+def test_numbers_count_whether_their_fourth_decimal_is_rounded_or_cut_off(topic):
+    for exercise in topic_exercises(topic):
+        (case,) = exercise.hidden if exercise.kind == "number" else (None,)
+        for decimals in (np.round, lambda value, digits: np.trunc(value * 10**digits + 1e-9) / 10**digits):
+            expected = case.expected if case and isinstance(case.expected, dict) else {"": case and case.expected}
+            for entry, value in expected.items() if case else ():
+                assert not compare.difference(decimals(np.asarray(value), 4), value, case.atol), (exercise.name, entry)
+
+
 def test_the_points_of_every_graded_cell_are_those_of_the_key(assembled):
     exercises, notebook = assembled
     points = {i: c.metadata.nbgrader.points for i, c in cells_by_id(notebook).items() if c.metadata.nbgrader.grade}
