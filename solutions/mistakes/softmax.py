@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 _NOTE_C = [2 * math.tanh(0.7), 2 * math.tanh(1.3)]
-_TWIN = [0.4, -0.3, 1.2, 0.1]
+_TWIN = [0.5, -0.3, 1.2, 0.1]
 
 
 def _normalised(numbers):

@@ -54,36 +54,36 @@ def weights_by_hand__right_logistic():
 
 def weights_by_hand_twin__wrong_sign_lost():
     """The student copied the second score without its minus."""
-    w = np.exp([0.4, 0.3, 1.2, 0.1])
+    w = np.exp([0.5, 0.3, 1.2, 0.1])
     return list(np.round(w / w.sum(), 4))
 
 
 def weights_by_hand_twin__wrong_scaled():
     """The student divided the scores by the root of their number, as in scaled dot product attention."""
-    w = np.exp(np.array([0.4, -0.3, 1.2, 0.1]) / np.sqrt(4))
+    w = np.exp(np.array([0.5, -0.3, 1.2, 0.1]) / np.sqrt(4))
     return list(w / w.sum())
 
 
 def weights_by_hand_twin__wrong_sorted():
     """The student sorted the weights from large to small."""
-    w = np.exp([0.4, -0.3, 1.2, 0.1])
+    w = np.exp([0.5, -0.3, 1.2, 0.1])
     return sorted((w / w.sum()).round(4).tolist(), reverse=True)
 
 
 def weights_by_hand_twin__wrong_divided_by_largest():
     """The student divided the exponentials by the largest of them, so the weights do not add to 1."""
-    w = np.exp([0.4, -0.3, 1.2, 0.1])
+    w = np.exp([0.5, -0.3, 1.2, 0.1])
     return list(w / w.max())
 
 
 def weights_by_hand_twin__right_torch():
     """Style: torch's softmax in double precision, turned into a list."""
-    return torch.softmax(torch.tensor([0.4, -0.3, 1.2, 0.1], dtype=torch.float64), dim=0).tolist()
+    return torch.softmax(torch.tensor([0.5, -0.3, 1.2, 0.1], dtype=torch.float64), dim=0).tolist()
 
 
 def weights_by_hand_twin__right_float32():
     """Style: a float32 array, rounded to four decimals."""
-    e = np.array([0.4, -0.3, 1.2, 0.1], dtype=np.float32)
+    e = np.array([0.5, -0.3, 1.2, 0.1], dtype=np.float32)
     w = np.exp(e - e.max())
     return np.round(w / w.sum(), 4)
 
