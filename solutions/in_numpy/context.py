@@ -8,12 +8,12 @@ import math
 import numpy as np
 
 
-def sentence_shapes(m, n, T_x):
+def sentence_shapes(k, n, T_x):
     """Return shapes met on the way to the context of one sentence, with a bidirectional encoder.
 
     Parameters
     ----------
-    m : int
+    k : int
         Size of the encoder state of *one* direction. An annotation joins both directions.
     n : int
         Size of the decoder state.
@@ -27,7 +27,7 @@ def sentence_shapes(m, n, T_x):
         derivative of each entry of the context (a row) by each score (a column).
     """
     ### BEGIN SOLUTION
-    return {"weighted": (T_x, 2 * m), "context": (2 * m,), "jacobian": (2 * m, T_x)}
+    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (2 * k, T_x)}
     ### END SOLUTION
 
 
@@ -48,7 +48,7 @@ def batch_shapes(batch, m, n, T_x, T_y):
     dict
         ``column``: the weights of one step, with an axis that lets them broadcast against the annotations; ``row``: the
         same weights as the left factor of a batched matrix product with the annotations; ``product``: that product;
-        ``contexts``: the contexts of all steps.
+        ``contexts``: the contexts of all steps, in three axes.
     """
     ### BEGIN SOLUTION
     return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
@@ -108,7 +108,7 @@ def weights_from_context():
     Returns
     -------
     list of 3 floats
-        Between 0 and 1; together 1.
+        Weights, in the order of the annotations.
     """
     ### BEGIN SOLUTION
     keys = np.array([[1.0, 2.0], [5.0, 0.0], [3.0, 6.0]])
@@ -127,7 +127,7 @@ def gradient_by_hand():
     """
     ### BEGIN SOLUTION
     weights = np.array([0.55, 0.15, 0.3])
-    keys = np.array([[0.4, -0.25], [1.0, 0.6], [-0.5, 0.85]])
+    keys = np.array([[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]])
     context = np.array([sum(weights * column) for column in keys.T])
     return [float(x) for x in weights[2] * (keys[2] - context)]
     ### END SOLUTION
@@ -141,14 +141,14 @@ def context_vector(weights, keys):
     Parameters
     ----------
     weights : (batch, source_len)
-        Positive, and in each row together 1.
+        The softmax weights of one decoder step.
     keys : (batch, source_len, key_size)
         Encoder annotations, h_1 ... h_Tx.
 
     Returns
     -------
     (batch, key_size)
-        No unit: each entry lies between the smallest and the largest of the same entry in the annotations.
+        One context a sentence, in the units of the annotations.
     """
     ### BEGIN SOLUTION
     return np.einsum("bj,bjm->bm", weights, keys)
@@ -158,14 +158,14 @@ def context_vector(weights, keys):
 def scores_gradient(context_gradient, weights, keys):
     """Carry the gradient of a loss back from the context to the scores.
 
-    result[b, j] = weights[b, j] context_gradient[b] . (keys[b, j] - context[b])
+    result[b, j] = derivative of the loss by score[b, j], where weights[b] = softmax of score[b]
 
     Parameters
     ----------
     context_gradient : (batch, key_size)
         Derivative of the loss by each entry of the context.
     weights : (batch, source_len)
-        The softmax of the scores: in each row together 1, or all 0 where a sentence has no real token.
+        The softmax of the scores, or all 0 where a sentence has no real token.
     keys : (batch, source_len, key_size)
         Encoder annotations, h_1 ... h_Tx.
 

@@ -6,29 +6,29 @@ import numpy as np
 import torch
 
 
-def sentence_shapes__one_direction(m, n, T_x):
-    """The two directions are joined end to end: an annotation, and any mixture of annotations, is longer than m."""
-    return {"weighted": (T_x, m), "context": (m,), "jacobian": (m, T_x)}
+def sentence_shapes__one_direction(k, n, T_x):
+    """The two directions are joined end to end: an annotation, and any mixture of annotations, is longer than k."""
+    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
 
 
-def sentence_shapes__decoder_size(m, n, T_x):
+def sentence_shapes__decoder_size(k, n, T_x):
     """A mixture of annotations has the size of an annotation. The decoder's size has no part in it."""
     return {"weighted": (T_x, n), "context": (n,), "jacobian": (n, T_x)}
 
 
-def sentence_shapes__not_summed(m, n, T_x):
+def sentence_shapes__not_summed(k, n, T_x):
     """The context is what is left after the sum over the positions: one vector, not one per position."""
-    return {"weighted": (T_x, 2 * m), "context": (T_x, 2 * m), "jacobian": (2 * m, T_x)}
+    return {"weighted": (T_x, 2 * k), "context": (T_x, 2 * k), "jacobian": (2 * k, T_x)}
 
 
-def sentence_shapes__weights_for_context(m, n, T_x):
+def sentence_shapes__weights_for_context(k, n, T_x):
     """One number per position: these are the weights. The context has one number per entry of an annotation."""
-    return {"weighted": (T_x, 2 * m), "context": (T_x,), "jacobian": (T_x, T_x)}
+    return {"weighted": (T_x, 2 * k), "context": (T_x,), "jacobian": (T_x, T_x)}
 
 
-def sentence_shapes__jacobian_transposed(m, n, T_x):
+def sentence_shapes__jacobian_transposed(k, n, T_x):
     """The rows of this jacobian belong to what is differentiated, the columns to what it is differentiated by."""
-    return {"weighted": (T_x, 2 * m), "context": (2 * m,), "jacobian": (T_x, 2 * m)}
+    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
 
 
 def batch_shapes__row_and_column_exchanged(batch, m, n, T_x, T_y):
@@ -192,7 +192,7 @@ def weights_from_context__not_adding_to_one():
 
 
 def _gradient(rule):
-    weights, keys = np.array([0.55, 0.15, 0.3]), np.array([[0.4, -0.25], [1.0, 0.6], [-0.5, 0.85]])
+    weights, keys = np.array([0.55, 0.15, 0.3]), np.array([[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]])
     return [float(x) for x in rule(weights, keys, weights @ keys)]
 
 

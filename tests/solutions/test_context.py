@@ -275,6 +275,6 @@ def test_the_weights_of_the_exercise_mix_its_annotations_into_its_context():
 
 
 def test_the_gradient_of_the_exercise_is_that_of_its_third_score():
-    weights, keys = np.array([[0.55, 0.15, 0.3]]), np.array([[[0.4, -0.25], [1.0, 0.6], [-0.5, 0.85]]])
+    weights, keys = np.array([[0.55, 0.15, 0.3]]), np.array([[[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]]])
     by_entry = [context.scores_gradient(entry[None], weights, keys)[0, 2] for entry in np.eye(2)]
     assert context.gradient_by_hand() == pytest.approx(by_entry, abs=1e-12)

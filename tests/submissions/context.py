@@ -4,12 +4,12 @@ import numpy as np
 import torch
 
 
-def sentence_shapes__lists(m, n, T_x):
-    return dict(jacobian=[m + m, T_x], context=[m + m], weighted=[T_x, m + m])
+def sentence_shapes__lists(k, n, T_x):
+    return dict(jacobian=[k + k, T_x], context=[k + k], weighted=[T_x, k + k])
 
 
-def sentence_shapes__by_computing(m, n, T_x):
-    weighted = np.zeros((T_x, 1)) * np.zeros((T_x, 2 * m))
+def sentence_shapes__by_computing(k, n, T_x):
+    weighted = np.zeros((T_x, 1)) * np.zeros((T_x, 2 * k))
     context = weighted.sum(axis=0)
     return {"weighted": weighted.shape, "context": context.shape, "jacobian": weighted.T.shape}
 
@@ -77,7 +77,7 @@ def weights_from_context__areas():
 
 
 def gradient_by_hand__finite_difference():
-    H, scores = np.array([[0.4, -0.25], [1.0, 0.6], [-0.5, 0.85]]), np.log([0.55, 0.15, 0.3])
+    H, scores = np.array([[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]]), np.log([0.55, 0.15, 0.3])
 
     def context(step):
         x = np.exp(np.array([0, 0, step]) + scores)
@@ -87,7 +87,7 @@ def gradient_by_hand__finite_difference():
 
 
 def gradient_by_hand__autograd():
-    H = torch.tensor([[0.4, -0.25], [1.0, 0.6], [-0.5, 0.85]])
+    H = torch.tensor([[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]])
     scores = torch.log(torch.tensor([0.55, 0.15, 0.3]))
     return torch.autograd.functional.jacobian(lambda e: torch.softmax(e, 0) @ H, scores)[:, 2]
 

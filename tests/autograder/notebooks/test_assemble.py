@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import re
 
 import nbformat
 import numpy as np
@@ -143,11 +144,49 @@ def test_no_input_is_empty_or_holds_what_is_not_finite(topic):
 @each_topic
 def test_numbers_count_whether_their_fourth_decimal_is_rounded_or_cut_off(topic):
     for exercise in topic_exercises(topic):
-        (case,) = exercise.hidden if exercise.kind == "number" else (None,)
-        for decimals in (np.round, lambda value, digits: np.trunc(value * 10**digits + 1e-9) / 10**digits):
-            expected = case.expected if case and isinstance(case.expected, dict) else {"": case and case.expected}
-            for entry, value in expected.items() if case else ():
-                assert not compare.difference(decimals(np.asarray(value), 4), value, case.atol), (exercise.name, entry)
+        for entry, value in numbers_asked_for(exercise):
+            for short in (value.round(4), np.trunc(value * 1e4 + 1e-9) / 1e4):
+                assert not compare.difference(short, value, exercise.hidden[0].atol), (exercise.name, entry)
+
+
+@each_topic
+def test_no_number_lies_where_rounding_to_four_decimals_could_go_either_way(topic):
+    for exercise in topic_exercises(topic):
+        for entry, value in numbers_asked_for(exercise):
+            beyond = np.abs(value) * 1e4 % 1
+            assert (np.abs(beyond - 0.5) > 1e-3).all(), (exercise.name, entry)
+
+
+@each_topic
+def test_weights_that_add_to_1_still_do_so_when_they_are_rounded(topic):
+    for exercise in topic_exercises(topic):
+        for entry, value in numbers_asked_for(exercise):
+            if np.ndim(value) and abs(value.sum() - 1) < 1e-9:
+                assert abs(value.round(4).sum() - 1) < 1e-9, (exercise.name, entry)
+
+
+def numbers_asked_for(exercise):
+    """The numbers that a student works out by hand, by entry."""
+    if exercise.kind == "number":
+        (case,) = exercise.hidden
+        expected = case.expected if isinstance(case.expected, dict) else {"": case.expected}
+        yield from ((entry, np.asarray(value, dtype=float)) for entry, value in expected.items())
+
+
+ANSWERS = {
+    "context": ("add to 1", "adds to 1", "together 1", "between the smallest", "h_{bj} - c_b", "- context[b]"),
+}
+
+
+@pytest.mark.parametrize(("topic", "said"), [(topic, said) for topic in ANSWERS for said in ANSWERS[topic]])
+def test_no_question_and_no_starter_says_what_another_exercise_asks(topic, said):
+    for cell in source_notebook(topic, topic_exercises(topic)).cells:
+        written = (
+            cell.metadata.nbgrader.solution and cell.cell_type == "markdown"
+        )  # the answer, which is not handed out
+        if cell.metadata.nbgrader.solution or cell.cell_type == "markdown":
+            shown = re.sub(r"### BEGIN SOLUTION.*?### END SOLUTION", "", cell.source, flags=re.DOTALL)
+            assert written or said not in shown, cell.metadata.nbgrader.grade_id
 
 
 def test_the_points_of_every_graded_cell_are_those_of_the_key(assembled):

@@ -6,29 +6,29 @@ import numpy as np
 import torch
 
 
-def sentence_shapes__wrong_one_direction(m, n, T_x):
-    """Takes an annotation to have m numbers, although it joins the states of both directions."""
-    return {"weighted": (T_x, m), "context": (m,), "jacobian": (m, T_x)}
+def sentence_shapes__wrong_one_direction(k, n, T_x):
+    """Takes an annotation to have k numbers, although it joins the states of both directions."""
+    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
 
 
-def sentence_shapes__wrong_jacobian_transposed(m, n, T_x):
+def sentence_shapes__wrong_jacobian_transposed(k, n, T_x):
     """Puts the scores on the rows of the jacobian and the entries of the context on its columns."""
-    return {"weighted": (T_x, 2 * m), "context": (2 * m,), "jacobian": (T_x, 2 * m)}
+    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
 
 
-def sentence_shapes__wrong_context_keeps_row_axis(m, n, T_x):
+def sentence_shapes__wrong_context_keeps_row_axis(k, n, T_x):
     """Gives the context an axis of length 1 in front, as if there were a batch."""
-    return {"weighted": (T_x, 2 * m), "context": (1, 2 * m), "jacobian": (2 * m, T_x)}
+    return {"weighted": (T_x, 2 * k), "context": (1, 2 * k), "jacobian": (2 * k, T_x)}
 
 
-def sentence_shapes__wrong_jacobian_by_state(m, n, T_x):
+def sentence_shapes__wrong_jacobian_by_state(k, n, T_x):
     """Derives the context by the decoder state and not by the scores."""
-    return {"weighted": (T_x, 2 * m), "context": (2 * m,), "jacobian": (2 * m, n)}
+    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (2 * k, n)}
 
 
-def sentence_shapes__right_measured_on_arrays(m, n, T_x):
+def sentence_shapes__right_measured_on_arrays(k, n, T_x):
     """Builds arrays of zeros and reads their shapes."""
-    forward, backward = np.zeros((T_x, m)), np.zeros((T_x, m))
+    forward, backward = np.zeros((T_x, k)), np.zeros((T_x, k))
     annotations = np.hstack([forward, backward])
     weighted = np.full((T_x, 1), 1 / T_x) * annotations
     context = weighted.sum(axis=0)
@@ -183,36 +183,36 @@ def weights_from_context__right_linear_system():
 
 def gradient_by_hand__wrong_only_weight_times_annotation():
     """Treats the third weight as if it were the score: the other weights and the softmax play no part."""
-    return [0.3 * -0.5, 0.3 * 0.85]
+    return [0.3 * -0.5, 0.3 * 0.9]
 
 
 def gradient_by_hand__wrong_own_derivative_only():
     """Uses a(1 - a) times the annotation and forgets that the other two weights shrink."""
-    return [0.3 * 0.7 * -0.5, 0.3 * 0.7 * 0.85]
+    return [0.3 * 0.7 * -0.5, 0.3 * 0.7 * 0.9]
 
 
 def gradient_by_hand__wrong_second_score():
     """Derives by the second score because of counting from 0 in the wrong place."""
     w = np.array([0.55, 0.15, 0.3])
-    h = np.array([[0.4, -0.25], [1, 0.6], [-0.5, 0.85]])
+    h = np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]])
     return (w[1] * (h[1] - w @ h)).tolist()
 
 
 def gradient_by_hand__wrong_sign():
     """Subtracts the annotation from the context, so both signs are turned round."""
-    return [0.216, -0.19275]
+    return [0.216, -0.195]
 
 
 def gradient_by_hand__wrong_whole_jacobian():
     """Returns the derivatives by all three scores, not by the third alone."""
     w = np.array([0.55, 0.15, 0.3])
-    h = np.array([[0.4, -0.25], [1, 0.6], [-0.5, 0.85]])
+    h = np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]])
     return (h.T @ (np.diag(w) - np.outer(w, w))).tolist()
 
 
 def gradient_by_hand__right_autograd_jacobian():
     """Takes the logarithms of the weights as scores and lets torch compute the jacobian."""
-    h = torch.tensor([[0.4, -0.25], [1.0, 0.6], [-0.5, 0.85]])
+    h = torch.tensor([[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]])
     e = torch.log(torch.tensor([0.55, 0.15, 0.3]))
     jacobian = torch.autograd.functional.jacobian(lambda e: torch.softmax(e, 0) @ h, e)
     return [float(value) for value in jacobian[:, 2]]
@@ -220,7 +220,7 @@ def gradient_by_hand__right_autograd_jacobian():
 
 def gradient_by_hand__right_literal_four_decimals():
     """Writes the numbers worked out on paper, rounded to four decimals."""
-    return [-0.2160, 0.1928]
+    return [-0.2160, 0.1950]
 
 
 def context_vector__wrong_squeeze(weights, keys):
