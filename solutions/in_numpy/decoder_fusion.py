@@ -89,7 +89,7 @@ def training_shapes(batch, d, m, n, T_y):
     -------
     dict
         ``projected_words``: W_y times the embedded word before each step, for all steps at once; ``joined``: embedding
-        and context of one step, end to end; ``states``: the new states of all steps.
+        and context of one step, end to end, for all sentences; ``states``: the new states of all steps.
     """
     ### BEGIN SOLUTION
     return {"projected_words": (batch, T_y, n), "joined": (batch, d + m), "states": (batch, T_y, n)}

@@ -46,8 +46,8 @@ def every_step_shapes(batch, T_y, n, d, m, V):
     -------
     dict
         ``joined``: state, embedding and context of every step, end to end; ``W_o``: the matrix that takes what is
-        joined at one step to its logits; ``logits``: those of all steps; ``flat_logits``: the same with a single axis
-        for all steps of all sentences, as a loss function wants them.
+        joined at one step to its logits; ``logits``: those of all steps; ``flat_logits``: the same as a matrix, as a
+        loss function wants them, with a row for each step of each sentence.
     """
     ### BEGIN SOLUTION
     size = n + d + m

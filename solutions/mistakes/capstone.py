@@ -153,6 +153,13 @@ def noun_alignment__missed_steps_forgiven(weights, positions):
     return float(((weights.argmax(axis=-1)[:, :steps] == places) & (places >= 0)).sum() / (places >= 0).sum())
 
 
+def noun_alignment__largest_of_zeros(weights, positions):
+    """Of a row of zeros, the largest is said to be the first. Here such a row is a step that was not taken: no hit."""
+    steps = min(weights.shape[1], positions.shape[1])
+    hits = (weights.argmax(axis=-1)[:, :steps] == positions[:, :steps]) & (positions[:, :steps] >= 0)
+    return hits.sum() / (positions >= 0).sum()
+
+
 def noun_alignment__target_axis(weights, positions):
     """The largest weight of a target word is searched along its source words: look at the axis."""
     best = weights.argmax(axis=1)

@@ -93,6 +93,14 @@ def test_an_untrained_model_matches_nothing():
     assert measured["noun_alignment"] < 0.5
 
 
+def test_a_noun_at_a_step_that_was_not_taken_is_missed_also_at_the_first_source_word():
+    positions = np.array([[0, -1, 0]])
+    taken = np.array([[[0.7, 0.3], [0.4, 0.6], [0.9, 0.1]]])
+    assert language.noun_alignment(taken, positions) == 1
+    stopped = taken * np.array([1, 1, 0])[:, None]
+    assert language.noun_alignment(stopped, positions) == language.noun_alignment(taken[:, :2], positions) == 0.5
+
+
 @pytest.mark.suite("assignments")
 def test_with_the_weights_that_it_trained_it_translates_what_it_has_not_seen(capstone_weights):
     arrays = capstone.unseen_sentences(seed=11)

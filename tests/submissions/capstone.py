@@ -68,7 +68,7 @@ def noun_alignment__loops(weights, positions):
             if place < 0:
                 continue
             nouns += 1
-            if step < len(row):
+            if step < len(row) and max(row[step]) > 0:
                 hits += int(np.argmax(row[step]) == place)
     return hits / nouns
 
@@ -76,5 +76,6 @@ def noun_alignment__loops(weights, positions):
 def noun_alignment__with_where(weights, positions):
     sentences, steps = np.where(positions >= 0)
     taken = steps < weights.shape[1]
+    taken[taken] = weights[sentences[taken], steps[taken]].sum(-1) > 0
     best = weights.argmax(-1)[sentences[taken], steps[taken]]
     return torch.tensor((best == positions[sentences[taken], steps[taken]]).sum() / len(steps))

@@ -173,6 +173,50 @@ def numbers_asked_for(exercise):
         yield from ((entry, np.asarray(value, dtype=float)) for entry, value in expected.items())
 
 
+ONE_READING = {
+    "scoring-scores_by_hand": "the last digit of a score may differ by one: that counts as right",
+    "context-batch_shapes": "one array of three axes",
+    "decoder_fusion-training_shapes": "It has no axis for the steps",
+    "output_layer-every_step_shapes": "as a matrix, as a loss function wants them",
+    "output_layer-beam_step": "No two of them are equally good",
+    "encoder-annotate": "every row has at least one word",
+    "capstone-noun_alignment": "its rows of weights are 0 throughout",
+}
+
+
+@pytest.mark.parametrize(("name", "said"), ONE_READING.items(), ids=ONE_READING)
+def test_a_text_that_could_be_read_in_two_ways_says_which_is_meant(name, said):
+    topic = name.split("-")[0]
+    cells = source_notebook(topic, topic_exercises(topic)).cells
+    (text,) = (cell.source for cell in cells if cell.metadata.nbgrader.grade_id == f"{name}-text")
+    assert said in text
+
+
+def test_the_cases_are_what_the_texts_say_of_them():
+    for seed in range(1, 6):
+        for case in exercise_named("encoder-annotate", seed).cases:
+            assert case.inputs["source_mask"].any(axis=1).all()
+            assert case.inputs["W_h"].shape == case.inputs["W_h_back"].shape
+        sizes = []
+        for case in exercise_named("output_layer-beam_step", seed).cases:
+            scores, gained = case.inputs["scores"], case.inputs["log_probabilities"]
+            for row in (scores[..., None] + gained).reshape(len(scores), -1):
+                best = -np.sort(-row)[: scores.shape[1] + 1]
+                assert (np.diff(best) < 0).all()
+            sizes.append(gained.shape[1:])
+        assert any(words < width for width, words in sizes)
+        for case in exercise_named("capstone-noun_alignment", seed).cases:
+            for row in case.inputs["weights"].reshape(-1, case.inputs["weights"].shape[-1]):
+                assert not row.any() or (row == row.max()).sum() == 1
+
+
+def test_whole_numbers_may_be_floats_and_a_score_may_be_made_of_rounded_steps():
+    beam, scores = exercise_named("output_layer-beam_step"), exercise_named("scoring-scores_by_hand")
+    for case in beam.hidden:
+        assert not compare.difference(np.asarray(case.expected, dtype=float), case.expected, case.atol)
+    assert not compare.difference([1.2088, 1.7234], scores.hidden[0].expected, scores.hidden[0].atol)
+
+
 ANSWERS = {
     "context": ("add to 1", "adds to 1", "together 1", "between the smallest", "h_{bj} - c_b", "- context[b]"),
 }

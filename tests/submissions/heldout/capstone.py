@@ -333,7 +333,7 @@ def noun_alignment__right_padded_argmax(weights, positions):
     """Fills an array of misses with what was found, and compares at the nouns."""
     found = np.full(positions.shape, -2)
     steps = min(found.shape[1], weights.shape[1])
-    found[:, :steps] = np.argmax(weights[:, :steps], axis=-1)
+    found[:, :steps] = np.where(weights[:, :steps].any(-1), np.argmax(weights[:, :steps], axis=-1), -2)
     return float(np.mean(found[positions != -1] == positions[positions != -1]))
 
 
@@ -345,7 +345,7 @@ def noun_alignment__right_plain_loops(weights, positions):
             if place == -1:
                 continue
             nouns += 1
-            if step < len(table) and table[step].index(max(table[step])) == place:
+            if step < len(table) and max(table[step]) > 0 and table[step].index(max(table[step])) == place:
                 hits += 1
     return hits / nouns
 
@@ -354,5 +354,6 @@ def noun_alignment__right_advanced_index(weights, positions):
     """Looks up all nouns at once, and divides the hits by the number of nouns."""
     batch, step = np.nonzero(positions >= 0)
     reached = step < weights.shape[1]
+    reached[reached] = weights[batch[reached], step[reached]].max(axis=1) > 0
     largest = weights[batch[reached], step[reached]].argmax(axis=1)
     return np.count_nonzero(largest == positions[batch[reached], step[reached]]) / batch.size
