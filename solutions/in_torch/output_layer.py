@@ -125,43 +125,6 @@ class Decoder(nn.Module):
             stopped = stopped | (token == stop)
         return torch.stack(words, dim=1), torch.stack(every_weight, dim=1)
 
-    @torch.no_grad()
-    def beam(self, state, keys, source_mask, start, stop, max_length, width):
-        """Keep the ``width`` likeliest beginnings at every step; return the likeliest sentence at the end.
-
-        A hypothesis that has stopped keeps its place and its score until ``width`` better ones push it out.
-
-        Returns
-        -------
-        (batch, length) and (batch,)
-            Words without the start token, more stop tokens after the first, and the sentence's log-probability in nats.
-        """
-        batch, vocab_size = len(state), self.output.out_features
-        rows = torch.arange(batch, device=state.device).unsqueeze(1) * width  # first row of each sentence below
-        source_mask = keys.new_ones(keys.shape[:2], dtype=torch.bool) if source_mask is None else source_mask
-        state, keys, source_mask = (tensor.repeat_interleave(width, dim=0) for tensor in (state, keys, source_mask))
-        projected_keys = self.attention.project_keys(keys[::width]).repeat_interleave(width, dim=0)
-        words = torch.full((batch * width, 1), start, device=state.device)
-        stopped = torch.zeros(batch, width, dtype=torch.bool, device=state.device)
-        scores = state.new_full((batch, width), -torch.inf)
-        scores[:, 0] = 0.0  # all hypotheses begin alike: count one of them
-        only_stop = state.new_full((vocab_size,), -torch.inf)
-        only_stop[stop] = 0.0
-        while (
-            words.shape[1] <= max_length and not stopped[:, 0].all()
-        ):  # scores only fall: a stopped best one stays best
-            logits, state, _ = self.step(words[:, -1], state, keys, source_mask, projected_keys)
-            log_probabilities = torch.log_softmax(logits, dim=-1).view(batch, width, vocab_size)
-            log_probabilities = torch.where(stopped.unsqueeze(-1), only_stop, log_probabilities)
-            parents, chosen = beam_step(scores, log_probabilities).unbind(dim=-1)  # (batch, width) each
-            gained = log_probabilities.flatten(1).gather(1, parents * vocab_size + chosen)
-            scores = scores.gather(1, parents) + gained
-            stopped = stopped.gather(1, parents) | (chosen == stop)
-            survivors = (rows + parents).flatten()
-            state = state[survivors]
-            words = torch.cat([words[survivors], chosen.flatten().unsqueeze(1)], dim=1)
-        return words.view(batch, width, -1)[:, 0, 1:], scores[:, 0]
-
     def _advance(self, embedded, state, keys, source_mask, projected_keys):
         """Return what the output layer sees, the new state, and the weights of one step."""
         context, weights = self.attention(state, keys, source_mask, projected_keys)
@@ -196,18 +159,50 @@ class Seq2Seq(nn.Module):
         target_in
             What the decoder reads: the start token, then the right target words.
         """
-        return self.decoder(target_in, *self._read(source, source_lengths))
+        return self.decoder(target_in, *self.read(source, source_lengths))
 
     def greedy(self, source, lengths, start, stop, max_length):
         """Return ``(words, weights)`` of the sentences that always take the likeliest word; see ``Decoder.greedy``."""
-        return self.decoder.greedy(*self._read(source, lengths), start, stop, max_length)
+        return self.decoder.greedy(*self.read(source, lengths), start, stop, max_length)
 
-    def beam(self, source, lengths, start, stop, max_length, width):
-        """Return ``(words, log-probabilities)`` of the sentences found by beam search; see ``Decoder.beam``."""
-        return self.decoder.beam(*self._read(source, lengths), start, stop, max_length, width)
-
-    def _read(self, source, lengths):
+    def read(self, source, lengths):
         """Return initial state, annotations and mask: what the decoder needs of the source."""
         keys, state = self.encoder(source, lengths)
         source_mask = torch.arange(keys.shape[1], device=keys.device) < lengths.to(keys.device).unsqueeze(1)
         return state, keys, source_mask
+
+
+@torch.no_grad()
+def beam_search(model, source, lengths, start, stop, max_length, width):
+    """Translate with a ``Seq2Seq``: keep the ``width`` likeliest beginnings at every step, and the best one at the end.
+
+    A hypothesis that has stopped keeps its place and its score until ``width`` better ones push it out.
+
+    Returns
+    -------
+    (batch, length) and (batch,)
+        Words without the start token, more stop tokens after the first, and the sentence's log-probability in nats.
+    """
+    decoder, (state, keys, source_mask) = model.decoder, model.read(source, lengths)
+    batch, vocab_size = len(state), decoder.output.out_features
+    rows = torch.arange(batch, device=state.device).unsqueeze(1) * width  # first row of each sentence below
+    state, keys, source_mask = (tensor.repeat_interleave(width, dim=0) for tensor in (state, keys, source_mask))
+    projected_keys = decoder.attention.project_keys(keys[::width]).repeat_interleave(width, dim=0)
+    words = torch.full((batch * width, 1), start, device=state.device)
+    stopped = torch.zeros(batch, width, dtype=torch.bool, device=state.device)
+    scores = state.new_full((batch, width), -torch.inf)
+    scores[:, 0] = 0.0  # all hypotheses begin alike: count one of them
+    only_stop = state.new_full((vocab_size,), -torch.inf)
+    only_stop[stop] = 0.0
+    while words.shape[1] <= max_length and not stopped[:, 0].all():  # scores only fall: a stopped best one stays best
+        logits, state, _ = decoder.step(words[:, -1], state, keys, source_mask, projected_keys)
+        log_probabilities = torch.log_softmax(logits, dim=-1).view(batch, width, vocab_size)
+        log_probabilities = torch.where(stopped.unsqueeze(-1), only_stop, log_probabilities)
+        parents, chosen = beam_step(scores, log_probabilities).unbind(dim=-1)  # (batch, width) each
+        gained = log_probabilities.flatten(1).gather(1, parents * vocab_size + chosen)
+        scores = scores.gather(1, parents) + gained
+        stopped = stopped.gather(1, parents) | (chosen == stop)
+        survivors = (rows + parents).flatten()
+        state = state[survivors]
+        words = torch.cat([words[survivors], chosen.flatten().unsqueeze(1)], dim=1)
+    return words.view(batch, width, -1)[:, 0, 1:], scores[:, 0]

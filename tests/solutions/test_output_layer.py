@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from solutions.in_numpy import output_layer
 from solutions.in_torch.context import AdditiveAttention, DotProductAttention, MultiplicativeAttention
 from solutions.in_torch.encoder import Encoder
-from solutions.in_torch.output_layer import Decoder, LastAnnotation, Seq2Seq, beam_step
+from solutions.in_torch.output_layer import Decoder, LastAnnotation, Seq2Seq, beam_search, beam_step
 
 SIZES = st.integers(1, 5)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -188,7 +188,7 @@ def test_a_sentence_in_a_padded_batch_is_treated_as_if_alone(attention):
     target_in = torch.tensor([[START, 2, 3], [START, 5, 4], [START, 3, 2]])
     logits, weights = model(source, lengths, target_in)
     words, _ = model.greedy(source, lengths, START, STOP, 7)
-    best, scores = model.beam(source, lengths, START, STOP, 7, 3)
+    best, scores = beam_search(model, source, lengths, START, STOP, 7, 3)
     for b, length in enumerate(lengths.tolist()):
         alone = source[b : b + 1, :length], lengths[b : b + 1]
         one, weight = model(*alone, target_in[b : b + 1])
@@ -196,7 +196,7 @@ def test_a_sentence_in_a_padded_batch_is_treated_as_if_alone(attention):
         torch.testing.assert_close(weight[0], weights[b, :, :length], atol=1e-12, rtol=0)
         assert (weights[b, :, length:] == 0).all()
         assert cut(model.greedy(*alone, START, STOP, 7)[0][0]) == cut(words[b])
-        one_best, one_score = model.beam(*alone, START, STOP, 7, 3)
+        one_best, one_score = beam_search(model, *alone, START, STOP, 7, 3)
         assert cut(one_best[0]) == cut(best[b])
         torch.testing.assert_close(one_score[0], scores[b], atol=1e-12, rtol=0)
 
@@ -213,7 +213,7 @@ def test_a_beam_of_width_1_is_greedy(attention, seed):
     model = model_with(attention, seed)
     source, lengths = batch_of([4, 1, 3], seed)
     words, _ = model.greedy(source, lengths, START, STOP, 6)
-    found, scores = model.beam(source, lengths, START, STOP, 6, 1)
+    found, scores = beam_search(model, source, lengths, START, STOP, 6, 1)
     assert found.tolist() == words.tolist()
     torch.testing.assert_close(scores, log_probability(model, source, lengths, words).detach(), atol=1e-10, rtol=0)
 
@@ -222,7 +222,7 @@ def test_a_beam_of_width_1_is_greedy(attention, seed):
 def test_a_beam_that_holds_every_hypothesis_finds_the_likeliest_sentence(seed):
     model = model_with("additive", seed)
     source, lengths = batch_of([3], seed)
-    found, scores = model.beam(source, lengths, START, STOP, 3, WORDS**3)
+    found, scores = beam_search(model, source, lengths, START, STOP, 3, WORDS**3)
     every = [words for words in itertools.product(range(WORDS), repeat=3) if words == filled(words)]
     every = torch.tensor(every)
     totals = log_probability(model, source.expand(len(every), -1), lengths.expand(len(every)), every).detach()
@@ -241,7 +241,7 @@ def filled(words):
 def test_the_score_of_a_beam_is_the_log_probability_of_its_sentence(seed, width):
     model = model_with("additive", seed)
     source, lengths = batch_of([4, 1, 3], seed)
-    found, scores = model.beam(source, lengths, START, STOP, 6, width)
+    found, scores = beam_search(model, source, lengths, START, STOP, 6, width)
     torch.testing.assert_close(scores, log_probability(model, source, lengths, found).detach(), atol=1e-10, rtol=0)
 
 
@@ -251,7 +251,7 @@ def test_over_many_models_a_wider_beam_is_better_on_the_whole():
         model = model_with("additive", seed)
         source, lengths = batch_of([4, 1, 3], seed)
         greedy, _ = model.greedy(source, lengths, START, STOP, 6)
-        _, scores = model.beam(source, lengths, START, STOP, 6, 4)
+        _, scores = beam_search(model, source, lengths, START, STOP, 6, 4)
         gained.append((scores - log_probability(model, source, lengths, greedy).detach()).mean().item())
     assert np.mean(gained) > 0.05
     assert np.mean(np.array(gained) >= -1e-10) > 0.9  # not always: the greedy beginning may be pushed out
@@ -266,11 +266,11 @@ def test_stop_and_the_maximum_length_are_respected(attention):
     words, weights = model.greedy(source, lengths, START, STOP, 9)
     assert words.tolist() == [[STOP]] * 3
     assert weights.shape == (3, 1, 5)
-    assert model.beam(source, lengths, START, STOP, 9, 2)[0].tolist() == [[STOP]] * 3
+    assert beam_search(model, source, lengths, START, STOP, 9, 2)[0].tolist() == [[STOP]] * 3
     with torch.no_grad():
         model.decoder.output.bias[STOP] = -1e3
     assert model.greedy(source, lengths, START, STOP, 9)[0].shape == (3, 9)
-    assert model.beam(source, lengths, START, STOP, 9, 2)[0].shape == (3, 9)
+    assert beam_search(model, source, lengths, START, STOP, 9, 2)[0].shape == (3, 9)
 
 
 @given(SEEDS)
@@ -278,7 +278,7 @@ def test_after_a_stop_token_come_only_stop_tokens_with_weights_zero(seed):
     model = model_with("additive", seed)
     source, lengths = batch_of([4, 1, 3], seed)
     words, weights = model.greedy(source, lengths, START, STOP, 8)
-    found, _ = model.beam(source, lengths, START, STOP, 8, 3)
+    found, _ = beam_search(model, source, lengths, START, STOP, 8, 3)
     for sentence in (*words.tolist(), *found.tolist()):
         assert filled(tuple(sentence)) == tuple(sentence)
     after = ((words == STOP).cumsum(dim=1) - (words == STOP).long()) > 0

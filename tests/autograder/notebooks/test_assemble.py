@@ -1,7 +1,10 @@
 """A chapter becomes a notebook with every exercise in it once, or is refused with file and line."""
 
 import ast
+import builtins
 import dataclasses
+import dis
+import inspect
 import re
 
 import nbformat
@@ -231,6 +234,23 @@ def test_no_question_and_no_starter_says_what_another_exercise_asks(topic, said)
         if cell.metadata.nbgrader.solution or cell.cell_type == "markdown":
             shown = re.sub(r"### BEGIN SOLUTION.*?### END SOLUTION", "", cell.source, flags=re.DOTALL)
             assert written or said not in shown, cell.metadata.nbgrader.grade_id
+
+
+def test_what_a_notebook_holds_ready_calls_nothing_that_the_notebook_does_not_have(assembled):
+    _, notebook = assembled
+    had = {name: cell.source for name, cell in cells_by_id(notebook).items() if name in ("imports", "provided")}
+    if "provided" in had:
+        scope = {}
+        for source in had.values():
+            exec(source, scope)
+        assert not names_in(compile(had["provided"], "provided", "exec")) - set(scope) - set(dir(builtins))
+
+
+def names_in(code):
+    """The names that ``code``, or a function in it, looks up outside of itself."""
+    inner = [item for item in code.co_consts if inspect.iscode(item)]
+    outside = {line.argval for line in dis.get_instructions(code) if line.opname == "LOAD_GLOBAL"}
+    return outside.union(*map(names_in, inner))
 
 
 def test_the_points_of_every_graded_cell_are_those_of_the_key(assembled):
