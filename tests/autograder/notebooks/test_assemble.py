@@ -220,6 +220,31 @@ def test_whole_numbers_may_be_floats_and_a_score_may_be_made_of_rounded_steps():
     assert not compare.difference([1.2088, 1.7234], scores.hidden[0].expected, scores.hidden[0].atol)
 
 
+@each_topic
+def test_no_check_holds_the_numbers_that_another_exercise_asks_for(topic):
+    asked = [
+        (exercise.name, value.ravel(), max(1e-3, exercise.hidden[0].atol))
+        for exercise in topic_exercises(topic)
+        for _, value in numbers_asked_for(exercise)
+        if value.size > 1 and not np.allclose(4 * value, np.round(4 * value))  # one number, or quarters, mean little
+    ]
+    for exercise in topic_exercises(topic):
+        for shown in exercise.shown:
+            wrong = [outcome.value for outcome in shown.mistaken.values() if not outcome.raised]
+            for name, value, atol in asked:
+                held = [holds(row, value, atol) for row in (shown.expected, *shown.inputs.values(), *wrong)]
+                assert not any(held), (exercise.name, name)
+
+
+def holds(row, value, atol):
+    """Whether the numbers of ``value`` stand side by side in ``row``."""
+    if isinstance(row, dict):
+        return any(holds(item, value, atol) for item in row.values())
+    row = np.ravel(row)
+    parts = range(row.size - value.size + 1) if row.dtype.kind in "iuf" else ()
+    return any(np.allclose(row[n : n + value.size], value, rtol=0, atol=atol) for n in parts)
+
+
 ANSWERS = {
     "context": ("add to 1", "adds to 1", "together 1", "between the smallest", "h_{bj} - c_b", "- context[b]"),
 }
