@@ -1,6 +1,8 @@
 """Right shapes always fit together in their equation; where others do not, the sentence names the product or the sum."""
 
+import contextlib
 import inspect
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -201,3 +203,30 @@ def test_the_text_needs_nothing_but_what_the_notebook_has_above_it():
     namespace = {"NotYet": NotYet}
     exec(text, namespace)
     assert namespace["shape_of"]("W @ x", {"W": (2, 3), "x": (3,)}) == (2,)
+
+
+@each_exercise
+def test_the_equations_of_a_check_leave_each_shape_more_than_one_size_that_fits(name):
+    """Or the check, which is not to know the answer, would tell the right one from all others."""
+    exercise = exercise_named(name)
+    inputs = dict(zip(exercise.cases[0].inputs, (2, 3, 5, 7, 11, 13, 17), strict=False))
+    right = reference_of(exercise)(*inputs.values())
+    sizes = {size for shape in right.values() for size in shape}
+    free = set()
+    for size, other in product(sizes, sizes | {19}):
+        places = [(entry, axis) for entry, shape in right.items() for axis, one in enumerate(shape) if one == size]
+        for count in range(1, len(places) + 1) if other not in (size, 1) else ():
+            for chosen in combinations(places, count):
+                answer = {entry: list(shape) for entry, shape in right.items()}
+                for entry, axis in chosen:
+                    answer[entry][axis] = other
+                if fits(exercise, inputs, answer):
+                    free |= {entry for entry, _ in chosen}
+    assert free == set(right)
+
+
+def fits(exercise, inputs, answer):
+    known = {**exercises.given_shapes(exercise, inputs), **{entry: tuple(shape) for entry, shape in answer.items()}}
+    with contextlib.suppress(Misfit):
+        return all(shape_of(equation, known) is not None for equation in exercise.entry.equations)
+    return False
