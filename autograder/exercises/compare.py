@@ -6,7 +6,6 @@ every notebook, in one locked cell, so the check cells there and the grader here
 
 import contextlib
 import copy
-import io
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
@@ -174,7 +173,7 @@ def reasons(value, expected, kind, atol):
         return dict.fromkeys(expected, f"{nothing}, not a dict with the keys {', '.join(expected)}")
     value = plain_value(value)
     return {
-        entry: reasons(value[entry], wanted, kind, atol)[""] if entry in value else _missing(value)
+        entry: reasons(value[entry], wanted, kind, atol)[""] if entry in value else missing_entry(value)
         for entry, wanted in expected.items()
     }
 
@@ -267,7 +266,7 @@ def score(function, kind, cases, parts, convert=None, follows=None):
     """
     results = []
     for case in cases:
-        inputs = _inputs(case, convert)
+        inputs = case_inputs(case, convert)
         try:
             value, _ = call_case(function, inputs, case.get("gradients", ()))
             found = reasons(value, case["expected"], kind, case["atol"])
@@ -280,88 +279,13 @@ def score(function, kind, cases, parts, convert=None, follows=None):
     return points_earned(results, parts)
 
 
-def check_weights(path, arrays):
-    """Say whether the file at ``path`` can be handed in: an npz of the ``arrays`` named, each of its shape.
-
-    Raises
-    ------
-    NotYet
-        With the first thing that is wrong.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as found:
-            shapes = {name: found[name].shape for name in found.files}
-            finite = all(np.isfinite(found[name]).all() for name in found.files)
-    except FileNotFoundError:
-        raise NotYet(f"{path} is not there yet: train the model, and it is written beside this notebook.") from None
-    except (OSError, ValueError, TypeError):
-        raise NotYet(f"{path} is no file of plain arrays. Write it with save_weights.") from None
-    for name, shape in arrays.items():
-        if shapes.get(name) != tuple(shape):
-            raise NotYet(
-                f"{path}: {name} has shape {shapes.get(name, 'none: it is missing')}; {tuple(shape)} is right."
-            )
-    if not finite:
-        raise NotYet(f"{path} holds numbers that are not finite: the training ran away. Try a smaller step.")
-    print(f"{path} is complete: {len(arrays)} arrays. Hand it in together with this notebook.")
-
-
-def check(function, kind, cases, convert=None):
-    """Say at once, in words, what is wrong with ``function`` on the shown cases; raise ``NotYet`` if something is.
-
-    Numbers and shapes are checked for their form only: their answer does not stand in this notebook.
-    """
-    name = function.__name__
-    for case in cases:
-        title = f"{name}, {case['name']}" if case.get("name") else name
-        try:
-            value, changed = call_case(function, _inputs(case, convert), case.get("gradients", ()))
-        except NotImplementedError:
-            raise NotYet(f"{name}: not answered yet. Replace `raise NotImplementedError()` by your answer.") from None
-        if kind == "code":
-            found = reasons(value, case["expected"], kind, case["atol"])
-        else:
-            found = _form_problems(value, kind, case["form"])
-        problems = [f"{entry}: {reason}" if entry else reason for entry, reason in found.items() if reason]
-        if problems:
-            hints = [hint for hint, wrong in case.get("wrong", ()) if _same(value, wrong, kind, case["atol"])]
-            advice = " Or: ".join(dict.fromkeys(hints)) or _noticed(function, case, convert, value, changed)
-            told = _stopped("; ".join(problems))
-            raise NotYet(f"{title}: {told}" + (f"\nHint: {advice}" if advice else ""))
-        if changed:
-            print(f"{title}: {_stopped(ALSO_CHANGED.format(', '.join(changed)))}")
-        if kind == "shape":
-            entries = value.items() if isinstance(value, dict) else [(name, value)]
-            sizes = ", ".join(f"{letter}={size}" for letter, size in case["inputs"].items())
-            print(f"With {sizes}: " + ", ".join(f"{entry} {tuple(map(int, size))}" for entry, size in entries))
-    if kind == "code":
-        print(f"{name}: the shown {'case is' if len(cases) == 1 else 'cases are'} right. Hidden cases give the points.")
-    else:
-        print(f"{name}: the form is right. Whether the answer is right is not judged here.")
-
-
 def full_sentence(text):
     """Return ``text`` with a capital first and a full stop, or another mark, last."""
-    return text[:1].upper() + _stopped(text[1:])
+    return text[:1].upper() + stopped(text[1:])
 
 
-def _stopped(text):
+def stopped(text):
     return text if text[-1:] in (".", "?", "!") else f"{text}."
-
-
-def _noticed(function, case, convert, value, changed):
-    """Say what is odd about a call with a wrong result, apart from the result: what it printed, changed, or made up."""
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(said):
-            again, _ = call_case(function, _inputs(case, convert), case.get("gradients", ()))
-    except Exception:
-        return full_sentence(UNSTEADY)
-    if value is None:
-        return full_sentence(PRINTED) if said.getvalue() else ""
-    if changed:
-        return full_sentence(CHANGED.format(", ".join(changed)))
-    return full_sentence(UNSTEADY) if differs(value, again) else ""
 
 
 def differs(one, other):
@@ -381,35 +305,11 @@ def _kind(value):
     return getattr(value, "kind", type(value).__name__)
 
 
-def _missing(value):
+def missing_entry(value):
     return f"this key is missing; yours are {', '.join(str(key)[:40] for key in list(value)[:9])}"
 
 
-def _inputs(case, convert):
+def case_inputs(case, convert):
     convert = convert or (lambda array: array)
     inputs = case.get("inputs", {})
     return {name: convert(np.array(item)) if isinstance(item, list) else item for name, item in inputs.items()}
-
-
-def _same(value, wrong, kind, atol):
-    return not any(reasons(value, wrong, kind, atol).values())
-
-
-def _form_problems(value, kind, form):
-    if isinstance(form, dict):
-        if not isinstance(value, dict):
-            return {"": f"return a dict with the keys {', '.join(form)}"}
-        return {
-            entry: _form_problems(value[entry], kind, shape)[""] if entry in value else _missing(value)
-            for entry, shape in form.items()
-        }
-    if kind == "shape":
-        return {"": shape_difference(value, None)}
-    try:
-        array = read_value(value)
-    except ValueError as error:
-        return {"": str(error)}
-    if isinstance(array, dict) or array.shape != tuple(form):
-        count = "one number" if not form else f"{' x '.join(map(str, form))} numbers"
-        return {"": f"return {count}, and nothing else"}
-    return {"": "" if np.isfinite(array).all() else "the numbers must be finite"}

@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from autograder import exercises
 from autograder.exercises import Exercise, compare
 from autograder.exercises.numbers import largest
+from autograder.exercises.packing import unpacked
 from solutions.answer_key import AnswerKeyError
 
 SOFTMAX_ARGUMENTS = ("scores", "logits", "log_probabilities")
@@ -83,9 +84,12 @@ def refuse(
 
 
 def released_text(notebook: NotebookNode) -> str:
-    """Return what a student reads in the release of ``notebook``, a source notebook: answers and hidden tests cut out."""
+    """Return what a student has in the release of ``notebook``, a source notebook: answers and hidden tests cut out.
+
+    What is packed in it counts as read.
+    """
     answer = re.compile(r"### BEGIN (SOLUTION|HIDDEN TESTS).*?### END \1", flags=re.DOTALL)
-    cells = [cell.source for cell in notebook.cells if not _is_written_answer(cell)]
+    cells = [unpacked(cell.source) for cell in notebook.cells if not _is_written_answer(cell)]
     return "\n".join(answer.sub("", source) for source in cells)
 
 

@@ -36,9 +36,10 @@ def source_notebook(
         heading(topic, title, exercises, website),
         imports(exercises),
         compare_cell(exercises),
-        *provided_cells(topic),
     ]
+    builds_on = next((exercise for exercise in exercises if exercise.trained), exercises[0])
     for exercise in exercises:
+        cells += provided_cells(topic) if exercise is builds_on else []
         cells += exercise_cells(exercise, texts[exercise.name])
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"

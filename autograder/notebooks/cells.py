@@ -8,16 +8,19 @@ import math
 import pprint
 import re
 from collections.abc import Sequence
+from types import ModuleType
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from autograder.exercises import Exercise, compare, compose, given_shapes, provided
+from autograder.exercises import Exercise, checking, compare, compose, given_shapes, provided
+from autograder.exercises.packing import packed
 from autograder.notebooks import ready
 from autograder.notebooks.cell_ids import COMPARE, check_id, run_id, test_id, text_id
 from autograder.notebooks.chapter import Text
 from solutions import answer_key
 
+HIDDEN = {"jupyter": {"source_hidden": True}, "cellView": "form"}  # collapsed in JupyterLab, a form in Colab
 OLDEST = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on
 
 
@@ -71,18 +74,52 @@ def imports(exercises: Sequence[Exercise]) -> NotebookNode:
         lines += ["import torch", "", "torch.set_num_threads(1)"]
     else:
         del needed["torch"]
-    note = "# What this notebook needs. Run this cell first: it says what is missing, and how to get it.\n"
-    text = f"{note}{inspect.getsource(ready).rstrip()}\n\n\nrequire({OLDEST['python']}, {needed})\n\n"
+    text = f"""# Run this cell first: it says what is missing for this notebook, and how to get it.
+import base64
+import zlib
+
+exec({packed(inspect.getsource(ready))})  # {_place(ready)}
+require({OLDEST["python"]}, {needed})
+
+"""
     return new_code_cell(text + "\n".join(lines), metadata=_meta("imports"))
 
 
 def compare_cell(exercises: Sequence[Exercise]) -> NotebookNode:
-    note = "# What the check cells below use. Run this cell, and leave it as it is.\n"
-    text = inspect.getsource(compare).rstrip()
-    if any(exercise.entry.equations for exercise in exercises):
-        imported = "from autograder.exercises.compare import NotYet\n"  # that stands just above it in the notebook
-        text += "\n\n\n" + inspect.getsource(compose).replace(imported, "").rstrip()
-    return new_code_cell(note + text, metadata=_meta(COMPARE))
+    """Return the cell that the check cells and the hidden tests use: its text packed, in a module of its own.
+
+    So what a student meets first is the first question, in whatever the notebook is opened with; and no name of the
+    student's takes the place of one that the checks need.
+    """
+    modules = checks_modules(exercises)
+    text = f"""# @title What the checks use. Run this cell, and leave it as it is.
+# Packed, to be short: {", ".join(map(_place, modules))}, and what the checks try.
+import base64
+import types
+import zlib
+
+checks = types.ModuleType("checks")
+exec(compile({packed(checks_text(exercises))}, "checks.py", "exec"), checks.__dict__)
+checks.ANSWERS = globals()
+check, score = checks.check, checks.score"""
+    return new_code_cell(text, metadata={**_meta(COMPARE), **HIDDEN})
+
+
+def checks_modules(exercises: Sequence[Exercise]) -> list[ModuleType]:
+    with_equations = any(exercise.entry.equations for exercise in exercises)
+    return [compare, *([compose] if with_equations else []), checking]
+
+
+def checks_text(exercises: Sequence[Exercise]) -> str:
+    """Return the text that the locked cell of ``exercises`` holds packed: the modules as one, and what each check knows."""
+    own = re.compile(r"^from autograder\.\S+ import (\([^)]*\)|.*)\n", flags=re.MULTILINE)  # they stand above it
+    texts = [own.sub("", inspect.getsource(module)).rstrip() for module in checks_modules(exercises)]
+    asked = {exercise.name: _asked(exercise) for exercise in exercises if exercise.is_automatic}
+    return "\n\n\n".join([*texts, f"ASKED = {_literal(asked)}\n"])
+
+
+def _place(module):
+    return f"{module.__name__.replace('.', '/')}.py"
 
 
 def exercise_cells(exercise: Exercise, text: Text) -> list[NotebookNode]:
@@ -97,7 +134,7 @@ def exercise_cells(exercise: Exercise, text: Text) -> list[NotebookNode]:
     return [
         *cells,
         new_code_cell(exercise.source.rstrip(), metadata=_meta(exercise.name, solution=True, locked=False)),
-        new_code_cell(_check_source(exercise), metadata=_check_meta(exercise)),
+        _check_cell(exercise),
         new_code_cell(_test_source(exercise), metadata=test),
     ]
 
@@ -106,9 +143,10 @@ def _points(exercise):
     return f"{exercise.points:g} point{'s' if exercise.points != 1 else ''}"
 
 
-def _check_meta(exercise):
+def _check_cell(exercise):
     """A check is worth 0 points, and yet a grade cell: `nbgrader validate` looks at no others. Run All goes on after it."""
-    return {**_meta(check_id(exercise.name), grade=True, points=0), "tags": ["raises-exception"]}
+    meta = {**_meta(check_id(exercise.name), grade=True, points=0), "tags": ["raises-exception"]}
+    return new_code_cell(f'check("{exercise.name}")', metadata=meta)
 
 
 def provided_cells(topic: str) -> list[NotebookNode]:
@@ -117,7 +155,7 @@ def provided_cells(topic: str) -> list[NotebookNode]:
     if not code:
         return []
     note = "# What the chapters before have built, ready to use. Run this cell, and leave it as it is.\n"
-    return [new_code_cell(note + code, metadata=_meta("provided"))]
+    return [new_code_cell(note + code, metadata={**_meta("provided"), **HIDDEN})]
 
 
 def _trained_cells(exercise, test):
@@ -138,10 +176,7 @@ def _trained_cells(exercise, test):
     return [
         new_code_cell(exercise.source.rstrip(), metadata=_meta(exercise.name, solution=True, locked=False)),
         new_code_cell(train, metadata=_meta(run_id(exercise.name))),
-        new_code_cell(
-            f"check_weights({path}, {_literal(trained.arrays)})",
-            metadata=_check_meta(exercise),
-        ),
+        _check_cell(exercise),
         new_code_cell(f"{note}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS", metadata=test),
     ]
 
@@ -152,14 +187,16 @@ def _measuring(measure):
     return [*(function for function in called if inspect.isfunction(function)), measure]
 
 
-def _check_source(exercise):
+def _asked(exercise):
+    """Return what the check of an exercise may know. It stands in the notebook: packed, and no secret."""
+    if exercise.trained:
+        return {"file": exercise.trained.file, "arrays": exercise.trained.arrays}
     cases = [_shown_case(exercise, case) for case in exercise.shown] or [_form_case(exercise)]
-    source = f"check({exercise.function}, {exercise.kind!r}, {_literal(cases)}{_converter(exercise)})"
+    asked = {"function": exercise.function, "kind": exercise.kind, "cases": cases, "in_torch": exercise.in_torch}
     if exercise.entry.equations:
-        inputs = cases[0]["inputs"]
-        equations, known = _literal(list(exercise.entry.equations)), _literal(given_shapes(exercise, inputs))
-        source += f"\ncompose({exercise.function},\n{equations},\n{_literal(inputs)},\n{known})"
-    return source
+        asked["equations"] = list(exercise.entry.equations)
+        asked["given"] = given_shapes(exercise, cases[0]["inputs"])
+    return asked
 
 
 def _shown_case(exercise, case):

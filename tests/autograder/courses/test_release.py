@@ -14,6 +14,7 @@ from autograder.courses import demo, release
 from autograder.courses.course import init
 from autograder.errors import CourseError
 from autograder.exercises import key_linter
+from autograder.exercises.packing import unpacked
 from solutions import answer_key
 
 pytestmark = pytest.mark.suite("assignments")
@@ -128,7 +129,7 @@ def test_a_notebook_links_to_its_chapter_on_the_website_that_was_named_and_else_
 
 
 def test_the_release_holds_no_answer_no_hidden_case_and_no_seed(notebooks):
-    text = nbformat.writes(notebooks[1])
+    text = "\n".join([nbformat.writes(notebooks[1]), *(unpacked(cell.source) for cell in notebooks[1].cells)])
     assert not [word for word in ("HIDDEN", "SOLUTION", "seed", "2.3568") if word in text]
     for exercise in exercises.load("scoring", 0):
         for case in exercise.hidden:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autograder import exercises
-from autograder.exercises import compare
+from autograder.exercises import checking, compare
 from autograder.grading import grade
 from autograder.notebooks import assemble
 from autograder.sandbox import Limits
@@ -112,15 +112,15 @@ def test_the_check_says_before_handing_in_what_is_wrong_with_the_file(asked, goo
     (trained,) = (e.trained for e in asked if e.trained)
     path = tmp_path / FILE
     with pytest.raises(compare.NotYet, match="not there yet"):
-        compare.check_weights(str(path), trained.arrays)
+        checking.check_weights(str(path), trained.arrays)
     path.write_bytes(b"rubbish")
     with pytest.raises(compare.NotYet, match="no file of plain arrays"):
-        compare.check_weights(str(path), trained.arrays)
+        checking.check_weights(str(path), trained.arrays)
     path.write_bytes(archive(nothing=np.zeros(3)))
     with pytest.raises(compare.NotYet, match="missing"):
-        compare.check_weights(str(path), trained.arrays)
+        checking.check_weights(str(path), trained.arrays)
     path.write_bytes(good)
-    compare.check_weights(str(path), trained.arrays)
+    checking.check_weights(str(path), trained.arrays)
     assert "Hand it in together with this notebook" in capsys.readouterr().out
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from autograder.errors import CourseError
-from autograder.exercises import Outcome, compare, compiled
+from autograder.exercises import Outcome, checking, compare, compiled, compose
+from autograder.exercises.packing import packed_in
 from autograder.grading import judge
 from autograder.notebooks import assemble
 from autograder.notebooks import cells as the_cells
@@ -320,14 +321,72 @@ def test_the_numbers_of_the_cells_are_literals_that_read_back_as_the_cases(assem
 
 def test_no_check_knows_a_hidden_case(assembled):
     exercises, notebook = assembled
+    asked = run_cells(notebook)["checks"].ASKED
+    assert set(asked) == {exercise.name for exercise in exercises if exercise.kind != "text"}
+    for exercise in exercises:
+        check = "".join(map(repr, asked.get(exercise.name, {}).items()))
+        for case in exercise.hidden:
+            assert not any(
+                isinstance(i, np.ndarray) and i.size > 1 and repr(i.tolist()) in check for i in case.inputs.values()
+            )
+            assert exercise.kind == "code" or "expected" not in check
+
+
+def test_what_a_student_meets_first_is_the_first_question(assembled):
+    exercises, notebook = assembled
+    ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells]
+    heading, *above = notebook.cells[: ids.index(f"{exercises[0].name}-text")]
+    assert heading.cell_type == "markdown"
+    assert sum(len(cell.source.splitlines()) for cell in above) <= 25
+    assert max(len(line) for cell in above for line in cell.source.splitlines() if "b85decode" not in line) <= 160
+    long = [cell for cell in notebook.cells if cell.metadata.nbgrader.grade_id in ("compare", "provided")]
+    assert all(cell.metadata.jupyter.source_hidden and cell.metadata.cellView == "form" for cell in long)
+
+
+def test_a_check_cell_is_one_short_line_and_what_it_knows_does_not_stand_in_plain_sight(assembled):
+    exercises, notebook = assembled
+    cells = cells_by_id(notebook)
+    plain = "\n".join(
+        cell.source for cell in notebook.cells if cell.metadata.nbgrader.grade_id not in cells_of_tests(cells)
+    )
     for exercise in exercises:
         if exercise.kind != "text":
-            check = cells_by_id(notebook)[f"{exercise.name}-check"].source
-            for case in exercise.hidden:
-                assert not any(
-                    isinstance(i, np.ndarray) and i.size > 1 and repr(i.tolist()) in check for i in case.inputs.values()
-                )
-                assert exercise.kind == "code" or "expected" not in check
+            assert cells[f"{exercise.name}-check"].source == f'check("{exercise.name}")'
+        assert not [hint for hint in exercise.hints.values() if hint in plain]
+        assert not [equation for equation in exercise.entry.equations if equation in plain]
+
+
+def cells_of_tests(cells):
+    return {name for name in cells if name.endswith("-test")}
+
+
+def test_no_two_texts_of_the_checks_define_one_name():
+    modules = (compare, compose, checking)
+    defined = [
+        getattr(node, "name", None) or node.targets[0].id
+        for module in modules
+        for node in ast.parse(inspect.getsource(module)).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign)
+    ]
+    assert sorted(defined) == sorted(set(defined))
+
+
+def test_the_names_of_a_student_do_not_take_the_place_of_those_that_the_checks_need():
+    exercise = exercise_named("scoring-dot_product_score")
+    notebook = source_notebook("scoring", topic_exercises("scoring"))
+    namespace = run_cells(notebook, exercise.name)
+    for name in ("np", "reasons", "difference", "read_value", "call_case", "compose"):
+        namespace[name] = None
+    with pytest.raises(AssertionError, match="run the cell with your function first"):
+        namespace["check"]("scoring-additive_score")
+    namespace["np"] = np  # the answer's own
+    namespace["check"](exercise.name)
+
+
+def test_a_check_of_no_exercise_says_so():
+    namespace = run_cells(source_notebook("scoring", topic_exercises("scoring")))
+    with pytest.raises(AssertionError, match="no exercise 'scoring-nothing'"):
+        namespace["check"]("scoring-nothing")
 
 
 @pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf])
@@ -338,9 +397,7 @@ def test_a_check_whose_wrong_values_are_not_finite_can_be_run(tmp_path, entry):
     mistaken = {name: Outcome(np.full_like(shown.expected, entry)) for name in exercise.hints}
     cases = (dataclasses.replace(shown, mistaken=mistaken), *exercise.hidden)
     notebook = source_notebook("scoring", [dataclasses.replace(exercise, cases=cases)], tmp_path)
-    namespace = {"check": compare.check}
-    for cell in (cells_by_id(notebook)[exercise.name], cells_by_id(notebook)[f"{exercise.name}-check"]):
-        exec(cell.source, namespace)
+    run_cells(notebook, exercise.name, f"{exercise.name}-check")
 
 
 @each_topic
@@ -387,8 +444,9 @@ def test_a_wrong_shape_is_told_in_the_notebook_before_handing_in(assembled):
 def test_the_notebook_without_equations_does_not_carry_what_reads_them(tmp_path):
     page(tmp_path)
     notebook = source_notebook("toy", asked("toy-why", "toy-double"), tmp_path)
-    assert "def compose(" not in cells_by_id(notebook)["compare"].source
-    assert "def check(" in cells_by_id(notebook)["compare"].source
+    (text,) = packed_in(cells_by_id(notebook)["compare"].source)
+    assert "def compose(" not in text
+    assert "def check(" in text
 
 
 def _called(item):
@@ -428,7 +486,9 @@ def test_the_check_of_a_shown_case_and_the_verdict_give_the_same_hint(assembled)
             for hint, wrong in stated["wrong"]:
                 assert hint in exercise.hints.values()
                 with pytest.raises(compare.NotYet) as caught:
-                    compare.check(lambda *args, wrong=wrong: _returned(wrong), "code", [{**stated, "gradients": ()}])
+                    checking.check_cases(
+                        lambda *args, wrong=wrong: _returned(wrong), "code", [{**stated, "gradients": ()}]
+                    )
                 assert hint in str(caught.value)
 
 

@@ -10,6 +10,7 @@ import types
 
 import pytest
 
+from autograder.exercises.packing import packed_in
 from autograder.notebooks import ready
 from autograder.notebooks.assemble import source_notebook
 from autograder.notebooks.cells import OLDEST
@@ -75,8 +76,9 @@ def test_what_travels_in_a_notebook_is_python_of_the_oldest_version(topic):
     stay = {f"{exercise.name}{part}" for exercise in topic_exercises(topic) for part in ("", "-test")}
     travelling = {name: source for name, source in code_cells(topic) if name not in stay}
     assert {"imports", "compare"} < set(travelling)
-    for name, source in travelling.items():
-        for node in ast.walk(ast.parse(source, name, feature_version=OLDEST["python"])):
+    texts = [(name, text) for name, source in travelling.items() for text in (source, *packed_in(source))]
+    for name, text in texts:
+        for node in ast.walk(ast.parse(text, name, feature_version=OLDEST["python"])):
             assert not (isinstance(node, ast.Name) and node.id in NEWER), (name, node.lineno)
             assert not (isinstance(node, ast.keyword) and node.arg == "strict"), (name, node.lineno)
 

@@ -1,0 +1,154 @@
+"""Say at once, in words, what is wrong with an answer, as far as a notebook may know it.
+
+In: the name of an exercise, the functions of the notebook. Out: a sentence, or ``NotYet``. Touches nothing. Standard
+library and numpy only: this text stands in every notebook below those of ``compare`` and ``compose``.
+"""
+
+import contextlib
+import importlib
+import io
+
+import numpy as np
+
+from autograder.exercises.compare import (
+    ALSO_CHANGED,
+    CHANGED,
+    PRINTED,
+    UNSTEADY,
+    NotYet,
+    call_case,
+    case_inputs,
+    differs,
+    full_sentence,
+    missing_entry,
+    read_value,
+    reasons,
+    shape_difference,
+    stopped,
+)
+from autograder.exercises.compose import compose
+
+ASKED = {}  # in a notebook: the name of an exercise -> what its check knows
+ANSWERS = {}  # in a notebook: its variables, and so the functions that students write
+
+
+def check(name):
+    """Say what is wrong with the answer to the exercise ``name``.
+
+    Raises
+    ------
+    NotYet
+        With a sentence, if something is.
+    """
+    if name not in ASKED:
+        raise NotYet(f"there is no exercise {name!r} in this notebook.")
+    asked = dict(ASKED[name])
+    if "file" in asked:
+        return check_weights(asked["file"], asked["arrays"])
+    called = asked["function"]
+    function = ANSWERS.get(called)
+    if not callable(function):
+        raise NotYet(f"{called}: run the cell with your function first, and keep its name.")
+    convert = importlib.import_module("torch").from_numpy if asked.get("in_torch") else None
+    check_cases(function, asked["kind"], asked["cases"], convert)
+    if "equations" in asked:
+        compose(function, asked["equations"], asked["cases"][0]["inputs"], asked["given"])
+
+
+def check_cases(function, kind, cases, convert=None):
+    """Say what is wrong with ``function`` on the shown cases; raise ``NotYet`` if something is.
+
+    Numbers and shapes are checked for their form only: their answer does not stand in the notebook.
+    """
+    name = function.__name__
+    for case in cases:
+        title = f"{name}, {case['name']}" if case.get("name") else name
+        try:
+            value, changed = call_case(function, case_inputs(case, convert), case.get("gradients", ()))
+        except NotImplementedError:
+            raise NotYet(f"{name}: not answered yet. Replace `raise NotImplementedError()` by your answer.") from None
+        if kind == "code":
+            found = reasons(value, case["expected"], kind, case["atol"])
+        else:
+            found = _form_problems(value, kind, case["form"])
+        problems = [f"{entry}: {reason}" if entry else reason for entry, reason in found.items() if reason]
+        if problems:
+            hints = [hint for hint, wrong in case.get("wrong", ()) if _same(value, wrong, kind, case["atol"])]
+            advice = " Or: ".join(dict.fromkeys(hints)) or _noticed(function, case, convert, value, changed)
+            told = stopped("; ".join(problems))
+            raise NotYet(f"{title}: {told}" + (f"\nHint: {advice}" if advice else ""))
+        if changed:
+            print(f"{title}: {stopped(ALSO_CHANGED.format(', '.join(changed)))}")
+        if kind == "shape":
+            entries = value.items() if isinstance(value, dict) else [(name, value)]
+            sizes = ", ".join(f"{letter}={size}" for letter, size in case["inputs"].items())
+            print(f"With {sizes}: " + ", ".join(f"{entry} {tuple(map(int, size))}" for entry, size in entries))
+    if kind == "code":
+        print(f"{name}: the shown {'case is' if len(cases) == 1 else 'cases are'} right. Hidden cases give the points.")
+    else:
+        print(f"{name}: the form is right. Whether the answer is right is not judged here.")
+
+
+def check_weights(path, arrays):
+    """Say whether the file at ``path`` can be handed in: an npz of the ``arrays`` named, each of its shape.
+
+    Raises
+    ------
+    NotYet
+        With the first thing that is wrong.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            shapes = {name: found[name].shape for name in found.files}
+            finite = all(np.isfinite(found[name]).all() for name in found.files)
+    except FileNotFoundError:
+        raise NotYet(f"{path} is not there yet: train the model, and it is written beside this notebook.") from None
+    except (OSError, ValueError, TypeError):
+        raise NotYet(f"{path} is no file of plain arrays. Write it with save_weights.") from None
+    for name, shape in arrays.items():
+        if shapes.get(name) != tuple(shape):
+            raise NotYet(
+                f"{path}: {name} has shape {shapes.get(name, 'none: it is missing')}; {tuple(shape)} is right."
+            )
+    if not finite:
+        raise NotYet(f"{path} holds numbers that are not finite: the training ran away. Try a smaller step.")
+    print(f"{path} is complete: {len(arrays)} arrays. Hand it in together with this notebook.")
+
+
+def _noticed(function, case, convert, value, changed):
+    """Say what is odd about a call with a wrong result, apart from the result: what it printed, changed, or made up."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):
+            again, _ = call_case(function, case_inputs(case, convert), case.get("gradients", ()))
+    except Exception:
+        return full_sentence(UNSTEADY)
+    if value is None:
+        return full_sentence(PRINTED) if said.getvalue() else ""
+    if changed:
+        return full_sentence(CHANGED.format(", ".join(changed)))
+    return full_sentence(UNSTEADY) if differs(value, again) else ""
+
+
+def _same(value, wrong, kind, atol):
+    return not any(reasons(value, wrong, kind, atol).values())
+
+
+def _form_problems(value, kind, form):
+    if isinstance(form, dict):
+        if not isinstance(value, dict):
+            return {"": f"return a dict with the keys {', '.join(form)}"}
+        return {
+            entry: _form_problems(value[entry], kind, shape)[""] if entry in value else missing_entry(value)
+            for entry, shape in form.items()
+        }
+    if kind == "shape":
+        return {"": shape_difference(value, None)}
+    try:
+        array = read_value(value)
+    except ValueError as error:
+        return {"": str(error)}
+    if isinstance(array, dict) or array.shape != tuple(form):
+        count = "one number" if not form else f"{' x '.join(map(str, form))} numbers"
+        return {"": f"return {count}, and nothing else"}
+    return {"": "" if np.isfinite(array).all() else "the numbers must be finite"}
