@@ -6,6 +6,7 @@ knows no right answer.
 """
 
 import ast
+import math
 
 from autograder.exercises.compare import NotYet
 
@@ -18,8 +19,8 @@ def shape_of(equation, shapes):
     """Return the shape of ``equation``, in which each name has its shape in ``shapes``. A size of None may be any.
 
     ``x @ y`` is a product of matrices, of a matrix and a vector, or of two vectors; ``x + y``, ``x * y`` and ``x / y`` go
-    entry by entry; ``x.T`` exchanges rows and columns; any function acts on each entry. In ``name = ...``, both sides must
-    have one shape.
+    entry by entry; ``x.T`` exchanges rows and columns; ``flat(x)`` puts all numbers of ``x`` in a row, and any other
+    function acts on each entry. In ``name = ...`` and in ``x == y``, both sides must have one shape.
 
     Raises
     ------
@@ -27,12 +28,14 @@ def shape_of(equation, shapes):
         At the first place where two shapes do not fit.
     """
     (line,) = ast.parse(equation).body
-    found = _shape(line.value, shapes)
+    whole, other = line.value, None
     if isinstance(line, ast.Assign):
-        (target,) = line.targets
-        wanted = shapes[target.id]
-        if not _alike(found, wanted):
-            raise Misfit(f"{ast.unparse(line.value)} has {_said(found)}, but {target.id} has {_said(wanted)}.")
+        (other,) = line.targets
+    elif isinstance(whole, ast.Compare):
+        whole, (other,) = whole.left, whole.comparators
+    found = _shape(whole, shapes)
+    if other is not None and not _alike(found, wanted := _shape(other, shapes)):
+        raise Misfit(f"{ast.unparse(whole)} has {_said(found)}, but {ast.unparse(other)} has {_said(wanted)}.")
     return found
 
 
@@ -60,7 +63,10 @@ def _shape(node, shapes):
     if isinstance(node, ast.Name):
         return shapes[node.id]
     if isinstance(node, ast.Call):
-        return _shape(node.args[0], shapes)
+        inner = _shape(node.args[0], shapes)
+        if ast.unparse(node.func) != "flat":
+            return inner
+        return (None if None in inner else math.prod(inner),)
     if isinstance(node, ast.Attribute):
         return _transposed(_shape(node.value, shapes), ast.unparse(node.value))
     left, right = _shape(node.left, shapes), _shape(node.right, shapes)

@@ -37,7 +37,7 @@ def source_notebook(
         imports(exercises),
         compare_cell(exercises),
     ]
-    builds_on = next((exercise for exercise in exercises if exercise.trained), exercises[0])
+    builds_on = next((exercise for exercise in exercises if exercise.in_torch), exercises[0])
     for exercise in exercises:
         cells += provided_cells(topic) if exercise is builds_on else []
         cells += exercise_cells(exercise, texts[exercise.name])

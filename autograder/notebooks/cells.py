@@ -225,9 +225,15 @@ def _form_case(exercise):
     return {"form": case.expected.shape}
 
 
+# Small sizes to try a shape with: of them, their doubles, products of two, and sums of two or three, no two are alike,
+# and none is 1 or 2. So shapes fit together by what they are made of, and never by chance.
+APART = (3, 4, 10, 18, 34, 57)
+
+
 def _small_sizes(count):
-    """Return ``count`` small primes, all different, for trying a shape answer in the check cell."""
-    return (2, 3, 5, 7, 11, 13, 17)[:count]
+    if count > len(APART):
+        raise ValueError(f"a shape exercise has {count} letters, and there are {len(APART)} sizes for the check")
+    return APART[:count]
 
 
 def _test_source(exercise):

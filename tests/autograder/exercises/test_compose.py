@@ -1,5 +1,6 @@
 """Right shapes always fit together in their equation; where others do not, the sentence names the product or the sum."""
 
+import ast
 import contextlib
 import inspect
 from itertools import combinations, product
@@ -183,6 +184,88 @@ def test_a_transposed_parameter_of_an_exercise_is_told_before_handing_in(name, e
     with pytest.raises(NotYet, match=entry) as caught:
         compose.compose(transposed, *shown(exercise))
     assert "do not fit together" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if exercise_named(name).kind == "shape"])
+def test_every_entry_that_is_asked_for_stands_in_an_equation(name):
+    exercise = exercise_named(name)
+    used = {
+        node.id
+        for equation in exercise.entry.equations
+        for node in ast.walk(ast.parse(equation))
+        if isinstance(node, ast.Name)
+    }
+    assert set(exercise.hidden[0].expected) <= used
+
+
+def test_the_sizes_of_a_check_are_alike_nowhere_by_chance():
+    sizes = the_cells.APART
+    made = [1, 2, *sizes, *(2 * size for size in sizes), *(a * b for a, b in combinations(sizes, 2))]
+    made += [sum(some) for count in (2, 3) for some in combinations(sizes, count)]
+    assert len(made) == len(set(made))
+    for exercise in (exercise_named(name) for name in NAMES if exercise_named(name).kind == "shape"):
+        tried = the_cells._form_case(exercise)["inputs"]
+        assert tuple(tried.values()) == sizes[: len(tried)]
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "shape", "sentence"),
+    [
+        (
+            "output_layer-every_step_shapes",
+            "flat_logits",
+            (3, 57),
+            "flat(flat_logits) has 171 numbers, but flat(logits)",
+        ),
+        (
+            "capstone-training_shapes",
+            "target_in",
+            (3, 4),
+            "flat(target_in) has 12 numbers, but flat(predictions @ ones)",
+        ),
+        (
+            "encoder-rnn_outputs",
+            "outputs",
+            (18, 3, 20),
+            "In all_weights @ outputs, all_weights has 18 columns and outputs",
+        ),
+        ("encoder-rnn_outputs", "last", (3, 18, 20), "In last @ W_h.T, last has 20 columns and W_h.T has 10 rows"),
+        (
+            "softmax-jacobian_shapes",
+            "weights_of_batch",
+            (3, 10),
+            "In columns_of_alpha + weights_of_batch @ columns_of_changes, columns_of",
+        ),
+        (
+            "encoder-second_layer_shapes",
+            "annotation",
+            (4,),
+            "In input_matrix @ annotation, input_matrix has 8 columns and",
+        ),
+        (
+            "decoder_fusion-training_shapes",
+            "joined",
+            (3, 57, 14),
+            "In states_before + joined @ W_joined.T, states_before",
+        ),
+    ],
+)
+def test_a_wrong_entry_that_no_product_met_before_is_told(name, entry, shape, sentence):
+    exercise = exercise_named(name)
+    with pytest.raises(NotYet) as caught:
+        compose.compose(lambda *sizes: {**reference_of(exercise)(*sizes), entry: shape}, *shown(exercise))
+    assert sentence in str(caught.value)
+
+
+def test_flat_counts_all_numbers_and_two_sides_must_have_as_many():
+    shapes = {"x": (2, 3, 5), "y": (6, 5), "z": (None, 4)}
+    assert shape_of("flat(x)", shapes) == (30,)
+    assert shape_of("flat(x) == flat(y)", shapes) == (30,)
+    assert shape_of("flat(z) == flat(y)", shapes) == (None,)
+    assert (
+        misfit_in("flat(x) == flat(y)", {**shapes, "y": (6, 7)})
+        == "flat(x) has 30 numbers, but flat(y) has 42 numbers."
+    )
 
 
 @each_exercise

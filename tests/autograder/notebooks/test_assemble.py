@@ -343,6 +343,13 @@ def test_what_a_student_meets_first_is_the_first_question(assembled):
     assert all(cell.metadata.jupyter.source_hidden and cell.metadata.cellView == "form" for cell in long)
 
 
+def test_what_exercises_build_on_stands_above_the_first_of_them_in_torch():
+    notebook = source_notebook("capstone", topic_exercises("capstone"))
+    ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells]
+    first = next(exercise for exercise in topic_exercises("capstone") if exercise.in_torch)
+    assert ids[ids.index("provided") + 1] == f"{first.name}-text"
+
+
 def test_a_check_cell_is_one_short_line_and_what_it_knows_does_not_stand_in_plain_sight(assembled):
     exercises, notebook = assembled
     cells = cells_by_id(notebook)
