@@ -33,7 +33,7 @@ from autograder.courses.backup import back_up
 from autograder.courses.course import Course, init
 from autograder.errors import CourseError, of_the_gradebook
 from autograder.exercises import Exercise, key_linter
-from autograder.exercises.packing import unpacked
+from autograder.exercises.packing import readable
 from autograder.files import write_bytes, write_text
 from autograder.grading import grade
 from autograder.notebooks import assemble
@@ -235,7 +235,7 @@ def _with_tests(released, source, questions):
 
 def _refuse_leaks(released, questions, place):
     """Refuse a release in which an answer stands readable, or from a key that the linter refuses."""
-    text = "\n".join(unpacked(cell.source) for cell in released.cells)
+    text = "\n".join(readable(cell.source) for cell in released.cells)
     for marker in ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS"):
         if marker in text:
             raise CourseError(f"{marker} is left in the release", place, "close every region that you open.")

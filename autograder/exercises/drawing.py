@@ -19,9 +19,9 @@ SHAPE_DRAWS = 3
 def rows(
     entry: answer_key.Entry, reference: Callable[..., object], seed: int
 ) -> Iterator[tuple[answer_key.Case, dict[str, np.ndarray | float]]]:
-    """Yield ``(key case, inputs)``: stated inputs as they are, others drawn."""
+    """Yield ``(key case, inputs)``: stated inputs as they are, others drawn; for shown cases whatever the seed is."""
     names = list(inspect.signature(reference).parameters)
-    rng = np.random.default_rng([seed, int(hashlib.sha256(entry.name.encode()).hexdigest()[:8], 16)])
+    rng = _generator(seed, entry.name)
     if isinstance(entry, answer_key.HandWorked):
         yield answer_key.Case(name="your numbers", atol=entry.atol), {}
     elif entry.kind == "shape":
@@ -40,7 +40,12 @@ def rows(
             if case.inputs is not None:
                 yield case, {n: np.array(given[n]) if isinstance(given[n], list) else given[n] for n in used}
             else:
-                yield case, {n: DRAWS[given[n].draw](rng, given[n], case.scale) for n in used}
+                source = _generator(0, f"{entry.name}, {case.name}") if case.shown else rng
+                yield case, {n: DRAWS[given[n].draw](source, given[n], case.scale) for n in used}
+
+
+def _generator(seed, name):
+    return np.random.default_rng([seed, int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)])
 
 
 def _normal(rng, wanted, scale):

@@ -21,7 +21,7 @@ from nbformat import NotebookNode
 from autograder import exercises
 from autograder.exercises import Exercise, compare
 from autograder.exercises.numbers import largest
-from autograder.exercises.packing import unpacked
+from autograder.exercises.packing import readable
 from solutions.answer_key import AnswerKeyError
 
 SOFTMAX_ARGUMENTS = ("scores", "logits", "log_probabilities")
@@ -86,10 +86,10 @@ def refuse(
 def released_text(notebook: NotebookNode) -> str:
     """Return what a student has in the release of ``notebook``, a source notebook: answers and hidden tests cut out.
 
-    What is packed in it counts as read.
+    What is packed in it counts as read, but for numbers that were drawn: of so many, some are near any answer.
     """
     answer = re.compile(r"### BEGIN (SOLUTION|HIDDEN TESTS).*?### END \1", flags=re.DOTALL)
-    cells = [unpacked(cell.source) for cell in notebook.cells if not _is_written_answer(cell)]
+    cells = [readable(cell.source) for cell in notebook.cells if not _is_written_answer(cell)]
     return "\n".join(answer.sub("", source) for source in cells)
 
 
@@ -259,10 +259,125 @@ def _results_are_no_toss_up(exercise, reference):
                 return
 
 
+def _shown_numbers_hide_nothing(exercise, reference):
+    """A slip that a square, symmetric or repeated input forgives would pass the check, and comfort whoever made it."""
+    alike, sums = _always(exercise.hidden, _alike), _always(exercise.hidden, _sums)
+    for case in exercise.shown:
+        for name, item in case.inputs.items():
+            per_sentence = ((next(iter(case.inputs)), 0), (name, 0)) in alike or name == next(iter(case.inputs))
+            for reason in _forgiving(name, np.asarray(item), alike, per_sentence):
+                yield case.name, reason, "choose other numbers or another size: a slip must show on what is shown"
+        sizes = _sizes(case.inputs)
+        coincidences = [t for t in sorted(_sums(case.inputs) - sums) if 1 < sizes[t[0]] != sizes[t[1]] > 1]
+        for one, other, total in coincidences[:1]:
+            yield (
+                case.name,
+                f"sizes add up: {_axis(one)} and {_axis(other)} to {_axis(total)}",
+                "choose another size: joined, the two would fit where the third belongs",
+            )
+
+
+def _shown_cases_are_enough(exercise, reference):
+    plain = [case for case in exercise.shown if not case.gradients]
+    alike = _always(exercise.hidden, _alike)
+    several = [case for case in plain if _batch(case) > 1]
+    if len(plain) < 2:
+        yield "", "one case is shown", "show one that can be worked by hand, and one of other sizes"
+    if not several:
+        yield "", "every shown case has one sentence", "show several: a sum over the batch passes otherwise"
+    elif not any(_alike(case.inputs) <= alike for case in several):
+        yield (
+            "",
+            "no shown case of several sentences has all sizes different",
+            "show one, of other sizes than the first",
+        )
+    if exercise.in_torch and _is_real(exercise) and not any(case.gradients for case in exercise.shown):
+        yield "", "no shown case is about gradients", "show one: a tensor that was detached passes otherwise"
+
+
+def _natural_slips_are_shown(exercise, reference):
+    """What goes wrong on quiet inputs must show in the check; what only an extreme finds out may wait for the test."""
+    quiet = [case for case in exercise.hidden if _is_quiet(case) and set(case.inputs) == set(exercise.shown[0].inputs)]
+    for name in exercise.hints:
+        fails = [case for case in quiet if not _accepts(exercise, case, case.mistaken[name])]
+        if fails and all(_accepts(exercise, case, case.mistaken[name]) for case in exercise.shown):
+            yield (
+                "",
+                f"the mistake {name} passes every shown case, and fails the hidden {fails[0].name!r}",
+                "show a case that tells it from the reference",
+            )
+
+
+def _is_quiet(case):
+    """Return whether ``case`` has no axis of length 1, no large number, and a word in every row of a mask or of weights."""
+    rows = [np.asarray(item) for item in case.inputs.values() if _kind(item) in "bf" and np.ndim(item) > 1]
+    return (
+        1 not in _sizes(case.inputs).values()
+        and largest({name: item for name, item in case.inputs.items() if _kind(item) == "f"}) < OVERFLOWS / 10
+        and all(item.any(axis=-1).all() for item in rows)
+    )
+
+
+def _forgiving(name, item, alike, per_sentence):
+    """Yield what makes the input ``item`` forgive a slip. Of parameters, two units may have the same weights."""
+    if item.dtype.kind != "f" or item.ndim < 2:
+        return
+    rows, columns = item.shape[-2:]
+    if rows == columns > 1 and ((name, item.ndim - 2), (name, item.ndim - 1)) not in alike:
+        yield f"{name} is square"
+    for matrix in item.reshape(-1, rows, columns) if rows == columns > 1 else ():
+        if np.array_equal(matrix, matrix.T):
+            yield f"{name} is {'diagonal' if np.array_equal(matrix, np.diag(np.diag(matrix))) else 'symmetric'}"
+            break
+    rows = item.reshape(-1, columns)
+    different = len(np.unique(rows, axis=0))
+    if different < len(rows) and (per_sentence or different == 1):
+        yield f"{name} has {'two rows that are equal' if per_sentence else 'equal rows'}"
+
+
+def _always(cases, found):
+    """Return what ``found`` finds in the inputs of every one of ``cases`` that has all of these inputs."""
+    inputs = [case.inputs for case in cases]
+    return {
+        axes
+        for axes in set.union(*map(found, inputs))
+        if all(axes in found(given) for given in inputs if {name for name, _ in axes} <= set(given))
+    }
+
+
+def _sizes(inputs):
+    return {(name, axis): size for name, item in inputs.items() for axis, size in enumerate(np.shape(item))}
+
+
+def _alike(inputs):
+    """Return the pairs of axes that have one size."""
+    sizes = _sizes(inputs)
+    return {pair for pair in itertools.combinations(sizes, 2) if sizes[pair[0]] == sizes[pair[1]]}
+
+
+def _sums(inputs):
+    """Return the triples of axes of which two are together as long as the third."""
+    sizes = _sizes(inputs)
+    pairs = list(itertools.combinations(sizes, 2))
+    return {(*pair, axis) for pair in pairs for axis in sizes if sizes[axis] == sizes[pair[0]] + sizes[pair[1]]}
+
+
+def _axis(axis):
+    return f"axis {axis[1]} of {axis[0]}"
+
+
+def _batch(case):
+    return np.shape(next(iter(case.inputs.values())))[0]
+
+
+def _is_real(exercise):
+    return np.asarray(exercise.hidden[0].expected).dtype.kind in "fO"
+
+
 RULES = (_mistakes_are_caught, _tolerance_is_narrow, _test_has_effect, _reference_is_steady)
 OF_CODE = (
     *(_sizes_differ, _masks_mask, _scores_are_large, _size_one_is_there, _inputs_are_various),
-    _results_are_no_toss_up,
+    *(_results_are_no_toss_up, _shown_numbers_hide_nothing, _shown_cases_are_enough, _natural_slips_are_shown),
 )
 
 

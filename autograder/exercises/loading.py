@@ -108,7 +108,7 @@ def _case(exercise, row, reference, wrong):
         raise AnswerKeyError(f"the reference {what} on case {case.name!r}", entry.where, "mend one of the two.")
     atol = case.atol if case.atol is not None else 1e-5 * max(1.0, largest(outcome.value))
     expected = outcome.value
-    if case.shown:
+    if case.expected is not None:
         stated = case.expected
         expected = {k: np.array(v) for k, v in stated.items()} if isinstance(stated, dict) else np.array(stated)
         problems = compare.reasons(outcome.value, expected, entry.kind, atol)

@@ -7,6 +7,7 @@ import base64
 import re
 import zlib
 
+DRAWN = "DRAWN = "  # begins what is left out of ``readable``
 PACKED = re.compile(r'base64\.b85decode\("([^"]+)"\)')
 
 
@@ -23,3 +24,8 @@ def packed_in(source: str) -> list[str]:
 def unpacked(source: str) -> str:
     """Return ``source`` with the texts that are packed in it below it."""
     return "\n".join([source, *packed_in(source)])
+
+
+def readable(source: str) -> str:
+    """Return ``unpacked(source)`` without the numbers that were drawn: of thousands, some are near any answer by chance."""
+    return "\n".join(text.partition(f"\n{DRAWN}")[0] for text in (source, *packed_in(source)))

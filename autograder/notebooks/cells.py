@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.exercises import Exercise, checking, compare, compose, given_shapes, provided
-from autograder.exercises.packing import packed
+from autograder.exercises.packing import DRAWN, packed
 from autograder.notebooks import ready
 from autograder.notebooks.cell_ids import COMPARE, check_id, run_id, test_id, text_id
 from autograder.notebooks.chapter import Text
@@ -115,7 +115,8 @@ def checks_text(exercises: Sequence[Exercise]) -> str:
     own = re.compile(r"^from autograder\.\S+ import (\([^)]*\)|.*)\n", flags=re.MULTILINE)  # they stand above it
     texts = [own.sub("", inspect.getsource(module)).rstrip() for module in checks_modules(exercises)]
     asked = {exercise.name: _asked(exercise) for exercise in exercises if exercise.is_automatic}
-    return "\n\n\n".join([*texts, f"ASKED = {_literal(asked)}\n"])
+    drawn = {exercise.name: _shown(exercise, drawn=True) for exercise in exercises if exercise.shown}
+    return "\n\n\n".join([*texts, f"ASKED = {_literal(asked)}\n{DRAWN}{_literal(drawn)}\n"])
 
 
 def _place(module):
@@ -191,12 +192,18 @@ def _asked(exercise):
     """Return what the check of an exercise may know. It stands in the notebook: packed, and no secret."""
     if exercise.trained:
         return {"file": exercise.trained.file, "arrays": exercise.trained.arrays}
-    cases = [_shown_case(exercise, case) for case in exercise.shown] or [_form_case(exercise)]
+    cases = _shown(exercise, drawn=False) or [_form_case(exercise)]
     asked = {"function": exercise.function, "kind": exercise.kind, "cases": cases, "in_torch": exercise.in_torch}
     if exercise.entry.equations:
         asked["equations"] = list(exercise.entry.equations)
         asked["given"] = given_shapes(exercise, cases[0]["inputs"])
     return asked
+
+
+def _shown(exercise, drawn):
+    """Return the shown cases of an exercise that were drawn, or those that were worked by hand."""
+    names = {case.name for case in exercise.entry.cases if case.shown and bool(case.shapes) == drawn}
+    return [_shown_case(exercise, case) for case in exercise.shown if case.name in names]
 
 
 def _shown_case(exercise, case):

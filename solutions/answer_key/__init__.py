@@ -21,6 +21,7 @@ from solutions.answer_key.records import (
     HandWorked,
     Shape,
     ShownCase,
+    ShownDrawnCase,
     StatedCase,
     Text,
     Trained,
@@ -41,6 +42,7 @@ __all__ = [
     "HandWorked",
     "Shape",
     "ShownCase",
+    "ShownDrawnCase",
     "StatedCase",
     "Text",
     "Trained",
@@ -99,7 +101,7 @@ def worked_example(name, case=None):
     """
     entry = load(name.split("-")[0]).get(name)
     for candidate in entry.cases if entry else ():
-        if candidate.shown and case in (None, candidate.name):
+        if candidate.shown and candidate.inputs and case in (None, candidate.name):
             arrays = {key: np.array(value) for key, value in candidate.inputs.items()}
             return replace(candidate, inputs=arrays, expected=np.array(candidate.expected))
     raise AnswerKeyError(f"no shown case {case or ''} of {name}", f"{name.split('-')[0]}.toml", "name a case it has.")

@@ -13,7 +13,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from solutions.answer_key.places import Place
-from solutions.answer_key.records import KINDS, Criterion, Drawn, DrawnCase, ShownCase, StatedCase
+from solutions.answer_key.records import KINDS, Criterion, Drawn, DrawnCase, ShownCase, ShownDrawnCase, StatedCase
 from solutions.errors import AnswerKeyError
 
 WORDS = {
@@ -121,7 +121,9 @@ def _refuse_cases(entry, place):
 def _case(row, place, number):
     place = place.inside("case", number, f"case {row.get('name', number + 1)!r}")
     if row.get("shown"):
-        return _record(ShownCase, row, place, "a shown case")
+        if "shapes" not in row:
+            return _record(ShownCase, row, place, "a shown case")
+        return _record(ShownDrawnCase, row, place, "a shown case with drawn inputs", {"shapes": _shapes(row, place)})
     row = {key: value for key, value in row.items() if key != "shown" or value is not False}
     if "expected" in row:
         place.refuse(
@@ -137,10 +139,14 @@ def _case(row, place, number):
         place.refuse("a hidden case must state either shapes or inputs", "write one of the two.")
     if "inputs" in row:
         return _record(StatedCase, row, place, "a hidden case with stated inputs")
+    return _record(DrawnCase, row, place, "a hidden case with drawn inputs", {"shapes": _shapes(row, place)})
+
+
+def _shapes(row, place):
+    """Return what is to be drawn for each argument, and take it out of ``row``."""
     if not isinstance(row["shapes"], dict):
         place.refuse(f"shapes is {row['shapes']!r}", "write it as a table: argument = its shape.", "shapes")
-    drawn = {argument: _drawn(argument, wanted, place) for argument, wanted in row.pop("shapes").items()}
-    return _record(DrawnCase, row, place, "a hidden case with drawn inputs", {"shapes": drawn})
+    return {argument: _drawn(argument, wanted, place) for argument, wanted in row.pop("shapes").items()}
 
 
 def _drawn(argument, wanted, place):

@@ -1,4 +1,4 @@
-"""The records of the key: an exercise is one of five kinds, a case of code is shown, stated or drawn.
+"""The records of the key: an exercise is one of five kinds; a case of code is shown or hidden, stated or drawn.
 
 In: what ``reading`` has read and checked. Out: frozen dataclasses, each with just the fields that its kind has. What a
 kind has not, and others have, is empty: a class variable of the record that they share. Touches nothing.
@@ -38,6 +38,7 @@ class Case:
     part: ClassVar = ""
     inputs: ClassVar = None
     shapes: ClassVar = None
+    expected: ClassVar = None
     name: str
     atol: Number | None = None
     gradients: tuple[str, ...] = ()
@@ -50,6 +51,15 @@ class ShownCase(Case):
     shown: Literal[True] = True
     inputs: Values = field()  # field(): or the empty value of Case would be the default
     expected: Value | Values = field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownDrawnCase(Case):
+    """A case that the check cell tries, of sizes that nobody works by hand. Drawn once: no release has other numbers."""
+
+    shown: Literal[True] = True
+    shapes: dict[str, Drawn] = field()
+    scale: Number = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

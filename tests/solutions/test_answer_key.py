@@ -135,8 +135,8 @@ def test_every_written_answer_has_a_model_answer_and_comments(topic):
 def test_a_worked_example_is_a_shown_case_with_arrays():
     case = answer_key.worked_example("scoring-additive_score")
     assert case.shown
-    assert case.inputs["keys"].shape == (1, 2, 2)
-    assert case.expected.shape == (1, 2)
+    assert case.inputs["keys"].shape == (1, 3, 2)
+    assert case.expected.shape == (1, 3)
 
 
 @pytest.mark.parametrize("name", ["scoring-scores_by_hand", "scoring-no_such_function"])

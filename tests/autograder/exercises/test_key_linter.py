@@ -10,11 +10,12 @@ from autograder import exercises
 from autograder.exercises import Outcome, key_linter
 from autograder.notebooks import assemble
 from solutions.answer_key import AnswerKeyError
-from tests.autograder.samples import TOPICS, topic_exercises
+from tests.autograder.samples import TOPICS, exercise_named, topic_exercises
 
 HEAD = '[toy-weigh]\nkind = "code"\npoints = 1\n'
 CASES = {
     "worked example": "shown = true\ninputs.scores = [[0.0, 0.0]]\ninputs.mask = [[true, false]]\nexpected = [[1, 0]]",
+    "other sizes": "shown = true\nshapes = { scores = [3, 5], mask = { draw = 'mask', shape = [3, 5] } }",
     "all sizes different": "shapes = { scores = [3, 4], mask = { draw = 'mask', shape = [3, 4] } }",
     "large scores": "shapes = { scores = [2, 2], mask = { draw = 'mask', shape = [2, 2] } }\nscale = 5000.0",
     "one sentence": "shapes = { scores = [1, 3], mask = { draw = 'mask', shape = [1, 3] } }",
@@ -168,6 +169,89 @@ WEAK = {
 @pytest.mark.parametrize(("changed", "reason"), WEAK.values(), ids=WEAK)
 def test_a_weak_set_of_cases_is_named(tmp_path, changed, reason):
     assert reason in reasons(code(tmp_path, **changed), weigh)
+
+
+HAND = "shown = true\ninputs.scores = {}\ninputs.mask = {}\nexpected = {}"
+PADS, EVEN = "[[true, true, false], [true, true, false]]", "[[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]"
+FORGIVING = {
+    "square": (
+        {
+            "worked_example": HAND.format(
+                "[[0.0, 0.0], [3.0, 0.0]]", "[[true, true], [false, true]]", "[[0.5, 0.5], [0, 1]]"
+            )
+        },
+        "scores is square",
+    ),
+    "symmetric": (
+        {
+            "worked_example": HAND.format(
+                "[[1.0, 0.0], [0.0, 1.0]]", "[[true, false], [false, true]]", "[[1, 0], [0, 1]]"
+            )
+        },
+        "scores is diagonal",
+    ),
+    "equal rows": (
+        {"worked_example": HAND.format("[[2.0, 2.0, 7.0], [2.0, 2.0, 7.0]]", PADS, EVEN)},
+        "scores has two rows that are equal",
+    ),
+    "one case": ({"other_sizes": None}, "one case is shown"),
+    "one sentence": (
+        {"other_sizes": CASES["other sizes"].replace("3, 5", "1, 4")},
+        "every shown case has one sentence",
+    ),
+    "sizes alike": (
+        {"other_sizes": CASES["other sizes"].replace("3, 5", "3, 3")},
+        "no shown case of several sentences has all sizes different",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changed", "reason"), FORGIVING.values(), ids=FORGIVING)
+def test_a_shown_case_that_forgives_a_slip_is_named(tmp_path, changed, reason):
+    assert reason in reasons(code(tmp_path, **changed), weigh)
+
+
+def fused(x, y, W):
+    """Return W times x and y, joined.
+
+    Every shape is stated.
+    """
+    ### BEGIN SOLUTION
+    return np.concatenate([x, y], axis=-1) @ W.T
+    ### END SOLUTION
+
+
+@pytest.mark.parametrize(("rows", "adds_up"), [(3, True), (4, False)])
+def test_sizes_that_add_up_by_chance_are_named_and_those_that_always_do_are_not(tmp_path, rows, adds_up):
+    sizes = "x = [{0}, {1}], y = [{0}, {2}], W = [{3}, {4}]"
+    cases = {"shown = true\n": (11, 2, 3, rows, 5), "": (2, 3, 8, 4, 11), " ": (1, 2, 5, 4, 7), "  ": (3, 4, 4, 6, 8)}
+    text = '[toy-fused]\nkind = "code"\npoints = 1\n' + "".join(
+        f'\n[[toy-fused.case]]\nname = "{n}"\n{shown}shapes = {{ {sizes.format(*row)} }}\n'
+        for n, (shown, row) in enumerate(cases.items())
+    )
+    found = reasons(exercise_from(tmp_path, text, fused), fused)
+    assert [reason for reason in found if "add up" in reason] == (
+        ["sizes add up: axis 1 of x and axis 0 of W to axis 1 of W"] if adds_up else []
+    )
+
+
+def weigh__first_mask(scores, mask):
+    """Every sentence gets the mask of the first one."""
+    return weigh(scores, np.broadcast_to(mask[:1], mask.shape))
+
+
+def test_a_natural_slip_that_passes_what_is_shown_is_named(tmp_path):
+    one = {"other_sizes": CASES["other sizes"].replace("3, 5", "1, 5")}
+    found = "the mistake weigh__first_mask passes every shown case, and fails the hidden 'all sizes different'"
+    assert found in reasons(code(tmp_path, weigh, weigh__first_mask, **one), weigh)
+    assert not reasons(code(tmp_path, weigh, weigh__first_mask), weigh)
+
+
+def test_an_exercise_in_torch_without_a_shown_gradient_is_named():
+    exercise = exercise_named("softmax-entropy")
+    cases = tuple(case for case in exercise.cases if not (case.shown and case.gradients))
+    found = [problem.reason for problem in key_linter.lint([dataclasses.replace(exercise, cases=cases)])]
+    assert "no shown case is about gradients" in found
 
 
 def test_a_mistake_that_passes_every_hidden_case_is_named(tmp_path):
