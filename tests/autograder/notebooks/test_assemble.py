@@ -183,7 +183,10 @@ ONE_READING = {
     "decoder_fusion-training_shapes": "It has no axis for the steps",
     "output_layer-every_step_shapes": "as a matrix, as a loss function wants them",
     "output_layer-beam_step": "No two of them are equally good",
-    "encoder-annotate": "every row has at least one word",
+    "encoder-annotate": "with any finite numbers, and every row has at least one word",
+    "softmax-masked_softmax": "whatever finite number its score is",
+    "context-attend": "whatever finite numbers its score and its annotation are",
+    "decoder_fusion-decoder_step": "whatever finite numbers its annotation holds",
     "capstone-noun_alignment": "its rows of weights are 0 throughout",
 }
 
