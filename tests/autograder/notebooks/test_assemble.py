@@ -5,6 +5,7 @@ import builtins
 import dataclasses
 import dis
 import inspect
+import math
 import re
 
 import nbformat
@@ -19,7 +20,7 @@ from autograder.notebooks import assemble
 from autograder.notebooks import cells as the_cells
 from autograder.notebooks.assemble import source_notebook
 from autograder.sandbox import Reply
-from tests.autograder.samples import TOPICS, exercise_named, topic_exercises
+from tests.autograder.samples import TOPICS, exercise_named, reference_of, topic_exercises
 
 each_topic = pytest.mark.parametrize("topic", TOPICS)
 
@@ -151,6 +152,18 @@ def test_numbers_count_whether_their_fourth_decimal_is_rounded_or_cut_off(topic)
         for entry, value in numbers_asked_for(exercise):
             for short in (value.round(4), np.trunc(value * 1e4 + 1e-9) / 1e4):
                 assert not compare.difference(short, value, exercise.hidden[0].atol), (exercise.name, entry)
+
+
+@each_topic
+def test_numbers_count_also_where_each_tanh_on_the_way_was_rounded_to_four_decimals(topic, monkeypatch):
+    exact = np.tanh
+    monkeypatch.setattr(np, "tanh", lambda x: np.round(exact(x), 4))
+    monkeypatch.setattr(math, "tanh", lambda x: round(float(exact(x)), 4))
+    for exercise in topic_exercises(topic):
+        if exercise.kind == "number":
+            (case,) = exercise.hidden
+            found = compare.reasons(reference_of(exercise)(), case.expected, "number", case.atol)
+            assert not any(found.values()), exercise.name
 
 
 @each_topic
