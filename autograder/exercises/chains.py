@@ -17,7 +17,7 @@ from solutions.answer_key import AnswerKeyError, Entry
 
 
 def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, Step]:
-    """Return ``{entry: Step}``: the reference without its lines for the steps before, which become arguments.
+    """Return ``{entry: Step}``: the lines of the reference that lead from the steps before, its arguments, to the entry.
 
     So the numbers of a chain stand in the reference alone. It must assign each step to a variable of the step's name.
     """
@@ -34,11 +34,35 @@ def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, Step]:
                 "let it assign each step once, to a variable of the step's name, and return the dict of them.",
             )
         lines = lines[1:] if ast.get_docstring(function) else lines
-        lines[-1] = ast.Return(ast.Subscript(last.value, ast.Constant(name), ast.Load()))
+        lines[-1] = ast.Return(_entry_of(last.value, name))
+        lines = _needed(lines)
         function.name, function.body = f"_{name}_of_{'_'.join(given)}", lines
         function.args.args = [ast.arg(step) for step in given]
         steps[name] = Step(tuple(given), function.name, ast.unparse(ast.fix_missing_locations(function)))
     return steps
+
+
+def _entry_of(value, name):
+    """Return what stands for ``name`` in the dict ``value``; where it is not written as one, the entry of it."""
+    if isinstance(value, ast.Dict):
+        for key, item in zip(value.keys, value.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == name:
+                return item
+    return ast.Subscript(value, ast.Constant(name), ast.Load())
+
+
+def _needed(lines):
+    """Return those of ``lines`` that the last one depends on: the other steps stay behind, and with them the answer."""
+    used, kept = set(), []
+    for line in reversed(lines):
+        assigned = {
+            node.id for node in ast.walk(line) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        if isinstance(line, ast.Assign) and not assigned & used:
+            continue
+        used |= {node.id for node in ast.walk(line) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        kept.insert(0, line)
+    return kept
 
 
 def _assigned(node):

@@ -7,6 +7,7 @@ library and numpy only: this text stands in every notebook below those of ``comp
 import contextlib
 import importlib
 import io
+import re
 
 import numpy as np
 
@@ -53,8 +54,19 @@ def check(name):
         raise NotYet(f"{called}: run the cell with your function first, and keep its name.")
     convert = importlib.import_module("torch").from_numpy if asked.get("in_torch") else None
     check_cases(function, asked["kind"], [*asked["cases"], *DRAWN.get(name, ())], convert)
+    if asked["kind"] == "number":
+        check_numbers(function, **asked["numbers"])
     if "equations" in asked:
         compose(function, asked["equations"], asked["cases"][0]["inputs"], asked["given"])
+    print(f"{called}: {hidden_said(**asked['hidden'])}")
+
+
+def hidden_said(count, kinds, atol=None):
+    """Return a sentence on what gives the points, so that a check that passes comforts nobody."""
+    if atol is not None:
+        return f"the points are for the right numbers, each within {atol:g}."
+    cases = "one hidden case gives" if count == 1 else f"{count} hidden cases give"
+    return f"{cases} the points. There will be: {', '.join(kinds) or 'other numbers'}."
 
 
 def check_cases(function, kind, cases, convert=None):
@@ -90,9 +102,55 @@ def check_cases(function, kind, cases, convert=None):
             sizes = ", ".join(f"{letter}={size}" for letter, size in case["inputs"].items())
             print(f"With {sizes}: " + ", ".join(f"{entry} {tuple(map(int, size))}" for entry, size in entries))
     if kind == "code":
-        print(f"{name}: the shown {'case is' if len(cases) == 1 else 'cases are'} right. Hidden cases give the points.")
+        print(f"{name}: the shown {'case is' if len(cases) == 1 else 'cases are'} right.")
     else:
         print(f"{name}: the form is right. Whether the answer is right is not judged here.")
+
+
+def check_numbers(function, holds, follows, atol):
+    """Say of the numbers that ``function`` returns all that can be said without giving the right ones away.
+
+    Raises
+    ------
+    NotYet
+        With every sentence of ``holds`` (comparison -> sentence) that is not true of them, and every step of a chain
+        that does not follow from the steps before, as ``function`` has them.
+    """
+    value, name = read_value(function()), function.__name__
+    told = not_so(value, holds, atol)
+    for entry, (steps, step, source) in follows.items():
+        with contextlib.suppress(Exception), np.errstate(all="ignore"):
+            space = {"np": np}
+            exec(source, space)
+            wanted = np.asarray(space[step](*(value[one].astype(float) for one in steps)), dtype=float)
+            if np.isfinite(wanted).all() and not np.isclose(value[entry], wanted, rtol=0, atol=atol).all():
+                told.append(f"{entry} does not follow from your own {' and '.join(steps)}")
+    if told:
+        raise NotYet(f"{name}: this cannot be right. " + " ".join(map(full_sentence, dict.fromkeys(told))))
+    if follows:
+        print(f"{name}: each step follows from your own steps before it: {', '.join(follows)}.")
+
+
+def not_so(value, holds, atol):
+    """Return the sentences of ``holds`` that are not true of ``value``, within ``atol`` for each of its numbers.
+
+    A value that is no dict is called ``answer`` in the comparisons.
+    """
+    numbers = value if isinstance(value, dict) else {"answer": value}
+    known = {"sum": np.sum, "abs": np.abs, "log": np.log, "argmax": np.argmax, "argmin": np.argmin, "__builtins__": {}}
+    told = []
+    for comparison, sentence in holds.items():
+        left, sign, right = re.split(r" (==|<=|>=|<|>) ", comparison)
+        with np.errstate(all="ignore"):
+            one, other = (np.asarray(eval(side, known, numbers), dtype=float) for side in (left, right))
+        slack = atol * max(1, max(np.size(item) for item in numbers.values()))
+        close = abs(one - other) <= slack
+        true = {"==": close, "<": one < other + atol, ">": one > other - atol}
+        true.update({"<=": true["<"] | close, ">=": true[">"] | close})
+        if not np.all(true[sign]):
+            yours = f" (yours: {one:.6g})" if one.ndim == 0 and "arg" not in left else ""
+            told.append(sentence + yours)
+    return told
 
 
 def check_weights(path, arrays):

@@ -3,7 +3,7 @@
 In: an ``Exercise`` with its cases worked out. Out: ``AnswerKeyError`` for the first fault. Touches nothing.
 """
 
-from autograder.exercises import compare, compose
+from autograder.exercises import checking, compare, compose
 from autograder.exercises.chains import compiled
 from autograder.exercises.model import Exercise, given_shapes
 from solutions import answer_key
@@ -15,6 +15,7 @@ def refuse_unfit(exercise: Exercise) -> None:
     _refuse_weak_cases(exercise)
     _refuse_equations(exercise)
     _refuse_follows(exercise)
+    _refuse_holds(exercise)
 
 
 def _refuse_weak_cases(exercise):
@@ -56,6 +57,19 @@ def _refuse_equations(exercise):
                 raise AnswerKeyError(
                     f"the right shapes do not fit in {equation!r}: {error}", entry.where, "mend `equations` or `given`."
                 ) from None
+
+
+def _refuse_holds(exercise):
+    """Refuse what is said to hold of a right answer, and does not."""
+    for comparison, sentence in exercise.entry.holds.items():
+        try:
+            told = checking.not_so(exercise.hidden[0].expected, {comparison: sentence}, exercise.entry.atol)
+        except Exception as error:
+            told = [str(error)]
+        if told:
+            raise AnswerKeyError(
+                f"{comparison!r} does not hold of the right answer", exercise.entry.where, "mend it, or take it out."
+            )
 
 
 def _refuse_follows(exercise):

@@ -14,6 +14,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.exercises import Exercise, checking, compare, compose, given_shapes, provided
+from autograder.exercises.kinds import kinds_of_hidden
 from autograder.exercises.packing import DRAWN, packed
 from autograder.notebooks import ready
 from autograder.notebooks.cell_ids import COMPARE, check_id, run_id, test_id, text_id
@@ -41,10 +42,10 @@ This assignment belongs to the chapter {chapter}. It has {len(exercises)} exerci
 30 to 60 minutes.
 
 - Write each answer where it says `YOUR CODE HERE`, and keep the name of the function.
-- Run the check cell below an answer. For code it tries an example that you can work by hand, and says in words what is
-  wrong. For numbers it looks at the form only, for shapes also at whether they fit together in the equation: whether
-  they are right, it does not know. Checks give no points.
-- The points come from cases that you do not see here.{_rules(exercises)}
+- Run the check cell below an answer. For code it tries an example that you can work by hand and one of other sizes, and
+  says in words what is wrong. Of numbers it says what cannot be right, of shapes what does not fit together in the
+  equation: whether they are right, it does not know. Checks give no points.
+- The points come from cases that you do not see here. The check says at its end of what kinds they are.{_rules(exercises)}
 - Keep all cells, and hand in this file under the name `{topic}.ipynb`."""
     return new_markdown_cell(text, metadata=_meta("heading"))
 
@@ -194,6 +195,11 @@ def _asked(exercise):
         return {"file": exercise.trained.file, "arrays": exercise.trained.arrays}
     cases = _shown(exercise, drawn=False) or [_form_case(exercise)]
     asked = {"function": exercise.function, "kind": exercise.kind, "cases": cases, "in_torch": exercise.in_torch}
+    asked["hidden"] = {"count": len(exercise.hidden), "kinds": kinds_of_hidden(exercise)}
+    if exercise.kind == "number":
+        asked["hidden"]["atol"] = exercise.entry.atol
+        follows = {entry: (step.given, step.name, step.source) for entry, step in exercise.follows.items()}
+        asked["numbers"] = {"holds": dict(exercise.entry.holds), "follows": follows, "atol": exercise.entry.atol}
     if exercise.entry.equations:
         asked["equations"] = list(exercise.entry.equations)
         asked["given"] = given_shapes(exercise, cases[0]["inputs"])

@@ -98,6 +98,7 @@ class Entry:
     parts: ClassVar = EMPTY
     equations: ClassVar = ()
     follows: ClassVar = EMPTY
+    holds: ClassVar = EMPTY
     cases: ClassVar = ()
     criteria: ClassVar = ()
     name: str
@@ -131,13 +132,18 @@ class Shape(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class HandWorked(Entry):
-    """Numbers worked by hand. In a chain, ``follows`` names the steps that each step is computed from."""
+    """Numbers worked by hand. In a chain, ``follows`` names the steps that each step is computed from.
+
+    ``holds`` has what the check may say of any right answer without giving it away: a comparison in Python's notation,
+    and the sentence for those of whom it is not true.
+    """
 
     kind: Literal["number"] = "number"
     warm_up: bool = False
     atol: Number
     parts: Points = field(default_factory=dict)
     follows: dict[str, list[str]] = field(default_factory=dict)
+    holds: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,15 @@
 """A check says in words what is wrong with an answer, and never what is right."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from autograder.exercises import checking, compare
+from autograder.exercises import checking, compare, compiled
 from autograder.exercises.compare import NotYet
+from autograder.exercises.kinds import kinds_of_hidden
+from autograder.notebooks import cells as the_cells
+from tests.autograder.samples import NAMES, exercise_named
 
 
 def double(x):
@@ -30,7 +35,7 @@ def double_in_place(x):
 
 def test_a_right_answer_to_the_shown_cases_is_told_so(capsys):
     checking.check_cases(double, "code", [SHOWN])
-    assert capsys.readouterr().out == "double: the shown case is right. Hidden cases give the points.\n"
+    assert capsys.readouterr().out == "double: the shown case is right.\n"
 
 
 @pytest.mark.parametrize(
@@ -143,3 +148,115 @@ def test_two_mistakes_that_give_the_same_value_are_both_named():
     both = {**SHOWN, "wrong": [("You squared.", [1.0, 4.0]), ("You multiplied by x.", [1.0, 4.0])]}
     with pytest.raises(NotYet, match=r"Hint: You squared\. Or: You multiplied by x\.$"):
         checking.check_cases(squared, "code", [both])
+
+
+NUMBERS = [name for name in NAMES if exercise_named(name).kind == "number"]
+each_number = pytest.mark.parametrize("name", NUMBERS)
+
+
+def said_of(exercise, value):
+    """What the check of a number exercise says of ``value``: the sentences, or "" if none."""
+
+    def answer():
+        return value
+
+    try:
+        checking.check_numbers(answer, **the_cells._asked(exercise)["numbers"])
+    except NotYet as error:
+        return str(error)
+    return ""
+
+
+@each_number
+def test_of_right_numbers_the_check_has_nothing_to_say(name):
+    exercise = exercise_named(name)
+    assert exercise.entry.holds
+    assert said_of(exercise, exercise.hidden[0].expected) == ""
+
+
+def moved(exercise):
+    """Yield wrong values near the right one: two numbers of an entry moved apart, all of it moved, or two entries."""
+    right, step = exercise.hidden[0].expected, 8 * exercise.entry.atol
+    entries = right if isinstance(right, dict) else {"": right}
+    for entry, array in entries.items():
+        size = np.size(array)
+        for move in (*(np.eye(size)[i] - np.eye(size)[j] for i in range(size) for j in range(i)), np.ones(size)):
+            for sign in (1, -1):
+                other = array + sign * step * move.reshape(np.shape(array))
+                yield {**entries, entry: other} if entry else other
+    for one, other in combinations(entries, 2):
+        yield {**entries, one: entries[one] + step, other: entries[other] + step}
+
+
+@each_number
+def test_what_the_check_says_does_not_settle_the_answer(name):
+    exercise = exercise_named(name)
+    held = exercise.entry.holds
+    assert any(not checking.not_so(value, held, exercise.entry.atol) for value in moved(exercise))
+    text = str(the_cells._asked(exercise)["numbers"])
+    first = exercise.hidden[0].expected
+    first = next(iter(first.values())) if isinstance(first, dict) else first
+    assert not all(f"{number:.3f}" in text for number in np.ravel(first)) or not np.ravel(first).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("softmax-weights_by_hand_twin", [0.3, 0.2, 0.5, 0.1], r"Weights add to 1 \(yours: 1\.1\)\."),
+        ("softmax-weights_by_hand_twin", [0.5, 0.1, 0.2, 0.2], "The largest score has the largest weight"),
+        ("softmax-jacobian_row", [0.015, 0.075, 0.1275, 0.0375], "A weight shrinks when another score grows"),
+        ("encoder-annotation_by_hand", [-0.7692, -1.1], "A tanh lies between -1 and 1"),
+        ("scoring-scores_by_hand_twin", [0.3, -0.1, 3.2], "no score exceeds 2 \\+ 1"),
+        ("context-context_twin", [5.0, 0.35, 0.49], "An average is never above the largest"),
+        ("output_layer-distribution_and_loss", {"distribution": [0.12, 0.03, 0.54, 0.07, 0.24], "loss": 0.62},
+         "The loss does not follow from your own distribution"),
+        ("capstone-count_parameters", {"W_query": 960, "W_key": 864, "v": 24, "all": 2712}, "sum of the other three"),
+    ],
+)  # fmt: skip
+def test_numbers_that_cannot_be_right_are_told_why(name, value, sentence):
+    with pytest.raises(NotYet, match=sentence):
+        checking.check_numbers(lambda: value, **the_cells._asked(exercise_named(name))["numbers"])
+
+
+@pytest.mark.parametrize("name", [name for name in NUMBERS if exercise_named(name).follows])
+def test_a_step_that_does_not_follow_from_the_students_own_is_told_and_one_that_does_is_not(name):
+    exercise = exercise_named(name)
+    chain = {entry: np.array(value, dtype=float) for entry, value in exercise.hidden[0].expected.items()}
+    first = next(iter(chain))
+    chain[first] = chain[first] - np.linspace(0.1, 0.2, chain[first].size)
+    assert f"does not follow from your own {first}" in said_of(exercise, chain)
+    for entry, (steps, function) in compiled(exercise.follows).items():
+        chain[entry] = np.asarray(function(*(chain[step] for step in steps)))
+    assert said_of(exercise, chain) == ""
+
+
+def test_the_steps_that_a_notebook_carries_do_not_lead_to_the_answer():
+    for name in NUMBERS:
+        exercise = exercise_named(name)
+        first = next(iter(exercise.hidden[0].expected)) if exercise.follows else ""
+        for step in exercise.follows.values():
+            assert f"{first} =" not in step.source
+            assert all(f"{entry} =" not in step.source for entry in step.given)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_said_of_the_hidden_cases_is_read_off_them_and_does_not_depend_on_the_seed(name):
+    exercise = exercise_named(name)
+    kinds = kinds_of_hidden(exercise)
+    assert kinds == kinds_of_hidden(exercise_named(name, 2)) == kinds_of_hidden(exercise_named(name, 3))
+    parts = {case.part for case in exercise.hidden}
+    assert ("gradients" in kinds) == ("gradient" in parts)
+    assert {"size_one"} & parts <= ({"size_one"} if "an axis of length 1" in kinds else set())
+    assert {"large_scores", "large_logits"} & parts == set() or "large numbers" in kinds
+    assert {"masking"} & parts == set() or {"padding", "large numbers"} & set(kinds)
+    assert "other sizes" in kinds or exercise.kind == "number"
+
+
+def test_the_last_line_says_how_many_hidden_cases_there_are_and_of_what_kinds():
+    asked = the_cells._asked(exercise_named("context-attend"))["hidden"]
+    assert checking.hidden_said(**asked) == (
+        "7 hidden cases give the points. There will be: other sizes, padding, a sentence without a word, large numbers, "
+        "an axis of length 1, gradients."
+    )
+    asked = the_cells._asked(exercise_named("softmax-jacobian_row"))["hidden"]
+    assert checking.hidden_said(**asked) == "the points are for the right numbers, each within 0.00015."

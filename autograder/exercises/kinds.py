@@ -1,0 +1,40 @@
+"""Say what kinds of hidden cases an exercise has, so that nobody takes a right example for a right answer.
+
+In: an exercise. Out: words, read off the cases themselves. Touches nothing.
+"""
+
+import numpy as np
+
+from autograder.exercises.model import Case, Exercise
+from autograder.exercises.numbers import largest
+
+LARGE = 15.0  # normal numbers stay below it, unless a key scales them
+
+
+def kinds_of_hidden(exercise: Exercise) -> list[str]:
+    """Return the kinds that there are among the hidden cases of ``exercise``; a case may be of several."""
+    shown = [_sizes(case) for case in exercise.shown]
+    found = {
+        "other sizes": any(_sizes(case) not in shown for case in exercise.hidden),
+        "padding": any(_pads(case).any() for case in exercise.hidden),
+        "a sentence without a word": any(_pads(case).all(axis=-1).any() for case in exercise.hidden),
+        "large numbers": any(largest(_of_kind(case, "f")) > LARGE for case in exercise.hidden),
+        "an axis of length 1": any(1 in sizes for case in exercise.hidden for sizes in _sizes(case)),
+        "gradients": any(case.gradients for case in exercise.hidden),
+    }
+    return [kind for kind, there in found.items() if there]
+
+
+def _sizes(case: Case):
+    """Return the shapes of the inputs, and of numbers that are sizes themselves, as in the exercises on shapes."""
+    return [np.shape(item) or ((item,) if isinstance(item, int) else ()) for item in case.inputs.values()]
+
+
+def _pads(case: Case):
+    """Return where the masks of ``case`` are false, a row for each sentence; one row without a pad if it has none."""
+    masks = [np.asarray(item) for item in _of_kind(case, "b").values()]
+    return ~masks[0].reshape(-1, masks[0].shape[-1]) if masks else np.zeros((1, 1), dtype=bool)
+
+
+def _of_kind(case: Case, kind: str):
+    return {name: item for name, item in case.inputs.items() if np.asarray(item).dtype.kind == kind}
