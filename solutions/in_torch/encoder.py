@@ -64,7 +64,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, embedding_size)
         self.rnn = nn.GRU(embedding_size, hidden_size, batch_first=True, bidirectional=True)
-        self.W_s = nn.Linear(hidden_size, query_size, bias=False)
+        self.W_init = nn.Linear(hidden_size, query_size, bias=False)
 
     def forward(self, tokens, lengths):
         """Return annotations (batch, source_len, 2 * hidden_size) and the first query (batch, query_size).
@@ -78,4 +78,4 @@ class Encoder(nn.Module):
         outputs, last = self.rnn(packed)
         annotations, _ = pad_packed_sequence(outputs, batch_first=True, total_length=tokens.shape[1])
         first_backward = last[1]  # the backward direction ends at the first word: (batch, hidden_size)
-        return annotations, torch.tanh(self.W_s(first_backward))
+        return annotations, torch.tanh(self.W_init(first_backward))

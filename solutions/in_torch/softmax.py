@@ -35,7 +35,7 @@ def masked_softmax(scores, source_mask=None):
 def entropy(scores, temperature):
     """Measure how evenly each sentence's weights are spread.
 
-    H[b] = -sum_j weights[b, j] ln weights[b, j], with weights[b] = softmax(scores[b] / temperature[b])
+    entropy[b] = -sum_j weights[b, j] ln weights[b, j], with weights[b] = softmax(scores[b] / temperature[b])
 
     Parameters
     ----------

@@ -166,8 +166,8 @@ def test_the_first_query_comes_from_the_backward_state_at_the_first_word(inputs)
     module, tokens, lengths = inputs
     annotations, first_states = module(tokens, lengths)
     first_backward = annotations[:, 0, module.rnn.hidden_size :]
-    assert first_states.shape == (len(tokens), module.W_s.out_features)
-    torch.testing.assert_close(first_states, torch.tanh(first_backward @ module.W_s.weight.T), atol=1e-12, rtol=0)
+    assert first_states.shape == (len(tokens), module.W_init.out_features)
+    torch.testing.assert_close(first_states, torch.tanh(first_backward @ module.W_init.weight.T), atol=1e-12, rtol=0)
 
 
 def test_every_parameter_of_the_encoder_gets_a_gradient():
