@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 
-def note_d_output(n, V):
+def note_d_output(n, V_y):
     """Return the shapes of the two output parameters of note D, for a decoder state of any size.
 
     probabilities = softmax(W_o state + b_o)
@@ -17,7 +17,7 @@ def note_d_output(n, V):
     ----------
     n : int
         Size of the decoder state.
-    V : int
+    V_y : int
         Number of words in the target vocabulary.
 
     Returns
@@ -26,11 +26,11 @@ def note_d_output(n, V):
         ``W_o``, the matrix that the note calls V, and ``b_o``, the vector that it calls c_1.
     """
     ### BEGIN SOLUTION
-    return {"W_o": (V, n), "b_o": (V,)}
+    return {"W_o": (V_y, n), "b_o": (V_y,)}
     ### END SOLUTION
 
 
-def every_step_shapes(batch, T_y, n, d, m, V):
+def every_step_shapes(batch, T_y, n, d, m, V_y):
     """Return the shapes met when the logits of all steps of a batch are computed by one product.
 
     Parameters
@@ -39,7 +39,7 @@ def every_step_shapes(batch, T_y, n, d, m, V):
         Number of sentence pairs, and of decoder steps, stop token included.
     n, d, m : int
         Sizes of the decoder state, of a word embedding and of the context.
-    V : int
+    V_y : int
         Number of words in the target vocabulary.
 
     Returns
@@ -53,14 +53,14 @@ def every_step_shapes(batch, T_y, n, d, m, V):
     size = n + d + m
     return {
         "joined": (batch, T_y, size),
-        "W_o": (V, size),
-        "logits": (batch, T_y, V),
-        "flat_logits": (batch * T_y, V),
+        "W_o": (V_y, size),
+        "logits": (batch, T_y, V_y),
+        "flat_logits": (batch * T_y, V_y),
     }
     ### END SOLUTION
 
 
-def maxout_shapes(n, d, m, k, V):
+def maxout_shapes(n, d, m, k, V_y):
     """Return the shapes of the paper's output layer, for one step of one sentence.
 
     Parameters
@@ -69,7 +69,7 @@ def maxout_shapes(n, d, m, k, V):
         Sizes of the decoder state, of a word embedding and of the context.
     k : int
         Number of maxima: each is the larger one of a pair of numbers.
-    V : int
+    V_y : int
         Number of words in the target vocabulary.
 
     Returns
@@ -79,7 +79,7 @@ def maxout_shapes(n, d, m, k, V):
         their sum after the maxout; ``W_o``: the matrix that takes this to the logits.
     """
     ### BEGIN SOLUTION
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V, k)}
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V_y, k)}
     ### END SOLUTION
 
 

@@ -8,38 +8,38 @@ import torch
 from solutions.in_numpy.output_layer import cross_entropy, output_distribution
 
 
-def note_d_output__transposed(n, V):
+def note_d_output__transposed(n, V_y):
     """W_o stands left of a column of n numbers, so n is its number of columns. Yours is transposed."""
-    return {"W_o": (n, V), "b_o": (V,)}
+    return {"W_o": (n, V_y), "b_o": (V_y,)}
 
 
-def note_d_output__bias_of_one_column(n, V):
+def note_d_output__bias_of_one_column(n, V_y):
     """Here a vector has one axis: a column, as the note draws it, would be a matrix with two."""
-    return {"W_o": (V, n), "b_o": (V, 1)}
+    return {"W_o": (V_y, n), "b_o": (V_y, 1)}
 
 
-def note_d_output__bias_of_the_state(n, V):
+def note_d_output__bias_of_the_state(n, V_y):
     """The bias is added after the matrix has acted: it has as many numbers as the product, not as the state."""
-    return {"W_o": (V, n), "b_o": (n,)}
+    return {"W_o": (V_y, n), "b_o": (n,)}
 
 
-def every_step_shapes__added(batch, T_y, n, d, m, V):
+def every_step_shapes__added(batch, T_y, n, d, m, V_y):
     """The three vectors are joined end to end, not added or multiplied: all of their numbers are kept."""
-    return {"joined": (batch, T_y, n), "W_o": (V, n), "logits": (batch, T_y, V), "flat_logits": (batch * T_y, V)}
+    return {"joined": (batch, T_y, n), "W_o": (V_y, n), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
-def every_step_shapes__sizes_alike(batch, T_y, n, d, m, V):
+def every_step_shapes__sizes_alike(batch, T_y, n, d, m, V_y):
     """Three times the size of the state would need all three vectors to be of one size. Here they are not."""
     joined = 3 * n
     return {
         "joined": (batch, T_y, joined),
-        "W_o": (V, joined),
-        "logits": (batch, T_y, V),
-        "flat_logits": (batch * T_y, V),
+        "W_o": (V_y, joined),
+        "logits": (batch, T_y, V_y),
+        "flat_logits": (batch * T_y, V_y),
     }
 
 
-def every_step_shapes__to_the_state(batch, T_y, n, d, m, V):
+def every_step_shapes__to_the_state(batch, T_y, n, d, m, V_y):
     """As note A prints it: a softmax of this would be a distribution over the units of the state, not over words."""
     joined = n + d + m
     return {
@@ -50,51 +50,51 @@ def every_step_shapes__to_the_state(batch, T_y, n, d, m, V):
     }
 
 
-def every_step_shapes__transposed(batch, T_y, n, d, m, V):
+def every_step_shapes__transposed(batch, T_y, n, d, m, V_y):
     """Rows first: a matrix that takes p numbers to q numbers has the shape (q, p)."""
     joined = n + d + m
     return {
         "joined": (batch, T_y, joined),
-        "W_o": (joined, V),
-        "logits": (batch, T_y, V),
-        "flat_logits": (batch * T_y, V),
+        "W_o": (joined, V_y),
+        "logits": (batch, T_y, V_y),
+        "flat_logits": (batch * T_y, V_y),
     }
 
 
-def every_step_shapes__words_flattened(batch, T_y, n, d, m, V):
+def every_step_shapes__words_flattened(batch, T_y, n, d, m, V_y):
     """The words keep an axis of their own: every step of every sentence still needs one logit for each word."""
     joined = n + d + m
     return {
         "joined": (batch, T_y, joined),
-        "W_o": (V, joined),
-        "logits": (batch, T_y, V),
-        "flat_logits": (batch * T_y * V,),
+        "W_o": (V_y, joined),
+        "logits": (batch, T_y, V_y),
+        "flat_logits": (batch * T_y * V_y,),
     }
 
 
-def maxout_shapes__before_the_maximum(n, d, m, k, V):
+def maxout_shapes__before_the_maximum(n, d, m, k, V_y):
     """The maxout takes the larger one of each pair: half of the numbers are left."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (2 * k,), "W_o": (V, 2 * k)}
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (2 * k,), "W_o": (V_y, 2 * k)}
 
 
-def maxout_shapes__no_pairs(n, d, m, k, V):
+def maxout_shapes__no_pairs(n, d, m, k, V_y):
     """Each maximum is taken over a pair, so the sum has more numbers than there are maxima."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V, k)}
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
 
 
-def maxout_shapes__transposed(n, d, m, k, V):
+def maxout_shapes__transposed(n, d, m, k, V_y):
     """Rows first: a matrix that takes p numbers to q numbers has the shape (q, p)."""
-    return {"U_o": (n, 2 * k), "C_o": (m, 2 * k), "maxima": (k,), "W_o": (k, V)}
+    return {"U_o": (n, 2 * k), "C_o": (m, 2 * k), "maxima": (k,), "W_o": (k, V_y)}
 
 
-def maxout_shapes__one_maximum(n, d, m, k, V):
+def maxout_shapes__one_maximum(n, d, m, k, V_y):
     """There is one maximum for each pair, not one in all."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (1,), "W_o": (V, 1)}
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (1,), "W_o": (V_y, 1)}
 
 
-def maxout_shapes__halved_after(n, d, m, k, V):
+def maxout_shapes__halved_after(n, d, m, k, V_y):
     """k is how many maxima come out, not how many numbers go in."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k // 2,), "W_o": (V, k // 2)}
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k // 2,), "W_o": (V_y, k // 2)}
 
 
 def _hindi(state=(0.396930, 0.584980, 0.604368), words=None):

@@ -6,41 +6,41 @@ import numpy as np
 import torch
 
 
-def note_d_output__lists(n, V):
-    return {"b_o": [V], "W_o": [V, n]}
+def note_d_output__lists(n, V_y):
+    return {"b_o": [V_y], "W_o": [V_y, n]}
 
 
-def note_d_output__from_a_layer(n, V):
-    layer = torch.nn.Linear(n, V)
+def note_d_output__from_a_layer(n, V_y):
+    layer = torch.nn.Linear(n, V_y)
     return {"W_o": layer.weight.shape, "b_o": layer.bias.shape}
 
 
-def every_step_shapes__by_computing(batch, T_y, n, d, m, V):
+def every_step_shapes__by_computing(batch, T_y, n, d, m, V_y):
     joined = torch.cat([torch.zeros(batch, T_y, size) for size in (n, d, m)], dim=-1)
-    W_o = torch.zeros(V, joined.shape[-1])
+    W_o = torch.zeros(V_y, joined.shape[-1])
     logits = joined @ W_o.T
     return {
         "joined": joined.shape,
         "W_o": W_o.shape,
         "logits": logits.shape,
-        "flat_logits": logits.reshape(-1, V).shape,
+        "flat_logits": logits.reshape(-1, V_y).shape,
     }
 
 
-def every_step_shapes__lists(batch, T_y, n, d, m, V):
+def every_step_shapes__lists(batch, T_y, n, d, m, V_y):
     return dict(
-        flat_logits=[T_y * batch, V], logits=[batch, T_y, V], W_o=[V, m + n + d], joined=[batch, T_y, m + n + d]
+        flat_logits=[T_y * batch, V_y], logits=[batch, T_y, V_y], W_o=[V_y, m + n + d], joined=[batch, T_y, m + n + d]
     )
 
 
-def maxout_shapes__by_computing(n, d, m, k, V):
-    U_o, C_o, W_o = np.zeros((2 * k, n)), np.zeros((2 * k, m)), np.zeros((V, k))
+def maxout_shapes__by_computing(n, d, m, k, V_y):
+    U_o, C_o, W_o = np.zeros((2 * k, n)), np.zeros((2 * k, m)), np.zeros((V_y, k))
     total = U_o @ np.zeros(n) + C_o @ np.zeros(m)
     return {"U_o": U_o.shape, "C_o": C_o.shape, "maxima": total.reshape(-1, 2).max(axis=1).shape, "W_o": W_o.shape}
 
 
-def maxout_shapes__lists(n, d, m, k, V):
-    return {"U_o": [k + k, n], "C_o": [k + k, m], "maxima": [k], "W_o": [V, k]}
+def maxout_shapes__lists(n, d, m, k, V_y):
+    return {"U_o": [k + k, n], "C_o": [k + k, m], "maxima": [k], "W_o": [V_y, k]}
 
 
 def hindi_distribution__rounded():

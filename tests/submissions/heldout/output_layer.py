@@ -6,79 +6,79 @@ import numpy as np
 import torch
 
 
-def note_d_output__wrong_transposed(n, V):
-    """Writes the matrix as taking V numbers to n numbers."""
-    return {"W_o": (n, V), "b_o": (V,)}
+def note_d_output__wrong_transposed(n, V_y):
+    """Writes the matrix as taking V_y numbers to n numbers."""
+    return {"W_o": (n, V_y), "b_o": (V_y,)}
 
 
-def note_d_output__wrong_bias_as_number(n, V):
+def note_d_output__wrong_bias_as_number(n, V_y):
     """Gives the length of the bias as a number where a shape is asked for."""
-    return {"W_o": (V, n), "b_o": V}
+    return {"W_o": (V_y, n), "b_o": V_y}
 
 
-def note_d_output__wrong_bias_of_state_size(n, V):
+def note_d_output__wrong_bias_of_state_size(n, V_y):
     """Gives the bias the size of the state, although it is added to the logits."""
-    return {"W_o": (V, n), "b_o": (n,)}
+    return {"W_o": (V_y, n), "b_o": (n,)}
 
 
-def note_d_output__right_torch_layer(n, V):
+def note_d_output__right_torch_layer(n, V_y):
     """Makes a linear layer of torch and reads off its two shapes."""
-    layer = torch.nn.Linear(n, V)
+    layer = torch.nn.Linear(n, V_y)
     return {"W_o": layer.weight.shape, "b_o": layer.bias.shape}
 
 
-def every_step_shapes__wrong_vectors_stacked(batch, T_y, n, d, m, V):
+def every_step_shapes__wrong_vectors_stacked(batch, T_y, n, d, m, V_y):
     """Stacks the three vectors on an axis of their own instead of joining them end to end."""
     return {
         "joined": (batch, T_y, 3, n),
-        "W_o": (V, 3 * n),
-        "logits": (batch, T_y, V),
-        "flat_logits": (batch * T_y, V),
+        "W_o": (V_y, 3 * n),
+        "logits": (batch, T_y, V_y),
+        "flat_logits": (batch * T_y, V_y),
     }
 
 
-def every_step_shapes__wrong_everything_flat(batch, T_y, n, d, m, V):
+def every_step_shapes__wrong_everything_flat(batch, T_y, n, d, m, V_y):
     """Flattens the words into the single axis too."""
     k = n + d + m
-    return {"joined": (batch, T_y, k), "W_o": (V, k), "logits": (batch, T_y, V), "flat_logits": (batch * T_y * V,)}
+    return {"joined": (batch, T_y, k), "W_o": (V_y, k), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y * V_y,)}
 
 
-def every_step_shapes__wrong_one_step_joined(batch, T_y, n, d, m, V):
+def every_step_shapes__wrong_one_step_joined(batch, T_y, n, d, m, V_y):
     """Gives what is joined for a single step, without the axis of steps."""
     k = n + d + m
-    return {"joined": (batch, k), "W_o": (V, k), "logits": (batch, T_y, V), "flat_logits": (batch * T_y, V)}
+    return {"joined": (batch, k), "W_o": (V_y, k), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
-def every_step_shapes__wrong_embedding_left_out(batch, T_y, n, d, m, V):
+def every_step_shapes__wrong_embedding_left_out(batch, T_y, n, d, m, V_y):
     """Joins state and context only, although the embedding of the word before is read too."""
     k = n + m
-    return {"joined": (batch, T_y, k), "W_o": (V, k), "logits": (batch, T_y, V), "flat_logits": (batch * T_y, V)}
+    return {"joined": (batch, T_y, k), "W_o": (V_y, k), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
-def every_step_shapes__right_numpy_arrays(batch, T_y, n, d, m, V):
+def every_step_shapes__right_numpy_arrays(batch, T_y, n, d, m, V_y):
     """Joins arrays of zeros, multiplies them and reads all shapes from the arrays."""
     joined = np.concatenate([np.zeros((batch, T_y, size)) for size in (n, d, m)], axis=2)
-    W_o = np.zeros((V, joined.shape[2]))
+    W_o = np.zeros((V_y, joined.shape[2]))
     logits = joined @ W_o.T
-    found = {"joined": joined, "W_o": W_o, "logits": logits, "flat_logits": logits.reshape(-1, V)}
+    found = {"joined": joined, "W_o": W_o, "logits": logits, "flat_logits": logits.reshape(-1, V_y)}
     return {name: array.shape for name, array in found.items()}
 
 
-def maxout_shapes__wrong_pairs_not_counted(n, d, m, k, V):
+def maxout_shapes__wrong_pairs_not_counted(n, d, m, k, V_y):
     """Lets the sum have k numbers before the maxout, although every maximum needs two."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V, k)}
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
 
 
-def maxout_shapes__wrong_logits_from_pairs(n, d, m, k, V):
+def maxout_shapes__wrong_logits_from_pairs(n, d, m, k, V_y):
     """Lets the last matrix take all 2k numbers, as if no maximum had been taken."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V, 2 * k)}
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V_y, 2 * k)}
 
 
-def maxout_shapes__right_zero_matrices(n, d, m, k, V):
+def maxout_shapes__right_zero_matrices(n, d, m, k, V_y):
     """Carries zeros through the layer and takes the maximum of neighbours by a reshape."""
     U_o, V_o, C_o = (np.zeros((2 * k, size)) for size in (n, d, m))
     t = (U_o @ np.zeros(n) + V_o @ np.zeros(d) + C_o @ np.zeros(m)).reshape(-1, 2).max(axis=1)
-    return {"U_o": U_o.shape, "C_o": C_o.shape, "maxima": t.shape, "W_o": np.zeros((V, len(t))).shape}
+    return {"U_o": U_o.shape, "C_o": C_o.shape, "maxima": t.shape, "W_o": np.zeros((V_y, len(t))).shape}
 
 
 def hindi_distribution__wrong_tanh_forgotten():
