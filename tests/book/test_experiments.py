@@ -5,6 +5,9 @@ import re
 
 import pytest
 
+from autograder.paths import ROOT
+from benchmarks.fixed_vector import RUNS as LONGER_RUNS
+
 RUNS, DATES = "attention  seed  exact", "attention  steps  exact"
 
 
@@ -35,3 +38,19 @@ def test_in_the_same_few_steps_attention_learns_dates_and_a_fixed_vector_does_no
     assert float(learned) >= 0.98
     assert float(share) > 2.5 * float(chance)
     assert float(fixed) < 0.5 < float(later)
+
+
+def test_what_is_recorded_of_the_longer_runs_is_what_the_page_says_of_them():
+    lines = (ROOT / "benchmarks" / "fixed_vector.txt").read_text(encoding="utf-8").splitlines()[2:]
+    rows = [re.fullmatch(r"(.{15}) +(\d+) +(\d+) +(\d+)(.*)", line).groups() for line in lines]
+    assert [(name.strip(), *map(int, numbers)) for name, *numbers, _ in rows] == list(LONGER_RUNS)
+    for name, steps, _, _, measured in rows:
+        every, *by_length, _ = map(float, measured.split())
+        if name.strip() == "attention":
+            assert every >= 0.99
+        elif int(steps) >= 4000:
+            assert every >= 0.9
+            assert by_length == sorted(by_length, reverse=True)
+        else:
+            assert every < 0.7
+            assert by_length[0] > by_length[-1] + 0.3
