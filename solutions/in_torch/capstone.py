@@ -34,6 +34,7 @@ from solutions.in_torch.softmax import masked_softmax  # noqa: F401
 
 EMBEDDING_SIZE, HIDDEN_SIZE, QUERY_SIZE, ATTENTION_SIZE = 32, 48, 48, 48
 MAX_LENGTH = 24
+EARLIER_NAMES = {"encoder.W_init.weight": "encoder.W_s.weight"}  # in files that earlier notebooks have written
 
 # What the assignment's notebook holds ready, by name: the language, the model of the chapters before, its file.
 PROVIDED = (
@@ -47,6 +48,7 @@ PROVIDED = (
         "QUERY_SIZE",
         "ATTENTION_SIZE",
         "MAX_LENGTH",
+        "EARLIER_NAMES",
     ),
     *("masked_softmax", "AdditiveScore", "Attention", "AdditiveAttention", "LastAnnotation", "Encoder", "Decoder"),
     *("Seq2Seq", "build_model", "as_tensors", "save_weights", "load_model", "translate_with_weights"),
@@ -86,6 +88,8 @@ def load_model(file):
     model = build_model()
     with np.load(file, allow_pickle=False) as arrays, torch.no_grad():
         for name, parameter in model.named_parameters():
+            if name not in arrays and EARLIER_NAMES.get(name) in arrays:
+                name = EARLIER_NAMES[name]
             if name not in arrays:
                 raise ValueError(f"the array {name} is missing")
             if arrays[name].shape != tuple(parameter.shape) or arrays[name].dtype.kind != "f":
