@@ -64,7 +64,7 @@ LETTERS = {
     "d": "the size of a word vector",
     "r": "the size of what the recurrent layer reads",
     "k": "the number of maxima",
-    **dict.fromkeys(("V", "V_y", "V_out"), "the number of target words"),
+    **dict.fromkeys(("V_y", "V_out"), "the number of target words"),
     "V_x": "the number of source words",
 }
 
