@@ -438,7 +438,7 @@ def _digest(marks):
 
 def _tell(row, graded, notes):
     """Write into ``row`` what its student is told."""
-    hints = [hint for verdict in graded.verdicts for hint in verdict.hints]
+    hints = [hint for verdict in graded.verdicts if verdict.earned != verdict.points for hint in verdict.hints]
     row.hints = tuple(dict.fromkeys(hints))
     row.reasons = tuple(
         f"{verdict.exercise.partition('-')[2]}: {part.reason}"

@@ -114,7 +114,7 @@ def words(verdict: Verdict) -> list[str]:
         return ["To be marked by a person."]
     lines = [f"{verdict.exercise}: {verdict.earned:g} of {verdict.points:g} points."]
     if verdict.earned == verdict.points:
-        return lines
+        return [*lines, *verdict.hints]
     for part in verdict.parts:
         if part.reason:
             title = f"{part.name} ({part.points:g}): " if part.name else ""

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from autograder.audit import calls
 from autograder.exercises import compare, compiled
+from autograder.feedback import pages
 from autograder.grading import judge
 from autograder.sandbox import Reply, wire
 from tests.autograder.samples import (
@@ -594,6 +595,7 @@ def test_an_input_that_a_right_answer_changed_is_named_and_costs_nothing(name):
     verdict = verdict_on(exercise, corrupted(exercise, np.asarray, changed=("scores",)))
     assert verdict.earned == verdict.points
     assert verdict.hints == (compare.full_sentence(compare.ALSO_CHANGED.format("scores")),)
+    assert pages.words(verdict)[1:] == list(verdict.hints)
 
 
 @each_code
