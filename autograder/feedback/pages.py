@@ -23,9 +23,10 @@ from autograder.feedback import harmless, rendering
 from autograder.feedback.marks import CellResult, Marks
 from autograder.feedback.verdicts import Graded, Verdict
 from autograder.files import digest
-from autograder.notebooks.cell_ids import COMPARE, code_cells, test_id
+from autograder.notebooks.cell_ids import COMPARE, IMPORTS, code_cells, test_id
 
-COMPARE_SHOWN = "# What the check cells use."  # in place of a long cell that is everybody's
+# in place of long cells that are everybody's
+SHOWN = {COMPARE: "# What the check cells use.", IMPORTS: "# What this notebook needs: Python, numpy, torch."}
 MOST_BYTES = 30 * 2**20  # of a feedback page
 SETTINGS = ("HTMLExporter", "Exporter", "IgnorePattern", "LimitOutput", "Outputs", "CSSHTMLHeaderPreprocessor")
 
@@ -132,8 +133,8 @@ def tidy(nb: NotebookNode, waiting: Collection[str]) -> None:
             meta["grade"] = False
         if meta.get("grade_id") in waiting and not meta.get("comment"):
             meta["comment"] = "To be marked by a person. The 0 above does not count yet."
-        if meta.get("grade_id") == COMPARE:
-            cell["source"] = COMPARE_SHOWN
+        if shown := SHOWN.get(meta.get("grade_id")):
+            cell["source"] = shown
 
 
 def feedback(
@@ -177,7 +178,7 @@ def page(
     tidy(notebook, {name for name, mark in marks.cells.items() if mark.waiting})
     about = {"student": student, "assignment": topic, "notebook": topic, "db_url": ""}
     about |= {"score": marks.score - marks.late_penalty, "max_score": marks.points, "late_penalty": marks.late_penalty}
-    known = {*released, COMPARE_SHOWN}
+    known = {*released, *SHOWN.values()}
     text = rendering.page(notebook, about, known, json.dumps(settings, sort_keys=True))
     if len(text) > MOST_BYTES:
         raise ValueError(f"the page would have {len(text) / 2**20:.0f} MB")

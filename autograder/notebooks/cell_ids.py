@@ -7,7 +7,7 @@ from nbformat import NotebookNode
 
 from autograder.exercises import Exercise
 
-COMPARE = "compare"
+COMPARE, IMPORTS = "compare", "imports"
 
 
 def text_id(exercise_name: str) -> str:

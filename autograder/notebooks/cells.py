@@ -17,7 +17,7 @@ from autograder.exercises import Exercise, checking, compare, compose, given_sha
 from autograder.exercises.kinds import kinds_of_hidden
 from autograder.exercises.packing import DRAWN, packed
 from autograder.notebooks import ready
-from autograder.notebooks.cell_ids import COMPARE, check_id, run_id, test_id, text_id
+from autograder.notebooks.cell_ids import COMPARE, IMPORTS, check_id, run_id, test_id, text_id
 from autograder.notebooks.chapter import Text
 from solutions import answer_key
 
@@ -83,7 +83,7 @@ exec({packed(inspect.getsource(ready))})  # {_place(ready)}
 require({OLDEST["python"]}, {needed})
 
 """
-    return new_code_cell(text + "\n".join(lines), metadata=_meta("imports"))
+    return new_code_cell(text + "\n".join(lines), metadata=_meta(IMPORTS))
 
 
 def compare_cell(exercises: Sequence[Exercise]) -> NotebookNode:

@@ -64,6 +64,15 @@ def test_everybody_else_has_a_feedback_page_with_their_hints(demonstration):
             assert all(hint in page for hint in row.hints), name
 
 
+def test_no_page_of_feedback_shows_what_is_packed(demonstration):
+    course, rows, _ = demonstration
+    for name, row in rows.items():
+        if not row.set_aside:
+            page = feedback(course, name)
+            assert "b85decode" not in page
+            assert "What the check cells use." in page
+
+
 def test_no_page_of_feedback_asks_another_host_for_anything(demonstration):
     course, rows, _ = demonstration
     for name in rows:
