@@ -24,8 +24,7 @@ SECONDS = 2.0  # that one call of a mutant may run
 
 def verdict_on(function: Callable[..., object], exercise: Exercise) -> Verdict:
     """Return the ``Verdict`` that ``function`` earns on the hidden cases of ``exercise``, without a sandbox."""
-    called = enumerate(judge.cases_to_call(exercise))
-    replies = {(exercise.name, n): reply_to(function, exercise, case) for n, case in called}
+    replies = {(exercise.name, n): reply_to(function, exercise, case) for n, case in enumerate(exercise.hidden)}
     return judge.judge([exercise], replies)[0]
 
 

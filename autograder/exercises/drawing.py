@@ -13,7 +13,7 @@ from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 
 PRIMES = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
-SHAPE_DRAWS = 3
+SHAPE_DRAWS = 12  # an even number: see ``_sizes``
 
 
 def rows(
@@ -25,9 +25,8 @@ def rows(
     if isinstance(entry, answer_key.HandWorked):
         yield answer_key.Case(name="your numbers", atol=entry.atol), {}
     elif entry.kind == "shape":
-        for draw in range(SHAPE_DRAWS):
-            sizes = rng.choice(PRIMES, size=len(names), replace=False)
-            yield answer_key.Case(name=f"sizes {draw + 1}"), {n: int(s) for n, s in zip(names, sizes, strict=True)}
+        for draw, sizes in enumerate(_sizes(rng, len(names)), 1):
+            yield answer_key.Case(name=f"sizes {draw}"), dict(zip(names, sizes, strict=True))
     else:
         for case in entry.cases:
             given = case.inputs if case.inputs is not None else case.shapes
@@ -46,6 +45,17 @@ def rows(
 
 def _generator(seed, name):
     return np.random.default_rng([seed, int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)])
+
+
+def _sizes(rng, count):
+    """Yield ``count`` sizes for each draw, none like another, and then the same the other way round.
+
+    So of any two, each is the larger one somewhere.
+    """
+    for _ in range(SHAPE_DRAWS // 2):
+        sizes = [int(size) for size in rng.choice(PRIMES, size=count, replace=False)]
+        yield sizes
+        yield sizes[::-1]
 
 
 def _normal(rng, wanted, scale):

@@ -7,6 +7,7 @@ graded with is refused here, before any student sees it.
 import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -95,6 +96,9 @@ def _exercise(entry, seed, references=None, mistakes=None):
         return Exercise(entry, inspect.getsource(reference), hints, parts, (), trained(entry, references, seed))
     shell = Exercise(entry, inspect.getsource(reference), hints, parts, ())
     cases = tuple(_case(shell, row, reference, wrong) for row in rows(entry, reference, seed))
+    if entry.kind == "code":  # the first hidden one closes the round, so nothing can be kept from call to call
+        first = next(case for case in cases if not case.shown)
+        cases += (replace(first, name=f"{first.name}, once more after all others"),)
     exercise = Exercise(entry, shell.source, hints, parts, cases, follows=steps_of(entry, reference))
     refuse_unfit(exercise)
     return exercise

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.exercises import Case, Exercise, compare, compiled
+from autograder.exercises import Exercise, compare, compiled
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
 from autograder.sandbox import Reply, wire
@@ -82,7 +82,7 @@ class Verdict:
 def judge(exercises: Iterable[Exercise], replies: Mapping[tuple[str, int], Reply]) -> tuple[Verdict, ...]:
     """Return one ``Verdict`` an exercise, in the same order. ``replies`` maps (exercise, call number) to ``Reply``.
 
-    The calls are those of ``cases_to_call``; a reply that is missing costs the points of its case.
+    The calls are those of the hidden cases, in their order; a reply that is missing costs the points of its case.
     """
     return tuple(
         Verdict(exercise.name, None, exercise.points)
@@ -90,23 +90,13 @@ def judge(exercises: Iterable[Exercise], replies: Mapping[tuple[str, int], Reply
         else _judge_weights(exercise, replies.get((exercise.name, 0), Reply(raised="no file")))
         if exercise.trained
         else _judge(
-            exercise,
-            [replies.get((exercise.name, n), Reply(raised="no reply")) for n in range(len(exercise.hidden))],
-            replies.get((exercise.name, len(exercise.hidden))),
+            exercise, [replies.get((exercise.name, n), Reply(raised="no reply")) for n in range(len(exercise.hidden))]
         )
         for exercise in exercises
     )
 
 
-def cases_to_call(exercise: Exercise) -> tuple[Case, ...]:
-    """Return the cases that a sandbox calls: the hidden ones, and for code the first of them once more, after all others.
-
-    Its second result earns nothing: it tells whether the function gives the same for the same.
-    """
-    return (*exercise.hidden, *(exercise.hidden[:1] if exercise.kind == "code" else ()))
-
-
-def _judge(exercise, replies, again):
+def _judge(exercise, replies):
     found = [_reasons(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
     carried = {}
     if exercise.follows:
@@ -124,7 +114,7 @@ def _judge(exercise, replies, again):
     earned = compare.points_earned(results, exercise.parts)
     hints = _also_changed(replies) if earned == exercise.points else _hints(exercise, replies, found)
     if earned < exercise.points and not hints and exercise.kind == "code":
-        hints = tuple(filter(None, [_property(exercise, replies, again, found)]))
+        hints = tuple(filter(None, [_property(exercise, replies, found)]))
     if earned < exercise.points and not hints and exercise.kind == "number":
         hints = (ROUNDED,) if _is_rounded(exercise, replies, found) else ()
     return Verdict(exercise.name, earned, exercise.points, tuple(parts), hints)
@@ -202,7 +192,7 @@ def _first_reason(part, cases, found):
     return ""
 
 
-def _property(exercise, replies, again, found):
+def _property(exercise, replies, found):
     """Name the first property that fails, where no mistake is recognised; "" where the reasons say it already.
 
     The order: nothing, another kind, another shape (the reasons); an input changed; not the same for the same; not finite
@@ -218,7 +208,7 @@ def _property(exercise, replies, again, found):
     changed = next((reply.changed for reply in telling if reply.changed), ())
     if changed:
         return compare.full_sentence(compare.CHANGED.format(", ".join(map(str, changed))))
-    if again is not None and _unlike(replies[0], again):
+    if _unlike(replies[0], replies[-1]):  # the same call
         return compare.full_sentence(compare.UNSTEADY)
     if any(not reply.raised and not is_finite(reply.value) and is_finite(case.expected) for case, reply in wrong):
         return ""

@@ -32,7 +32,7 @@ def test_the_same_seed_draws_the_same_cases(topic, seed):
 def test_another_seed_draws_other_hidden_cases(name):
     one, other = (exercise_named(name, seed) for seed in SEEDS)
     for case, changed in zip(one.hidden, other.hidden, strict=True):
-        stated = any(c.name == case.name and c.inputs for c in one.entry.cases)
+        stated = any(c.name == case.name.partition(", once more")[0] and c.inputs for c in one.entry.cases)
         same = all(np.array_equal(item, changed.inputs[key]) for key, item in case.inputs.items())
         assert case.inputs
         assert same == stated
@@ -64,6 +64,16 @@ def test_a_shape_exercise_is_called_with_distinct_primes(name):
     for case in exercise.hidden:
         assert len(set(case.inputs.values())) == len(case.inputs) > 0
         assert set(case.inputs.values()) <= set(exercises.PRIMES)
+    for one, other in itertools.permutations(exercise.hidden[0].inputs, 2):
+        assert any(case.inputs[one] < case.inputs[other] for case in exercise.hidden)
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_the_first_hidden_case_of_code_is_called_again_after_all_others_and_counts(name):
+    exercise = exercise_named(name)
+    first, *_, last = exercise.hidden
+    assert last.name == f"{first.name}, once more after all others"
+    assert (last.inputs, last.expected, last.part) == (first.inputs, first.expected, first.part)
 
 
 def test_everything_that_a_key_may_ask_for_can_be_drawn():

@@ -601,17 +601,23 @@ def test_an_input_that_a_right_answer_changed_is_named_and_costs_nothing(name):
 @each_code
 def test_a_result_that_differs_from_call_to_call_is_told_so(name):
     exercise = exercise_named(name)
-    replies = corrupted(exercise, odd)
-    again = (exercise.name, len(exercise.hidden))
-    replies[again] = replies[exercise.name, 0]
+    replies, last = corrupted(exercise, odd), (exercise.name, len(exercise.hidden) - 1)
     assert not any("again" in hint for hint in verdict_on(exercise, replies).hints)
-    replies[again] = Reply(value=mapped(replies[exercise.name, 0].value, odd))
+    replies[last] = Reply(value=mapped(replies[last].value, odd))
     (hint,) = verdict_on(exercise, replies).hints
     assert hint == "It gives another result when it is called again with the same input."
-    replies[again] = Reply(raised="no reply")
+    replies[last] = Reply(raised="no reply")
     assert not any("again" in hint for hint in verdict_on(exercise, replies).hints)
-    right = {**corrupted(exercise, np.asarray), again: Reply(raised="ValueError")}
-    assert verdict_on(exercise, right).earned == exercise.points  # it earns nothing and costs nothing
+
+
+@each_code
+def test_what_is_right_until_it_is_called_again_is_not_right(name):
+    exercise = exercise_named(name)
+    replies, last = corrupted(exercise, np.asarray), (exercise.name, len(exercise.hidden) - 1)
+    replies[last] = Reply(value=mapped(replies[last].value, odd))
+    verdict = verdict_on(exercise, replies)
+    assert verdict.earned == exercise.points - exercise.parts[exercise.hidden[-1].part]
+    assert verdict.hints == ("It gives another result when it is called again with the same input.",)
 
 
 GROUPS = {"mask": (judge._is_masked, judge.MASK), "large": (judge._is_large, judge.LARGE_ENTRIES)}
@@ -638,14 +644,6 @@ def test_what_is_wrong_only_in_one_group_of_cases_is_told_with_the_group(name, g
     (hint,) = verdict_on(exercise, corrupted(exercise, odd, only=belongs)).hints
     assert hint in fitting
     assert said not in verdict_on(exercise, corrupted(exercise, odd)).hints
-
-
-def test_the_first_case_of_code_is_called_once_more_and_of_nothing_else():
-    for exercise in map(exercise_named, NAMES):
-        called = judge.cases_to_call(exercise)
-        again = called[len(exercise.hidden) :]
-        assert called[: len(exercise.hidden)] == exercise.hidden
-        assert again == (exercise.hidden[:1] if exercise.kind == "code" else ())
 
 
 def test_a_print_in_place_of_a_return_is_told_so():
