@@ -99,8 +99,8 @@ def pytest_terminal_summary(terminalreporter, config):
     if not config.getoption("--full"):
         examples = hypothesis.settings.get_profile(_profile(config)).max_examples
         terminalreporter.line(
-            f"Property tests took a fixed sample of {examples} examples at most, the "
-            "comparison with stock nbgrader 2 students, the kills one run; `make test-full` takes 400 at random, all, and three."
+            f"Property tests took a fixed sample of {examples} examples at most, the comparison with stock nbgrader 2 students, "
+            "the kills one run; `make test-full` takes 400 at random, all, and three."
         )
 
 

@@ -162,7 +162,8 @@ def test_random_numbers_are_new_for_every_submission():
 
 @pytest.mark.parametrize("name", parts("honest_oddities"))
 def test_an_honest_oddity_keeps_its_marks(name):
-    graded = grades(parts("honest_oddities")[name], "zygote")
+    patient = {"cell_seconds": 20, "call_seconds": 5, "submission_seconds": 60}  # nobody here waits for a limit
+    graded = grades(parts("honest_oddities")[name], "zygote", **patient)
     assert graded.failure == ""
     for verdict in graded.verdicts:
         assert verdict.earned == verdict.points, verdict
