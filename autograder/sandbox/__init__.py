@@ -8,9 +8,10 @@ import time
 from collections.abc import Iterable
 
 from autograder.errors import CourseError
+from autograder.sandbox import bubblewrap
 from autograder.sandbox.conversation import Silent, converse
 from autograder.sandbox.script import NOTHING, Call, Cell, Limits, Prepared, Reply, Run, Script, inputs_of
-from autograder.sandbox.start import ISOLATIONS, Lost, close, require_known, started
+from autograder.sandbox.start import ISOLATIONS, Lost, LostAtStart, close, require_known, started
 
 __all__ = [
     "ISOLATIONS",
@@ -59,10 +60,12 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
                     raise CourseError(
                         f"the sandbox did not start: {worker.last_words()}", "this machine", worker.remedy
                     ) from None
-        except Lost:
-            if attempt + 1 == ATTEMPTS:
-                raise
-            continue
+        except Lost as lost:
+            if attempt + 1 < ATTEMPTS:
+                continue
+            if isinstance(lost, LostAtStart):
+                raise CourseError(f"the sandbox did not start: {lost}", "this machine", bubblewrap.REMEDY) from None
+            raise
         run.spent["start"] = run.spent.get("start", 0.0) + ready - began
         if worker.used is not None:
             run.used["sandbox"] = worker.used

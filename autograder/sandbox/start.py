@@ -36,6 +36,10 @@ class Lost(Exception):
     """The sandbox went away under a submission: killed from outside. Nobody's answer is to blame."""
 
 
+class LostAtStart(Lost):
+    """It was killed before it could take a submission. Once is an accident; again and again, it is the machine's fault."""
+
+
 @dataclass
 class Worker:
     """A process that waits for one script: descriptors to write requests to and to read replies from."""
@@ -198,7 +202,10 @@ class Zygote:
             self.control.send(_message(prepared))
         if self._hear(START) != {"ready": True}:
             said = self._last_words()
+            killed = self.process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
             self.close()
+            if killed:
+                raise LostAtStart(said)
             raise CourseError(f"the sandbox did not start: {said}", "this machine", bubblewrap.REMEDY)
 
     @contextlib.contextmanager
@@ -221,7 +228,12 @@ class Zygote:
 
             def last_words():
                 heard.append(self._hear(GRACE))
-                return (heard[0] or {}).get("failed", "the child never spoke")
+                # before the child could say a word, so nobody's notebook is to blame
+                if heard[0] is None:
+                    raise Lost("the zygote is gone")
+                if heard[0].get("killed") is True:
+                    raise Lost("the child was killed")
+                return heard[0].get("failed", "the child never spoke")
 
             worker = Worker(requests, replies, last_words)
             try:

@@ -126,11 +126,15 @@ def killed_on_the_way(course, rng):
     for number, kind in enumerate((*rng.sample(VICTIMS, len(VICTIMS)), "grader")):
         # with the first verdict, the canary has been examined: a grader that loses it refuses to grade
         target = awaited(process, kind, rng.choice([0, 1]) if number else 1, course)
-        started |= below(process.pid)
-        with contextlib.suppress(ProcessLookupError):
-            if target:
+        while target:
+            started |= below(process.pid)
+            try:
                 os.kill(target, signal.SIGKILL)
+            except ProcessLookupError:  # a child does not live long
+                target = awaited(process, kind, 0, course)
+            else:
                 killed.append(kind)
+                break
     process.wait()
     return killed, started
 
