@@ -11,7 +11,7 @@ from autograder.errors import CourseError
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.conversation import Silent, converse
 from autograder.sandbox.script import NOTHING, Call, Cell, Limits, Prepared, Reply, Run, Script, inputs_of
-from autograder.sandbox.start import ISOLATIONS, Lost, LostAtStart, close, require_known, started
+from autograder.sandbox.start import ISOLATIONS, Lost, close, require_known, started
 
 __all__ = [
     "ISOLATIONS",
@@ -28,6 +28,7 @@ __all__ = [
     "inputs_of",
     "require_known",
     "run",
+    "run_ours",
     "warm_up",
 ]
 
@@ -60,12 +61,10 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
                     raise CourseError(
                         f"the sandbox did not start: {worker.last_words()}", "this machine", worker.remedy
                     ) from None
-        except Lost as lost:
-            if attempt + 1 < ATTEMPTS:
-                continue
-            if isinstance(lost, LostAtStart):
-                raise CourseError(f"the sandbox did not start: {lost}", "this machine", bubblewrap.REMEDY) from None
-            raise
+        except Lost:
+            if attempt + 1 == ATTEMPTS:
+                raise
+            continue
         run.spent["start"] = run.spent.get("start", 0.0) + ready - began
         if worker.used is not None:
             run.used["sandbox"] = worker.used
@@ -75,7 +74,21 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
     return run
 
 
+def run_ours(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, hidden: Iterable[str] = ()) -> Run:
+    """As ``run``, for what no student wrote: if its sandbox is lost each time, it is the machine's fault.
+
+    Raises
+    ------
+    CourseError
+        If the sandbox cannot be started, or was killed from outside more than once.
+    """
+    try:
+        return run(script, limits, isolation, hidden)
+    except Lost as lost:
+        raise CourseError(f"the sandbox was lost, more than once: {lost}", "this machine", bubblewrap.REMEDY) from None
+
+
 def warm_up(limits: Limits, isolation: str = DEFAULT, hidden: Iterable[str] = (), prepared: Prepared = NOTHING) -> None:
     """Start what this thread will need, so that its first submission does not wait for it."""
     if isolation == DEFAULT:
-        run(Script((), {}, prepared=prepared), limits, isolation, hidden)
+        run_ours(Script((), {}, prepared=prepared), limits, isolation, hidden)

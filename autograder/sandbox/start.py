@@ -36,10 +36,6 @@ class Lost(Exception):
     """The sandbox went away under a submission: killed from outside. Nobody's answer is to blame."""
 
 
-class LostAtStart(Lost):
-    """It was killed before it could take a submission. Once is an accident; again and again, it is the machine's fault."""
-
-
 @dataclass
 class Worker:
     """A process that waits for one script: descriptors to write requests to and to read replies from."""
@@ -205,7 +201,7 @@ class Zygote:
             killed = self.process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
             self.close()
             if killed:
-                raise LostAtStart(said)
+                raise Lost(said)
             raise CourseError(f"the sandbox did not start: {said}", "this machine", bubblewrap.REMEDY)
 
     @contextlib.contextmanager

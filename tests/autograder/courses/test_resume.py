@@ -18,8 +18,10 @@ from nbgrader.api import Gradebook
 from autograder import sandbox
 from autograder.courses import batch, demo
 from autograder.courses.course import Course
+from autograder.errors import CourseError
 from autograder.grading import grade
-from autograder.sandbox import Call, Cell, Limits, Lost, Script
+from autograder.sandbox import Call, Cell, Limits, Lost, Script, doctor, start
+from autograder.sandbox.conversation import Silent
 
 pytestmark = pytest.mark.suite("sandbox")
 QUIET = ("ada_loops", "bela_einsum", "emil_no_tanh", "gita_slips", "fay_transposed", "ines_half_finished")
@@ -174,6 +176,7 @@ def test_killed_at_many_moments_and_started_again_nothing_is_lost(course, tmp_pa
 
 
 SLOW = "import time\nprint('begun')\ntime.sleep(4)\nx = 1"  # long enough to be killed in, on a busy machine too
+QUICK = Script((Cell("def answer(): return 1"), Cell("", "e", "answer")), {"e": (Call({}),)})
 ONE = Script((Cell(SLOW), Cell("def answer(): return x"), Cell("", "e", "answer")), {"e": (Call({}),)})
 
 
@@ -210,6 +213,47 @@ def test_a_run_that_loses_its_sandbox_is_run_again_and_nobody_notices(kind):
     thread.join()
     assert done.failure == ""
     assert done.replies["e", 0].value == 1
+
+
+@pytest.mark.parametrize("who", ["child", "zygote", "a zygote that starts"])
+def test_what_is_killed_before_it_has_said_a_word_is_run_again(who, monkeypatch):
+    sandbox.close()
+    hear, converse, killed = start.Zygote._hear, sandbox.converse, []
+
+    def kill_at_first(number):
+        if not killed:
+            killed.append(number)
+            os.kill(number, signal.SIGKILL)
+            return True
+        return False
+
+    def heard(zygote, seconds):
+        if who == "a zygote that starts":
+            kill_at_first(zygote.process.pid)
+        return hear(zygote, seconds)
+
+    def held(*conversation):
+        time.sleep(0.5)  # until the child has entered its namespaces
+        if who != "a zygote that starts" and kill_at_first(victim(os.getpid(), who)):
+            raise Silent
+        return converse(*conversation)
+
+    monkeypatch.setattr(start.Zygote, "_hear", heard)
+    monkeypatch.setattr(sandbox, "converse", held)
+    assert sandbox.run(QUICK, Limits()).replies["e", 0].value == 1
+    assert len(killed) == 1
+
+
+def test_where_no_submission_runs_a_sandbox_that_is_lost_each_time_is_refused_in_words(monkeypatch):
+    def lose(*settings):
+        raise Lost("the zygote is gone")
+
+    monkeypatch.setattr(sandbox, "started", lose)
+    for ours in (lambda: sandbox.warm_up(Limits()), lambda: doctor.require("zygote")):
+        with pytest.raises(CourseError, match="lost, more than once: the zygote is gone"):
+            ours()
+    with pytest.raises(Lost):  # ends this submission, and no other
+        sandbox.run(QUICK, Limits())
 
 
 def test_a_sandbox_that_is_lost_twice_is_the_machines_fault():
