@@ -28,6 +28,16 @@ def verdict_on(function: Callable[..., object], exercise: Exercise) -> Verdict:
     return judge.judge([exercise], replies)[0]
 
 
+def passes(function: Callable[..., object], exercise: Exercise) -> bool:
+    """Return whether ``function`` keeps all points of ``exercise``. Its first wrong case decides, unless steps follow."""
+    if exercise.follows:
+        return accepts(exercise, verdict_on(function, exercise))
+    return all(
+        not any(judge.reasons_of(exercise, case, reply_to(function, exercise, case)).values())
+        for case in exercise.hidden
+    )
+
+
 def reply_to(function: Callable[..., object], exercise: Exercise, case: Case) -> Reply:
     """Return the reply that a sandbox would give for one call; see ``sandbox.Reply``."""
     turn, said = exercises.convert(exercise), io.StringIO()

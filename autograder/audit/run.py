@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import cast
 
 from autograder import exercises
-from autograder.audit.calls import accepts, verdict_on
+from autograder.audit.calls import accepts, passes, verdict_on
 from autograder.audit.equivalents import equivalents
 from autograder.audit.mutants import mutants
 from autograder.audit.survivors import Found, sorted_out, wrong_numbers
@@ -146,7 +146,7 @@ def audit_exercise(
         tuple(_earned(reference, one) for one in versions),
         _earned(key_linter.starter(exercise), exercise),
         len(right),
-        tuple(n for n, f in right.items() if any(not accepts(one, verdict_on(f, one)) for one in versions)),
+        tuple(n for n, f in right.items() if not all(passes(f, one) for one in versions)),
         len(wrong),
         tuple(n for n, judged in judged_wrong.items() if any(map(accepts, versions, judged))),
         tuple(n for n, judged in judged_wrong.items() if not all(_says(v, exercise.hints.get(n)) for v in judged)),
@@ -155,7 +155,7 @@ def audit_exercise(
         aside,
         (*survivors, *(found for found in shifted if found.reason)),
         len(equal),
-        tuple(e.what for e in equal if any(not accepts(one, verdict_on(e.function, one)) for one in versions)),
+        tuple(e.what for e in equal if not all(passes(e.function, one) for one in versions)),
         tuple(problems),
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from autograder.audit import inputs
-from autograder.audit.calls import accepts, called, limited, verdict_on
+from autograder.audit.calls import called, limited, passes
 from autograder.audit.mutants import Mutant
 from autograder.audit.wrong_values import wrong_values
 from autograder.exercises import Exercise, compare
@@ -40,10 +40,9 @@ def sorted_out(
 ) -> tuple[tuple[Found, ...], tuple[Found, ...]]:
     """Return ``(set aside, survivors)``: the mutants that keep all points, parted by whether they are wrong at all."""
     aside, survivors = [], []
-    plain = [replace(one, hints={}) for one in versions]  # the points are of interest here, not the words
     answers = _Answers(reference, versions[0], tried)
     for mutant in made:
-        kept = [n for n, one in enumerate(plain) if accepts(one, verdict_on(mutant.function, one))]
+        kept = [n for n, one in enumerate(versions) if passes(mutant.function, one)]
         if not kept:
             continue
         found = Found(mutant.line, mutant.source, mutant.what, draw=kept[0])

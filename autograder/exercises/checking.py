@@ -61,12 +61,14 @@ def check(name):
     print(f"{called}: {hidden_said(**asked['hidden'])}")
 
 
-def hidden_said(count, kinds, atol=None):
+def hidden_said(count, kinds, families=0, atol=None):
     """Return a sentence on what gives the points, so that a check that passes comforts nobody."""
     if atol is not None:
         return f"the points are for the right numbers, each within {atol:g}."
-    cases = "one hidden case gives" if count == 1 else f"{count} hidden cases give"
-    return f"{cases} the points. There will be: {', '.join(kinds) or 'other numbers'}."
+    counted = "one hidden case" if count == 1 else f"{count} hidden cases"
+    of = f" of {families} families" if families else ""
+    give = "gives" if count == 1 else "give"
+    return f"{counted}{of} {give} the points. There will be: {', '.join(kinds) or 'other numbers'}."
 
 
 def check_cases(function, kind, cases, convert=None):

@@ -1,6 +1,6 @@
 """Draw the inputs of an exercise's cases from a seed: sizes, normal numbers, masks, weights, whole numbers.
 
-In: an entry of the key, its reference, a seed. Out: ``(key case, inputs)``. Touches nothing.
+In: an entry of the key, its reference, a seed. Out: ``Row`` objects, one a call. Touches nothing.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from autograder.exercises.covering import Row, covered
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 
@@ -16,31 +17,45 @@ PRIMES = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79
 SHAPE_DRAWS = 12  # an even number: see ``_sizes``
 
 
-def rows(
-    entry: answer_key.Entry, reference: Callable[..., object], seed: int
-) -> Iterator[tuple[answer_key.Case, dict[str, np.ndarray | float]]]:
-    """Yield ``(key case, inputs)``: stated inputs as they are, others drawn; for shown cases whatever the seed is."""
+def rows(entry: answer_key.Entry, reference: Callable[..., object], seed: int) -> Iterator[Row]:
+    """Yield a ``Row`` for each call: stated inputs as they are, others drawn; for shown cases whatever the seed is."""
     names = list(inspect.signature(reference).parameters)
     rng = _generator(seed, entry.name)
     if isinstance(entry, answer_key.HandWorked):
-        yield answer_key.Case(name="your numbers", atol=entry.atol), {}
+        yield Row(name="your numbers", inputs={}, atol=entry.atol)
     elif entry.kind == "shape":
         for draw, sizes in enumerate(_sizes(rng, len(names)), 1):
-            yield answer_key.Case(name=f"sizes {draw}"), dict(zip(names, sizes, strict=True))
+            yield Row(name=f"sizes {draw}", inputs=dict(zip(names, sizes, strict=True)))
     else:
+        needed = [n for n, p in inspect.signature(reference).parameters.items() if p.default is p.empty]
         for case in entry.cases:
             given = case.inputs if case.inputs is not None else case.shapes
-            used = names[: len(given)]  # arguments with a default may be left out at the end
-            needed = [n for n, p in inspect.signature(reference).parameters.items() if p.default is p.empty]
-            if set(given) != set(used) or not set(needed) <= set(given):
-                raise AnswerKeyError(
-                    f"case {case.name!r} gives {', '.join(given)}", entry.where, f"give {', '.join(names)}."
-                )
-            if case.inputs is not None:
-                yield case, {n: np.array(given[n]) if isinstance(given[n], list) else given[n] for n in used}
-            else:
-                source = _generator(0, f"{entry.name}, {case.name}") if case.shown else rng
-                yield case, {n: DRAWS[given[n].draw](source, given[n], case.scale) for n in used}
+            _refuse_arguments(f"case {case.name!r} gives", given, names, needed, entry)
+            source = _generator(0, f"{entry.name}, {case.name}") if case.shown else rng
+            yield Row(
+                name=case.name,
+                inputs={name: _input(source, case, name) for name in names[: len(given)]},
+                shown=case.shown,
+                part=case.part,
+                gradients=case.gradients,
+                atol=case.atol,
+                expected=case.expected,
+            )
+        if entry.arguments:
+            _refuse_arguments("`arguments` has", entry.arguments, names, names, entry)
+            yield from covered(entry, frozenset(names) - set(needed), rng)
+
+
+def _refuse_arguments(what, given, names, needed, entry):
+    """Refuse arguments in another number or of other names; those with a default may be left out at the end."""
+    if set(given) != set(names[: len(given)]) or not set(needed) <= set(given):
+        raise AnswerKeyError(f"{what} {', '.join(given)}", entry.where, f"give {', '.join(names)}.")
+
+
+def _input(rng, case, name):
+    if case.inputs is None:
+        return DRAWS[case.shapes[name].draw](rng, case.shapes[name], case.scale)
+    return np.array(case.inputs[name]) if isinstance(case.inputs[name], list) else case.inputs[name]
 
 
 def _generator(seed, name):

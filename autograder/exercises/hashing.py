@@ -6,8 +6,8 @@ In: ``Exercise`` objects. Out: a text of 64 letters, the same on every machine. 
 import hashlib
 import inspect
 import json
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
 
 import numpy as np
 
@@ -18,11 +18,18 @@ def digest(exercises: Iterable[Exercise]) -> str:
     """Return a hash over everything in ``exercises`` that a verdict depends on."""
     state = []
     for e in exercises:
-        cases, trained = [asdict(case) for case in e.cases], e.trained and asdict(e.trained)
+        cases, trained = [_of_case(case) for case in e.cases], e.trained and asdict(e.trained)
         follows = {entry: asdict(step) for entry, step in e.follows.items()}
         entry = {name: value for name, value in asdict(e.entry).items() if name != "where"}
-        state.append([entry, e.source, e.hints, cases, trained, follows])
+        state.append([entry, e.source, e.hints, e.mistakes, cases, trained, follows])
     return hashlib.sha256(json.dumps(state, sort_keys=True, default=_exactly).encode()).hexdigest()
+
+
+def _of_case(case):
+    """Return all that a verdict depends on; of mistakes in code, what they give on shown cases: their source is there too."""
+    told = case.shown or not case.part
+    mistaken = {name: asdict(outcome) for name, outcome in case.mistaken.items()} if told else {}
+    return {field.name: getattr(case, field.name) for field in fields(case)} | {"mistaken": mistaken}
 
 
 def _exactly(value):
@@ -32,4 +39,6 @@ def _exactly(value):
         return [value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
     if isinstance(value, float | np.floating):
         return f"{value:.8g}"
+    if isinstance(value, Mapping):
+        return dict(value)
     return inspect.getsource(value) if inspect.isfunction(value) else repr(value)

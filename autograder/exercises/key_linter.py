@@ -20,6 +20,7 @@ from nbformat import NotebookNode
 
 from autograder import exercises
 from autograder.exercises import Exercise, compare
+from autograder.exercises.kinds import promised_only
 from autograder.exercises.numbers import largest
 from autograder.exercises.packing import readable
 from solutions.answer_key import AnswerKeyError
@@ -65,6 +66,15 @@ def lint(
         reference = references[exercise.name] if references else _reference(exercise)
         for rule in (*RULES, *(OF_CODE if exercise.kind == "code" else ())):
             problems += (Problem(exercise.name, exercise.entry.where, *found) for found in rule(exercise, reference))
+    for exercise in questions if text else ():
+        problems += (
+            Problem(
+                *(exercise.name, exercise.entry.where, ""),
+                f"the text says {promise!r}, and no hidden case is about {kind}",
+                "let an argument have such a family, or take the promise back",
+            )
+            for promise, kind in promised_only(exercise, _question(exercise, text))
+        )
     return (*problems, *leaks(questions, text or "\n".join(_without_answer(exercise.source) for exercise in questions)))
 
 
@@ -101,6 +111,12 @@ def starter(exercise: Exercise) -> Callable[..., object]:
     scope: dict[str, Any] = {"np": np}
     exec(compile(textwrap.dedent(left_out), "<starter>", "exec"), scope)
     return scope[re.findall(r"def (\w+)", exercise.source)[0]]
+
+
+def _question(exercise, text):
+    """Return what ``text`` asks of ``exercise``: the section in which its function is named."""
+    asks = [section for section in re.split(r"^## ", text, flags=re.MULTILINE) if f"`{exercise.function}(" in section]
+    return asks[0].partition("\ndef ")[0] if exercise.kind == "code" and asks else ""
 
 
 def _is_written_answer(cell):
@@ -242,9 +258,9 @@ def _results_are_no_toss_up(exercise, reference):
     """A choice between two that are alike falls out one way here and another way in an answer that is just as right."""
     rng = np.random.default_rng(0)
     for case in exercise.cases:
-        for _ in range(NUDGES):
+        for _ in range(1 if case.families else NUDGES):
             nudged = {
-                name: item + NUDGE * max(1.0, largest(item)) * rng.uniform(-1, 1, size=np.shape(item))
+                name: item + NUDGE * np.maximum(1.0, np.abs(item)) * rng.uniform(-1, 1, size=np.shape(item))
                 if _kind(item) == "f"
                 else item
                 for name, item in case.inputs.items()
@@ -309,12 +325,12 @@ def _natural_slips_are_shown(exercise, reference):
 
 
 def _is_quiet(case):
-    """Return whether ``case`` has no axis of length 1, no large number, and a word in every row of a mask or of weights."""
+    """Return whether ``case`` has no axis of length 1, no large number or 0, and a word in every row of a mask."""
     rows = [np.asarray(item) for item in case.inputs.values() if _kind(item) in "bf" and np.ndim(item) > 1]
     return (
         1 not in _sizes(case.inputs).values()
         and largest({name: item for name, item in case.inputs.items() if _kind(item) == "f"}) < OVERFLOWS / 10
-        and all(item.any(axis=-1).all() for item in rows)
+        and all(item.any(axis=-1).all() if item.dtype.kind == "b" else item.all() for item in rows)
     )
 
 

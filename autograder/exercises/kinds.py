@@ -3,12 +3,22 @@
 In: an exercise. Out: words, read off the cases themselves. Touches nothing.
 """
 
+import re
+
 import numpy as np
 
 from autograder.exercises.model import Case, Exercise
 from autograder.exercises.numbers import largest
 
 LARGE = 15.0  # normal numbers stay below it, unless a key scales them
+PROMISES = {  # what a text may promise, as a regular expression -> the kind that must then be there
+    r"(batch of )?one (sentence|position)|all sizes 1": "an axis of length 1",
+    r"in the thousands|some thousands": "large numbers",
+    r"mask` (.* )?(is|and is) true at": "padding",
+    r"without (a|any) real (word|token)": "a sentence without a word",
+    r"[Gg]radients (must )?reach": "gradients",
+    r"anywhere in its row|need not stand together": "a pad before a word",
+}
 
 
 def kinds_of_hidden(exercise: Exercise) -> list[str]:
@@ -23,6 +33,18 @@ def kinds_of_hidden(exercise: Exercise) -> list[str]:
         "gradients": any(case.gradients for case in exercise.hidden),
     }
     return [kind for kind, there in found.items() if there]
+
+
+def families_of_hidden(exercise: Exercise) -> list[str]:
+    """Return what is special in some hidden case of ``exercise``, in words, the families that were drawn."""
+    return list(dict.fromkeys(words for case in exercise.hidden for words in case.families))
+
+
+def promised_only(exercise: Exercise, text: str) -> list[tuple[str, str]]:
+    """Return ``(promise, kind)`` for what the ``text`` of ``exercise`` promises and none of its hidden cases is about."""
+    kept = {*kinds_of_hidden(exercise), *families_of_hidden(exercise)}
+    found = [(re.search(promise, text), kind) for promise, kind in PROMISES.items()]
+    return [(match[0], kind) for match, kind in found if match and kind not in kept]
 
 
 def _sizes(case: Case):

@@ -16,7 +16,7 @@ import numpy as np
 from autograder.exercises import compare
 from autograder.exercises.chains import steps_of
 from autograder.exercises.drawing import rows
-from autograder.exercises.model import Case, Exercise, Outcome, convert
+from autograder.exercises.model import Case, Exercise, Mistaken, Outcome, convert
 from autograder.exercises.modules import module
 from autograder.exercises.numbers import largest
 from autograder.exercises.refusals import refuse_unfit
@@ -99,31 +99,34 @@ def _exercise(entry, seed, references=None, mistakes=None):
     if entry.kind == "code":  # the first hidden one closes the round, so nothing can be kept from call to call
         first = next(case for case in cases if not case.shown)
         cases += (replace(first, name=f"{first.name}, once more after all others"),)
-    exercise = Exercise(entry, shell.source, hints, parts, cases, follows=steps_of(entry, reference))
+    texts = {name: inspect.getsource(function) for name, function in wrong.items()}
+    exercise = Exercise(entry, shell.source, hints, parts, cases, follows=steps_of(entry, reference), mistakes=texts)
     refuse_unfit(exercise)
     return exercise
 
 
 def _case(exercise, row, reference, wrong):
-    entry, (case, inputs) = exercise.entry, row
-    outcome = _outcome(exercise, reference, inputs, case.gradients)
+    entry, inputs = exercise.entry, row.inputs
+    outcome = _outcome(exercise, reference, inputs, row.gradients)
     if outcome.raised:
         what = "returns no numbers" if outcome.raised == UNREADABLE else f"raises {outcome.raised}"
-        raise AnswerKeyError(f"the reference {what} on case {case.name!r}", entry.where, "mend one of the two.")
-    atol = case.atol if case.atol is not None else 1e-5 * max(1.0, largest(outcome.value))
+        raise AnswerKeyError(f"the reference {what} on case {row.name!r}", entry.where, "mend one of the two.")
+    atol = row.atol if row.atol is not None else 1e-5 * max(1.0, largest(outcome.value))
     expected = outcome.value
-    if case.expected is not None:
-        stated = case.expected
+    if row.expected is not None:
+        stated = row.expected
         expected = {k: np.array(v) for k, v in stated.items()} if isinstance(stated, dict) else np.array(stated)
         problems = compare.reasons(outcome.value, expected, entry.kind, atol)
         if any(problems.values()):
             raise AnswerKeyError(
-                f"the reference fails the shown case {case.name!r}: {'; '.join(filter(None, problems.values()))}",
+                f"the reference fails the shown case {row.name!r}: {'; '.join(filter(None, problems.values()))}",
                 entry.where,
                 "work the example again by hand: the reference or `expected` is wrong.",
             )
-    mistaken = {name: _outcome(exercise, function, inputs, case.gradients) for name, function in wrong.items()}
-    return Case(case.name, case.shown, case.part, inputs, expected, atol, case.gradients, mistaken)
+    mistaken = Mistaken(wrong, lambda name: _outcome(exercise, wrong[name], inputs, row.gradients))
+    return Case(
+        *(row.name, row.shown, row.part, inputs, expected, atol, row.gradients, mistaken, row.also, row.families)
+    )
 
 
 def _outcome(exercise, function, inputs, gradients):

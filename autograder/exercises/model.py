@@ -3,7 +3,7 @@
 In: nothing but the records themselves. Out: frozen dataclasses. Touches nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
@@ -22,9 +22,33 @@ class Outcome:
     raised: str = ""
 
 
+class Mistaken(Mapping[str, Outcome]):
+    """What each mistake gives on one call: worked out when it is first looked at, and kept."""
+
+    def __init__(self, names: Iterable[str], outcome_of: Callable[[str], Outcome]):
+        self._names, self._outcome_of, self._known = tuple(names), outcome_of, {}
+
+    def __getitem__(self, name: str) -> Outcome:
+        if name not in self._known:
+            if name not in self._names:
+                raise KeyError(name)
+            self._known[name] = self._outcome_of(name)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 @dataclass(frozen=True)
 class Case:
-    """One call with everything worked out: inputs by argument in the order of the signature."""
+    """One call with everything worked out: inputs by argument in the order of the signature.
+
+    It counts for ``part``; if it is wrong where one of the parts is that it touches ``also``, it is that one's fault.
+    ``families`` say in words what is special about its inputs, and where to look if only such calls are wrong.
+    """
 
     name: str
     shown: bool
@@ -33,7 +57,9 @@ class Case:
     expected: object  # as the value of an Outcome
     atol: float
     gradients: tuple[str, ...]
-    mistaken: dict[str, Outcome]  # by the name of the mistake
+    mistaken: Mapping[str, Outcome]  # by the name of the mistake
+    also: tuple[str, ...] = ()
+    families: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,6 +100,7 @@ class Exercise:
     cases: tuple[Case, ...]
     trained: Trained | None = None
     follows: dict[str, Step] = field(default_factory=dict)  # by the entry of a chain
+    mistakes: dict[str, str] = field(default_factory=dict)  # name -> text of the function
 
     @property
     def name(self) -> str:

@@ -31,6 +31,13 @@ def _refuse_weak_cases(exercise):
                 exercise.entry.where,
                 "add a hidden case that tells it from the reference, or tighten the tolerance.",
             )
+    for part in exercise.parts if exercise.kind == "code" else ():
+        if not any(case.part == part and not case.also for case in exercise.hidden):
+            raise AnswerKeyError(
+                f"no hidden case is about part {part!r} alone",
+                exercise.entry.where,
+                "add a case for it, or let an argument have families that belong to it.",
+            )
     for case in exercise.hidden:
         entries = set(case.expected) if isinstance(case.expected, dict) else {""}
         if not case.part and entries != set(exercise.parts):

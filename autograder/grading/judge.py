@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.exercises import Exercise, compare, compiled
+from autograder.exercises import Case, Exercise, compare, compiled
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
 from autograder.sandbox import Reply, wire
@@ -33,6 +33,7 @@ LARGE_ENTRIES = (
     "your formula."
 )
 NUMERICAL = ("", "OverflowError", "FloatingPointError", "ZeroDivisionError")  # raised because a number is large
+ONLY_WITH = "Only cases with {} are wrong, all others are right: {}"
 SIZE_ONE = (
     "Only cases with an axis of length 1 are wrong, all others are right: which line treats such an axis differently?"
 )
@@ -97,19 +98,19 @@ def judge(exercises: Iterable[Exercise], replies: Mapping[tuple[str, int], Reply
 
 
 def _judge(exercise, replies):
-    found = [_reasons(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
+    found = [reasons_of(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
     carried = {}
     if exercise.follows:
         case, follows = exercise.hidden[0], compiled(exercise.follows)
         found[0], carried = compare.follow_through(found[0], replies[0].value, case.expected, case.atol, follows)
     if exercise.kind == "shape":
         found = _by_letters(exercise, replies, found)
-    results = [(case.part, reasons) for case, reasons in zip(exercise.hidden, found, strict=True)]
+    results = [(case.part, case.also, reasons) for case, reasons in zip(exercise.hidden, found, strict=True)]
     nothing = dict.fromkeys(exercise.parts, 0.0)
     parts = []
     for part, points in exercise.parts.items():
-        reason = _first_reason(part, exercise.hidden, found)
         got = compare.points_earned(results, {**nothing, part: points})
+        reason = "" if got else _first_reason(part, exercise.hidden, found)
         parts.append(Part(part, got, points, reason, _note(carried.get(part))))
     earned = compare.points_earned(results, exercise.parts)
     hints = _also_changed(replies) if earned == exercise.points else _hints(exercise, replies, found)
@@ -145,7 +146,7 @@ def _judge_weights(exercise, reply):
     return Verdict(exercise.name, float(sum(part.earned for part in parts)), exercise.points, tuple(parts))
 
 
-def _reasons(exercise, case, reply):
+def reasons_of(exercise: Exercise, case: Case, reply: Reply) -> dict[str, str]:
     """Return ``{entry: reason}`` for one call."""
     entries = case.expected if isinstance(case.expected, dict) else {"": None}
     if reply.raised:
@@ -222,9 +223,16 @@ def _property(exercise, replies, found):
 def _only_with(hidden, wrong):
     """Return the sentence on what all ``wrong`` cases have in common, and others, which are right, have not; or "".
 
-    Of padding and large numbers, what fewer cases have. That a case with a single position is right says nothing about
-    them: there, much is right by chance.
+    That is a family of inputs, of several the rarest; else padding or large numbers, whichever fewer cases have. That a
+    case with a single position is right says nothing about these two: there, much is right by chance.
     """
+    shared = set.intersection(*({*case.families} for case, _ in wrong)) if wrong else set()
+    counts = {
+        words: sum(words in case.families for case in hidden) for words in wrong[0][0].families if words in shared
+    }
+    if counts and min(counts.values()) < len(hidden):
+        words = min(counts, key=lambda name: counts[name])
+        return ONLY_WITH.format(words, wrong[0][0].families[words])
     fitting = []
     for belongs, sentence in ((_is_masked, MASK), (_is_large, LARGE_ENTRIES)):
         others = [case for case in hidden if not belongs(case) and not _is_tiny(case)]

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.exercises import Exercise, checking, compare, compose, given_shapes, provided
-from autograder.exercises.kinds import kinds_of_hidden
+from autograder.exercises.kinds import families_of_hidden, kinds_of_hidden
 from autograder.exercises.packing import DRAWN, packed
 from autograder.notebooks import ready
 from autograder.notebooks.cell_ids import COMPARE, IMPORTS, check_id, run_id, test_id, text_id
@@ -196,6 +196,7 @@ def _asked(exercise):
     cases = _shown(exercise, drawn=False) or [_form_case(exercise)]
     asked = {"function": exercise.function, "kind": exercise.kind, "cases": cases, "in_torch": exercise.in_torch}
     asked["hidden"] = {"count": len(exercise.hidden), "kinds": kinds_of_hidden(exercise)}
+    asked["hidden"]["families"] = len(families_of_hidden(exercise))
     if exercise.kind == "number":
         asked["hidden"]["atol"] = exercise.entry.atol
         follows = {entry: (step.given, step.name, step.source) for entry, step in exercise.follows.items()}
@@ -254,8 +255,10 @@ def _test_source(exercise):
     cases = []
     for case in exercise.hidden:
         stated = {"part": case.part, "inputs": _plain(case.inputs), "expected": _plain(case.expected)}
-        cases.append({**stated, "atol": case.atol, **({"gradients": case.gradients} if case.gradients else {})})
-    body = f"score({exercise.function}, {exercise.kind!r}, {_literal(cases)}, {exercise.parts!r}{_converter(exercise)})"
+        only = {"also": case.also, "gradients": case.gradients}
+        cases.append({**stated, "atol": case.atol, **{name: item for name, item in only.items() if item}})
+    lines = ",\n".join(map(repr, cases))  # one a line: there are many
+    body = f"score({exercise.function}, {exercise.kind!r}, [\n{lines},\n], {exercise.parts!r}{_converter(exercise)})"
     if exercise.follows:  # the same rule as the grader's, so that both give the same points
         functions = "".join(f"{step.source}\n\n\n" for step in exercise.follows.values())
         rules = ", ".join(f"{name!r}: ({step.given!r}, {step.name})" for name, step in exercise.follows.items())

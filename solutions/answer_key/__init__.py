@@ -12,6 +12,7 @@ import numpy as np
 from solutions.answer_key.reading import read
 from solutions.answer_key.records import (
     KINDS,
+    Argument,
     Case,
     Code,
     Criterion,
@@ -33,6 +34,7 @@ __all__ = [
     "KINDS",
     "LETTERS",
     "AnswerKeyError",
+    "Argument",
     "Case",
     "Code",
     "Criterion",

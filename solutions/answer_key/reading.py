@@ -13,7 +13,16 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from solutions.answer_key.places import Place
-from solutions.answer_key.records import KINDS, Criterion, Drawn, DrawnCase, ShownCase, ShownDrawnCase, StatedCase
+from solutions.answer_key.records import (
+    KINDS,
+    Argument,
+    Criterion,
+    Drawn,
+    DrawnCase,
+    ShownCase,
+    ShownDrawnCase,
+    StatedCase,
+)
 from solutions.errors import AnswerKeyError
 
 WORDS = {
@@ -74,7 +83,9 @@ def _entry(name, table, path, text):
     for header, make in (("case", _case), ("criterion", _criterion)):
         if ROWS[header] in _names(record):
             ready[ROWS[header]] = tuple(make(row, place, n) for n, row in enumerate(table.get(header, [])))
-    rest = {key: value for key, value in table.items() if key not in ROWS or ROWS[key] not in ready}
+    if "arguments" in table and "arguments" in _names(record):
+        ready["arguments"] = _arguments(table["arguments"], place)
+    rest = {key: value for key, value in table.items() if ROWS.get(key, key) not in ready}
     _refuse_fields_of_other_kinds(rest, record, place)
     entry = _record(record, rest, place, f"a {record.kind} exercise", ready)
     _refuse_sums(entry, place)
@@ -107,6 +118,15 @@ def _refuse_sums(entry, place):
 def _refuse_cases(entry, place):
     if not any(case.shown for case in entry.cases):
         place.refuse("no shown case", "add one that can be worked by hand: the check cell uses it.")
+    if not entry.arguments and entry.gradients:
+        place.refuse("gradients without arguments", "declare the arguments, or name them in a case.", "gradients")
+    unknown = [name for name in entry.gradients if name not in entry.arguments]
+    if unknown:
+        place.refuse(f"no argument {unknown[0]!r}", "name arguments that are declared.", "gradients")
+    letters = {word for argument in entry.arguments.values() for axis in argument.axes for word in str(axis).split(" + ")}
+    unknown = [letter for letter in entry.least if letter not in letters]
+    if unknown:
+        place.refuse(f"no axis {unknown[0]!r}", "name an axis of the arguments.", "least")
     hidden = [(n, case) for n, case in enumerate(entry.cases) if not case.shown]
     for n, case in hidden:
         if entry.parts and case.part not in entry.parts:
@@ -114,8 +134,23 @@ def _refuse_cases(entry, place):
                 f"part {case.part!r} is none of {list(entry.parts)}", "name one of the parts.", "part"
             )
     for part in entry.parts or {""}:
-        if not any(case.part == part for _, case in hidden):
+        if not entry.arguments and not any(case.part == part for _, case in hidden):
             place.refuse(f"no hidden case for part {part!r}", "add a case for it.")
+
+
+def _arguments(table, place):
+    if not isinstance(table, dict) or not all(isinstance(row, dict) for row in table.values()):
+        place.refuse("arguments is no table of tables", "write: name = { kind = ..., axes = [...] }.", "arguments")
+    found = {name: _record(Argument, row, place, f"argument {name}", under="arguments") for name, row in table.items()}
+    letters = {word for argument in found.values() for axis in argument.axes for word in str(axis).split(" + ")}
+    for name, argument in found.items():
+        if argument.below is not None and str(argument.below) not in letters and not isinstance(argument.below, int):
+            place.refuse(
+                f"argument {name}: below is {argument.below!r}, which is no axis",
+                "name an axis, or a number.",
+                "arguments",
+            )
+    return found
 
 
 def _case(row, place, number):

@@ -31,6 +31,20 @@ class Drawn:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Argument:
+    """What one argument of a function is: its ``kind``, which has families of inputs, and its ``axes``, outermost first.
+
+    An axis is a letter, a number, or letters with " + " between them; whole numbers stay ``below`` one. ``without`` names
+    the families that the exercise's text rules out.
+    """
+
+    kind: Word
+    axes: tuple[Word | Count, ...]
+    below: Word | Count | None = None
+    without: tuple[Word, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Case:
     """One call of the function. Without ``atol``, the tolerance goes with the size of the expected value."""
 
@@ -100,6 +114,9 @@ class Entry:
     follows: ClassVar = EMPTY
     holds: ClassVar = EMPTY
     cases: ClassVar = ()
+    arguments: ClassVar = EMPTY
+    gradients: ClassVar = ()
+    least: ClassVar = EMPTY
     criteria: ClassVar = ()
     name: str
     where: str
@@ -148,11 +165,19 @@ class HandWorked(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class Code(Entry):
-    """The function of an equation."""
+    """The function of an equation.
+
+    Its hidden cases are drawn for its ``arguments``, from all families that these have; ``gradients`` names those by which
+    the gradient of the summed result is asked as well, and ``least`` how long an axis is at least, if not 1. ``cases`` are
+    shown ones, and hidden ones that matter beyond that.
+    """
 
     kind: Literal["code"] = "code"
     module: Literal["in_numpy", "in_torch"] = "in_numpy"
     parts: Points = field(default_factory=dict)
+    arguments: dict[str, Argument] = field(default_factory=dict)
+    gradients: tuple[str, ...] = ()
+    least: dict[str, Count] = field(default_factory=dict)
     cases: tuple[Case, ...] = ()
 
 

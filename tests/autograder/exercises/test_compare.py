@@ -287,23 +287,34 @@ def test_an_argument_that_no_gradient_reaches_has_gradient_0():
 def test_a_part_is_earned_when_it_is_right_in_all_its_cases():
     parts = {"values": 2, "size_one": 1}
     right, wrong = {"": ""}, {"": "wrong"}
-    assert points_earned([("values", right), ("values", right), ("size_one", wrong)], parts) == 2
-    assert points_earned([("values", right), ("values", wrong), ("size_one", right)], parts) == 1
-    assert points_earned([("values", right)], parts) == 2
+    assert points_earned([("values", (), right), ("values", (), right), ("size_one", (), wrong)], parts) == 2
+    assert points_earned([("values", (), right), ("values", (), wrong), ("size_one", (), right)], parts) == 1
+    assert points_earned([("values", (), right)], parts) == 2
     assert points_earned([], parts) == 0
 
 
 def test_without_a_part_each_entry_is_a_part_of_its_own():
-    results = [("", {"a": "", "b": ""}), ("", {"a": "", "b": "wrong"})]
+    results = [("", (), {"a": "", "b": ""}), ("", (), {"a": "", "b": "wrong"})]
     assert points_earned(results, {"a": 0.5, "b": 1.5}) == 0.5
 
 
+@pytest.mark.parametrize(
+    ("masking", "size_one", "both", "earned"),
+    [("", "", "", 3), ("", "", "wrong", 2), ("wrong", "", "wrong", 1), ("wrong", "", "", 1), ("wrong", "wrong", "", 0)],
+)
+def test_a_case_that_touches_another_part_too_is_the_fault_of_the_one_that_is_wrong_alone(
+    masking, size_one, both, earned
+):
+    results = [("size_one", ("masking",), {"": both}), ("masking", (), {"": masking}), ("size_one", (), {"": size_one})]
+    assert points_earned(results, {"masking": 2, "size_one": 1}) == earned
+
+
 def test_a_part_with_several_entries_needs_them_all():
-    assert points_earned([("gradient", {"x": "", "y": "wrong"})], {"gradient": 1}) == 0
+    assert points_earned([("gradient", (), {"x": "", "y": "wrong"})], {"gradient": 1}) == 0
 
 
 def test_all_parts_right_never_earn_more_than_their_decimal_sum():
-    assert points_earned([("", {"a": "", "b": ""})], {"a": 0.1, "b": 0.2}) == 0.3
+    assert points_earned([("", (), {"a": "", "b": ""})], {"a": 0.1, "b": 0.2}) == 0.3
 
 
 HIDDEN = [

