@@ -22,9 +22,11 @@ from autograder.sandbox import Reply, wire
 SECONDS = 2.0  # that one call of a mutant may run
 
 
-def verdict_on(function: Callable[..., object], exercise: Exercise) -> Verdict:
+def verdict_on(function: Callable[..., object], exercise: Exercise, seconds: float | None = None) -> Verdict:
     """Return the ``Verdict`` that ``function`` earns on the hidden cases of ``exercise``, without a sandbox."""
-    replies = {(exercise.name, n): reply_to(function, exercise, case) for n, case in enumerate(exercise.hidden)}
+    replies = {
+        (exercise.name, n): reply_to(function, exercise, case, seconds) for n, case in enumerate(exercise.hidden)
+    }
     return judge.judge([exercise], replies)[0]
 
 
@@ -38,12 +40,12 @@ def passes(function: Callable[..., object], exercise: Exercise) -> bool:
     )
 
 
-def reply_to(function: Callable[..., object], exercise: Exercise, case: Case) -> Reply:
+def reply_to(function: Callable[..., object], exercise: Exercise, case: Case, seconds: float | None = None) -> Reply:
     """Return the reply that a sandbox would give for one call; see ``sandbox.Reply``."""
     turn, said = exercises.convert(exercise), io.StringIO()
     given = {name: turn(item) for name, item in case.inputs.items()}
     try:
-        with limited(), contextlib.redirect_stdout(said):
+        with limited(seconds), contextlib.redirect_stdout(said):
             value, changed = compare.call_case(function, given, case.gradients)
     except Exception as error:
         return Reply(raised=type(error).__name__)
@@ -66,9 +68,9 @@ class TookTooLong(Exception):
 
 
 @contextlib.contextmanager
-def limited() -> Iterator[None]:
-    """Interrupt what runs longer than ``SECONDS``. Outside of the main thread there is no limit."""
+def limited(seconds: float | None = None) -> Iterator[None]:
+    """Interrupt what runs longer than ``seconds``, or ``SECONDS``. Outside of the main thread there is no limit."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        with no_longer_than(SECONDS, TookTooLong):
+        with no_longer_than(seconds or SECONDS, TookTooLong):
             yield

@@ -15,6 +15,7 @@ from autograder.exercises import families
 from autograder.exercises.families import Family, Space
 from solutions.answer_key import AnswerKeyError, Argument, Code
 
+LONG = 20  # entries of an axis: what is longer is longer than all others
 LEAST_ROWS, SIZE_MEETS = 30, 2  # cases of an exercise; how often every family of sizes is met at least
 SIZES = "the sizes"  # the factor beside the arguments
 SIZE_ONE = ("size_one",)
@@ -59,9 +60,7 @@ def covered(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> 
     calls = [(plan, ()) for plan in plans]
     if entry.gradients:
         large = not {*families.LARGE_PARTS}.isdisjoint(entry.parts)
-        calls += [
-            (plan, entry.gradients) for plan in plans if _special(plan) <= 1 and (large or not _is_large(plan))
-        ]
+        calls += [(plan, entry.gradients) for plan in plans if _special(plan) <= 1 and (large or not _is_large(plan))]
     for plan, gradients in calls:
         special = [(name, level) for name, level in _said(plan).items() if level.words]
         groups = [_part(level, entry) for _, level in special] + (["gradient"] if gradients else [])
@@ -135,10 +134,8 @@ def _sizes(arguments, least):
         yield Sizes(frozenset([letter]), words=ONE_OF.get(letter, f"{letter} 1"), parts=SIZE_ONE)
     if short == letters:
         yield Sizes(frozenset(letters), words="all sizes 1", parts=SIZE_ONE)
-    together = [a.axes for a in arguments.values()]
     for one, other in itertools.combinations(letters, 2):
-        if any(one in axes and other in axes for axes in together):
-            yield Sizes(alike=(one, other), words=f"{one} equal to {other}", advice="which two axes are taken for one?")
+        yield Sizes(alike=(one, other), words=f"{one} equal to {other}", advice="which two axes are taken for one?")
 
 
 # --- which to combine ------------------------------------------------------------------------------------------------
@@ -194,8 +191,11 @@ def _filled(factors, plan, met, rng):
     """Return ``plan`` with a family for each factor: those that meet most pairs for the first time. None if none fits."""
     if not _fit(plan):
         return None
+    large = _is_large(plan)
     for name in rng.permutation([name for name in factors if name not in plan]):
         order = [factors[name][n] for n in rng.permutation(len(factors[name]))]
+        if not large:  # or a tanh of it hides what is asked
+            order = [level for level in order if not _is_large({name: level})]
         if name == SIZES:  # where an axis of length 1 is not the point, much would be right by chance
             order = [level for level in order if not level.ones]
         fitting = [level for level in order if _fit({**plan, name: level})]
@@ -223,6 +223,8 @@ def _fit(plan, whole=False):
     sizes = plan.get(SIZES, Sizes())
     if any(letter in sizes.ones for level in fitted for letter in level.least):
         return False
+    if any(level.least.get(letter, 0) > LONG for level in fitted for letter in sizes.alike):
+        return False  # two axes of hundreds are too much to hand over
     masks = [level for level in fitted if level.family in (*families.MASK, families.ABSENT)]
     pads = any(level.family.pads for level in masks)
     return pads or not any(map(_needs_pads, fitted)) or (not masks and not whole)
@@ -288,11 +290,10 @@ def _drawn_sizes(entry, plan, rng):
     for level in plan.values():
         for letter, count in level.least.items() if isinstance(level, _Fitted) else ():
             least[letter] = max(least.get(letter, 2), count)
-    highest = len(letters) + 1 + max(least.values(), default=2)
-    while True:
-        sizes = dict(zip(letters, (int(n) for n in rng.permutation(np.arange(2, highest))), strict=False))
-        if all(sizes[letter] >= count for letter, count in least.items()):
-            break
+    places = rng.permutation(len(letters))
+    sizes = {letter: int(place) + least[letter] for letter, place in zip(letters, places, strict=True)}
+    while len({*sizes.values()}) < len(letters):
+        sizes[letters[rng.integers(len(letters))]] += 1
     sizes |= dict.fromkeys(wanted.ones, 1)
     if wanted.alike:
         size = max(sizes[letter] for letter in wanted.alike)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-THOUSANDS = 6000.0
+THOUSANDS = 12000.0  # beyond -10 000, which is often taken for minus infinity
+HUGE = 1e12  # and beyond what is often taken off a pad's score
 LARGE = 2000.0
 MASKING = ("masking", "padding")
 EMPTY = ("empty_row", *MASKING)
@@ -157,12 +158,19 @@ def _first_axis(space):
     return range(space.shape[0])
 
 
+def _tie_far_above(rng, space):
+    """Return scores of which two are the highest of their row, alike, and thousands above the rest."""
+    scores = _normal(rng, space)
+    scores[..., [0, -1]] = THOUSANDS
+    return scores
+
+
 def _far_below(rng, space):
     return (_normal(rng, space) - THOUSANDS).round(ROUNDED)
 
 
 def _pad_above(rng, space):
-    return np.where(space.pads, THOUSANDS, 0.0) + _normal(rng, space)
+    return np.where(space.pads, rng.choice([THOUSANDS, HUGE], size=space.shape), 0.0) + _normal(rng, space)
 
 
 def _pad_above_low(rng, space):
@@ -175,6 +183,7 @@ LOGITS = (
     Family("zeros", _zeros_among_them, "{} of exactly 0", WHERE_ZERO, MASKING),
     Family("thousands", _of_both_signs, "{} in the thousands", WHERE_LARGE, LARGE_PARTS),
     Family("apart", _rows_apart, "sentences whose {} lie thousands apart", WHERE_LARGE, LARGE_PARTS, {0: 2}),
+    Family("tie", _tie_far_above, "two equal {} far above the rest", WHERE_LARGE, LARGE_PARTS, {-1: 3}),
     Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS),
     Family("pad_above", _pad_above, "{} of pads far above those of words", WHERE_MASKED, LARGE_PARTS, needs_pads=True),
     Family("pad_low", _pad_above_low, "words whose {} lie far below 0", WHERE_LARGE, LARGE_PARTS, needs_pads=True),
@@ -248,7 +257,7 @@ VECTOR = (Family("ordinary", _normal), Family("large", _large_vector, "large {}"
 
 
 def _shares(positive):
-    return (positive / positive.sum(axis=-1, keepdims=True)).round(6)
+    return (positive / positive.sum(axis=-1, keepdims=True)).round(9)  # or they would not add to 1
 
 
 def _weights(rng, space):
@@ -266,7 +275,7 @@ def _zero_in_some(rng, space):
 
 
 def _very_small(rng, space):
-    small = rng.uniform(1e-9, 1e-8, size=space.shape)
+    small = rng.uniform(1e-5, 5e-4, size=space.shape)
     small[..., rng.integers(space.shape[-1])] = 1.0
     return small / small.sum(axis=-1, keepdims=True)
 
@@ -294,6 +303,10 @@ def _integers(rng, space):
 
 def _ends(rng, space):
     return rng.integers(0, 2, size=space.shape) * (space.below - 1)
+
+
+def _last_words(rng, space):
+    return space.below - 1 - rng.integers(0, 40, size=space.shape)
 
 
 def _repeated(rng, space):
@@ -324,6 +337,7 @@ TOKENS = (
     Family("ordinary", _integers),
     Family("ends", _ends, "the first and the last word of the vocabulary", WHERE_INDEX),
     Family("repeated", _repeated, "one word again and again", WHERE_INDEX),
+    Family("many", _last_words, "a vocabulary of more than 256 words", WHERE_INDEX, words_known=300),
 )
 TARGETS = (  # 0 is the pad, so there must be another word
     Family("full", _targets_without_pads, words_known=2),
@@ -352,9 +366,18 @@ def _negative(scale):
 
 
 def _leader(rng, space):
+    """Return scores of which the last in each row is 0, the logarithm of 1, and all others are far below."""
     scores = _negative(3.0)(rng, space) - 50.0
-    scores[..., rng.integers(space.shape[-1])] += 50.0
+    scores[..., -1] = 0.0
     return scores
+
+
+def _certain(rng, space):
+    """Return log-probabilities of which one is 0, of the last hypothesis only: no two continuations may be equally good."""
+    log_probabilities = _negative(9.0)(rng, space)
+    log_probabilities[..., -1, :] -= 100.0
+    log_probabilities[..., -1, rng.integers(space.shape[-1])] = 0.0
+    return log_probabilities
 
 
 def _same_words(rng, space):
@@ -372,17 +395,22 @@ LOG_PROBABILITIES = (
     Family("ordinary", _negative(9.0)),
     Family("same", _same_words, "hypotheses that like the same words", WHERE_ALIKE, least={-2: 2}),
     Family("low", lambda rng, space: _negative(9.0)(rng, space) - 1e4, "{} far below 0", WHERE_LARGE),
+    Family("certain", _certain, "a word that is certain", WHERE_ZERO),
+    Family("many", _negative(9.0), "a vocabulary of more than 256 words", WHERE_INDEX, least={-1: 300}),
 )
 
 
-def _stopping(lengths):
+FEW, SOME, MANY = (STOPS + 1, STOPS + 4), (STOPS + 1, STOPS + 12), (250, 600)  # numbers of words, from and below
+
+
+def _stopping(lengths, words=SOME):
     """Return what draws sentences of ``lengths`` words, then the stop word, then pads."""
 
     def draw(rng, space):
         length = lengths(rng, space)[..., None]
         places = np.arange(space.shape[-1])
-        words = rng.integers(STOPS + 1, STOPS + 12, size=space.shape)
-        return np.where(places < length, words, np.where(places == length, STOPS, 0))
+        drawn = rng.integers(*words, size=space.shape)
+        return np.where(places < length, drawn, np.where(places == length, STOPS, 0))
 
     return draw
 
@@ -396,7 +424,7 @@ def _written(*ways):
 
     def draw(rng, space):
         target = space.drawn["target"]
-        words = rng.integers(STOPS + 1, STOPS + 12, size=space.shape)
+        words = rng.integers(*SOME, size=space.shape)
         for row, right in zip(words, target, strict=True):
             _write(rng, row, right[: int(np.argmax(right == STOPS)) + 1], str(rng.choice(ways)))
         return words
@@ -411,6 +439,10 @@ def _write(rng, row, right, way):
     place = rng.integers(fits)
     if way == "wrong":
         row[place] = STOPS + 20
+    elif way == "small_type":  # of eight bits, it would be the right one
+        row[place] += 256
+    elif way == "other":
+        row[: fits - 1] = rng.integers(*FEW, size=fits - 1)
     elif way == "short":
         row[place:] = STOPS
     elif way == "endless":
@@ -429,11 +461,14 @@ TARGET_WORDS = (
         "full", _stopping(lambda rng, space: np.full(space.shape[:-1], space.shape[-1] - 1)), "targets without pads"
     ),
     Family("stop", _stopping(lambda rng, space: np.zeros(space.shape[:-1], int)), "targets of the stop word alone"),
+    Family("few", _stopping(_any_length, FEW), "a vocabulary of a few words"),
+    Family("many", _stopping(_any_length, MANY), "a vocabulary of more than 256 words"),
 )
 WRITTEN = (
     Family("ordinary", _written("right", "right", "wrong", "short", "endless", "twice", "pads", "order")),
     Family("right", _written("right", "twice", "pads"), "right sentences, and more after their stop word"),
-    Family("wrong", _written("wrong"), "one wrong word a sentence"),
+    Family("wrong", _written("wrong", "small_type"), "one wrong word a sentence"),
+    Family("other", _written("other"), "other words, as many as are right"),
     Family("short", _written("short", "right"), "sentences that stop too early"),
     Family("endless", _written("endless", "right"), "sentences that never stop"),
     Family("order", _written("order", "right"), "the right words in another order"),
@@ -468,8 +503,15 @@ def _positions(nouns, found):
     return draw
 
 
+def _nearly_flat(rng, space):
+    flat = rng.uniform(0.9, 1.0, size=space.shape)
+    np.put_along_axis(flat, rng.integers(space.shape[-1], size=(*space.shape[:-1], 1)), 1.1, axis=-1)
+    return _shares(flat)
+
+
 PEAKS = (
     Family("ordinary", _peaks),
+    Family("flat", _nearly_flat, "weights that are nearly alike", "which weight is the largest?", least={-1: 5}),
     Family(
         "stopped", _stopped_peaks, "sentences that stop before others", "what is the largest of weights that are all 0?"
     ),

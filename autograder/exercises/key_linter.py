@@ -27,7 +27,7 @@ from solutions.answer_key import AnswerKeyError
 
 SOFTMAX_ARGUMENTS = ("scores", "logits", "log_probabilities")
 OVERFLOWS = 700.0  # of this, exp is not a number any more that double precision can hold
-NUDGE, NUDGES = 1e-11, 8
+NUDGE, NUDGES = 1e-12, 8
 SEEDLESS = ("rand", "randn", "randint", "random", "normal", "uniform", "choice", "permutation", "shuffle", "randperm")
 
 

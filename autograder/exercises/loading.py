@@ -111,7 +111,7 @@ def _case(exercise, row, reference, wrong):
     if outcome.raised:
         what = "returns no numbers" if outcome.raised == UNREADABLE else f"raises {outcome.raised}"
         raise AnswerKeyError(f"the reference {what} on case {row.name!r}", entry.where, "mend one of the two.")
-    atol = row.atol if row.atol is not None else 1e-5 * max(1.0, largest(outcome.value))
+    atol = row.atol if row.atol is not None else 1e-6 * max(1.0, largest(outcome.value))
     expected = outcome.value
     if row.expected is not None:
         stated = row.expected

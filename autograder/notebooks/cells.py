@@ -59,7 +59,9 @@ def _rules(exercises):
         if any(case.gradients for case in cases):
             costs += " (torch itself refuses that for a tensor whose gradient is asked for)"
         rules += [
-            "The numbers in all inputs are finite, those at pads too. No axis has length 0: there is no empty batch.",
+            "Numbers come as floats of double precision, those of words and positions as whole numbers, masks as truth "
+            "values. All are finite, at pads too, and so are sums and products of a few of them. No axis has length 0: there "
+            "is no empty batch.",
             f"{costs}. The check and the feedback tell you all the same: whoever calls it may need the old values.",
         ]
     if any(exercise.kind == "number" for exercise in exercises):

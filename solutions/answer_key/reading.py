@@ -123,7 +123,9 @@ def _refuse_cases(entry, place):
     unknown = [name for name in entry.gradients if name not in entry.arguments]
     if unknown:
         place.refuse(f"no argument {unknown[0]!r}", "name arguments that are declared.", "gradients")
-    letters = {word for argument in entry.arguments.values() for axis in argument.axes for word in str(axis).split(" + ")}
+    letters = {
+        word for argument in entry.arguments.values() for axis in argument.axes for word in str(axis).split(" + ")
+    }
     unknown = [letter for letter in entry.least if letter not in letters]
     if unknown:
         place.refuse(f"no axis {unknown[0]!r}", "name an axis of the arguments.", "least")

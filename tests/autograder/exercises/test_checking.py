@@ -255,7 +255,7 @@ def test_what_is_said_of_the_hidden_cases_is_read_off_them_and_does_not_depend_o
 def test_the_last_line_says_how_many_hidden_cases_there_are_and_of_what_kinds():
     asked = the_cells._asked(exercise_named("context-attend"))["hidden"]
     assert checking.hidden_said(**asked) == (
-        "98 hidden cases of 26 families give the points. There will be: other sizes, padding, a sentence without a word, "
+        "110 hidden cases of 27 families give the points. There will be: other sizes, padding, a sentence without a word, "
         "large numbers, "
         "an axis of length 1, gradients."
     )

@@ -50,7 +50,7 @@ WEIGHTS = {
     "ordinary": lambda weights: weights.min() > 0,
     "one_is_all": lambda weights: (weights.max(axis=1) == 1).all(),
     "zero": lambda weights: (weights[0] == 0).sum() == 1 and (weights[1:] > 0).all(),
-    "small": lambda weights: 0 < weights.min() < 1e-7,
+    "small": lambda weights: 0 < weights.min() < 1e-3,
     "empty_row": lambda weights: (weights.sum(axis=1) == 0).sum() == 1,
 }
 ANNOTATIONS = {
