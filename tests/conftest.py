@@ -7,7 +7,7 @@ import shutil
 import hypothesis
 import pytest
 
-from tests import refusals
+from tests import refusals, shared
 from tests.shared import made_once
 
 SHARES = {  # in this order, so that no long file comes last
@@ -37,10 +37,16 @@ def pytest_configure(config):
     config.stash[TOOK] = {}
     config.pluginmanager.register(_Clock(config.stash[TOOK]), "clock")
     config.pluginmanager.register(refusals, "refusals")
+    config.pluginmanager.register(shared, "shared")
 
 
 def _profile(config):
     return "full" if config.getoption("--full") else "quick" if config.getoption("--quick") else "sample"
+
+
+def sample_of_mutants(config):
+    """Return how many mutants of an exercise are tried; None: all."""
+    return {"full": None, "sample": 60, "quick": 20}[_profile(config)]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -99,8 +105,9 @@ def pytest_terminal_summary(terminalreporter, config):
     if not config.getoption("--full"):
         examples = hypothesis.settings.get_profile(_profile(config)).max_examples
         terminalreporter.line(
-            f"Property tests took a fixed sample of {examples} examples at most, the comparison with stock nbgrader 2 students, "
-            "the kills one run; `make test-full` takes 400 at random, all, and three."
+            f"Property tests took a fixed sample of {examples} examples at most, the audit one of "
+            f"{sample_of_mutants(config)} mutants an exercise, the comparison with stock nbgrader 2 students, the kills one "
+            "run; `make test-full` takes 400 at random, all, all, and three."
         )
 
 
@@ -113,7 +120,7 @@ def _suite(item):
 
 
 @pytest.fixture(scope="session")
-def released(tmp_path_factory):
+def released():
     """A course in which the scoring assignment is released with seed 0. Copy it before changing anything."""
     from autograder.courses.course import init
     from autograder.courses.release import release
@@ -123,21 +130,21 @@ def released(tmp_path_factory):
         release(course, "scoring", seed=0)
         return course
 
-    return made_once(tmp_path_factory, "released", make)
+    return made_once("released", make)
 
 
 @pytest.fixture(scope="session")
-def capstone_weights(tmp_path_factory):
+def capstone_weights():
     """The weights that the capstone's reference trains, as the bytes of a file: training takes a while."""
     from autograder.courses.release import reference_files
     from tests.autograder.samples import topic_exercises
 
-    (weights,) = made_once(tmp_path_factory, "weights", lambda _: reference_files(topic_exercises("capstone"))).values()
+    (weights,) = made_once("weights", lambda _: reference_files(topic_exercises("capstone"))).values()
     return weights
 
 
 @pytest.fixture(scope="session")
-def demonstration(tmp_path_factory, released):
+def demonstration(released):
     """The demonstration class, graded: (course, rows by student, students by name). Copy it before changing anything."""
     from autograder.courses import batch, demo
     from autograder.courses.course import Course
@@ -150,5 +157,5 @@ def demonstration(tmp_path_factory, released):
         limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
         return course, {row.student: row for row in batch.grade_class(course, "scoring", limits)}
 
-    course, rows = made_once(tmp_path_factory, "demonstration", make)
+    course, rows = made_once("demonstration", make)
     return course, rows, {student.name: student for student in demo.students()}

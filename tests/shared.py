@@ -3,13 +3,23 @@
 import fcntl
 import os
 import pickle
+import tempfile
+from pathlib import Path
+
+FOLDER = "TESTS_SHARE"  # in the environment, where the processes of pytest-xdist find it
 
 
-def made_once(tmp_path_factory, name, make):
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        folder = tempfile.TemporaryDirectory(prefix="tests-share-", ignore_cleanup_errors=True)
+        config.add_cleanup(folder.cleanup)
+        os.environ[FOLDER] = folder.name
+
+
+def made_once(name, make):
     """Return what ``make(folder)`` returns, made by one of the processes of this run and used by all."""
-    base = tmp_path_factory.getbasetemp()
-    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder = base / f"shared-{name}"
+    base = Path(os.environ[FOLDER])
+    folder = base / name
     with (base / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "made.pickle").is_file():

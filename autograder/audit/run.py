@@ -79,8 +79,10 @@ class Audited:
             yield f"{what}: {found.reason}".rstrip(": "), "add a hidden case that the changed line fails"
 
 
-def audit_topic(topic: str, full: bool = False, seed: int = 0) -> Iterator[Audited]:
-    """Yield an ``Audited`` for each exercise of ``topic`` whose function is called to judge it."""
+def audit_topic(
+    topic: str, full: bool = False, seed: int = 0, effort: tuple[int, int] | None = None
+) -> Iterator[Audited]:
+    """Yield an ``Audited`` for each exercise of ``topic`` whose function is called to judge it; see ``audit_exercise``."""
     draws = [exercises.load(topic, seed + n) for n in range(SEEDS[full])]
     mistakes, right = exercises.module(f"solutions.mistakes.{topic}"), right_answers(topic)
     problems = {}
@@ -92,7 +94,7 @@ def audit_topic(topic: str, full: bool = False, seed: int = 0) -> Iterator[Audit
         exercise = versions[0]
         if exercise.is_called:
             found = tuple(dict.fromkeys(problems.get(exercise.name, ())))
-            yield audit_exercise(versions, reference_of(exercise), vars(mistakes), right, full, seed, found)
+            yield audit_exercise(versions, reference_of(exercise), vars(mistakes), right, full, seed, found, effort)
 
 
 def reference_of(exercise: Exercise) -> FunctionType:

@@ -18,6 +18,7 @@ from autograder import exercises
 from autograder.audit.calls import reply_to
 from autograder.sandbox import wire
 from solutions import answer_key
+from tests.shared import made_once
 
 TOPICS = answer_key.topics()
 NAMES = [
@@ -27,7 +28,8 @@ NAMES = [
 
 @cache
 def topic_exercises(topic, seed=1):
-    return exercises.load(topic, seed)
+    """Return the exercises of ``topic``, worked out by one process of this run, and read by the others."""
+    return made_once(f"{topic}-{seed}", lambda _: exercises.load(topic, seed))
 
 
 def exercise_named(name, seed=1):

@@ -13,7 +13,7 @@ from tests.shared import made_once
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory):
+def site():
     """The folder of the website, made as `make site` makes it: first the notebooks that it offers, then its pages."""
 
     def make(folder):
@@ -24,4 +24,4 @@ def site(tmp_path_factory):
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
         return folder / "_build" / "html"
 
-    return made_once(tmp_path_factory, "site", make)
+    return made_once("site", make)

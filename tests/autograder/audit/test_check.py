@@ -4,6 +4,7 @@ import functools
 import re
 import shutil
 import types
+from unittest import mock
 
 import pytest
 from typer.testing import CliRunner
@@ -36,7 +37,8 @@ def spoil(path, old, new):
 
 
 def checked(project, topic="softmax"):
-    return check_topic(topic, folder=project / "key", book=project / "book")
+    with mock.patch.object(check, "EFFORT", (4, 20)):  # no fault here is about mutants; the exit status is that of all
+        return check_topic(topic, folder=project / "key", book=project / "book")
 
 
 def test_a_good_topic_has_a_line_for_each_exercise_and_no_fault(project):
