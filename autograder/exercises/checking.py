@@ -7,6 +7,7 @@ library and numpy only: this text stands in every notebook below those of ``comp
 import contextlib
 import importlib
 import io
+import json
 import re
 
 import numpy as np
@@ -30,8 +31,10 @@ from autograder.exercises.compare import (
 from autograder.exercises.compose import compose
 
 CUT_OFF = "no gradient can pass. Stay in torch from beginning to end, without detach(), item(), numpy or no_grad()."
-ASKED = {}  # in a notebook: the name of an exercise -> what its check knows
-DRAWN = {}  # in a notebook: the name of an exercise -> shown cases that nobody worked by hand
+# In a notebook: the name of an exercise -> what its check knows, and the shown cases that nobody worked by hand. Both are
+# JSON, read where a check is run: as Python, all of it would be compiled in every process that runs the notebook.
+EXERCISES = {}
+DRAWN_CASES = {}
 ANSWERS = {}  # in a notebook: its variables, and so the functions that students write
 
 
@@ -43,22 +46,23 @@ def check(name):
     NotYet
         With a sentence, if something is.
     """
-    if name not in ASKED:
+    if name not in EXERCISES:
         raise NotYet(f"there is no exercise {name!r} in this notebook.")
-    asked = dict(ASKED[name])
-    if "file" in asked:
-        return check_weights(asked["file"], asked["arrays"])
-    called = asked["function"]
+    known, drawn = json.loads(EXERCISES[name]), json.loads(DRAWN_CASES.get(name, "[]"))
+    if "file" in known:
+        return check_weights(known["file"], known["arrays"])
+    called = known["function"]
     function = ANSWERS.get(called)
     if not callable(function):
         raise NotYet(f"{called}: run the cell with your function first, and keep its name.")
-    convert = importlib.import_module("torch").from_numpy if asked.get("in_torch") else None
-    check_cases(function, asked["kind"], [*asked["cases"], *DRAWN.get(name, ())], convert)
-    if asked["kind"] == "number":
-        check_numbers(function, **asked["numbers"])
-    if "equations" in asked:
-        compose(function, asked["equations"], asked["cases"][0]["inputs"], asked["given"])
-    print(f"{called}: {hidden_said(**asked['hidden'])}")
+    convert = importlib.import_module("torch").from_numpy if known.get("in_torch") else None
+    check_cases(function, known["kind"], [*known["cases"], *drawn], convert)
+    if known["kind"] == "number":
+        check_numbers(function, **known["numbers"])
+    if "equations" in known:
+        given = {vector: tuple(shape) for vector, shape in known["given"].items()}
+        compose(function, known["equations"], known["cases"][0]["inputs"], given)
+    print(f"{called}: {hidden_said(**known['hidden'])}")
 
 
 def hidden_said(count, kinds, families=0, atol=None):

@@ -7,7 +7,7 @@ import base64
 import re
 import zlib
 
-DRAWN = "DRAWN = "  # begins what is left out of ``readable``
+DRAWN = "DRAWN_CASES = "  # begins what is left out of ``readable``
 PACKED = re.compile(r'base64\.b85decode\("([^"]+)"\)')
 
 

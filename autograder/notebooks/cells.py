@@ -4,11 +4,13 @@ In: exercises, the texts that the chapter has for them. Out: nbgrader's cells. P
 """
 
 import inspect
+import json
 import math
 import pprint
 import re
 from collections.abc import Sequence
 from types import ModuleType
+from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
@@ -117,9 +119,9 @@ def checks_text(exercises: Sequence[Exercise]) -> str:
     """Return the text that the locked cell of ``exercises`` holds packed: the modules as one, and what each check knows."""
     own = re.compile(r"^from autograder\.\S+ import (\([^)]*\)|.*)\n", flags=re.MULTILINE)  # they stand above it
     texts = [own.sub("", inspect.getsource(module)).rstrip() for module in checks_modules(exercises)]
-    asked = {exercise.name: _asked(exercise) for exercise in exercises if exercise.is_automatic}
+    known = {exercise.name: known_to_check(exercise) for exercise in exercises if exercise.is_automatic}
     drawn = {exercise.name: _shown(exercise, drawn=True) for exercise in exercises if exercise.shown}
-    return "\n\n\n".join([*texts, f"ASKED = {_literal(asked)}\n{DRAWN}{_literal(drawn)}\n"])
+    return "\n\n\n".join([*texts, f"EXERCISES = {_as_json(known)}\n{DRAWN}{_as_json(drawn)}\n"])
 
 
 def _place(module):
@@ -191,22 +193,22 @@ def _measuring(measure):
     return [*(function for function in called if inspect.isfunction(function)), measure]
 
 
-def _asked(exercise):
-    """Return what the check of an exercise may know. It stands in the notebook: packed, and no secret."""
+def known_to_check(exercise: Exercise) -> dict[str, Any]:
+    """Return what the check of ``exercise`` may know, as JSON can say it. It stands in the notebook: packed, and no secret."""
     if exercise.trained:
         return {"file": exercise.trained.file, "arrays": exercise.trained.arrays}
     cases = _shown(exercise, drawn=False) or [_form_case(exercise)]
-    asked = {"function": exercise.function, "kind": exercise.kind, "cases": cases, "in_torch": exercise.in_torch}
-    asked["hidden"] = {"count": len(exercise.hidden), "kinds": kinds_of_hidden(exercise)}
-    asked["hidden"]["families"] = len(families_of_hidden(exercise))
+    known = {"function": exercise.function, "kind": exercise.kind, "cases": cases, "in_torch": exercise.in_torch}
+    known["hidden"] = {"count": len(exercise.hidden), "kinds": kinds_of_hidden(exercise)}
+    known["hidden"]["families"] = len(families_of_hidden(exercise))
     if exercise.kind == "number":
-        asked["hidden"]["atol"] = exercise.entry.atol
+        known["hidden"]["atol"] = exercise.entry.atol
         follows = {entry: (step.given, step.name, step.source) for entry, step in exercise.follows.items()}
-        asked["numbers"] = {"holds": dict(exercise.entry.holds), "follows": follows, "atol": exercise.entry.atol}
+        known["numbers"] = {"holds": dict(exercise.entry.holds), "follows": follows, "atol": exercise.entry.atol}
     if exercise.entry.equations:
-        asked["equations"] = list(exercise.entry.equations)
-        asked["given"] = given_shapes(exercise, cases[0]["inputs"])
-    return asked
+        known["equations"] = list(exercise.entry.equations)
+        known["given"] = given_shapes(exercise, cases[0]["inputs"])
+    return known
 
 
 def _shown(exercise, drawn):
@@ -270,6 +272,12 @@ def _test_source(exercise):
 
 def _converter(exercise):
     return ", torch.from_numpy" if exercise.in_torch else ""
+
+
+def _as_json(by_name):
+    """Return a dict as Python can read it: each value is JSON, in a line of its own."""
+    lines = (f"    {name!r}: {json.dumps(item, ensure_ascii=False)!r},\n" for name, item in by_name.items())
+    return f"{{\n{''.join(lines)}}}"
 
 
 class _NotFinite(float):

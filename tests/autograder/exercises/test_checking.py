@@ -161,7 +161,7 @@ def said_of(exercise, value):
         return value
 
     try:
-        checking.check_numbers(answer, **the_cells._asked(exercise)["numbers"])
+        checking.check_numbers(answer, **the_cells.known_to_check(exercise)["numbers"])
     except NotYet as error:
         return str(error)
     return ""
@@ -193,7 +193,7 @@ def test_what_the_check_says_does_not_settle_the_answer(name):
     exercise = exercise_named(name)
     held = exercise.entry.holds
     assert any(not checking.not_so(value, held, exercise.entry.atol) for value in moved(exercise))
-    text = str(the_cells._asked(exercise)["numbers"])
+    text = str(the_cells.known_to_check(exercise)["numbers"])
     first = exercise.hidden[0].expected
     first = next(iter(first.values())) if isinstance(first, dict) else first
     assert not all(f"{number:.3f}" in text for number in np.ravel(first)) or not np.ravel(first).any()
@@ -215,7 +215,7 @@ def test_what_the_check_says_does_not_settle_the_answer(name):
 )  # fmt: skip
 def test_numbers_that_cannot_be_right_are_told_why(name, value, sentence):
     with pytest.raises(NotYet, match=sentence):
-        checking.check_numbers(lambda: value, **the_cells._asked(exercise_named(name))["numbers"])
+        checking.check_numbers(lambda: value, **the_cells.known_to_check(exercise_named(name))["numbers"])
 
 
 @pytest.mark.parametrize("name", [name for name in NUMBERS if exercise_named(name).follows])
@@ -253,11 +253,11 @@ def test_what_is_said_of_the_hidden_cases_is_read_off_them_and_does_not_depend_o
 
 
 def test_the_last_line_says_how_many_hidden_cases_there_are_and_of_what_kinds():
-    asked = the_cells._asked(exercise_named("context-attend"))["hidden"]
-    assert checking.hidden_said(**asked) == (
+    known = the_cells.known_to_check(exercise_named("context-attend"))["hidden"]
+    assert checking.hidden_said(**known) == (
         "110 hidden cases of 27 families give the points. There will be: other sizes, padding, a sentence without a word, "
         "large numbers, "
         "an axis of length 1, gradients."
     )
-    asked = the_cells._asked(exercise_named("softmax-jacobian_row"))["hidden"]
-    assert checking.hidden_said(**asked) == "the points are for the right numbers, each within 0.00015."
+    known = the_cells.known_to_check(exercise_named("softmax-jacobian_row"))["hidden"]
+    assert checking.hidden_said(**known) == "the points are for the right numbers, each within 0.00015."
