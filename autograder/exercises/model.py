@@ -5,7 +5,7 @@ In: nothing but the records themselves. Out: frozen dataclasses. Touches nothing
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import cast
 
 import numpy as np
@@ -158,8 +158,9 @@ class Exercise:
         return self.kind != "text"
 
 
+@lru_cache(maxsize=1024)
 def with_points(exercise: Exercise, points: float) -> Exercise:
-    """Return ``exercise`` worth ``points``, with its parts in proportion."""
+    """Return ``exercise`` worth ``points``, with its parts in proportion: one and the same each time it is asked for."""
     if points == exercise.points:
         return exercise
     parts = {name: round(part * points / exercise.points, 6) for name, part in exercise.parts.items()}
