@@ -32,14 +32,18 @@ def mutants(function: FunctionType, kind: str) -> tuple[Mutant, ...]:
 
 def _mutants(function, kind):
     text, tree, first = parsed(function)
-    lines, seen = text.splitlines(), {ast.unparse(tree)}
     definition = cast("ast.FunctionDef", tree.body[0])  # the source of a function is one def
+    head = _text(definition, [])
+    statements = [_text(definition, [statement]).removeprefix(head) for statement in definition.body]
+    lines, seen = text.splitlines(), {head + "".join(statements)}
     modules = {name for name, item in function.__globals__.items() if isinstance(item, ModuleType)}
     site = Site(kind, [a.arg for a in definition.args.args], modules)
-    for parent, name, place, node, line in _slots(definition):
+    for parent, name, place, node, line, number in _slots(definition):
         for what, new in variants(node, parent, site):
-            with _put(parent, name, place, new):
-                changed = ast.unparse(tree)
+            with _put(parent, name, place, new):  # all other statements stay as they are
+                body = definition.body[number : number + 1] if parent is not definition or new else []
+                other = _text(definition, body).removeprefix(head)
+            changed = "".join([head, *statements[:number], other, *statements[number + 1 :]])
             if changed not in seen:
                 seen.add(changed)
                 yield Mutant(first + line - 1, lines[line - 1].strip(), what, compiled(changed, function))
@@ -49,20 +53,26 @@ def _mutants(function, kind):
             yield Mutant(first, lines[0].strip(), f"{argument} is overwritten", compiled(changed, function), True)
 
 
+def _text(definition, body):
+    """Return the text of ``definition`` with the statements ``body`` instead of its own."""
+    return ast.unparse(ast.FunctionDef(**{**dict(ast.iter_fields(definition)), "body": body}, lineno=1))
+
+
 def _slots(definition):
-    """Yield ``(parent, field, place in a list or None, node, line)`` for everything in the body that may be changed."""
-    waiting: list[tuple[ast.AST, str, int | None, ast.AST]]
-    waiting = [(definition, "body", place, node) for place, node in enumerate(definition.body)]
+    """Yield ``(parent, field, place in a list or None, node, line, number of the statement it stands in)`` for everything in
+    the body that may be changed."""
+    waiting: list[tuple[ast.AST, str, int | None, ast.AST, int]]
+    waiting = [(definition, "body", place, node, place) for place, node in enumerate(definition.body)]
     while waiting:
-        parent, name, place, node = waiting.pop()
-        yield parent, name, place, node, getattr(node, "lineno", getattr(parent, "lineno", 1))
+        parent, name, place, node, number = waiting.pop()
+        yield parent, name, place, node, getattr(node, "lineno", getattr(parent, "lineno", 1)), number
         for field, value in ast.iter_fields(node):
             if isinstance(node, (ast.Assign, ast.AugAssign, ast.For, ast.comprehension)) and "target" in field:
                 continue
             if isinstance(value, list):
-                waiting += [(node, field, i, item) for i, item in enumerate(value) if isinstance(item, ast.AST)]
+                waiting += [(node, field, i, item, number) for i, item in enumerate(value) if isinstance(item, ast.AST)]
             elif isinstance(value, ast.AST):
-                waiting.append((node, field, None, value))
+                waiting.append((node, field, None, value, number))
 
 
 class _put:

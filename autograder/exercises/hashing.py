@@ -8,6 +8,7 @@ import inspect
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,6 +17,11 @@ from autograder.exercises.model import Exercise
 
 def digest(exercises: Iterable[Exercise]) -> str:
     """Return a hash over everything in ``exercises`` that a verdict depends on."""
+    return _digest(tuple(exercises))
+
+
+@lru_cache(maxsize=64)
+def _digest(exercises):
     state = []
     for e in exercises:
         cases, trained = [_of_case(case) for case in e.cases], e.trained and asdict(e.trained)

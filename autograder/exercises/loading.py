@@ -8,6 +8,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
@@ -27,8 +28,9 @@ from solutions.answer_key import AnswerKeyError
 UNREADABLE = "unreadable"  # in place of an exception's name: what was returned holds no numbers
 
 
+@lru_cache(maxsize=32)
 def load(topic: str, seed: int) -> tuple[Exercise, ...]:
-    """Return the exercises of ``topic``, with hidden cases drawn from ``seed``.
+    """Return the exercises of ``topic``, with hidden cases drawn from ``seed``. They are the same ones each time.
 
     Raises
     ------

@@ -261,13 +261,11 @@ def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_c
 
     monkeypatch.setattr(exercises, "load", dearer)
     submission._drawn.cache_clear()
-    submission._digest.cache_clear()
     released = course.released("scoring")
     assert released.other_points == {"scoring-additive_score": 5.0}
     row = grade_quickly(course)["mia"]
     assert (row.failed, row.points["scoring-additive_score"], row.total) == ("", 3.0, 24.0)
     submission._drawn.cache_clear()
-    submission._digest.cache_clear()
 
 
 def test_an_old_submission_is_read_by_the_release_that_it_was_made_from(course, grade_quickly, tmp_path):

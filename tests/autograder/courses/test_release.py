@@ -15,6 +15,7 @@ from autograder.courses.course import init
 from autograder.errors import CourseError
 from autograder.exercises import key_linter
 from autograder.exercises.packing import unpacked
+from autograder.grading import grade
 from solutions import answer_key
 
 pytestmark = pytest.mark.suite("assignments")
@@ -93,15 +94,31 @@ def test_where_a_package_is_missing_the_first_cell_says_so_in_one_line_and_no_ch
     assert any(map(errors, checks.values()))  # so that `nbgrader validate` fails too
 
 
-def test_the_lone_notebook_with_right_answers_passes_every_check(notebooks, tmp_path):
-    for name, cell in run_alone(handed_in("bela_einsum", notebooks), tmp_path).items():
-        assert not errors(cell), name
-        if name.endswith("-check"):
-            assert "right" in cell.outputs[0].text, name
+@pytest.fixture(scope="module")
+def answered(notebooks, tmp_path_factory):
+    """The lone notebook with right answers, run; below it, one of them is changed for a wrong one, and checked again."""
+    right, wrong = (handed_in(name, notebooks) for name in ("bela_einsum", "emil_no_tanh"))
+    for cell in wrong.cells:
+        grade_id = cell.metadata.nbgrader.grade_id
+        if grade_id in ("scoring-additive_score", "scoring-additive_score-check"):
+            cell.metadata.nbgrader.grade_id, cell["id"] = f"wrong-{grade_id}", f"wrong-{len(right.cells)}"
+            right.cells.append(cell)
+    return run_alone(right, tmp_path_factory.mktemp("alone"))
 
 
-def test_the_check_of_a_wrong_answer_raises_with_the_hint_of_its_mistake(notebooks, tmp_path):
-    (error,) = errors(run_alone(handed_in("emil_no_tanh", notebooks), tmp_path)["scoring-additive_score-check"])
+def test_the_lone_notebook_with_right_answers_passes_every_check(answered):
+    checks = 0
+    for name, cell in answered.items():
+        if not name.startswith("wrong-"):
+            assert not errors(cell), name
+            if name.endswith("-check"):
+                assert "right" in cell.outputs[0].text, name
+                checks += 1
+    assert checks == 13
+
+
+def test_the_check_of_a_wrong_answer_raises_with_the_hint_of_its_mistake(answered):
+    (error,) = errors(answered["wrong-scoring-additive_score-check"])
     assert error.ename == "NotYet"
     assert "Hint: The tanh is missing" in error.evalue
 
@@ -140,9 +157,19 @@ def test_the_release_holds_no_answer_no_hidden_case_and_no_seed(notebooks):
 def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_path, monkeypatch):
     sandbox.close()
     monkeypatch.setattr("autograder.sandbox.bubblewrap.available", lambda: False)
+    earned = []
+
+    def of_the_reference(source, _, questions):  # one of four runs: each is a process that has to import torch
+        judged = grade.grade(source, questions, isolation=release._isolation()).by_exercise
+        earned.append(
+            [judged[exercise.name].earned == exercise.points for exercise in questions if exercise.is_automatic]
+        )
+
+    monkeypatch.setattr(release, "check", of_the_reference)
     again = init(tmp_path)
     release.release(again, "scoring", seed=0)
     assert again.source("scoring").read_bytes() == released.source("scoring").read_bytes()
+    assert earned == [[True] * 13]
 
 
 def test_another_seed_changes_hidden_cases_only(released, others):

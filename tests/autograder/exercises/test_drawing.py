@@ -21,7 +21,7 @@ SEEDS = (1, 2)
 @each_topic
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_same_seed_draws_the_same_cases(topic, seed):
-    again = exercises.load(topic, seed)
+    again = exercises.load.__wrapped__(topic, seed)  # not those that were drawn before
     assert exercises.digest(again) == exercises.digest(topic_exercises(topic, seed))
     for one, other in zip(again, topic_exercises(topic, seed), strict=True):
         np.testing.assert_equal([c.inputs for c in one.cases], [c.inputs for c in other.cases])
