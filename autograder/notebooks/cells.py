@@ -201,7 +201,7 @@ def known_to_check(exercise: Exercise) -> dict[str, Any]:
     known = {"function": exercise.function, "kind": exercise.kind, "cases": cases, "in_torch": exercise.in_torch}
     known["hidden"] = {"count": len(exercise.hidden), "kinds": kinds_of_hidden(exercise)}
     known["hidden"]["families"] = len(families_of_hidden(exercise))
-    if exercise.kind == "number":
+    if isinstance(exercise.entry, answer_key.HandWorked):
         known["hidden"]["atol"] = exercise.entry.atol
         follows = {entry: (step.given, step.name, step.source) for entry, step in exercise.follows.items()}
         known["numbers"] = {"holds": dict(exercise.entry.holds), "follows": follows, "atol": exercise.entry.atol}

@@ -5,9 +5,9 @@ import re
 from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
-from autograder import exercises
 from autograder.paths import ROOT
 from solutions import answer_key
+from tests.autograder.samples import topic_exercises
 
 
 def pages(site):
@@ -101,7 +101,7 @@ def test_every_picture_says_in_words_what_it_shows(site):
 
 def test_no_page_shows_the_body_of_a_graded_function(site):
     for topic in answer_key.topics():
-        for exercise in exercises.load(topic, 0):
+        for exercise in topic_exercises(topic):
             body = exercise.source.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0]
             lines = [line.strip() for line in body.splitlines() if len(line.strip()) > 25]
             for name, html in pages(site).items():
@@ -112,7 +112,7 @@ def test_no_page_shows_the_body_of_a_graded_function(site):
 
 def test_no_page_states_the_numbers_of_a_twin(site):
     for topic in answer_key.topics():
-        for exercise in exercises.load(topic, 0):
+        for exercise in topic_exercises(topic):
             if exercise.kind != "number" or exercise.entry.warm_up:
                 continue
             expected = exercise.cases[0].expected
