@@ -200,14 +200,30 @@ def test_a_thief_of_answers_that_lie_beside_python_earns_nothing(installed, cour
         assert gradebook.find_submission("scoring", "thief").score == 0.0
 
 
-@pytest.mark.parametrize("words", [("release", "scoring"), ("handouts", "somewhere"), ("demo", "somewhere")])
-def test_what_needs_the_book_is_refused_in_a_sentence_where_only_the_packages_are_installed(installed, words):
+ONE_AFTER_THE_OTHER = """
+import os, sys
+from autograder.__main__ import main
+for words in (["handouts", "somewhere"], ["demo", "somewhere"]):
+    if not os.fork():
+        sys.argv[1:] = words
+        main()
+    if os.waitstatus_to_exitcode(os.wait()[1]) != 2:
+        sys.exit(3)
+sys.exit(2)
+"""
+
+
+@pytest.mark.suite("sandbox")
+@pytest.mark.parametrize("commands", [["release"], ["handouts", "demo"]], ids=" and ".join)
+def test_what_needs_the_book_is_refused_in_a_sentence_where_only_the_packages_are_installed(installed, commands):
     command = installed / "bin" / "attention-grader"
     command.write_text(f"#!{installed / 'bin' / 'python'}\n{command.read_text().partition(chr(10))[2]}")
-    done = python(installed, command, *words)
+    words = [command, "release", "scoring"] if commands == ["release"] else ["-c", ONE_AFTER_THE_OTHER]
+    done = python(installed, *words)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert f"{words[0]} needs the whole project, and only its packages are installed here" in done.stderr
-    assert "Remedy: clone the project" in done.stderr
+    for name in commands:
+        assert f"{name} needs the whole project, and only its packages are installed here" in done.stderr
+    assert done.stderr.count("Remedy: clone the project") == len(commands)
     assert "Traceback" not in done.stderr
 
 
