@@ -125,8 +125,8 @@ def test_a_demonstration_never_overwrites_a_folder_that_is_none(tmp_path):
 
 def test_the_exit_status_says_that_something_was_set_aside(course):
     shutil.copytree(course.release("scoring").parent, course.root / "submitted" / "ada" / "scoring")
-    command = ["grade", "scoring", "--course", course.root]
-    done = program(*command, "--workers", 1)
+    command = ["grade", "scoring", "--course", course.root, "--workers", 1]
+    done = program(*command)
     assert done.returncode == 0, done.stdout + done.stderr
     path = course.submission("ben", "scoring")
     path.parent.mkdir(parents=True)

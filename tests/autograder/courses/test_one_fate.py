@@ -249,13 +249,23 @@ def test_a_table_stays_small_whatever_is_said(spoilt):
     assert len(report.hints([row])) < 2000
 
 
-def test_same_code_between_other_texts_puts_outputs_on_their_own_cells(spoilt, answers):
-    """The verdict of one notebook is not taken for another's, and outputs stand on the cells that made them."""
+@pytest.fixture(scope="module")
+def late_comers(spoilt, answers):
+    """Two more of the class, graded where no page can be made in its time: rows by student."""
     course, _ = spoilt
     data = json.loads(answers)
     data["cells"][1:1] = [text("a note of mine"), text("another one")]
     hand_in(course, "tess", json.dumps(data).encode())
-    (row,) = batch.grade_class(course, "scoring", LIMITS, students=["tess"], workers=1)
+    hand_in(course, "slow_page", answers)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(batch, "PAGE_SECONDS", 0.01)
+        rows = batch.grade_class(course, "scoring", LIMITS, students=["slow_page", "tess"], workers=1)
+    return {row.student: row for row in rows}
+
+
+def test_same_code_between_other_texts_puts_outputs_on_their_own_cells(spoilt, late_comers):
+    """The verdict of one notebook is not taken for another's, and outputs stand on the cells that made them."""
+    course, row = spoilt[0], late_comers["tess"]
     assert (row.failed, row.total) == ("", 24.0)
     one, other = (nbformat.read(course.autograded(name, "scoring"), as_version=4) for name in ("mia", "tess"))
     assert [cell.outputs for cell in grade.code_cells(one)] == [cell.outputs for cell in grade.code_cells(other)]
@@ -303,11 +313,8 @@ def test_many_ids_are_given_in_one_pass():
     assert ids[0] == "repaired-7"
 
 
-def test_a_page_that_cannot_be_made_in_time_is_replaced_by_the_words(spoilt, answers, monkeypatch):
-    course, _ = spoilt
-    hand_in(course, "slow_page", answers)
-    monkeypatch.setattr(batch, "PAGE_SECONDS", 0.01)
-    (row,) = batch.grade_class(course, "scoring", LIMITS, students=["slow_page"], workers=1)
+def test_a_page_that_cannot_be_made_in_time_is_replaced_by_the_words(spoilt, late_comers):
+    course, row = spoilt[0], late_comers["slow_page"]
     assert (row.failed, row.total) == ("", 24.0)
     assert any("feedback page could not be made (TimeoutError)" in note for note in row.notes)
     page = course.feedback("slow_page", "scoring").read_text(encoding="utf-8")
