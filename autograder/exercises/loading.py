@@ -8,7 +8,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import ModuleType
 
@@ -125,10 +125,14 @@ def _case(exercise, row, reference, wrong):
                 entry.where,
                 "work the example again by hand: the reference or `expected` is wrong.",
             )
-    mistaken = Mistaken(wrong, lambda name: _outcome(exercise, wrong[name], inputs, row.gradients))
+    mistaken = Mistaken(wrong, partial(_outcome_of, exercise, wrong, inputs, row.gradients))
     return Case(
         *(row.name, row.shown, row.part, inputs, expected, atol, row.gradients, mistaken, row.also, row.families)
     )
+
+
+def _outcome_of(exercise, wrong, inputs, gradients, name):
+    return _outcome(exercise, wrong[name], inputs, gradients)
 
 
 def _outcome(exercise, function, inputs, gradients):
