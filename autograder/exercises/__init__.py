@@ -9,7 +9,7 @@ from autograder.exercises.hashing import digest
 from autograder.exercises.loading import UNREADABLE, load, load_each, load_from, versions
 from autograder.exercises.model import Case, Exercise, Outcome, Step, Trained, convert, given_shapes, with_points
 from autograder.exercises.modules import module, module_at
-from autograder.exercises.trained import provided
+from autograder.exercises.trained import own_parts, provided
 
 __all__ = [
     "PRIMES",
@@ -29,6 +29,7 @@ __all__ = [
     "load_from",
     "module",
     "module_at",
+    "own_parts",
     "provided",
     "versions",
     "with_points",

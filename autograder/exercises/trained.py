@@ -31,6 +31,12 @@ def provided(topic: str) -> str:
     return "\n".join([*sorted(imports), "", *blocks])
 
 
+def own_parts(topic: str) -> str:
+    """Return the text of the free cell of ``topic``'s notebook, where a student's own functions may join the model, or ""."""
+    name = f"solutions.in_torch.{topic}"
+    return getattr(module(name), "OWN_PARTS", "") if importlib.util.find_spec(name) else ""
+
+
 def _imports_of(module):
     """Yield the import lines of ``module`` that lead outside the course."""
     for node in ast.parse(inspect.getsource(module)).body:

@@ -13,7 +13,7 @@ from nbformat.v4 import new_notebook
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.files import write_text
-from autograder.notebooks.cells import compare_cell, exercise_cells, heading, imports, provided_cells
+from autograder.notebooks.cells import compare_cell, exercise_cells, heading, imports, own_cells, provided_cells
 from autograder.notebooks.chapter import Text, chapter_texts
 from autograder.paths import BOOK, short
 from solutions import answer_key
@@ -40,6 +40,7 @@ def source_notebook(
     builds_on = next((exercise for exercise in exercises if exercise.in_torch), exercises[0])
     for exercise in exercises:
         cells += provided_cells(topic) if exercise is builds_on else []
+        cells += own_cells(topic) if exercise.trained else []
         cells += exercise_cells(exercise, texts[exercise.name])
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"

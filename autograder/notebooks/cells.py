@@ -15,7 +15,7 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from autograder.exercises import Exercise, checking, compare, compose, given_shapes, provided
+from autograder.exercises import Exercise, checking, compare, compose, given_shapes, own_parts, provided
 from autograder.exercises.kinds import families_of_hidden, kinds_of_hidden
 from autograder.exercises.packing import DRAWN, packed
 from autograder.notebooks import ready
@@ -162,6 +162,12 @@ def provided_cells(topic: str) -> list[NotebookNode]:
         return []
     note = "# What the chapters before have built, ready to use. Run this cell, and leave it as it is.\n"
     return [new_code_cell(note + code, metadata={**_meta("provided"), **HIDDEN})]
+
+
+def own_cells(topic: str) -> list[NotebookNode]:
+    """Return the free cell in which a student's own functions may join the model of ``topic``, if it has one."""
+    text = own_parts(topic)
+    return [new_code_cell(text, metadata=_meta("own", locked=False))] if text else []
 
 
 def _trained_cells(exercise, test):

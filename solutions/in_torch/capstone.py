@@ -26,7 +26,7 @@ from solutions.in_numpy.capstone import (  # noqa: F401 (PROVIDED names what is 
     noun_alignment,
     translate,
 )
-from solutions.in_torch.context import AdditiveAttention, Attention  # noqa: F401
+from solutions.in_torch.context import AdditiveAttention, Attention, OwnAttention  # noqa: F401
 from solutions.in_torch.encoder import Encoder
 from solutions.in_torch.output_layer import Decoder, LastAnnotation, Seq2Seq  # noqa: F401
 from solutions.in_torch.scoring import AdditiveScore  # noqa: F401
@@ -50,16 +50,40 @@ PROVIDED = (
         "MAX_LENGTH",
         "EARLIER_NAMES",
     ),
-    *("masked_softmax", "AdditiveScore", "Attention", "AdditiveAttention", "LastAnnotation", "Encoder", "Decoder"),
-    *("Seq2Seq", "build_model", "as_tensors", "save_weights", "load_model", "translate_with_weights"),
+    *("masked_softmax", "AdditiveScore", "Attention", "AdditiveAttention", "OwnAttention", "LastAnnotation"),
+    *(
+        "Encoder",
+        "Decoder",
+        "Seq2Seq",
+        "build_model",
+        "as_tensors",
+        "save_weights",
+        "load_model",
+        "translate_with_weights",
+    ),
 )
 
 
-def build_model(seed=0, attention=True):
-    """Return an untrained ``Seq2Seq`` of the capstone's sizes; without ``attention``, its context is one fixed vector."""
+# The notebook's cell, free to be changed, in which a student's own functions take their places in the model.
+OWN_PARTS = """\
+# The attention of the model is ready made. To train it with your own instead, paste your `score_every_step` (from
+# scoring.ipynb) and your `attend` (from context.ipynb) into this cell, and take away the # of its last two lines.
+# Nothing else changes: the parameters have the same names, and if both functions are right, so is every loss.
+#
+# import functools
+# build_model = functools.partial(build_model, own=(score_every_step, attend))"""
+
+
+def build_model(seed=0, attention=True, own=()):
+    """Return an untrained ``Seq2Seq`` of the capstone's sizes; without ``attention``, its context is one fixed vector.
+
+    ``own`` may hold two functions, ``score_every_step`` and ``attend``: attention then scores and mixes by them.
+    """
     torch.manual_seed(seed)
     encoder = Encoder(len(SOURCE_WORDS), EMBEDDING_SIZE, HIDDEN_SIZE, QUERY_SIZE)
-    score = AdditiveAttention(QUERY_SIZE, 2 * HIDDEN_SIZE, ATTENTION_SIZE) if attention else None
+    sizes, score = (QUERY_SIZE, 2 * HIDDEN_SIZE, ATTENTION_SIZE), None
+    if attention:
+        score = OwnAttention(*sizes, *own) if own else AdditiveAttention(*sizes)
     return Seq2Seq(encoder, Decoder(len(TARGET_WORDS), EMBEDDING_SIZE, QUERY_SIZE, 2 * HIDDEN_SIZE, score))
 
 

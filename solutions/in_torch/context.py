@@ -61,6 +61,31 @@ class AdditiveAttention(Attention):
         super().__init__(AdditiveScore(query_size, key_size, attention_size))
 
 
+class OwnAttention(AdditiveAttention):
+    """Additive attention that scores and mixes by two functions of its own, with the parameters of ``AdditiveAttention``.
+
+    Parameters
+    ----------
+    query_size, key_size, attention_size : int
+    score_every_step : function
+        As the exercise of the chapter on scoring asks for it; called with one step at a time.
+    attend : function
+        As the exercise of the chapter on the context asks for it.
+    """
+
+    def __init__(self, query_size, key_size, attention_size, score_every_step, attend):
+        super().__init__(query_size, key_size, attention_size)
+        self.score_every_step, self.attend = score_every_step, attend
+
+    def forward(self, query, keys, source_mask=None, projected_keys=None):
+        """Return ``(context, weights)`` of one decoder step, as ``Attention`` does. A mask is needed for ``attend``."""
+        if projected_keys is None:
+            projected_keys = self.project_keys(keys)
+        W_query, v = self.score.W_query.weight, self.score.v.weight[0]
+        scores = self.score_every_step(query.unsqueeze(1), projected_keys, W_query, v)[:, 0]  # (batch, source_len)
+        return self.attend(scores, keys, source_mask), masked_softmax(scores, source_mask)
+
+
 class MultiplicativeAttention(Attention):
     """Attention with Luong's "general" score, query . (W key)."""
 

@@ -12,7 +12,17 @@ import pytest
 from autograder.paths import ROOT
 
 BOOK = ROOT / "book"
-CHAPTERS = ["intro", "encoder", "scoring", "softmax", "context", "decoder_fusion", "output_layer", "capstone"]
+CHAPTERS = [
+    "intro",
+    "encoder",
+    "scoring",
+    "softmax",
+    "context",
+    "decoder_fusion",
+    "output_layer",
+    "whole_model",
+    "capstone",
+]
 
 LETTER = re.compile(
     r"(?P<base>\\(?:alpha|delta|phi|tau|xi)(?![A-Za-z])|(?<![\\A-Za-z])[A-Za-z](?![A-Za-z]))"

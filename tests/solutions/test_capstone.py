@@ -10,6 +10,32 @@ from hypothesis import strategies as st
 
 from solutions.in_numpy import capstone as language
 from solutions.in_torch import capstone
+from solutions.in_torch.context import attend
+from solutions.in_torch.scoring import score_every_step
+
+
+def test_with_right_functions_of_ones_own_the_model_is_the_same_to_its_gradients():
+    batch = capstone.as_tensors(language.draw_sentences(5, seed=1))
+    logits, gradients = [], []
+    for own in ((), (score_every_step, attend)):
+        model = capstone.build_model(seed=2, own=own)
+        found, weights = model(batch["source"], batch["lengths"], batch["target_in"])
+        capstone.translation_loss(found, batch["target"]).backward()
+        logits.append(torch.cat([found, weights], dim=-1))
+        gradients.append({name: parameter.grad for name, parameter in model.named_parameters()})
+    torch.testing.assert_close(*logits)
+    torch.testing.assert_close(*gradients)
+
+
+def test_a_function_of_ones_own_is_what_the_model_calls():
+    batch = capstone.as_tensors(language.draw_sentences(5, seed=1))
+
+    def blind(scores, keys, source_mask):
+        return torch.zeros_like(keys[:, 0])
+
+    models = [capstone.build_model(seed=2, own=(score_every_step, mix)) for mix in (attend, blind)]
+    right, wrong = (model(batch["source"], batch["lengths"], batch["target_in"])[0] for model in models)
+    assert not torch.allclose(right, wrong)
 
 
 def test_the_held_out_sentence_is_that_of_note_d():

@@ -126,7 +126,7 @@ def test_all_exercises_are_there_in_the_order_of_the_key(assembled):
     ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells][3:]
     suffixes = {"text": ("-text", ""), "trained": ("-text", "", "-run", "-check", "-test")}
     wanted = [e.name + suffix for e in exercises for suffix in suffixes.get(e.kind, ("-text", "", "-check", "-test"))]
-    assert [grade_id for grade_id in ids if grade_id != "provided"] == wanted
+    assert [grade_id for grade_id in ids if grade_id not in ("provided", "own")] == wanted
 
 
 def test_the_heading_says_what_holds_for_all_inputs_and_numbers(assembled):
@@ -365,6 +365,21 @@ def test_what_exercises_build_on_stands_above_the_first_of_them_in_torch():
     ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells]
     first = next(exercise for exercise in topic_exercises("capstone") if exercise.in_torch)
     assert ids[ids.index("provided") + 1] == f"{first.name}-text"
+
+
+def test_the_cell_for_functions_of_ones_own_stands_before_the_training_and_is_free_to_change():
+    notebook = source_notebook("capstone", topic_exercises("capstone"))
+    ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells]
+    (trained,) = [exercise for exercise in topic_exercises("capstone") if exercise.trained]
+    assert ids[ids.index("own") + 1] == f"{trained.name}-text"
+    own = notebook.cells[ids.index("own")]
+    assert not own.metadata.nbgrader.locked
+    assert compile(own.source, "own", "exec").co_names == ()  # as handed out it does nothing
+    lines = own.source.splitlines()
+    used = "\n".join(line.removeprefix("# ") for line in lines[lines.index("#") + 1 :])
+    scope = {"score_every_step": max, "attend": min, "build_model": lambda own: own}
+    exec(used, scope)
+    assert scope["build_model"]() == (max, min)
 
 
 def test_a_check_cell_is_one_short_line_and_what_it_knows_does_not_stand_in_plain_sight(assembled):
