@@ -38,10 +38,11 @@ def _meta(grade_id, *, grade=False, solution=False, locked=True, points=None):
 def heading(topic: str, title: str, exercises: Sequence[Exercise], website: str) -> NotebookNode:
     chapter = f"[{title}]({website}book/{topic}.html)" if website else f"*{title}*"
     total = sum(exercise.points for exercise in exercises)
+    least, most = _minutes(topic, exercises)
     text = f"""# {title}
 
 This assignment belongs to the chapter {chapter}. It has {len(exercises)} exercises and {total:g} points, and takes
-30 to 60 minutes.
+{least} to {most} minutes.
 
 - Write each answer where it says `YOUR CODE HERE`, and keep the name of the function.
 - Run the check cell below an answer. For code it tries an example that you can work by hand and one of other sizes, and
@@ -50,6 +51,12 @@ This assignment belongs to the chapter {chapter}. It has {len(exercises)} exerci
 - The points come from cases that you do not see here. The check says at its end of what kinds they are.{_rules(exercises)}
 - Keep all cells, and hand in this file under the name `{topic}.ipynb`."""
     return new_markdown_cell(text, metadata=_meta("heading"))
+
+
+def _minutes(topic, exercises):
+    """Return how long ``exercises`` take. A course may give them other points, which makes them no longer or shorter."""
+    key = answer_key.load(topic) if topic in answer_key.topics() else {}
+    return answer_key.minutes(key.get(exercise.name, exercise.entry) for exercise in exercises)
 
 
 def _rules(exercises):

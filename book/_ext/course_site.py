@@ -1,7 +1,7 @@
 """What the website needs beside its pages: MathJax of its own, a way in, and the assignments to download.
 
-In: the pages, and the notebooks in ``assignments`` beside the folder of the website (``make site`` puts them there). Out:
-``_static/mathjax``, ``index.html`` and ``assignments`` in the website. No page of it asks another host, and none links to a
+In: the pages, the answer key, and the notebooks in ``assignments`` beside the folder of the website (``make site`` puts them
+there). Out: ``_static/mathjax``, ``index.html`` and ``assignments`` in the website. No page of it asks another host, and none links to a
 notebook that is not there.
 """
 
@@ -13,6 +13,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxRole
+
+from solutions import answer_key
 
 # Of MathJax's 24 MB, what formulas in TeX need: the program, its fonts, and the macros that it fetches when they are used.
 MATHJAX_PARTS = ("tex-chtml.js", "output/chtml/fonts/", "input/tex/extensions/")
@@ -39,6 +41,14 @@ class Assignment(SphinxRole):
         up = "../" * self.env.docname.count("/")
         link = f'<a href="{up}assignments/{name}" download>download {name}</a>'
         return [nodes.raw("", link, format="html")], []
+
+
+class Minutes(SphinxRole):
+    """``{minutes}`softmax```: how long the exercises of a topic take, as the answer key estimates it."""
+
+    def run(self):
+        least, most = answer_key.minutes(answer_key.load(self.text).values())
+        return [nodes.Text(f"{least} to {most} minutes")], []
 
 
 def find_assignments(app, config):
@@ -78,6 +88,7 @@ def _assignments(app):
 
 def setup(app):
     app.add_role("assignment", Assignment())
+    app.add_role("minutes", Minutes())
     app.add_config_value("course_assignments", [], "env")
     app.connect("config-inited", find_assignments)
     app.connect("builder-inited", copy_mathjax)

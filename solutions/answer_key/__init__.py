@@ -49,6 +49,7 @@ __all__ = [
     "Text",
     "Trained",
     "load",
+    "minutes",
     "topics",
     "worked_example",
 ]
@@ -69,6 +70,10 @@ LETTERS = {
     **dict.fromkeys(("V_y", "V_out"), "the number of target words"),
     "V_x": "the number of source words",
 }
+
+# How long a point takes, by kind: an estimate, worked out from the steps that an exercise asks for. A shape is two minutes'
+# thought for four entries of half a point; by hand, each number is looked up or keyed in, and carried on.
+MINUTES_A_POINT = {"shape": 2, "number": 4.5, "code": 4, "trained": 4, "text": 4}
 
 
 def topics(folder=FOLDER):
@@ -91,6 +96,23 @@ def load(topic, folder=FOLDER):
             f"no topic {topic!r}", "the answer key", f"name one of the topics that have a key: {known}."
         )
     return read(path)
+
+
+def minutes(entries):
+    """Estimate how long some exercises take a reader of their chapter, a quick one and a slow one.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+
+    Returns
+    -------
+    (int, int)
+        Minutes, a quarter less and a quarter more than the estimate, in tens and at least ten apart.
+    """
+    middle = sum(MINUTES_A_POINT[entry.kind] * entry.points for entry in entries)
+    least = max(10, round(0.75 * middle / 10) * 10)
+    return least, max(least + 10, round(1.25 * middle / 10) * 10)
 
 
 def worked_example(name, case=None):

@@ -3,7 +3,10 @@
 import pytest
 from sphinx.testing.util import SphinxTestApp
 
+from autograder import exercises
+from autograder.notebooks.assemble import source_notebook
 from autograder.paths import ROOT
+from solutions import answer_key
 
 CONF = f"""
 import sys
@@ -24,7 +27,8 @@ def build(tmp_path):
     (source / "book").mkdir(parents=True)
     (source / "conf.py").write_text(CONF)
     (source / "favicon.svg").write_text("<svg/>")
-    (source / "book" / "intro.md").write_text("# Softmax\n\nIt comes as a notebook: {assignment}`softmax`, $a^2$.\n")
+    text = "# Softmax\n\nIt takes {minutes}`softmax`. It comes as a notebook: {assignment}`softmax`, $a^2$.\n"
+    (source / "book" / "intro.md").write_text(text)
 
     def build():
         app = SphinxTestApp("html", srcdir=source, builddir=tmp_path / "_build", warningiserror=True)
@@ -56,6 +60,13 @@ def test_a_page_links_to_a_notebook_from_the_build_on_in_which_there_is_one(buil
     build()
     assert "assignments" not in page.read_text()
     assert not (site / "assignments").exists()
+
+
+def test_a_page_says_how_long_its_exercises_take_as_their_notebook_does(build):
+    least, most = answer_key.minutes(answer_key.load("softmax").values())
+    said = f"{least} to {most} minutes."
+    assert said in (build() / "book" / "intro.html").read_text()
+    assert said in source_notebook("softmax", exercises.load("softmax", 0)).cells[0].source
 
 
 def test_the_site_has_all_of_mathjax_that_formulas_need_and_no_more(build):

@@ -18,6 +18,18 @@ each_graded = pytest.mark.parametrize(
     "entry", [e for e in ENTRIES if e.kind not in ("text", "trained")], ids=lambda e: e.name
 )
 
+
+@each_topic
+def test_the_time_of_an_assignment_is_a_range_that_grows_with_its_exercises(topic):
+    entries = list(answer_key.load(topic).values())
+    least, most = answer_key.minutes(entries)
+    assert 10 <= least < most
+    assert least % 10 == most % 10 == 0
+    half = answer_key.minutes(entries[: len(entries) // 2])
+    assert half[0] < least
+    assert half[1] < most
+
+
 TOY = """
 [toy-double]
 kind = "code"
