@@ -1,8 +1,8 @@
 """What the website needs beside its pages: MathJax of its own, a way in, and the assignments to download.
 
 In: the pages, the answer key, and the notebooks in ``assignments`` beside the folder of the website (``make site`` puts them
-there). Out: ``_static/mathjax``, ``index.html`` and ``assignments`` in the website. No page of it asks another host, and none links to a
-notebook that is not there.
+there). Out: ``_static/mathjax``, ``index.html`` and ``assignments`` in the website. No page of it asks another host, and
+none links to a notebook that is not there.
 """
 
 import html
