@@ -1,4 +1,4 @@
-"""What the capstone's page prints of the models that it trains, while it is built, is what its text says of them."""
+"""What pages print while they are built, of the models that they train and of one step, is what their texts say of it."""
 
 import html
 import re
@@ -38,6 +38,32 @@ def test_in_the_same_few_steps_attention_learns_dates_and_a_fixed_vector_does_no
     assert float(learned) >= 0.98
     assert float(share) > 2.5 * float(chance)
     assert float(fixed) < 0.5 < float(later)
+
+
+def outputs(site, name):
+    """Return what the cells of a page print, and the page without it."""
+    page = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
+    found = re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL)
+    texts = [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in found]
+    return texts, re.sub(r"<pre>.*?</pre>", "", page, flags=re.DOTALL)
+
+
+def test_the_step_of_the_introduction_is_told_with_the_numbers_that_it_prints(site):
+    texts, told = outputs(site, "intro")
+    (printed,) = [text for text in texts if re.match(r"scores +\[", text)]
+    rows = {line.split("[")[0].strip(): re.findall(r"\d+\.\d+", line) for line in printed.splitlines()}
+    assert list(rows) == ["scores", "weights", "context", "new state", "probability"]
+    for name, numbers in rows.items():
+        for number in numbers[:1] if name == "probability" else numbers:
+            assert f"{float(number):.4f}" in told, (name, number)
+
+
+def test_the_program_of_the_whole_model_translates_what_it_has_not_seen(site):
+    texts, _ = outputs(site, "whole_model")
+    (printed,) = [text for text in texts if text.startswith("exact match")]
+    exact, nouns = map(float, re.findall(r"\d\.\d{3}", printed)[:2])
+    assert exact >= 0.99
+    assert nouns >= 0.95
 
 
 def test_what_is_recorded_of_the_longer_runs_is_what_the_page_says_of_them():
