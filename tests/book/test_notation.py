@@ -22,6 +22,7 @@ CHAPTERS = [
     "output_layer",
     "whole_model",
     "capstone",
+    "from_bahdanau_to_transformers",
 ]
 
 LETTER = re.compile(

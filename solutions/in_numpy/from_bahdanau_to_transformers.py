@@ -1,0 +1,156 @@
+"""After Bahdanau: coverage, keys apart from values, scaled dot products, several heads.
+
+Chapter: book/from_bahdanau_to_transformers.md. Sources: See et al. (2017), arXiv:1704.04368, section 2.3, for coverage;
+Vaswani et al. (2017), arXiv:1706.03762, section 3.2, for the rest.
+"""
+
+import math
+
+import numpy as np
+
+
+def multi_head_shapes(heads, m, r, T_x, T_y):
+    """Return shapes met in attention with several heads, for one sentence and all decoder steps.
+
+    Parameters
+    ----------
+    heads : int
+        Number of heads.
+    m : int
+        Size of one annotation.
+    r : int
+        Size of a query, of a key and of a value of *one* head.
+    T_x, T_y : int
+        Number of source positions and of decoder steps.
+
+    Returns
+    -------
+    dict
+        ``W_key``: one matrix for the keys of all heads together; ``keys``: all keys, one matrix for each head;
+        ``weights``: the weights of all heads; ``joined``: the contexts of all heads, joined end to end.
+    """
+    ### BEGIN SOLUTION
+    return {
+        "W_key": (heads * r, m),
+        "keys": (heads, T_x, r),
+        "weights": (heads, T_y, T_x),
+        "joined": (T_y, heads * r),
+    }
+    ### END SOLUTION
+
+
+def two_heads_by_hand():
+    """Return the scaled scores and the weights of the exercise's two heads, and their contexts joined.
+
+    Returns
+    -------
+    dict
+        ``scores`` and ``weights``: lists of 6, the first head's 3 first; ``joined``: the contexts end to end, a list of 4.
+    """
+    ### BEGIN SOLUTION
+    queries = np.array([[1.0, 0.0, -1.0, 2.0], [0.0, 1.0, 1.0, -1.0]])
+    keys = np.array([[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 2], [2, 0, 3, 1], [0, 0, 2, 1]]])
+    values = np.array([[[1, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0]]])
+    scores = np.concatenate([offered @ asked / 2 for offered, asked in zip(keys, queries, strict=True)]).tolist()
+    weights = np.concatenate([np.exp(three) / np.exp(three).sum() for three in np.split(np.array(scores), 2)]).tolist()
+    joined = np.einsum("zj,zjw->zw", np.reshape(weights, (2, 3)), values).flatten().tolist()
+    return {"scores": scores, "weights": weights, "joined": joined}
+    ### END SOLUTION
+
+
+def saturation():
+    """Return how far the exercise's scores spread, and the pull of one of them without and with the scale.
+
+    Returns
+    -------
+    dict
+        ``spread``: standard deviation of a score; ``plain`` and ``scaled``: derivative of a weight by its own score.
+    """
+    ### BEGIN SOLUTION
+    spread = float(np.sqrt(16 * 0.6**2 * 1.5**2))
+    weight = 1 / (1 + np.exp(-2 * spread))
+    scaled_weight = 1 / (1 + np.exp(-2 * spread / np.sqrt(16)))
+    return {"spread": spread, "plain": weight * (1 - weight), "scaled": scaled_weight * (1 - scaled_weight)}
+    ### END SOLUTION
+
+
+def scaled_attention(query, keys, values, source_mask):
+    """Score by a scaled dot product with the keys, and mix the values.
+
+    result[b] = sum_j weights[b, j] values[b, j], weights[b] = softmax of query[b] . keys[b, j] / sqrt(key_size)
+
+    Parameters
+    ----------
+    query : (batch, key_size)
+        What each sentence asks for at this step.
+    keys : (batch, source_len, key_size)
+        What each position is compared by.
+    values : (batch, source_len, value_size)
+        What each position gives.
+    source_mask : (batch, source_len)
+        True at real tokens.
+
+    Returns
+    -------
+    (batch, value_size)
+        Contexts, in the units of the values. A sentence without a real token has a context of zeros.
+
+    Source: Vaswani et al. (2017), section 3.2.1.
+    """
+    ### BEGIN SOLUTION
+    scores = np.einsum("br,bjr->bj", query, keys) / math.sqrt(keys.shape[2])
+    lowest = np.finfo(scores.dtype).min
+    best = np.where(source_mask, scores, lowest).max(axis=1, keepdims=True)
+    powers = np.exp(np.where(source_mask, scores - best, lowest))  # exactly 0 at pads
+    total = powers.sum(axis=1, keepdims=True)
+    weights = powers / np.where(total > 0, total, 1)
+    return np.einsum("bj,bjw->bw", weights, values)
+    ### END SOLUTION
+
+
+def coverage_scores(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Score every source position, knowing how much attention it has had.
+
+    score[b, j] = v . tanh(W_query query[b] + W_key keys[b, j] + coverage[b, j] w_cover)
+
+    Parameters
+    ----------
+    query : (batch, query_size)
+        Decoder state.
+    keys : (batch, source_len, key_size)
+        Encoder annotations, h_1 ... h_Tx.
+    earlier_weights : (batch, steps, source_len)
+        Weights of all decoder steps before this one. Their sum over the steps is the coverage.
+    W_query : (attention_size, query_size)
+    W_key : (attention_size, key_size)
+    w_cover : (attention_size,)
+    v : (attention_size,)
+
+    Returns
+    -------
+    (batch, source_len)
+        Unnormalised scores: no unit, any real number.
+
+    Source: See et al. (2017), section 2.3.
+    """
+    ### BEGIN SOLUTION
+    coverage = earlier_weights.sum(axis=1)  # (batch, source_len)
+    hidden = (query @ W_query.T)[:, None, :] + keys @ W_key.T + coverage[:, :, None] * w_cover
+    return np.tanh(hidden) @ v
+    ### END SOLUTION
+
+
+def same_context():
+    """Return other weights with the exercise's context, the first of them 0.
+
+    Returns
+    -------
+    list of 4 floats
+        Weights, in the order of the annotations.
+    """
+    ### BEGIN SOLUTION
+    keys = np.array([[1.0, 1.0], [4.0, 0.0], [-1.0, 4.0], [-2.0, -2.0]])
+    context = np.array([sum(np.array([0.4, 0.3, 0.2, 0.1]) * column) for column in keys.T])
+    equations = np.vstack([keys[1:].T, np.ones(3)])
+    return [0.0, *np.linalg.solve(equations, [*context, 1.0]).tolist()]
+    ### END SOLUTION

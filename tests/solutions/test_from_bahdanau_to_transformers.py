@@ -1,0 +1,204 @@
+"""What came after Bahdanau: our functions are those of torch, and each has the property that it was invented for."""
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solutions.in_numpy import from_bahdanau_to_transformers as in_numpy
+from solutions.in_numpy.scoring import additive_score
+from solutions.in_torch.context import DotProductAttention
+from solutions.in_torch.from_bahdanau_to_transformers import multi_head, self_attention
+
+SIZES = st.integers(1, 5)
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def drawn(seed, *shapes):
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(shape, dtype=torch.float64, generator=generator) for shape in shapes]
+
+
+@st.composite
+def lookups(draw, real=1):
+    """Query, keys, values and mask of a batch; every sentence has ``real`` tokens at least."""
+    batch, source_len, key_size, value_size = (draw(SIZES) for _ in range(4))
+    query, keys, values = drawn(
+        draw(SEEDS), (batch, key_size), (batch, source_len, key_size), (batch, source_len, value_size)
+    )
+    lengths = draw(st.lists(st.integers(real, source_len), min_size=batch, max_size=batch))
+    return query, keys, values, torch.arange(source_len) < torch.tensor(lengths)[:, None]
+
+
+@st.composite
+def several_heads(draw, real=0):
+    """The arguments of ``multi_head``."""
+    batch, source_len, heads, head_size, query_size, key_size, value_size, out = (draw(SIZES) for _ in range(8))
+    query, keys, W_query, W_key, W_value, W_out = drawn(
+        draw(SEEDS),
+        *[(batch, query_size), (batch, source_len, key_size), (heads, head_size, query_size)],
+        *[(heads, head_size, key_size), (heads, value_size, key_size), (out, heads * value_size)],
+    )
+    lengths = draw(st.lists(st.integers(real, source_len), min_size=batch, max_size=batch))
+    mask = torch.arange(source_len) < torch.tensor(lengths)[:, None]
+    return query, keys, mask, W_query, W_key, W_value, W_out
+
+
+@st.composite
+def sequences(draw):
+    """The arguments of ``self_attention``; pads may stand anywhere."""
+    batch, length, size, head_size, value_size = (draw(SIZES) for _ in range(5))
+    states, W_query, W_key, W_value = drawn(
+        draw(SEEDS), (batch, length, size), (head_size, size), (head_size, size), (value_size, size)
+    )
+    mask = torch.from_numpy(draw(hnp.arrays(bool, (batch, length))))
+    return states, mask, W_query, W_key, W_value
+
+
+@given(lookups())
+def test_scaled_attention_is_that_of_torch(lookup):
+    query, keys, values, mask = lookup
+    of_torch = F.scaled_dot_product_attention(query[:, None], keys, values, attn_mask=mask[:, None])[:, 0]
+    np.testing.assert_allclose(in_numpy.scaled_attention(*(each.numpy() for each in lookup)), of_torch, atol=1e-12)
+
+
+@given(lookups())
+def test_with_values_that_are_the_keys_it_is_the_dot_product_attention_of_this_course(lookup):
+    query, keys, _, mask = lookup
+    scale = keys.shape[2] ** 0.5
+    context, _ = DotProductAttention()(query / scale, keys, mask)
+    scaled = in_numpy.scaled_attention(query.numpy(), keys.numpy(), keys.numpy(), mask.numpy())
+    np.testing.assert_allclose(scaled, context, atol=1e-12)
+
+
+@given(lookups(real=0), st.floats(1, 1e6))
+def test_scaled_attention_is_finite_whatever_the_scores_and_zero_without_a_token(lookup, scale):
+    query, keys, values, mask = (each.numpy() for each in lookup)
+    context = in_numpy.scaled_attention(scale * query, keys, values, mask)
+    assert np.isfinite(context).all()
+    assert (context[~mask.any(axis=1)] == 0).all()
+
+
+@given(several_heads())
+def test_several_heads_are_single_ones_joined(arguments):
+    query, keys, mask, W_query, W_key, W_value, W_out = arguments
+    contexts = [
+        in_numpy.scaled_attention(*(each.numpy() for each in (query @ q.T, keys @ k.T, keys @ u.T, mask)))
+        for q, k, u in zip(W_query, W_key, W_value, strict=True)
+    ]
+    np.testing.assert_allclose(multi_head(*arguments), np.hstack(contexts) @ W_out.numpy().T, atol=1e-10)
+
+
+def attention_of_torch(W_query, W_key, W_value, W_out):
+    """Return torch's module with these matrices; its queries, keys and values have as many numbers as its states."""
+    heads, head_size, size = W_query.shape
+    module = torch.nn.MultiheadAttention(heads * head_size, heads, bias=False, batch_first=True, dtype=torch.float64)
+    assert size == heads * head_size
+    with torch.no_grad():
+        module.in_proj_weight.copy_(torch.cat([each.flatten(0, 1) for each in (W_query, W_key, W_value)]))
+        module.out_proj.weight.copy_(W_out)
+    return module
+
+
+@given(SEEDS, SIZES, st.integers(1, 3), st.integers(1, 3))
+def test_several_heads_are_those_of_torch(seed, source_len, heads, head_size):
+    size = heads * head_size
+    query, keys, W_query, W_key, W_value, W_out = drawn(
+        seed, (2, size), (2, source_len, size), *[(heads, head_size, size)] * 3, (size, size)
+    )
+    mask = torch.arange(source_len) < torch.tensor([[source_len], [1]])
+    module = attention_of_torch(W_query, W_key, W_value, W_out)
+    with torch.no_grad():
+        of_torch, _ = module(query[:, None], keys, keys, key_padding_mask=~mask)
+    np.testing.assert_allclose(
+        multi_head(query, keys, mask, W_query, W_key, W_value, W_out), of_torch[:, 0], atol=1e-10
+    )
+
+
+def test_of_torchs_own_functions_one_gives_zeros_to_a_sentence_without_a_token_and_the_other_nan():
+    query, keys, *matrices = drawn(0, (1, 4), (1, 3, 4), *[(2, 2, 4)] * 3, (4, 4))
+    nothing = torch.zeros(1, 3, dtype=torch.bool)
+    assert (F.scaled_dot_product_attention(query[:, None], keys, keys, attn_mask=nothing[:, None]) == 0).all()
+    of_torch, _ = attention_of_torch(*matrices)(query[:, None], keys, keys, key_padding_mask=~nothing)
+    assert of_torch.isnan().all()
+    assert (multi_head(query, keys, nothing, *matrices) == 0).all()
+
+
+@given(sequences())
+def test_self_attention_is_that_of_torch_with_a_triangle_for_its_mask(arguments):
+    states, mask, W_query, W_key, W_value = arguments
+    seen = torch.ones(states.shape[1], states.shape[1]).tril().bool() & mask[:, None]
+    of_torch = F.scaled_dot_product_attention(states @ W_query.T, states @ W_key.T, states @ W_value.T, attn_mask=seen)
+    np.testing.assert_allclose(self_attention(*arguments), of_torch.nan_to_num(), atol=1e-12)
+
+
+@given(sequences(), st.integers(0, 4), SEEDS)
+def test_what_comes_after_a_position_or_stands_at_a_pad_has_no_influence_on_it(arguments, place, seed):
+    states, mask, *matrices = arguments
+    place = place % states.shape[1]
+    unread = ~mask | (torch.arange(states.shape[1]) > place)
+    unread[:, place] = False  # its own query is made of it, pad or not
+    (noise,) = drawn(seed, states.shape)
+    changed = torch.where(unread[..., None], noise, states)
+    before, after = (self_attention(each, mask, *matrices)[:, place] for each in (states, changed))
+    np.testing.assert_allclose(after, before, atol=1e-12)
+
+
+@pytest.mark.parametrize("lengths", [[3, 1], [2, 0]])
+def test_gradients_with_pads_are_those_of_finite_differences(lengths):
+    mask = torch.arange(3) < torch.tensor(lengths)[:, None]
+    heads = drawn(0, (2, 2), (2, 3, 4), (2, 1, 2), (2, 1, 4), (2, 2, 4), (3, 4))
+    sequence = drawn(1, (2, 3, 2), (4, 2), (4, 2), (3, 2))
+    for arguments, function in (
+        (heads, lambda query, keys, *matrices: multi_head(query, keys, mask, *matrices)),
+        (sequence, lambda states, *matrices: self_attention(states, mask, *matrices)),
+    ):
+        assert torch.autograd.gradcheck(function, [each.requires_grad_() for each in arguments])
+
+
+@given(SEEDS, SIZES, SIZES)
+def test_coverage_of_nothing_leaves_bahdanaus_score(seed, source_len, steps):
+    query, keys, W_query, W_key, w_cover, v = (
+        each.numpy() for each in drawn(seed, (2, 3), (2, source_len, 4), (5, 3), (5, 4), (5,), (5,))
+    )
+    nothing = np.zeros((2, steps, source_len))
+    np.testing.assert_allclose(
+        in_numpy.coverage_scores(query, keys, nothing, W_query, W_key, w_cover, v),
+        additive_score(query, keys, W_query, W_key, v),
+        atol=1e-12,
+    )
+
+
+def test_the_scores_of_the_exercise_spread_as_many_drawn_ones_do():
+    rng = np.random.default_rng(0)
+    dots = (0.6 * rng.normal(size=(200_000, 16)) * 1.5 * rng.normal(size=(200_000, 16))).sum(axis=1)
+    answer = in_numpy.saturation()
+    assert answer["spread"] == pytest.approx(dots.std(), rel=0.01)
+    for name, scale in (("plain", 1), ("scaled", 4)):
+        scores = torch.tensor([answer["spread"], -answer["spread"]], dtype=torch.float64) / scale
+        jacobian = torch.autograd.functional.jacobian(lambda e: torch.softmax(e, dim=0), scores)
+        assert answer[name] == pytest.approx(jacobian[0, 0].item(), abs=1e-9)
+
+
+def test_two_heads_by_hand_are_the_heads_of_the_code():
+    answer = in_numpy.two_heads_by_hand()
+    heads = [
+        ([1.0, 0, -1, 2], [[2.0, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1.0, 0], [0, 2], [-1, 1]]),
+        ([0.0, 1, 1, -1], [[1.0, 1, -1, 2], [2, 0, 3, 1], [0, 0, 2, 1]], [[3.0, -1], [0.5, 1], [-2, 0]]),
+    ]
+    mask = np.ones((1, 3), dtype=bool)
+    contexts = [in_numpy.scaled_attention(*(np.array([each]) for each in head), mask)[0] for head in heads]
+    assert answer["joined"] == pytest.approx(np.concatenate(contexts).tolist(), abs=1e-12)
+    assert [sum(answer["weights"][:3]), sum(answer["weights"][3:])] == pytest.approx([1, 1])
+
+
+def test_the_other_weights_of_the_exercise_give_its_context():
+    keys = np.array([[1.0, 1.0], [4.0, 0.0], [-1.0, 4.0], [-2.0, -2.0]])
+    weights = in_numpy.same_context()
+    assert weights[0] == 0
+    assert min(weights[1:]) > 0
+    assert sum(weights) == pytest.approx(1)
+    np.testing.assert_allclose(weights @ keys, np.array([0.4, 0.3, 0.2, 0.1]) @ keys, atol=1e-12)

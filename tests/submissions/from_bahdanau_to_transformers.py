@@ -1,0 +1,155 @@
+"""Right answers to the exercises on what came after Bahdanau, in other styles. The grader must accept them all."""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+
+def multi_head_shapes__lists(heads, m, r, T_x, T_y):
+    return dict(joined=[T_y, r * heads], weights=[heads, T_y, T_x], keys=[heads, T_x, r], W_key=[r * heads, m])
+
+
+def multi_head_shapes__by_computing(heads, m, r, T_x, T_y):
+    layer = torch.nn.Linear(m, heads * r, bias=False)
+    keys = layer(torch.zeros(T_x, m)).unflatten(-1, (heads, r)).transpose(0, 1)
+    weights = torch.zeros(heads, T_y, r) @ keys.transpose(1, 2)
+    joined = (weights @ keys).transpose(0, 1).flatten(1)
+    return {"W_key": layer.weight.shape, "keys": keys.shape, "weights": weights.shape, "joined": joined.shape}
+
+
+def two_heads_by_hand__typed():
+    return {
+        "scores": [2, 0.5, -0.5, -1, 1, 0.5],
+        "weights": [0.7662, 0.1710, 0.0629, 0.0777, 0.5741, 0.3482],
+        "joined": (0.7033, 0.4048, -0.1763, 0.4964),
+    }
+
+
+def two_heads_by_hand__torch():
+    queries = torch.tensor([[1.0, 0, -1, 2], [0, 1, 1, -1]])
+    keys = torch.tensor([[[2.0, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 2], [2, 0, 3, 1], [0, 0, 2, 1]]])
+    values = torch.tensor([[[1.0, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0]]])
+    scores = (keys @ queries.unsqueeze(2)).squeeze(2) / 4**0.5
+    weights = scores.softmax(dim=1)
+    return {
+        "scores": scores.flatten(),
+        "weights": weights.flatten(),
+        "joined": (weights.unsqueeze(1) @ values).flatten(),
+    }
+
+
+def saturation__typed():
+    return {"spread": 3.6, "plain": 0.000745, "scaled": 0.121729}
+
+
+def saturation__softmax():
+    def pull(score):
+        first, second = np.exp([score, -score]) / np.exp([score, -score]).sum()
+        return first * second
+
+    spread = 4 * 0.6 * 1.5
+    return {"spread": spread, "plain": pull(spread), "scaled": pull(spread / 4)}
+
+
+def scaled_attention__loops(query, keys, values, source_mask):
+    contexts = np.zeros((len(query), values.shape[2]))
+    for b in range(len(query)):
+        real = [j for j in range(keys.shape[1]) if source_mask[b, j]]
+        scores = [sum(query[b] * keys[b, j]) / len(query[b]) ** 0.5 for j in real]
+        powers = [math.exp(score - max(scores)) for score in scores]
+        for power, j in zip(powers, real):
+            contexts[b] += power / sum(powers) * values[b, j]
+    return contexts
+
+
+def scaled_attention__torch(query, keys, values, source_mask):
+    tensors = (torch.as_tensor(each) for each in (query[:, None], keys, values))
+    result = F.scaled_dot_product_attention(*tensors, attn_mask=torch.as_tensor(source_mask)[:, None])
+    return result.nan_to_num().squeeze(1).numpy()
+
+
+def scaled_attention__query_scaled(query, keys, values, source_mask):
+    scores = ((query / math.sqrt(query.shape[1]))[:, None] @ keys.transpose(0, 2, 1))[:, 0]
+    scores = np.where(source_mask, scores, -np.inf)
+    best = np.nan_to_num(scores.max(axis=1, keepdims=True), neginf=0)
+    powers = np.exp(scores - best)
+    weights = powers / powers.sum(axis=1, keepdims=True).clip(1e-300)
+    return (weights[:, None] @ values)[:, 0]
+
+
+def coverage_scores__loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    scores = np.empty(keys.shape[:2])
+    for b, j in np.ndindex(scores.shape):
+        coverage = sum(step[j] for step in earlier_weights[b])
+        scores[b, j] = v @ np.tanh(W_query @ query[b] + W_key @ keys[b, j] + coverage * w_cover)
+    return scores
+
+
+def coverage_scores__einsum(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    hidden = np.einsum("an,bn->ba", W_query, query)[:, None] + np.einsum("am,bjm->bja", W_key, keys)
+    return np.einsum("bja,a->bj", np.tanh(hidden + np.einsum("bij,a->bja", earlier_weights, w_cover)), v)
+
+
+def coverage_scores__one_matrix(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    seen = np.swapaxes(earlier_weights, 1, 2).sum(axis=2, keepdims=True)
+    joined = np.concatenate([np.repeat(query[:, None], keys.shape[1], axis=1), keys, seen], axis=2)
+    return np.tanh(joined @ np.hstack([W_query, W_key, w_cover[:, None]]).T) @ v
+
+
+def multi_head__one_head_after_the_other(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    contexts = []
+    for query_matrix, key_matrix, value_matrix in zip(W_query, W_key, W_value):
+        asked, offered = query @ query_matrix.T, keys @ key_matrix.T
+        scores = (offered @ asked.unsqueeze(2)).squeeze(2) / offered.shape[2] ** 0.5
+        weights = scores.masked_fill(~source_mask, -1e9).softmax(dim=1) * source_mask
+        contexts.append((weights.unsqueeze(1) @ (keys @ value_matrix.T)).squeeze(1))
+    return torch.cat(contexts, dim=1) @ W_out.T
+
+
+def multi_head__all_in_one_matrix(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    heads, batch = len(W_query), len(query)
+
+    def split(rows, matrix):
+        return (rows @ matrix.flatten(0, 1).T).reshape(batch, -1, heads, matrix.shape[1]).transpose(1, 2)
+
+    asked, offered, values = split(query[:, None], W_query), split(keys, W_key), split(keys, W_value)
+    anything = source_mask.any(dim=1)[:, None, None, None]
+    allowed = source_mask[:, None, None, :] | ~anything
+    mixed = F.scaled_dot_product_attention(asked, offered, values, attn_mask=allowed) * anything
+    return mixed.transpose(1, 2).reshape(batch, -1) @ W_out.T
+
+
+def self_attention__loops(states, mask, W_query, W_key, W_value):
+    queries, keys, values = (states @ matrix.T for matrix in (W_query, W_key, W_value))
+    rows = []
+    for b in range(len(states)):
+        for i in range(states.shape[1]):
+            real = [j for j in range(i + 1) if mask[b, j]]
+            if real:
+                weights = torch.softmax(keys[b, real] @ queries[b, i] / math.sqrt(len(W_key)), dim=0)
+                rows.append(weights @ values[b, real])
+            else:
+                rows.append(values[b, i] * 0)
+    return torch.stack(rows).reshape(*states.shape[:2], -1)
+
+
+def self_attention__of_torch(states, mask, W_query, W_key, W_value):
+    positions = torch.arange(states.shape[1])
+    seen = (positions[:, None] >= positions) & mask[:, None]
+    nothing = ~seen.any(dim=-1, keepdim=True)
+    queries, keys, values = (states @ matrix.T for matrix in (W_query, W_key, W_value))
+    mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=seen | nothing)
+    return mixed.masked_fill(nothing, 0)
+
+
+def same_context__typed():
+    return [0, 0.4765, 0.3412, 0.1824]
+
+
+def same_context__along_the_free_direction():
+    keys = np.array([[1.0, 1.0], [4.0, 0.0], [-1.0, 4.0], [-2.0, -2.0]])
+    free = np.linalg.svd(np.vstack([keys.T, np.ones(4)]))[2][-1]
+    weights = np.array([0.4, 0.3, 0.2, 0.1])
+    return weights - weights[0] / free[0] * free
