@@ -133,6 +133,27 @@ def gradient_by_hand():
     ### END SOLUTION
 
 
+def pull_of_two():
+    """Return how strongly the first of the exercise's two scores pulls the context.
+
+    Returns
+    -------
+    dict
+        ``largest``: length of the pull where the scores are equal; ``at_three``: the pull, 2 numbers, where the first
+        score is larger by 3; ``gap``: by how much it is larger where the length has fallen to a tenth of ``largest``.
+    """
+    ### BEGIN SOLUTION
+    way = np.array([3.0, -1.0]) - np.array([-1.0, 2.0])
+    weight = 1 / (1 + np.exp(-3))
+    heavy = (1 + np.sqrt(1 - 0.1)) / 2  # where weight (1 - weight) is a tenth of a quarter
+    return {
+        "largest": float(np.sqrt(sum(way**2))) / 4,
+        "at_three": (weight * (1 - weight) * way).tolist(),
+        "gap": float(np.log(heavy / (1 - heavy))),
+    }
+    ### END SOLUTION
+
+
 def context_vector(weights, keys):
     """Mix the annotations of each sentence by its weights.
 
@@ -178,4 +199,36 @@ def scores_gradient(context_gradient, weights, keys):
     by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)  # derivative by each weight
     mean = (weights * by_weight).sum(axis=1, keepdims=True)
     return weights * (by_weight - mean)
+    ### END SOLUTION
+
+
+def mended_attention(query, keys, source_mask, W_query, W_key, v):
+    """Attend additively: score, mask, softmax and weighted sum in one function.
+
+    result[b] = sum_j weights[b, j] keys[b, j], weights[b] = softmax of v . tanh(W_query query[b] + W_key keys[b, j])
+
+    Parameters
+    ----------
+    query : (batch, query_size)
+        Decoder state before this step, s_{i-1}.
+    keys : (batch, source_len, key_size)
+        Encoder annotations, h_1 ... h_Tx.
+    source_mask : (batch, source_len)
+        True at real tokens.
+    W_query : (attention_size, query_size)
+    W_key : (attention_size, key_size)
+    v : (attention_size,)
+
+    Returns
+    -------
+    (batch, key_size)
+        The contexts. A sentence without a real token has a context of zeros.
+    """
+    ### BEGIN SOLUTION
+    scores = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
+    lowest = np.finfo(scores.dtype).min
+    best = np.where(source_mask, scores, lowest).max(axis=1, keepdims=True)
+    powers = np.exp(np.where(source_mask, scores - best, lowest))  # exactly 0 at pads
+    total = powers.sum(axis=1, keepdims=True)
+    return np.einsum("bj,bjm->bm", powers / np.where(total > 0, total, 1), keys)
     ### END SOLUTION

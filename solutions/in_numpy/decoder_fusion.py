@@ -209,3 +209,46 @@ def fused_input(embedded, context, L_1):
     joined = np.concatenate([embedded, context], axis=1)
     return np.maximum(joined @ L_1.T, 0.0)
     ### END SOLUTION
+
+
+def luong_step(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Take one step of Luong's decoder with input feeding: the recurrence first, then the attention.
+
+    state[b] = tanh(W_y embedded[b] + W_s query[b] + W_fed fed[b])
+    score[b, j] = state[b] . (W keys[b, j])
+    result[b] = tanh(W_mix [context[b]; state[b]])
+
+    Parameters
+    ----------
+    fed : (batch, mixed_size)
+        What this function returned for the step before.
+    embedded : (batch, embedding_size)
+        The word before.
+    query : (batch, query_size)
+        Decoder state before this step, s_{i-1}.
+    keys : (batch, source_len, key_size)
+        Encoder annotations, h_1 ... h_Tx.
+    source_mask : (batch, source_len)
+        True at real tokens.
+    W_y, W_s, W_fed
+        Matrices of the recurrence: on the word, on the state, on what is fed.
+    W : (query_size, key_size)
+    W_mix : (mixed_size, key_size + query_size)
+
+    Returns
+    -------
+    (batch, mixed_size)
+        Numbers between -1 and 1, from which the output layer reads the word. Without a real token the context is 0.
+
+    Source: Luong et al. (2015), sections 3 and 3.3.
+    """
+    ### BEGIN SOLUTION
+    state = np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
+    scores = np.einsum("bn,nm,bjm->bj", state, W, keys)
+    lowest = np.finfo(scores.dtype).min
+    best = np.where(source_mask, scores, lowest).max(axis=1, keepdims=True)
+    powers = np.exp(np.where(source_mask, scores - best, lowest))  # exactly 0 at pads
+    total = powers.sum(axis=1, keepdims=True)
+    context = np.einsum("bj,bjm->bm", powers / np.where(total > 0, total, 1), keys)
+    return np.tanh(np.concatenate([context, state], axis=1) @ W_mix.T)
+    ### END SOLUTION

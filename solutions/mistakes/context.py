@@ -386,3 +386,104 @@ def attend__detached(scores, keys, source_mask):
     """The context is right, but cut off from the graph: no gradient reaches the scores. Stay in torch throughout."""
     kept = scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min)
     return _mix(torch.softmax(kept, dim=1) * source_mask, keys).detach()
+
+
+def _pull(plain=0.25, at_three=None, gap=None, way=(4.0, -3.0)):
+    way, weight, heavy = np.array(way), 1 / (1 + math.exp(-3)), (1 + math.sqrt(0.9)) / 2
+    at_three = weight * (1 - weight) if at_three is None else at_three
+    gap = math.log(heavy / (1 - heavy)) if gap is None else gap
+    return {"largest": plain * float(np.linalg.norm(way)), "at_three": (at_three * way).tolist(), "gap": gap}
+
+
+def pull_of_two__way_turned_round():
+    """A larger first score pulls the context towards the first annotation. Yours pulls towards the second."""
+    return _pull(way=(-4.0, 3.0))
+
+
+def pull_of_two__weight_only():
+    """The pull is the weight times the way that is left to go: the second factor is missing."""
+    return _pull(plain=0.5, at_three=1 / (1 + math.exp(-3)))
+
+
+def pull_of_two__way_left_only():
+    """The pull is the way that is left times the weight: the first factor is missing."""
+    return _pull(plain=0.5, at_three=1 / (1 + math.exp(3)))
+
+
+def pull_of_two__softmax_of_the_difference():
+    """A softmax of one number is 1. The weight follows from the difference by 1 / (1 + exp(-difference))."""
+    return _pull(at_three=0.0)
+
+
+def pull_of_two__a_tenth_of_the_weight():
+    """A tenth of the largest pull is asked for. Yours is where the other weight is a tenth."""
+    return _pull(gap=math.log(9))
+
+
+def pull_of_two__a_tenth_of_one():
+    """A tenth of the largest pull, which has the factor a quarter: not a tenth of 1."""
+    heavy = (1 + math.sqrt(1 - 0.4)) / 2
+    return _pull(gap=math.log(heavy / (1 - heavy)))
+
+
+def _mended(query, keys, source_mask, W_query, W_key, v, masked="before", each=True, stable=True):
+    scores = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
+    lowest = np.finfo(float).min
+    kept = np.where(source_mask, scores, lowest) if masked == "before" else scores
+    powers = np.exp(kept - kept.max(axis=1, keepdims=True)) if stable else np.exp(kept)
+    powers = powers * source_mask if masked == "before" else powers
+    total = powers.sum(axis=1, keepdims=True) if each else powers.sum(axis=(0, 1), keepdims=True)
+    weights = powers / np.where(total > 0, total, 1)
+    return ((weights * source_mask if masked == "after" else weights)[:, :, None] * keys).sum(axis=1)
+
+
+def mended_attention__as_it_stood(query, keys, source_mask, W_query, W_key, v):
+    """This is the program as it stood. Try it on two sentences, on one with pads, and on scores of a thousand."""
+    projected = query @ W_query.T + keys @ W_key.T
+    scores = np.tanh(projected) @ v
+    powers = np.exp(scores)
+    weights = powers / powers.sum()
+    weights = weights * source_mask
+    return np.sum(weights[:, :, None] * keys, axis=1)
+
+
+def mended_attention__states_still_misplaced(query, keys, source_mask, W_query, W_key, v):
+    """One fault is left: with several sentences, which axis of the projected states meets which of the keys?"""
+    projected = query @ W_query.T + keys @ W_key.T
+    scores = np.where(source_mask, np.tanh(projected) @ v, np.finfo(float).min)
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True)) * source_mask
+    total = powers.sum(axis=1, keepdims=True)
+    return ((powers / np.where(total > 0, total, 1))[:, :, None] * keys).sum(axis=1)
+
+
+def mended_attention__divided_by_the_batch(query, keys, source_mask, W_query, W_key, v):
+    """One fault is left: add up the weights of each sentence. They share a 1 that each should have for itself."""
+    return _mended(query, keys, source_mask, W_query, W_key, v, each=False)
+
+
+def mended_attention__masked_after_softmax(query, keys, source_mask, W_query, W_key, v):
+    """One fault is left: the pads are removed after the softmax, and what is left no longer adds to 1."""
+    return _mended(query, keys, source_mask, W_query, W_key, v, masked="after")
+
+
+def mended_attention__mask_ignored(query, keys, source_mask, W_query, W_key, v):
+    """The pads have a part in your context: a pad's score is a number like any other until it is masked."""
+    return _mended(query, keys, source_mask, W_query, W_key, v, masked="never")
+
+
+def mended_attention__overflow(query, keys, source_mask, W_query, W_key, v):
+    """One fault is left: exp overflows above 709. Subtracting one number from all scores of a row changes no weight."""
+    return _mended(query, keys, source_mask, W_query, W_key, v, stable=False)
+
+
+def mended_attention__minus_infinity(query, keys, source_mask, W_query, W_key, v):
+    """Where a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
+    scores = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
+    scores = np.where(source_mask, scores, -np.inf)
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return ((powers / powers.sum(axis=1, keepdims=True))[:, :, None] * keys).sum(axis=1)
+
+
+def mended_attention__squeezed(query, keys, source_mask, W_query, W_key, v):
+    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    return np.squeeze(_mended(query, keys, source_mask, W_query, W_key, v))

@@ -508,3 +508,73 @@ def decoder_step__query_not_unsqueezed(query, embedded, keys, source_mask, W_que
     w = torch.softmax(e.masked_fill(~source_mask, -1e30), dim=-1).masked_fill(~source_mask, 0.0)
     c = (w.unsqueeze(1) @ keys).squeeze(1)
     return torch.tanh(embedded @ W_y.T + query @ W_s.T + c @ W_c.T)
+
+
+def _luong(
+    fed, embedded, query, keys, mask, W_y, W_s, W_fed, W, W_mix, old_asks=False, order=1, mixed=True, final=np.tanh
+):
+    state = np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
+    scores = np.einsum("bn,nm,bjm->bj", query if old_asks else state, W, keys)
+    kept = np.where(mask, scores, -1e300)
+    powers = np.exp(kept - kept.max(axis=1, keepdims=True)) * mask
+    total = powers.sum(axis=1, keepdims=True)
+    context = np.einsum("bj,bjm->bm", powers / np.where(total > 0, total, 1), keys)
+    return final(np.concatenate([context, state if mixed else query][::order], axis=1) @ W_mix.T)
+
+
+def luong_step__bahdanaus_order(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """You scored with the old state, as Bahdanau does. Luong's recurrence runs first, and the new state asks."""
+    return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, old_asks=True)
+
+
+def luong_step__old_state_mixed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The new state asks, but you joined the old one to the context."""
+    return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, mixed=False)
+
+
+def luong_step__nothing_fed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The recurrence has three terms. In yours it cannot know where the step before has looked."""
+    return _luong(0 * fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix)
+
+
+def luong_step__state_first(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The square brackets join context and state in this order: yours are the other way round."""
+    return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, order=-1)
+
+
+def luong_step__no_last_tanh(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The result is a tanh again: yours is what goes into it."""
+    return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, final=lambda inside: inside)
+
+
+def luong_step__mask_ignored(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The pads have a part in your context: a pad's score is a number like any other until it is masked."""
+    return _luong(fed, embedded, query, keys, np.ones_like(source_mask), W_y, W_s, W_fed, W, W_mix)
+
+
+def luong_step__mask_turned_round(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The mask is true at real tokens. You kept the pads and left out the words."""
+    return _luong(fed, embedded, query, keys, ~source_mask, W_y, W_s, W_fed, W, W_mix)
+
+
+def luong_step__overflow(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """exp overflows above 709. Subtracting one number from all scores of a row changes no weight."""
+    state = np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
+    powers = np.exp(np.einsum("bn,nm,bjm->bj", state, W, keys)) * source_mask
+    total = powers.sum(axis=1, keepdims=True)
+    context = np.einsum("bj,bjm->bm", powers / np.where(total > 0, total, 1), keys)
+    return np.tanh(np.concatenate([context, state], axis=1) @ W_mix.T)
+
+
+def luong_step__minus_infinity(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Where a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
+    state = np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
+    scores = np.where(source_mask, np.einsum("bn,nm,bjm->bj", state, W, keys), -np.inf)
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    context = np.einsum("bj,bjm->bm", powers / powers.sum(axis=1, keepdims=True), keys)
+    return np.tanh(np.concatenate([context, state], axis=1) @ W_mix.T)
+
+
+def luong_step__squeezed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    return np.squeeze(_luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix))

@@ -410,3 +410,28 @@ def entropy__overflow(scores, temperature):
     weights = exponentials / total
     logs = scores / temperature[:, None] - total.log()
     return -(weights * logs).sum(dim=1)
+
+
+def broken_maps__pads_exchanged():
+    """In one of your two tables with a fault at the pads, a pad has weight; in the other it has not. Which is which?"""
+    return {"A": 4, "B": 1, "C": 6, "D": 2, "E": 3}
+
+
+def broken_maps__steps_and_pads_exchanged():
+    """Two of your tables have rows that do not add to 1. Add their columns too."""
+    return {"A": 4, "B": 3, "C": 6, "D": 1, "E": 2}
+
+
+def broken_maps__equal_rows_softened():
+    """A softmax taken twice makes the weights of a row more alike. It does not make the rows alike."""
+    return {"A": 5, "B": 1, "C": 6, "D": 3, "E": 2}
+
+
+def broken_maps__negative_weights():
+    """One table has numbers below 0. No exponential is negative, so which fault leaves them out?"""
+    return {"A": 4, "B": 1, "C": 5, "D": 3, "E": 2}
+
+
+def broken_maps__weight_on_the_pad_softened():
+    """Where a pad has weight, it was not left out. Look at what its score must have been."""
+    return {"A": 4, "B": 1, "C": 6, "D": 3, "E": 5}

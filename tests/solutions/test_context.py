@@ -1,6 +1,7 @@
 """The context is a mixture of the annotations of real positions, in numpy and torch alike, and so are its gradients."""
 
 import inspect
+import re
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
@@ -9,8 +10,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.notebooks.chapter import chapter_texts
+from autograder.paths import BOOK
 from solutions.in_numpy import context
 from solutions.in_torch.context import AdditiveAttention, DotProductAttention, MultiplicativeAttention, attend
+from solutions.mistakes import context as mistakes
 
 SIZES = st.integers(1, 5)
 MODULES = {
@@ -278,3 +282,68 @@ def test_the_gradient_of_the_exercise_is_that_of_its_third_score():
     weights, keys = np.array([[0.55, 0.15, 0.3]]), np.array([[[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]]])
     by_entry = [context.scores_gradient(entry[None], weights, keys)[0, 2] for entry in np.eye(2)]
     assert context.gradient_by_hand() == pytest.approx(by_entry, abs=1e-12)
+
+
+def test_the_pull_of_the_exercise_is_the_derivative_and_vanishes_where_it_says():
+    keys = torch.tensor([[[3.0, -1.0], [-1.0, 2.0]]], dtype=torch.float64)
+    answer = context.pull_of_two()
+
+    def pull(gap):
+        scores = torch.tensor([[gap, 0.0]], dtype=torch.float64)
+        both = torch.ones(1, 2, dtype=torch.bool)
+        return torch.autograd.functional.jacobian(lambda e: attend(e, keys, both), scores)[0, :, 0, 0]
+
+    assert answer["largest"] == pytest.approx(pull(0.0).norm().item())
+    assert answer["largest"] == pytest.approx(max(pull(gap).norm().item() for gap in np.linspace(-4, 4, 81)))
+    assert answer["at_three"] == pytest.approx(pull(3.0).tolist())
+    assert pull(answer["gap"]).norm().item() == pytest.approx(answer["largest"] / 10)
+
+
+@pytest.fixture(scope="module")
+def broken():
+    """The program as the exercise shows it."""
+    body = chapter_texts(BOOK / "context.md")[1]["context-mended_attention"].body
+    scope = {"np": np}
+    exec(re.search(r"```python\n(.*?)```", body, flags=re.DOTALL)[1], scope)
+    return scope["mended_attention"]
+
+
+def one_attention(seed, batch, source_len, scale=1.0):
+    rng = np.random.default_rng(seed)
+    shapes = {"query": (batch, 3), "keys": (batch, source_len, 4), "W_query": (5, 3), "W_key": (5, 4), "v": (5,)}
+    drawn = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    return {**drawn, "v": scale * drawn["v"], "source_mask": np.ones((batch, source_len), dtype=bool)}
+
+
+@given(st.integers(0, 2**32 - 1), SIZES)
+def test_the_broken_program_is_right_on_one_sentence_without_pads(broken, seed, source_len):
+    given_once = one_attention(seed, 1, source_len)
+    np.testing.assert_allclose(broken(**given_once), context.mended_attention(**given_once), atol=1e-10)
+
+
+def test_the_broken_program_is_the_mistake_of_that_name_and_each_of_its_faults_shows(broken):
+    several, padded, large = one_attention(0, 3, 3), one_attention(1, 1, 4), one_attention(2, 1, 4, scale=2000.0)
+    padded["source_mask"][0, 2:] = False
+    for case in (several, padded, large):
+        with np.errstate(all="ignore"):
+            shown, listed = broken(**case), mistakes.mended_attention__as_it_stood(**case)
+        np.testing.assert_array_equal(shown, listed)
+        assert not np.allclose(shown, context.mended_attention(**case))
+    with pytest.raises(ValueError, match="broadcast"):
+        broken(**one_attention(3, 2, 3))
+
+
+@given(sentences())
+def test_the_mended_program_is_the_module_in_torch(inputs):
+    query, keys, mask = inputs
+    attention = module_for("additive", query)
+    score = attention.score
+    with torch.no_grad():
+        mixed, _ = attention(query, keys, mask)
+    parameters = (score.W_query.weight, score.W_key.weight, score.v.weight[0])
+    mended = context.mended_attention(*(each.numpy() for each in (query, keys, mask)), *map(as_array, parameters))
+    np.testing.assert_allclose(mended, mixed, atol=1e-12)
+
+
+def as_array(parameter):
+    return parameter.detach().numpy()

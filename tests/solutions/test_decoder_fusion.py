@@ -240,3 +240,23 @@ def test_each_station_of_the_step_by_hand_follows_from_the_one_before():
 def test_every_known_slip_of_the_step_by_hand_shows_in_its_four_decimals(slip):
     right, wrong = decoder_fusion.step_by_hand(), getattr(mistakes, slip)()
     assert max(np.abs(right[name] - wrong[name]).max() for name in right) > 10 * 5e-4
+
+
+def test_luongs_step_is_the_recurrence_then_the_multiplicative_attention_then_one_layer():
+    torch.manual_seed(0)
+    sizes = {"fed": (3, 7), "embedded": (3, 2), "query": (3, 4), "keys": (3, 6, 5)}
+    sizes |= {"W_y": (4, 2), "W_s": (4, 4), "W_fed": (4, 7), "W": (4, 5), "W_mix": (7, 9)}
+    p = {name: torch.randn(size, dtype=torch.float64) for name, size in sizes.items()}
+    mask = torch.arange(6) < torch.tensor([[6], [2], [0]])
+    joined = torch.cat([p["embedded"], p["fed"]], dim=1)
+    cell = torch.nn.RNNCell(9, 4, bias=False, dtype=torch.float64)
+    attention = MultiplicativeAttention(4, 5).double()
+    with torch.no_grad():
+        cell.weight_ih.copy_(torch.cat([p["W_y"], p["W_fed"]], dim=1))
+        cell.weight_hh.copy_(p["W_s"])
+        attention.score.W.weight.copy_(p["W"])
+        state = cell(joined, p["query"])
+        context, _ = attention(state, p["keys"], mask)
+    expected = torch.tanh(torch.cat([context, state], dim=1) @ p["W_mix"].T)
+    arguments = {name: array.numpy() for name, array in p.items()}
+    np.testing.assert_allclose(decoder_fusion.luong_step(source_mask=mask.numpy(), **arguments), expected, atol=1e-12)

@@ -1,5 +1,8 @@
 """The reference answers of the softmax topic are what their formulas say, in numpy and in torch alike."""
 
+import itertools
+import re
+
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
@@ -7,6 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.notebooks.chapter import chapter_texts
+from autograder.paths import BOOK
 from solutions.in_numpy import softmax
 from solutions.in_torch.softmax import entropy
 from solutions.in_torch.softmax import masked_softmax as masked_softmax_in_torch
@@ -177,3 +182,40 @@ def test_the_row_of_derivatives_is_that_of_autograd():
     scores = torch.tensor([0.1, 0.5, 0.15, 0.25], dtype=torch.float64).log()
     rows = torch.autograd.functional.jacobian(lambda given: torch.softmax(given, dim=-1), scores)
     assert softmax.jacobian_row() == pytest.approx(rows[2].tolist(), abs=1e-12)
+
+
+SCORES = np.array([[1.2, -0.4, 0.3, 0.9], [-0.5, 1.6, 0.2, -1.1], [0.4, -0.8, 1.9, 0.5]])  # steps, positions
+WORDS = np.array([True, True, True, False])
+
+
+def left_out(scores):
+    return softmax.masked_softmax(scores, np.broadcast_to(WORDS, scores.shape))
+
+
+# By its number, what each fault of the exercise makes of these scores.
+FAULTS = {
+    1: softmax.softmax(SCORES.T).T * WORDS,
+    2: softmax.softmax(SCORES * WORDS),
+    3: softmax.softmax(SCORES) * WORDS,
+    4: left_out(np.repeat(SCORES[1:2], 3, axis=0)),
+    5: left_out(left_out(SCORES)),
+    6: SCORES * WORDS / (SCORES * WORDS).sum(axis=1, keepdims=True),
+}
+
+
+def tables_of_the_exercise():
+    text = chapter_texts(BOOK / "softmax.md")[1]["softmax-broken_maps"].body
+    rows = re.findall(r"^\| \d \| (.*) \|$", text.replace("\N{MINUS SIGN}", "-"), flags=re.MULTILINE)
+    return np.array([[float(x) for x in row.split(" | ")] for row in rows]).reshape(-1, 3, 4)
+
+
+def test_the_heat_maps_of_the_exercise_are_what_the_faults_make_of_one_sentence():
+    right, *broken = tables_of_the_exercise()
+    np.testing.assert_allclose(right, left_out(SCORES), atol=0.005001)
+    for table, fault in zip(broken, softmax.broken_maps().values(), strict=True):
+        np.testing.assert_allclose(table, FAULTS[fault], atol=0.005001)
+
+
+def test_no_two_faults_of_the_exercise_make_one_heat_map():
+    for one, other in itertools.combinations(FAULTS.values(), 2):
+        assert np.abs(one - other).max() > 0.1

@@ -157,3 +157,39 @@ def attend__sentence_by_sentence(scores, keys, source_mask):
 def attend__minus_infinity_mended(scores, keys, source_mask):
     weights = torch.softmax(scores.masked_fill(~source_mask, float("-inf")), dim=1)
     return torch.einsum("bj,bjm->bm", torch.where(torch.isnan(weights), torch.zeros_like(weights), weights), keys)
+
+
+def pull_of_two__typed():
+    return {"largest": 1.25, "at_three": (0.1807, -0.1355), "gap": 3.6369}
+
+
+def pull_of_two__searched():
+    h_1, h_2 = torch.tensor([3.0, -1.0]).double(), torch.tensor([-1.0, 2.0]).double()
+
+    def pull(gap):
+        mixed = lambda e: torch.softmax(torch.stack([e, e * 0]), dim=0) @ torch.stack([h_1, h_2])  # noqa: E731
+        return torch.autograd.functional.jacobian(mixed, torch.tensor(float(gap)).double())
+
+    low, high = 0.0, 20.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if pull(middle).norm() > 0.125 else (low, middle)
+    return {"largest": pull(0).norm(), "at_three": pull(3), "gap": low}
+
+
+def mended_attention__loops(query, keys, source_mask, W_query, W_key, v):
+    contexts = np.zeros((len(query), keys.shape[2]))
+    for b in range(len(query)):
+        real = keys[b][source_mask[b]]
+        if len(real):
+            scores = np.array([v @ np.tanh(W_query @ query[b] + W_key @ h) for h in real])
+            powers = np.exp(scores - scores.max())
+            contexts[b] = powers @ real / powers.sum()
+    return contexts
+
+
+def mended_attention__torch(query, keys, source_mask, W_query, W_key, v):
+    query, keys, source_mask, W_query, W_key, v = map(torch.as_tensor, (query, keys, source_mask, W_query, W_key, v))
+    scores = torch.tanh((query @ W_query.T).unsqueeze(1) + keys @ W_key.T) @ v
+    weights = scores.masked_fill(~source_mask, -1e30).softmax(dim=1) * source_mask
+    return (weights.unsqueeze(1) @ keys).squeeze(1).numpy()

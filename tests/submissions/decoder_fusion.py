@@ -143,3 +143,29 @@ def decoder_step__sentence_by_sentence(query, embedded, keys, source_mask, W_que
         a = torch.softmax(torch.tanh(W_query @ s + H @ W_key.T) @ v, dim=0)
         states.append(torch.tanh(W_y @ y + W_s @ s + W_c @ (a @ H)))
     return torch.stack(states)
+
+
+def luong_step__loops(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    rows = []
+    for b in range(len(query)):
+        state = np.tanh(W_y @ embedded[b] + W_s @ query[b] + W_fed @ fed[b])
+        real = [h for h, is_real in zip(keys[b], source_mask[b]) if is_real]
+        context = np.zeros(keys.shape[2])
+        if real:
+            scores = np.array([state @ W @ h for h in real])
+            powers = np.exp(scores - max(scores))
+            context = sum(power * h for power, h in zip(powers, real)) / sum(powers)
+        rows.append(np.tanh(W_mix @ [*context, *state]))
+    return rows
+
+
+def luong_step__torch(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix = (
+        torch.as_tensor(each) for each in (fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix)
+    )
+    state = torch.tanh(torch.cat([embedded, query, fed], dim=1) @ torch.cat([W_y, W_s, W_fed], dim=1).T)
+    scores = ((state @ W).unsqueeze(1) @ keys.transpose(1, 2)).squeeze(1)
+    weights = scores.masked_fill(~source_mask, -1e30).softmax(dim=1) * source_mask
+    context = (weights.unsqueeze(2) * keys).sum(dim=1)
+    size = keys.shape[2]
+    return torch.tanh(context @ W_mix[:, :size].T + state @ W_mix[:, size:].T)

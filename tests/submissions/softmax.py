@@ -145,3 +145,12 @@ def entropy__sentence_by_sentence(scores, temperature):
         logs = torch.nn.functional.log_softmax(row / t, dim=0)
         values.append(-torch.dot(torch.exp(logs), logs))
     return torch.stack(values)
+
+
+def broken_maps__floats():
+    return {"E": 2.0, "D": 3.0, "C": 6.0, "B": 1.0, "A": 4.0}
+
+
+def broken_maps__one_by_one():
+    faults = np.array([4, 1, 6, 3, 2])
+    return dict(zip("ABCDE", faults))
