@@ -78,13 +78,11 @@ def context_of_note_c():
     list of 2 floats
         No unit: the units of the annotations.
     """
-    ### BEGIN SOLUTION
     query = [0.5, 0.5]
     keys = [[0.2, 0.2], [0.8, 0.8]]
     exponentials = [math.exp(sum(math.tanh(s + h) for s, h in zip(query, key, strict=True))) for key in keys]
     weights = [x / sum(exponentials) for x in exponentials]
     return [sum(a * h for a, h in zip(weights, column, strict=True)) for column in zip(*keys, strict=True)]
-    ### END SOLUTION
 
 
 def context_twin():

@@ -49,7 +49,7 @@ def two_heads_by_hand():
     """
     ### BEGIN SOLUTION
     queries = np.array([[1.0, 0.0, -1.0, 2.0], [0.0, 1.0, 1.0, -1.0]])
-    keys = np.array([[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 2], [2, 0, 3, 1], [0, 0, 2, 1]]])
+    keys = np.array([[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]]])
     values = np.array([[[1, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0]]])
     scores = np.concatenate([offered @ asked / 2 for offered, asked in zip(keys, queries, strict=True)]).tolist()
     weights = np.concatenate([np.exp(three) / np.exp(three).sum() for three in np.split(np.array(scores), 2)]).tolist()
@@ -67,7 +67,7 @@ def saturation():
         ``spread``: standard deviation of a score; ``plain`` and ``scaled``: derivative of a weight by its own score.
     """
     ### BEGIN SOLUTION
-    spread = float(np.sqrt(16 * 0.6**2 * 1.5**2))
+    spread = float(np.sqrt(16 * 0.5**2 * 0.9**2))
     weight = 1 / (1 + np.exp(-2 * spread))
     scaled_weight = 1 / (1 + np.exp(-2 * spread / np.sqrt(16)))
     return {"spread": spread, "plain": weight * (1 - weight), "scaled": scaled_weight * (1 - scaled_weight)}

@@ -29,26 +29,6 @@ def alignment_parameters(m, n):
     return {"W_query": (n, n), "W_key": (n, m), "v": (n,)}
     ### END SOLUTION
 
-
-def bidirectional_shapes(m, a, T_x):
-    """Return shapes met with a bidirectional encoder and a free attention size.
-
-    Parameters
-    ----------
-    m : int
-        Size of the encoder state of *one* direction. An annotation joins both directions.
-    a : int
-        Attention size: the number of units of the hidden layer inside the score.
-    T_x : int
-        Number of source positions.
-
-    Returns
-    -------
-    dict
-        ``annotation``: one h_j; ``annotations``: all of them, one per row; ``W_key``: the matrix that multiplies one.
-    """
-    ### BEGIN SOLUTION
-    return {"annotation": (2 * m,), "annotations": (T_x, 2 * m), "W_key": (a, 2 * m)}
     ### END SOLUTION
 
 
@@ -116,27 +96,6 @@ def multiplicative_shapes(m, n, T_x):
     return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (T_x,)}
     ### END SOLUTION
 
-
-def batched_multiplicative_shapes(batch, m, n, T_x):
-    """Return the shapes of multiplicative attention for a batch, batch first.
-
-    Parameters
-    ----------
-    batch : int
-        Number of sentences, padded to the same length.
-    m, n : int
-        Sizes of one annotation and of the decoder state.
-    T_x : int
-        Number of source positions.
-
-    Returns
-    -------
-    dict
-        ``projected_keys``: W times every annotation of the batch; ``query_columns``: the queries, each as a matrix of
-        one column; ``product``: the batched matrix product of the two.
-    """
-    ### BEGIN SOLUTION
-    return {"projected_keys": (batch, T_x, n), "query_columns": (batch, n, 1), "product": (batch, T_x, 1)}
     ### END SOLUTION
 
 

@@ -91,39 +91,8 @@ def context_of_note_d__over_features():
     return [float(x) for x in np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]]) @ [0.7, 0.2, 0.1]]
 
 
-def _note_c(weights):
-    query, keys = np.array([0.5, 0.5]), np.array([[0.2, 0.2], [0.8, 0.8]])
-    additive = np.array([sum(math.tanh(s + h) for s, h in zip(query, key, strict=True)) for key in keys])
-    return [float(x) for x in weights(additive, keys @ query) @ keys]
-
-
 def _softmax(scores):
     return np.exp(scores) / np.exp(scores).sum()
-
-
-def context_of_note_c__mean():
-    """This is the plain average: the weights have no part in it."""
-    return _note_c(lambda additive, dot: np.array([0.5, 0.5]))
-
-
-def context_of_note_c__reversed():
-    """The first weight belongs to the first annotation: your weights run from the other end."""
-    return _note_c(lambda additive, dot: _softmax(additive)[::-1])
-
-
-def context_of_note_c__scores():
-    """You mixed with the scores. They become weights only after the softmax."""
-    return _note_c(lambda additive, dot: additive)
-
-
-def context_of_note_c__divided_by_sum():
-    """You divided each score by the sum of the scores. The softmax takes exponentials first."""
-    return _note_c(lambda additive, dot: additive / additive.sum())
-
-
-def context_of_note_c__dot_product():
-    """Your weights come from dot products of state and annotation; note C scores additively, with a tanh."""
-    return _note_c(lambda additive, dot: _softmax(dot))
 
 
 def _twin(weights):

@@ -55,23 +55,23 @@ def _two_heads(first, second, softmax=_softmax, order=slice(None)):
 
 def two_heads_by_hand__not_scaled():
     """The dot products are right, and go into the softmax too large: what are they divided by first?"""
-    return _two_heads([4.0, 1.0, -1.0], [-2.0, 2.0, 1.0])
+    return _two_heads([4.0, 1.0, -1.0], [-3.0, 3.0, 1.0])
 
 
 def two_heads_by_hand__divided_by_the_size():
     """You divided by the number of entries of a key. It is the root of that number."""
-    return _two_heads([1.0, 0.25, -0.25], [-0.5, 0.5, 0.25])
+    return _two_heads([1.0, 0.25, -0.25], [-0.75, 0.75, 0.25])
 
 
 def two_heads_by_hand__divided_by_the_positions():
     """The root is of the wrong number: a longer sentence does not make dot products larger. What does?"""
     root = math.sqrt(3)
-    return _two_heads([4 / root, 1 / root, -1 / root], [-2 / root, 2 / root, 1 / root])
+    return _two_heads([4 / root, 1 / root, -1 / root], [-3 / root, 3 / root, 1 / root])
 
 
 def two_heads_by_hand__no_softmax():
     """You mixed with the scores. They become weights only after the softmax."""
-    return _two_heads([2.0, 0.5, -0.5], [-1.0, 1.0, 0.5], softmax=list)
+    return _two_heads([2.0, 0.5, -0.5], [-1.5, 1.5, 0.5], softmax=list)
 
 
 def two_heads_by_hand__first_head_twice():
@@ -81,7 +81,7 @@ def two_heads_by_hand__first_head_twice():
 
 def two_heads_by_hand__second_head_first():
     """The contexts are right and stand in the other order: the first head comes first."""
-    return _two_heads([2.0, 0.5, -0.5], [-1.0, 1.0, 0.5], order=slice(None, None, -1))
+    return _two_heads([2.0, 0.5, -0.5], [-1.5, 1.5, 0.5], order=slice(None, None, -1))
 
 
 def _saturation(spread, plain=None, scaled=None):
@@ -95,32 +95,32 @@ def _saturation(spread, plain=None, scaled=None):
 
 def saturation__variance():
     """This is the variance of a score. Its root says how far a score lies from 0."""
-    return _saturation(16 * 0.81)
+    return _saturation(16 * 0.2025)
 
 
 def saturation__not_added():
     """A dot product adds as many products as there are entries, and the variances add with them."""
-    return _saturation(0.9)
+    return _saturation(0.45)
 
 
 def saturation__deviations_added():
     """Of independent numbers the variances add, not the standard deviations."""
-    return _saturation(16 * 0.9)
+    return _saturation(16 * 0.45)
 
 
 def saturation__one_score():
     """Between a score one spread above 0 and one as far below lie two spreads, not one."""
-    return _saturation(3.6, *(math.exp(-x) / (1 + math.exp(-x)) ** 2 for x in (3.6, 0.9)))
+    return _saturation(1.8, *(math.exp(-x) / (1 + math.exp(-x)) ** 2 for x in (1.8, 0.45)))
 
 
 def saturation__divided_by_the_size():
     """You divided the scores by the number of entries: then they are smaller still. It is its root."""
-    return _saturation(3.6, scaled=math.exp(-0.45) / (1 + math.exp(-0.45)) ** 2)
+    return _saturation(1.8, scaled=math.exp(-0.225) / (1 + math.exp(-0.225)) ** 2)
 
 
 def saturation__weight():
     """This is the weight. How fast it answers to its own score is asked for."""
-    return _saturation(3.6, *(1 / (1 + math.exp(-x)) for x in (7.2, 1.8)))
+    return _saturation(1.8, *(1 / (1 + math.exp(-x)) for x in (3.6, 0.9)))
 
 
 def _weights(scores, source_mask):

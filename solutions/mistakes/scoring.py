@@ -23,21 +23,6 @@ def alignment_parameters__sizes_alike(m, n):
     return {"W_query": (n, n), "W_key": (n, n), "v": (n,)}
 
 
-def bidirectional_shapes__one_direction(m, a, T_x):
-    """The two directions are joined end to end: an annotation is longer than the state of one direction."""
-    return {"annotation": (m,), "annotations": (T_x, m), "W_key": (a, m)}
-
-
-def bidirectional_shapes__last_states(m, a, T_x):
-    """Two rows of size m are the last states of the two directions (h_n in torch), not one annotation per position."""
-    return {"annotation": (2, m), "annotations": (2, m), "W_key": (a, 2 * m)}
-
-
-def bidirectional_shapes__transposed(m, a, T_x):
-    """Rows first: a matrix that takes a vector of size p to one of size q is written (q, p)."""
-    return {"annotation": (2 * m,), "annotations": (2 * m, T_x), "W_key": (2 * m, a)}
-
-
 def additive_shapes__v_forgotten(m, n, a, T_x):
     """The dot product with v sums over the attention axis: after it, one number per position is left."""
     return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x, a)}
@@ -86,21 +71,6 @@ def multiplicative_shapes__query_unchanged(m, n, T_x):
 def multiplicative_shapes__one_score(m, n, T_x):
     """There is one score for each source position, not one in all."""
     return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (1,)}
-
-
-def batched_multiplicative_shapes__keys_unchanged(batch, m, n, T_x):
-    """After W, each key has the size of the query; otherwise their product would not exist."""
-    return {"projected_keys": (batch, T_x, m), "query_columns": (batch, n, 1), "product": (batch, T_x, 1)}
-
-
-def batched_multiplicative_shapes__query_as_row(batch, m, n, T_x):
-    """A column has its numbers along the second-last axis: yours lies along the last, as a row."""
-    return {"projected_keys": (batch, T_x, n), "query_columns": (batch, 1, n), "product": (batch, T_x, 1)}
-
-
-def batched_multiplicative_shapes__squeezed(batch, m, n, T_x):
-    """A column on the right leaves an axis of length 1 behind: it is still there until it is squeezed away."""
-    return {"projected_keys": (batch, T_x, n), "query_columns": (batch, n, 1), "product": (batch, T_x)}
 
 
 def _hand(score):

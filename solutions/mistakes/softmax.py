@@ -5,42 +5,11 @@ import math
 import numpy as np
 import torch
 
-_NOTE_C = [2 * math.tanh(0.7), 2 * math.tanh(1.3)]
 _TWIN = [0.5, -0.3, 1.2, 0.1]
 
 
 def _normalised(numbers):
     return [number / sum(numbers) for number in numbers]
-
-
-def weights_by_hand__linear():
-    """You divided each score by the sum of the scores. The softmax takes the exponential of each score first."""
-    return _normalised(_NOTE_C)
-
-
-def weights_by_hand__base_two():
-    """The exponential has base e = 2.718, not 2."""
-    return _normalised([2**score for score in _NOTE_C])
-
-
-def weights_by_hand__swapped():
-    """Look at the order: the first weight belongs to the first position."""
-    return _normalised([math.exp(score) for score in _NOTE_C])[::-1]
-
-
-def weights_by_hand__not_divided():
-    """These are the exponentials. Weights add to 1: divide each by the sum of all."""
-    return [math.exp(score) for score in _NOTE_C]
-
-
-def weights_by_hand__sigmoid():
-    """A sigmoid looks at each score alone, so its values do not add to 1. The softmax needs all scores together."""
-    return [1 / (1 + math.exp(-score)) for score in _NOTE_C]
-
-
-def weights_by_hand__alone():
-    """You took the softmax of each score alone: one number is the whole of its own sum."""
-    return [1.0, 1.0]
 
 
 def weights_by_hand_twin__linear():

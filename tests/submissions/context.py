@@ -38,14 +38,6 @@ def context_of_note_d__row():
     return np.array([0.7, 0.2, 0.1]) @ H
 
 
-def context_of_note_c__typed():
-    return [0.5755, 0.5755]
-
-
-def context_of_note_c__rounded_weights():
-    return 0.3741 * np.array([0.2, 0.2]) + 0.6259 * np.array([0.8, 0.8])
-
-
 def context_twin__by_position():
     return (
         0.15 * np.array([2, -1, 0.5])

@@ -21,15 +21,15 @@ def multi_head_shapes__by_computing(heads, m, r, T_x, T_y):
 
 def two_heads_by_hand__typed():
     return {
-        "scores": [2, 0.5, -0.5, -1, 1, 0.5],
-        "weights": [0.7662, 0.1710, 0.0629, 0.0777, 0.5741, 0.3482],
-        "joined": (0.7033, 0.4048, -0.1763, 0.4964),
+        "scores": [2, 0.5, -0.5, -1.5, 1.5, 0.5],
+        "weights": [0.7662, 0.1710, 0.0629, 0.0351, 0.7054, 0.2595],
+        "joined": (0.7033, 0.4048, -0.0609, 0.6703),
     }
 
 
 def two_heads_by_hand__torch():
     queries = torch.tensor([[1.0, 0, -1, 2], [0, 1, 1, -1]])
-    keys = torch.tensor([[[2.0, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 2], [2, 0, 3, 1], [0, 0, 2, 1]]])
+    keys = torch.tensor([[[2.0, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]]])
     values = torch.tensor([[[1.0, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0]]])
     scores = (keys @ queries.unsqueeze(2)).squeeze(2) / 4**0.5
     weights = scores.softmax(dim=1)
@@ -41,7 +41,7 @@ def two_heads_by_hand__torch():
 
 
 def saturation__typed():
-    return {"spread": 3.6, "plain": 0.000745, "scaled": 0.121729}
+    return {"spread": 1.8, "plain": 0.0259, "scaled": 0.2055}
 
 
 def saturation__softmax():
@@ -49,7 +49,7 @@ def saturation__softmax():
         first, second = np.exp([score, -score]) / np.exp([score, -score]).sum()
         return first * second
 
-    spread = 4 * 0.6 * 1.5
+    spread = 4 * 0.5 * 0.9
     return {"spread": spread, "plain": pull(spread), "scaled": pull(spread / 4)}
 
 

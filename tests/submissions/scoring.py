@@ -14,16 +14,6 @@ def alignment_parameters__from_arrays(m, n):
     return {"W_query": np.ones((n, n)).shape, "W_key": np.ones((n, m)).shape, "v": np.ones(n).shape}
 
 
-def bidirectional_shapes__torch_size(m, a, T_x):
-    annotations = torch.zeros(T_x, m + m)
-    return {"annotation": annotations[0].shape, "annotations": annotations.shape, "W_key": torch.Size([a, 2 * m])}
-
-
-def bidirectional_shapes__numpy_integers(m, a, T_x):
-    size = np.int32(2) * np.int64(m)
-    return {"annotation": (size,), "annotations": (np.int16(T_x), size), "W_key": [a, size]}
-
-
 def additive_shapes__by_computing(m, n, a, T_x):
     projected_query = np.zeros((a, n)) @ np.zeros(n)
     projected_keys = np.zeros((T_x, m)) @ np.zeros((a, m)).T
@@ -62,19 +52,6 @@ def multiplicative_shapes__by_computing(m, n, T_x):
 
 def multiplicative_shapes__lists(m, n, T_x):
     return {"projected_keys": [T_x, n], "projected_query": [m], "scores": [T_x]}
-
-
-def batched_multiplicative_shapes__by_computing(batch, m, n, T_x):
-    projected, columns = torch.zeros(batch, T_x, n), torch.zeros(batch, n).unsqueeze(-1)
-    return {
-        "projected_keys": projected.shape,
-        "query_columns": columns.shape,
-        "product": torch.bmm(projected, columns).shape,
-    }
-
-
-def batched_multiplicative_shapes__lists(batch, m, n, T_x):
-    return {"projected_keys": [batch, T_x, n], "query_columns": [batch, n, 1], "product": [batch, T_x, 1]}
 
 
 def scores_by_hand__rounded():

@@ -6,15 +6,6 @@ import numpy as np
 import torch
 
 
-def weights_by_hand__rounded():
-    return 0.3741, 0.6259
-
-
-def weights_by_hand__logistic():
-    first = 1 / (1 + math.exp(1.723446 - 1.208736))
-    return np.array([first, 1 - first])
-
-
 def weights_by_hand_twin__torch():
     return torch.softmax(torch.tensor([0.5, -0.3, 1.2, 0.1]), 0)
 

@@ -56,11 +56,6 @@ def score_every_step__transposed_in_place(queries, projected_keys, W_query, v):
     return torch.tanh((queries @ W_query).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
 
-def weights_by_hand__two_decimals():
-    """Right as far as it goes, but with fewer decimals than are asked for."""
-    return [0.37, 0.63]
-
-
 def weights_by_hand_twin__three_decimals():
     """Right as far as it goes, but with fewer decimals than are asked for."""
     w = np.exp([0.5, -0.3, 1.2, 0.1])

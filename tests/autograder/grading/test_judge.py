@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import inspect
 from functools import cache
+from importlib.util import find_spec
 from operator import methodcaller
 
 import hypothesis.extra.numpy as hnp
@@ -296,7 +297,7 @@ def earned_by(verdict):
     return {part.name: part.earned for part in verdict.parts}
 
 
-CHANGES = hnp.arrays(float, 5, elements=st.floats(0.05, 0.9), unique=True)
+CHANGES = hnp.arrays(float, 6, elements=st.floats(0.05, 0.9), unique=True)
 
 
 @each_chain
@@ -366,10 +367,11 @@ def test_the_same_wrong_numbers_again_and_again_earn_nothing(name, change):
 
 
 WRONG_CHAINS = [
-    (chain, getattr(module, answer))
+    (chain, getattr(module_of(folder, chain), answer))
     for chain in CHAINS
-    for module in (module_of("solutions.mistakes", chain), module_of("tests.submissions.heldout", chain))
-    for answer in versions_of(module, exercise_named(chain))
+    for folder in ("solutions.mistakes", "tests.submissions.heldout")
+    if find_spec(f"{folder}.{chain.split('-')[0]}")  # not every topic has held-out answers
+    for answer in versions_of(module_of(folder, chain), exercise_named(chain))
     if "__right_" not in answer
 ]
 
@@ -698,8 +700,15 @@ def test_right_numbers_with_two_decimals_are_told_so(name):
 
 
 def test_another_number_with_two_decimals_is_not_told_to_be_right_as_far_as_it_goes():
-    exercise = exercise_named("softmax-weights_by_hand")
-    for value in ([0.36, 0.64], [0.4, 0.6], [0.37], [0.37, float("nan")], "0.37", [0.3708, 0.6292]):
+    exercise = exercise_named("context-weights_from_context")
+    for value in (
+        [0.47, 0.16, 0.36],
+        [0.5, 0.2, 0.3],
+        [0.48, 0.16],
+        [0.48, 0.16, float("nan")],
+        "0.48",
+        [0.4708, 0.1592, 0.37],
+    ):
         assert judge.ROUNDED not in verdict_on(exercise, same_reply(exercise, Reply(value=value))).hints
 
 

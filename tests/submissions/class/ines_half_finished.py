@@ -4,17 +4,12 @@
 #     about: Has done the shapes and one number, then ran out of time in the middle of a line.
 #     kind: unfinished
 #     base: starter
-#     points: 7
+#     points: 5.5
 # ---
 
 # %% answer="scoring-alignment_parameters"
 def alignment_parameters(m, n):
     return {"W_query": (n, n), "W_key": (n, m), "v": (n,)}
-
-# %% answer="scoring-bidirectional_shapes"
-def bidirectional_shapes(m, a, T_x):
-    h = 2 * m
-    return {"annotation": (h,), "annotations": (T_x, h), "W_key": (a, h)}
 
 # %% answer="scoring-additive_shapes"
 def additive_shapes(m, n, a, T_x):

@@ -96,41 +96,6 @@ def context_of_note_d__right_literal():
     return [0.12, 0.37, 0.40, 0.37]
 
 
-def context_of_note_c__wrong_v_forgotten():
-    """Takes the tanh of one entry for the score and forgets that v adds both entries."""
-    e = [math.tanh(0.7), math.tanh(1.3)]
-    w = 1 / (1 + math.exp(e[0] - e[1]))
-    return [0.2 * (1 - w) + 0.8 * w] * 2
-
-
-def context_of_note_c__wrong_dot_product_scores():
-    """Uses dot products of state and annotation where additive scores are asked for."""
-    e = np.array([0.2, 0.8])
-    w = np.exp(e) / np.exp(e).sum()
-    c = 0.2 * w[0] + 0.8 * w[1]
-    return [round(c, 4), round(c, 4)]
-
-
-def context_of_note_c__wrong_weights_rounded_early():
-    """Rounds the weights to two decimals before mixing, so the third decimal is already off."""
-    return [0.37 * 0.2 + 0.63 * 0.8, 0.37 * 0.2 + 0.63 * 0.8]
-
-
-def context_of_note_c__wrong_scores_divided_by_sum():
-    """Divides each score by the sum of the scores and skips the exponentials of the softmax."""
-    e = np.array([2 * math.tanh(0.7), 2 * math.tanh(1.3)])
-    w = e / e.sum()
-    return (w @ np.array([[0.2, 0.2], [0.8, 0.8]])).tolist()
-
-
-def context_of_note_c__right_torch_float32():
-    """Runs the whole computation in torch with single precision."""
-    s = torch.tensor([0.5, 0.5])
-    h = torch.tensor([[0.2, 0.2], [0.8, 0.8]])
-    w = torch.softmax(torch.tanh(s + h).sum(-1), 0)
-    return (w @ h).tolist()
-
-
 def context_twin__wrong_fourth_left_out():
     """Leaves the fourth annotation out because its weight was not given."""
     return [0.15 * 2 - 0.42 * 0.5 + 0.05 * 4, -0.15 + 0.42 * 3, 0.15 * 0.5 + 0.42 - 0.05 * 2]

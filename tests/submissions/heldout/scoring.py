@@ -34,40 +34,6 @@ def alignment_parameters__right_tuples(m, n):
     return {"W_query": (hidden, n), "W_key": (hidden, m), "v": (hidden,)}
 
 
-# A bidirectional encoder
-
-
-def bidirectional_shapes__wrong_one_direction(m, a, T_x):
-    """The student forgot that the states of two directions are joined."""
-    return {"annotation": (m,), "annotations": (T_x, m), "W_key": (a, m)}
-
-
-def bidirectional_shapes__wrong_stacked(m, a, T_x):
-    """The student stacked the two states as two rows in place of joining them end to end."""
-    return {"annotation": (2, m), "annotations": (T_x, 2, m), "W_key": (a, 2 * m)}
-
-
-def bidirectional_shapes__wrong_columns(m, a, T_x):
-    """The student wrote the annotations as columns, one column a word."""
-    return {"annotation": (2 * m,), "annotations": (2 * m, T_x), "W_key": (a, 2 * m)}
-
-
-def bidirectional_shapes__wrong_twice_the_rows(m, a, T_x):
-    """The student took one annotation for each direction of each word, and so twice as many rows."""
-    return {"annotation": (2 * m,), "annotations": (2 * T_x, m), "W_key": (a, 2 * m)}
-
-
-def bidirectional_shapes__wrong_key_transposed(m, a, T_x):
-    """The student wrote W_key for row vectors, with the annotation's size first."""
-    return {"annotation": (2 * m,), "annotations": (T_x, 2 * m), "W_key": (2 * m, a)}
-
-
-def bidirectional_shapes__right_from_arrays(m, a, T_x):
-    """Style: examples are joined and stacked with numpy, and the shapes are read off."""
-    one = np.concatenate([np.zeros(m), np.zeros(m)])
-    return {"annotation": one.shape, "annotations": np.vstack([one] * T_x).shape, "W_key": (a, one.size)}
-
-
 # On the way to the scores
 
 
@@ -170,36 +136,6 @@ def multiplicative_shapes__right_read_from_formula(m, n, T_x):
     """Style: the shape of W comes first, and the others are made from its parts."""
     W = (n, m)
     return {"projected_keys": (T_x, W[0]), "projected_query": W[1:], "scores": (T_x,)}
-
-
-# The multiplicative score of a batch
-
-
-def batched_multiplicative_shapes__wrong_query_rows(batch, m, n, T_x):
-    """The student wrote the decoder states as rows."""
-    return {"projected_keys": (batch, T_x, n), "query_columns": (batch, 1, n), "product": (batch, T_x, 1)}
-
-
-def batched_multiplicative_shapes__wrong_columns_side_by_side(batch, m, n, T_x):
-    """The student wrote all decoder states as the columns of one matrix."""
-    return {"projected_keys": (batch, T_x, n), "query_columns": (n, batch), "product": (batch, T_x, 1)}
-
-
-def batched_multiplicative_shapes__wrong_product_squeezed(batch, m, n, T_x):
-    """The student forgot the axis of length 1 that the product keeps."""
-    return {"projected_keys": (batch, T_x, n), "query_columns": (batch, n, 1), "product": (batch, T_x)}
-
-
-def batched_multiplicative_shapes__wrong_keys_unprojected(batch, m, n, T_x):
-    """The student left the annotations their size m under W, so the product would not fit."""
-    return {"projected_keys": (batch, T_x, m), "query_columns": (batch, n, 1), "product": (batch, T_x, 1)}
-
-
-def batched_multiplicative_shapes__right_matmul(batch, m, n, T_x):
-    """Style: numpy multiplies arrays of ones, and the shapes are read off."""
-    keys = np.ones((batch, T_x, m)) @ np.ones((n, m)).T
-    columns = np.ones((batch, n))[..., np.newaxis]
-    return {"projected_keys": keys.shape, "query_columns": columns.shape, "product": np.matmul(keys, columns).shape}
 
 
 # The scores of note C

@@ -5,50 +5,6 @@ import math
 import numpy as np
 import torch
 
-# The weights of note C
-
-
-def weights_by_hand__wrong_higher_first():
-    """The student wrote the larger weight first, though the first position has the smaller score."""
-    return [0.6259, 0.3741]
-
-
-def weights_by_hand__wrong_no_exponential():
-    """The student divided each score by the sum of the scores and took no exponential."""
-    e_1, e_2 = 1.208736, 1.723446
-    return [round(e_1 / (e_1 + e_2), 4), round(e_2 / (e_1 + e_2), 4)]
-
-
-def weights_by_hand__wrong_rounded_too_early():
-    """The student rounded the two exponentials to one decimal before dividing, so the fourth decimals are wrong."""
-    a, b = round(math.exp(1.208736), 1), round(math.exp(1.723446), 1)
-    return [round(a / (a + b), 4), round(b / (a + b), 4)]
-
-
-def weights_by_hand__wrong_factor_forgotten():
-    """The student took tanh 0.7 and tanh 1.3 for the scores and forgot the factor 2."""
-    e = np.tanh([0.7, 1.3])
-    w = np.exp(e)
-    return list(np.round(w / w.sum(), 4))
-
-
-def weights_by_hand__wrong_powers_of_two():
-    """The student raised 2 to the scores in place of e."""
-    a, b = 2**1.208736, 2**1.723446
-    return [a / (a + b), b / (a + b)]
-
-
-def weights_by_hand__right_rounded_literals():
-    """Style: the two numbers from a calculator, typed in."""
-    return [0.3741, 0.6259]
-
-
-def weights_by_hand__right_logistic():
-    """Style: two weights as a logistic function of the difference of the scores, not rounded."""
-    first = 1 / (1 + math.exp(2 * math.tanh(1.3) - 2 * math.tanh(0.7)))
-    return (first, 1 - first)
-
-
 # Four weights
 
 
