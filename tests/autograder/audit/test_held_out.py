@@ -13,11 +13,15 @@ from autograder.errors import CourseError
 from tests.autograder.samples import TOPICS
 
 
+AWAITED = {"from_bahdanau_to_transformers"}  # to be written by somebody who has not seen its key
+
+
 @pytest.mark.suite("audit")
 @pytest.mark.filterwarnings("ignore")
 def test_every_held_out_answer_can_be_graded():
     report = measure()
-    assert {row.topic for row in report.now} == set(TOPICS)
+    assert {row.topic for row in report.now} == set(TOPICS) - AWAITED
+    assert sorted(report.notes) == [f"{topic}: no held-out answers." for topic in sorted(AWAITED)]
     for row in report.now:
         assert row.wrong + row.moved >= 20
         assert row.right >= 10
