@@ -96,6 +96,56 @@ def training_shapes(batch, d, m, n, T_y):
     ### END SOLUTION
 
 
+def paper_shapes(m, n, a, pairs, V_y):
+    """Return shapes of the paper's model, in which a state has as many numbers in each direction as in the decoder.
+
+    Parameters
+    ----------
+    m : int
+        Size of a word embedding: here, and only here, the letter that the paper gives it.
+    n : int
+        Size of the decoder state, and of the state of one direction of the encoder.
+    a : int
+        Attention size.
+    pairs : int
+        Number of pairs in the output layer, each of which leaves its larger number.
+    V_y : int
+        Number of target words.
+
+    Returns
+    -------
+    dict
+        ``W_r`` and ``C_r``: the reset gate's matrices on the word embedding and on the context; ``U_a``: the matrix of
+        the score on an annotation; ``C_o``: the matrix on the context in the sum from which the pairs are made; ``W_o``:
+        the matrix from what the pairs leave to the logits.
+    """
+    ### BEGIN SOLUTION
+    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, pairs)}
+    ### END SOLUTION
+
+
+def stacked_gates(batch, d, m, n):
+    """Return shapes met when one step of the paper's decoder is computed in as few products as possible, batch first.
+
+    Parameters
+    ----------
+    batch : int
+        Number of sentences.
+    d, m, n : int
+        Sizes of a word embedding, of one annotation and of the decoder state.
+
+    Returns
+    -------
+    dict
+        ``W_input``: one matrix on embedding and context, joined end to end, for both gates and the candidate;
+        ``W_gates``: one matrix on the old state for all that may share it; ``from_input``: what the first product gives
+        for the batch; ``update``: the update gates of the batch.
+    """
+    ### BEGIN SOLUTION
+    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
+    ### END SOLUTION
+
+
 def note_c_state():
     """Return the new state of note C's question 3.
 
@@ -251,4 +301,53 @@ def luong_step(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mi
     total = powers.sum(axis=1, keepdims=True)
     context = np.einsum("bj,bjm->bm", powers / np.where(total > 0, total, 1), keys)
     return np.tanh(np.concatenate([context, state], axis=1) @ W_mix.T)
+
+
+def gated_step(
+    embedded,
+    query,
+    context,
+    W_y,
+    W_s,
+    W_c,
+    W_y_update,
+    W_s_update,
+    W_c_update,
+    W_y_reset,
+    W_s_reset,
+    W_c_reset,
+):
+    """Make the new decoder state as the paper does, with two gates and the context in both of them.
+
+    update[b] = sigmoid(W_y_update embedded[b] + W_s_update query[b] + W_c_update context[b])
+    reset[b] = sigmoid(W_y_reset embedded[b] + W_s_reset query[b] + W_c_reset context[b])
+    candidate[b] = tanh(W_y embedded[b] + W_s (reset[b] * query[b]) + W_c context[b])
+    result[b] = (1 - update[b]) * query[b] + update[b] * candidate[b], entry by entry
+
+    Parameters
+    ----------
+    embedded : (batch, embedding_size)
+        Embedding of the word before this step, E y_{i-1}.
+    query : (batch, query_size)
+        Decoder state before this step, s_{i-1}.
+    context : (batch, key_size)
+        Context of this step, c_i.
+    W_y, W_s, W_c
+        Matrices of the candidate.
+    W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+        Matrices of the two gates, of the same shapes as those of the candidate.
+
+    Returns
+    -------
+    (batch, query_size)
+        The state s_i. Each entry lies between the old one and one between -1 and 1.
+
+    Source: Bahdanau et al. (2015), App. A.2.2.
+    """
+    ### BEGIN SOLUTION
+    # sigmoid(x) = (1 + tanh(x / 2)) / 2: no exponential that could overflow
+    update = (1 + np.tanh((embedded @ W_y_update.T + query @ W_s_update.T + context @ W_c_update.T) / 2)) / 2
+    reset = (1 + np.tanh((embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T) / 2)) / 2
+    candidate = np.tanh(embedded @ W_y.T + (reset * query) @ W_s.T + context @ W_c.T)
+    return (1 - update) * query + update * candidate
     ### END SOLUTION

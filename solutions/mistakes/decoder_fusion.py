@@ -44,6 +44,56 @@ def fusion_shapes__state_joined_too(d, m, n, r):
     return {"joined": (d + 2 * m + n,), "L_1": (r, d + 2 * m + n), "W_input": (n, r), "W_context": (n, 2 * m)}
 
 
+def paper_shapes__one_direction(m, n, a, pairs, V_y):
+    """The context is a mixture of annotations, and an annotation joins the states of both directions."""
+    return {"W_r": (n, m), "C_r": (n, n), "U_a": (a, n), "C_o": (2 * pairs, n), "W_o": (V_y, pairs)}
+
+
+def paper_shapes__transposed(m, n, a, pairs, V_y):
+    """Each matrix stands left of a column: that column's size is its number of columns. Yours are transposed."""
+    return {"W_r": (m, n), "C_r": (2 * n, n), "U_a": (2 * n, a), "C_o": (2 * n, 2 * pairs), "W_o": (pairs, V_y)}
+
+
+def paper_shapes__our_letter_m(m, n, a, pairs, V_y):
+    """In the paper m is the size of a word embedding, not that of an annotation: read the first sentences again."""
+    return {"W_r": (n, m), "C_r": (n, m), "U_a": (a, m), "C_o": (2 * pairs, m), "W_o": (V_y, pairs)}
+
+
+def paper_shapes__no_pairs(m, n, a, pairs, V_y):
+    """How many numbers go into so many maxima, if each is the larger one of two?"""
+    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (pairs, 2 * n), "W_o": (V_y, pairs)}
+
+
+def paper_shapes__pairs_to_the_logits(m, n, a, pairs, V_y):
+    """The last matrix multiplies the maxima, of which there are fewer than numbers in the pairs."""
+    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, 2 * pairs)}
+
+
+def stacked_gates__three_on_the_state(batch, d, m, n):
+    """Of the three matrices on the side of the state, one multiplies what the reset gate has left of it."""
+    return {"W_input": (3 * n, d + m), "W_gates": (3 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
+
+
+def stacked_gates__gates_only(batch, d, m, n):
+    """You stacked the two gates. The candidate multiplies word and context too, by matrices of its own."""
+    return {"W_input": (2 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 2 * n), "update": (batch, n)}
+
+
+def stacked_gates__transposed(batch, d, m, n):
+    """Rows first: a matrix that takes a vector of size p to one of size q is written (q, p)."""
+    return {"W_input": (d + m, 3 * n), "W_gates": (n, 2 * n), "from_input": (batch, 3 * n), "update": (batch, n)}
+
+
+def stacked_gates__one_gate_per_state(batch, d, m, n):
+    """A gate is no single number: each entry of a state has its own."""
+    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, 1)}
+
+
+def stacked_gates__no_batch(batch, d, m, n):
+    """The matrices are shared by all sentences, but a product has one row for each of them."""
+    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (3 * n,), "update": (n,)}
+
+
 def note_d_shapes__of_the_context(V_out, m, n):
     """That is the shape of the context, the column that W_a multiplies. The note writes it below the product."""
     return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (m, 1), "b_D": (n, 1)}
@@ -348,6 +398,100 @@ def decoder_step_state__recurrence_transposed(embedded, query, context, W_y, W_s
 def decoder_step_state__squeezed(embedded, query, context, W_y, W_s, W_c):
     """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
     return np.squeeze(np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T))
+
+
+def _gated(
+    p, which=("_update", "_reset"), gate=None, mix=None, reset_after=False, shares=(1, 1, 1), squash=np.tanh, c=1
+):
+    embedded, query, context = p["embedded"], p["query"], p["context"]
+    word, state, mixture = shares  # of the terms inside the gates
+    terms = [
+        word * embedded @ p[f"W_y{k}"].T + state * query @ p[f"W_s{k}"].T + mixture * context @ p[f"W_c{k}"].T
+        for k in which
+    ]
+    update, reset = map(gate or (lambda x: (1 + np.tanh(x / 2)) / 2), terms)
+    old = reset * (query @ p["W_s"].T) if reset_after else (reset * query) @ p["W_s"].T
+    candidate = squash(embedded @ p["W_y"].T + old + c * context @ p["W_c"].T)
+    return mix(update, query, candidate) if mix else (1 - update) * query + update * candidate
+
+
+def gated_step__update_exchanged(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """Your update gate runs the other way: where it is 1, the formula takes the candidate."""
+    return _gated(locals(), mix=lambda u, s, new: u * s + (1 - u) * new)
+
+
+def gated_step__reset_after_the_product(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """The reset gate acts on the old state before its matrix mixes the entries, not on the product."""
+    return _gated(locals(), reset_after=True)
+
+
+def gated_step__gates_exchanged(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """You exchanged the two gates: one mixes old state and candidate, the other acts inside the candidate."""
+    return _gated(locals(), which=("_reset", "_update"))
+
+
+def gated_step__no_context_in_the_gates(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """The context is missing from the gates. In the paper it stands in each of them."""
+    return _gated(locals(), shares=(1, 1, 0))
+
+
+def gated_step__no_context_in_the_candidate(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """The context is missing from the candidate."""
+    return _gated(locals(), c=0)
+
+
+def gated_step__no_word_in_the_gates(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """The last word is missing from the gates."""
+    return _gated(locals(), shares=(0, 1, 1))
+
+
+def gated_step__no_state_in_the_gates(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """The old state is missing from the gates."""
+    return _gated(locals(), shares=(1, 0, 1))
+
+
+def gated_step__candidate_only(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """You returned the candidate. The new state mixes it with the old one."""
+    return _gated(locals(), mix=lambda u, s, new: new)
+
+
+def gated_step__gates_with_tanh(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """Your gates may be negative. A gate is a share, from 0 to 1: look at the function that makes it."""
+    return _gated(locals(), gate=np.tanh)
+
+
+def gated_step__no_tanh(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """The tanh of the candidate is missing."""
+    return _gated(locals(), squash=lambda x: x)
+
+
+def gated_step__no_reset(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """The candidate sees the whole old state: the reset gate has no part in your result."""
+    update = (1 + np.tanh((embedded @ W_y_update.T + query @ W_s_update.T + context @ W_c_update.T) / 2)) / 2
+    candidate = np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
+    return (1 - update) * query + update * candidate
 
 
 def fused_input__no_relu(embedded, context, L_1):

@@ -21,6 +21,7 @@ CHAPTERS = [
     "decoder_fusion",
     "output_layer",
     "whole_model",
+    "the_paper",
     "capstone",
     "from_bahdanau_to_transformers",
 ]

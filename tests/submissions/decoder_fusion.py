@@ -169,3 +169,53 @@ def luong_step__torch(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, 
     context = (weights.unsqueeze(2) * keys).sum(dim=1)
     size = keys.shape[2]
     return torch.tanh(context @ W_mix[:, :size].T + state @ W_mix[:, size:].T)
+
+
+def paper_shapes__lists(m, n, a, pairs, V_y):
+    return dict(W_o=[V_y, pairs], C_o=[pairs + pairs, n + n], U_a=[a, n + n], C_r=[n, n + n], W_r=[n, m])
+
+
+def paper_shapes__by_computing(m, n, a, pairs, V_y):
+    annotation = np.concatenate([np.zeros(n), np.zeros(n)])
+    maxima = np.zeros(2 * pairs).reshape(-1, 2).max(axis=1)
+    columns = {"W_r": (n, np.zeros(m)), "C_r": (n, annotation), "U_a": (a, annotation)}
+    columns |= {"C_o": (2 * pairs, annotation), "W_o": (V_y, maxima)}
+    return {name: np.outer(np.zeros(rows), column).shape for name, (rows, column) in columns.items()}
+
+
+def stacked_gates__lists(batch, d, m, n):
+    return dict(update=[batch, n], from_input=[batch, 3 * n], W_gates=[2 * n, n], W_input=[3 * n, m + d])
+
+
+def stacked_gates__by_computing(batch, d, m, n):
+    W_input = np.vstack([np.zeros((n, d + m))] * 3)
+    return {
+        "W_input": W_input.shape,
+        "W_gates": np.vstack([np.eye(n), np.eye(n)]).shape,
+        "from_input": (np.zeros((batch, d + m)) @ W_input.T).shape,
+        "update": np.zeros((batch, n)).shape,
+    }
+
+
+def gated_step__loops(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    rows = []
+    for y, s, c in zip(embedded, query, context):
+        u = [1 / (1 + math.exp(-(W_y_update[k] @ y + W_s_update[k] @ s + W_c_update[k] @ c))) for k in range(len(s))]
+        r = [1 / (1 + math.exp(-(W_y_reset[k] @ y + W_s_reset[k] @ s + W_c_reset[k] @ c))) for k in range(len(s))]
+        left = np.array([a * b for a, b in zip(r, s)])
+        new = [math.tanh(W_y[k] @ y + W_s[k] @ left + W_c[k] @ c) for k in range(len(s))]
+        rows.append([s[k] + u[k] * (new[k] - s[k]) for k in range(len(s))])
+    return rows
+
+
+def gated_step__stacked_torch(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    y, s, c = torch.as_tensor(embedded), torch.as_tensor(query), torch.as_tensor(context)
+    x = torch.cat([y, s, c], dim=1)
+    gates = np.vstack([np.hstack([W_y_update, W_s_update, W_c_update]), np.hstack([W_y_reset, W_s_reset, W_c_reset])])
+    z, r = torch.sigmoid(F.linear(x, torch.as_tensor(gates))).chunk(2, dim=1)
+    new = torch.tanh(F.linear(torch.cat([y, r * s, c], dim=1), torch.as_tensor(np.hstack([W_y, W_s, W_c]))))
+    return torch.lerp(s, new, z)
