@@ -16,8 +16,8 @@ end branches off in which the rate falls to nothing: the last fifth of that leng
 So each length has an annealed end of its own, and one long run serves all of them. The constant is chosen for each kind of
 context by itself, on sentences that are neither trained on nor in the test.
 
-**Batches.** As the paper does (App. B.1): sentences for 20 batches are drawn, sorted by length and cut into batches. It
-halves the pads.
+**Batches.** As the paper does (App. B.2): sentences for 20 batches are drawn, sorted by length and cut into batches, so
+that few places are pads.
 """
 
 import argparse
@@ -86,7 +86,7 @@ def points():
     bottleneck = [
         Run("bottleneck", model, sentences, seed)
         for model in ("fixed", "attention")
-        for sentences in (6000, 60_000)
+        for sentences in (60_000, 6000)
         for seed in range(3)
     ]
     order = [Run("order", model, 6000, seed) for seed in range(5) for model in ("bahdanau", "luong")]

@@ -1,12 +1,13 @@
 """What pages print while they are built, of the models that they train and of one step, is what their texts say of it."""
 
 import html
+import json
 import re
 
+import numpy as np
 import pytest
 
-from autograder.paths import ROOT
-from benchmarks.fixed_vector import RUNS as LONGER_RUNS
+from benchmarks.bottleneck import LENGTHS, RECORD, name, points
 
 RUNS, DATES = "attention  seed  exact", "attention  steps  exact"
 
@@ -66,17 +67,99 @@ def test_the_program_of_the_whole_model_translates_what_it_has_not_seen(site):
     assert nouns >= 0.95
 
 
-def test_what_is_recorded_of_the_longer_runs_is_what_the_page_says_of_them():
-    lines = (ROOT / "benchmarks" / "fixed_vector.txt").read_text(encoding="utf-8").splitlines()[2:]
-    rows = [re.fullmatch(r"(.{15}) +(\d+) +(\d+) +(\d+)(.*)", line).groups() for line in lines]
-    assert [(name.strip(), *map(int, numbers)) for name, *numbers, _ in rows] == list(LONGER_RUNS)
-    for name, steps, _, _, measured in rows:
-        every, *by_length, _ = map(float, measured.split())
-        if name.strip() == "attention":
-            assert every >= 0.99
-        elif int(steps) >= 4000:
-            assert every >= 0.9
-            assert by_length == sorted(by_length, reverse=True)
-        else:
-            assert every < 0.7
-            assert by_length[0] > by_length[-1] + 0.3
+GROUPS, SENTENCES = ("5-7", "8-10", "11-15"), (6000, 60_000)
+
+
+@pytest.fixture(scope="module")
+def record():
+    return json.loads(RECORD.read_text(encoding="utf-8"))
+
+
+def shares(record, context, sentences, steps, group):
+    """Return the exact match of each beginning, in a group of lengths."""
+    found = {
+        row["seed"]: row["right_of"][group]
+        for row in record["rows"]
+        if (row["group"], row["model"], row["sentences"], row["steps"]) == ("bottleneck", context, sentences, steps)
+    }
+    return np.array([right / every for right, every in found.values()])
+
+
+def test_the_record_of_the_fair_race_has_each_point_once_and_names_those_that_were_not_run(record):
+    everything = [name(*point) for point in points()]
+    run = [row["name"] for row in record["rows"]]
+    assert sorted(run + record["not_run"]) == sorted(everything)
+    assert record["command"] == "python benchmarks/bottleneck.py"
+    assert all({"processor", "threads", "python", "numpy", "torch"} == set(row["machine"]) for row in record["rows"])
+
+
+def test_each_context_ran_at_the_rate_that_was_best_for_it(record):
+    for context in ("fixed", "attention"):
+        tried = [row for row in record["rows"] if row["group"] == "rate" and row["model"] == context]
+        best = min(tried, key=lambda row: row["nats_per_word"])["rate"]
+        used = {row["rate"] for row in record["rows"] if row["group"] == "bottleneck" and row["model"] == context}
+        assert used == {best}
+
+
+def test_what_the_page_says_of_the_fixed_vector_is_in_the_record(record):
+    first, last = ([shares(record, "fixed", 60_000, steps, group) for group in GROUPS] for steps in (300, 4000))
+    assert [len(found) for found in first + last] == [3] * 6
+    assert 0.7 < first[0].mean() < 0.8
+    assert first[2].mean() == pytest.approx(0.02, abs=0.005)
+    assert min(last[0].min(), last[1].min()) > 0.98
+    assert last[2].mean() == pytest.approx(0.87, abs=0.005)
+    assert shares(record, "fixed", 6000, 4000, "11-15").mean() == pytest.approx(0.43, abs=0.005)
+    for sentences in SENTENCES:
+        by_steps = np.array(
+            [[shares(record, "fixed", sentences, k, g).mean() for g in GROUPS] for k in (300, 1000, 4000)]
+        )
+        assert (np.diff(by_steps, axis=0) > 0).all()  # more steps help, for every length
+        assert (np.diff(by_steps, axis=1) < 0).all()  # the longer, the worse, after any number of steps
+    for steps in (300, 1000, 4000):
+        few, many = (np.mean([shares(record, "fixed", n, steps, g) for g in GROUPS]) for n in SENTENCES)
+        assert few < many
+
+
+def test_what_the_page_says_of_attention_is_in_the_record(record):
+    early = np.array([[shares(record, "attention", n, 300, g) for g in GROUPS] for n in SENTENCES])
+    assert early.shape == (2, 3, 3)
+    assert early[:, :2].min() > 0.99
+    assert early[0, 2].mean() == pytest.approx(0.96, abs=0.005)
+    assert early[0, 2].mean() > shares(record, "fixed", 60_000, 4000, "11-15").max()
+    for row in record["rows"]:
+        if (row["group"], row["model"], row["steps"]) == ("bottleneck", "attention", 1000):
+            assert sum(every - right for right, every in row["right_of"].values()) <= 1
+
+
+def test_what_the_page_says_of_the_two_orders_is_in_the_record(record):
+    longest = {
+        order: np.array(
+            [
+                [
+                    row["right_of"]["11-15"][0]
+                    for row in record["rows"]
+                    if (row["model"], row["steps"]) == (order, steps)
+                ]
+                for steps in (100, 200, 300)
+            ]
+        )
+        for order in ("bahdanau", "luong")
+    }
+    assert longest["bahdanau"].shape == (3, 5)
+    ahead = (longest["luong"] > longest["bahdanau"]).sum(axis=1)
+    assert (ahead[1], ahead[2]) == (0, 3)
+    assert longest["luong"][2].min() < 0.7 * longest["bahdanau"][2].min()
+
+
+def test_the_page_prints_every_point_of_the_race_that_was_run_and_names_the_rest(site, record):
+    page = (site / "book" / "capstone.html").read_text(encoding="utf-8")
+    text = html.unescape(re.sub(r"<[^>]+>", "", page))
+    run = {(row["model"], row["sentences"], row["steps"]) for row in record["rows"] if row["group"] == "bottleneck"}
+    for context, sentences, steps in run:
+        assert re.search(rf"^{context} +{sentences} +{steps} ", text, flags=re.MULTILINE)
+    missing = {
+        (model, n, k) for model in ("attention", "fixed") for n in SENTENCES for k in LENGTHS["bottleneck"]
+    } - run
+    for context, _, steps in missing:
+        assert f"{context} for {steps} steps" in text
+    assert bool(missing) == ("Not run yet" in text)
