@@ -5,6 +5,8 @@ Touches nothing.
 """
 
 import itertools
+import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -122,8 +124,8 @@ def _letters(arguments: Mapping[str, Argument]) -> dict[str, None]:
 
 
 def _terms(axis):
-    """Return the letters of an axis: "embedding_size + key_size" is as long as both together."""
-    return [] if isinstance(axis, int) else axis.split(" + ")
+    """Return the letters of an axis: "embedding_size + key_size" is as long as both together, " * " multiplies."""
+    return [] if isinstance(axis, int) else re.split(r" [+*] ", axis)
 
 
 def _sizes(arguments, least):
@@ -280,7 +282,8 @@ def _inputs(entry, plan, rng):
 
 
 def _size(axis, sizes):
-    return axis if isinstance(axis, int) else sum(sizes[letter] for letter in _terms(axis))
+    terms = [] if isinstance(axis, int) else [sizes[letter] for letter in _terms(axis)]
+    return axis if isinstance(axis, int) else math.prod(terms) if " * " in axis else sum(terms)
 
 
 def _drawn_sizes(entry, plan, rng):

@@ -13,7 +13,7 @@ THOUSANDS = 12000.0  # beyond -10 000, which is often taken for minus infinity
 HUGE = 1e12  # and beyond what is often taken off a pad's score
 LARGE = 2000.0
 MASKING = ("masking", "padding")
-EMPTY = ("empty_row", *MASKING)
+EMPTY = ("empty_row", "no_real_token", *MASKING)
 LARGE_PARTS = ("large_scores", "large_logits")
 ROUNDED = 3  # decimals of what is drawn: enough, and short to write down
 
@@ -207,7 +207,7 @@ def _two_equal(rng, space):
 
 
 def _tiny_beside_huge(rng, space):
-    scale = np.where(np.arange(space.shape[-2]) % 2, 1e-3, 1e3)[:, None]
+    scale = np.where(np.arange(space.shape[-2]) % 2, 1e-3, 1e2)[:, None]
     return (_normal(rng, space) * scale).round(6)
 
 

@@ -20,6 +20,7 @@ from nbformat import NotebookNode
 
 from autograder import exercises
 from autograder.exercises import Exercise, compare
+from autograder.exercises.families import WHERE_LARGE
 from autograder.exercises.kinds import promised_only
 from autograder.exercises.numbers import largest
 from autograder.exercises.packing import readable
@@ -328,7 +329,8 @@ def _is_quiet(case):
     """Return whether ``case`` has no axis of length 1, no large number or 0, and a word in every row of a mask."""
     rows = [np.asarray(item) for item in case.inputs.values() if _kind(item) in "bf" and np.ndim(item) > 1]
     return (
-        1 not in _sizes(case.inputs).values()
+        WHERE_LARGE not in case.families.values()
+        and 1 not in _sizes(case.inputs).values()
         and largest({name: item for name, item in case.inputs.items() if _kind(item) == "f"}) < OVERFLOWS / 10
         and all(item.any(axis=-1).all() if item.dtype.kind == "b" else item.all() for item in rows)
     )

@@ -144,7 +144,7 @@ def _arguments(table, place):
     if not isinstance(table, dict) or not all(isinstance(row, dict) for row in table.values()):
         place.refuse("arguments is no table of tables", "write: name = { kind = ..., axes = [...] }.", "arguments")
     found = {name: _record(Argument, row, place, f"argument {name}", under="arguments") for name, row in table.items()}
-    letters = {word for argument in found.values() for axis in argument.axes for word in str(axis).split(" + ")}
+    letters = {word for argument in found.values() for axis in argument.axes for word in re.split(r" [+*] ", str(axis))}
     for name, argument in found.items():
         if argument.below is not None and str(argument.below) not in letters and not isinstance(argument.below, int):
             place.refuse(

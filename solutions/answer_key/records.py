@@ -34,7 +34,7 @@ class Drawn:
 class Argument:
     """What one argument of a function is: its ``kind``, which has families of inputs, and its ``axes``, outermost first.
 
-    An axis is a letter, a number, or letters with " + " between them; whole numbers stay ``below`` one. ``without`` names
+    An axis is a letter, a number, or letters with " + " or " * " between them; whole numbers stay ``below`` one. ``without`` names
     the families that the exercise's text rules out.
     """
 

@@ -301,6 +301,7 @@ def luong_step(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mi
     total = powers.sum(axis=1, keepdims=True)
     context = np.einsum("bj,bjm->bm", powers / np.where(total > 0, total, 1), keys)
     return np.tanh(np.concatenate([context, state], axis=1) @ W_mix.T)
+    ### END SOLUTION
 
 
 def gated_step(

@@ -54,9 +54,9 @@ def test_the_step_of_the_introduction_is_told_with_the_numbers_that_it_prints(si
     (printed,) = [text for text in texts if re.match(r"scores +\[", text)]
     rows = {line.split("[")[0].strip(): re.findall(r"\d+\.\d+", line) for line in printed.splitlines()}
     assert list(rows) == ["scores", "weights", "context", "new state", "probability"]
-    for name, numbers in rows.items():
-        for number in numbers[:1] if name == "probability" else numbers:
-            assert f"{float(number):.4f}" in told, (name, number)
+    for row, numbers in rows.items():
+        for number in numbers[:1] if row == "probability" else numbers:
+            assert f"{float(number):.4f}" in told, (row, number)
 
 
 def test_the_program_of_the_whole_model_translates_what_it_has_not_seen(site):
