@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.bottleneck import LENGTHS, RECORD, name, points
+from solutions.in_numpy.capstone import HELD_OUT, as_arrays, draw_sentences
+from solutions.in_torch.capstone import unseen_sentences
 
 RUNS, DATES = "attention  seed  exact", "attention  steps  exact"
 
@@ -91,6 +93,12 @@ def test_the_record_of_the_fair_race_has_each_point_once_and_names_those_that_we
     assert sorted(run + record["not_run"]) == sorted(everything)
     assert record["command"] == "python benchmarks/bottleneck.py"
     assert all({"processor", "threads", "python", "numpy", "torch"} == set(row["machine"]) for row in record["rows"])
+
+
+def test_the_test_of_the_race_begins_with_that_of_the_page():
+    wanted = draw_sentences(500, seed=7, least=5, kept_back=True)
+    assert draw_sentences(2000, seed=7, least=5, kept_back=True)[:500] == wanted
+    np.testing.assert_array_equal(unseen_sentences(seed=7)["source"], as_arrays([HELD_OUT, *wanted])["source"])
 
 
 def test_each_context_ran_at_the_rate_that_was_best_for_it(record):
