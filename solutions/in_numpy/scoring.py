@@ -29,8 +29,6 @@ def alignment_parameters(m, n):
     return {"W_query": (n, n), "W_key": (n, m), "v": (n,)}
     ### END SOLUTION
 
-    ### END SOLUTION
-
 
 def additive_shapes(m, n, a, T_x):
     """Return the shapes met on the way to the additive scores of one sentence.
@@ -94,8 +92,6 @@ def multiplicative_shapes(m, n, T_x):
     """
     ### BEGIN SOLUTION
     return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (T_x,)}
-    ### END SOLUTION
-
     ### END SOLUTION
 
 

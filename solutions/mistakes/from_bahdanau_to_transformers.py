@@ -266,7 +266,7 @@ def coverage_scores__squeezed(query, keys, earlier_weights, W_query, W_key, w_co
     return np.squeeze(np.tanh(hidden) @ v)
 
 
-_FOUR = np.array([[1.0, 1.0], [4.0, 0.0], [-1.0, 4.0], [-2.0, -2.0]])
+_FOUR = np.array([[1.0, 1.0], [4.0, 0.0], [-1.0, 4.0], [-3.0, -2.0]])
 _MIXTURE = np.array([0.4, 0.3, 0.2, 0.1])
 
 

@@ -196,7 +196,7 @@ def test_two_heads_by_hand_are_the_heads_of_the_code():
 
 
 def test_the_other_weights_of_the_exercise_give_its_context():
-    keys = np.array([[1.0, 1.0], [4.0, 0.0], [-1.0, 4.0], [-2.0, -2.0]])
+    keys = np.array([[1.0, 1.0], [4.0, 0.0], [-1.0, 4.0], [-3.0, -2.0]])
     weights = in_numpy.same_context()
     assert weights[0] == 0
     assert min(weights[1:]) > 0

@@ -145,11 +145,11 @@ def self_attention__of_torch(states, mask, W_query, W_key, W_value):
 
 
 def same_context__typed():
-    return [0, 0.4765, 0.3412, 0.1824]
+    return [0, 0.4895, 0.3368, 0.1737]
 
 
 def same_context__along_the_free_direction():
-    keys = np.array([[1.0, 1.0], [4.0, 0.0], [-1.0, 4.0], [-2.0, -2.0]])
+    keys = np.array([[1.0, 1.0], [4.0, 0.0], [-1.0, 4.0], [-3.0, -2.0]])
     free = np.linalg.svd(np.vstack([keys.T, np.ones(4)]))[2][-1]
     weights = np.array([0.4, 0.3, 0.2, 0.1])
     return weights - weights[0] / free[0] * free
