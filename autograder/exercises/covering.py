@@ -18,6 +18,7 @@ from autograder.exercises.families import Family, Space
 from solutions.answer_key import AnswerKeyError, Argument, Code
 
 LONG = 20  # entries of an axis: what is longer is longer than all others
+MANY = 6  # letters: of more, those of two arguments are not tried for being alike
 LEAST_ROWS, SIZE_MEETS = 30, 2  # cases of an exercise; how often every family of sizes is met at least
 SIZES = "the sizes"  # the factor beside the arguments
 SIZE_ONE = ("size_one",)
@@ -136,7 +137,12 @@ def _sizes(arguments, least):
         yield Sizes(frozenset([letter]), words=ONE_OF.get(letter, f"{letter} 1"), parts=SIZE_ONE)
     if short == letters:
         yield Sizes(frozenset(letters), words="all sizes 1", parts=SIZE_ONE)
+    if len(letters) > 2:
+        yield Sizes(alike=tuple(letters), words="all sizes alike", advice="which two axes are taken for one?")
+    together = [[*_letters({"": argument})] for argument in arguments.values()]
     for one, other in itertools.combinations(letters, 2):
+        if len(letters) > MANY and not any(one in axes and other in axes for axes in together):
+            continue
         yield Sizes(alike=(one, other), words=f"{one} equal to {other}", advice="which two axes are taken for one?")
 
 
@@ -163,7 +169,9 @@ def _plans(factors):
     met = set().union(*map(_pairs, plans))
     for (one, ones), (other, others) in itertools.combinations(factors.items(), 2):
         for level, beside in itertools.product(ones[1:], others[1:]):
-            if SIZES in (one, other) or frozenset([(one, level), (other, beside)]) in met:
+            if frozenset([(one, level), (other, beside)]) in met:
+                continue
+            if SIZES in (one, other) and not (_is_empty(level) and beside.ones):
                 continue
             plan = _filled(factors, {one: level, other: beside}, met, rng)
             if plan:
@@ -178,6 +186,11 @@ def _plans(factors):
         plans.append(_filled(factors, {}, met, rng) or ordinary)
         met |= _pairs(plans[-1])
     return tuple(plans)
+
+
+def _is_empty(level):
+    """Return whether a sentence may be without a word: a short cut for a single position takes it for one."""
+    return level.family.parts == families.EMPTY
 
 
 def _with_pads(factors):
@@ -240,7 +253,8 @@ def _is_large(plan):
 def _special(plan):
     """Return how many families of ``plan`` are not ordinary. Two sizes that are alike do nothing to a gradient."""
     levels = [level for level in _said(plan).values() if level.words]
-    return sum(1 + bool(getattr(level, "alike", ())) for level in levels)
+    for_pads = any(getattr(level, "needs_pads", False) for level in levels)  # and so a mask that has some
+    return sum(1 + bool(getattr(level, "alike", ())) for level in levels) - for_pads
 
 
 # --- one call --------------------------------------------------------------------------------------------------------

@@ -26,6 +26,8 @@ def rows(entry: answer_key.Entry, reference: Callable[..., object], seed: int) -
     elif entry.kind == "shape":
         for draw, sizes in enumerate(_sizes(rng, len(names)), 1):
             yield Row(name=f"sizes {draw}", inputs=dict(zip(names, sizes, strict=True)))
+        for name in names:  # an axis of length 1 is an axis
+            yield Row(name=f"{name} 1", inputs={**dict(zip(names, sizes, strict=True)), name: 1})
     else:
         needed = [n for n, p in inspect.signature(reference).parameters.items() if p.default is p.empty]
         for case in entry.cases:

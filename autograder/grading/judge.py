@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.exercises import Case, Exercise, compare, compiled
+from autograder.exercises import SHAPE_DRAWS, Case, Exercise, compare, compiled
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
 from autograder.sandbox import Reply, wire
@@ -166,17 +166,18 @@ def reasons_of(exercise: Exercise, case: Case, reply: Reply) -> dict[str, str]:
 def _by_letters(exercise, replies, found):
     """Return ``found`` with what a wrong shape is in the letters of the exercise, where it is a shape in every call."""
     found = [dict(reasons) for reasons in found]
-    values = [reply.value for reply in replies]
-    sizes = [case.inputs for case in exercise.hidden]
+    several = range(SHAPE_DRAWS)  # what comes after has a size of 1, which many explanations fit
+    values = [replies[n].value for n in several]
+    sizes = [exercise.hidden[n].inputs for n in several]
     for entry in found[0]:
         mine: list = [value.get(entry) if isinstance(value, dict) else value for value in values]
-        if not all(reasons[entry] for reasons in found) or any(compare.shape_difference(one, None) for one in mine):
+        if not all(found[n][entry] for n in several) or any(compare.shape_difference(one, None) for one in mine):
             continue
-        right = [case.expected[entry] if entry else case.expected for case in exercise.hidden]
+        right = [case.expected[entry] if entry else case.expected for case in exercise.hidden[:SHAPE_DRAWS]]
         name = entry or exercise.function
         explanation = shapes.explain(name, mine, right, sizes, exercise.letters, exercise.entry.equations)
         for reasons in found:
-            reasons[entry] = explanation or reasons[entry]
+            reasons[entry] = reasons[entry] and (explanation or reasons[entry])
     return found
 
 

@@ -62,12 +62,16 @@ def test_a_code_exercise_has_a_hidden_case_with_all_sizes_different(name):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_shape_exercise_is_called_with_distinct_primes(name):
+def test_a_shape_exercise_is_called_with_distinct_primes_and_with_each_size_1(name):
     exercise = exercise_named(name)
-    assert len(exercise.hidden) == exercises.SHAPE_DRAWS
-    for case in exercise.hidden:
+    letters = list(exercise.hidden[0].inputs)
+    assert len(exercise.hidden) == exercises.SHAPE_DRAWS + len(letters)
+    for case in exercise.hidden[: exercises.SHAPE_DRAWS]:
         assert len(set(case.inputs.values())) == len(case.inputs) > 0
         assert set(case.inputs.values()) <= set(exercises.PRIMES)
+    assert [[n for n, size in c.inputs.items() if size == 1] for c in exercise.hidden[exercises.SHAPE_DRAWS :]] == [
+        [letter] for letter in letters
+    ]
     for one, other in itertools.permutations(exercise.hidden[0].inputs, 2):
         assert any(case.inputs[one] < case.inputs[other] for case in exercise.hidden)
 
