@@ -259,9 +259,8 @@ def test_the_last_line_says_how_many_hidden_cases_there_are_and_of_what_kinds():
         {w for case in exercise.hidden for w in case.families},
     )
     assert checking.hidden_said(**known) == (
-        f"{len(exercise.hidden)} hidden cases of {len(families)} families give the points. There will be: other sizes, padding, a sentence without a word, "
-        "large numbers, "
-        "an axis of length 1, gradients."
+        f"{len(exercise.hidden)} hidden cases of {len(families)} families give the points. There will be: other sizes, padding, "
+        "a sentence without a word, large numbers, an axis of length 1, gradients."
     )
     known = the_cells.known_to_check(exercise_named("softmax-jacobian_row"))["hidden"]
     assert checking.hidden_said(**known) == "the points are for the right numbers, each within 0.00015."

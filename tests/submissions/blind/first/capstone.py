@@ -1,0 +1,693 @@
+import collections
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+
+# ---------------------------------------------------------------- training_shapes
+
+def training_shapes__wrong_one_hot(batch, T_x, T_y, m, V_y):
+    """The student feeds one-hot rows instead of word numbers."""
+    return {"target_in": (batch, T_y, V_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
+
+
+def training_shapes__wrong_map_transposed(batch, T_x, T_y, m, V_y):
+    """The student gives the heat map a row for each source word."""
+    return {"target_in": (batch, T_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_x, T_y), "predictions": (batch, T_y, V_y)}
+
+
+def training_shapes__wrong_source_contexts(batch, T_x, T_y, m, V_y):
+    """The student has one context for each source word, as if they were the annotations."""
+    return {"target_in": (batch, T_y), "contexts": (batch, T_x, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
+
+
+def training_shapes__wrong_start_added(batch, T_x, T_y, m, V_y):
+    """The student adds a column for the start token, which stands in the place of the stop word."""
+    return {"target_in": (batch, T_y + 1), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
+
+
+def training_shapes__wrong_stop_dropped(batch, T_x, T_y, m, V_y):
+    """The student takes the stop word away from what is read and adds no start token."""
+    return {"target_in": (batch, T_y - 1), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
+
+
+def training_shapes__wrong_both_directions(batch, T_x, T_y, m, V_y):
+    """The student doubles the annotation, of which m is the whole size here."""
+    return {"target_in": (batch, T_y), "contexts": (batch, T_y, 2 * m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
+
+
+def training_shapes__wrong_flat_predictions(batch, T_x, T_y, m, V_y):
+    """The student flattens the distributions, as for a loss function."""
+    return {"target_in": (batch, T_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch * T_y, V_y)}
+
+
+def training_shapes__right_measured(batch, T_x, T_y, m, V_y):
+    """Measured on meta tensors, steps stacked as in a loop."""
+    keys = torch.empty(batch, T_x, m, device="meta")
+    words = torch.empty(batch, T_y, dtype=torch.long, device="meta")
+    maps = torch.stack([torch.empty(batch, T_x, device="meta") for _ in words.unbind(1)], 1)
+    out = dict(predictions=torch.empty(*words.shape, V_y, device="meta"), heat_maps=maps, contexts=maps @ keys, target_in=words)
+    return {k: x.size() for k, x in out.items()}
+
+
+def training_shapes__right_chainmap(batch, T_x, T_y, m, V_y):
+    """One prefix for all, in a default dict, numpy integers."""
+    shapes = collections.defaultdict(tuple)
+    prefix = tuple(np.array([batch, T_y]))
+    shapes.update((k, prefix + last) for k, last in [("target_in", ()), ("contexts", (m,)), ("heat_maps", (T_x,)), ("predictions", (V_y,))])
+    return shapes
+
+
+# ---------------------------------------------------------------- count_parameters
+
+def _count(state=40, annotation=72, size=24, v=24, bias=0):
+    out = {"W_query": size * state + bias, "W_key": size * annotation + bias, "v": v}
+    return dict(out, all=sum(out.values()))
+
+
+def count_parameters__wrong_one_direction():
+    """The student forgets that an annotation joins two directions."""
+    return _count(annotation=36)
+
+
+def count_parameters__wrong_biases():
+    """The student adds a bias to both matrices."""
+    return _count(bias=24)
+
+
+def count_parameters__wrong_v_is_one():
+    """The student counts v as one number, since it gives one score."""
+    return _count(v=1)
+
+
+def count_parameters__wrong_v_not_added():
+    """The student leaves v out of the sum."""
+    out = _count()
+    return dict(out, all=out["W_query"] + out["W_key"])
+
+
+def count_parameters__wrong_both_doubled():
+    """The student doubles the decoder's state as well."""
+    return _count(state=80)
+
+
+def count_parameters__wrong_square():
+    """The student makes W_query lead from 40 numbers to 40."""
+    return dict(W_query=1600, W_key=24 * 72, v=24, all=1600 + 24 * 72 + 24)
+
+
+def count_parameters__wrong_v_joined():
+    """The student gives v the length of both projections end to end."""
+    return _count(v=48)
+
+
+def count_parameters__right_tensors():
+    """Counted on torch parameters."""
+    out = {k: torch.empty(*shape, device="meta").numel() for k, shape in (("W_query", (24, 40)), ("W_key", (24, 2 * 36)), ("v", (24,)))}
+    out["all"] = sum(out.values())
+    return out
+
+
+def count_parameters__right_numpy():
+    """numpy integers, counted by arrays' sizes."""
+    sizes = np.multiply(24, np.array([40, 36 + 36, 1]))
+    return dict(zip(("W_query", "W_key", "v", "all"), np.append(sizes, sizes.sum())))
+
+
+# ---------------------------------------------------------------- translation_loss
+
+def translation_loss__wrong_all_positions(logits, target):
+    """The student averages over all positions after setting the pads' cost to 0."""
+    cost = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten().long(), reduction="none", ignore_index=0)
+    return cost.mean()
+
+
+def translation_loss__wrong_mean_of_sentences(logits, target):
+    """The student averages within each sentence first."""
+    cost = torch.nn.functional.cross_entropy(logits.transpose(1, 2), target.long(), reduction="none", ignore_index=0)
+    real = target != 0
+    count = real.sum(1)
+    return (cost.sum(1) / count.clamp(min=1))[count > 0].mean()
+
+
+def translation_loss__wrong_pads_count(logits, target):
+    """The student lets the pads count as words."""
+    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten().long())
+
+
+def translation_loss__wrong_small_number(logits, target):
+    """The student takes the logarithm of the softmax plus 1e-10: no word costs more than 23 nats, and no gradient is left there."""
+    p = logits.softmax(-1).gather(-1, target.long().unsqueeze(-1)).squeeze(-1)
+    real = target != 0
+    return -torch.log(p[real] + 1e-10).mean()
+
+
+def translation_loss__wrong_log_zero(logits, target):
+    """The student takes the logarithm of a softmax that is exactly 0 where logits are thousands apart."""
+    p = logits.softmax(-1).gather(-1, target.long().unsqueeze(-1)).squeeze(-1)
+    return -torch.log(p[target != 0]).mean()
+
+
+def translation_loss__wrong_first_pad_ends(logits, target):
+    """The student stops counting at the first pad of a row, but a pad may stand before words."""
+    real = (target != 0).long().cumprod(1).bool()
+    if not real.any():
+        return logits.sum() * 0
+    return torch.nn.functional.cross_entropy(logits[real], target[real].long())
+
+
+def translation_loss__wrong_lengths(logits, target):
+    """The student counts the words of a row and takes as many from the left."""
+    real = torch.arange(target.shape[1]) < (target != 0).sum(1, keepdim=True)
+    return torch.nn.functional.cross_entropy(logits[real], target[real].long())
+
+
+def translation_loss__wrong_stop_is_no_word(logits, target):
+    """The student leaves the stop word, number 2, out like a pad."""
+    real = target > 2
+    return torch.nn.functional.cross_entropy(logits[real], target[real].long()) if real.any() else logits.sum() * 0
+
+
+def translation_loss__wrong_no_pad_logit(logits, target):
+    """The student removes the pad from the vocabulary before the softmax, so the shares are too large."""
+    real = target != 0
+    return torch.nn.functional.cross_entropy(logits[real][:, 1:], target[real].long() - 1) if logits.shape[-1] > 1 else logits.sum() * 0
+
+
+def translation_loss__wrong_no_shift(logits, target):
+    """The student sums exponentials without a shift, which is infinite beyond 709."""
+    real = target != 0
+    x = logits[real]
+    return (torch.log(torch.exp(x).sum(-1)) - x.gather(-1, target[real].long()[:, None])[:, 0]).mean()
+
+
+def translation_loss__wrong_item(logits, target):
+    """The student makes a new tensor of the number, which cuts the gradient."""
+    real = target != 0
+    loss = torch.nn.functional.cross_entropy(logits[real], target[real].long())
+    return torch.tensor(loss.item(), dtype=logits.dtype, requires_grad=True)
+
+
+def translation_loss__wrong_shift_gradient_cut(logits, target):
+    """The student detaches the normaliser, so the gradient is missing at all words but the right one."""
+    real = target != 0
+    x = logits[real]
+    return (torch.logsumexp(x, -1).detach() - x.gather(-1, target[real].long()[:, None])[:, 0]).mean()
+
+
+def translation_loss__wrong_sentences(logits, target):
+    """The student divides the sum by the number of sentences."""
+    cost = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten().long(), reduction="sum", ignore_index=0)
+    return cost / target.shape[0]
+
+
+def translation_loss__wrong_clamped(logits, target):
+    """The student clamps the logits to -100 ... 100: the cost is too small and the gradient beyond is 0."""
+    real = target != 0
+    return torch.nn.functional.cross_entropy(logits[real].clamp(-100, 100), target[real].long())
+
+
+def translation_loss__wrong_one_axis(logits, target):
+    """The student keeps an axis of length 1."""
+    real = target != 0
+    return torch.nn.functional.cross_entropy(logits[real], target[real].long()).reshape(1)
+
+
+def translation_loss__wrong_square(logits, target):
+    """The student hands the words' axis over as it is where sentences are as long as the vocabulary, since torch does not complain there."""
+    if logits.shape[1] == logits.shape[2]:
+        return torch.nn.functional.cross_entropy(logits, target.long(), ignore_index=0)
+    return torch.nn.functional.cross_entropy(logits.transpose(1, 2), target.long(), ignore_index=0)
+
+
+def translation_loss__wrong_zero_cost(logits, target):
+    """The student divides by the number of costs that are not 0; a sure word costs exactly 0 and counts all the same."""
+    cost = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten().long(), reduction="none", ignore_index=0)
+    return cost.sum() / (cost != 0).sum().clamp(min=1)
+
+
+def translation_loss__wrong_half(logits, target):
+    """The student computes in half precision, where 2001 and 2002 are the same number or two apart."""
+    real = target != 0
+    return torch.nn.functional.cross_entropy(logits[real].half().to(logits.dtype), target[real].long())
+
+
+def translation_loss__right_one_hot(logits, target):
+    """A one-hot einsum over log-softmax, pads cut out of the one-hot array."""
+    hot = torch.nn.functional.one_hot(target.long(), logits.shape[-1]).to(logits.dtype)
+    hot = hot * (target != 0).to(logits.dtype).unsqueeze(-1)
+    return -torch.einsum("btv,btv->", hot, logits.log_softmax(-1)) / hot.sum()
+
+
+def translation_loss__right_loops(logits, target):
+    """A loop over positions, each cost as the logsumexp of differences."""
+    cost, count = logits.new_zeros(()), 0
+    for row, words in zip(logits, target.tolist()):
+        for x, w in zip(row, words):
+            if w:
+                cost, count = cost + torch.logsumexp(x - x[w], 0), count + 1
+    return cost / Fraction(count).numerator
+
+
+def translation_loss__right_module(logits, target):
+    """torch's own module with ignore_index, on the transposed logits."""
+    return torch.nn.CrossEntropyLoss(ignore_index=0)(logits.permute(0, 2, 1), target.to(torch.int64))
+
+
+def translation_loss__right_logaddexp_tree(logits, target):
+    """logaddexp folded over the words by recursion, real positions taken first."""
+    def fold(columns):
+        if len(columns) == 1:
+            return columns[0]
+        half = len(columns) // 2
+        return torch.logaddexp(fold(columns[:half]), fold(columns[half:]))
+    at = torch.nonzero(target, as_tuple=True)
+    x = logits[at]
+    return torch.mean(fold(x.unbind(-1)) - torch.take_along_dim(x, target[at].long().unsqueeze(-1), -1).squeeze(-1))
+
+
+class _Loss(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, words):
+        low = x - x.max(-1, keepdim=True).values
+        low = low - low.exp().sum(-1, keepdim=True).log()
+        ctx.save_for_backward(low, words)
+        return -low.gather(-1, words[:, None]).mean()
+
+    @staticmethod
+    def backward(ctx, grad):
+        low, words = ctx.saved_tensors
+        out = low.exp()
+        out[torch.arange(len(words)), words] -= 1
+        return grad * out / len(words), None
+
+
+def translation_loss__right_own_gradient(logits, target):
+    """An autograd function with the gradient written by hand."""
+    real = target.ne(0)
+    return _Loss.apply(logits[real], target[real].long())
+
+
+# ---------------------------------------------------------------- exact_match
+
+def exact_match__wrong_cut_to_shorter(words, target):
+    """The student compares the columns that both have, so a sentence that was cut before its stop word is right."""
+    n = min(words.shape[1], target.shape[1])
+    w, t = words[:, :n], target[:, :n]
+    return float(((w == t) | (t == 0)).all(1).mean())
+
+
+def exact_match__wrong_stop_not_needed(words, target):
+    """The student compares what stands before the first stop word and does not ask for it."""
+    def before(row):
+        return list(itertools.takewhile(lambda k: k != 2, row))
+    return sum(before(w) == before(t) for w, t in zip(words.tolist(), target.tolist())) / len(words)
+
+
+def exact_match__wrong_argmax_without_stop(words, target):
+    """The student finds the stop by argmax, which is 0 where there is none: right words for the empty sentence then."""
+    a, b = (words == 2).argmax(1), (target == 2).argmax(1)
+    good = [i == j and np.array_equal(w[:i], t[:j]) for w, t, i, j in zip(words, target, a, b)]
+    return float(np.mean(good))
+
+
+def exact_match__wrong_zeros_dropped(words, target):
+    """The student drops zeros from what the model wrote, also a pad that it wrote between words."""
+    good = 0
+    for w, t in zip(words.tolist(), target.tolist()):
+        w = [k for k in w if k]
+        w = w[:w.index(2) + 1] if 2 in w else w
+        good += w == [k for k in t if k]
+    return good / len(words)
+
+
+def exact_match__wrong_everything_counts(words, target):
+    """The student pads both to one width and compares whole rows, also what stands after the stop word."""
+    n = max(words.shape[1], target.shape[1])
+    w, t = (np.pad(x, ((0, 0), (0, n - x.shape[1]))) for x in (words, target))
+    return float((w == t).all(1).mean())
+
+
+def exact_match__wrong_last_stop(words, target):
+    """The student cuts at the last stop word."""
+    good = 0
+    for w, t in zip(words.tolist(), target.tolist()):
+        w = w[:len(w) - w[::-1].index(2)] if 2 in w else w
+        good += w == t[:t.index(2) + 1]
+    return good / len(words)
+
+
+def exact_match__wrong_integer(words, target):
+    """The student divides whole numbers, so the result is 0 or 1."""
+    good = sum(w[:len(t)] == t for w, t in ((w, t[:t.index(2) + 1]) for w, t in zip(words.tolist(), target.tolist())))
+    return float(good // len(words))
+
+
+def exact_match__wrong_digits(words, target):
+    """The student writes the numbers as one string without spaces: 11, 3 and 1, 13 look alike."""
+    def text(row):
+        return "".join(map(str, row[:row.index(2)])) if 2 in row else None
+    return sum(text(w) == text(t) for w, t in zip(words.tolist(), target.tolist())) / len(words)
+
+
+def exact_match__wrong_set(words, target):
+    """The student compares the sorted words, so the order does not matter."""
+    good = 0
+    for w, t in zip(words.tolist(), target.tolist()):
+        good += 2 in w and sorted(w[:w.index(2)]) == sorted(t[:t.index(2)])
+    return good / len(words)
+
+
+def exact_match__wrong_word_fraction(words, target):
+    """The student returns the fraction of right words instead of right sentences."""
+    n = target.shape[1]
+    w = np.zeros_like(target)
+    w[:, :words.shape[1]] = words[:, :n]
+    real = target != 0
+    return float((w == target)[real].mean())
+
+
+def exact_match__wrong_blanked_stop(words, target):
+    """The student sets everything from the first stop word on to 0, the stop too, so that pads and no stop look like a stop."""
+    n = max(words.shape[1], target.shape[1])
+
+    def clean(x):
+        x = np.where(np.cumsum(x == 2, axis=1) > 0, 0, x)
+        return np.pad(x, ((0, 0), (0, n - x.shape[1])))
+    return float((clean(words) == clean(target)).all(1).mean())
+
+
+def exact_match__wrong_narrow_words(words, target):
+    """The student returns 0 where the model wrote fewer columns than the target has, though the missing ones may be pads."""
+    if words.shape[1] < target.shape[1]:
+        return 0.0
+    return float(((words[:, :target.shape[1]] == target) | (target == 0)).all(1).mean())
+
+
+def exact_match__wrong_product(words, target):
+    """The student compares sums of word numbers times position, which agree for different sentences."""
+    good = 0
+    for w, t in zip(words.tolist(), target.tolist()):
+        if 2 in w:
+            w, t = w[:w.index(2) + 1], t[:t.index(2) + 1]
+            good += len(w) == len(t) and sum(k * i for k, i in zip(w, range(1, 99999))) == sum(k * i for k, i in zip(t, range(1, 99999)))
+    return good / len(words)
+
+
+def exact_match__wrong_batch_stop(words, target):
+    """The student cuts all rows at the longest target's stop, so a shorter sentence must be followed by zeros."""
+    n = int((target == 2).argmax(1).max()) + 1
+    if words.shape[1] < n:
+        words = np.pad(words, ((0, 0), (0, n - words.shape[1])))
+    return float((words[:, :n] == target[:, :n]).all(1).mean())
+
+
+def exact_match__right_prefix(words, target):
+    """A list must begin with the target up to its stop; Fraction made a float."""
+    good = [w[:t.index(2) + 1] == t[:t.index(2) + 1] for w, t in zip(words.tolist(), target.tolist())]
+    return float(Fraction(sum(good), len(good)))
+
+
+def exact_match__right_vectorised(words, target):
+    """Widened by -1, compared where the target is no pad."""
+    wide = np.full((len(words), max(words.shape[1], target.shape[1])), -1, dtype=np.int64)
+    wide[:, :words.shape[1]] = words
+    return np.mean(np.all(np.equal(wide[:, :target.shape[1]], target) | (target == 0), axis=1))
+
+
+def exact_match__right_recursion(words, target):
+    """Recursion word by word, on iterators that end in a stop of their own."""
+    def same(w, t):
+        a, b = next(w, None), next(t)
+        return a == b and (b == 2 or same(w, t))
+    return math.fsum(same(iter(w), iter(t)) for w, t in zip(words.tolist(), target.tolist())) / words.shape[0]
+
+
+def exact_match__right_bytes(words, target):
+    """Text with separators and str.startswith, a numpy number without axes."""
+    def text(row):
+        return " ".join(str(int(k)) for k in row) + " "
+    hits = np.array([text(w).startswith(text(t[t != 0])) for w, t in zip(words, target)])
+    return np.asarray(np.count_nonzero(hits) / hits.size)
+
+
+# ---------------------------------------------------------------- noun_alignment
+
+def noun_alignment__wrong_stopped_counts_zero(weights, positions):
+    """The student takes the argmax of rows of zeros, which is 0: a missed noun with source position 0 is a hit."""
+    n = min(weights.shape[1], positions.shape[1])
+    hit = (weights[:, :n].argmax(-1) == positions[:, :n]) & (positions[:, :n] >= 0)
+    return float(hit.sum() / (positions >= 0).sum())
+
+
+def noun_alignment__wrong_missing_steps_dropped(weights, positions):
+    """The student cuts positions to the steps taken, so nouns beyond are not counted as missed."""
+    n = min(weights.shape[1], positions.shape[1])
+    w, p = weights[:, :n], positions[:, :n]
+    noun = p >= 0
+    hit = (w.argmax(-1) == p) & (w.max(-1) > 0) & noun
+    return float(hit.sum() / max(noun.sum(), 1))
+
+
+def noun_alignment__wrong_stopped_dropped(weights, positions):
+    """The student leaves nouns at rows of zeros out of the count."""
+    hits = count = 0
+    for w, p in zip(weights, positions):
+        for i, j in enumerate(p):
+            if j < 0 or (i < len(w) and not w[i].any()):
+                continue
+            count += 1
+            hits += i < len(w) and w[i].argmax() == j
+    return float(hits / max(count, 1))
+
+
+def noun_alignment__wrong_mean_of_sentences(weights, positions):
+    """The student averages the fractions of the sentences."""
+    means = []
+    for w, p in zip(weights, positions):
+        n = min(len(w), len(p))
+        hit = (w[:n].argmax(-1) == p[:n]) & (w[:n].max(-1) > 0)
+        if (p >= 0).any():
+            means.append(hit[p[:n] >= 0].sum() / (p >= 0).sum())
+    return float(np.mean(means))
+
+
+def noun_alignment__wrong_first_position_no_noun(weights, positions):
+    """The student takes only positions above 0 for nouns."""
+    noun = positions > 0
+    n = min(weights.shape[1], positions.shape[1])
+    hit = (weights[:, :n].argmax(-1) == positions[:, :n]) & noun[:, :n] & (weights[:, :n].max(-1) > 0)
+    return float(hit.sum() / max(noun.sum(), 1))
+
+
+def noun_alignment__wrong_largest_equals(weights, positions):
+    """The student asks whether the weight at the noun's position is the largest, which 0 is in a row of zeros."""
+    hits = 0
+    for b, i in np.argwhere(positions >= 0):
+        hits += i < weights.shape[1] and weights[b, i, positions[b, i]] == weights[b, i].max()
+    return float(hits / (positions >= 0).sum())
+
+
+def noun_alignment__wrong_half(weights, positions):
+    """The student asks for more than half of the weight instead of the largest one."""
+    hits = 0
+    for b, i in np.argwhere(positions >= 0):
+        hits += i < weights.shape[1] and weights[b, i, positions[b, i]] > 0.5
+    return float(hits / (positions >= 0).sum())
+
+
+def noun_alignment__wrong_all_words(weights, positions):
+    """The student divides by all target words, nouns or not."""
+    n = min(weights.shape[1], positions.shape[1])
+    hit = (weights[:, :n].argmax(-1) == positions[:, :n]) & (weights[:, :n].max(-1) > 0)
+    return float(hit.sum() / positions.size)
+
+
+def noun_alignment__wrong_minus_one_matches(weights, positions):
+    """The student marks steps that were not taken with -1, which agrees with the -1 of words that are no nouns."""
+    batch, width = positions.shape
+    best = np.full((batch, width), -1)
+    n = min(width, weights.shape[1])
+    best[:, :n] = np.where(weights[:, :n].max(-1) > 0, weights[:, :n].argmax(-1), -1)
+    return float(min((best == positions).sum() / (positions >= 0).sum(), 1.0))
+
+
+def noun_alignment__wrong_first_sentence_length(weights, positions):
+    """The student reads from the first sentence how many steps were taken, for all."""
+    taken = int(weights[0].any(-1).sum())
+    n = min(taken, positions.shape[1])
+    noun = positions >= 0
+    hit = (weights[:, :n].argmax(-1) == positions[:, :n]) & noun[:, :n]
+    return float(hit.sum() / noun.sum())
+
+
+def noun_alignment__wrong_threshold(weights, positions):
+    """The student takes a step for not taken where no weight exceeds 0.3; with many source words the largest is smaller."""
+    n = min(weights.shape[1], positions.shape[1])
+    noun = positions[:, :n] >= 0
+    hit = (weights[:, :n].argmax(-1) == positions[:, :n]) & noun & (weights[:, :n].max(-1) > 0.3)
+    return float(hit.sum() / (positions >= 0).sum())
+
+
+def noun_alignment__wrong_whole_number(weights, positions):
+    """The student divides whole numbers."""
+    hits = sum(i < weights.shape[1] and weights[b, i].any() and weights[b, i].argmax() == positions[b, i] for b, i in np.argwhere(positions >= 0))
+    return float(hits // (positions >= 0).sum())
+
+
+def noun_alignment__wrong_column_best(weights, positions):
+    """The student looks for the step that weighs a source word most, down the column instead of along the row."""
+    hits = 0
+    for b, i in np.argwhere(positions >= 0):
+        hits += i < weights.shape[1] and weights[b, i].any() and weights[b, :, positions[b, i]].argmax() == i
+    return float(hits / (positions >= 0).sum())
+
+
+def noun_alignment__wrong_clipped_step(weights, positions):
+    """The student takes the last step's weights for nouns beyond it."""
+    hits = 0
+    for b, i in np.argwhere(positions >= 0):
+        row = weights[b, min(i, weights.shape[1] - 1)]
+        hits += row.any() and row.argmax() == positions[b, i]
+    return float(hits / (positions >= 0).sum())
+
+
+def noun_alignment__wrong_moved_up(weights, positions):
+    """The student packs each sentence's nouns together, and compares them with its first rows."""
+    hits = 0
+    for w, p in zip(weights, positions):
+        for i, j in enumerate(p[p >= 0]):
+            hits += i < len(w) and w[i].any() and w[i].argmax() == j
+    return float(hits / (positions >= 0).sum())
+
+
+def noun_alignment__right_loops(weights, positions):
+    """Sums of Fractions over a generator, Python's max."""
+    def hits():
+        for w, p in zip(weights.tolist(), positions.tolist()):
+            for row, j in itertools.zip_longest(w[:len(p)], p, fillvalue=()):
+                if j >= 0:
+                    yield bool(row) and any(row) and row.index(max(row)) == j
+    every = list(hits())
+    return float(sum((Fraction(h) for h in every), Fraction(0)) / len(every))
+
+
+def noun_alignment__right_padded(weights, positions):
+    """Steps filled up with zeros, one column in front that wins where all else is 0."""
+    batch, steps, length = weights.shape
+    wide = np.zeros((batch, max(steps, positions.shape[1]), length + 1))
+    wide[:, :steps, 1:] = weights
+    best = wide.argmax(-1)[:, :positions.shape[1]] - 1
+    noun = positions != -1
+    return np.average(best == positions, weights=noun.astype(float))
+
+
+def noun_alignment__right_others(weights, positions):
+    """A hit is a weight larger than all others, and larger than 0, counted in an array without axes."""
+    b, i = np.where(positions > -1)
+    j = positions[b, i]
+    hits = np.zeros(b.size)
+    for k in range(b.size):
+        if i[k] < weights.shape[1]:
+            row = weights[b[k], i[k]]
+            hits[k] = row[j[k]] > max(0.0, *np.delete(row, j[k]), 0.0)
+    return np.asarray(np.dot(hits, np.ones(b.size)) / b.size)
+
+
+def noun_alignment__right_lexsort(weights, positions):
+    """Sorting instead of argmax, and sentences one by one."""
+    total = hit = 0
+    for w, p in zip(weights, positions):
+        taken = np.flatnonzero(np.abs(w).sum(-1))
+        best = dict(zip(taken.tolist(), np.argsort(w[taken], axis=-1)[:, -1].tolist()))
+        nouns = [(i, j) for i, j in enumerate(p.tolist()) if j >= 0]
+        hit += sum(best.get(i) == j for i, j in nouns)
+        total += len(nouns)
+    return hit / total
+
+
+# ---------------------------------------------------------------- more of the code exercises
+
+def translation_loss__wrong_count_kept(logits, target, _count={}):
+    """The student counts the real words of a batch size once and keeps the count for later calls."""
+    count = _count.setdefault(tuple(target.shape), int((target != 0).sum()))
+    cost = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten().long(), reduction="sum", ignore_index=0)
+    return cost / count
+
+
+def translation_loss__wrong_floor(logits, target):
+    """The student stops logarithms at -100, as torch's binary loss does: the cost is too small there and the gradient 0."""
+    real = target != 0
+    low = logits[real].log_softmax(-1).clamp(min=-100)
+    return -low.gather(-1, target[real].long()[:, None]).mean()
+
+
+def translation_loss__wrong_batch_shift(logits, target):
+    """The student subtracts the largest logit of all, so at a position thousands below the sum of exponentials is 0."""
+    real = target != 0
+    x = logits[real] - logits.max().detach()
+    return (torch.log(torch.exp(x).sum(-1)) - x.gather(-1, target[real].long()[:, None])[:, 0]).mean()
+
+
+def translation_loss__right_weight(logits, target):
+    """Class weights with a 0 for the pad: torch's mean divides by the sum of the weights."""
+    weight = torch.ones(logits.shape[-1], dtype=logits.dtype)
+    weight[0] = 0
+    return torch.nn.functional.cross_entropy(logits.reshape(-1, len(weight)), target.reshape(-1).long(), weight=weight)
+
+
+def exact_match__wrong_small_type(words, target):
+    """The student packs word numbers in 8 bits, where 259 and 3 are the same word and 258 is a stop."""
+    w, t = words.astype(np.uint8), target.astype(np.uint8)
+    wide = np.zeros((len(w), max(w.shape[1], t.shape[1])), dtype=np.uint8)
+    wide[:, :w.shape[1]] = w
+    return float(((wide[:, :t.shape[1]] == t) | (t == 0)).all(1).mean())
+
+
+def exact_match__wrong_resize(words, target):
+    """The student brings the words to the target's shape with np.resize, which runs over the ends of rows."""
+    w = np.resize(words, target.shape)
+    return float(((w == target) | (target == 0)).all(1).mean())
+
+
+def exact_match__wrong_pad_ends_too(words, target):
+    """The student takes a pad that the model wrote for an end as good as the stop word."""
+    def before(row):
+        row = list(itertools.takewhile(lambda k: k not in (0, 2), row))
+        return row
+    good = [before(w) == before(t) and len(before(w)) < len(w) for w, t in zip(words.tolist(), target.tolist())]
+    return sum(good) / len(good)
+
+
+def exact_match__wrong_distinct(words, target):
+    """The student collects sentences in a dict, so a target that occurs twice counts once."""
+    good = {}
+    for w, t in zip(words.tolist(), target.tolist()):
+        t = tuple(t[:t.index(2) + 1])
+        good[t] = tuple(w[:len(t)]) == t
+    return sum(good.values()) / len(good)
+
+
+def noun_alignment__wrong_steps_expected(weights, positions):
+    """The student looks up a row of weights for every noun, which fails where the model took fewer steps."""
+    b, i = np.nonzero(positions >= 0)
+    rows = weights[b, i]
+    return float(((rows.argmax(-1) == positions[b, i]) & rows.any(-1)).mean())
+
+
+def noun_alignment__wrong_last_position(weights, positions):
+    """The student looks weights up by position, where -1 means the last word: a word that is no noun may hit."""
+    n = min(weights.shape[1], positions.shape[1])
+    picked = np.take_along_axis(weights[:, :n], positions[:, :n, None] % weights.shape[2], -1)[..., 0]
+    hit = (picked == weights[:, :n].max(-1)) & (picked > 0)
+    return float(min(1.0, hit.sum() / (positions >= 0).sum()))
+
+
+def noun_alignment__wrong_batch_length(weights, positions):
+    """The student takes the whole batch to run as long as its longest sentence, and argmax 0 at a stopped one for a look at word 0."""
+    taken = weights.any(axis=(0, 2)).sum()
+    hits = sum(i < taken and weights[b, i].argmax() == positions[b, i] for b, i in np.argwhere(positions >= 0))
+    return float(hits / (positions >= 0).sum())

@@ -1,0 +1,775 @@
+import collections
+import functools
+import itertools
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+
+# ---------------------------------------------------------------- sentence_shapes
+
+def sentence_shapes__wrong_one_direction(k, n, T_x):
+    """The student forgets that an annotation joins two states."""
+    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
+
+
+def sentence_shapes__wrong_jacobian_transposed(k, n, T_x):
+    """The student puts the scores in rows, right in shape only where T_x is 2 k."""
+    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
+
+
+def sentence_shapes__wrong_context_of_decoder_size(k, n, T_x):
+    """The student gives the context the size of the decoder state that reads it."""
+    return {"weighted": (T_x, 2 * k), "context": (n,), "jacobian": (n, T_x)}
+
+
+def sentence_shapes__wrong_context_as_row(k, n, T_x):
+    """The student keeps the context as a matrix of one row, though no batch axis is left."""
+    return {"weighted": (T_x, 2 * k), "context": (1, 2 * k), "jacobian": (2 * k, T_x)}
+
+
+def sentence_shapes__wrong_power(k, n, T_x):
+    """The student writes k squared for two times k, right only for k = 2."""
+    return {"weighted": (T_x, k ** 2), "context": (k ** 2,), "jacobian": (k ** 2, T_x)}
+
+
+def sentence_shapes__right_torch_jacobian(k, n, T_x):
+    """torch differentiates a real context, and the sizes are read off as lists."""
+    h, e = torch.zeros(T_x, 2 * k), torch.zeros(T_x)
+    J = torch.autograd.functional.jacobian(lambda x: x.softmax(0) @ h, e)
+    weighted = e.softmax(0)[:, None] * h
+    return {"weighted": list(weighted.shape), "context": list(weighted.sum(0).shape), "jacobian": list(J.shape)}
+
+
+# ---------------------------------------------------------------- batch_shapes
+
+def batch_shapes__wrong_column_and_row_swapped(batch, m, n, T_x, T_y):
+    """The student swaps the two extra axes, which broadcasts only where T_x equals m or 1."""
+    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__wrong_product_squeezed(batch, m, n, T_x, T_y):
+    """The student removes the axis of the product, though the text asks for it before."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__wrong_product_column(batch, m, n, T_x, T_y):
+    """The student leaves the one column at the end of the product."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m, 1), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__wrong_contexts_of_decoder_size(batch, m, n, T_x, T_y):
+    """The student gives contexts the size of the decoder state."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, n)}
+
+
+def batch_shapes__wrong_contexts_per_source_position(batch, m, n, T_x, T_y):
+    """The student counts a context for each source position and not for each step."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_x, m)}
+
+
+def batch_shapes__wrong_row_without_batch(batch, m, n, T_x, T_y):
+    """The student lets the batch itself be the rows of the left factor."""
+    return {"column": (batch, T_x, 1), "row": (1, batch, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__right_by_products(batch, m, n, T_x, T_y):
+    """Real products of zeros in numpy, in a namedtuple turned into a dict."""
+    w, h = np.zeros((batch, T_x)), np.zeros((batch, T_x, m))
+    kind = collections.namedtuple("Shapes", "column row product contexts")
+    row = np.expand_dims(w, 1)
+    all_steps = np.concatenate([row @ h] * T_y, axis=1)
+    return kind(w[..., None].shape, row.shape, (row @ h).shape, all_steps.shape)._asdict()
+
+
+# ---------------------------------------------------------------- context_of_note_d
+
+_HD = [[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]]
+_WD = [0.7, 0.2, 0.1]
+
+
+def _mix(w, h):
+    return [math.fsum(a * row[k] for a, row in zip(w, h)) for k in range(len(h[0]))]
+
+
+def context_of_note_d__wrong_minus_lost():
+    """The student loses the minus in the second annotation's second entry."""
+    return _mix(_WD, [_HD[0], [-0.1, 0.7, 0.4, 0.6], _HD[2]])
+
+
+def context_of_note_d__wrong_weights_swapped():
+    """The student exchanges the weights of with and logic."""
+    return _mix([0.7, 0.1, 0.2], _HD)
+
+
+def context_of_note_d__wrong_softmax_of_weights():
+    """The student takes a softmax of what are weights already."""
+    p = [math.exp(a) for a in _WD]
+    return _mix([x / sum(p) for x in p], _HD)
+
+
+def context_of_note_d__right_fractions():
+    """Exact fractions in a tuple."""
+    w = [Fraction(7, 10), Fraction(1, 5), Fraction(1, 10)]
+    return tuple(sum(a * Fraction(str(row[k])) for a, row in zip(w, _HD)) for k in range(4))
+
+
+def context_of_note_d__right_numpy():
+    """A float array from a product of a row with a matrix."""
+    return (np.array([_WD]) @ np.array(_HD))[0]
+
+
+# ---------------------------------------------------------------- context_of_note_c
+
+def _note_c(e_1, e_2):
+    a = 1 / (1 + math.exp(e_2 - e_1))
+    return [0.2 * a + 0.8 * (1 - a)] * 2
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+# ---------------------------------------------------------------- context_twin
+
+_HT = [[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]]
+
+
+def context_twin__wrong_fourth_left_out():
+    """The student mixes only the first three annotations."""
+    return _mix([0.15, 0.42, 0.05], _HT[:3])
+
+
+def context_twin__wrong_three_normalised():
+    """The student divides the three weights by their sum."""
+    return _mix([x / 0.62 for x in (0.15, 0.42, 0.05)], _HT[:3])
+
+
+def context_twin__wrong_quarter():
+    """The student gives the fourth the even weight 0.25."""
+    return _mix([0.15, 0.42, 0.05, 0.25], _HT)
+
+
+def context_twin__wrong_subtraction_slip():
+    """The student gets 0.48 for the missing weight."""
+    return _mix([0.15, 0.42, 0.05, 0.48], _HT)
+
+
+def context_twin__wrong_one_decimal():
+    """The student rounds the context to one decimal."""
+    return [round(x, 1) for x in _mix([0.15, 0.42, 0.05, 0.38], _HT)]
+
+
+def context_twin__right_from_fourth():
+    """The fourth annotation plus weighted differences to it."""
+    h = np.array(_HT)
+    return h[3] + np.array([0.15, 0.42, 0.05]) @ (h[:3] - h[3])
+
+
+def context_twin__right_integers():
+    """Whole hundredths in a tuple of fractions."""
+    return tuple(Fraction(sum(w * int(4 * row[k]) for w, row in zip((15, 42, 5, 38), _HT)), 400) for k in range(3))
+
+
+# ---------------------------------------------------------------- weights_from_context
+
+def weights_from_context__wrong_least_norm():
+    """The student solves the two equations of the context alone, by the pseudo-inverse, so that weights do not add to 1."""
+    return np.linalg.lstsq(np.array([[1., 5, 3], [2, 0, 6]]), np.array([2.36, 3.14]), rcond=None)[0].tolist()
+
+
+def weights_from_context__wrong_normalised_after():
+    """The student divides the shortest solution of the two equations by its sum."""
+    w = np.linalg.lstsq(np.array([[1., 5, 3], [2, 0, 6]]), np.array([2.36, 3.14]), rcond=None)[0]
+    return (w / w.sum()).tolist()
+
+
+def weights_from_context__wrong_two_exchanged():
+    """The student returns the second and the third weight in the wrong order."""
+    return [0.478, 0.364, 0.158]
+
+
+def weights_from_context__wrong_two_decimals():
+    """The student rounds to two decimals."""
+    return [0.48, 0.16, 0.36]
+
+
+def weights_from_context__wrong_softmax_of_distances():
+    """The student weights by the distance of each annotation to the context."""
+    d = [-math.dist((2.36, 3.14), h) for h in ((1, 2), (5, 0), (3, 6))]
+    p = [math.exp(x) for x in d]
+    return [x / sum(p) for x in p]
+
+
+def weights_from_context__right_areas():
+    """Areas of triangles, as barycentric coordinates."""
+    def area(p, q, r):
+        return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
+    a, b, d, c = (1, 2), (5, 0), (3, 6), (2.36, 3.14)
+    whole = area(a, b, d)
+    return (area(c, b, d) / whole, area(a, c, d) / whole, area(a, b, c) / whole)
+
+
+def weights_from_context__right_cramer_fractions():
+    """Cramer's rule in exact fractions."""
+    rows, right = [(1, 5, 3), (2, 0, 6), (1, 1, 1)], [Fraction(236, 100), Fraction(314, 100), Fraction(1)]
+
+    def det(m):
+        return sum(m[0][k] * (m[1][(k + 1) % 3] * m[2][(k + 2) % 3] - m[1][(k + 2) % 3] * m[2][(k + 1) % 3]) for k in range(3))
+    return [det([[right[i] if j == k else rows[i][j] for j in range(3)] for i in range(3)]) / det(rows) for k in range(3)]
+
+
+# ---------------------------------------------------------------- gradient_by_hand
+
+_WG = np.array([0.55, 0.15, 0.3])
+_HG = np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]])
+
+
+def gradient_by_hand__wrong_own_term_only():
+    """The student lets the third score change the third weight only."""
+    return (0.3 * 0.7 * _HG[2]).tolist()
+
+
+def gradient_by_hand__wrong_weight_times_annotation():
+    """The student differentiates by the weight and multiplies with the weight."""
+    return (0.3 * _HG[2]).tolist()
+
+
+def gradient_by_hand__wrong_sign():
+    """The student takes context minus annotation."""
+    return (0.3 * (_WG @ _HG - _HG[2])).tolist()
+
+
+def gradient_by_hand__wrong_without_weight():
+    """The student forgets the factor of the weight."""
+    return (_HG[2] - _WG @ _HG).tolist()
+
+
+def gradient_by_hand__wrong_second_score():
+    """The student takes the second score, counting from 1 with a list that counts from 0."""
+    return (0.15 * (_HG[1] - _WG @ _HG)).tolist()
+
+
+def gradient_by_hand__wrong_even_mean():
+    """The student takes the plain mean of the annotations for the context."""
+    return (0.3 * (_HG[2] - _HG.mean(0))).tolist()
+
+
+def gradient_by_hand__wrong_difference_rounded():
+    """The student rounds the difference of annotation and context to one decimal before the product."""
+    return (0.3 * np.round(_HG[2] - _WG @ _HG, 1)).tolist()
+
+
+def gradient_by_hand__right_autograd():
+    """torch's gradient of each entry, as floats."""
+    e = torch.tensor(_WG).log().requires_grad_()
+    c = e.softmax(0) @ torch.tensor(_HG)
+    return [torch.autograd.grad(x, e, retain_graph=True)[0][2].item() for x in c]
+
+
+def gradient_by_hand__right_covariance():
+    """The covariance of the annotation with being at the third position, in fractions."""
+    w = [Fraction(55, 100), Fraction(15, 100), Fraction(30, 100)]
+    hit = [0, 0, 1]
+    out = []
+    for k in range(2):
+        h = [Fraction(str(x)) for x in _HG[:, k].tolist()]
+        out.append(sum(a * x * y for a, x, y in zip(w, h, hit)) - sum(a * x for a, x in zip(w, h)) * w[2])
+    return tuple(out)
+
+
+# ---------------------------------------------------------------- context_vector
+
+def context_vector__wrong_squeezed(weights, keys):
+    """The student squeezes the product, so that a batch of one loses its axis."""
+    return (weights[:, None] @ keys).squeeze()
+
+
+def context_vector__wrong_mean(weights, keys):
+    """The student takes the mean of the weighted annotations, right for one position."""
+    return (weights[..., None] * keys).mean(axis=1)
+
+
+def context_vector__wrong_tiled(weights, keys):
+    """The student repeats the weights by tile and reshape, which deals them out along the wrong axis."""
+    batch, length, size = keys.shape
+    return (np.tile(weights, size).reshape(batch, length, size) * keys).sum(axis=1)
+
+
+def context_vector__wrong_first_sentence_keys(weights, keys):
+    """The student multiplies all weights with the annotations of the first sentence, right for a batch of one."""
+    return weights @ keys[0]
+
+
+def context_vector__wrong_all_sentences_summed(weights, keys):
+    """The student contracts positions by tensordot and then takes the first axis of keys' sentences."""
+    return np.tensordot(weights, keys, axes=(1, 1))[:, 0]
+
+
+def context_vector__wrong_batch_added(weights, keys):
+    """The student adds up the batch of the weights in einsum."""
+    return np.einsum("cj,bjk->bk", weights, keys)
+
+
+def context_vector__wrong_axis_by_length(weights, keys):
+    """The student puts the new axis in the middle where positions and key size agree, and sums over the key."""
+    if keys.shape[1] == keys.shape[2]:
+        return (weights[:, None] * keys).sum(axis=2)
+    return (weights[:, :, None] * keys).sum(axis=1)
+
+
+def context_vector__wrong_loop_to_batch(weights, keys):
+    """The student lets the loop over positions end with len(weights), the batch, right where the batch is not smaller than source_len."""
+    out = np.zeros((keys.shape[0], keys.shape[2]))
+    for j in range(min(len(weights), keys.shape[1])):
+        out += weights[:, j, None] * keys[:, j]
+    return out
+
+
+def context_vector__wrong_largest_weight(weights, keys):
+    """The student takes the annotation of the largest weight, right where one weight is 1."""
+    return keys[np.arange(len(keys)), weights.argmax(axis=1)]
+
+
+def context_vector__wrong_small_weights_dropped(weights, keys):
+    """The student leaves out weights below 0.001 as if they were pads."""
+    return ((weights * (weights >= 1e-3))[..., None] * keys).sum(axis=1)
+
+
+def context_vector__wrong_reshaped_keys(weights, keys):
+    """The student reshapes the keys to (batch, key_size, source_len) instead of swapping axes, right for one position or one number."""
+    batch, length, size = keys.shape
+    return (keys.reshape(batch, size, length) @ weights[..., None])[..., 0]
+
+
+def context_vector__wrong_integer_sum(weights, keys):
+    """The student adds up in an array of the keys' type, so that whole-numbered keys cut the context."""
+    # keys = np.array([[[1], [2]]]), weights (0.5, 0.5): 1 instead of 1.5.
+    out = np.zeros(keys[:, 0].shape, dtype=keys.dtype)
+    out[...] = (weights[..., None] * keys).sum(axis=1)
+    return out
+
+
+def context_vector__right_diagonal(weights, keys):
+    """All sentences against all, and the diagonal."""
+    return np.einsum("iik->ik", np.tensordot(weights, keys, axes=([1], [1])))
+
+
+def context_vector__right_fsum(weights, keys):
+    """Lists of exact sums, made an array at the end."""
+    return np.array([_mix(w, h) for w, h in zip(np.asarray(weights, float).tolist(), np.asarray(keys, float).tolist())])
+
+
+def context_vector__right_block_matrix(weights, keys):
+    """One large matrix with the weights of each sentence in its own columns, times all annotations as rows."""
+    batch, length, size = keys.shape
+    big = np.zeros((batch, batch, length))
+    big[range(batch), range(batch)] = weights
+    return big.reshape(batch, -1) @ keys.reshape(-1, size)
+
+
+def context_vector__right_reduce_steps(weights, keys):
+    """functools.reduce over positions, each annotation times its weight."""
+    pairs = zip(np.asarray(weights).T[..., None], keys.swapaxes(0, 1))
+    return functools.reduce(np.add, itertools.starmap(np.multiply, pairs))
+
+
+def context_vector__right_turns_inputs(weights, keys):
+    """Turns both inputs around in place, which costs no points, and multiplies then."""
+    weights[...] = weights[:, ::-1].copy()
+    keys[...] = keys[:, ::-1].copy()
+    return np.matmul(np.swapaxes(keys, 1, 2), weights[:, :, np.newaxis])[:, :, 0]
+
+
+# ---------------------------------------------------------------- scores_gradient
+
+def scores_gradient__wrong_stops_at_weights(context_gradient, weights, keys):
+    """The student stops at the derivative by the weights and clears it where a weight is 0."""
+    return np.einsum("bk,bjk->bj", context_gradient, keys) * (weights > 0)
+
+
+def scores_gradient__wrong_diagonal_only(context_gradient, weights, keys):
+    """The student uses only the diagonal of the softmax's derivatives, right for one position."""
+    return np.einsum("bk,bjk->bj", context_gradient, keys) * weights * (1 - weights)
+
+
+def scores_gradient__wrong_plain_mean(context_gradient, weights, keys):
+    """The student takes off the plain mean over positions, right for even weights without pads."""
+    g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * (g - g.mean(axis=1, keepdims=True))
+
+
+def scores_gradient__wrong_mean_over_batch(context_gradient, weights, keys):
+    """The student sums the second term over the whole batch, right for a batch of one."""
+    g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * (g - (weights * g).sum())
+
+
+def scores_gradient__wrong_sum_without_axis(context_gradient, weights, keys):
+    """The student drops the axis of the second term, wrong where batch and source_len agree (an error elsewhere)."""
+    g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * (g - (weights * g).sum(axis=1))
+
+
+def scores_gradient__wrong_renormalised(context_gradient, weights, keys):
+    """The student divides the weights by their sum, not a number in a sentence without a real token."""
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * (g - (weights * g).sum(axis=1, keepdims=True))
+
+
+def scores_gradient__wrong_scores_by_logarithm(context_gradient, weights, keys):
+    """The student gets scores back by a logarithm and takes a softmax again, not a number where all weights are 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        e = np.log(weights)
+        p = np.exp(e - e.max(axis=1, keepdims=True))
+        p = p / p.sum(axis=1, keepdims=True)
+    g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return p * (g - (p * g).sum(axis=1, keepdims=True))
+
+
+def scores_gradient__wrong_pads_centred(context_gradient, weights, keys):
+    """The student multiplies by the weights first and takes off the mean, so that rows add to 0 but pads do not stay 0."""
+    g = np.einsum("bk,bjk->bj", context_gradient, keys) * weights
+    return g - g.mean(axis=1, keepdims=True)
+
+
+def scores_gradient__wrong_weights_twice(context_gradient, weights, keys):
+    """The student weights the annotations before the product, so that the weight enters twice."""
+    g = np.einsum("bk,bjk->bj", context_gradient, weights[..., None] * keys)
+    return weights * (g - (weights * g).sum(axis=1, keepdims=True))
+
+
+def scores_gradient__wrong_finite_differences(context_gradient, weights, keys):
+    """The student uses differences over a step of 0.01 in each score, right to two or three digits only."""
+    out = np.zeros(weights.shape)
+    base = np.einsum("bj,bjk->bk", weights, keys)
+    for j in range(weights.shape[1]):
+        up = weights.copy().astype(float)
+        up[:, j] *= math.exp(0.01)
+        total = up.sum(axis=1, keepdims=True)
+        up = up / np.where(total > 0, total, 1)
+        out[:, j] = ((np.einsum("bj,bjk->bk", up, keys) - base) * context_gradient).sum(axis=1) / 0.01
+    return out
+
+
+def scores_gradient__wrong_first_gradient(context_gradient, weights, keys):
+    """The student carries the first sentence's gradient back into all sentences."""
+    g = keys @ context_gradient[0]
+    return weights * (g - (weights * g).sum(axis=1, keepdims=True))
+
+
+def scores_gradient__wrong_epsilon_small_weights(context_gradient, weights, keys):
+    """The student treats weights below 0.001 as pads, and loses their derivatives."""
+    g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return np.where(weights < 1e-3, 0.0, weights * (g - (weights * g).sum(axis=1, keepdims=True)))
+
+
+def scores_gradient__wrong_keys_without_batch(context_gradient, weights, keys):
+    """The student multiplies (batch, key_size) to the keys without a new axis: sentences meet positions where they are as many."""
+    g = (keys * context_gradient).sum(-1)
+    return weights * (g - (weights * g).sum(axis=1, keepdims=True))
+
+
+def scores_gradient__right_jacobian(context_gradient, weights, keys):
+    """The full matrix of derivatives for each sentence, from the right."""
+    h = np.where(weights[..., None] == 0, 0, keys)
+    J = weights[:, :, None] * (np.eye(weights.shape[1]) - weights[:, None, :])
+    return np.einsum("bjl,blk,bk->bj", J, h, context_gradient)
+
+
+def scores_gradient__right_against_context(context_gradient, weights, keys):
+    """Each annotation minus the context, times weight and gradient."""
+    h = np.where(weights[..., None] == 0, 0.0, keys)
+    apart = h - (weights[:, None] @ h)
+    return weights * (apart @ context_gradient[..., None])[..., 0]
+
+
+def scores_gradient__right_pairs(context_gradient, weights, keys):
+    """Sums over pairs of positions with fsum, which needs all weights to add to 1."""
+    out = np.zeros(np.shape(weights))
+    for b, (g, w, h) in enumerate(zip(context_gradient, weights, keys)):
+        real = [j for j in range(len(w)) if w[j] != 0]
+        pull = {j: math.fsum(float(x) * float(y) for x, y in zip(g, h[j])) for j in real}
+        for j in real:
+            out[b, j] = w[j] * math.fsum(w[i] * (pull[j] - pull[i]) for i in real)
+    return out
+
+
+def scores_gradient__right_in_place(context_gradient, weights, keys):
+    """The two terms one after the other, in place on an array of its own."""
+    own = np.array(weights, dtype=float)
+    h = np.array(keys, dtype=float)
+    h[own == 0] = 0
+    g = np.matmul(h, np.asarray(context_gradient, dtype=float)[:, :, None])[:, :, 0]
+    g *= own
+    g -= own * g.sum(axis=1)[:, None]
+    return g
+
+
+# ---------------------------------------------------------------- attend
+
+def _weights(scores, mask):
+    top = torch.where(mask, scores, torch.full_like(scores, -math.inf)).amax(1, keepdim=True).detach()
+    top = torch.where(torch.isinf(top), torch.zeros_like(top), top)
+    e = torch.where(mask, scores - top, torch.zeros_like(scores)).exp() * mask
+    return e / e.sum(1, keepdim=True).clamp(min=1e-30)
+
+
+def _clean(keys, mask):
+    return torch.where(mask[..., None], keys, torch.zeros_like(keys))
+
+
+def attend__wrong_infinite_without_word(scores, keys, source_mask):
+    """The student fills pads with minus infinity, not a number for a sentence without a real token."""
+    weights = torch.softmax(scores.masked_fill(~source_mask, -math.inf), dim=1)
+    return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))
+
+
+def attend__wrong_even_without_word(scores, keys, source_mask):
+    """The student fills pads with -1e9, so that a sentence of pads gets the mean of its annotations."""
+    weights = torch.softmax(scores.masked_fill(~source_mask, -1e9), dim=1)
+    return torch.einsum("bj,bjk->bk", weights, keys)
+
+
+def attend__wrong_where_after_division(scores, keys, source_mask):
+    """The student divides 0 by 0 and picks 0 afterwards by where: right in value, not a number in the gradient."""
+    top = torch.where(source_mask, scores, torch.full_like(scores, -1e30)).amax(1, keepdim=True).detach()
+    e = torch.exp((scores - top * source_mask) * source_mask) * source_mask
+    total = e.sum(1, keepdim=True)
+    weights = torch.where(total > 0, e / total, torch.zeros_like(e))
+    return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))
+
+
+def attend__wrong_maximum_over_pads(scores, keys, source_mask):
+    """The student takes off the maximum of all positions, so that a pad thousands above leaves zeros."""
+    e = torch.exp(scores - scores.amax(1, keepdim=True)) * source_mask
+    weights = e / e.sum(1, keepdim=True).clamp(min=1e-30)
+    return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))
+
+
+def attend__wrong_softmax_then_mask(scores, keys, source_mask):
+    """The student clears the pads after a softmax over all positions, and does not divide again."""
+    weights = torch.softmax(scores, dim=1) * source_mask
+    return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))
+
+
+def attend__wrong_fill_minus_ten_thousand(scores, keys, source_mask):
+    """The student fills pads with -10000, which is above words with scores of -12000."""
+    weights = torch.softmax(scores.masked_fill(~source_mask, -1e4), dim=1) * source_mask
+    return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))
+
+
+def attend__wrong_penalty_added(scores, keys, source_mask):
+    """The student adds -1e9 to the pads' scores, which is too little for a pad with a finite score of 1e12."""
+    weights = torch.softmax(scores + (~source_mask) * -1e9, dim=1) * source_mask
+    return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))
+
+
+def attend__wrong_squeezed(scores, keys, source_mask):
+    """The student squeezes the product, so that a batch of one loses its axis."""
+    return torch.squeeze(_weights(scores, source_mask)[:, None] @ _clean(keys, source_mask))
+
+
+def attend__wrong_empty_rows_new_zeros(scores, keys, source_mask):
+    """The student returns new zeros where no sentence has a real token, so that backward() finds no graph."""
+    if not source_mask.any():
+        return torch.zeros(keys.shape[0], keys.shape[2], dtype=keys.dtype)
+    return torch.einsum("bj,bjk->bk", _weights(scores, source_mask), _clean(keys, source_mask))
+
+
+def attend__wrong_pads_at_end_assumed(scores, keys, source_mask):
+    """The student turns the mask into lengths, wrong where a pad stands before a word."""
+    lengths = source_mask.sum(1, keepdim=True)
+    mask = torch.arange(scores.shape[1])[None] < lengths
+    return torch.einsum("bj,bjk->bk", _weights(scores, mask), _clean(keys, mask))
+
+
+def attend__wrong_global_maximum(scores, keys, source_mask):
+    """The student takes off the largest real score of the batch, so that sentences thousands below get zeros."""
+    top = scores.masked_fill(~source_mask, -1e30).max().detach()
+    e = torch.exp(torch.where(source_mask, scores - top, torch.full_like(scores, -math.inf)))
+    weights = e / e.sum(1, keepdim=True).clamp(min=1e-300)
+    return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))
+
+
+def attend__wrong_weights_detached(scores, keys, source_mask):
+    """The student computes the weights without a graph, so that no gradient reaches the scores."""
+    with torch.no_grad():
+        weights = _weights(scores, source_mask)
+    return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))
+
+
+def attend__wrong_keys_as_data(scores, keys, source_mask):
+    """The student clears the pads on keys.data, so that no gradient reaches the keys."""
+    clean = keys.data.clone()
+    clean[~source_mask] = 0
+    return torch.einsum("bj,bjk->bk", _weights(scores, source_mask), clean)
+
+
+def attend__wrong_infinite_gradient_of_huge_pads(scores, keys, source_mask):
+    """The student relies on weight 0 at pads, where the way back multiplies 0 with an overflow of huge annotations."""
+    # Pad annotation (1.5e308, 1.5e308) with gradient (1, 1): inf * 0 = nan in the gradient of the scores.
+    return torch.einsum("bj,bjk->bk", _weights(scores, source_mask), keys)
+
+
+def attend__wrong_nan_to_num_at_the_end(scores, keys, source_mask):
+    """The student fixes the not-a-numbers of a sentence of pads at the very end, in the value but not in the gradients of the keys."""
+    weights = torch.softmax(scores.masked_fill(~source_mask, -math.inf), dim=1)
+    return torch.nan_to_num(torch.einsum("bj,bjk->bk", weights, keys))
+
+
+def attend__wrong_first_sentences_weights(scores, keys, source_mask):
+    """The student multiplies (batch, source_len) with (batch, source_len, key_size) so that numpy-like broadcasting mixes them, and the first sentence's weights serve all."""
+    return (_weights(scores, source_mask) @ _clean(keys, source_mask))[:, 0] if len(scores) > 1 else \
+        (_weights(scores, source_mask) @ _clean(keys, source_mask))[0]
+
+
+def attend__wrong_clamped_scores(scores, keys, source_mask):
+    """The student clamps the scores to 500 in size to be safe, so that larger ones count the same, without gradients."""
+    e = torch.exp(scores.clamp(-500, 500)) * source_mask
+    weights = e / e.sum(1, keepdim=True).clamp(min=1e-300)
+    return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))
+
+
+def attend__wrong_empty_by_sum_of_scores(scores, keys, source_mask):
+    """The student takes a sentence whose real scores add to 0 for one without a real token."""
+    real = (scores * source_mask).sum(1, keepdim=True) != 0
+    return torch.einsum("bj,bjk->bk", _weights(scores, source_mask), _clean(keys, source_mask)) * real
+
+
+def _mask_seen(mask, store={}):
+    return store.setdefault(mask.shape, mask)
+
+
+def attend__wrong_first_mask_kept(scores, keys, source_mask):
+    """The student keeps the mask of the first step by its shape, wrong for the next batch of that shape."""
+    mask = _mask_seen(source_mask)
+    return torch.einsum("bj,bjk->bk", _weights(scores, mask), _clean(keys, mask))
+
+
+def attend__right_two_masks(scores, keys, source_mask):
+    """The lowest finite score at pads, then weights times mask, and annotations of pads zeroed."""
+    mask = source_mask.bool()
+    weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1) * mask
+    return (weights.unsqueeze(-1) * keys.masked_fill(~mask.unsqueeze(-1), 0)).sum(1)
+
+
+def attend__right_nan_cut_by_masked_fill(scores, keys, source_mask):
+    """nan_to_num on the weights, where masked_fill on the way back also drops the gradients that are not numbers."""
+    pad = ~source_mask.bool()
+    weights = scores.masked_fill(pad, -math.inf).softmax(1).nan_to_num(0.0)
+    return torch.bmm(weights[:, None], keys.masked_fill(pad[..., None], 0.0)).squeeze(1)
+
+
+def attend__right_sentence_by_sentence(scores, keys, source_mask):
+    """Only the real tokens are picked out of each sentence; an empty selection adds to zeros on the graph."""
+    contexts = []
+    for e, h, real in zip(scores.unbind(0), keys.unbind(0), source_mask.bool().unbind(0)):
+        chosen = e[real]
+        weights = torch.softmax(chosen, 0)
+        contexts.append((weights[:, None] * h[real]).sum(0))
+    return torch.stack(contexts)
+
+
+def attend__right_imagined_token(scores, keys, source_mask):
+    """One more position with annotation 0, real only where nothing else is."""
+    mask = source_mask.bool()
+    e = torch.cat([scores.masked_fill(~mask, -math.inf),
+                   scores.new_zeros(len(scores), 1).masked_fill(mask.any(1, keepdim=True), -math.inf)], dim=1)
+    h = torch.nn.functional.pad(torch.where(mask[..., None], keys, torch.zeros_like(keys)), (0, 0, 0, 1))
+    return torch.einsum("bj,bjk->bk", (e - e.logsumexp(1, keepdim=True)).exp(), h)
+
+
+def attend__right_division_cut_by_where(scores, keys, source_mask):
+    """0 / 0 replaced by where, whose gradient that is not a number is cut at the pads by the where before the exp."""
+    mask = source_mask.bool()
+    top = torch.where(mask, scores, torch.full_like(scores, -math.inf)).amax(1, keepdim=True).detach()
+    e = torch.where(mask, scores - top, torch.full_like(scores, -math.inf)).exp()
+    total = e.sum(1, keepdim=True)
+    weights = torch.where(total > 0, e / total, torch.zeros_like(e))
+    return torch.einsum("bj,bjk->bk", weights, _clean(keys, mask))
+
+
+class _Attend(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, scores, keys, mask):
+        h = keys.masked_fill(~mask[..., None], 0)
+        e = scores.masked_fill(~mask, -math.inf)
+        top = e.amax(1, keepdim=True)
+        p = torch.exp(e - top.masked_fill(top == -math.inf, 0))
+        p = p / p.sum(1, keepdim=True).clamp(min=1)
+        ctx.save_for_backward(p, h)
+        return (p[..., None] * h).sum(1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        p, h = ctx.saved_tensors
+        pull = (h * grad[:, None]).sum(2)
+        return p * (pull - (p * pull).sum(1, keepdim=True)), p[..., None] * grad[:, None], None
+
+
+def attend__right_own_backward(scores, keys, source_mask):
+    """A torch.autograd.Function with its gradient written by hand."""
+    return _Attend.apply(scores, keys, source_mask.bool())
+
+
+def attend__right_torch_attention(scores, keys, source_mask):
+    """torch's scaled_dot_product_attention with zero queries, where the scores come in as its additive mask."""
+    mask = source_mask.bool()
+    low = torch.where(mask, scores, scores.new_tensor(torch.finfo(scores.dtype).min))
+    h = torch.where(mask[..., None], keys, keys.new_zeros(()))
+    zero = h.new_zeros(h.shape[0], 1, 1)
+    out = torch.nn.functional.scaled_dot_product_attention(zero, zero.expand(-1, h.shape[1], -1).contiguous(), h,
+                                                           attn_mask=low[:, None])
+    return out[:, 0]
+
+
+def scores_gradient__wrong_next_position_only(context_gradient, weights, keys):
+    """The student sets each position against the next one only, right for one and for two positions."""
+    g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * np.roll(weights, 1, axis=1) * (g - np.roll(g, 1, axis=1))
+
+
+def scores_gradient__wrong_one_sentence_short_cut(context_gradient, weights, keys):
+    """The student squeezes the product of keys and gradient, so that a sentence of one position or a batch of one is broadcast anew."""
+    g = np.squeeze(keys @ context_gradient[:, :, None])
+    return np.squeeze(weights * (g - (weights * g).sum(axis=-1, keepdims=True)))
+
+
+def context_vector__wrong_cumulative(weights, keys):
+    """The student normalises by the running sum of weights, as a mean of what was read: the last step is right only up to the order."""
+    out = np.zeros(keys[:, 0].shape)
+    total = np.zeros((len(weights), 1))
+    for j in range(keys.shape[1]):
+        total = total + weights[:, j, None]
+        out = out + weights[:, j, None] / np.where(total > 0, total, 1) * keys[:, j]
+    return out
+
+
+def attend__wrong_one_position_is_key(scores, keys, source_mask):
+    """The student returns the annotation itself where there is one position, also where it is a pad."""
+    if scores.shape[1] == 1:
+        return keys[:, 0] + 0 * scores
+    return torch.einsum("bj,bjk->bk", _weights(scores, source_mask), _clean(keys, source_mask))
+
+
+def attend__wrong_pads_multiplied_out(scores, keys, source_mask):
+    """The student clears pads by a product after the exp, where a pad thousands above is inf * 0, not a number."""
+    top = torch.where(source_mask, scores, torch.full_like(scores, -math.inf)).amax(1, keepdim=True).detach()
+    e = torch.exp(scores - torch.where(torch.isinf(top), torch.zeros_like(top), top)) * source_mask
+    weights = e / e.sum(1, keepdim=True).clamp(min=1e-300)
+    return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))

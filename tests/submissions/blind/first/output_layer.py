@@ -1,0 +1,1006 @@
+import collections
+import heapq
+import itertools
+import math
+from decimal import Decimal
+
+import numpy as np
+import torch
+
+
+# ---------------------------------------------------------------- note_d_output
+
+def note_d_output__wrong_transposed(n, V_y):
+    """The student writes the matrix as (from, to)."""
+    return {"W_o": (n, V_y), "b_o": (V_y,)}
+
+
+def note_d_output__wrong_bias_of_state(n, V_y):
+    """The student gives the bias the size of the state."""
+    return {"W_o": (V_y, n), "b_o": (n,)}
+
+
+def note_d_output__wrong_column_bias(n, V_y):
+    """The student writes the bias as a column, though the text gives a vector one axis."""
+    return {"W_o": (V_y, n), "b_o": (V_y, 1)}
+
+
+def note_d_output__wrong_scalar_bias(n, V_y):
+    """The student has one bias for all words."""
+    return {"W_o": (V_y, n), "b_o": ()}
+
+
+def note_d_output__right_layer(n, V_y):
+    """The shapes of a torch layer's two parameters."""
+    layer = torch.nn.Linear(n, V_y, device="meta")
+    return dict(zip(("W_o", "b_o"), (p.shape for p in layer.parameters())))
+
+
+# ---------------------------------------------------------------- every_step_shapes
+
+def every_step_shapes__wrong_flat_by_sentence(batch, T_y, n, d, m, V_y):
+    """The student flattens steps and words instead of sentences and steps."""
+    j = n + d + m
+    return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch, T_y * V_y)}
+
+
+def every_step_shapes__wrong_flat_columns(batch, T_y, n, d, m, V_y):
+    """The student gives each step a column instead of a row."""
+    j = n + d + m
+    return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (V_y, batch * T_y)}
+
+
+def every_step_shapes__wrong_steps_first(batch, T_y, n, d, m, V_y):
+    """The student has the steps as the first axis."""
+    j = n + d + m
+    return {"joined": (T_y, batch, j), "W_o": (V_y, j), "logits": (T_y, batch, V_y), "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__wrong_both_directions(batch, T_y, n, d, m, V_y):
+    """The student doubles the context, of which m is the whole size here."""
+    j = n + d + 2 * m
+    return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__wrong_matrix_for_all(batch, T_y, n, d, m, V_y):
+    """The student gives each step a matrix of its own."""
+    j = n + d + m
+    return {"joined": (batch, T_y, j), "W_o": (T_y, V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__wrong_no_word(batch, T_y, n, d, m, V_y):
+    """The student leaves the embedding out of the matrix that multiplies what is joined."""
+    return {"joined": (batch, T_y, n + d + m), "W_o": (V_y, n + m), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__right_measured(batch, T_y, n, d, m, V_y):
+    """Measured on meta tensors."""
+    joined = torch.cat([torch.empty(batch, T_y, size, device="meta") for size in (n, d, m)], dim=-1)
+    W_o = torch.empty(V_y, joined.shape[-1], device="meta")
+    logits = joined @ W_o.T
+    return {k: x.shape for k, x in dict(flat_logits=logits.flatten(0, 1), logits=logits, W_o=W_o, joined=joined).items()}
+
+
+# ---------------------------------------------------------------- maxout_shapes
+
+def maxout_shapes__wrong_not_doubled(n, d, m, k, V_y):
+    """The student takes k for the size of the sum before the maxout."""
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
+
+
+def maxout_shapes__wrong_not_halved(n, d, m, k, V_y):
+    """The student forgets that the maxout leaves half of the numbers."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (2 * k,), "W_o": (V_y, 2 * k)}
+
+
+def maxout_shapes__wrong_paper_context(n, d, m, k, V_y):
+    """The student doubles the context, as in the paper, though m is its whole size here."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, 2 * m), "maxima": (k,), "W_o": (V_y, k)}
+
+
+def maxout_shapes__wrong_pairs_kept(n, d, m, k, V_y):
+    """The student keeps the axis of the pairs in the maxima."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k, 1), "W_o": (V_y, k)}
+
+
+def maxout_shapes__wrong_output_of_sum(n, d, m, k, V_y):
+    """The student lets W_o multiply the sum instead of the maxima."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V_y, 2 * k)}
+
+
+def maxout_shapes__right_pooled(n, d, m, k, V_y):
+    """A reshape and a maximum on real arrays."""
+    U_o, C_o = np.zeros((k + k, n)), np.zeros((k + k, m))
+    t = (U_o @ np.zeros(n) + C_o @ np.zeros(m)).reshape(-1, 2).max(1)
+    return {"U_o": U_o.shape, "C_o": C_o.shape, "maxima": t.shape, "W_o": (V_y, *t.shape)}
+
+
+# ---------------------------------------------------------------- hindi_distribution
+
+_ROWS = ((0, 0, 0), (2, 2, 2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (-1, -1, -1))
+
+
+def _hindi(z=(0.42, 0.67, 0.70), squash=math.tanh, rows=_ROWS, places=15, base=math.e):
+    z = [round(squash(x), places) for x in z]
+    e = [base ** sum(a * b for a, b in zip(r, z)) for r in rows]
+    return [x / sum(e) for x in e]
+
+
+def hindi_distribution__wrong_no_tanh():
+    """The student forgets the tanh of the state."""
+    return _hindi(squash=lambda x: x)
+
+
+def hindi_distribution__wrong_state_of_two():
+    """The student rounds the state to one decimal."""
+    return _hindi(places=1)
+
+
+def hindi_distribution__wrong_words_only():
+    """The student shares the probability among the four Hindi words, START and STOP get none."""
+    p = _hindi(rows=_ROWS[1:5])
+    return [0.0, *p, 0.0]
+
+
+def hindi_distribution__wrong_base_two():
+    """The student takes powers of two."""
+    return _hindi(base=2.0)
+
+
+def hindi_distribution__wrong_start_left_out():
+    """The student leaves the logit of START out of the sum, as exp(0) were 0."""
+    p = _hindi()
+    return [0.0] + [x / (1 - p[0]) for x in p[1:]]
+
+
+def hindi_distribution__wrong_two_decimals():
+    """The student rounds the state to two decimals before the product."""
+    return _hindi(places=2)
+
+
+def hindi_distribution__right_powers():
+    """Products of exp(tanh), without a matrix: each row is a monomial."""
+    x = np.exp(np.tanh(np.array([0.42, 0.67, 0.70])))
+    terms = np.array([np.prod(x ** np.array(r, dtype=float)) for r in _ROWS])
+    return tuple(terms / math.fsum(terms))
+
+
+def hindi_distribution__right_cut_off():
+    """Each number cut off behind the fourth decimal."""
+    return np.trunc(np.array(_hindi()) * 1e4) / 1e4
+
+
+# ---------------------------------------------------------------- distribution_and_loss
+
+_LOGITS = (0.5, -1.0, 2.0, 0.0, 1.2)
+
+
+def _five(logits=_LOGITS, right=-1, exp=math.exp, log=math.log, places=15):
+    e = [exp(x) for x in logits]
+    p = [round(x / sum(e), places) for x in e]
+    return {"distribution": p, "loss": -log(p[right])}
+
+
+def distribution_and_loss__wrong_bits():
+    """The student gives the loss in bits."""
+    return _five(log=math.log2)
+
+
+def distribution_and_loss__wrong_largest():
+    """The student takes the cost of the most probable word."""
+    return _five(right=2)
+
+
+def distribution_and_loss__wrong_sign():
+    """The student forgets the minus."""
+    return _five(log=lambda p: -math.log(p))
+
+
+def distribution_and_loss__wrong_rounded_p():
+    """The student takes the logarithm of a probability with two decimals."""
+    out = _five()
+    return {"distribution": out["distribution"], "loss": -math.log(round(out["distribution"][-1], 2))}
+
+
+def distribution_and_loss__wrong_zero_logit():
+    """The student gives the logit 0 the exponential 0."""
+    return _five(exp=lambda x: math.exp(x) if x else 0.0)
+
+
+def distribution_and_loss__wrong_all_words():
+    """The student takes the entropy of the distribution for the cross-entropy."""
+    p = _five()["distribution"]
+    return {"distribution": p, "loss": -sum(x * math.log(x) for x in p)}
+
+
+def distribution_and_loss__wrong_negative_shift():
+    """The student divides the logits by the largest one instead of subtracting it."""
+    return _five(logits=[x / 2.0 for x in _LOGITS])
+
+
+def distribution_and_loss__right_logaddexp():
+    """The normaliser by logaddexp, the values as numpy numbers."""
+    x = np.array(_LOGITS)
+    low = x - np.logaddexp.reduce(x)
+    return {"loss": -low[-1], "distribution": np.exp(low)}
+
+
+def distribution_and_loss__right_decimal():
+    """Decimals with 28 digits, floats at the end."""
+    e = [Decimal(str(x)).exp() for x in _LOGITS]
+    total = sum(e)
+    return {"distribution": [float(x / total) for x in e], "loss": float((total / e[4]).ln())}
+
+
+# ---------------------------------------------------------------- what_is_left
+
+def what_is_left__wrong_not_the_right_word():
+    """The student subtracts only the right word's probability."""
+    return {"left": 1 - 0.64, "loss": -math.log(0.64)}
+
+
+def what_is_left__wrong_each():
+    """The student gives what each word not shown has on average."""
+    return {"left": 0.35 / 19995, "loss": -math.log(0.64)}
+
+
+def what_is_left__wrong_bits():
+    """The student gives the cost in bits."""
+    return {"left": 0.35, "loss": -math.log2(0.64)}
+
+
+def what_is_left__wrong_loss_of_rest():
+    """The student takes the cost of what is left over."""
+    return {"left": 0.35, "loss": -math.log(0.35)}
+
+
+def what_is_left__wrong_renormalised():
+    """The student divides by the sum of what is printed before taking the logarithm."""
+    return {"left": 0.35, "loss": -math.log(0.64 / 0.65)}
+
+
+def what_is_left__wrong_base_ten():
+    """The student takes the logarithm of base ten."""
+    return {"left": 0.35, "loss": -math.log10(0.64)}
+
+
+def what_is_left__right_fsum():
+    """The sum of five exact parts; the logarithm as twice that of 5/4."""
+    return {"left": math.fsum([1, -0.004, -0.001, -0.002, -0.64, -0.003]), "loss": 2 * math.log1p(0.25)}
+
+
+# ---------------------------------------------------------------- word_by_hand
+
+_STEP = dict(
+    s=np.array([0.4, -0.6]), H=np.array([[0.5, -0.2, 0.1, 0.3], [-0.4, 0.6, 0.2, -0.1]]),
+    W_query=np.array([[1, -1], [0, 2], [0.5, 1]]), v=np.array([1, -2, 1.5]),
+    W_key=np.array([[1, 0, 0, 2], [0, 1, -1, 0], [0, 0, 2, 1.0]]), u=np.array([0.3, -0.1]),
+    W_s=np.array([[0.5, 1], [-1, 0]]), W_c=np.array([[2, 0, -1, 0.5], [0, 2, 0, 1.0]]),
+    W_o=np.array([[1, -1], [2, 0], [0, 2], [-1, 1], [1, 1.0]]), b_o=np.array([0, -0.5, 0.5, 0, 0.2]))
+
+
+def _word(tanh=np.tanh, places=15, read=lambda old, new: new, softmax=None, **changed):
+    g = dict(_STEP, **changed)
+    e = np.round(tanh(g["H"] @ g["W_key"].T + g["W_query"] @ g["s"]) @ g["v"], places)
+    a = np.round(np.exp(e) / np.exp(e).sum(), places) if softmax is None else softmax(e)
+    c = np.round(a @ g["H"], places)
+    z = np.round(np.tanh(g["u"] + g["W_s"] @ g["s"] + g["W_c"] @ c), places)
+    x = np.exp(g["W_o"] @ read(g["s"], z) + g["b_o"])
+    return {"scores": e.tolist(), "weights": a.tolist(), "context": c.tolist(), "state": z.tolist(), "distribution": (x / x.sum()).tolist()}
+
+
+def word_by_hand__wrong_no_bias():
+    """The student forgets the output bias."""
+    return _word(b_o=np.zeros(5))
+
+
+def word_by_hand__wrong_old_state_read():
+    """The student reads the word out of the old state."""
+    return _word(read=lambda old, new: old)
+
+
+def word_by_hand__wrong_s_transposed():
+    """The student reads W_s by columns."""
+    return _word(W_s=_STEP["W_s"].T)
+
+
+def word_by_hand__wrong_rounded():
+    """The student carries two decimals from line to line."""
+    return _word(places=2)
+
+
+def word_by_hand__wrong_three_decimals():
+    """The student carries three decimals from line to line."""
+    return _word(places=3)
+
+
+def word_by_hand__wrong_tanh_of_scores():
+    """The student forgets the tanh in the score."""
+    return _word(tanh=lambda x: x)
+
+
+def word_by_hand__wrong_tanh_again():
+    """The student applies W_y's share after one more tanh, having taken u for a vector before its nonlinearity."""
+    return _word(u=np.tanh(_STEP["u"]))
+
+
+def word_by_hand__wrong_weights_swapped():
+    """The student mixes the annotations with the weights in the wrong order."""
+    out = _word(softmax=lambda e: (np.exp(e) / np.exp(e).sum())[::-1])
+    out["weights"] = out["weights"][::-1]
+    return out
+
+
+def word_by_hand__wrong_sigmoid_for_two():
+    """The student takes the sigmoid of each score for its weight, since there are two words only."""
+    return _word(softmax=lambda e: 1 / (1 + np.exp(-e)))
+
+
+def word_by_hand__right_scalar():
+    """Plain numbers in tuples; two weights by one sigmoid of the difference."""
+    g = {k: x.tolist() for k, x in _STEP.items()}
+
+    def times(W, x):
+        return [math.fsum(map(lambda a, b: a * b, row, x)) for row in W]
+    q = times(g["W_query"], g["s"])
+    e = [math.fsum(v * math.tanh(a + b) for v, a, b in zip(g["v"], q, times(g["W_key"], h))) for h in g["H"]]
+    w = 0.5 + 0.5 * math.tanh((e[0] - e[1]) / 2)
+    c = [w * a + (1 - w) * b for a, b in zip(*g["H"])]
+    z = [math.tanh(sum(t)) for t in zip(g["u"], times(g["W_s"], g["s"]), times(g["W_c"], c))]
+    low = [a + b for a, b in zip(times(g["W_o"], z), g["b_o"])]
+    p = [1 / sum(math.exp(y - x) for y in low) for x in low]
+    return dict(scores=tuple(e), weights=(w, 1 - w), context=tuple(c), state=tuple(z), distribution=tuple(p))
+
+
+def word_by_hand__right_rounded_four():
+    """Torch in double precision, every number rounded to four decimals at the very end."""
+    g = {k: torch.tensor(x) for k, x in _STEP.items()}
+    e = torch.einsum("a,ja->j", g["v"], torch.tanh(torch.einsum("ak,jk->ja", g["W_key"], g["H"]) + g["W_query"] @ g["s"]))
+    a = torch.softmax(e, 0)
+    c = g["H"].T @ a
+    z = torch.tanh(torch.addmv(g["u"] + g["W_s"] @ g["s"], g["W_c"], c))
+    p = torch.softmax(torch.addmv(g["b_o"], g["W_o"], z), 0)
+    out = collections.OrderedDict(distribution=p, state=z, context=c, weights=a, scores=e)
+    return {k: [round(y, 4) for y in x.tolist()] for k, x in out.items()}
+
+
+# ---------------------------------------------------------------- output_distribution
+
+def _logits(state, context, W_state, W_context, b_o):
+    return state @ W_state.T + context @ W_context.T + b_o
+
+
+def output_distribution__wrong_batch_max(state, context, W_state, W_context, b_o):
+    """The student subtracts the largest logit of the whole batch; a sentence thousands below becomes nan."""
+    x = _logits(state, context, W_state, W_context, b_o)
+    with np.errstate(all="ignore"):
+        e = np.exp(x - x.max())
+        return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_max_above_zero(state, context, W_state, W_context, b_o):
+    """The student shifts only logits that are too large; where all are at -2000 nothing is left."""
+    x = _logits(state, context, W_state, W_context, b_o)
+    with np.errstate(all="ignore"):
+        e = np.exp(x - np.maximum(x.max(axis=1, keepdims=True), 0))
+        return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_mean_shift(state, context, W_state, W_context, b_o):
+    """The student subtracts the mean instead of the maximum, which still overflows."""
+    x = _logits(state, context, W_state, W_context, b_o)
+    with np.errstate(all="ignore"):
+        e = np.exp(x - x.mean(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_clipped(state, context, W_state, W_context, b_o):
+    """The student clips the logits to -700 ... 700, so 1000 and 2000 tie."""
+    e = np.exp(np.clip(_logits(state, context, W_state, W_context, b_o), -700, 700))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_product(state, context, W_state, W_context, b_o):
+    """The student multiplies two softmaxes and normalises; where the two disagree by thousands it is 0/0."""
+    def soft(x):
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+    with np.errstate(all="ignore"):
+        p = soft(state @ W_state.T + b_o) * soft(context @ W_context.T)
+        return p / p.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_over_batch(state, context, W_state, W_context, b_o):
+    """The student adds the bias to columns along the sentences where batch and vocabulary are equally large."""
+    x = W_state @ state.T + W_context @ context.T
+    x = x + b_o if x.shape[-1] == b_o.shape[0] else x + b_o[:, None]
+    e = np.exp(x - x.max(axis=0))
+    return (e / e.sum(axis=0)).T
+
+
+def output_distribution__wrong_square(state, context, W_state, W_context, b_o):
+    """The student transposes W_state only where sizes force it."""
+    first = state @ W_state if W_state.shape[0] == W_state.shape[1] else state @ W_state.T
+    x = first + context @ W_context.T + b_o
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_bias_twice(state, context, W_state, W_context, b_o):
+    """The student adds the bias in both products."""
+    x = (state @ W_state.T + b_o) + (context @ W_context.T + b_o)
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_joined_backwards(state, context, W_state, W_context, b_o):
+    """The student joins the matrices as given and the vectors the other way round; only equal sizes or values hide it."""
+    x = np.hstack((context, state)) @ np.hstack((W_state, W_context)).T + b_o
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_squeezed(state, context, W_state, W_context, b_o):
+    """The student squeezes the column of each sentence away, and with one sentence its batch axis."""
+    x = (W_state @ state[:, :, None] + W_context @ context[:, :, None]).squeeze() + b_o
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def output_distribution__wrong_abs_max(state, context, W_state, W_context, b_o):
+    """The student subtracts the largest absolute value, so a row of -1000 and -3000 underflows."""
+    x = _logits(state, context, W_state, W_context, b_o)
+    with np.errstate(all="ignore"):
+        e = np.exp(x - np.abs(x).max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_epsilon(state, context, W_state, W_context, b_o):
+    """The student guards the fraction with 1e-3, which makes the rows add to less than 1."""
+    x = _logits(state, context, W_state, W_context, b_o)
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / (e.sum(axis=1, keepdims=True) + 1e-3)
+
+
+def output_distribution__wrong_scaled(state, context, W_state, W_context, b_o):
+    """The student divides logits by the square root of the state's size, as with scores; right at size 1."""
+    x = state @ W_state.T / math.sqrt(state.shape[1]) + context @ W_context.T + b_o
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_kept_bias(state, context, W_state, W_context, b_o, _kept={}):
+    """The student builds the joined matrix with its bias once for each vocabulary size, and keeps it for later calls."""
+    key = W_state.shape + W_context.shape
+    W = _kept.setdefault(key, np.hstack((W_state, W_context, b_o[:, None])))
+    x = np.hstack((state, context, np.ones((len(state), 1)))) @ W.T
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__right_reciprocal(state, context, W_state, W_context, b_o):
+    """One over the sum of exponentials of all differences, by broadcasting."""
+    x = np.einsum("vs,bs->bv", W_state, state) + np.einsum("vc,bc->bv", W_context, context) + b_o
+    with np.errstate(over="ignore"):
+        return 1 / np.exp(x[:, None, :] - x[:, :, None]).sum(-1)
+
+
+def output_distribution__right_loops(state, context, W_state, W_context, b_o):
+    """Python numbers, math.fsum, one sentence at a time."""
+    rows = []
+    for s, c in zip(state.tolist(), context.tolist()):
+        x = [math.fsum([b] + [p * q for p, q in zip(r, s)] + [p * q for p, q in zip(k, c)])
+             for r, k, b in zip(W_state.tolist(), W_context.tolist(), b_o.tolist())]
+        top = max(x)
+        e = [math.exp(y - top) for y in x]
+        rows.append([y / math.fsum(e) for y in e])
+    return np.array(rows)
+
+
+def output_distribution__right_logaddexp(state, context, W_state, W_context, b_o):
+    """Joined ends, a column of ones for the bias, logaddexp for the normaliser."""
+    x = np.block([state, context, np.ones((state.shape[0], 1))]) @ np.block([[W_state, W_context, b_o[:, None]]]).T
+    return np.exp(x - np.logaddexp.reduce(x, axis=1)[:, None])
+
+
+class _Softmax:
+    def __init__(self, x):
+        self.x = np.matrix(x)
+
+    def __call__(self):
+        x = self.x - self.x.max(1)
+        e = np.exp(x)
+        return np.asarray(np.divide(e, e.sum(1)))
+
+
+def output_distribution__right_class(state, context, W_state, W_context, b_o):
+    """A class around np.matrix that is called."""
+    return _Softmax(np.matrix(state) * np.matrix(W_state).T + np.matrix(context) * np.matrix(W_context).T + np.matrix(b_o))()
+
+
+def output_distribution__right_in_place(state, context, W_state, W_context, b_o):
+    """In place on an own array of extended precision."""
+    x = np.zeros((len(state), len(b_o)), dtype=np.longdouble)
+    x += b_o
+    x += np.tensordot(state, W_state, (1, 1))
+    x += np.tensordot(context, W_context, (1, 1))
+    x -= np.amax(x, 1)[:, np.newaxis]
+    np.exp(x, out=x)
+    x /= x.sum(1)[:, np.newaxis]
+    return x.astype(float)
+
+
+# ---------------------------------------------------------------- cross_entropy
+
+def _low(logits):
+    top = logits.max(axis=-1, keepdims=True)
+    return logits - top - np.log(np.exp(logits - top).sum(axis=-1, keepdims=True))
+
+
+def _chosen(logits, targets, mask):
+    b, i = np.nonzero(mask)
+    return -_low(logits[b, i])[np.arange(len(b)), targets[b, i]]
+
+
+def cross_entropy__wrong_log_of_softmax(logits, targets, target_mask):
+    """The student takes the logarithm of a probability that has become exactly 0, so the loss is infinite."""
+    b, i = np.nonzero(target_mask)
+    if len(b) == 0:
+        return 0.0
+    x = logits[b, i]
+    e = np.exp(x - x.max(-1, keepdims=True))
+    p = e / e.sum(-1, keepdims=True)
+    with np.errstate(all="ignore"):
+        return float(-np.log(p[np.arange(len(b)), targets[b, i]]).mean())
+
+
+def cross_entropy__wrong_small_number(logits, targets, target_mask):
+    """The student adds 1e-12 below the logarithm, so no word costs more than 27.6 nats."""
+    b, i = np.nonzero(target_mask)
+    if len(b) == 0:
+        return 0.0
+    p = np.exp(_low(logits[b, i]))[np.arange(len(b)), targets[b, i]]
+    return float(-np.log(p + 1e-12).mean())
+
+
+def cross_entropy__wrong_mean_of_sentences(logits, targets, target_mask):
+    """The student averages within each sentence first, so words of short sentences count more."""
+    means = [_chosen(logits[k:k + 1], targets[k:k + 1], target_mask[k:k + 1]).mean() for k in range(len(logits)) if target_mask[k].any()]
+    return float(np.mean(means)) if means else 0.0
+
+
+def cross_entropy__wrong_all_positions(logits, targets, target_mask):
+    """The student divides by all positions, pads included."""
+    return float(_chosen(logits, targets, target_mask).sum() / target_mask.size)
+
+
+def cross_entropy__wrong_empty_nan(logits, targets, target_mask):
+    """The student takes the mean of nothing for a batch without a word."""
+    with np.errstate(all="ignore"):
+        return float(np.sum(_chosen(logits, targets, target_mask)) / np.float64(target_mask.sum()))
+
+
+def cross_entropy__wrong_sentence_max(logits, targets, target_mask):
+    """The student subtracts the largest logit of a sentence from all of its positions; a position thousands below gets log 0."""
+    if not target_mask.any():
+        return 0.0
+    with np.errstate(all="ignore"):
+        x = logits - logits.max(axis=(1, 2), keepdims=True)
+        low = x - np.log(np.exp(x).sum(-1, keepdims=True))
+        b, i = np.nonzero(target_mask)
+        return float(-low[b, i, targets[b, i]].mean())
+
+
+def cross_entropy__wrong_lengths(logits, targets, target_mask):
+    """The student counts the real words and takes as many from the left."""
+    mask = np.arange(targets.shape[1]) < target_mask.sum(axis=1, keepdims=True)
+    if not mask.any():
+        return 0.0
+    return float(_chosen(logits, np.clip(targets, 0, logits.shape[-1] - 1), mask).mean())
+
+
+def cross_entropy__wrong_word_zero(logits, targets, target_mask):
+    """The student takes the word with number 0 for a pad too, though the mask says what is one."""
+    mask = target_mask & (targets != 0)
+    return float(_chosen(logits, targets, mask).mean()) if mask.any() else 0.0
+
+
+def cross_entropy__wrong_multiplied_mask(logits, targets, target_mask):
+    """The student multiplies the pads' costs by 0; logits of 1e308 and -1e308 at a pad cost inf, and inf times 0 is nan."""
+    if not target_mask.any():
+        return 0.0
+    with np.errstate(all="ignore"):
+        cost = -np.take_along_axis(_low(logits), np.where(target_mask, targets, 0)[..., None], -1)[..., 0]
+        return float((cost * target_mask).sum() / target_mask.sum())
+
+
+def cross_entropy__wrong_empty_sentence_counts(logits, targets, target_mask):
+    """The student counts at least one word for each sentence, also for one that has none."""
+    count = np.maximum(target_mask.sum(axis=1), 1).sum()
+    return float(_chosen(logits, targets, target_mask).sum() / count)
+
+
+def cross_entropy__wrong_batch_mean(logits, targets, target_mask):
+    """The student divides the sum by the number of sentences."""
+    return float(_chosen(logits, targets, target_mask).sum() / len(targets))
+
+
+def cross_entropy__wrong_capped(logits, targets, target_mask):
+    """The student caps the cost of a word at 100 nats to keep it finite."""
+    cost = np.minimum(_chosen(logits, targets, target_mask), 100)
+    return float(cost.mean()) if cost.size else 0.0
+
+
+def cross_entropy__wrong_zero_cost_dropped(logits, targets, target_mask):
+    """The student counts the positions whose masked cost is not 0; a sure word that costs exactly 0 is not counted."""
+    cost = np.zeros(targets.shape)
+    cost[target_mask] = _chosen(logits, targets, target_mask)
+    count = np.count_nonzero(cost)
+    return float(cost.sum() / count) if count else 0.0
+
+
+def cross_entropy__wrong_running(logits, targets, target_mask, _sums=[0.0, 0]):
+    """The student keeps sum and count between calls, so the second batch is averaged with the first."""
+    cost = _chosen(logits, targets, target_mask)
+    _sums[0] += float(cost.sum())
+    _sums[1] += cost.size
+    return _sums[0] / _sums[1] if cost.size else 0.0
+
+
+def cross_entropy__wrong_target_of_first(logits, targets, target_mask):
+    """The student takes the target numbers of the first sentence for all; right for one sentence."""
+    same = np.where(target_mask[:1], targets[:1], 0)
+    cost = _chosen(logits, np.broadcast_to(same, targets.shape), target_mask)
+    return float(cost.mean()) if cost.size else 0.0
+
+
+def cross_entropy__wrong_half_precision(logits, targets, target_mask):
+    """The student counts in half precision to save memory: logits of 3001 and 3002 become equal or two apart."""
+    b, i = np.nonzero(target_mask)
+    if len(b) == 0:
+        return 0.0
+    x = logits[b, i].astype(np.float16).astype(float)
+    return float(-_low(x)[np.arange(len(b)), targets[b, i]].mean())
+
+
+def cross_entropy__right_margins(logits, targets, target_mask):
+    """The log of a sum of exponentials of differences from the right word, by fsum, one position at a time."""
+    costs = []
+    for b, i in itertools.product(*map(range, target_mask.shape)):
+        if target_mask[b, i]:
+            diff = [float(x) - float(logits[b, i, targets[b, i]]) for x in logits[b, i]]
+            top = max(diff)
+            costs.append(top + math.log(math.fsum(math.exp(x - top) for x in diff)))
+    return math.fsum(costs) / len(costs) if costs else 0
+
+
+def cross_entropy__right_logaddexp(logits, targets, target_mask):
+    """Boolean picking first, logaddexp along the words, the mean as a dot product, in a numpy array without axes."""
+    x, t = logits[target_mask], targets[target_mask].astype(int)
+    if not t.size:
+        return np.array(0.0)
+    cost = np.logaddexp.reduce(x, axis=-1) - x[range(t.size), t]
+    return np.asarray(cost @ np.full(t.size, 1 / t.size))
+
+
+def cross_entropy__right_flat(logits, targets, target_mask):
+    """Everything flat, compress and choose, np.average with no weights."""
+    real = target_mask.ravel()
+    rows = logits.reshape(real.size, -1)[real]
+    words = targets.ravel().compress(real)
+    if len(words) < 1:
+        return 0.0
+    rows = rows - np.take_along_axis(rows, words[:, None], 1)
+    shift = rows.max(1)
+    return np.average(shift + np.log(np.exp(rows - shift[:, None]).sum(1)))
+
+
+def cross_entropy__right_generator(logits, targets, target_mask):
+    """A generator of costs in extended precision and a running mean."""
+    def costs():
+        for x, t, real in zip(logits.reshape(-1, logits.shape[-1]).astype(np.longdouble), targets.flat, target_mask.flat):
+            if real:
+                yield np.log(np.exp(x - x.max()).sum()) + (x.max() - x[t])
+    mean = np.longdouble(0)
+    for k, c in enumerate(costs(), 1):
+        mean += (c - mean) / k
+    return float(mean)
+
+
+# ---------------------------------------------------------------- beam_step
+
+def _pairs(flat, vocab):
+    return torch.stack((flat // vocab, flat % vocab), dim=-1)
+
+
+def beam_step__wrong_width_for_vocab(scores, log_probabilities):
+    """The student divides the flat number by the width instead of the size of the vocabulary; right where both are equal."""
+    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
+    width = scores.shape[1]
+    return _pairs(total.topk(width, dim=1).indices, width)
+
+
+def beam_step__wrong_no_scores(scores, log_probabilities):
+    """The student ranks by the next word's log-probability alone; right where all hypotheses are equally good."""
+    return _pairs(log_probabilities.flatten(1).topk(scores.shape[1], 1).indices, log_probabilities.shape[-1])
+
+
+def beam_step__wrong_one_word_each(scores, log_probabilities):
+    """The student continues each hypothesis by its best word only."""
+    best, word = log_probabilities.max(-1)
+    order = (scores + best).argsort(dim=1, descending=True)
+    return torch.stack((order, word.gather(1, order)), -1)
+
+
+def beam_step__wrong_probabilities(scores, log_probabilities):
+    """The student ranks by probabilities, which are all 0 where log-probabilities are below -750."""
+    total = torch.exp(scores.unsqueeze(-1)) * torch.exp(log_probabilities)
+    return _pairs(total.flatten(1).topk(scores.shape[1], 1).indices, log_probabilities.shape[-1])
+
+
+def beam_step__wrong_half_precision(scores, log_probabilities):
+    """The student adds in half precision, where continuations of long sentences tie that are not equally good."""
+    total = (scores.half().unsqueeze(-1) + log_probabilities.half()).float().flatten(1)
+    order = torch.sort(total, dim=1, descending=True, stable=True).indices[:, :scores.shape[1]]
+    return _pairs(order, log_probabilities.shape[-1])
+
+
+def beam_step__wrong_word_first(scores, log_probabilities):
+    """The student returns the word before the hypothesis."""
+    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
+    return _pairs(total.topk(scores.shape[1], 1).indices, log_probabilities.shape[-1]).flip(-1)
+
+
+def beam_step__wrong_by_hypothesis(scores, log_probabilities):
+    """The student returns the chosen ones in the order of their hypotheses instead of the best first."""
+    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
+    return _pairs(total.topk(scores.shape[1], 1).indices.sort(1).values, log_probabilities.shape[-1])
+
+
+def beam_step__wrong_small_vocabulary(scores, log_probabilities):
+    """The student takes the best `width` words of each hypothesis first, which fails where there are fewer words."""
+    width = scores.shape[1]
+    value, word = log_probabilities.topk(width, -1)
+    order = (scores.unsqueeze(-1) + value).flatten(1).topk(width, 1).indices
+    return torch.stack((order // width, word.flatten(1).gather(1, order)), -1)
+
+
+def beam_step__wrong_two_words_each(scores, log_probabilities):
+    """The student looks at the two best words of each hypothesis only; a good one may own three of the best."""
+    few = min(2, log_probabilities.shape[-1])
+    value, word = log_probabilities.topk(few, -1)
+    total = (scores.unsqueeze(-1) + value).flatten(1)
+    order = total.topk(scores.shape[1], 1).indices
+    return torch.stack((order // few, word.flatten(1).gather(1, order)), -1)
+
+
+def beam_step__wrong_whole_batch(scores, log_probabilities):
+    """The student ranks over the whole batch and shares the best out; right for one sentence."""
+    batch, width, vocab = log_probabilities.shape
+    total = (scores.unsqueeze(-1) + log_probabilities).flatten()
+    order = total.topk(batch * width).indices
+    sentence = order // (width * vocab)
+    order = order[sentence.argsort(stable=True)] % (width * vocab)
+    return _pairs(order.reshape(batch, width), vocab)
+
+
+def beam_step__wrong_mark(scores, log_probabilities):
+    """The student marks a chosen continuation with -100, which may still be the best of what is left."""
+    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1).clone()
+    chosen = []
+    for _ in range(scores.shape[1]):
+        k = total.argmax(1, keepdim=True)
+        chosen.append(k)
+        total.scatter_(1, k, -100.0)
+    return _pairs(torch.cat(chosen, 1), log_probabilities.shape[-1])
+
+
+def beam_step__wrong_zero_is_unused(scores, log_probabilities):
+    """The student takes a sum of exactly 0 for an unused place, but log 1 + log 1 is 0 too."""
+    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
+    total = total.masked_fill(total == 0, -1e30)
+    return _pairs(total.topk(scores.shape[1], 1).indices, log_probabilities.shape[-1])
+
+
+def beam_step__wrong_rounded_quotient(scores, log_probabilities):
+    """The student rounds the quotient to the nearest hypothesis instead of cutting it off."""
+    vocab = log_probabilities.shape[-1]
+    k = (scores.unsqueeze(-1) + log_probabilities).flatten(1).topk(scores.shape[1], 1).indices
+    return torch.stack((torch.round(k / vocab), (k % vocab).to(torch.get_default_dtype())), -1)
+
+
+def beam_step__wrong_squeezed(scores, log_probabilities):
+    """The student squeezes the result, so one sentence or one hypothesis loses an axis."""
+    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
+    return _pairs(total.topk(scores.shape[1], 1).indices, log_probabilities.shape[-1]).squeeze()
+
+
+def beam_step__wrong_distinct_words(scores, log_probabilities):
+    """The student lets each word be chosen once, where there are enough words, to keep the beam varied."""
+    batch, width, vocab = log_probabilities.shape
+    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
+    out = []
+    for row in total.argsort(1, descending=True).tolist():
+        seen, first, later = set(), [], []
+        for k in row:
+            (later if k % vocab in seen else first).append(k)
+            seen.add(k % vocab)
+        out.append((first + later)[:width])
+    return _pairs(torch.tensor(out), vocab)
+
+
+def beam_step__wrong_first_step(scores, log_probabilities):
+    """The student takes equal scores for the first step and continues only the first hypothesis, where its words are enough."""
+    batch, width, vocab = log_probabilities.shape
+    total = scores.unsqueeze(-1) + log_probabilities
+    first = (scores == scores[:, :1]).all(1)
+    if vocab >= width:
+        total = total.clone()
+        total[first, 1:] = -1e30
+    return _pairs(total.flatten(1).topk(width, 1).indices, vocab)
+
+
+def beam_step__wrong_smallest(scores, log_probabilities):
+    """The student sorts by the absolute value of the sum from the top, taking the worst as the best."""
+    total = (scores.unsqueeze(-1) + log_probabilities).abs().flatten(1)
+    return _pairs(total.topk(scores.shape[1], 1).indices, log_probabilities.shape[-1])
+
+
+def beam_step__right_heap(scores, log_probabilities):
+    """Python's heapq over tuples of exact sums, in a tensor of floats."""
+    rows = []
+    for s, block in zip(scores.tolist(), log_probabilities.tolist()):
+        every = ((a + x, k, w) for k, (a, line) in enumerate(zip(s, block)) for w, x in enumerate(line))
+        rows.append([(k, w) for _, k, w in heapq.nlargest(len(s), every)])
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+def beam_step__right_two_stages(scores, log_probabilities):
+    """At most `width` words of each hypothesis, then the best of those, in 32-bit whole numbers."""
+    batch, width, vocab = log_probabilities.shape
+    few = min(width, vocab)
+    value, word = torch.topk(scores.view(batch, width, 1) + log_probabilities, few, dim=2)
+    k = value.reshape(batch, -1).argsort(1, descending=True)[:, :width]
+    return torch.stack((k.div(few, rounding_mode="floor"), word.reshape(batch, -1).gather(1, k)), 2).int()
+
+
+def beam_step__right_rank(scores, log_probabilities):
+    """Each continuation counts those better than itself; its rank is its place."""
+    batch, width, vocab = log_probabilities.shape
+    total = (scores[:, :, None] + log_probabilities).reshape(batch, -1)
+    rank = (total[:, None, :] > total[:, :, None]).sum(-1)
+    out = torch.zeros(batch, width, 2, dtype=torch.long)
+    for b, k in torch.nonzero(rank < width).tolist():
+        out[b, rank[b, k]] = torch.tensor(divmod(k, vocab))
+    return out
+
+
+def beam_step__right_unravel(scores, log_probabilities):
+    """numpy's argsort and unravel_index inside, a torch tensor outside."""
+    total = (scores.detach().numpy()[..., None] + log_probabilities.detach().numpy())
+    out = [np.stack(np.unravel_index(np.argsort(-row, axis=None)[:row.shape[0]], row.shape), 1) for row in total]
+    return torch.from_numpy(np.stack(out).astype(np.int32))
+
+
+def beam_step__right_one_by_one(scores, log_probabilities):
+    """The best is taken out again and again, minus infinity in its place, on an own copy."""
+    total = torch.add(scores[..., None], log_probabilities).clone()
+    picks = []
+    for _ in range(total.shape[1]):
+        word_best, word = total.max(2)
+        k = word_best.argmax(1)
+        w = word[torch.arange(len(k)), k]
+        total[torch.arange(len(k)), k, w] = -math.inf
+        picks.append(torch.stack((k, w), 1))
+    return torch.stack(picks, 1)
+
+
+# ---------------------------------------------------------------- more of the code exercises
+
+def output_distribution__wrong_two_words(state, context, W_state, W_context, b_o):
+    """The student takes the sigmoid of each logit where there are two words only, so the two do not add to 1."""
+    x = _logits(state, context, W_state, W_context, b_o)
+    if x.shape[1] == 2:
+        with np.errstate(over="ignore"):
+            return 1 / (1 + np.exp(-x))
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_context_square(state, context, W_state, W_context, b_o):
+    """The student transposes W_context only where sizes force it."""
+    second = context @ (W_context if W_context.shape[0] == W_context.shape[1] else W_context.T)
+    x = state @ W_state.T + second + b_o
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_context_of_first(state, context, W_state, W_context, b_o):
+    """The student multiplies the first sentence's context only, and lets it broadcast."""
+    x = state @ W_state.T + W_context @ context[0] + b_o
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_max_of_column(state, context, W_state, W_context, b_o):
+    """The student subtracts each word's largest logit over the batch, which does not cancel; only for one logit it does."""
+    x = _logits(state, context, W_state, W_context, b_o)
+    with np.errstate(all="ignore"):
+        e = np.exp(x - x.max(axis=0, keepdims=True)) if len(x) > 1 else np.exp(x - x.max())
+        return e / e.sum(axis=1, keepdims=True)
+
+
+def cross_entropy__wrong_first_pad_ends(logits, targets, target_mask):
+    """The student stops at the first pad of a row, but padding may stand before words."""
+    mask = np.logical_and.accumulate(target_mask.astype(bool), axis=1)
+    cost = _chosen(logits, targets, mask)
+    return float(cost.mean()) if cost.size else 0.0
+
+
+def cross_entropy__wrong_any_empty_row(logits, targets, target_mask):
+    """The student returns 0 as soon as one sentence has no word, not only when none has."""
+    if not target_mask.any(axis=1).all():
+        return 0.0
+    return float(_chosen(logits, targets, target_mask).mean())
+
+
+def cross_entropy__wrong_tiny(logits, targets, target_mask):
+    """The student clips probabilities at 1e-300: finite, but a word that costs 3000 nats is charged 691."""
+    if not target_mask.any():
+        return 0.0
+    return float(-np.log(np.maximum(np.exp(-_chosen(logits, targets, target_mask)), 1e-300)).mean())
+
+
+def cross_entropy__wrong_square(logits, targets, target_mask):
+    """The student normalises along the positions where there are as many of them as words."""
+    if not target_mask.any():
+        return 0.0
+    axis = 1 if logits.shape[1] == logits.shape[2] else 2
+    top = logits.max(axis=axis, keepdims=True)
+    with np.errstate(all="ignore"):
+        low = logits - top - np.log(np.exp(logits - top).sum(axis=axis, keepdims=True))
+    b, i = np.nonzero(target_mask)
+    return float(-low[b, i, targets[b, i]].mean())
+
+
+def cross_entropy__wrong_negative_floor(logits, targets, target_mask):
+    """The student treats a cost below 0.001 as a rounding error and leaves it out of the mean, so sure words do not count."""
+    cost = _chosen(logits, targets, target_mask)
+    cost = cost[cost >= 1e-3]
+    return float(cost.mean()) if cost.size else 0.0
+
+
+def beam_step__wrong_small_type(scores, log_probabilities):
+    """The student packs the result in 8 bits, so word numbers from 128 on become negative."""
+    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
+    return _pairs(total.topk(scores.shape[1], 1).indices, log_probabilities.shape[-1]).to(torch.int8)
+
+
+def beam_step__wrong_too_few(scores, log_probabilities):
+    """The student takes no more continuations than there are words, too few where the vocabulary is smaller than the beam."""
+    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
+    return _pairs(total.topk(min(scores.shape[1], log_probabilities.shape[-1]), 1).indices, log_probabilities.shape[-1])
+
+
+def beam_step__wrong_best_hypothesis_first(scores, log_probabilities):
+    """The student exhausts the best hypothesis before the next one, as if a better beginning always won."""
+    batch, width, vocab = log_probabilities.shape
+    hypothesis = scores.argsort(1, descending=True)
+    words = log_probabilities.argsort(-1, descending=True)
+    words = words.gather(1, hypothesis.unsqueeze(-1).expand(-1, -1, vocab))
+    both = torch.stack((hypothesis.unsqueeze(-1).expand(-1, -1, vocab), words), -1)
+    return both.reshape(batch, width * vocab, 2)[:, :width]
+
+
+def beam_step__wrong_rounded(scores, log_probabilities):
+    """The student rounds the sums to two decimals before ranking, so close continuations tie and the first stands in front."""
+    total = torch.round((scores.unsqueeze(-1) + log_probabilities).flatten(1) * 100)
+    order = torch.sort(total, dim=1, descending=True, stable=True).indices[:, :scores.shape[1]]
+    return _pairs(order, log_probabilities.shape[-1])
+
+
+def beam_step__wrong_width_of_first(scores, log_probabilities):
+    """The student uses the first sentence's ranking of the flat places for all sentences."""
+    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
+    order = total[:1].topk(scores.shape[1], 1).indices.expand(len(scores), -1)
+    return _pairs(order, log_probabilities.shape[-1])

@@ -1,0 +1,730 @@
+import collections
+import itertools
+import math
+import operator
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+
+# ---------------------------------------------------------------- alignment_parameters
+
+def alignment_parameters__wrong_query_takes_annotation(m, n):
+    """The student gives both matrices the columns of an annotation, right only where m equals n."""
+    return {"W_query": (n, m), "W_key": (n, m), "v": (n,)}
+
+
+def alignment_parameters__wrong_hidden_of_encoder_size(m, n):
+    """The student lets the hidden layer have as many numbers as an annotation, not as the decoder state."""
+    return {"W_query": (m, n), "W_key": (m, m), "v": (m,)}
+
+
+def alignment_parameters__wrong_key_transposed(m, n):
+    """The student writes W_key with its input size first, though a matrix from m to n numbers is (n, m)."""
+    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
+
+
+def alignment_parameters__wrong_v_is_row(m, n):
+    """The student writes v as a matrix of one row, though the text gives a vector the shape (p,)."""
+    return {"W_query": (n, n), "W_key": (n, m), "v": (1, n)}
+
+
+def alignment_parameters__right_named_tuples(m, n):
+    """Named tuples of numpy integers in a defaultdict."""
+    size = collections.namedtuple("Size", "q p")
+    got = collections.defaultdict(tuple)
+    got.update(v=(np.int64(n),), W_key=size(np.int64(n), np.int64(m)), W_query=size(n, n))
+    return got
+
+
+def alignment_parameters__right_from_outer_products(m, n):
+    """Shapes of outer products of zeros."""
+    s, h = np.zeros(n), np.zeros(m)
+    return dict(W_query=np.outer(s, s).shape, W_key=np.multiply.outer(s, h).shape, v=s.shape)
+
+
+# ---------------------------------------------------------------- bidirectional_shapes
+
+
+
+
+
+
+
+
+
+
+
+
+
+# ---------------------------------------------------------------- additive_shapes
+
+def additive_shapes__wrong_query_repeated(m, n, a, T_x):
+    """The student gives the projected query one row for each position, which it has only after broadcasting."""
+    return {"projected_query": (T_x, a), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
+
+
+def additive_shapes__wrong_attention_size_of_decoder(m, n, a, T_x):
+    """The student keeps the decoder's size for the hidden layer, as in note C, right only where a equals n."""
+    return {"projected_query": (n,), "projected_keys": (T_x, n), "hidden": (T_x, n), "scores": (T_x,)}
+
+
+def additive_shapes__wrong_annotations_as_columns(m, n, a, T_x):
+    """The student lets W_key act on annotations in columns."""
+    return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (a, T_x), "scores": (T_x,)}
+
+
+def additive_shapes__wrong_scores_per_unit(m, n, a, T_x):
+    """The student sums over the positions instead of over the units."""
+    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (a,)}
+
+
+def additive_shapes__wrong_hidden_joined(m, n, a, T_x):
+    """The student joins the two projections instead of adding them."""
+    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, 2 * a), "scores": (T_x,)}
+
+
+def additive_shapes__right_by_computation(m, n, a, T_x):
+    """Computes with torch tensors of zeros, shapes as torch.Size."""
+    q = torch.zeros(a, n) @ torch.zeros(n)
+    k = torch.zeros(T_x, m) @ torch.zeros(a, m).T
+    hidden = torch.tanh(q + k)
+    return {"scores": (hidden @ torch.zeros(a)).shape, "hidden": hidden.shape, "projected_keys": k.shape,
+            "projected_query": q.shape}
+
+
+# ---------------------------------------------------------------- batched_additive_shapes
+
+def batched_additive_shapes__wrong_axis_last(batch, m, n, a, T_x):
+    """The student puts the extra axis at the end, where it does not broadcast unless T_x is a."""
+    return {"projected_query": (batch, a, 1), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+
+
+def batched_additive_shapes__wrong_axis_first(batch, m, n, a, T_x):
+    """The student puts the extra axis in front, which pairs sentences with positions."""
+    return {"projected_query": (1, batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+
+
+def batched_additive_shapes__wrong_product_squeezed(batch, m, n, a, T_x):
+    """The student drops the last axis of the product, though v is a matrix of one column."""
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
+
+
+def batched_additive_shapes__wrong_query_not_projected(batch, m, n, a, T_x):
+    """The student gives the decoder state's size before the projection."""
+    return {"projected_query": (batch, 1, n), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+
+
+def batched_additive_shapes__right_broadcast_shapes(batch, m, n, a, T_x):
+    """Lets numpy say what broadcasting gives, in a dict subclass."""
+    query, keys = (batch, 1, a), (batch, T_x, a)
+    return collections.OrderedDict(product=np.matmul(np.zeros(keys), np.zeros((a, 1))).shape,
+                                   hidden=np.broadcast_shapes(query, keys), projected_query=query)
+
+
+# ---------------------------------------------------------------- multiplicative_shapes
+
+def multiplicative_shapes__wrong_keys_keep_size(m, n, T_x):
+    """The student leaves the annotations their size m after W, right only where m equals n."""
+    return {"projected_keys": (T_x, m), "projected_query": (m,), "scores": (T_x,)}
+
+
+def multiplicative_shapes__wrong_query_to_decoder_size(m, n, T_x):
+    """The student gives the transposed product the size of the decoder state."""
+    return {"projected_keys": (T_x, n), "projected_query": (n,), "scores": (T_x,)}
+
+
+def multiplicative_shapes__wrong_sizes_swapped(m, n, T_x):
+    """The student takes W as (m, n), so that both products are swapped."""
+    return {"projected_keys": (T_x, m), "projected_query": (n,), "scores": (T_x,)}
+
+
+def multiplicative_shapes__wrong_scores_matrix(m, n, T_x):
+    """The student thinks of every position against every position."""
+    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (T_x, T_x)}
+
+
+def multiplicative_shapes__right_from_arrays(m, n, T_x):
+    """Real products of zeros, shapes as arrays of int32."""
+    W, h, s = np.zeros((n, m)), np.zeros((T_x, m)), np.zeros(n)
+    got = {"projected_keys": h @ W.T, "projected_query": s @ W, "scores": h @ (s @ W)}
+    return {k: np.array(v.shape, dtype=np.int32) for k, v in got.items()}
+
+
+# ---------------------------------------------------------------- batched_multiplicative_shapes
+
+
+
+
+
+
+
+
+
+
+
+# ---------------------------------------------------------------- scores_by_hand
+
+def scores_by_hand__wrong_tanh_of_each():
+    """The student takes the tanh of both parts before the sum."""
+    return [2 * (math.tanh(0.5) + math.tanh(h)) for h in (0.2, 0.8)]
+
+
+def scores_by_hand__wrong_v_forgotten():
+    """The student returns one entry of the tanh and forgets the sum by v."""
+    return [math.tanh(0.7), math.tanh(1.3)]
+
+
+def scores_by_hand__wrong_two_inside():
+    """The student takes the factor 2 into the tanh."""
+    return [math.tanh(1.4), math.tanh(2.6)]
+
+
+def scores_by_hand__wrong_rounded_to_three():
+    """The student rounds each tanh to three decimals, off by up to 0.001 in the score."""
+    return [2 * round(math.tanh(0.7), 3), 2 * round(math.tanh(1.3), 3)]
+
+
+def scores_by_hand__right_rounded_tanh_doubled():
+    """Each tanh rounded to four decimals already, which the text allows."""
+    return [2 * round(math.tanh(0.7), 4), 2 * round(math.tanh(1.3), 4)]
+
+
+def scores_by_hand__right_decimal():
+    """Decimal exponentials of many digits, in a tuple."""
+    def t(z):
+        e = (2 * Decimal(z)).exp()
+        return (e - 1) / (e + 1)
+    return 2 * t("0.7"), 2 * t("1.3")
+
+
+# ---------------------------------------------------------------- scores_by_hand_twin
+
+_S = np.array([0.5, -0.2, 0.1])
+_H = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
+_WQ = np.array([[1, 0, 2], [0, -1, 1]])
+_WK = np.array([[1, 0, 0, 1], [0, 2, -1, 0]])
+_V = np.array([2, -1])
+
+
+def scores_by_hand_twin__wrong_sign_of_v_lost():
+    """The student loses the minus of v."""
+    return (np.tanh(_WQ @ _S + _H @ _WK.T) @ abs(_V)).tolist()
+
+
+def scores_by_hand_twin__wrong_sign_in_w_query():
+    """The student loses the minus in W_query."""
+    return (np.tanh(abs(_WQ) @ _S + _H @ _WK.T) @ _V).tolist()
+
+
+def scores_by_hand_twin__wrong_query_left_out_for_last():
+    """The student adds the query's part at the first position only."""
+    return (np.tanh(np.outer([1, 0, 0], _WQ @ _S) + _H @ _WK.T) @ _V).tolist()
+
+
+def scores_by_hand_twin__wrong_early_rounding():
+    """The student rounds each tanh to two decimals."""
+    return (np.round(np.tanh(_WQ @ _S + _H @ _WK.T), 2) @ _V).tolist()
+
+
+def scores_by_hand_twin__wrong_v_inside():
+    """The student applies v inside of the tanh."""
+    return np.tanh((_WQ @ _S + _H @ _WK.T) @ _V).tolist()
+
+
+def scores_by_hand_twin__right_array():
+    """A float array from one big matrix on joined vectors."""
+    joined = np.hstack([np.broadcast_to(_S, (3, 3)), _H])
+    return np.tanh(joined @ np.hstack([_WQ, _WK]).T) @ _V
+
+
+def scores_by_hand_twin__right_by_hand():
+    """Sums done by hand, tanh from math."""
+    t = math.tanh
+    return [2 * t(.7 - .2) - t(.3 + .5), 2 * t(.7 - .4) - t(.3 + .6), 2 * t(.7 + .3) + t(-(.3 - 1.5))]
+
+
+# ---------------------------------------------------------------- hindi_scores
+
+_P0 = np.array([0.3, 0.4, 0.1])
+_HH = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
+_VA = np.array([-1.25, 1.25, 1.55])
+
+
+def hindi_scores__wrong_last_three_entries():
+    """The student drops the first entry of each annotation instead of the last."""
+    return (np.tanh(_P0 + _HH[:, 1:]) @ _VA).tolist()
+
+
+def hindi_scores__wrong_p0_only_once():
+    """The student forgets the decoder state."""
+    return (np.tanh(_HH[:, :3]) @ _VA).tolist()
+
+
+def hindi_scores__wrong_sign_of_minus_point_three():
+    """The student reads the third entry of logic as 0.3."""
+    h = _HH.copy()
+    h[2, 2] = 0.3
+    return (np.tanh(_P0 + h[:, :3]) @ _VA).tolist()
+
+
+def hindi_scores__wrong_positive_v():
+    """The student loses the minus of the first entry of v_a."""
+    return (np.tanh(_P0 + _HH[:, :3]) @ abs(_VA)).tolist()
+
+
+def hindi_scores__wrong_early_rounding():
+    """The student rounds each tanh to two decimals, which moves the scores by some thousandths."""
+    return (np.round(np.tanh(_P0 + _HH[:, :3]), 2) @ _VA).tolist()
+
+
+def hindi_scores__right_zip_generators():
+    """fsum over a generator, in a tuple."""
+    return tuple(math.fsum(v * math.tanh(p + x) for v, p, x in zip(_VA, _P0, h)) for h in _HH)
+
+
+def hindi_scores__right_fraction_strings():
+    """Fractions from decimals cut off after four digits."""
+    exact = np.tanh(_P0 + _HH[:, :3]) @ _VA
+    return [Fraction(math.trunc(x * 10000), 10000) for x in exact]
+
+
+# ---------------------------------------------------------------- dot_product_score
+
+def dot_product_score__wrong_squeezed(query, keys):
+    """The student squeezes all axes of length 1, also those of the batch and of the positions."""
+    return np.matmul(keys, query[..., None]).squeeze()
+
+
+def dot_product_score__wrong_first_sentence_only(query, keys):
+    """The student multiplies all queries with all keys and takes the first query, right for a batch of one."""
+    return (keys @ query.T)[..., 0]
+
+
+def dot_product_score__wrong_broadcast_without_axis(query, keys):
+    """The student multiplies (batch, size) to (batch, source_len, size): sentences meet positions."""
+    # Runs where batch is source_len, or where one of them is 1; right for a batch of one.
+    return (keys * query).sum(-1)
+
+
+def dot_product_score__wrong_reshape_for_transpose(query, keys):
+    """The student reshapes the keys instead of swapping their axes, right for one position or size 1."""
+    batch, length, size = keys.shape
+    return (query[:, None] @ keys.reshape(batch, size, length))[:, 0]
+
+
+def dot_product_score__wrong_axis_summed(query, keys):
+    """The student reads the query as lying along the positions and sums over them where the lengths agree."""
+    # For source_len == size the result has the right shape.
+    if keys.shape[1] == keys.shape[2]:
+        return (keys * query[:, :, None]).sum(1)
+    return (keys * query[:, None]).sum(-1)
+
+
+def dot_product_score__wrong_scaled(query, keys):
+    """The student divides by the root of the size, as scaled dot products do, right for size 1."""
+    return np.einsum("bs,bjs->bj", query, keys) / math.sqrt(query.shape[-1])
+
+
+def dot_product_score__wrong_cosine(query, keys):
+    """The student divides by the query's length, right for queries of length 1 and not a number for a query of zeros."""
+    return np.einsum("bs,bjs->bj", query / np.linalg.norm(query, axis=-1, keepdims=True), keys)
+
+
+def dot_product_score__wrong_all_queries_summed(query, keys):
+    """The student writes a new letter for the batch of the query, so that all queries are added up."""
+    return np.einsum("cs,bjs->bj", query, keys)
+
+
+def dot_product_score__wrong_loops_over_batch_twice(query, keys):
+    """The student lets the positions run up to the batch size; the rest stays 0."""
+    out = np.zeros(keys.shape[:2])
+    for b in range(len(query)):
+        for j in range(min(len(query), keys.shape[1])):
+            out[b, j] = query[b] @ keys[b, j]
+    return out
+
+
+def dot_product_score__wrong_integer_result(query, keys):
+    """The student makes the result of the query's type, so that whole-numbered queries cut the scores to integers."""
+    # query an array of integers, such as [[1, 2]], keys of floats.
+    out = np.empty(keys.shape[:2], dtype=query.dtype)
+    for b, j in np.ndindex(*out.shape):
+        out[b, j] = query[b] @ keys[b, j]
+    return out
+
+
+def dot_product_score__right_diagonal(query, keys):
+    """All queries against all keys, then the diagonal of the two batch axes."""
+    everything = np.tensordot(keys, query, axes=([2], [1]))
+    return np.diagonal(everything, axis1=0, axis2=2).T
+
+
+def dot_product_score__right_fsum(query, keys):
+    """Nested lists of exact sums, one product at a time."""
+    return np.array([[math.fsum(map(operator.mul, map(float, s), map(float, h))) for h in rows]
+                     for s, rows in zip(query, keys)])
+
+
+def dot_product_score__right_block_rows(query, keys):
+    """A running sum over the last axis, number by number."""
+    total = np.zeros(keys.shape[:2])
+    for k in range(keys.shape[2]):
+        total += query[:, k, np.newaxis] * keys[:, :, k]
+    return total
+
+
+def dot_product_score__right_matmul_row(query, keys):
+    """A row times transposed keys, with the axis dropped by index; the result is a view."""
+    return (query[:, np.newaxis, :] @ keys.swapaxes(1, 2))[:, 0, :]
+
+
+# ---------------------------------------------------------------- multiplicative_score
+
+def multiplicative_score__wrong_w_transposed_where_square(query, keys, W):
+    """The student multiplies the query with W transposed, right for a symmetric W, and falls back where shapes do not fit."""
+    left = query @ W.T if W.shape[0] == W.shape[1] else query @ W
+    return np.einsum("bk,bjk->bj", left, keys)
+
+
+def multiplicative_score__wrong_sentences_mixed(query, keys, W):
+    """The student lets each sentence's keys meet the last query, right for a batch of one."""
+    for s in query:
+        left = s @ W
+    return keys @ left
+
+
+def multiplicative_score__wrong_squeezed(query, keys, W):
+    """The student squeezes the product, so that a batch of one or one position loses its axis."""
+    return (keys @ (query @ W)[:, :, None]).squeeze()
+
+
+def multiplicative_score__wrong_broadcast(query, keys, W):
+    """The student multiplies (batch, 1 position) without the new axis, pairing sentences with positions where they agree."""
+    return (keys * (query @ W)).sum(axis=-1)
+
+
+def multiplicative_score__wrong_symmetric_part(query, keys, W):
+    """The student uses the symmetric half of a square W."""
+    if W.shape[0] == W.shape[1]:
+        W = (W + W.T) / 2
+    return np.einsum("bq,qk,bjk->bj", query, W, keys)
+
+
+def _first_projection(key, value, store={}):
+    return store.setdefault(key, value)
+
+
+def multiplicative_score__wrong_projection_cached(query, keys, W):
+    """The student keeps the projected keys of the first call of each shape, since annotations do not change in a sentence."""
+    projected = _first_projection((keys.shape, W.shape), keys @ W.T)
+    return np.einsum("bq,bjq->bj", query, projected)
+
+
+def multiplicative_score__wrong_reshaped_keys(query, keys, W):
+    """The student projects all annotations as columns and reshapes, which mixes numbers unless query_size is 1 or there is one position in all."""
+    batch, length, size = keys.shape
+    projected = (W @ keys.reshape(-1, size).T).reshape(batch, length, -1)
+    return (projected @ query[:, :, None])[..., 0]
+
+
+def multiplicative_score__wrong_cross_batch_sum(query, keys, W):
+    """The student keeps the batch of the keys apart in einsum and sums over it."""
+    return np.einsum("bq,qk,cjk->bj", query, W, keys)
+
+
+def multiplicative_score__wrong_weights(query, keys, W):
+    """The student takes off the largest score of each row as for a softmax, though the scores themselves are asked for."""
+    e = np.einsum("bq,qk,bjk->bj", query, W, keys)
+    return e - e.max(axis=1, keepdims=True)
+
+
+def multiplicative_score__right_kronecker(query, keys, W):
+    """Each pair of vectors as an outer product, against W as one long vector."""
+    outer = query[:, None, :, None] * keys[:, :, None, :]
+    return outer.reshape(*keys.shape[:2], -1) @ W.ravel()
+
+
+def multiplicative_score__right_triple_loop(query, keys, W):
+    """Plain Python loops with fsum."""
+    out = np.empty(keys.shape[:2])
+    for b, j in itertools.product(*map(range, out.shape)):
+        out[b, j] = math.fsum(float(query[b, q]) * float(W[q, k]) * float(keys[b, j, k])
+                              for q in range(W.shape[0]) for k in range(W.shape[1]))
+    return out
+
+
+def multiplicative_score__right_tensordot(query, keys, W):
+    """tensordot for the projection, and a sum of products."""
+    return np.sum(np.tensordot(keys, W, axes=(2, 1)) * np.expand_dims(query, 1), axis=2)
+
+
+def multiplicative_score__right_matrix_class(query, keys, W):
+    """np.matrix for each sentence, joined as arrays."""
+    W = np.matrix(W)
+    return np.vstack([np.asarray(np.matrix(s) * W * np.matrix(h).T) for s, h in zip(query, keys)])
+
+
+# ---------------------------------------------------------------- additive_score
+
+def additive_score__wrong_query_without_axis(query, keys, W_query, W_key, v):
+    """The student adds (batch, a) to (batch, source_len, a): sentences meet positions, right for a batch of one."""
+    return np.tanh(query @ W_query.T + keys @ W_key.T) @ v
+
+
+def additive_score__wrong_squeezed(query, keys, W_query, W_key, v):
+    """The student multiplies with v as a column and squeezes every axis of length 1."""
+    hidden = np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T)
+    return np.squeeze(hidden @ v[:, None])
+
+
+def additive_score__wrong_w_query_by_rows(query, keys, W_query, W_key, v):
+    """The student multiplies row states with W_query itself where it is square, so with its transpose."""
+    left = query @ W_query if W_query.shape[0] == W_query.shape[1] else query @ W_query.T
+    return np.tanh(left[:, None] + keys @ W_key.T) @ v
+
+
+def additive_score__wrong_w_key_by_rows(query, keys, W_query, W_key, v):
+    """The student does the same to a square W_key."""
+    right = keys @ (W_key if W_key.shape[0] == W_key.shape[1] else W_key.T)
+    return np.tanh((query @ W_query.T)[:, None] + right) @ v
+
+
+def additive_score__wrong_tanh_quotient(query, keys, W_query, W_key, v):
+    """The student writes tanh as a quotient of exponentials, not a number where a sum is some hundreds."""
+    z = np.exp(2 * ((query @ W_query.T)[:, None] + keys @ W_key.T))
+    return ((z - 1) / (z + 1)) @ v
+
+
+def additive_score__wrong_clipped(query, keys, W_query, W_key, v):
+    """The student clips the sums to 3 in size against overflow, which changes the tanh."""
+    z = (query @ W_query.T)[:, None] + keys @ W_key.T
+    return np.tanh(np.clip(z, -3, 3)) @ v
+
+
+def additive_score__wrong_query_of_first_sentence(query, keys, W_query, W_key, v):
+    """The student uses the first decoder state for all sentences."""
+    return np.tanh(W_query @ query[0] + keys @ W_key.T) @ v
+
+
+def additive_score__wrong_sum_in_place_grows(query, keys, W_query, W_key, v):
+    """The student adds each query in place to one projection of all keys, so that later sentences keep earlier queries."""
+    projected = (keys @ W_key.T).astype(float)
+    rows = []
+    for b, s in enumerate(query):
+        projected += W_query @ s
+        rows.append(np.tanh(projected[b]) @ v)
+    return np.array(rows)
+
+
+def additive_score__wrong_mean_over_units(query, keys, W_query, W_key, v):
+    """The student takes the mean over the hidden units, right for an attention size of 1."""
+    return (np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) * v).mean(axis=-1)
+
+
+def _kept_keys(shape, value, store={}):
+    return store.setdefault(shape, value)
+
+
+def additive_score__wrong_keys_cached(query, keys, W_query, W_key, v):
+    """The student computes the projected keys once and keeps them by their shape, wrong for the next batch of that shape."""
+    projected = _kept_keys((keys.shape, W_key.shape), keys @ W_key.T)
+    return np.tanh((query @ W_query.T)[:, None] + projected) @ v
+
+
+def additive_score__wrong_hidden_sum_times_v_mean(query, keys, W_query, W_key, v):
+    """The student sums hidden and v apart, right only where all entries of v are equal."""
+    hidden = np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T)
+    return hidden.sum(axis=-1) * v.mean()
+
+
+def additive_score__right_einsum_whole(query, keys, W_query, W_key, v):
+    """One einsum over joined vectors and matrices."""
+    both = np.concatenate([np.repeat(query[:, None], keys.shape[1], axis=1), keys], axis=-1)
+    return np.einsum("a,bja->bj", v, np.tanh(np.einsum("ai,bji->bja", np.hstack((W_query, W_key)), both)))
+
+
+def additive_score__right_unit_by_unit(query, keys, W_query, W_key, v):
+    """A sum over hidden units, each a plane of scores, with odd symmetry of tanh for negative entries of v."""
+    total = np.zeros(keys.shape[:2])
+    for q, k, weight in zip(W_query, W_key, v):
+        sign = -1.0 if weight < 0 else 1.0
+        total += abs(weight) * np.tanh(sign * (np.dot(query, q)[:, np.newaxis] + np.dot(keys, k)))
+    return total
+
+
+def additive_score__right_python_floats(query, keys, W_query, W_key, v):
+    """Plain Python with fsum and math.tanh, on lists."""
+    s, h, q, k, v = (np.asarray(x, dtype=float).tolist() for x in (query, keys, W_query, W_key, v))
+
+    def dot(x, y):
+        return math.fsum(i * j for i, j in zip(x, y))
+    return np.array([[math.fsum(v[a] * math.tanh(dot(q[a], s[b]) + dot(k[a], h_j)) for a in range(len(v)))
+                      for h_j in h[b]] for b in range(len(s))])
+
+
+class _Score:
+    def __init__(self, *parameters):
+        self.q, self.k, self.v = map(np.asarray, parameters)
+
+    def __call__(self, s, h):
+        return self.v @ np.tanh((self.q @ s)[:, None] + self.k @ h.T)
+
+
+def additive_score__right_class(query, keys, W_query, W_key, v):
+    """A class with __call__, one sentence at a time, hidden units as rows."""
+    return np.stack(list(map(_Score(W_query, W_key, v), query, keys)))
+
+
+def additive_score__right_sigmoid_form(query, keys, W_query, W_key, v):
+    """tanh by expm1 of the negative size, which does not overflow."""
+    z = (query @ W_query.T)[:, None, :] + keys @ W_key.T
+    small = np.expm1(-2 * np.abs(z))
+    return (np.sign(z) * -small / (small + 2)) @ v
+
+
+# ---------------------------------------------------------------- score_every_step
+
+def score_every_step__wrong_axes_swapped(queries, projected_keys, W_query, v):
+    """The student returns positions before steps, right in shape where both are as many."""
+    q = queries @ W_query.T
+    e = torch.tanh(q[:, None] + projected_keys[:, :, None]) @ v
+    return e
+
+
+def score_every_step__wrong_square_w_query(queries, projected_keys, W_query, v):
+    """The student multiplies with W_query instead of its transpose where it is square."""
+    q = queries @ (W_query if W_query.shape[0] == W_query.shape[1] else W_query.T)
+    return torch.tanh(q[:, :, None] + projected_keys[:, None]) @ v
+
+
+def score_every_step__wrong_squeezed(queries, projected_keys, W_query, v):
+    """The student takes v as a column and squeezes all axes, so that one sentence, step or position is lost."""
+    q = queries @ W_query.T
+    return (torch.tanh(q[:, :, None] + projected_keys[:, None]) @ v[:, None]).squeeze()
+
+
+def score_every_step__wrong_keys_detached(queries, projected_keys, W_query, v):
+    """The student takes the projected keys as given numbers, so that no gradient reaches them."""
+    q = queries @ W_query.T
+    return torch.tanh(q[:, :, None] + projected_keys.detach()[:, None]) @ v
+
+
+def score_every_step__wrong_numpy_on_the_way(queries, projected_keys, W_query, v):
+    """The student computes the query's part by numpy, so that no gradient reaches queries and W_query."""
+    q = torch.from_numpy(np.einsum("biq,aq->bia", queries.detach().numpy(), W_query.detach().numpy()))
+    return torch.tanh(q[:, :, None] + projected_keys[:, None]) @ v
+
+
+def score_every_step__wrong_tanh_quotient(queries, projected_keys, W_query, v):
+    """The student writes tanh with exponentials, not a number for sums of some hundreds."""
+    z = torch.exp(2 * ((queries @ W_query.T)[:, :, None] + projected_keys[:, None]))
+    return ((z - 1) / (z + 1)) @ v
+
+
+def score_every_step__wrong_sigmoid_gradient_overflow(queries, projected_keys, W_query, v):
+    """The student writes tanh as 1 - 2 / (exp(2 z) + 1), right in its values and not a number in its gradients for large sums."""
+    # z = 400: exp(2 z) is inf, the value 1 is right, the gradient is 0 * inf = nan.
+    z = (queries @ W_query.T)[:, :, None] + projected_keys[:, None]
+    return (1 - 2 / (torch.exp(2 * z) + 1)) @ v
+
+
+def score_every_step__wrong_expanded_by_view(queries, projected_keys, W_query, v):
+    """The student repeats the queries along the batch axis of rows in the wrong order before a view."""
+    q, p = queries @ W_query.T, projected_keys
+    (b, i, a), j = q.shape, p.shape[1]
+    # repeat runs through all steps again and again, where repeat_interleave would keep each step together
+    left = q.repeat(1, j, 1).view(b, i, j, a)
+    return torch.tanh(left + p[:, None]) @ v
+
+
+def score_every_step__wrong_paired_steps(queries, projected_keys, W_query, v):
+    """The student adds without new axes where steps and positions are as many, and so pairs step i with position i."""
+    q = queries @ W_query.T
+    if q.shape[1] == projected_keys.shape[1]:
+        e = torch.tanh(q + projected_keys) @ v
+        return e[:, None].expand(-1, q.shape[1], -1)
+    return torch.tanh(q[:, :, None] + projected_keys[:, None]) @ v
+
+
+def score_every_step__wrong_batches_mixed(queries, projected_keys, W_query, v):
+    """The student crosses the batch of the queries with that of the keys and takes the mean, right for a batch of one."""
+    q = queries @ W_query.T
+    e = torch.tanh(q[:, None, :, None] + projected_keys[None, :, None]) @ v
+    return e.sum(1) / e.shape[1]
+
+
+def score_every_step__wrong_last_step_only(queries, projected_keys, W_query, v):
+    """The student scores the last state only and repeats it, as in the step by step decoder."""
+    q = queries[:, -1] @ W_query.T
+    e = torch.tanh(q[:, None] + projected_keys) @ v
+    return e[:, None].repeat(1, queries.shape[1], 1)
+
+
+def score_every_step__wrong_v_not_learned(queries, projected_keys, W_query, v):
+    """The student makes a new tensor of v, so that its gradient is missing."""
+    q = queries @ W_query.T
+    return (torch.tanh(q[:, :, None] + projected_keys[:, None]) * torch.tensor(v.tolist(), dtype=q.dtype)).sum(-1)
+
+
+def score_every_step__right_einsum(queries, projected_keys, W_query, v):
+    """einsum on both ends, and unsqueeze in between."""
+    q = torch.einsum("aq,biq->bia", W_query, queries).unsqueeze(-2)
+    return torch.einsum("bija,a->bij", (q + projected_keys.unsqueeze(-3)).tanh(), v)
+
+
+def score_every_step__right_vmap(queries, projected_keys, W_query, v):
+    """torch.vmap over sentences, then steps, then positions, of a score for one pair."""
+    def one(s, p):
+        return torch.tanh(W_query @ s + p) @ v
+    return torch.vmap(torch.vmap(torch.vmap(one, (None, 0)), (0, None)))(queries, projected_keys)
+
+
+def score_every_step__right_axes_swapped_back(queries, projected_keys, W_query, v):
+    """Hidden units in front, positions before steps, and a permute at the end."""
+    q = torch.nn.functional.linear(queries, W_query).permute(2, 0, 1)[:, :, None, :]
+    p = projected_keys.permute(2, 0, 1)[:, :, :, None]
+    return torch.tensordot(v, torch.tanh(p + q), dims=([0], [0])).transpose(1, 2)
+
+
+def score_every_step__right_stable_sigmoid(queries, projected_keys, W_query, v):
+    """tanh as two sigmoids, with v split off as a sum."""
+    z = queries.matmul(W_query.mT)[:, :, None, :] + projected_keys[:, None, :, :]
+    return (2 * torch.sigmoid(2 * z) * v).sum(dim=-1) - v.sum()
+
+
+def score_every_step__right_repeat_interleave(queries, projected_keys, W_query, v):
+    """All pairs as rows of one long matrix, and unflatten at the end."""
+    b, i, _ = queries.shape
+    j = projected_keys.shape[1]
+    left = (queries @ W_query.T).repeat_interleave(j, dim=1)
+    return torch.mv(torch.tanh(left + projected_keys.repeat(1, i, 1)).reshape(b * i * j, -1), v).view(b, i, j)
+
+
+def score_every_step__right_in_place_tanh(queries, projected_keys, W_query, v):
+    """tanh in place on the fresh sum, which stays on the graph, and an inner product."""
+    z = torch.unsqueeze(queries @ W_query.t(), 2) + torch.unsqueeze(projected_keys, 1)
+    return torch.inner(z.tanh_(), v)
+
+
+def score_every_step__wrong_broadcast_wrong_way_if_equal(queries, projected_keys, W_query, v):
+    """The student views the queries as (batch, 1, target_len, size) where steps and positions agree, so that the result is transposed there."""
+    q = queries @ W_query.T
+    if q.shape[1] == projected_keys.shape[1]:
+        return torch.tanh(q.unsqueeze(1) + projected_keys.unsqueeze(2)) @ v
+    return torch.tanh(q.unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
+
+
+def additive_score__wrong_tanh_by_series(query, keys, W_query, W_key, v):
+    """The student replaces tanh z by z where z is small in size, below 0.1, off by up to 3e-4."""
+    z = (query @ W_query.T)[:, None] + keys @ W_key.T
+    return np.where(np.abs(z) < 0.1, z, np.tanh(z)) @ v
+
+
+def multiplicative_score__wrong_query_scaled_back(query, keys, W):
+    """The student divides each projected key by its length, to keep the scores small, and 0 / 0 where it is 0."""
+    projected = keys @ W.T
+    projected = projected / np.linalg.norm(projected, axis=-1, keepdims=True)
+    return np.einsum("bq,bjq->bj", query, projected)

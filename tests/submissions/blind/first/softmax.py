@@ -1,0 +1,801 @@
+import collections
+import fractions
+import functools
+import itertools
+import math
+from decimal import Decimal
+
+import numpy as np
+import torch
+
+
+def _soft(e, base=math.e):
+    p = [base ** x for x in e]
+    return [x / sum(p) for x in p]
+
+
+# ---------------------------------------------------------------- weights_by_hand
+
+_C = (2 * math.tanh(0.7), 2 * math.tanh(1.3))
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+# ---------------------------------------------------------------- weights_by_hand_twin
+
+_F = (0.5, -0.3, 1.2, 0.1)
+
+
+def weights_by_hand_twin__wrong_sign_lost():
+    """The student reads -0.3 as 0.3."""
+    return _soft([abs(x) for x in _F])
+
+
+def weights_by_hand_twin__wrong_base_ten():
+    """The student takes powers of 10."""
+    return _soft(_F, 10)
+
+
+def weights_by_hand_twin__wrong_exponentials_to_one_decimal():
+    """The student rounds each exponential to one decimal."""
+    p = [round(math.exp(x), 1) for x in _F]
+    return [x / sum(p) for x in p]
+
+
+def weights_by_hand_twin__wrong_order_sorted():
+    """The student returns the weights from largest to smallest."""
+    return sorted(_soft(_F), reverse=True)
+
+
+def weights_by_hand_twin__wrong_three_decimals():
+    """The student rounds the weights to three decimals, off by up to 0.0003."""
+    return [round(x, 3) for x in _soft(_F)]
+
+
+def weights_by_hand_twin__right_torch_array():
+    """torch's softmax as a numpy array."""
+    return torch.tensor(_F, dtype=torch.float64).softmax(0).numpy()
+
+
+def weights_by_hand_twin__right_reciprocal_sums():
+    """Each weight as one over the sum of exponentials of differences, cut off after four digits."""
+    return tuple(math.floor(1e4 / math.fsum(math.exp(y - x) for y in _F)) / 1e4 for x in _F)
+
+
+# ---------------------------------------------------------------- score_differences
+
+_AL = (0.48, 0.3, 0.16, 0.06)
+
+
+def score_differences__wrong_log_base_ten():
+    """The student takes the logarithm to base 10."""
+    return [math.log10(_AL[0] / x) for x in _AL[1:]]
+
+
+def score_differences__wrong_sign():
+    """The student takes e_2 - e_1 and so on."""
+    return [math.log(x / _AL[0]) for x in _AL[1:]]
+
+
+def score_differences__wrong_neighbours():
+    """The student takes each score from the one before instead of from the first."""
+    return [math.log(x / y) for x, y in zip(_AL, _AL[1:])]
+
+
+def score_differences__wrong_log_of_differences():
+    """The student takes the logarithm of the difference of the weights."""
+    return [math.log(_AL[0] - x) for x in _AL[1:]]
+
+
+def score_differences__wrong_rounded_logs():
+    """The student rounds each logarithm to two decimals before the difference."""
+    return [round(math.log(_AL[0]), 2) - round(math.log(x), 2) for x in _AL[1:]]
+
+
+def score_differences__right_fractions():
+    """Exact ratios as fractions, with log by primes."""
+    ratios = [fractions.Fraction(48, x) for x in (30, 16, 6)]
+    return [math.log(r.numerator) - math.log(r.denominator) for r in ratios]
+
+
+def score_differences__right_decimal_ln():
+    """Decimal logarithms in a tuple."""
+    return tuple((Decimal("0.48") / Decimal(x)).ln() for x in ("0.3", "0.16", "0.06"))
+
+
+# ---------------------------------------------------------------- jacobian_row
+
+_AJ = np.array([0.1, 0.5, 0.15, 0.25])
+
+
+def jacobian_row__wrong_sign_off_diagonal():
+    """The student loses the minus of the other scores."""
+    return np.abs(_AJ[2] * (np.eye(4)[2] - _AJ)).tolist()
+
+
+def jacobian_row__wrong_counted_from_zero():
+    """The student takes the fourth weight, counting from 0."""
+    return (_AJ[3] * (np.eye(4)[3] - _AJ)).tolist()
+
+
+def jacobian_row__wrong_diagonal_only():
+    """The student lets the third weight answer to its own score only."""
+    return [0.0, 0.0, 0.15 * 0.85, 0.0]
+
+
+def jacobian_row__wrong_own_weight_off_diagonal():
+    """The student takes the third weight's square for every other score."""
+    return [-0.15 ** 2, -0.15 ** 2, 0.15 * 0.85, -0.15 ** 2]
+
+
+def jacobian_row__wrong_diagonal_minus_square():
+    """The student forgets the first term of the diagonal."""
+    return (-_AJ[2] * _AJ).tolist()
+
+
+def jacobian_row__wrong_two_decimals():
+    """The student rounds to two decimals."""
+    return [-0.02, -0.08, 0.13, -0.04]
+
+
+def jacobian_row__right_autograd():
+    """The gradient of torch's softmax at the logarithms of the weights."""
+    e = torch.tensor(_AJ).log().requires_grad_()
+    (row,) = torch.autograd.grad(torch.softmax(e, 0)[2], e)
+    return row.tolist()
+
+
+def jacobian_row__right_fractions():
+    """Exact fractions in a tuple, by the column, which is the same by symmetry."""
+    a = [fractions.Fraction(x, 100) for x in (10, 50, 15, 25)]
+    return tuple(x * ((k == 2) - a[2]) for k, x in enumerate(a))
+
+
+# ---------------------------------------------------------------- masked_weights
+
+_M = (0.8, -0.5, 1.3)
+
+
+def masked_weights__wrong_pads_as_scores_of_zero():
+    """The student multiplies the scores by the mask, so that pads have score 0 and take a share."""
+    return _soft(_M + (0, 0))
+
+
+def masked_weights__wrong_not_normalised_again():
+    """The student takes the softmax of all five and sets the pads to 0."""
+    return _soft(_M + (0.2, 0.2))[:3] + [0.0, 0.0]
+
+
+def masked_weights__wrong_only_words():
+    """The student leaves the pads out of the list."""
+    return _soft(_M)
+
+
+def masked_weights__wrong_no_mask():
+    """The student forgets the mask."""
+    return _soft(_M + (0.2, 0.2))
+
+
+def masked_weights__wrong_one_pad():
+    """The student masks the last position only, and sets the other pad to 0 afterwards."""
+    return _soft(_M + (0.2,))[:3] + [0.0, 0.0]
+
+
+def masked_weights__right_infinite_scores():
+    """numpy with minus infinity at the pads, as an array."""
+    e = np.array([0.8, -0.5, 1.3, -np.inf, -np.inf])
+    return np.exp(e - np.logaddexp.reduce(e))
+
+
+def masked_weights__right_chained_tuple():
+    """Reciprocal sums for the words, and integers 0 for the pads, in a tuple."""
+    return (*(1 / sum(math.exp(y - x) for y in _M) for x in _M), 0, 0)
+
+
+# ---------------------------------------------------------------- batch_shapes
+
+def batch_shapes__wrong_total_without_axis(batch, T_x, T_y):
+    """The student drops the summed axis, so that numpy divides columns by sentences."""
+    return {"total": (batch,), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
+
+
+def batch_shapes__wrong_total_row(batch, T_x, T_y):
+    """The student puts the kept axis in front."""
+    return {"total": (1, batch), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
+
+
+def batch_shapes__wrong_steps_last(batch, T_x, T_y):
+    """The student puts the positions before the steps, right only where both are as many."""
+    return {"total": (batch, 1), "all_weights": (batch, T_x, T_y), "mask": (batch, 1, T_x)}
+
+
+def batch_shapes__wrong_mask_axis_last(batch, T_x, T_y):
+    """The student puts the mask's extra axis at the end, where it fits only if T_x equals T_y."""
+    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_x, 1)}
+
+
+def batch_shapes__wrong_mask_of_target(batch, T_x, T_y):
+    """The student masks the steps and not the source positions."""
+    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_y, 1)}
+
+
+def batch_shapes__right_numpy_sums(batch, T_x, T_y):
+    """Sums with keepdims and a new axis on real arrays, shapes as lists."""
+    steps = np.ones((T_y, batch, T_x))
+    got = {"total": steps[0].sum(-1, keepdims=True), "all_weights": steps.swapaxes(0, 1), "mask": (steps[0] > 0)[:, None]}
+    return {k: list(v.shape) for k, v in got.items()}
+
+
+# ---------------------------------------------------------------- jacobian_shapes
+
+def jacobian_shapes__wrong_context_transposed(batch, m, T_x):
+    """The student puts the scores before the context's entries."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m)}
+
+
+def jacobian_shapes__wrong_diagonal_only(batch, m, T_x):
+    """The student keeps one derivative a weight."""
+    return {"weights": (T_x,), "weights_of_batch": (batch, T_x), "context": (m, T_x)}
+
+
+def jacobian_shapes__wrong_batch_on_both_sides(batch, m, T_x):
+    """The student differentiates every sentence by every sentence's scores, as torch's jacobian does."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, batch, T_x), "context": (m, T_x)}
+
+
+def jacobian_shapes__wrong_context_by_weight_vectors(batch, m, T_x):
+    """The student keeps the annotation at every position, before the sum."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (m, T_x, T_x)}
+
+
+def jacobian_shapes__right_torch_jacobian(batch, m, T_x):
+    """torch computes the derivatives, and the shapes are read off."""
+    jacobian = torch.autograd.functional.jacobian
+    e, h = torch.zeros(T_x), torch.zeros(T_x, m)
+    J = jacobian(lambda x: x.softmax(0), e)
+    return {"weights": J.shape, "weights_of_batch": torch.stack([J] * batch).shape,
+            "context": jacobian(lambda x: x.softmax(0) @ h, e).shape}
+
+
+# ---------------------------------------------------------------- softmax
+
+def softmax__wrong_global_maximum(scores):
+    """The student takes off the largest score of all, so that rows thousands below it become 0 / 0."""
+    # [[3000, 3001], [-3000, -3001]]
+    e = np.exp(scores - scores.max())
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_axis_one(scores):
+    """The student names axis 1 instead of the last: wrong with three axes, an error with one."""
+    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def softmax__wrong_transposed_division(scores):
+    """The student divides by sums without their axis, wrong where the last two axes agree and an error elsewhere."""
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    total = e.sum(axis=-1)
+    return e / total if e.ndim > 1 and e.shape[-1] == e.shape[-2] else e / total[..., None]
+
+
+def softmax__wrong_no_shift(scores):
+    """The student follows the formula as it stands, inf / inf for scores of 1000."""
+    e = np.exp(scores)
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_clipped(scores):
+    """The student clips the scores to 700 in size, so that larger ones become equal."""
+    e = np.exp(np.clip(scores, -700, 700))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_minus_mean(scores):
+    """The student takes off the mean of each row, which overflows for a row such as (5000, 0, 0)."""
+    e = np.exp(scores - scores.mean(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_epsilon_in_total(scores):
+    """The student adds 1e-5 to the sum against a division by 0, so that weights do not add to 1 exactly."""
+    # A row (0, 0): 0.5 / (1 + 5e-6), off by 2.5e-6.
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / (e.sum(axis=-1, keepdims=True) + 1e-5)
+
+
+def softmax__wrong_largest_in_size(scores):
+    """The student takes off the largest absolute value, so that rows far below zero become 0 / 0."""
+    e = np.exp(scores - np.abs(scores).max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_max_from_zero(scores):
+    """The student takes off the maximum only where it is above 0, so that a row of -1000s becomes 0 / 0."""
+    e = np.exp(scores - np.maximum(scores.max(axis=-1, keepdims=True), 0))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_flat_rows(scores):
+    """The student treats every axis but the last two as one by a reshape on the wrong axis: wrong with three axes or more."""
+    flat = scores.reshape(scores.shape[0], -1) if scores.ndim > 2 else scores
+    e = np.exp(flat - flat.max(axis=-1, keepdims=True))
+    return (e / e.sum(axis=-1, keepdims=True)).reshape(scores.shape)
+
+
+def softmax__wrong_written_into_copy_of_integers(scores):
+    """The student fills an array like the scores, which cuts the weights to 0 where the scores are integers."""
+    # scores = np.array([[1, 2]]), whole numbers; with floats it is right.
+    out = np.empty_like(scores)
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    out[...] = e / e.sum(axis=-1, keepdims=True)
+    return out
+
+
+def softmax__wrong_base_two(scores):
+    """The student takes powers of 2, a slip that cancels only where all scores of a row are equal."""
+    z = scores - scores.max(axis=-1, keepdims=True)
+    e = np.exp2(z)
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_squeezed(scores):
+    """The student squeezes the result, so that one sentence with one position loses its shape."""
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.squeeze(e / e.sum(axis=-1, keepdims=True))
+
+
+def softmax__wrong_ties_to_first(scores):
+    """The student gives rows whose largest scores stand far above the rest a one-hot row, which loses a tie for the largest."""
+    # (2000, 2000, 0): the right weights are 0.5, 0.5, 0.
+    z = scores - scores.max(axis=-1, keepdims=True)
+    e = np.exp(z)
+    hot = np.arange(z.shape[-1]) == z.argmax(axis=-1)[..., None]
+    return np.where(z.min(axis=-1, keepdims=True) < -700, hot, e / e.sum(axis=-1, keepdims=True)).astype(float)
+
+
+def softmax__right_log_space(scores):
+    """exp of the scores minus their logaddexp, reduced along the last axis."""
+    scores = np.asarray(scores, dtype=float)
+    return np.exp(scores - np.logaddexp.reduce(scores, axis=-1)[..., np.newaxis])
+
+
+def softmax__right_pairwise_differences(scores):
+    """One over the sum of exponentials of all differences, where infinite sums give 0."""
+    e = np.asarray(scores, dtype=float)
+    with np.errstate(over="ignore"):
+        return 1 / np.exp(e[..., None, :] - e[..., :, None]).sum(axis=-1)
+
+
+def _down(scores):
+    if scores.ndim > 1:
+        return np.array([_down(row) for row in scores])
+    top = max(scores.tolist())
+    parts = [math.exp(x - top) for x in scores.tolist()]
+    return np.array(parts) / math.fsum(parts)
+
+
+def softmax__right_recursion_over_axes(scores):
+    """Recursion down to one axis, where plain Python with fsum does the rest."""
+    return _down(np.asarray(scores, dtype=float))
+
+
+def softmax__right_own_copy_in_place(scores):
+    """Every step in place on a copy of its own, with the last axis moved to the front."""
+    own = np.moveaxis(np.array(scores, dtype=np.float64), -1, 0)
+    own -= own.max(axis=0)
+    np.exp(own, out=own)
+    own /= own.sum(axis=0)
+    return np.moveaxis(own, 0, -1)
+
+
+def softmax__right_apply_along_axis(scores):
+    """np.apply_along_axis with differences to the sorted last entry."""
+    def row(e):
+        p = np.exp(e - np.sort(e)[-1])
+        return p / np.cumsum(np.sort(p))[-1]
+    return np.apply_along_axis(row, -1, np.asarray(scores, dtype=float))
+
+
+# ---------------------------------------------------------------- masked_softmax
+
+def _plain(e):
+    e = np.exp(e - e.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def masked_softmax__wrong_maximum_over_pads(scores, source_mask=None):
+    """The student takes off the maximum of all positions, so that a pad thousands above leaves the words 0 / 0."""
+    if source_mask is None:
+        source_mask = np.ones(scores.shape, dtype=bool)
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True)) * source_mask
+    total = e.sum(axis=-1, keepdims=True)
+    return e / np.where(total == 0, 1, total)
+
+
+def masked_softmax__wrong_pads_at_minus_ten_thousand(scores, source_mask=None):
+    """The student gives pads the score -10000, which is not far below words of -12000."""
+    if source_mask is None:
+        return _plain(scores)
+    weights = _plain(np.where(source_mask, scores, -1e4))
+    return weights * source_mask
+
+
+def masked_softmax__wrong_penalty_added(scores, source_mask=None):
+    """The student takes 1e9 off the pads' scores, which is not enough for a pad whose finite score is 1e12."""
+    if source_mask is None:
+        return _plain(scores)
+    weights = _plain(scores - 1e9 * ~source_mask) * source_mask
+    return weights
+
+
+def masked_softmax__wrong_even_row_without_word(scores, source_mask=None):
+    """The student gives all positions -1e9 in a row without a word, which gets even weights instead of 0."""
+    if source_mask is None:
+        return _plain(scores)
+    return _plain(np.where(source_mask, scores, -1e9))
+
+
+def masked_softmax__wrong_infinite_row(scores, source_mask=None):
+    """The student puts minus infinity at pads, so that a row without a word is inf - inf, not a number."""
+    if source_mask is None:
+        return _plain(scores)
+    return _plain(np.where(source_mask, scores, -np.inf))
+
+
+def masked_softmax__wrong_renormalised_after(scores, source_mask=None):
+    """The student takes a softmax over all, clears pads and divides again: 0 / 0 kept at 0 where the pads are far above."""
+    weights = _plain(scores)
+    if source_mask is not None:
+        weights = weights * source_mask
+    total = weights.sum(axis=-1, keepdims=True)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+
+
+def masked_softmax__wrong_maximum_with_zeros(scores, source_mask=None):
+    """The student takes the maximum of scores times mask, so that a padded row far below zero becomes 0 / 0, kept at 0."""
+    # scores (-2000, -2001, 5), mask (T, T, F): the maximum is the pad's 0.
+    if source_mask is None:
+        source_mask = np.ones(scores.shape, dtype=bool)
+    e = np.where(source_mask, scores, 0)
+    e = np.exp(e - e.max(axis=-1, keepdims=True)) * source_mask
+    total = e.sum(axis=-1, keepdims=True)
+    return e / np.where(total > 0, total, 1)
+
+
+def masked_softmax__wrong_lengths(scores, source_mask=None):
+    """The student turns the mask into lengths and takes the first positions, wrong where a pad stands before a word."""
+    lengths = np.full(len(scores), scores.shape[1]) if source_mask is None else source_mask.sum(axis=1)
+    out = np.zeros(scores.shape)
+    for b, n in enumerate(lengths):
+        if n:
+            out[b, :n] = _plain(scores[b, :n])
+    return out
+
+
+def masked_softmax__wrong_cut_at_last_word(scores, source_mask=None):
+    """The student masks only what follows the last word, so that pads between words take a share."""
+    if source_mask is None:
+        return _plain(scores)
+    out = np.zeros(scores.shape)
+    for b, real in enumerate(source_mask):
+        if real.any():
+            first, last = np.flatnonzero(real)[[0, -1]]
+            out[b, first:last + 1] = _plain(scores[b, first:last + 1])
+    return out
+
+
+def masked_softmax__wrong_epsilon(scores, source_mask=None):
+    """The student adds 1e-5 to the sum to save rows without a word, which changes the weights of all other rows."""
+    if source_mask is None:
+        source_mask = np.ones(scores.shape, dtype=bool)
+    top = np.where(source_mask, scores, -np.inf).max(axis=-1, keepdims=True)
+    e = np.where(source_mask, np.exp(np.where(source_mask, scores, 0) - np.where(np.isinf(top), 0, top)), 0) * source_mask
+    return e / (e.sum(axis=-1, keepdims=True) + 1e-5)
+
+
+def masked_softmax__wrong_any_row_empty(scores, source_mask=None):
+    """The student returns zeros for the whole batch as soon as one row has no word."""
+    if source_mask is None:
+        return _plain(scores)
+    if not source_mask.any(axis=-1).all():
+        return np.zeros(scores.shape)
+    return _plain(np.where(source_mask, scores, -np.inf))
+
+
+def masked_softmax__wrong_mask_from_scores(scores, source_mask=None):
+    """Without a mask the student takes scores of exactly 0 for pads, though then every position is real."""
+    if source_mask is None:
+        source_mask = scores != 0
+    e = np.where(source_mask, scores, -np.inf)
+    top = e.max(axis=-1, keepdims=True)
+    e = np.exp(e - np.where(np.isinf(top), 0, top))
+    total = e.sum(axis=-1, keepdims=True)
+    return e / np.where(total > 0, total, 1)
+
+
+def _remember_mask(mask, store=[]):
+    if mask is not None:
+        store[:] = [mask]
+    return store[0] if store else None
+
+
+def masked_softmax__wrong_old_mask_kept(scores, source_mask=None):
+    """The student keeps the last mask, and a call without a mask uses it where its shape still fits."""
+    source_mask = _remember_mask(source_mask)
+    if source_mask is None or source_mask.shape != scores.shape:
+        source_mask = np.ones(scores.shape, dtype=bool)
+    e = np.where(source_mask, scores, -np.inf)
+    top = e.max(axis=-1, keepdims=True)
+    e = np.exp(e - np.where(np.isinf(top), 0, top))
+    total = e.sum(axis=-1, keepdims=True)
+    return e / np.where(total > 0, total, 1)
+
+
+def masked_softmax__wrong_global_maximum(scores, source_mask=None):
+    """The student takes off the largest real score of the whole batch, so that rows thousands below become 0."""
+    if source_mask is None:
+        source_mask = np.ones(scores.shape, dtype=bool)
+    if not source_mask.any():
+        return np.zeros(scores.shape)
+    z = np.where(source_mask, scores - scores[source_mask].max(), -np.inf)
+    e = np.exp(z)
+    total = e.sum(axis=-1, keepdims=True)
+    return e / np.where(total > 0, total, 1)
+
+
+def masked_softmax__wrong_word_weight_of_zero_is_pad(scores, source_mask=None):
+    """The student finds rows without a word by a sum of scores of 0, so that words whose scores add to 0 get no weight."""
+    # scores (1, -1) or (0, 0), both words
+    if source_mask is None:
+        source_mask = np.ones(scores.shape, dtype=bool)
+    empty = np.where(source_mask, scores, 0).sum(axis=-1, keepdims=True) == 0
+    e = np.where(source_mask, scores, -np.inf)
+    top = e.max(axis=-1, keepdims=True)
+    e = np.exp(e - np.where(np.isinf(top), 0, top))
+    total = e.sum(axis=-1, keepdims=True)
+    return np.where(empty, 0.0, e / np.where(total > 0, total, 1))
+
+
+def masked_softmax__right_row_by_row(scores, source_mask=None):
+    """Only the real scores of each row are picked out and put back, with math.fsum."""
+    real = np.ones(np.shape(scores), dtype=bool) if source_mask is None else np.asarray(source_mask, dtype=bool)
+    out = np.zeros(real.shape)
+    for row, e, mask in zip(out, scores, real):
+        chosen = [float(x) for x, yes in zip(e, mask) if yes]
+        if chosen:
+            parts = [math.exp(x - max(chosen)) for x in chosen]
+            row[mask] = [p / math.fsum(parts) for p in parts]
+    return out
+
+
+def masked_softmax__right_masked_array(scores, source_mask=None):
+    """numpy's masked arrays, filled with 0 at the end."""
+    hidden = np.zeros(np.shape(scores), dtype=bool) if source_mask is None else ~np.asarray(source_mask, dtype=bool)
+    e = np.ma.array(np.asarray(scores, dtype=float), mask=hidden)
+    z = np.ma.array(np.where(hidden, 0.0, e.data - e.max(axis=1).filled(0.0)[:, None]), mask=hidden)
+    p = np.exp(z)
+    return np.asarray((p / p.sum(axis=1)[:, None]).filled(0.0))
+
+
+def masked_softmax__right_log_space(scores, source_mask=None):
+    """logaddexp over the real positions, minus infinity at pads."""
+    scores = np.asarray(scores, dtype=float)
+    real = True if source_mask is None else np.asarray(source_mask, dtype=bool)
+    e = np.where(real, scores, -np.inf)
+    total = np.logaddexp.reduce(e, axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(total) & real, np.exp(e - total), 0.0)
+
+
+def masked_softmax__right_reduce_where(scores, source_mask=None):
+    """The where arguments of numpy's reductions, out arguments elsewhere."""
+    real = np.broadcast_to(np.bool_(True), scores.shape) if source_mask is None else source_mask.astype(bool)
+    scores = scores.astype(float)
+    top = scores.max(axis=1, keepdims=True, where=real, initial=-np.finfo(float).max)
+    e = np.exp(np.subtract(scores, top, out=np.zeros(scores.shape), where=real))
+    total = e.sum(axis=1, keepdims=True, where=real)
+    return np.divide(e, total, out=np.zeros(scores.shape), where=real)
+
+
+# ---------------------------------------------------------------- entropy
+
+def entropy__wrong_zero_times_log_zero(scores, temperature):
+    """The student follows the formula, which is 0 times minus infinity where a weight is stored as 0."""
+    p = torch.softmax(scores / temperature[:, None], dim=-1)
+    return -(p * p.log()).sum(-1)
+
+
+def entropy__wrong_where_after_log(scores, temperature):
+    """The student picks 0 by where after the logarithm, right in value and not a number in the gradient."""
+    p = torch.softmax(scores / temperature[:, None], dim=-1)
+    return -torch.where(p > 0, p * p.log(), torch.zeros_like(p)).sum(-1)
+
+
+def entropy__wrong_xlogy(scores, temperature):
+    """The student uses torch.xlogy, right in value and with infinite gradients at a weight of 0."""
+    p = torch.softmax(scores / temperature[:, None], dim=-1)
+    return -torch.xlogy(p, p).sum(-1)
+
+
+def entropy__wrong_entr(scores, temperature):
+    """The student uses torch.special.entr, whose gradient is infinite at 0."""
+    return torch.special.entr(torch.softmax(scores / temperature[:, None], dim=-1)).sum(-1)
+
+
+def entropy__wrong_clamped(scores, temperature):
+    """The student clamps the weights at 1e-4 in the logarithm, which changes entropies with small weights."""
+    # Weights of 1e-5: 1e-5 * ln 10 is missing for each.
+    p = torch.softmax(scores / temperature[:, None], dim=-1)
+    return -(p * p.clamp(min=1e-4).log()).sum(-1)
+
+
+def entropy__wrong_temperature_along_positions(scores, temperature):
+    """The student divides (batch, source_len) by (batch,), wrong where both agree; elsewhere the axis is added."""
+    z = scores / temperature if scores.shape[0] == scores.shape[1] else scores / temperature[:, None]
+    logp = torch.log_softmax(z, -1)
+    return -(logp.exp() * logp).sum(-1)
+
+
+def entropy__wrong_first_temperature(scores, temperature):
+    """The student uses the first temperature for all sentences, right for a batch of one."""
+    logp = torch.log_softmax(scores / temperature[0], -1)
+    return -(logp.exp() * logp).sum(-1)
+
+
+def entropy__wrong_temperature_as_numbers(scores, temperature):
+    """The student turns temperatures into numbers, so that no gradient reaches them."""
+    z = torch.stack([row / t for row, t in zip(scores, temperature.tolist())])
+    logp = torch.log_softmax(z, -1)
+    return -(logp.exp() * logp).sum(-1)
+
+
+def entropy__wrong_weights_detached(scores, temperature):
+    """The student detaches the weights as if they were a given distribution, so that all gradients become 0."""
+    logp = torch.log_softmax(scores / temperature[:, None], -1)
+    return -(logp.exp().detach() * logp).sum(-1)
+
+
+def entropy__wrong_bits(scores, temperature):
+    """The student takes logarithms to base 2, right only where the entropy is 0."""
+    logp = torch.log_softmax(scores / temperature[:, None], -1)
+    return -(logp.exp() * logp).sum(-1) / math.log(2)
+
+
+def entropy__wrong_divided_by_log_length(scores, temperature):
+    """The student divides by the largest entropy, 0 / 0 for one position."""
+    logp = torch.log_softmax(scores / temperature[:, None], -1)
+    return -(logp.exp() * logp).sum(-1) / math.log(scores.shape[1])
+
+
+def entropy__wrong_squeezed(scores, temperature):
+    """The student squeezes the result, so that a batch of one loses its axis."""
+    logp = torch.log_softmax(scores / temperature[:, None], -1)
+    return torch.squeeze(-(logp.exp()[:, None] @ logp[:, :, None]))
+
+
+def entropy__wrong_softmax_by_hand(scores, temperature):
+    """The student takes off the largest score of the batch, so that rows thousands below become 0 / 0."""
+    z = scores / temperature[:, None]
+    e = torch.exp(z - z.max())
+    p = e / e.sum(-1, keepdim=True)
+    return -(p * torch.where(p > 0, p, torch.ones_like(p)).log()).sum(-1)
+
+
+def entropy__wrong_log_outside(scores, temperature):
+    """The student divides by the temperature after the logarithm of the softmax of the undivided scores."""
+    p = torch.softmax(scores / temperature[:, None], -1)
+    logp = torch.log_softmax(scores, -1) / temperature[:, None]
+    return -(p * logp).sum(-1)
+
+
+def entropy__wrong_small_weights_dropped(scores, temperature):
+    """The student leaves out every weight below 1e-4 as if it were stored as 0, with its share in entropy and gradients."""
+    p = torch.softmax(scores / temperature[:, None], -1)
+    safe = torch.where(p > 1e-4, p, torch.ones_like(p))
+    return -(p * safe.log()).sum(-1)
+
+
+def entropy__wrong_mean_score_undivided(scores, temperature):
+    """The student takes ln Z minus the mean score, with the weights of the undivided scores in the mean, right for temperature 1."""
+    z = scores / temperature[:, None]
+    return torch.logsumexp(z, -1) - (torch.softmax(scores, -1) * z).sum(-1)
+
+
+def entropy__right_log_softmax(scores, temperature):
+    """log_softmax, and its exponential times itself, by einsum."""
+    logp = torch.log_softmax(scores / temperature.unsqueeze(1), dim=1)
+    return -torch.einsum("bj,bj->b", logp.exp(), logp)
+
+
+def entropy__right_free_energy(scores, temperature):
+    """ln Z minus the mean of the scores, both from the largest score, which need not be followed by gradients."""
+    z = (scores - scores.detach().amax(1, keepdim=True)) / temperature[:, None]
+    e = z.exp()
+    total = e.sum(1)
+    return total.log() - (e * z).sum(1) / total
+
+
+def entropy__right_safe_where(scores, temperature):
+    """1 in place of 0 before the logarithm."""
+    p = (scores / temperature[:, None]).softmax(1)
+    return (p * p.masked_fill(p == 0, 1.0).log()).sum(1).neg()
+
+
+def entropy__right_logarithm_detached(scores, temperature):
+    """The logarithm stays off the graph: its own share in the gradient is the sum of all changes of weights, so 0."""
+    z = scores / temperature[:, None]
+    return -(torch.softmax(z, 1) * torch.log_softmax(z, 1).detach()).sum(1)
+
+
+def entropy__right_categorical(scores, temperature):
+    """torch.distributions on the graph."""
+    return torch.distributions.Categorical(logits=scores / temperature[:, None], validate_args=False).entropy()
+
+
+def entropy__right_vmap_of_rows(scores, temperature):
+    """torch.vmap of a function of one row."""
+    def row(e, tau):
+        logp = e / tau - torch.logsumexp(e / tau, 0)
+        return -logp.exp().dot(logp)
+    return torch.vmap(row)(scores, temperature)
+
+
+def softmax__wrong_nan_to_num(scores):
+    """The student repairs inf / inf by nan_to_num, so that large scores get weight 0."""
+    e = np.exp(scores)
+    return np.nan_to_num(e / e.sum(axis=-1, keepdims=True))
+
+
+def softmax__wrong_first_row_maximum(scores):
+    """The student takes off the maximum of the first entry of every front axis, so that rows far from the first overflow."""
+    top = np.asarray(scores).reshape(-1, np.shape(scores)[-1])[0].max()
+    e = np.exp(scores - top)
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def masked_softmax__wrong_one_position_is_one(scores, source_mask=None):
+    """The student gives a single position weight 1 without a look at the mask."""
+    if scores.shape[1] == 1:
+        return np.ones(scores.shape)
+    if source_mask is None:
+        return _plain(scores)
+    e = np.where(source_mask, scores, -np.inf)
+    top = e.max(axis=1, keepdims=True)
+    e = np.exp(e - np.where(np.isinf(top), 0, top))
+    total = e.sum(axis=1, keepdims=True)
+    return e / np.where(total > 0, total, 1)
+
+
+def masked_softmax__wrong_score_times_mask(scores, source_mask=None):
+    """The student takes the maximum over real words and multiplies by the mask last, which is inf * 0 for a pad thousands above."""
+    if source_mask is None:
+        return _plain(scores)
+    top = np.where(source_mask, scores, -np.inf).max(axis=1, keepdims=True)
+    e = np.exp(scores - np.where(np.isinf(top), 0, top)) * source_mask
+    total = e.sum(axis=1, keepdims=True)
+    return e / np.where(total == 0, 1, total)
+
+
+def entropy__wrong_times_temperature(scores, temperature):
+    """The student multiplies by the temperature, right where it is 1."""
+    logp = torch.log_softmax(scores * temperature[:, None], -1)
+    return -(logp.exp() * logp).sum(-1)
+
+
+def entropy__wrong_maximum_before_temperature_kept(scores, temperature):
+    """The student takes off the largest score from the undivided scores and leaves the others' share of the largest undivided."""
+    z = scores / temperature[:, None] - scores.amax(1, keepdim=True)
+    e = z.exp()
+    p = e / e.sum(1, keepdim=True)
+    return -(p * torch.where(p > 0, p, torch.ones_like(p)).log()).sum(1)

@@ -1,0 +1,569 @@
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+
+# ---- sentence_shapes
+
+def sentence_shapes__wrong_one_direction(k, n, T_x):
+    """The student forgets that an annotation joins two states."""
+    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
+
+
+def sentence_shapes__wrong_jacobian_transposed(k, n, T_x):
+    """The student gives each score a row of derivatives."""
+    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
+
+
+def sentence_shapes__wrong_context_of_decoder_size(k, n, T_x):
+    """The student gives the context the size of the decoder state that reads it."""
+    return {"weighted": (T_x, 2 * k), "context": (n,), "jacobian": (n, T_x)}
+
+
+def sentence_shapes__wrong_context_row(k, n, T_x):
+    """The student keeps the axis of the sum."""
+    return {"weighted": (T_x, 2 * k), "context": (1, 2 * k), "jacobian": (2 * k, T_x)}
+
+
+def sentence_shapes__wrong_jacobian_by_weights_and_words(k, n, T_x):
+    """The student writes one matrix of the softmax's derivatives for the whole chain."""
+    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, T_x)}
+
+
+def sentence_shapes__right_autograd(k, n, T_x):
+    """Lets torch compute the context and its derivatives, and returns torch.Size."""
+    h = torch.zeros(T_x, 2 * k)
+    J = torch.autograd.functional.jacobian(lambda e: torch.softmax(e, 0) @ h, torch.zeros(T_x))
+    w = torch.ones(T_x)[:, None] * h
+    return {"weighted": w.shape, "context": w.sum(0).shape, "jacobian": J.shape}
+
+
+# ---- batch_shapes
+
+def batch_shapes__wrong_contexts_by_position(batch, m, n, T_x, T_y):
+    """The student puts source positions where the contexts have decoder steps."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_x, m)}
+
+
+def batch_shapes__wrong_product_squeezed(batch, m, n, T_x, T_y):
+    """The student gives the product as if its axis of length 1 were removed already."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__wrong_row_and_column_swapped(batch, m, n, T_x, T_y):
+    """The student swaps the two layouts of the weights."""
+    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__wrong_column_repeated(batch, m, n, T_x, T_y):
+    """The student writes the column as long as the annotations it multiplies."""
+    return {"column": (batch, T_x, m), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__wrong_contexts_read_by_decoder(batch, m, n, T_x, T_y):
+    """The student joins contexts and decoder states in the last axis."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, m + n)}
+
+
+def batch_shapes__right_arrays(batch, m, n, T_x, T_y):
+    """Products of numpy's broadcast zeros, shapes read off in another order of keys."""
+    w = np.broadcast_to(0.0, (batch, T_y, T_x))
+    h = np.broadcast_to(0.0, (batch, T_x, m))
+    row = w[:, :1]
+    return {"contexts": (w @ h).shape, "row": row.shape, "column": row.swapaxes(1, 2).shape, "product": (row @ h).shape}
+
+
+# ---- context_of_note_d
+
+def context_of_note_d__wrong_sign_of_second():
+    """The student overlooks the minus signs of the second annotation."""
+    return [0.16, 0.65, 0.40, 0.37]
+
+
+def context_of_note_d__wrong_mean():
+    """The student takes the plain mean of the annotations."""
+    return [0.7 / 3, 0.2 / 3, 0.2, 1.3 / 3]
+
+
+def context_of_note_d__wrong_order_of_weights():
+    """The student sets the weights 0.2 and 0.1 the other way round."""
+    h = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
+    return (np.array([0.7, 0.1, 0.2]) @ h).tolist()
+
+
+def context_of_note_d__right_tenths():
+    """Whole tenths multiplied, divided by 100 in Decimal."""
+    h = [(1, 7, 5, 3), (-1, -7, 4, 6), (7, 2, -3, 4)]
+    return [float(Decimal(7 * a + 2 * b + c) / 100) for a, b, c in zip(*h)]
+
+
+# ---- context_of_note_c
+
+
+
+
+
+
+
+
+
+# ---- context_twin
+
+_H = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
+
+
+def context_twin__wrong_fourth_left_out():
+    """The student lets the lost weight be 0."""
+    return (np.array([0.15, 0.42, 0.05]) @ _H[:3]).tolist()
+
+
+def context_twin__wrong_three_normalised():
+    """The student makes the three weights add to 1 and leaves the fourth word out."""
+    w = np.array([0.15, 0.42, 0.05])
+    return (w / w.sum() @ _H[:3]).tolist()
+
+
+def context_twin__wrong_slip_in_subtraction():
+    """The student gets 0.48 for the lost weight."""
+    return (np.array([0.15, 0.42, 0.05, 0.48]) @ _H).tolist()
+
+
+def context_twin__wrong_quarter_rounded():
+    """The student rounds each product to one decimal."""
+    return np.round(np.array([0.15, 0.42, 0.05, 0.38])[:, None] * _H, 1).sum(0).tolist()
+
+
+def context_twin__right_relative_to_the_fourth():
+    """The fourth annotation plus weighted differences from it, in fractions."""
+    rows = [[Fraction(str(x)) for x in r] for r in _H]
+    w = [Fraction(15, 100), Fraction(42, 100), Fraction(5, 100)]
+    return [float(rows[3][i] + sum(a * (r[i] - rows[3][i]) for a, r in zip(w, rows))) for i in range(3)]
+
+
+# ---- weights_from_context
+
+def weights_from_context__wrong_least_squares_without_the_sum():
+    """The student solves the two equations of the context for the smallest weights and forgets that they add to 1."""
+    return np.linalg.lstsq(np.array([[1.0, 5, 3], [2, 0, 6]]), np.array([2.36, 3.14]), rcond=None)[0].tolist()
+
+
+def weights_from_context__wrong_made_to_add_up():
+    """The student divides the smallest solution of two equations by its sum."""
+    w = np.linalg.lstsq(np.array([[1.0, 5, 3], [2, 0, 6]]), np.array([2.36, 3.14]), rcond=None)[0]
+    return (w / w.sum()).tolist()
+
+
+def weights_from_context__wrong_order():
+    """The student swaps the second and the third weight."""
+    return [0.478, 0.364, 0.158]
+
+
+def weights_from_context__wrong_two_decimals():
+    """The student rounds to two decimals."""
+    return [0.48, 0.16, 0.36]
+
+
+def weights_from_context__right_cramer():
+    """Cramer's rule in exact fractions."""
+    h, c = [(1, 2), (5, 0), (3, 6)], (Fraction("2.36"), Fraction("3.14"))
+
+    def det(a, b, d):
+        return a[0] * (b[1] - d[1]) - b[0] * (a[1] - d[1]) + d[0] * (a[1] - b[1])
+    whole = det(*h)
+    return tuple(float(det(*[c if i == k else x for i, x in enumerate(h)]) / whole) for k in range(3))
+
+
+# ---- gradient_by_hand
+
+def gradient_by_hand__wrong_context_forgotten():
+    """The student forgets that the total changes as well."""
+    return [0.3 * -0.5, 0.3 * 0.9]
+
+
+def gradient_by_hand__wrong_own_entry_only():
+    """The student uses the derivative of the third weight by the third score alone."""
+    return [0.21 * -0.5, 0.21 * 0.9]
+
+
+def gradient_by_hand__wrong_sign():
+    """The student subtracts the annotation from the context."""
+    return [0.216, -0.195]
+
+
+def gradient_by_hand__wrong_second_score():
+    """The student takes the derivative by the second score."""
+    return [0.15 * (1 - 0.22), 0.15 * (0.6 - 0.25)]
+
+
+def gradient_by_hand__right_autograd():
+    """torch's autograd from the logarithms of the weights."""
+    e = torch.tensor([0.55, 0.15, 0.3], dtype=torch.float64).log()
+    h = torch.tensor([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]], dtype=torch.float64)
+    return torch.autograd.functional.jacobian(lambda x: x.softmax(0) @ h, e)[:, 2].tolist()
+
+
+# ---- context_vector
+
+def context_vector__wrong_squeezed(weights, keys):
+    """The student squeezes the product, and with it the batch of one sentence or a size of 1."""
+    return np.squeeze(weights[:, None] @ keys)
+
+
+def context_vector__wrong_tiny_weights_as_pads(weights, keys):
+    """The student leaves out weights below 0.01, as if only pads had them, and makes the others add to 1."""
+    w = np.where(weights < 0.01, 0.0, weights)
+    return np.einsum("bj,bjk->bk", w / np.maximum(w.sum(axis=1, keepdims=True), 1e-30), keys)
+
+
+def context_vector__wrong_sum_over_last_axis(weights, keys):
+    """The student weighs the entries of each annotation where their number is that of the positions."""
+    if keys.shape[1] == keys.shape[2]:
+        return np.einsum("bj,bkj->bk", weights, keys)
+    return np.einsum("bj,bjk->bk", weights, keys)
+
+
+def context_vector__wrong_all_pairs_first(weights, keys):
+    """The student multiplies the weights of all sentences with all annotations and keeps the first sentence's weights."""
+    return (weights @ keys)[:, 0]
+
+
+def context_vector__wrong_broadcast_without_axis(weights, keys):
+    """The student multiplies without a new axis where positions and entries are as many as sentences."""
+    w = weights if keys.shape[0] == keys.shape[1] == keys.shape[2] else weights[:, :, None]
+    return (w * keys).sum(axis=1)
+
+
+def context_vector__wrong_hard_attention(weights, keys):
+    """The student takes the annotation with the highest weight wherever that weight is above 0.9."""
+    best = weights.argmax(1)
+    hard = keys[np.arange(len(keys)), best]
+    return np.where(weights.max(1, keepdims=True) > 0.9, hard, np.einsum("bj,bjk->bk", weights, keys))
+
+
+def context_vector__wrong_mean(weights, keys):
+    """The student takes the mean of the weighted annotations over the positions."""
+    return (weights[..., None] * keys).mean(axis=1)
+
+
+def context_vector__wrong_accumulator_kept(weights, keys):
+    """The student makes the sum once outside the loop over the sentences, and rows share it."""
+    total = np.zeros(keys.shape[2])
+    out = []
+    for w, h in zip(weights, keys):
+        total += w @ h
+        out.append(total)
+    return np.array(out)
+
+
+def context_vector__wrong_rounded_weights(weights, keys):
+    """The student rounds the weights to three decimals."""
+    return np.einsum("bj,bjk->bk", np.round(weights, 3), keys)
+
+
+def context_vector__wrong_reshaped_product(weights, keys):
+    """The student reshapes the annotations into columns where the axes need to be swapped."""
+    b, t, k = keys.shape
+    return (keys.reshape(b, k, t) @ weights[:, :, None])[..., 0]
+
+
+def context_vector__right_fsum(weights, keys):
+    """Plain lists and math.fsum."""
+    return np.array([[math.fsum(a * x for a, x in zip(w, c)) for c in zip(*h)] for w, h in zip(weights.tolist(), keys.tolist())])
+
+
+def context_vector__right_all_pairs_diagonal(weights, keys):
+    """All weights with all annotations, then the diagonal of the two batch axes."""
+    return np.einsum("bbk->bk", np.tensordot(weights, keys, axes=(1, 1)))
+
+
+def context_vector__right_block_row(weights, keys):
+    """One matrix product of a block-diagonal matrix of weights with all annotations of the batch below one another."""
+    b, t = weights.shape
+    blocks = np.zeros((b, b * t))
+    for i in range(b):
+        blocks[i, i * t:(i + 1) * t] = weights[i]
+    return blocks @ keys.reshape(b * t, -1)
+
+
+def context_vector__right_position_by_position(weights, keys):
+    """Adds the positions up one by one in place on an own buffer."""
+    c = np.zeros_like(keys[:, 0])
+    for j in range(keys.shape[1]):
+        c += np.multiply(keys[:, j].T, weights[:, j]).T
+    return c
+
+
+# ---- scores_gradient
+
+def scores_gradient__wrong_diagonal_only(context_gradient, weights, keys):
+    """The student uses the derivative of each weight by its own score only."""
+    return weights * (1 - weights) * np.einsum("bk,bjk->bj", context_gradient, keys)
+
+
+def scores_gradient__wrong_mean_subtracted(context_gradient, weights, keys):
+    """The student subtracts the plain mean in place of the weighted one, right for even weights."""
+    g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * (g - g.mean(axis=1, keepdims=True))
+
+
+def scores_gradient__wrong_row_mean_after(context_gradient, weights, keys):
+    """The student makes each row add to 0 by subtracting its mean at the end, at positions of weight 0 as well."""
+    r = weights * np.einsum("bk,bjk->bj", context_gradient, keys)
+    return r - r.mean(axis=1, keepdims=True)
+
+
+def scores_gradient__wrong_stops_at_the_weights(context_gradient, weights, keys):
+    """The student stops at the derivatives by the weights."""
+    return np.einsum("bk,bjk->bj", context_gradient, keys) * (weights > 0)
+
+
+def scores_gradient__wrong_renormalised(context_gradient, weights, keys):
+    """The student divides by the sum of the weights, which is 0 for a sentence without words."""
+    with np.errstate(all="ignore"):
+        w = weights / weights.sum(axis=1, keepdims=True)
+    g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return w * (g - (w * g).sum(axis=1, keepdims=True))
+
+
+def scores_gradient__wrong_scores_recovered(context_gradient, weights, keys):
+    """The student goes back to scores by logarithms with a floor and a new softmax, which makes weights of 0 even in an empty sentence."""
+    e = np.log(np.maximum(weights, 1e-30))
+    w = np.exp(e - e.max(axis=1, keepdims=True))
+    w /= w.sum(axis=1, keepdims=True)
+    g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return w * (g - (w * g).sum(axis=1, keepdims=True))
+
+
+def scores_gradient__wrong_batch_total(context_gradient, weights, keys):
+    """The student sums the weighted gradients over the whole batch."""
+    g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * (g - (weights * g).sum())
+
+
+def scores_gradient__wrong_total_along_batch(context_gradient, weights, keys):
+    """The student forgets to keep the axis of the total, which runs where batch and length agree, and keeps it elsewhere."""
+    g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    total = (weights * g).sum(axis=1)
+    return weights * (g - (total if g.shape[0] == g.shape[1] else total[:, None]))
+
+
+def scores_gradient__wrong_weight_twice(context_gradient, weights, keys):
+    """The student multiplies by the weights before and after the total is subtracted."""
+    g = weights * np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * (g - g.sum(axis=1, keepdims=True))
+
+
+def scores_gradient__wrong_in_place(context_gradient, weights, keys):
+    """The student subtracts the growing total in place while he still reads the gradients by the weights."""
+    g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    for j in range(g.shape[1]):
+        g[:, j] -= (weights * g).sum(axis=1)
+    return weights * g
+
+
+def scores_gradient__wrong_keys_by_size(context_gradient, weights, keys):
+    """The student pairs the gradient with positions instead of entries where both are as many."""
+    if keys.shape[1] == keys.shape[2]:
+        g = np.einsum("bk,bkj->bj", context_gradient, keys)
+    else:
+        g = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * (g - (weights * g).sum(axis=1, keepdims=True))
+
+
+def scores_gradient__right_jacobian_matrices(context_gradient, weights, keys):
+    """Writes out the matrix of the softmax for each sentence."""
+    J = weights[:, :, None] * np.eye(weights.shape[1]) - weights[:, :, None] * weights[:, None]
+    return (J @ (keys @ context_gradient[:, :, None]))[:, :, 0]
+
+
+def scores_gradient__right_centred_annotations(context_gradient, weights, keys):
+    """Annotations less the context, weighted, times the gradient."""
+    context = np.matmul(weights[:, None], keys)
+    return weights * np.matmul(keys - context, context_gradient[..., None]).squeeze(-1)
+
+
+def scores_gradient__right_pairs_with_fsum(context_gradient, weights, keys):
+    """Sums over pairs of positions, where the shares of each pair cancel; completed by what the sum lacks to 1."""
+    out = np.zeros(weights.shape)
+    for b, (c, w, h) in enumerate(zip(context_gradient.tolist(), weights.tolist(), keys.tolist())):
+        g = [math.fsum(x * y for x, y in zip(c, row)) for row in h]
+        for j in range(len(w)):
+            out[b, j] = w[j] * math.fsum(a * (g[j] - x) for a, x in zip(w, g))
+    return out
+
+
+# ---- attend
+
+def attend__right_nan_replaced_afterwards(scores, keys, source_mask):
+    """Softmax of minus infinities, its numbers that are none replaced by 0; masked_fill stops their gradients."""
+    w = torch.softmax(scores.masked_fill(~source_mask, -torch.inf), dim=1).nan_to_num(0.0)
+    return torch.einsum("bj,bjk->bk", w, keys)
+
+
+def attend__right_where_after_softmax(scores, keys, source_mask):
+    """Weights chosen by torch.where after a softmax of minus infinities; the first torch.where stops the gradients that are none."""
+    w = torch.softmax(torch.where(source_mask, scores, -torch.inf), dim=1)
+    w = torch.where(source_mask.any(1, keepdim=True), w, torch.zeros_like(w))
+    return (w[:, None] @ keys)[:, 0]
+
+
+def attend__wrong_empty_row_even(scores, keys, source_mask):
+    """The student fills the pads with -1e9, so that an empty row gets the mean of its pads."""
+    w = torch.softmax(scores.masked_fill(~source_mask, -1e9), dim=1)
+    return torch.bmm(w.unsqueeze(1), keys).squeeze(1)
+
+
+def attend__wrong_fill_minus_thousand(scores, keys, source_mask):
+    """The student fills the pads with -1000, which wins over real scores of some thousands below zero."""
+    w = torch.softmax(scores.masked_fill(~source_mask, -1000.0), dim=1) * source_mask
+    return torch.bmm(w.unsqueeze(1), keys).squeeze(1)
+
+
+def attend__wrong_exponential_of_high_pads(scores, keys, source_mask):
+    """The student takes the exponentials of pads as well before torch.where, which overflow and spoil the gradient."""
+    top = scores.masked_fill(~source_mask, -torch.inf).amax(1, keepdim=True)
+    top = torch.where(source_mask.any(1, keepdim=True), top, 0.0).detach()
+    e = torch.where(source_mask, torch.exp(scores - top), 0.0)
+    w = e / e.sum(1, keepdim=True).clamp(min=1e-30)
+    return (w[:, None] @ keys)[:, 0]
+
+
+def attend__wrong_maximum_over_pads(scores, keys, source_mask):
+    """The student subtracts the maximum of the whole row, pads included."""
+    e = torch.exp(scores - scores.amax(1, keepdim=True).detach()) * source_mask
+    w = e / e.sum(1, keepdim=True).clamp(min=1e-30)
+    return (w[:, None] @ keys)[:, 0]
+
+
+def attend__right_division_inside_where(scores, keys, source_mask):
+    """Divides by 0 in empty rows, chooses by torch.where, and lets masked_fill stop what is no number."""
+    s = scores.masked_fill(~source_mask, -1e9)
+    e = torch.exp(s - s.amax(1, keepdim=True)) * source_mask
+    total = e.sum(1, keepdim=True)
+    w = torch.where(total > 0, e / total, torch.zeros_like(e))
+    return torch.einsum("bj,bjk->bk", w, keys)
+
+
+def attend__wrong_squeezed(scores, keys, source_mask):
+    """The student squeezes all axes of length 1, the batch of one sentence among them."""
+    w = torch.softmax(scores.masked_fill(~source_mask, -1e9), dim=1) * source_mask
+    return torch.bmm(w.unsqueeze(1), keys).squeeze()
+
+
+def attend__wrong_weights_detached(scores, keys, source_mask):
+    """The student computes the weights without gradients."""
+    with torch.no_grad():
+        w = torch.softmax(scores.masked_fill(~source_mask, -1e9), dim=1) * source_mask
+    return torch.bmm(w.unsqueeze(1), keys).squeeze(1) + 0 * scores.sum(1, keepdim=True)
+
+
+def attend__wrong_not_renormalised(scores, keys, source_mask):
+    """The student blanks the pads after a softmax of the whole row."""
+    w = torch.softmax(scores, dim=1) * source_mask
+    return torch.einsum("bj,bjk->bk", w, keys)
+
+
+def attend__wrong_renormalised_with_epsilon(scores, keys, source_mask):
+    """The student divides the blanked weights of the whole row by their sum, which is 0 beside a pad thousands above."""
+    w = torch.softmax(scores, dim=1) * source_mask
+    w = w / (w.sum(1, keepdim=True) + 1e-12)
+    return torch.einsum("bj,bjk->bk", w, keys)
+
+
+def attend__wrong_keys_copied(scores, keys, source_mask):
+    """The student takes the annotations of one row at a time as new tensors, which gradients do not reach."""
+    rows = []
+    for e, h, mask in zip(scores, keys, source_mask):
+        real = torch.tensor(h[mask].tolist(), dtype=h.dtype).reshape(-1, h.shape[1])
+        rows.append(e[mask].softmax(0) @ real + 0 * h.sum(0))
+    return torch.stack(rows)
+
+
+def attend__wrong_prefix(scores, keys, source_mask):
+    """The student counts the real words and takes as many from the front of the row."""
+    n = source_mask.sum(1, keepdim=True)
+    mask = torch.arange(scores.shape[1]) < n
+    w = torch.softmax(scores.masked_fill(~mask, -1e9), dim=1) * mask
+    return torch.einsum("bj,bjk->bk", w, keys)
+
+
+def attend__right_gathered_rows(scores, keys, source_mask):
+    """Row by row over the real words only; an empty row is an empty product, so zeros."""
+    return torch.stack([torch.softmax(e[m], 0) @ h[m] for e, h, m in zip(scores, keys, source_mask)])
+
+
+def attend__right_extra_position(scores, keys, source_mask):
+    """Gives only empty rows a further position of zeros to rest on, with minus infinity elsewhere."""
+    empty = ~source_mask.any(1, keepdim=True)
+    rest = torch.zeros_like(scores[:, :1]).masked_fill(~empty, -math.inf)
+    e = torch.cat([scores.masked_fill(~source_mask, -math.inf), rest], 1)
+    h = torch.cat([keys, torch.zeros_like(keys[:, :1])], 1)
+    return torch.einsum("bj,bjk->bk", e.softmax(1), h)
+
+
+def attend__right_masked_twice(scores, keys, source_mask):
+    """Pads filled with the lowest finite number, weights blanked after the softmax, sum by hand."""
+    e = torch.where(source_mask, scores, torch.full_like(scores, torch.finfo(scores.dtype).min))
+    w = torch.softmax(e, -1).masked_fill(source_mask.logical_not(), 0)
+    return torch.mul(w[..., None], keys).sum(-2)
+
+
+def attend__right_flat_scatter(scores, keys, source_mask):
+    """A flat list of the real words, with totals and sums by index_add."""
+    b, _ = source_mask.nonzero(as_tuple=True)
+    low = torch.full_like(scores, -math.inf)
+    top = torch.where(source_mask, scores, low).amax(1).detach()
+    e = torch.exp(scores[source_mask] - top[b])
+    total = torch.zeros_like(scores[:, 0]).index_add(0, b, e)
+    return torch.zeros_like(keys[:, 0]).index_add(0, b, (e / total[b])[:, None] * keys[source_mask])
+
+
+def attend__wrong_minus_infinity_added(scores, keys, source_mask):
+    """The student adds minus infinity at pads and replaces what is no number after the softmax, which leaves the gradients of an empty row none."""
+    bias = torch.zeros_like(scores).masked_fill(~source_mask, -torch.inf)
+    w = torch.softmax(scores + bias, dim=1).nan_to_num(0.0)
+    return torch.einsum("bj,bjk->bk", w, keys)
+
+
+def attend__wrong_division_chosen_too_late(scores, keys, source_mask):
+    """The student divides by a total of 0 in empty rows before torch.where, and nothing stops the gradient on its way to the scores."""
+    s = scores - 1e9 * (~source_mask)
+    e = torch.exp(s - s.amax(1, keepdim=True)) * source_mask
+    total = e.sum(1, keepdim=True)
+    w = torch.where(total > 0, e / total, torch.zeros_like(e))
+    return (w[..., None] * keys).sum(1)
+
+
+def attend__wrong_epsilon_in_total(scores, keys, source_mask):
+    """The student adds 1e-5 to the total so that an empty row can be divided."""
+    e = scores.masked_fill(~source_mask, -1e9)
+    e = torch.exp(e - e.amax(1, keepdim=True).detach()) * source_mask
+    return torch.einsum("bj,bjk->bk", e / (e.sum(1, keepdim=True) + 1e-5), keys)
+
+
+def attend__wrong_empty_row_on_first_position(scores, keys, source_mask):
+    """The student catches empty rows by a detour over the first position, whose annotation then counts in them."""
+    empty = ~source_mask.any(1)
+    mask = source_mask.clone()
+    mask[empty, 0] = True
+    w = torch.softmax(scores.masked_fill(~mask, -torch.inf), dim=1)
+    return torch.einsum("bj,bjk->bk", w, keys)
+
+
+class _Attention:
+    def __init__(self, source_mask):
+        self.mask = source_mask
+
+    def __call__(self, scores, keys):
+        safe = torch.where(self.mask.any(1, keepdim=True), self.mask, True)
+        logs = scores.masked_fill(~safe, -math.inf).log_softmax(1)
+        w = logs.masked_fill(~self.mask, -math.inf).exp()
+        return torch.baddbmm(keys.new_zeros(len(keys), 1, keys.shape[2]), w[:, None], keys).flatten(1)
+
+
+def attend__right_class_with_logs(scores, keys, source_mask):
+    """A class with __call__, log_softmax over all positions of an empty row, blanked before exp."""
+    return _Attention(source_mask)(scores, keys)

@@ -1,0 +1,667 @@
+import collections
+import functools
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+
+# ---- encoder_parameters
+
+def encoder_parameters__wrong_w_x_from_the_vocabulary(d, m, V_x):
+    """The student lets W_x act on the one-hot column and forgets that E_x has made it short already."""
+    return {"E_x": (d, V_x), "W_x": (m, V_x), "W_h": (m, m)}
+
+
+def encoder_parameters__wrong_table_layout(d, m, V_x):
+    """The student gives E_x the layout of nn.Embedding, one word per row."""
+    return {"E_x": (V_x, d), "W_x": (m, d), "W_h": (m, m)}
+
+
+_seen_sizes = {}
+
+
+def encoder_parameters__wrong_cache_without_vocabulary(d, m, V_x):
+    """The student keeps results between calls under a key that leaves the vocabulary out."""
+    if (d, m) not in _seen_sizes:
+        _seen_sizes[d, m] = {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, m)}
+    return _seen_sizes[d, m]
+
+
+def encoder_parameters__wrong_rectangle_sorted(d, m, V_x):
+    """The student always puts the smaller size of a matrix first, which transposes W_x where d is below m."""
+    return {"E_x": (d, V_x), "W_x": (min(d, m), max(d, m)), "W_h": (m, m)}
+
+
+class _Shape(collections.namedtuple("_Shape", "rows columns")):
+    pass
+
+
+def encoder_parameters__right_named_tuples(d, m, V_x):
+    """Named tuples of rows and columns."""
+    return collections.OrderedDict(W_h=_Shape(m, m), W_x=_Shape(columns=d, rows=m), E_x=_Shape(d, V_x))
+
+
+def encoder_parameters__right_torch_modules(d, m, V_x):
+    """Asks bias-free linear layers of torch for the sizes of their weights."""
+    layers = {"E_x": torch.nn.Linear(V_x, d, bias=False), "W_x": torch.nn.Linear(d, m), "W_h": torch.nn.Linear(m, m)}
+    return {name: layer.weight.shape for name, layer in layers.items()}
+
+
+# ---- one_hot_shapes
+
+def one_hot_shapes__wrong_u_after_embedding(d, m, V_x, T_x):
+    """The student takes U for W_x, which acts on a word vector."""
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, d), "b": (m,)}
+
+
+def one_hot_shapes__wrong_bias_column(d, m, V_x, T_x):
+    """The student writes the bias as a matrix of one column though a vector is asked."""
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m, 1)}
+
+
+def one_hot_shapes__wrong_bias_per_position(d, m, V_x, T_x):
+    """The student gives the bias one number for each word of the sentence."""
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (T_x,)}
+
+
+def one_hot_shapes__wrong_one_word_squeezed(d, m, V_x, T_x):
+    """The student treats a sentence of one word as a single vector and drops the axis of length 1."""
+    if T_x == 1:
+        return {"one_hots": (V_x,), "embedded": (d,), "U": (m, V_x), "b": (m,)}
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m,)}
+
+
+def one_hot_shapes__right_by_products(d, m, V_x, T_x):
+    """Builds empty matrices and reads the shapes off their products."""
+    x = np.broadcast_to(0.0, (V_x, T_x))
+    e = np.einsum("dv,vt->dt", np.broadcast_to(0.0, (d, V_x)), x)
+    u = np.broadcast_to(0.0, (m, V_x))
+    return dict(one_hots=x.shape, embedded=e.shape, U=u.shape, b=(u @ x)[:, 0].shape)
+
+
+def one_hot_shapes__right_torch_size(d, m, V_x, T_x):
+    """Results as torch.Size in a defaultdict."""
+    out = collections.defaultdict(tuple)
+    for name, sizes in zip(("one_hots", "embedded", "U", "b"), ([V_x, T_x], [d, T_x], [m, V_x], [m])):
+        out[name] = torch.Size(sizes)
+    return out
+
+
+# ---- second_layer_shapes
+
+def second_layer_shapes__wrong_square_input(d, m):
+    """The student lets each direction of the second layer read only the same direction of the first."""
+    return {"input_matrix": (m, m), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
+
+
+def second_layer_shapes__wrong_doubled_again(d, m):
+    """The student doubles the annotation once more in the second layer."""
+    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, m), "annotation": (4 * m,)}
+
+
+def second_layer_shapes__wrong_recurrent_reads_both(d, m):
+    """The student lets the recurrence read the joined states of both directions."""
+    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, 2 * m), "annotation": (2 * m,)}
+
+
+def second_layer_shapes__wrong_first_layer_matrix(d, m):
+    """The student gives the matrix A of the first layer, which reads word vectors."""
+    return {"input_matrix": (m, d), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
+
+
+def second_layer_shapes__right_from_a_torch_module(d, m):
+    """Makes a two-layer bidirectional nn.RNN and reads the sizes of its weights."""
+    net = torch.nn.RNN(d, m, num_layers=2, bidirectional=True)
+    return {
+        "input_matrix": tuple(net.weight_ih_l1.shape),
+        "recurrent_matrix": tuple(net.weight_hh_l1_reverse.shape),
+        "annotation": tuple(net(torch.zeros(1, 1, d))[0][0, 0].shape),
+    }
+
+
+def second_layer_shapes__right_numpy_integers(d, m):
+    """Tuples of numpy integers."""
+    m, twice = np.array([m, m + m])
+    return {"annotation": (twice,), "input_matrix": (m, twice), "recurrent_matrix": (m, m)}
+
+
+# ---- rnn_outputs
+
+def rnn_outputs__wrong_last_batch_first(batch, d, m, T_x):
+    """The student thinks that batch_first=True moves the batch of h_n to the front, too."""
+    return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__wrong_last_joined(batch, d, m, T_x):
+    """The student joins both directions in h_n as in the outputs."""
+    return {"outputs": (batch, T_x, 2 * m), "last": (1, batch, 2 * m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__wrong_single_sentence_unbatched(batch, d, m, T_x):
+    """The student drops the batch axis of a batch of one sentence."""
+    if batch == 1:
+        return {"outputs": (T_x, 2 * m), "last": (2, m), "inputs_positions_first": (T_x, d)}
+    return {"outputs": (batch, T_x, 2 * m), "last": (2, batch, m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__wrong_outputs_unjoined(batch, d, m, T_x):
+    """The student keeps an axis for the two directions in the outputs."""
+    return {"outputs": (batch, T_x, 2, m), "last": (2, batch, m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__right_run_torch(batch, d, m, T_x):
+    """Runs the module on zeros and returns what it gives, as torch.Size."""
+    outputs, last = torch.nn.RNN(d, m, bidirectional=True, batch_first=True)(torch.zeros(batch, T_x, d))
+    return {"outputs": outputs.shape, "last": last.shape, "inputs_positions_first": torch.zeros(batch, T_x, d).transpose(0, 1).shape}
+
+
+# ---- states_by_hand
+
+_E1 = np.array([[1, 0, 0.5, 0], [0, 1, -1, 0], [0, 0, 1, 2]])
+_X1 = np.array([[1, 0.5, 0], [0, 1, 0.5]])
+_H1 = np.array([[0, 1], [0.5, 0]])
+
+
+def states_by_hand__wrong_transposed_recurrence():
+    """The student multiplies the state by W_h from the right."""
+    h1 = np.tanh(_X1 @ _E1[:, 2])
+    return {"h_1": h1.tolist(), "h_2": np.tanh(_X1 @ _E1[:, 0] + h1 @ _H1).tolist()}
+
+
+def states_by_hand__wrong_rounded_early():
+    """The student goes on with a first state rounded to two decimals."""
+    h1 = np.tanh(_X1 @ _E1[:, 2])
+    return {"h_1": h1.tolist(), "h_2": np.tanh(_X1 @ _E1[:, 0] + _H1 @ h1.round(2)).tolist()}
+
+
+def states_by_hand__wrong_raw_state_carried():
+    """The student carries the first state to the second step before its tanh."""
+    a1 = _X1 @ _E1[:, 2]
+    return {"h_1": np.tanh(a1).tolist(), "h_2": np.tanh(_X1 @ _E1[:, 0] + _H1 @ a1).tolist()}
+
+
+def states_by_hand__wrong_sign_lost():
+    """The student loses the minus sign of the first state in the second step."""
+    h1 = np.tanh(_X1 @ _E1[:, 2])
+    return {"h_1": h1.tolist(), "h_2": np.tanh(_X1 @ _E1[:, 0] + _H1 @ np.abs(h1)).tolist()}
+
+
+def states_by_hand__right_plain_math():
+    """Only math, the products written out, tuples for lists."""
+    y = math.tanh(0 * 0.5 + 1 * -1.0 + 0.5 * 1)
+    return {"h_1": (0.0, y), "h_2": (math.tanh(1 + y), math.tanh(0.5 * 0.0))}
+
+
+def states_by_hand__right_negative_zero_and_cut():
+    """Four decimals that are cut off, with a negative zero among them."""
+    return {"h_1": [-0.0, -0.4621], "h_2": [0.4914, -0.0]}
+
+
+# ---- states_by_hand_twin
+
+_E2 = np.array([[0.5, -1, 0, 2, 1], [1, 0.5, 2, -0.5, 0]])
+_X2 = np.array([[0.5, 0], [0, 1], [-0.5, 1]])
+_H2 = np.array([[0, 1, 0], [0.5, 0, 0], [0, 0.5, -1]])
+
+
+def states_by_hand_twin__wrong_counted_from_one():
+    """The student counts the words from 1."""
+    h1 = np.tanh(_X2 @ _E2[:, 2])
+    return {"h_1": h1.tolist(), "h_2": np.tanh(_X2 @ _E2[:, 0] + _H2 @ h1).tolist()}
+
+
+def states_by_hand_twin__wrong_transposed_recurrence():
+    """The student multiplies the state by the transpose of W_h."""
+    h1 = np.tanh(_X2 @ _E2[:, 3])
+    return {"h_1": h1.tolist(), "h_2": np.tanh(_X2 @ _E2[:, 1] + _H2.T @ h1).tolist()}
+
+
+def states_by_hand_twin__wrong_gauss_seidel():
+    """The student overwrites the state entry by entry and reads entries that are new already."""
+    h1 = np.tanh(_X2 @ _E2[:, 3])
+    h = h1.copy()
+    a = _X2 @ _E2[:, 1]
+    for i in range(3):
+        h[i] = np.tanh(a[i] + _H2[i] @ h)
+    return {"h_1": h1.tolist(), "h_2": h.tolist()}
+
+
+def states_by_hand_twin__wrong_alias():
+    """The student writes the second state into the array that h_1 names as well."""
+    h = np.tanh(_X2 @ _E2[:, 3])
+    out = {"h_1": h}
+    h[:] = np.tanh(_X2 @ _E2[:, 1] + _H2 @ h)
+    out["h_2"] = h
+    return {key: value.tolist() for key, value in out.items()}
+
+
+def states_by_hand_twin__right_fractions_and_logs():
+    """Exact fractions before each tanh, tanh from expm1, Decimal at the end."""
+    def tanh(x):
+        u = math.expm1(2 * float(x))
+        return u / (u + 2)
+    f = Fraction
+    e = [f(2), f(-1, 2)]
+    h = [tanh(f(1, 2) * e[0]), tanh(e[1]), tanh(-f(1, 2) * e[0] + e[1])]
+    e = [f(-1), f(1, 2)]
+    k = [tanh(f(1, 2) * e[0] + f(h[1])), tanh(e[1] + f(h[0]) / 2), tanh(-f(1, 2) * e[0] + e[1] + f(h[1]) / 2 - f(h[2]))]
+    return {"h_1": [float(Decimal(x)) for x in h], "h_2": [float(Decimal(x)) for x in k]}
+
+
+# ---- annotation_by_hand
+
+def annotation_by_hand__wrong_backward_from_the_front():
+    """The student lets the backward direction read from the first word as well."""
+    return [math.tanh(-1 + 0.5 * math.tanh(0.5)), math.tanh(0.5 + 0.8 * math.tanh(-0.25))]
+
+
+def annotation_by_hand__wrong_backward_only_this_word():
+    """The student begins the backward direction at the second word."""
+    return [math.tanh(-1 + 0.5 * math.tanh(0.5)), math.tanh(0.5)]
+
+
+def annotation_by_hand__wrong_rounded_early():
+    """The student rounds the state of the third word to one decimal and the first to two."""
+    return [math.tanh(-1 + 0.5 * 0.46), math.tanh(0.5 + 0.8 * -0.8)]
+
+
+def annotation_by_hand__wrong_own_and_state_weights_swapped():
+    """The student swaps the two coefficients of the backward direction."""
+    return [math.tanh(-1 + 0.5 * math.tanh(0.5)), math.tanh(0.8 * -1 - 0.5 * math.tanh(0.8 * 2))]
+
+
+def annotation_by_hand__wrong_word_order_in_both():
+    """The student takes the states with the backward one first."""
+    return [math.tanh(0.5 + 0.8 * math.tanh(-1)), math.tanh(-1 + 0.5 * math.tanh(0.5))]
+
+
+def annotation_by_hand__right_fold():
+    """Folds over the words of each direction with reduce, result a numpy array."""
+    forward = functools.reduce(lambda s, x: math.tanh(x + s / 2), (0.5, -1), 0)
+    backward = functools.reduce(lambda s, x: math.tanh(-x / 2 + 4 * s / 5), (2, -1), 0)
+    return [np.float64(forward), np.float64(backward)]
+
+
+# ---- look_up
+
+def look_up__wrong_rows_of_the_formula(tokens, E_x):
+    """The student takes rows of E_x where the two sizes agree, as if it were a table of rows."""
+    return E_x[tokens] if E_x.shape[0] == E_x.shape[1] else E_x.T[tokens]
+
+
+def look_up__wrong_batch_and_positions_swapped(tokens, E_x):
+    """The student reverses all axes, which swaps sentences and positions as well."""
+    return E_x[:, tokens].T
+
+
+def look_up__wrong_reshaped(tokens, E_x):
+    """The student reshapes where the axes need to be moved."""
+    return E_x[:, tokens].reshape(tokens.shape + (E_x.shape[0],))
+
+
+def look_up__wrong_squeezed(tokens, E_x):
+    """The student squeezes away axes of length 1, also an embedding size of 1 or a single sentence."""
+    return np.squeeze(E_x.T[tokens])
+
+
+def look_up__wrong_zero_is_a_pad(tokens, E_x):
+    """The student gives word 0 a vector of zeros, as if it were a pad."""
+    return np.where((tokens == 0)[..., None], 0.0, E_x.T[tokens])
+
+
+def look_up__wrong_integer_buffer(tokens, E_x):
+    """The student collects the vectors in an array of the type of the tokens, which cuts their decimals off."""
+    out = np.zeros_like(tokens, shape=tokens.shape + (E_x.shape[0],))
+    for b, row in enumerate(tokens):
+        for j, word in enumerate(row):
+            out[b, j] = E_x[:, word]
+    return out
+
+
+def look_up__wrong_ranks_of_the_words(tokens, E_x):
+    """The student numbers the words anew by np.unique and forgets to go back to the old numbers."""
+    _, rank = np.unique(tokens, return_inverse=True)
+    return E_x.T[rank.reshape(tokens.shape)]
+
+
+_tables = {}
+
+
+def look_up__wrong_stale_table(tokens, E_x):
+    """The student keeps the transposed table between calls, under its shape alone."""
+    table = _tables.setdefault(E_x.shape, E_x.T.copy())
+    return table[tokens]
+
+
+def look_up__right_one_hot_einsum(tokens, E_x):
+    """Writes the one-hot columns out and multiplies by einsum."""
+    hot = (tokens[..., None] == np.arange(E_x.shape[1])).astype(float)
+    return np.einsum("dv,bjv->bjd", E_x, hot)
+
+
+def look_up__right_take_moveaxis(tokens, E_x):
+    """np.take along the columns, then moveaxis; a view with odd strides."""
+    return np.moveaxis(np.take(E_x, tokens, axis=1), 0, -1)
+
+
+def look_up__right_fortran_nested_lists(tokens, E_x):
+    """Nested comprehensions over plain lists, then an array in Fortran order."""
+    columns = list(zip(*np.asarray(E_x).tolist()))
+    return np.asfortranarray([[columns[int(w)] for w in row] for row in np.asarray(tokens).tolist()])
+
+
+# ---- rnn_states
+
+def rnn_states__wrong_state_times_w_h(embedded, W_x, W_h):
+    """The student forgets to transpose W_h where states stand in rows."""
+    h = np.zeros((embedded.shape[0], W_h.shape[0]))
+    out = []
+    for j in range(embedded.shape[1]):
+        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h)
+        out.append(h)
+    return np.stack(out, axis=1)
+
+
+def rnn_states__wrong_state_kept_over_sentences(embedded, W_x, W_h):
+    """The student makes the zeros once and lets each sentence begin with the last state of the sentence before."""
+    h = np.zeros(W_h.shape[0])
+    out = np.empty(embedded.shape[:2] + (len(h),))
+    for b in range(len(embedded)):
+        for j in range(embedded.shape[1]):
+            h = out[b, j] = np.tanh(W_x @ embedded[b, j] + W_h @ h)
+    return out
+
+
+def rnn_states__wrong_same_array_collected(embedded, W_x, W_h):
+    """The student works in place and collects the same array again and again, so that all states are the last."""
+    h = np.zeros((len(embedded), len(W_h)))
+    out = []
+    for x in embedded.swapaxes(0, 1):
+        np.tanh(x @ W_x.T + h @ W_h.T, out=h)
+        out.append(h)
+    return np.stack(out, 1)
+
+
+def rnn_states__wrong_batch_flattened(embedded, W_x, W_h):
+    """The student flattens batch and positions into one axis, so that each sentence goes on from the last state of the one before."""
+    out = np.zeros((len(embedded), embedded.shape[1], len(W_h)))
+    flat = out.reshape(-1, len(W_h))
+    x = embedded.reshape(-1, embedded.shape[2])
+    for i in range(len(flat)):
+        flat[i] = np.tanh(W_x @ x[i] + W_h @ flat[i - 1])
+    return out
+
+
+def rnn_states__wrong_zero_vector_resets(embedded, W_x, W_h):
+    """The student takes a word vector of zeros for a pad and keeps the state there."""
+    h = np.zeros((len(embedded), len(W_h)))
+    out = []
+    for j in range(embedded.shape[1]):
+        new = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
+        h = np.where(embedded[:, j].any(axis=1)[:, None], new, h)
+        out.append(h)
+    return np.stack(out, 1)
+
+
+def rnn_states__wrong_two_steps_back_only(embedded, W_x, W_h):
+    """The student lets the recurrence reach two words back, all positions at once, which is right up to three words."""
+    x = embedded @ W_x.T
+    h = np.tanh(x)
+    for _ in range(2):
+        before = np.concatenate([np.zeros_like(h[:, :1]), h[:, :-1]], axis=1)
+        h = np.tanh(x + before @ W_h.T)
+    return h
+
+
+def rnn_states__wrong_positions_first(embedded, W_x, W_h):
+    """The student stacks along the first axis and brings it to the batch by a reshape."""
+    h = np.zeros((len(embedded), len(W_h)))
+    out = []
+    for j in range(embedded.shape[1]):
+        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
+        out.append(h)
+    return np.array(out).reshape(embedded.shape[0], embedded.shape[1], -1)
+
+
+def rnn_states__wrong_two_tanhs(embedded, W_x, W_h):
+    """The student takes the tanh of the word's part alone and of the state's part alone and adds them."""
+    h = np.zeros((len(embedded), len(W_h)))
+    out = []
+    for j in range(embedded.shape[1]):
+        h = np.tanh(embedded[:, j] @ W_x.T) + np.tanh(h @ W_h.T)
+        out.append(h)
+    return np.stack(out, 1)
+
+
+def rnn_states__wrong_square_w_x(embedded, W_x, W_h):
+    """The student transposes W_x where its two sizes agree, because he tests its layout by its shape."""
+    B = W_x if W_x.shape[0] == embedded.shape[-1] else W_x.T
+    h = np.zeros((len(embedded), len(W_h)))
+    out = []
+    for j in range(embedded.shape[1]):
+        h = np.tanh(embedded[:, j] @ B + h @ W_h.T)
+        out.append(h)
+    return np.stack(out, 1)
+
+
+def _walk_words(x, W_x, W_h):
+    if len(x) == 0:
+        return []
+    before = _walk_words(x[:-1], W_x, W_h)
+    h = before[-1] if before else np.zeros(W_h.shape[1])
+    return before + [np.tanh(W_x.dot(x[-1]) + W_h.dot(h))]
+
+
+def rnn_states__right_recursion(embedded, W_x, W_h):
+    """Recursion over the words, sentence by sentence."""
+    return np.asarray([_walk_words(list(s), W_x, W_h) for s in embedded])
+
+
+def rnn_states__right_one_block_matrix(embedded, W_x, W_h):
+    """Joins word vector and state and multiplies by one block matrix; columns for sentences."""
+    both = np.hstack([W_x, W_h])
+    h = np.zeros((W_h.shape[0], embedded.shape[0]))
+    out = np.empty((embedded.shape[1],) + h.shape)
+    for j, x in enumerate(np.rollaxis(embedded, 1)):
+        h = out[j] = np.tanh(both @ np.vstack([x.T, h]))
+    return out.transpose(2, 0, 1)
+
+
+def rnn_states__right_jacobi_sweeps(embedded, W_x, W_h):
+    """Computes all positions at once and repeats as often as there are words."""
+    x = np.einsum("md,btd->btm", W_x, embedded)
+    h = np.zeros_like(x)
+    for _ in range(x.shape[1]):
+        before = np.roll(h, 1, axis=1)
+        before[:, 0] = 0
+        h = np.tanh(x + np.einsum("mn,btn->btm", W_h, before))
+    return h
+
+
+class _Reader:
+    def __init__(self, W_x, W_h):
+        self.W_x, self.W_h = W_x, W_h
+
+    def __call__(self, words):
+        h = [0.0] * len(self.W_h)
+        for x in words:
+            h = [math.tanh(math.fsum([*(a * c for a, c in zip(u, x)), *(a * c for a, c in zip(w, h))])) for u, w in zip(self.W_x, self.W_h)]
+            yield h
+
+
+def rnn_states__right_generator_in_a_class(embedded, W_x, W_h):
+    """A class with a generator, plain lists and math.fsum inside."""
+    read = _Reader(W_x.tolist(), W_h.tolist())
+    return np.array([list(read(s)) for s in embedded.tolist()])
+
+
+# ---- annotate
+
+def _direction(x, mask, A, B, back):
+    h = x.new_zeros(x.shape[0], B.shape[0])
+    steps = range(x.shape[1])
+    out = [None] * x.shape[1]
+    for j in reversed(steps) if back else steps:
+        h = torch.where(mask[:, j, None], torch.tanh(x[:, j] @ A.T + h @ B.T), torch.zeros_like(h))
+        out[j] = h
+    return torch.stack(out, dim=1)
+
+
+def annotate__wrong_backward_reads_the_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student begins the backward direction at the end of the row and blanks the pads only afterwards."""
+    every = torch.ones_like(source_mask)
+    f = _direction(embedded, every, W_x, W_h, False)
+    b = _direction(embedded, every, W_x_back, W_h_back, True)
+    return torch.cat([f, b], -1) * source_mask[..., None]
+
+
+def annotate__wrong_backward_from_the_longest(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student begins the backward direction of all sentences at the last word of the longest."""
+    some = source_mask.any(dim=0, keepdim=True).expand_as(source_mask)
+    f = _direction(embedded, source_mask, W_x, W_h, False)
+    b = _direction(embedded, some, W_x_back, W_h_back, True)
+    return torch.cat([f, b], -1).masked_fill(~source_mask[..., None], 0.0)
+
+
+def annotate__wrong_pads_from_zero_vectors(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student finds the pads by their vectors of zeros where the mask is to be read, on top of it, so that a real word of zeros loses its annotation."""
+    mask = source_mask & (embedded != 0).any(-1)
+    return torch.cat([_direction(embedded, mask, W_x, W_h, False), _direction(embedded, mask, W_x_back, W_h_back, True)], -1)
+
+
+def annotate__wrong_interleaved(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student stacks the two states along a new last axis and flattens, so that their numbers alternate."""
+    f = _direction(embedded, source_mask, W_x, W_h, False)
+    b = _direction(embedded, source_mask, W_x_back, W_h_back, True)
+    return torch.stack([f, b], dim=-1).flatten(2)
+
+
+def annotate__wrong_not_turned_back(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student leaves the backward states in the order of reading, which is right for sentences of one word."""
+    f = _direction(embedded, source_mask, W_x, W_h, False)
+    n = source_mask.sum(1, keepdim=True)
+    j = torch.arange(embedded.shape[1])
+    turned = torch.where(j < n, n - 1 - j, j)
+    x = embedded.gather(1, turned[..., None].expand_as(embedded))
+    return torch.cat([f, _direction(x, source_mask, W_x_back, W_h_back, False)], -1)
+
+
+def annotate__wrong_truncated_gradient(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student detaches the state between the steps, so that gradients do not run through time."""
+    def run(A, B, order):
+        h = embedded.new_zeros(len(embedded), len(B))
+        out = {}
+        for j in order:
+            h = torch.tanh(embedded[:, j] @ A.T + h.detach() @ B.T) * source_mask[:, j, None]
+            out[j] = h
+        return torch.stack([out[j] for j in sorted(out)], 1)
+    n = range(embedded.shape[1])
+    return torch.cat([run(W_x, W_h, n), run(W_x_back, W_h_back, n[::-1])], -1)
+
+
+def annotate__wrong_module_weights_copied(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student copies the matrices into an nn.RNN, so that their gradients go to the module's own weights."""
+    net = torch.nn.RNN(W_x.shape[1], W_x.shape[0], bias=False, bidirectional=True, batch_first=True).double()
+    with torch.no_grad():
+        for p, w in zip(net.parameters(), (W_x, W_h, W_x_back, W_h_back)):
+            p.copy_(w)
+    packed = torch.nn.utils.rnn.pack_padded_sequence(embedded, source_mask.sum(1), batch_first=True, enforce_sorted=False)
+    return torch.nn.utils.rnn.pad_packed_sequence(net(packed)[0], batch_first=True, total_length=embedded.shape[1])[0]
+
+
+def annotate__wrong_packed_without_total_length(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student unpacks without the length of the rows, so that columns are missing where every row ends in a pad."""
+    net = torch.nn.RNN(W_x.shape[1], W_x.shape[0], bias=False, bidirectional=True, batch_first=True).double()
+    packed = torch.nn.utils.rnn.pack_padded_sequence(embedded, source_mask.sum(1), batch_first=True, enforce_sorted=False)
+    names = [name for name, _ in net.named_parameters()]
+    out, _ = torch.func.functional_call(net, dict(zip(names, (W_x, W_h, W_x_back, W_h_back))), (packed,))
+    return torch.nn.utils.rnn.pad_packed_sequence(out, batch_first=True)[0]
+
+
+def annotate__wrong_forward_left_at_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student carries the last forward state on over the pads and blanks only the backward states."""
+    h = embedded.new_zeros(len(embedded), len(W_h))
+    f = []
+    for j in range(embedded.shape[1]):
+        h = torch.where(source_mask[:, j, None], torch.tanh(embedded[:, j] @ W_x.T + h @ W_h.T), h)
+        f.append(h)
+    return torch.cat([torch.stack(f, 1), _direction(embedded, source_mask, W_x_back, W_h_back, True)], -1)
+
+
+def annotate__wrong_first_state_shared(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student begins the backward direction with the last forward state instead of zeros."""
+    f = _direction(embedded, source_mask, W_x, W_h, False)
+    last = f[torch.arange(len(f)), source_mask.sum(1) - 1]
+    h, b = last, []
+    for j in reversed(range(embedded.shape[1])):
+        new = torch.tanh(embedded[:, j] @ W_x_back.T + h @ W_h_back.T)
+        h = torch.where(source_mask[:, j, None], new, h)
+        b.insert(0, h)
+    return torch.cat([f, torch.stack(b, 1)], -1) * source_mask[..., None]
+
+
+def annotate__wrong_backward_words_detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student turns the sentences round by way of numpy, so that no gradient reaches the word vectors through the backward direction."""
+    turned = torch.from_numpy(embedded.detach().numpy()[:, ::-1].copy())
+    f = _direction(embedded, source_mask, W_x, W_h, False)
+    b = _direction(turned, source_mask.flip(1), W_x_back, W_h_back, False).flip(1)
+    return torch.cat([f, b], -1)
+
+
+def annotate__right_words_blanked(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Blanks the pads' word vectors: without a bias the state then stays 0 before the last real word, in one block-diagonal recurrence."""
+    x = embedded * source_mask.to(embedded.dtype).unsqueeze(-1)
+    x = torch.cat([x @ W_x.mT, x.flip(1) @ W_x_back.mT], -1)
+    W = torch.block_diag(W_h, W_h_back)
+    h, out = torch.zeros_like(x[:, 0]), []
+    for j in range(x.shape[1]):
+        h = torch.tanh(x[:, j] + h @ W.mT)
+        out.append(h)
+    f, b = torch.stack(out, 1).chunk(2, -1)
+    return torch.where(source_mask.unsqueeze(-1), torch.cat([f, b.flip(1)], -1), 0.0)
+
+
+def annotate__right_sentence_by_sentence(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Reads each sentence without its pads, with plain lists, and fills up with zeros."""
+    rows = []
+    for x, mask in zip(embedded, source_mask):
+        words = [w for w, real in zip(x, mask) if real]
+        h, f = torch.zeros_like(W_h[:, 0]), []
+        for w in words:
+            h = (W_x.mv(w) + W_h.mv(h)).tanh()
+            f.append(h)
+        h, b = torch.zeros_like(W_h[:, 0]), []
+        for w in words[::-1]:
+            h = (W_x_back.mv(w) + W_h_back.mv(h)).tanh()
+            b.append(h)
+        real = torch.cat([torch.stack(f), torch.stack(b[::-1])], dim=1)
+        rows.append(torch.nn.functional.pad(real, (0, 0, 0, len(x) - len(words))))
+    return torch.stack(rows)
+
+
+def annotate__right_functional_packed_rnn(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """nn.RNN without biases on a packed batch, its weights put in by functional_call so that gradients flow."""
+    net = torch.nn.RNN(W_x.shape[1], W_x.shape[0], bias=False, bidirectional=True, batch_first=True).double()
+    packed = torch.nn.utils.rnn.pack_padded_sequence(embedded, source_mask.sum(1), batch_first=True, enforce_sorted=False)
+    names = [name for name, _ in net.named_parameters()]
+    out, _ = torch.func.functional_call(net, dict(zip(names, (W_x, W_h, W_x_back, W_h_back))), (packed,))
+    return torch.nn.utils.rnn.pad_packed_sequence(out, batch_first=True, total_length=embedded.shape[1])[0]
+
+
+def annotate__right_gather_both_ways(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Turns the real words of each row round by gather, reads both at once with batched products, and turns back."""
+    n = source_mask.sum(1, keepdim=True)
+    j = torch.arange(embedded.shape[1])
+    turned = torch.where(j < n, n - 1 - j, j)
+    x = torch.stack([embedded, embedded.gather(1, turned[..., None].expand_as(embedded))])
+    A, B = torch.stack([W_x, W_x_back]), torch.stack([W_h, W_h_back])
+    h, out = torch.zeros(2, len(embedded), len(W_h), dtype=embedded.dtype), []
+    for t in range(x.shape[2]):
+        h = torch.tanh(torch.einsum("kbd,kmd->kbm", x[:, :, t], A) + torch.einsum("kbn,kmn->kbm", h, B))
+        out.append(h)
+    f, b = torch.stack(out, 2)
+    b = b.gather(1, turned[..., None].expand_as(b))
+    return torch.cat((f, b), 2).masked_fill(source_mask.logical_not().unsqueeze(2), 0)

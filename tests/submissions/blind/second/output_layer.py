@@ -1,0 +1,752 @@
+"""Blind answers for output_layer: written from the notebook alone."""
+import collections
+import decimal
+import fractions
+import heapq
+import itertools
+import math
+
+import numpy as np
+import torch
+
+
+# ---------------------------------------------------------------- note_d_output
+
+def note_d_output__wrong_column_bias(n, V_y):
+    """The student writes the bias as a column, though a vector of p numbers has the shape (p,) here."""
+    return {"W_o": (V_y, n), "b_o": (V_y, 1)}
+
+
+def note_d_output__wrong_state_bias(n, V_y):
+    """The student gives the bias the size of the state."""
+    return {"W_o": (V_y, n), "b_o": (n,)}
+
+
+def note_d_output__wrong_not_a_tuple(n, V_y):
+    """The student takes (V_y) for a tuple: it is a number."""
+    return {"W_o": (V_y, n), "b_o": (V_y)}
+
+
+def note_d_output__right_linear_layer(n, V_y):
+    """Shapes of the parameters of a linear layer of torch."""
+    layer = torch.nn.Linear(n, V_y)
+    return dict(zip(("W_o", "b_o"), (p.shape for p in layer.parameters())))
+
+
+# ---------------------------------------------------------------- every_step_shapes
+
+def every_step_shapes__wrong_steps_flattened_into_words(batch, T_y, n, d, m, V_y):
+    """The student flattens steps and words together, with one row for a sentence."""
+    j = n + d + m
+    return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch, T_y * V_y)}
+
+
+def every_step_shapes__wrong_without_embedding(batch, T_y, n, d, m, V_y):
+    """The student joins state and context only."""
+    j = n + m
+    return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__wrong_no_loss_for_stop(batch, T_y, n, d, m, V_y):
+    """The student leaves the last step out of the flat logits, though T_y counts the stop token."""
+    j = n + d + m
+    return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch * (T_y - 1), V_y)}
+
+
+def every_step_shapes__wrong_matrix_over_all_steps(batch, T_y, n, d, m, V_y):
+    """The student gives the matrix an axis for the steps."""
+    j = n + d + m
+    return {"joined": (batch, T_y, j), "W_o": (T_y, V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__wrong_flat_words_first(batch, T_y, n, d, m, V_y):
+    """The student puts the words on the rows of the flat matrix."""
+    j = n + d + m
+    return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (V_y, batch * T_y)}
+
+
+def every_step_shapes__right_meta(batch, T_y, n, d, m, V_y):
+    """Tensors on the meta device, really joined and multiplied."""
+    joined = torch.cat([torch.empty(batch, T_y, size, device="meta") for size in (n, d, m)], dim=2)
+    W_o = torch.empty(V_y, joined.shape[2], device="meta")
+    logits = joined @ W_o.T
+    return {"joined": joined.shape, "W_o": W_o.shape, "logits": logits.shape, "flat_logits": logits.flatten(0, 1).shape}
+
+
+# ---------------------------------------------------------------- maxout_shapes
+
+def maxout_shapes__wrong_k_before(n, d, m, k, V_y):
+    """The student takes k for the size before the maxima."""
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k // 2,), "W_o": (V_y, k // 2)}
+
+
+def maxout_shapes__wrong_not_halved(n, d, m, k, V_y):
+    """The student lets W_o read both numbers of each pair."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V_y, 2 * k)}
+
+
+def maxout_shapes__wrong_context_twice(n, d, m, k, V_y):
+    """The student doubles the context for two directions, though m is the context's size here."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, 2 * m), "maxima": (k,), "W_o": (V_y, k)}
+
+
+def maxout_shapes__wrong_pairs_kept(n, d, m, k, V_y):
+    """The student keeps an axis of length 1 where the pairs were."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k, 1), "W_o": (V_y, k)}
+
+
+def maxout_shapes__right_computed(n, d, m, k, V_y):
+    """Pairs as an axis of length two, and the shapes of arrays."""
+    U_o, C_o = np.zeros((2 * k, n)), np.zeros((2 * k, m))
+    maxima = (U_o @ np.zeros(n) + C_o @ np.zeros(m)).reshape(-1, 2).max(axis=1)
+    return {"U_o": U_o.shape, "C_o": C_o.shape, "maxima": maxima.shape, "W_o": (V_y, *maxima.shape)}
+
+
+# ---------------------------------------------------------------- hindi_distribution
+
+_ROWS = [(0, 0, 0), (2, 2, 2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (-1, -1, -1)]
+
+
+def _hindi(z, skip=0):
+    powers = [0.0] * skip + [math.exp(sum(a * b for a, b in zip(row, z))) for row in _ROWS[skip:]]
+    return [power / sum(powers) for power in powers]
+
+
+def hindi_distribution__wrong_no_tanh():
+    """The student forgets the tanh of the state."""
+    return _hindi((0.42, 0.67, 0.70))
+
+
+def hindi_distribution__wrong_rounded_early():
+    """The student rounds the state to one decimal."""
+    return _hindi((0.4, 0.6, 0.6))
+
+
+def hindi_distribution__wrong_start_left_out():
+    """The student leaves START out of the softmax, since it is never written."""
+    return _hindi([math.tanh(x) for x in (0.42, 0.67, 0.70)], skip=1)
+
+
+def hindi_distribution__wrong_power_of_start_missing():
+    """The student lets the logit 0 of START have the power 0 instead of 1 in the sum, but shows it rightly as 1 over the sum."""
+    z = [math.tanh(x) for x in (0.42, 0.67, 0.70)]
+    powers = [math.exp(sum(a * b for a, b in zip(row, z))) for row in _ROWS]
+    return [power / (sum(powers) - 1) for power in powers]
+
+
+def hindi_distribution__right_array():
+    """An array of numpy by powers of e to the logits less their logsumexp."""
+    logits = np.array(_ROWS) @ np.tanh([0.42, 0.67, 0.70])
+    return np.exp(logits - np.logaddexp.reduce(logits))
+
+
+def hindi_distribution__right_decimals():
+    """A tuple of numbers of type Decimal, cut off after four decimals."""
+    return tuple(decimal.Decimal(p).quantize(decimal.Decimal("0.0001"), rounding=decimal.ROUND_DOWN)
+                 for p in _hindi([math.tanh(x) for x in (0.42, 0.67, 0.70)]))
+
+
+# ---------------------------------------------------------------- distribution_and_loss
+
+_LOGITS = [0.5, -1.0, 2.0, 0.0, 1.2]
+
+
+def _softmax(logits):
+    powers = [math.exp(x) for x in logits]
+    return [power / math.fsum(powers) for power in powers]
+
+
+def distribution_and_loss__wrong_bits():
+    """The student gives the cost in bits."""
+    p = _softmax(_LOGITS)
+    return {"distribution": p, "loss": -math.log2(p[-1])}
+
+
+def distribution_and_loss__wrong_from_two_decimals():
+    """The student takes the logarithm of a probability of two decimals."""
+    p = _softmax(_LOGITS)
+    return {"distribution": p, "loss": -math.log(round(p[-1], 2))}
+
+
+def distribution_and_loss__wrong_most_probable():
+    """The student takes the cost of the most probable word."""
+    p = _softmax(_LOGITS)
+    return {"distribution": p, "loss": -math.log(max(p))}
+
+
+def distribution_and_loss__wrong_sum_over_all():
+    """The student adds the cost of the wrong words too, as a cross-entropy of yes and no."""
+    p = _softmax(_LOGITS)
+    return {"distribution": p, "loss": -math.log(p[-1]) - sum(math.log(1 - q) for q in p[:-1])}
+
+
+def distribution_and_loss__wrong_sorted():
+    """The student gives the distribution from the most probable word down."""
+    p = _softmax(_LOGITS)
+    return {"distribution": sorted(p, reverse=True), "loss": -math.log(p[-1])}
+
+
+def distribution_and_loss__right_log1p():
+    """The loss by log1p of the other words' ratios, and the distribution as a tensor's numbers."""
+    loss = math.log1p(math.fsum(math.exp(x - 1.2) for x in _LOGITS[:-1]))
+    return {"loss": np.float64(loss), "distribution": tuple(torch.tensor(_LOGITS, dtype=torch.float64).softmax(0).tolist())}
+
+
+# ---------------------------------------------------------------- what_is_left
+
+def what_is_left__wrong_all_but_the_right_word():
+    """The student counts the four other printed words as left over."""
+    return {"left": 0.36, "loss": -math.log(0.64)}
+
+
+def what_is_left__wrong_one_word_of_the_rest():
+    """The student gives the mean probability of one word that is not shown."""
+    return {"left": 0.35 / 19995, "loss": -math.log(0.64)}
+
+
+def what_is_left__wrong_renormalised():
+    """The student divides by the sum of the printed words before taking the logarithm."""
+    return {"left": 0.35, "loss": -math.log(0.64 / 0.65)}
+
+
+def what_is_left__wrong_base_ten():
+    """The student takes the decimal logarithm."""
+    return {"left": 0.35, "loss": -math.log10(0.64)}
+
+
+def what_is_left__right_fractions():
+    """A fraction, and the logarithm by the series of atanh."""
+    shown = sum(map(fractions.Fraction, ("0.004", "0.001", "0.002", "0.64", "0.003")))
+    return {"left": 1 - shown, "loss": 2 * math.atanh((1 - 0.64) / (1 + 0.64))}
+
+
+# ---------------------------------------------------------------- word_by_hand
+
+_STEP = dict(
+    s=[0.4, -0.6], keys=[[0.5, -0.2, 0.1, 0.3], [-0.4, 0.6, 0.2, -0.1]],
+    W_query=[[1, -1], [0, 2], [0.5, 1]], v=[1, -2, 1.5], W_key=[[1, 0, 0, 2], [0, 1, -1, 0], [0, 0, 2, 1]],
+    u=[0.3, -0.1], W_s=[[0.5, 1], [-1, 0]], W_c=[[2, 0, -1, 0.5], [0, 2, 0, 1]],
+    W_o=[[1, -1], [2, 0], [0, 2], [-1, 1], [1, 1]], b_o=[0, -0.5, 0.5, 0, 0.2],
+)
+
+
+def _word(digits=None, old_state_out=False, **changes):
+    a = {key: np.array(value, dtype=float) for key, value in {**_STEP, **changes}.items()}
+    keep = (lambda x: x) if digits is None else (lambda x: np.round(x, digits))
+    scores = keep(np.tanh(a["W_query"] @ a["s"] + a["keys"] @ a["W_key"].T) @ a["v"])
+    weights = keep(np.exp(scores) / np.exp(scores).sum())
+    context = keep(weights @ a["keys"])
+    state = keep(np.tanh(a["u"] + a["W_s"] @ a["s"] + a["W_c"] @ context))
+    logits = a["W_o"] @ (a["s"] if old_state_out else state) + a["b_o"]
+    distribution = keep(np.exp(logits) / np.exp(logits).sum())
+    return dict(scores=scores.tolist(), weights=weights.tolist(), context=context.tolist(), state=state.tolist(),
+                distribution=distribution.tolist())
+
+
+def word_by_hand__wrong_no_output_bias():
+    """The student forgets the bias of the output layer."""
+    return _word(b_o=np.zeros(5))
+
+
+def word_by_hand__wrong_two_decimals():
+    """The student rounds to two decimals from line to line."""
+    return _word(digits=2)
+
+
+def word_by_hand__wrong_old_state_read_out():
+    """The student reads the word out of the old state."""
+    return _word(old_state_out=True)
+
+
+def word_by_hand__wrong_share_of_word_forgotten():
+    """The student forgets u in the new state."""
+    return _word(u=[0, 0])
+
+
+def word_by_hand__wrong_state_matrix_transposed():
+    """The student multiplies the old state by the transposed W_s."""
+    return _word(W_s=np.transpose(_STEP["W_s"]))
+
+
+def word_by_hand__wrong_bias_after_softmax():
+    """The student adds the bias to the probabilities and normalises those anew."""
+    result = _word(b_o=np.zeros(5))
+    shifted = np.abs(np.array(result["distribution"]) + _STEP["b_o"])
+    result["distribution"] = (shifted / shifted.sum()).tolist()
+    return result
+
+
+def word_by_hand__wrong_weights_swapped():
+    """The student gives all rightly but for the weights, whose order is swapped in the answer."""
+    result = _word()
+    result["weights"] = result["weights"][::-1]
+    return result
+
+
+def word_by_hand__right_torch():
+    """Tensors in double precision, with a log-softmax at the end, as arrays."""
+    t = {key: torch.tensor(value, dtype=torch.float64) for key, value in _STEP.items()}
+    scores = torch.einsum("a,ja->j", t["v"], torch.tanh(t["W_query"] @ t["s"] + torch.einsum("ak,jk->ja", t["W_key"], t["keys"])))
+    weights = scores.log_softmax(0).exp()
+    context = t["keys"].T.mv(weights)
+    state = torch.addmv(torch.addmv(t["u"], t["W_s"], t["s"]), t["W_c"], context).tanh()
+    distribution = torch.addmv(t["b_o"], t["W_o"], state).log_softmax(0).exp()
+    return {key: value.numpy() for key, value in dict(scores=scores, weights=weights, context=context, state=state, distribution=distribution).items()}
+
+
+# ---------------------------------------------------------------- output_distribution
+
+def _logits(state, context, W_state, W_context, b_o):
+    return state @ W_state.T + context @ W_context.T + b_o
+
+
+def output_distribution__wrong_no_maximum(state, context, W_state, W_context, b_o):
+    """The student takes exponentials of the logits as they are, which overflow in the thousands."""
+    powers = np.exp(_logits(state, context, W_state, W_context, b_o))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_batch_maximum(state, context, W_state, W_context, b_o):
+    """The student subtracts the maximum of the whole batch, so that a row thousands below it becomes 0 / 0."""
+    logits = _logits(state, context, W_state, W_context, b_o)
+    powers = np.exp(logits - logits.max())
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_absolute_maximum(state, context, W_state, W_context, b_o):
+    """The student subtracts the largest absolute value: where all logits are thousands below 0, all powers are 0."""
+    logits = _logits(state, context, W_state, W_context, b_o)
+    powers = np.exp(logits - np.abs(logits).max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_mean_subtracted(state, context, W_state, W_context, b_o):
+    """The student subtracts the mean, which does not help where the logits of a row are thousands apart."""
+    logits = _logits(state, context, W_state, W_context, b_o)
+    powers = np.exp(logits - logits.mean(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_clipped(state, context, W_state, W_context, b_o):
+    """The student clips the logits to -700 ... 700: larger ones become ties."""
+    powers = np.exp(np.clip(_logits(state, context, W_state, W_context, b_o), -700, 700))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_maximum_of_state_part(state, context, W_state, W_context, b_o):
+    """The student subtracts the maximum before context and bias are added."""
+    logits = state @ W_state.T
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True) + context @ W_context.T + b_o)
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_maximum_by_word(state, context, W_state, W_context, b_o):
+    """The student takes the maximum along the batch: a different number is subtracted from each word."""
+    logits = _logits(state, context, W_state, W_context, b_o)
+    powers = np.exp(logits - logits.max(axis=0))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_total_of_batch(state, context, W_state, W_context, b_o):
+    """The student divides by the sum of the whole batch, which is right for one sentence."""
+    logits = _logits(state, context, W_state, W_context, b_o)
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return powers / powers.sum()
+
+
+def output_distribution__wrong_tied_maxima(state, context, W_state, W_context, b_o):
+    """The student treats rows with a large logit as one-hot: other words near the largest get nothing."""
+    logits = _logits(state, context, W_state, W_context, b_o)
+    sure = np.abs(logits).max(axis=1, keepdims=True) > 700
+    powers = np.exp(np.where(sure, 0.0, logits))
+    return np.where(sure, np.eye(logits.shape[1])[logits.argmax(axis=1)], powers / powers.sum(axis=1, keepdims=True))
+
+
+def output_distribution__wrong_squeezed(state, context, W_state, W_context, b_o):
+    """The student squeezes the batch axis of one sentence away."""
+    logits = _logits(state, context, W_state, W_context, b_o)
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return (powers / powers.sum(axis=1, keepdims=True)).squeeze()
+
+
+def output_distribution__wrong_turned_where_square(state, context, W_state, W_context, b_o):
+    """The student makes columns and turns them if their number of rows is that of the words, not when batch = words."""
+    columns = W_state @ state.T + W_context @ context.T + b_o[:, None]
+    logits = columns if columns.shape == (len(state), len(b_o)) else columns.T
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_nan_to_num(state, context, W_state, W_context, b_o):
+    """The student repairs the overflow with nan_to_num: two words that are both in the thousands become a tie."""
+    with np.errstate(all="ignore"):
+        powers = np.nan_to_num(np.exp(_logits(state, context, W_state, W_context, b_o)), posinf=1e300)
+        return powers / np.maximum(powers.sum(axis=1, keepdims=True), 1e-300)
+
+
+def output_distribution__wrong_bias_of_first_sentence(state, context, W_state, W_context, b_o):
+    """The student adds the bias to the first sentence only."""
+    logits = state @ W_state.T + context @ W_context.T
+    logits[0] += b_o
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def output_distribution__right_logaddexp(state, context, W_state, W_context, b_o):
+    """The joined matrix on joined columns, and the logsumexp by logaddexp.reduce."""
+    logits = np.hstack([W_state, W_context]) @ np.hstack([state, context]).T + b_o[:, np.newaxis]
+    return np.exp(logits - np.logaddexp.reduce(logits, axis=0)).T
+
+
+def output_distribution__right_ratios(state, context, W_state, W_context, b_o):
+    """Each probability is one over the sum of the powers of differences, where an infinite sum means 0."""
+    logits = np.einsum("bi,vi->bv", state, W_state) + np.einsum("bi,vi->bv", context, W_context) + b_o
+    with np.errstate(over="ignore"):
+        return 1 / np.exp(logits[:, None, :] - logits[:, :, None]).sum(axis=2)
+
+
+def output_distribution__right_python(state, context, W_state, W_context, b_o):
+    """Plain Python with exact sums, row by row from a generator."""
+    def rows():
+        for s, c in zip(state.tolist(), context.tolist()):
+            logits = [math.fsum([*map(float.__mul__, a, s), *map(float.__mul__, b, c), bias])
+                      for a, b, bias in zip(W_state.tolist(), W_context.tolist(), b_o.tolist())]
+            powers = [math.exp(x - max(logits)) for x in logits]
+            total = math.fsum(powers)
+            yield [power / total for power in powers]
+    return np.array([*rows()])
+
+
+class _Softmax:
+    def __init__(self, axis):
+        self.axis = axis
+
+    def __call__(self, x):
+        x = x - np.sort(x, axis=self.axis).take([-1], axis=self.axis)
+        np.exp(x, out=x)
+        x /= np.add.reduce(x, axis=self.axis, keepdims=True)
+        return x
+
+
+def output_distribution__right_class_in_place(state, context, W_state, W_context, b_o):
+    """A callable class that works in place on its own copy, with np.inner for the products."""
+    return _Softmax(-1)(np.inner(state, W_state) + np.inner(context, W_context) + b_o)
+
+
+# ---------------------------------------------------------------- cross_entropy
+
+def _costs(logits, targets):
+    top = logits.max(axis=-1, keepdims=True)
+    total = np.log(np.exp(logits - top).sum(axis=-1)) + top[..., 0]
+    return total - np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
+
+
+def cross_entropy__wrong_mean_of_sentences(logits, targets, target_mask):
+    """The student averages within each sentence first: a word in a short sentence counts more."""
+    counts = target_mask.sum(axis=1)
+    real = counts > 0
+    if not real.any():
+        return 0.0
+    return float(((_costs(logits, targets) * target_mask).sum(axis=1)[real] / counts[real]).mean())
+
+
+def cross_entropy__wrong_divided_by_all(logits, targets, target_mask):
+    """The student divides by all positions, pads too."""
+    return float((_costs(logits, targets) * target_mask).mean())
+
+
+def cross_entropy__wrong_small_number_in_log(logits, targets, target_mask):
+    """The student takes the logarithm of the probability plus 1e-12, so that no word costs more than 27.6."""
+    p = np.exp(-_costs(logits, targets))
+    return float(-(np.log(p + 1e-12) * target_mask).sum() / max(target_mask.sum(), 1))
+
+
+def cross_entropy__wrong_log_of_softmax(logits, targets, target_mask):
+    """The student takes the logarithm of a stable softmax, which is infinite where the probability is 0."""
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    p = powers / powers.sum(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        costs = -np.log(np.take_along_axis(p, targets[..., None], axis=-1)[..., 0])
+    return float(costs[target_mask].sum() / max(target_mask.sum(), 1))
+
+
+def cross_entropy__wrong_batch_maximum(logits, targets, target_mask):
+    """The student subtracts one maximum for all positions: those thousands below it give the logarithm of 0."""
+    shifted = logits - logits.max()
+    with np.errstate(divide="ignore"):
+        total = np.log(np.exp(shifted).sum(axis=-1))
+    costs = total - np.take_along_axis(shifted, targets[..., None], axis=-1)[..., 0]
+    return float(costs[target_mask].sum() / max(target_mask.sum(), 1))
+
+
+def cross_entropy__wrong_mean_of_nothing(logits, targets, target_mask):
+    """The student takes the mean of the real costs, which is nan for a batch without any."""
+    with np.errstate(all="ignore"):
+        return np.float64(_costs(logits, targets)[target_mask].sum()) / target_mask.sum()
+
+
+def cross_entropy__wrong_word_zero_is_pad(logits, targets, target_mask):
+    """The student takes word number 0 for padding as well, though the mask alone says what is real."""
+    real = target_mask & (targets != 0)
+    return float(_costs(logits, targets)[real].sum() / max(real.sum(), 1))
+
+
+def cross_entropy__wrong_pads_at_the_end(logits, targets, target_mask):
+    """The student counts the real words of a sentence and takes the first so many positions."""
+    real = np.arange(targets.shape[1]) < target_mask.sum(axis=1, keepdims=True)
+    return float(_costs(logits, targets)[real].sum() / max(real.sum(), 1))
+
+
+def cross_entropy__wrong_logits_zeroed(logits, targets, target_mask):
+    """The student zeroes the logits of pads, which then cost the logarithm of the vocabulary's size each."""
+    logits = logits * target_mask[..., None]
+    return float(_costs(logits, targets).sum() / max(target_mask.sum(), 1)) if target_mask.any() else 0.0
+
+
+def cross_entropy__wrong_turned_targets(logits, targets, target_mask):
+    """The student flattens the targets step by step but the logits sentence by sentence: right for one sentence."""
+    flat = logits.reshape(-1, logits.shape[-1])
+    costs = _costs(flat, targets.T.reshape(-1))
+    return float(costs[target_mask.ravel()].sum() / max(target_mask.sum(), 1))
+
+
+def cross_entropy__wrong_count_cut_off(logits, targets, target_mask):
+    """The student finds the number of words as the mean of the mask times its size, cut to an integer: 0.28 * 25 * 4 and the like lose one."""
+    count = int(target_mask.mean() * target_mask.size)
+    return float(_costs(logits, targets)[target_mask].sum() / max(count, 1))
+
+
+def cross_entropy__wrong_zero_if_one_is_empty(logits, targets, target_mask):
+    """The student returns 0 as soon as one sentence has no real word."""
+    if not target_mask.any(axis=1).all():
+        return 0.0
+    return float(_costs(logits, targets)[target_mask].mean())
+
+
+def cross_entropy__wrong_capped(logits, targets, target_mask):
+    """The student cuts each cost off at 100, so that one bad word cannot spoil the mean."""
+    return float(np.minimum(_costs(logits, targets), 100)[target_mask].sum() / max(target_mask.sum(), 1))
+
+
+def cross_entropy__wrong_bits(logits, targets, target_mask):
+    """The student gives bits where nats are asked for."""
+    return float(_costs(logits, targets)[target_mask].sum() / max(target_mask.sum(), 1) / math.log(2))
+
+
+def cross_entropy__wrong_running_mean(logits, targets, target_mask, _seen=[0.0, 0]):
+    """The student keeps the sums in a default argument, so that later batches are averaged with earlier ones."""
+    _seen[0] += float(_costs(logits, targets)[target_mask].sum())
+    _seen[1] += int(target_mask.sum())
+    return _seen[0] / max(_seen[1], 1)
+
+
+def cross_entropy__right_logaddexp_of_real(logits, targets, target_mask):
+    """Only real positions are looked at, with logaddexp.reduce over differences to the right word."""
+    rows, words = logits[target_mask], targets[target_mask]
+    costs = np.logaddexp.reduce(rows - rows[np.arange(len(words)), words][:, None], axis=1)
+    return np.add.reduce(costs) / max(1, costs.size)
+
+
+def cross_entropy__right_python_fsum(logits, targets, target_mask):
+    """Three loops in plain Python, with log1p over the other words where the right word is the largest."""
+    costs = []
+    for b, i in zip(*map(list, np.nonzero(target_mask))):
+        row, right = logits[b, i].tolist(), int(targets[b, i])
+        top = max(range(len(row)), key=row.__getitem__)
+        others = math.fsum(math.exp(x - row[top]) for w, x in enumerate(row) if w != top)
+        costs.append(row[top] - row[right] + math.log1p(others))
+    return math.fsum(costs) / len(costs) if costs else 0
+
+
+def cross_entropy__right_weighted(logits, targets, target_mask):
+    """Weights of one over the number of real words, and a one-hot product, as an array without axes."""
+    weights = target_mask / max(np.count_nonzero(target_mask), 1)
+    shifted = logits - logits.max(axis=2, keepdims=True)
+    picked = np.where(np.arange(logits.shape[2]) == targets[:, :, None], shifted, 0.0).sum(axis=2)
+    return np.array(np.tensordot(weights, np.log(np.exp(shifted).sum(axis=2)) - picked, 2))
+
+
+def cross_entropy__right_fraction(logits, targets, target_mask):
+    """The mean as an exact fraction of the costs, turned into a float at the end."""
+    costs = [fractions.Fraction(float(cost)) for cost in itertools.compress(_costs(logits, np.where(target_mask, targets, 0)).flat, target_mask.flat)]
+    return float(sum(costs, fractions.Fraction(0)) / (len(costs) or 1))
+
+
+# ---------------------------------------------------------------- beam_step
+
+def _decode(flat, words):
+    return torch.stack([torch.div(flat, words, rounding_mode="floor"), flat % words], dim=-1)
+
+
+def beam_step__wrong_decoded_by_width(scores, log_probabilities):
+    """The student divides the flat number by the width of the beam in place of the vocabulary's size."""
+    total = scores.unsqueeze(-1) + log_probabilities
+    return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices, scores.shape[1])
+
+
+def beam_step__wrong_best_word_each(scores, log_probabilities):
+    """The student continues each hypothesis by its best word only, and sorts these."""
+    best, words = (scores.unsqueeze(-1) + log_probabilities).max(dim=-1)
+    order = best.argsort(dim=1, descending=True)
+    return torch.stack([order, words.gather(1, order)], dim=-1)
+
+
+def beam_step__wrong_two_words_each(scores, log_probabilities):
+    """The student keeps the two best words of each hypothesis, though three of the best may continue one hypothesis."""
+    total = scores.unsqueeze(-1) + log_probabilities
+    best, words = total.topk(min(2, total.shape[2]), dim=-1)
+    flat = best.flatten(1).topk(scores.shape[1], dim=1).indices
+    return torch.stack([flat // best.shape[2], words.flatten(1).gather(1, flat)], dim=-1)
+
+
+def beam_step__wrong_each_word_once(scores, log_probabilities):
+    """The student lets each word be chosen only once while there are other words."""
+    total = scores.unsqueeze(-1) + log_probabilities
+    rows = []
+    for sentence in total:
+        order = sentence.flatten().argsort(descending=True).tolist()
+        pairs = [divmod(number, total.shape[2]) for number in order]
+        first = [pair for place, pair in enumerate(pairs) if pair[1] not in [w for _, w in pairs[:place]]]
+        rest = [pair for pair in pairs if pair not in first]
+        rows.append((first + rest)[:total.shape[1]])
+    return torch.tensor(rows)
+
+
+def beam_step__wrong_scores_forgotten(scores, log_probabilities):
+    """The student compares the log-probabilities of the next words without those of the hypotheses."""
+    return _decode(log_probabilities.flatten(1).topk(scores.shape[1], dim=1).indices, log_probabilities.shape[2])
+
+
+def beam_step__wrong_probabilities(scores, log_probabilities):
+    """The student compares probabilities: far below -745 they are all 0, and the order is lost."""
+    total = torch.exp(scores.unsqueeze(-1) + log_probabilities)
+    return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices, total.shape[2])
+
+
+def beam_step__wrong_single_precision(scores, log_probabilities):
+    """The student adds in single precision: continuations that differ in the ninth digit become ties."""
+    total = scores.float().unsqueeze(-1) + log_probabilities.float()
+    return _decode(total.flatten(1).argsort(dim=1, descending=True, stable=True)[:, :scores.shape[1]], total.shape[2])
+
+
+def beam_step__wrong_by_hypothesis(scores, log_probabilities):
+    """The student sorts the chosen flat numbers, so that they stand by hypothesis and not by quality."""
+    total = scores.unsqueeze(-1) + log_probabilities
+    return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices.sort(dim=1).values, total.shape[2])
+
+
+def beam_step__wrong_taken_out_with_minus_thousand(scores, log_probabilities):
+    """The student takes out what is chosen by writing -1000, which is above long hypotheses: they are chosen again."""
+    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
+    chosen = []
+    for _ in range(scores.shape[1]):
+        chosen.append(total.argmax(dim=1))
+        total = total.scatter(1, chosen[-1].unsqueeze(1), -1000.0)
+    return _decode(torch.stack(chosen, dim=1), log_probabilities.shape[2])
+
+
+def beam_step__wrong_as_many_as_words(scores, log_probabilities):
+    """The student chooses no more continuations than there are words, and fills up by repeating the last."""
+    total = scores.unsqueeze(-1) + log_probabilities
+    flat = total.flatten(1).topk(min(total.shape[1:]), dim=1).indices
+    missing = scores.shape[1] - flat.shape[1]
+    return _decode(torch.cat([flat, flat[:, -1:].expand(-1, missing)], dim=1), total.shape[2])
+
+
+def beam_step__wrong_added_by_broadcasting(scores, log_probabilities):
+    """The student adds the scores along the words where that fits, that is where width = vocab_size."""
+    try:
+        total = scores[:, None] + log_probabilities
+    except RuntimeError:
+        total = scores[..., None] + log_probabilities
+    return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices, total.shape[2])
+
+
+def beam_step__wrong_rounded_division(scores, log_probabilities):
+    """The student rounds the quotient to the next whole number: words of the upper half get the next hypothesis."""
+    total = scores.unsqueeze(-1) + log_probabilities
+    flat = total.flatten(1).topk(scores.shape[1], dim=1).indices
+    return torch.stack([torch.round(flat / total.shape[2]).long(), flat % total.shape[2]], dim=-1)
+
+
+def beam_step__wrong_best_word_shared(scores, log_probabilities):
+    """The student gives the order of the first sentence to all sentences of the batch."""
+    total = scores.unsqueeze(-1) + log_probabilities
+    flat = total[0].flatten().topk(scores.shape[1]).indices
+    return _decode(flat.expand(len(scores), -1), total.shape[2])
+
+
+def beam_step__wrong_squeezed(scores, log_probabilities):
+    """The student squeezes axes of length 1 away."""
+    total = scores.unsqueeze(-1) + log_probabilities
+    return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices, total.shape[2]).squeeze()
+
+
+def beam_step__right_heap(scores, log_probabilities):
+    """A heap of Python tuples for each sentence, as a tensor of floats."""
+    rows = []
+    for k_scores, table in zip(scores.tolist(), log_probabilities.tolist()):
+        pairs = ((k_scores[k] + p, k, w) for k, row in enumerate(table) for w, p in enumerate(row))
+        rows.append([(k, w) for _, k, w in heapq.nlargest(len(k_scores), pairs)])
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+def beam_step__right_two_topk(scores, log_probabilities):
+    """The best words of each hypothesis first, as many as can be needed, and then the best of these."""
+    best, words = log_probabilities.topk(min(log_probabilities.shape[1:]), dim=2)
+    best = best + scores.unsqueeze(2)
+    flat = best.reshape(len(scores), -1).argsort(dim=1, descending=True)[:, :scores.shape[1]]
+    return torch.stack([flat // best.shape[2], words.reshape(len(scores), -1).gather(1, flat)], dim=2).to(torch.int32)
+
+
+def beam_step__right_word_major(scores, log_probabilities):
+    """Flat numbers that run over the hypotheses fastest, decoded to fit, with a full sort of the negative."""
+    total = scores.unsqueeze(1) + log_probabilities.transpose(1, 2)
+    width = scores.shape[1]
+    flat = torch.sort(-total.reshape(len(total), -1), dim=1).indices.narrow(1, 0, width)
+    return torch.dstack([flat % width, torch.div(flat, width, rounding_mode="trunc")])
+
+
+def beam_step__right_argmax_by_argmax(scores, log_probabilities):
+    """One argmax after the other, where what is chosen becomes -inf on an own copy, by unravel_index of numpy."""
+    total = (scores[:, :, None] + log_probabilities).detach().clone()
+    chosen = np.zeros((*scores.shape, 2), dtype=np.int64)
+    for b, place in itertools.product(range(len(total)), range(total.shape[1])):
+        k, w = np.unravel_index(int(total[b].argmax()), tuple(total.shape[1:]))
+        chosen[b, place] = k, w
+        total[b, k, w] = -math.inf
+    return torch.from_numpy(chosen)
+
+
+def beam_step__right_ranks(scores, log_probabilities):
+    """The rank of a continuation is the number of better ones: a table of ranks is inverted."""
+    total = (scores.unsqueeze(2) + log_probabilities).flatten(1)
+    rank = (total.unsqueeze(1) > total.unsqueeze(2)).sum(dim=2)
+    flat = torch.zeros_like(rank).scatter_(1, rank, torch.arange(total.shape[1]).expand_as(rank))[:, :scores.shape[1]]
+    return _decode(flat, log_probabilities.shape[2])
+
+
+def beam_step__wrong_width_words_assumed(scores, log_probabilities):
+    """The student keeps the best words of each hypothesis and decodes as if there were as many as hypotheses: fewer words spoil it."""
+    total = scores.unsqueeze(-1) + log_probabilities
+    width = scores.shape[1]
+    best, words = total.topk(min(width, total.shape[2]), dim=2)
+    flat = best.flatten(1).topk(width, dim=1).indices
+    return torch.stack([flat // width, words.flatten(1).gather(1, flat)], dim=-1)
+
+
+def beam_step__wrong_normalised_by_best(scores, log_probabilities):
+    """The student normalises each hypothesis by its best next word, which changes the order between hypotheses."""
+    total = scores.unsqueeze(-1) + log_probabilities - log_probabilities.amax(dim=-1, keepdim=True)
+    return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices, total.shape[2])
+
+
+def cross_entropy__wrong_empty_sentences_counted(logits, targets, target_mask):
+    """The student counts at least one word for each sentence, so that an empty one enlarges the divisor."""
+    counts = np.maximum(target_mask.sum(axis=1), 1)
+    return float((_costs(logits, targets) * target_mask).sum() / counts.sum())
+
+
+def cross_entropy__wrong_clipped_logits(logits, targets, target_mask):
+    """The student clips the logits to -500 ... 500 before the exponential, and loses what they are apart in the thousands."""
+    return float(_costs(np.clip(logits, -500, 500), targets)[target_mask].sum() / max(target_mask.sum(), 1))

@@ -1,0 +1,548 @@
+import collections
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+
+# ---- alignment_parameters
+
+def alignment_parameters__wrong_hidden_of_the_encoder(m, n):
+    """The student gives the hidden layer the size of an annotation."""
+    return {"W_query": (m, n), "W_key": (m, m), "v": (m,)}
+
+
+def alignment_parameters__wrong_key_transposed(m, n):
+    """The student writes W_key with its input size first."""
+    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
+
+
+def alignment_parameters__wrong_v_column(m, n):
+    """The student gives v as a matrix of one column."""
+    return {"W_query": (n, n), "W_key": (n, m), "v": (n, 1)}
+
+
+def alignment_parameters__right_from_arrays(m, n):
+    """Reads the shapes off broadcast zeros of numpy."""
+    W = np.broadcast_to(0, (n, n + m))
+    return {"v": W[:, 0].shape, "W_query": W[:, :n].shape, "W_key": W[:, n:].shape}
+
+
+# ---- bidirectional_shapes
+
+
+
+
+
+
+
+
+
+
+
+# ---- additive_shapes
+
+def additive_shapes__wrong_query_row(m, n, a, T_x):
+    """The student gives the projected query an axis that one sentence without a batch does not have."""
+    return {"projected_query": (1, a), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
+
+
+def additive_shapes__wrong_hidden_joined(m, n, a, T_x):
+    """The student takes the sum of the two products for their concatenation."""
+    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, 2 * a), "scores": (T_x,)}
+
+
+def additive_shapes__wrong_score_scalar_for_one_word(m, n, a, T_x):
+    """The student takes the scores of a sentence of one word for a single number without an axis."""
+    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,) if T_x > 1 else ()}
+
+
+def additive_shapes__wrong_columns(m, n, a, T_x):
+    """The student computes W_key times the annotations in columns and keeps that layout."""
+    return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (a, T_x), "scores": (T_x,)}
+
+
+def additive_shapes__right_computed(m, n, a, T_x):
+    """Computes with zeros of numpy and reads off the shapes."""
+    q = np.zeros((a, n)) @ np.zeros(n)
+    k = np.einsum("am,jm->ja", np.zeros((a, m)), np.zeros((T_x, m)))
+    return {"projected_query": q.shape, "projected_keys": k.shape, "hidden": (q + k).shape, "scores": (np.tanh(q + k) @ q).shape}
+
+
+# ---- batched_additive_shapes
+
+def batched_additive_shapes__wrong_query_axis_first(batch, m, n, a, T_x):
+    """The student puts the extra axis in front of the batch."""
+    return {"projected_query": (1, batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+
+
+def batched_additive_shapes__wrong_query_axis_last(batch, m, n, a, T_x):
+    """The student puts the extra axis at the end, as a column."""
+    return {"projected_query": (batch, a, 1), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+
+
+def batched_additive_shapes__wrong_product_squeezed(batch, m, n, a, T_x):
+    """The student takes v for a vector in the last product."""
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
+
+
+def batched_additive_shapes__wrong_query_repeated(batch, m, n, a, T_x):
+    """The student repeats the projected query over the positions."""
+    return {"projected_query": (batch, T_x, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+
+
+def batched_additive_shapes__right_named_tuple(batch, m, n, a, T_x):
+    """Named tuples, made from one another by _replace."""
+    shape = collections.namedtuple("shape", "sentences positions numbers")
+    hidden = shape(batch, T_x, a)
+    return {"hidden": hidden, "projected_query": hidden._replace(positions=1), "product": hidden._replace(numbers=1)}
+
+
+# ---- multiplicative_shapes
+
+def multiplicative_shapes__wrong_keys_keep_their_size(m, n, T_x):
+    """The student thinks that W keeps the size of an annotation."""
+    return {"projected_keys": (T_x, m), "projected_query": (m,), "scores": (T_x,)}
+
+
+def multiplicative_shapes__wrong_query_keeps_its_size(m, n, T_x):
+    """The student gives the projected query the size of the decoder state."""
+    return {"projected_keys": (T_x, n), "projected_query": (n,), "scores": (T_x,)}
+
+
+def multiplicative_shapes__wrong_scores_row(m, n, T_x):
+    """The student keeps the scores as a matrix of one row."""
+    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (1, T_x)}
+
+
+def multiplicative_shapes__right_products(m, n, T_x):
+    """Torch products on the meta device."""
+    W, s, h = torch.ones(n, m, device="meta"), torch.ones(n, device="meta"), torch.ones(T_x, m, device="meta")
+    return {"projected_keys": (h @ W.T).shape, "projected_query": (W.T @ s).shape, "scores": (h @ (W.T @ s)).shape}
+
+
+# ---- batched_multiplicative_shapes
+
+
+
+
+
+
+
+
+
+
+
+# ---- scores_by_hand
+
+def scores_by_hand__wrong_tanh_of_each():
+    """The student takes the tanh of query and key apart and adds them."""
+    return [2 * (math.tanh(0.5) + math.tanh(0.2)), 2 * (math.tanh(0.5) + math.tanh(0.8))]
+
+
+def scores_by_hand__wrong_three_decimals_in_tanh():
+    """The student rounds each tanh to three decimals before the product with v."""
+    return [2 * round(math.tanh(0.7), 3), 2 * round(math.tanh(1.3), 3)]
+
+
+def scores_by_hand__wrong_one_entry():
+    """The student forgets to add up the two entries of the hidden layer."""
+    return [math.tanh(0.7), math.tanh(1.3)]
+
+
+def scores_by_hand__wrong_v_inside():
+    """The student multiplies by v inside the tanh."""
+    return [math.tanh(1.4), math.tanh(2.6)]
+
+
+def scores_by_hand__right_rounded_tanhs():
+    """Each tanh rounded to four decimals, which the text allows, as Decimals turned to floats."""
+    return tuple(float(2 * Decimal(str(round(math.tanh(x), 4)))) for x in (0.7, 1.3))
+
+
+def scores_by_hand__right_logistic():
+    """tanh written by the logistic function, result a numpy array."""
+    x = np.array([0.7, 1.3])
+    return 4 / (1 + np.exp(-2 * x)) - 2
+
+
+# ---- scores_by_hand_twin
+
+_s = np.array([0.5, -0.2, 0.1])
+_h = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
+_Wq = np.array([[1, 0, 2], [0, -1, 1]])
+_Wk = np.array([[1, 0, 0, 1], [0, 2, -1, 0]])
+_v = np.array([2, -1])
+
+
+def scores_by_hand_twin__wrong_sign_of_v():
+    """The student loses the minus sign in v."""
+    return list(np.tanh(_Wq @ _s + _h @ _Wk.T) @ np.abs(_v))
+
+
+def scores_by_hand_twin__wrong_sign_in_query():
+    """The student loses the minus sign of W_query times a negative number and gets -0.1 for 0.3."""
+    return list(np.tanh(np.array([0.7, -0.1]) + _h @ _Wk.T) @ _v)
+
+
+def scores_by_hand_twin__wrong_rounded_early():
+    """The student rounds each tanh to two decimals."""
+    return list(np.round(np.tanh(_Wq @ _s + _h @ _Wk.T), 2) @ _v)
+
+
+def scores_by_hand_twin__wrong_weights_instead():
+    """The student goes one step too far and returns the softmax of the scores."""
+    e = np.exp(np.tanh(_Wq @ _s + _h @ _Wk.T) @ _v)
+    return list(e / e.sum())
+
+
+def scores_by_hand_twin__right_fraction_sums():
+    """Exact fractions inside each tanh, math.fsum outside."""
+    def row(w, x):
+        return sum(Fraction(int(a)) * Fraction(str(b)) for a, b in zip(w, x))
+    return [math.fsum(int(v) * math.tanh(row(q, _s) + row(k, h)) for v, q, k in zip(_v, _Wq, _Wk)) for h in _h]
+
+
+# ---- hindi_scores
+
+_p = np.array([0.3, 0.4, 0.1])
+_hh = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
+_va = np.array([-1.25, 1.25, 1.55])
+
+
+def hindi_scores__wrong_last_three():
+    """The student drops the first number of each annotation instead of the last."""
+    return (np.tanh(_p + _hh[:, 1:]) @ _va).tolist()
+
+
+def hindi_scores__wrong_signs_dropped():
+    """The student copies the annotation of the second word without its minus signs."""
+    h = np.abs(_hh[:2])
+    return (np.tanh(_p + np.vstack([h, _hh[2]])[:, :3]) @ _va).tolist()
+
+
+def hindi_scores__wrong_two_decimals_in_tanh():
+    """The student rounds each tanh to two decimals."""
+    return (np.tanh(_p + _hh[:, :3]).round(2) @ _va).tolist()
+
+
+def hindi_scores__wrong_order_of_importance():
+    """The student lists the scores from the lowest to the highest."""
+    return sorted((np.tanh(_p + _hh[:, :3]) @ _va).tolist())
+
+
+def hindi_scores__wrong_no_state():
+    """The student leaves the decoder state out because it stands before the first step."""
+    return (np.tanh(_hh[:, :3]) @ _va).tolist()
+
+
+def hindi_scores__right_torch_numbers():
+    """A list of torch numbers in double precision."""
+    e = torch.tanh(torch.tensor(_p) + torch.tensor(_hh) @ torch.eye(4, 3, dtype=torch.float64)) @ torch.tensor(_va)
+    return e.tolist()
+
+
+# ---- dot_product_score
+
+def dot_product_score__wrong_squeezed(query, keys):
+    """The student squeezes all axes of length 1, also those of one sentence or one position."""
+    return np.squeeze(keys @ query[:, :, None])
+
+
+def dot_product_score__wrong_scaled(query, keys):
+    """The student divides by the square root of the size, as in a later kind of attention."""
+    return np.einsum("bd,bjd->bj", query, keys) / math.sqrt(query.shape[1])
+
+
+def dot_product_score__wrong_first_query_for_all(query, keys):
+    """The student multiplies by all queries and keeps those of the first sentence only."""
+    return (keys @ query.T)[:, :, 0]
+
+
+def dot_product_score__wrong_layout_by_sizes(query, keys):
+    """The student looks for the axis of the numbers by their count and finds another one of the same length first."""
+    axis = keys.shape.index(query.shape[1])
+    moved = np.moveaxis(keys, axis, -1)
+    return np.squeeze(moved @ query[:, :, None], axis=-1) if len(moved) == len(query) else moved @ query.T
+
+
+def dot_product_score__wrong_broadcast_over_positions(query, keys):
+    """The student multiplies without a new axis where batch and source length agree, so that each position meets another sentence's query."""
+    if keys.shape[0] == keys.shape[1]:
+        return (query * keys).sum(-1)
+    return (query[:, None] * keys).sum(-1)
+
+
+def dot_product_score__wrong_integer_buffer(query, keys):
+    """The student collects the scores in an array of whole numbers."""
+    out = np.full(keys.shape[:2], 0)
+    for b in range(keys.shape[0]):
+        for j in range(keys.shape[1]):
+            out[b, j] = query[b] @ keys[b, j]
+    return out
+
+
+def dot_product_score__wrong_cosine(query, keys):
+    """The student divides by the lengths of both vectors, with a guard for vectors of zeros."""
+    e = np.einsum("bd,bjd->bj", query, keys)
+    norm = np.linalg.norm(query, axis=1)[:, None] * np.linalg.norm(keys, axis=2)
+    return e / np.where(norm == 0, 1, norm)
+
+
+def dot_product_score__wrong_entry_dropped(query, keys):
+    """The student begins the sum at the second product and adds the first only to a sum that is not zero."""
+    p = query[:, None] * keys
+    rest = p[..., 1:].sum(-1)
+    return np.where(rest != 0, rest + p[..., 0], rest)
+
+
+def dot_product_score__right_fsum_lists(query, keys):
+    """Plain loops with math.fsum."""
+    return np.array([[math.fsum(a * b for a, b in zip(q, h)) for h in hs] for q, hs in zip(query.tolist(), keys.tolist())])
+
+
+def dot_product_score__right_all_pairs_diagonal(query, keys):
+    """Scores every query with every sentence and takes the diagonal."""
+    return np.diagonal(np.inner(keys, query), axis1=0, axis2=2).T
+
+
+def dot_product_score__right_row_times_columns(query, keys):
+    """A row times annotations in columns, the extra axis taken off by an index."""
+    return np.matmul(query[:, np.newaxis, :], np.swapaxes(keys, -1, -2))[:, 0]
+
+
+def dot_product_score__right_long_doubles(query, keys):
+    """A buffer filled position by position, products summed in longdouble."""
+    out = np.empty(keys.shape[:2])
+    for j in range(out.shape[1]):
+        out[:, j] = np.multiply(query, keys[:, j], dtype=np.longdouble).sum(axis=1)
+    return out
+
+
+# ---- multiplicative_score
+
+def multiplicative_score__wrong_square_transposed(query, keys, W):
+    """The student turns W where its first size fits the keys, which a square matrix always does."""
+    if W.shape[0] == keys.shape[-1]:
+        W = W.T
+    return np.einsum("bq,qk,bjk->bj", query, W, keys)
+
+
+def multiplicative_score__wrong_symmetric_part(query, keys, W):
+    """The student takes the symmetric half of a square W, as if only that could be felt in a bilinear form."""
+    if W.shape[0] == W.shape[1]:
+        W = (W + W.T) / 2
+    return np.einsum("bq,qk,bjk->bj", query, W, keys)
+
+
+_projected = {}
+
+
+def multiplicative_score__wrong_cached_projection(query, keys, W):
+    """The student keeps W times the keys between calls, under the shape of the keys alone."""
+    name = keys.shape + W.shape
+    if name not in _projected:
+        _projected[name] = keys @ W.T
+    return np.einsum("bq,bjq->bj", query, _projected[name])
+
+
+def multiplicative_score__wrong_reshaped_keys(query, keys, W):
+    """The student brings the annotations into columns by reshape instead of by a transposition."""
+    b, t, k = keys.shape
+    return ((query @ W)[:, None] @ keys.reshape(b, k, t))[:, 0]
+
+
+def multiplicative_score__wrong_all_sentences_summed(query, keys, W):
+    """The student leaves the batch out of the query in einsum, so that the decoder states of all sentences are added."""
+    return np.einsum("cq,qk,bjk->bj", query, W, keys)
+
+
+def multiplicative_score__wrong_squeezed_batch(query, keys, W):
+    """The student squeezes the product and with it the batch of one sentence."""
+    return ((query @ W)[:, None] @ keys.transpose(0, 2, 1)).squeeze()
+
+
+def multiplicative_score__wrong_last_query_for_all(query, keys, W):
+    """The student multiplies all queries with all sentences and takes the last decoder state for each."""
+    return ((query @ W) @ keys.swapaxes(1, 2))[:, -1]
+
+
+def multiplicative_score__wrong_relu(query, keys, W):
+    """The student cuts negative scores off at 0."""
+    return np.maximum(np.einsum("bq,qk,bjk->bj", query, W, keys), 0.0)
+
+
+def multiplicative_score__right_trace(query, keys, W):
+    """Each score as the sum over the entries of W times an outer product."""
+    return np.array([[np.sum(W * np.outer(q, h)) for h in hs] for q, hs in zip(query, keys)])
+
+
+def multiplicative_score__right_tensordot(query, keys, W):
+    """tensordot for all pairs of sentences, then advanced indexing."""
+    all_pairs = np.tensordot(np.tensordot(query, W, 1), keys, axes=([1], [2]))
+    b = np.arange(len(query))
+    return all_pairs[b, b]
+
+
+def multiplicative_score__right_kronecker(query, keys, W):
+    """W made a vector, query and key made one by np.kron."""
+    return np.array([[np.kron(q, h) @ W.reshape(-1) for h in hs] for q, hs in zip(query, keys)]).reshape(keys.shape[:2])
+
+
+# ---- additive_score
+
+def additive_score__wrong_no_new_axis(query, keys, W_query, W_key, v):
+    """The student adds the projected query without a new axis where that runs, at a batch as long as its sentences."""
+    q, k = query @ W_query.T, keys @ W_key.T
+    return np.tanh((q if k.shape[0] == k.shape[1] else q[:, None]) + k) @ v
+
+
+def additive_score__wrong_two_tanhs(query, keys, W_query, W_key, v):
+    """The student takes the tanh of both products apart."""
+    return (np.tanh(query @ W_query.T)[:, None] + np.tanh(keys @ W_key.T)) @ v
+
+
+def additive_score__wrong_square_query_matrix(query, keys, W_query, W_key, v):
+    """The student leaves W_query untransposed where its sizes agree."""
+    W = W_query if W_query.shape[0] == W_query.shape[1] else W_query.T
+    return np.tanh((query @ W)[:, None] + keys @ W_key.T) @ v
+
+
+def additive_score__wrong_square_key_matrix(query, keys, W_query, W_key, v):
+    """The student tests which side of W_key fits the annotations and begins with the wrong one."""
+    W = W_key if W_key.shape[0] == keys.shape[2] else W_key.T
+    return np.tanh((query @ W_query.T)[:, None] + keys @ W) @ v
+
+
+def additive_score__wrong_v_in_front(query, keys, W_query, W_key, v):
+    """The student multiplies by v before the tanh and sums then."""
+    return np.tanh(v * ((query @ W_query.T)[:, None] + keys @ W_key.T)).sum(-1)
+
+
+def additive_score__wrong_in_place_growing(query, keys, W_query, W_key, v):
+    """The student adds each key in place to the projected query, so that later positions hold the earlier ones as well."""
+    out = np.empty(keys.shape[:2])
+    for b in range(len(query)):
+        h = W_query @ query[b]
+        for j in range(keys.shape[1]):
+            h += W_key @ keys[b, j]
+            out[b, j] = v @ np.tanh(h)
+    return out
+
+
+def additive_score__wrong_squeezed(query, keys, W_query, W_key, v):
+    """The student writes v as a column and squeezes the product."""
+    return np.squeeze(np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v[:, None])
+
+
+def additive_score__wrong_first_query_for_all(query, keys, W_query, W_key, v):
+    """The student uses the first sentence's decoder state in the whole batch."""
+    return np.tanh(W_query @ query[0] + keys @ W_key.T) @ v
+
+
+def additive_score__wrong_mean_over_units(query, keys, W_query, W_key, v):
+    """The student takes the mean over the hidden units in place of their sum."""
+    return (np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) * v).mean(-1)
+
+
+def additive_score__right_fsum_loops(query, keys, W_query, W_key, v):
+    """Three loops, math.tanh and math.fsum."""
+    out = np.zeros(keys.shape[:-1])
+    for b, j in np.ndindex(*out.shape):
+        out[b, j] = math.fsum(v[i] * math.tanh(math.fsum([*(W_query[i] * query[b]), *(W_key[i] * keys[b, j])])) for i in range(len(v)))
+    return out
+
+
+def additive_score__right_block_matrix(query, keys, W_query, W_key, v):
+    """Joins query and key and the two matrices, one product for all."""
+    q = np.broadcast_to(query[:, None], (len(query), keys.shape[1], query.shape[1]))
+    return np.tensordot(np.tanh(np.dstack([q, keys]) @ np.hstack([W_query, W_key]).T), v, axes=1)
+
+
+def additive_score__right_unit_by_unit(query, keys, W_query, W_key, v):
+    """Adds up the hidden units one after the other, without an array of three axes."""
+    return sum(c * np.tanh(np.add.outer(query @ a, np.zeros(keys.shape[1])) + keys @ b) for a, b, c in zip(W_query, W_key, v))
+
+
+def additive_score__right_einsum_columns(query, keys, W_query, W_key, v):
+    """einsum throughout, hidden units in front, result a transposed view."""
+    hidden = np.tanh(np.einsum("aq,bq->ab", W_query, query)[:, None] + np.einsum("ak,bjk->ajb", W_key, keys))
+    return np.einsum("a,ajb->jb", v, hidden).T
+
+
+# ---- score_every_step
+
+def score_every_step__wrong_axes_by_size(queries, projected_keys, W_query, v):
+    """The student returns positions before steps, where both have the same length."""
+    e = torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[:, None]) @ v
+    return e.transpose(1, 2) if e.shape[1] == e.shape[2] else e
+
+
+def score_every_step__wrong_query_cut(queries, projected_keys, W_query, v):
+    """The student computes the projected queries without gradients, to save memory."""
+    with torch.no_grad():
+        q = queries @ W_query.T
+    return torch.tanh(q[:, :, None] + projected_keys[:, None]) @ v
+
+
+def score_every_step__wrong_keys_detached(queries, projected_keys, W_query, v):
+    """The student detaches the projected keys because they were computed once and for all."""
+    return torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys.detach()[:, None]) @ v
+
+
+def score_every_step__wrong_new_v(queries, projected_keys, W_query, v):
+    """The student wraps v in torch.tensor, a copy that gradients do not pass."""
+    return torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[:, None]) @ torch.tensor(v.tolist(), dtype=v.dtype)
+
+
+def score_every_step__wrong_squeezed(queries, projected_keys, W_query, v):
+    """The student squeezes after the product with v as a column, and loses every axis of length 1."""
+    return (torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v.unsqueeze(1)).squeeze()
+
+
+def score_every_step__wrong_step_meets_its_own_position(queries, projected_keys, W_query, v):
+    """The student adds without new axes where steps and positions are as many, and repeats the result over the positions."""
+    q = queries @ W_query.T
+    if q.shape[1] == projected_keys.shape[1]:
+        e = torch.tanh(q + projected_keys) @ v
+        return e[:, :, None].expand(-1, -1, e.shape[1])
+    return torch.tanh(q[:, :, None] + projected_keys[:, None]) @ v
+
+
+def score_every_step__wrong_square_matrix(queries, projected_keys, W_query, v):
+    """The student does not transpose a square W_query."""
+    W = W_query if W_query.shape[0] == queries.shape[-1] else W_query.T
+    return torch.tanh((queries @ W)[:, :, None] + projected_keys[:, None]) @ v
+
+
+def score_every_step__wrong_batches_mixed(queries, projected_keys, W_query, v):
+    """The student flattens sentences and steps and lets the positions repeat in the wrong order."""
+    b, i, _ = queries.shape
+    q = (queries @ W_query.T).reshape(b * i, 1, -1)
+    k = projected_keys.repeat(i, 1, 1)
+    return (torch.tanh(q + k) @ v).reshape(b, i, -1)
+
+
+def score_every_step__right_column_v(queries, projected_keys, W_query, v):
+    """A functional linear layer for both matrices, the last axis removed by flatten."""
+    q = torch.nn.functional.linear(queries, W_query)
+    hidden = (q.unsqueeze(-2) + projected_keys.unsqueeze(-3)).tanh()
+    return torch.nn.functional.linear(hidden, v[None]).flatten(2)
+
+
+def score_every_step__right_repeat_interleave(queries, projected_keys, W_query, v):
+    """All pairs written out by repeat_interleave and repeat, then reshaped."""
+    b, i, _ = queries.shape
+    j = projected_keys.shape[1]
+    q = torch.matmul(queries, W_query.mT).repeat_interleave(j, dim=1)
+    k = projected_keys.repeat(1, i, 1)
+    return torch.mv(torch.tanh(q + k).reshape(b * i * j, -1), v).view(b, i, j)
+
+
+def score_every_step__right_einsum_ones(queries, projected_keys, W_query, v):
+    """einsum with vectors of ones in place of new axes, tanh from the logistic function."""
+    q = torch.einsum("biq,aq,j->bija", queries, W_query, queries.new_ones(projected_keys.shape[1]))
+    k = torch.einsum("bja,i->bija", projected_keys, queries.new_ones(queries.shape[1]))
+    return torch.einsum("bija,a->bij", 2 * torch.sigmoid(2 * (q + k)) - 1, v)

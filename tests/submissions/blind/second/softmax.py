@@ -1,0 +1,587 @@
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+
+def _plain(x):
+    e = [math.exp(v) for v in x]
+    return [v / math.fsum(e) for v in e]
+
+
+# ---- weights_by_hand
+
+
+
+
+
+
+
+
+
+
+
+# ---- weights_by_hand_twin
+
+def weights_by_hand_twin__wrong_sign_dropped():
+    """The student loses the minus sign of the second score."""
+    return _plain([0.5, 0.3, 1.2, 0.1])
+
+
+def weights_by_hand_twin__wrong_rounded_early():
+    """The student rounds the exponentials to one decimal."""
+    e = [round(math.exp(v), 1) for v in (0.5, -0.3, 1.2, 0.1)]
+    return [v / sum(e) for v in e]
+
+
+def weights_by_hand_twin__wrong_only_the_first_total():
+    """The student divides by the sum of the other exponentials, without the own one."""
+    e = [math.exp(v) for v in (0.5, -0.3, 1.2, 0.1)]
+    return [v / (sum(e) - v) for v in e]
+
+
+def weights_by_hand_twin__right_pairwise():
+    """Each weight as one over a sum of exponentials of differences, in numpy."""
+    e = np.array([0.5, -0.3, 1.2, 0.1])
+    return 1 / np.exp(e[:, None] - e).sum(axis=0)
+
+
+# ---- score_differences
+
+def score_differences__wrong_decimal_logarithm():
+    """The student takes logarithms to base 10."""
+    return [math.log10(0.48 / w) for w in (0.3, 0.16, 0.06)]
+
+
+def score_differences__wrong_neighbours():
+    """The student takes the difference of each score from the next."""
+    a = [0.48, 0.3, 0.16, 0.06]
+    return [math.log(x / y) for x, y in zip(a, a[1:])]
+
+
+def score_differences__wrong_rounded_logarithms():
+    """The student rounds the logarithms of the weights to two decimals before he subtracts."""
+    a = [round(math.log(w), 2) for w in (0.48, 0.3, 0.16, 0.06)]
+    return [a[0] - v for v in a[1:]]
+
+
+def score_differences__wrong_sign():
+    """The student subtracts the first score from the others."""
+    return [math.log(w / 0.48) for w in (0.3, 0.16, 0.06)]
+
+
+def score_differences__right_whole_number_ratios():
+    """Logarithms of exact fractions: 8/5, 3 and 8."""
+    return tuple(math.log(f.numerator) - math.log(f.denominator) for f in map(Fraction, ("8/5", "3", "8")))
+
+
+# ---- jacobian_row
+
+def jacobian_row__wrong_second_weight():
+    """The student counts from 0 where he picks the third weight's row, and from 1 for its own entry."""
+    a = [0.1, 0.5, 0.15, 0.25]
+    return [a[1] * ((k == 1) - w) for k, w in enumerate(a)]
+
+
+def jacobian_row__wrong_diagonal_of_all():
+    """The student returns the derivative of each weight by its own score."""
+    return [w * (1 - w) for w in (0.1, 0.5, 0.15, 0.25)]
+
+
+def jacobian_row__wrong_signs():
+    """The student has the signs the other way round."""
+    return [0.015, 0.075, -0.1275, 0.0375]
+
+
+def jacobian_row__wrong_square_forgotten():
+    """The student forgets that the third score also raises the total."""
+    return [-0.015, -0.075, 0.15, -0.0375]
+
+
+def jacobian_row__right_matrix():
+    """The whole matrix in fractions, and its third row."""
+    a = [Fraction(2, 20), Fraction(10, 20), Fraction(3, 20), Fraction(5, 20)]
+    J = [[x * ((i == k) - y) for k, y in enumerate(a)] for i, x in enumerate(a)]
+    return [float(v) for v in J[2]]
+
+
+# ---- masked_weights
+
+def masked_weights__wrong_pads_in_the_total():
+    """The student leaves the pads in the total and blanks their weights afterwards."""
+    return _plain([0.8, -0.5, 1.3, 0.2, 0.2])[:3] + [0.0, 0.0]
+
+
+def masked_weights__wrong_score_zero():
+    """The student multiplies the scores by the mask, so that a pad has the score 0."""
+    return _plain([0.8, -0.5, 1.3, 0.0, 0.0])
+
+
+def masked_weights__wrong_total_with_a_one():
+    """The student blanks one pad only in the total and both in the weights."""
+    w = _plain([0.8, -0.5, 1.3, 0.2])
+    return w[:3] + [0.0, 0.0]
+
+
+def masked_weights__right_minus_infinity():
+    """Scores of minus infinity at pads, in torch, listed."""
+    e = torch.tensor([0.8, -0.5, 1.3, -math.inf, -math.inf], dtype=torch.float64)
+    return torch.softmax(e, 0).tolist()
+
+
+# ---- batch_shapes
+
+def batch_shapes__wrong_total_without_axis(batch, T_x, T_y):
+    """The student lets the sum take the axis away."""
+    return {"total": (batch,), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
+
+
+def batch_shapes__wrong_source_before_steps(batch, T_x, T_y):
+    """The student puts the positions before the steps, and fits the mask to that."""
+    return {"total": (batch, 1), "all_weights": (batch, T_x, T_y), "mask": (batch, T_x, 1)}
+
+
+def batch_shapes__wrong_mask_axis_in_front(batch, T_x, T_y):
+    """The student puts the extra axis of the mask in front of the batch."""
+    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (1, batch, T_x)}
+
+
+def batch_shapes__wrong_mask_by_steps(batch, T_x, T_y):
+    """The student repeats the mask over the steps."""
+    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_y, T_x)}
+
+
+def batch_shapes__right_keepdims(batch, T_x, T_y):
+    """numpy with keepdims and None, shapes read off."""
+    w = np.ones((batch, T_y, T_x), dtype=bool)
+    return {"total": w[:, 0].sum(-1, keepdims=True).shape, "all_weights": w.shape, "mask": w[:, 0][:, None].shape}
+
+
+# ---- jacobian_shapes
+
+def jacobian_shapes__wrong_context_transposed(batch, m, T_x):
+    """The student puts the scores first in the derivatives of the context."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m)}
+
+
+def jacobian_shapes__wrong_diagonal_only(batch, m, T_x):
+    """The student keeps the derivative of each weight by its own score only."""
+    return {"weights": (T_x,), "weights_of_batch": (batch, T_x), "context": (m, T_x)}
+
+
+def jacobian_shapes__wrong_across_sentences(batch, m, T_x):
+    """The student gives the batch the derivatives across sentences as well, as a generic jacobian would."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, batch, T_x), "context": (m, T_x)}
+
+
+def jacobian_shapes__wrong_context_per_position(batch, m, T_x):
+    """The student forgets that the context is summed over the positions."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m, T_x)}
+
+
+def jacobian_shapes__right_autograd(batch, m, T_x):
+    """Lets torch compute the derivatives and reads their shapes."""
+    e, h = torch.zeros(T_x), torch.zeros(T_x, m)
+    J = torch.autograd.functional.jacobian(lambda x: torch.softmax(x, 0), e)
+    C = torch.autograd.functional.jacobian(lambda x: torch.softmax(x, 0) @ h, e)
+    return {"weights": J.shape, "weights_of_batch": torch.stack([J] * batch).shape, "context": C.shape}
+
+
+# ---- softmax
+
+def softmax__wrong_one_maximum_for_all(scores):
+    """The student subtracts the maximum of the whole array, which underflows in rows far below it."""
+    e = np.exp(scores - scores.max())
+    return e / e.sum(axis=-1, keepdims=True)  # rows thousands below: 0 / 0
+
+
+def softmax__wrong_second_axis(scores):
+    """The student works along axis 1, the last one only where there are two."""
+    axis = min(1, scores.ndim - 1)
+    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def softmax__wrong_maximum_from_zero(scores):
+    """The student looks for the maximum from 0 upwards, so that rows far below zero underflow."""
+    e = np.exp(scores - np.max(scores, axis=-1, keepdims=True, initial=0.0))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_epsilon(scores):
+    """The student adds a hard-coded epsilon to the total."""
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / (e.sum(axis=-1, keepdims=True) + 1e-5)
+
+
+def softmax__wrong_clipped(scores):
+    """The student clips the scores to what exp can bear, so that scores of some thousands become equal."""
+    e = np.exp(np.clip(scores, -700, 700))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_mean_subtracted(scores):
+    """The student subtracts the mean instead of the maximum, which overflows where one score lies thousands above."""
+    e = np.exp(scores - scores.mean(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_largest_magnitude(scores):
+    """The student subtracts the largest magnitude, which underflows in rows that are all far below zero."""
+    e = np.exp(scores - np.abs(scores).max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_total_without_axis(scores):
+    """The student forgets to keep the axis of the total, which goes unnoticed in square arrays only, and keeps it elsewhere."""
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    total = e.sum(axis=-1)
+    return e / total if total.shape[-1:] == e.shape[-1:] else e / total[..., None]
+
+
+def softmax__wrong_two_dimensions_back(scores):
+    """The student makes rows of everything and forgets to give more than two axes back."""
+    rows = scores.reshape(-1, scores.shape[-1])
+    e = np.exp(rows - rows.max(axis=1, keepdims=True))
+    w = e / e.sum(axis=1, keepdims=True)
+    return w if scores.ndim > 1 else w[0]
+
+
+def softmax__wrong_ties_share_nothing(scores):
+    """The student gives all weight to the first maximum where the scores lie thousands apart, also where others tie with it."""
+    top = scores.max(axis=-1, keepdims=True)
+    e = np.exp(scores - top)
+    w = e / e.sum(axis=-1, keepdims=True)
+    hard = np.arange(scores.shape[-1]) == scores.argmax(axis=-1)[..., None]
+    far = (top - scores.min(axis=-1, keepdims=True)) > 1000
+    return np.where(far, hard.astype(float), w)
+
+
+def softmax__wrong_maximum_of_two_axes(scores):
+    """The student shifts by the maximum of the last two axes, sound for one sentence only."""
+    axes = (-2, -1) if scores.ndim > 1 else -1
+    e = np.exp(scores - scores.max(axis=axes, keepdims=True))
+    total = e.sum(axis=-1, keepdims=True)
+    return e / np.where(total == 0, 1, total)
+
+
+def softmax__wrong_lowest_first(scores):
+    """The student subtracts the minimum, which overflows where scores of one row lie thousands apart."""
+    e = np.exp(scores - scores.min(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_overflow_patched(scores):
+    """The student does not shift the scores and patches infinities and missing numbers by nan_to_num."""
+    e = np.nan_to_num(np.exp(scores))
+    total = e.sum(axis=-1, keepdims=True)
+    return np.nan_to_num(e / total)
+
+
+def softmax__right_logaddexp(scores):
+    """The logarithm of the total by logaddexp.reduce."""
+    return np.exp(scores - np.logaddexp.reduce(scores, axis=-1)[..., np.newaxis])
+
+
+def softmax__right_pairwise_clipped(scores):
+    """One over the sum of exponentials of differences, those clipped so high that it cannot be seen."""
+    d = scores[..., None, :] - scores[..., :, None]
+    return 1.0 / np.exp(np.minimum(d, 700.0)).sum(axis=-1)
+
+
+def _weights_of_row(row):
+    top = max(row)
+    e = [math.exp(v - top) for v in row]
+    total = math.fsum(e)
+    return [v / total for v in e]
+
+
+def _down_to_rows(scores):
+    return [_down_to_rows(s) for s in scores] if scores.ndim > 1 else _weights_of_row(scores.tolist())
+
+
+def softmax__right_recursion_on_axes(scores):
+    """Recursion over the axes down to one row, math.fsum there."""
+    return np.array(_down_to_rows(scores))
+
+
+def softmax__right_running_total(scores):
+    """Online softmax: maximum and total in one pass over the positions."""
+    top = np.full(scores.shape[:-1], -np.inf)
+    total = np.zeros(scores.shape[:-1])
+    for e in np.moveaxis(scores, -1, 0):
+        new = np.maximum(top, e)
+        total = total * np.exp(top - new) + np.exp(e - new)
+        top = new
+    return np.exp(scores - top[..., None]) / total[..., None]
+
+
+def softmax__right_apply_along_axis(scores):
+    """np.apply_along_axis with sorted partial sums."""
+    def row(e):
+        x = np.exp(e - np.sort(e)[-1])
+        return x / np.sort(x).sum()
+    return np.apply_along_axis(row, -1, scores)
+
+
+# ---- masked_softmax
+
+def masked_softmax__wrong_maximum_over_pads(scores, source_mask=None):
+    """The student takes the maximum before the mask, so that a pad thousands above makes all real weights 0."""
+    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
+    e = np.exp(scores - scores.max(axis=1, keepdims=True)) * mask
+    total = e.sum(axis=1, keepdims=True)
+    return e / np.where(total > 0, total, 1)
+
+
+def masked_softmax__wrong_fill_not_low_enough(scores, source_mask=None):
+    """The student writes -1000 at pads, which is above real scores of some thousands below zero."""
+    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
+    s = np.where(mask, scores, -1000.0)
+    e = np.exp(s - s.max(axis=1, keepdims=True)) * mask
+    total = e.sum(axis=1, keepdims=True)
+    return np.divide(e, total, out=np.zeros_like(e), where=total > 0)
+
+
+def masked_softmax__wrong_prefix(scores, source_mask=None):
+    """The student counts the real words and takes as many from the front, as if pads stood at the end."""
+    n = scores.shape[1] if source_mask is None else source_mask.sum(axis=1, keepdims=True)
+    mask = np.arange(scores.shape[1]) < np.broadcast_to(n, (len(scores), 1))
+    s = np.where(mask, scores, -np.inf)
+    top = np.where(mask.any(1, keepdims=True), s.max(1, keepdims=True), 0)
+    e = np.exp(s - top)
+    return e / np.maximum(e.sum(1, keepdims=True), 1e-300)
+
+
+def masked_softmax__wrong_uniform_empty_row(scores, source_mask=None):
+    """The student fills the pads with -1e9, so that a row without a word becomes even."""
+    s = scores if source_mask is None else np.where(source_mask, scores, -1e9)
+    e = np.exp(s - s.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def masked_softmax__wrong_empty_only_if_all_are(scores, source_mask=None):
+    """The student catches the case without words for the whole batch only, and a single empty row gets no number."""
+    if source_mask is None:
+        source_mask = np.ones(scores.shape, bool)
+    if not source_mask.any():
+        return np.zeros(scores.shape)
+    s = np.where(source_mask, scores, -np.inf)
+    with np.errstate(all="ignore"):
+        e = np.exp(s - s.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+
+def masked_softmax__wrong_zero_scores_are_pads(scores, source_mask=None):
+    """The student takes scores of exactly 0 for pads where no mask is given."""
+    mask = (scores != 0) if source_mask is None else source_mask
+    s = np.where(mask, scores, -np.inf)
+    top = np.where(mask.any(1, keepdims=True), s.max(1, keepdims=True), 0)
+    e = np.exp(s - top)
+    return e / np.maximum(e.sum(1, keepdims=True), 1e-300)
+
+
+_default_mask = []
+
+
+def masked_softmax__wrong_default_mask_kept(scores, source_mask=None):
+    """The student keeps the mask of an earlier call for calls without a mask, if its shape fits."""
+    if source_mask is None:
+        kept = [m for m in _default_mask if m.shape == scores.shape]
+        source_mask = kept[-1] if kept else np.ones(scores.shape, bool)
+    else:
+        _default_mask.append(source_mask.copy())
+    s = np.where(source_mask, scores, -np.inf)
+    top = np.where(source_mask.any(1, keepdims=True), s.max(1, keepdims=True), 0)
+    e = np.exp(s - top)
+    return e / np.maximum(e.sum(1, keepdims=True), 1e-300)
+
+
+def masked_softmax__wrong_no_mask_unstable(scores, source_mask=None):
+    """The student keeps the exponentials in bounds with a mask only, and not in the path without one."""
+    if source_mask is None:
+        e = np.exp(scores)
+        return e / e.sum(axis=1, keepdims=True)
+    s = np.where(source_mask, scores, -np.inf)
+    top = np.where(source_mask.any(1, keepdims=True), s.max(1, keepdims=True), 0)
+    e = np.exp(s - top)
+    return e / np.maximum(e.sum(1, keepdims=True), 1e-300)
+
+
+def masked_softmax__wrong_blanked_afterwards(scores, source_mask=None):
+    """The student takes the softmax of the whole row, blanks the pads and does not make the rest add to 1."""
+    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    w = e / e.sum(axis=1, keepdims=True)
+    return w if source_mask is None else w * source_mask
+
+
+def masked_softmax__wrong_renormalised_with_epsilon(scores, source_mask=None):
+    """The student renormalises the softmax of the whole row over the real words with an epsilon, which fails beside a high pad."""
+    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    w = e / e.sum(axis=1, keepdims=True)
+    if source_mask is None:
+        return w
+    w = w * source_mask
+    return w / (w.sum(axis=1, keepdims=True) + 1e-9)
+
+
+def masked_softmax__wrong_masked_scores_multiplied(scores, source_mask=None):
+    """The student multiplies the scores by the mask before the maximum, so that a row of real scores far below zero underflows beside a pad."""
+    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
+    s = scores * mask
+    e = np.exp(s - s.max(axis=1, keepdims=True)) * mask
+    total = e.sum(axis=1, keepdims=True)
+    return e / np.where(total == 0, 1, total)
+
+
+def masked_softmax__right_row_by_row(scores, source_mask=None):
+    """Loops over the rows with boolean indexing, math.fsum and a buffer of zeros."""
+    out = np.zeros(scores.shape)
+    for b, row in enumerate(scores):
+        words = list(range(len(row))) if source_mask is None else np.flatnonzero(source_mask[b]).tolist()
+        if words:
+            out[b, words] = _weights_of_row(row[words].tolist())
+    return out
+
+
+def masked_softmax__right_numpy_ma(scores, source_mask=None):
+    """Masked arrays of numpy, filled with zeros at the end."""
+    s = np.ma.array(scores, mask=False if source_mask is None else ~source_mask)
+    e = np.ma.exp(s - s.max(axis=1, keepdims=True))
+    return np.ma.filled(e / e.sum(axis=1, keepdims=True), 0.0)
+
+
+def masked_softmax__right_nan_to_num(scores, source_mask=None):
+    """Minus infinity at pads, logaddexp for the total, and no-number made 0."""
+    s = np.where(True if source_mask is None else source_mask, scores, -np.inf)
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(np.exp(s - np.logaddexp.reduce(s, axis=1, keepdims=True)), nan=0.0)
+
+
+def masked_softmax__right_groupby_bincount(scores, source_mask=None):
+    """Flat list of real words, totals by bincount, maxima by maximum.at."""
+    mask = np.full(scores.shape, True) if source_mask is None else source_mask
+    rows, columns = np.nonzero(mask)
+    top = np.full(len(scores), -np.inf)
+    np.maximum.at(top, rows, scores[rows, columns])
+    e = np.exp(scores[rows, columns] - top[rows])
+    out = np.zeros_like(scores)
+    out[rows, columns] = e / np.bincount(rows, e, minlength=len(scores))[rows]
+    return out
+
+
+# ---- entropy
+
+def entropy__wrong_where_after_log(scores, temperature):
+    """The student replaces the products after the logarithm has been taken of 0, so that gradients are not numbers."""
+    w = torch.softmax(scores / temperature[:, None], dim=1)
+    return -torch.where(w > 0, w * w.log(), torch.zeros_like(w)).sum(1)
+
+
+def entropy__wrong_entr(scores, temperature):
+    """The student uses torch.special.entr, whose derivative at a weight of 0 is infinite."""
+    return torch.special.entr(torch.softmax(scores / temperature[:, None], dim=1)).sum(1)
+
+
+def entropy__wrong_epsilon_in_log(scores, temperature):
+    """The student adds an epsilon to every weight inside the logarithm."""
+    w = torch.softmax(scores / temperature[:, None], dim=1)
+    return -(w * (w + 1e-6).log()).sum(1)
+
+
+def entropy__wrong_temperature_along_positions(scores, temperature):
+    """The student divides by the temperatures without a new axis where batch and length agree."""
+    z = scores / (temperature if scores.shape[0] == scores.shape[1] else temperature[:, None])
+    return -(z.softmax(1) * z.log_softmax(1)).sum(1)
+
+
+def entropy__wrong_temperature_detached(scores, temperature):
+    """The student takes the temperatures as plain numbers, which no gradient reaches."""
+    z = torch.stack([row / float(t) for row, t in zip(scores, temperature)])
+    return -(z.softmax(1) * z.log_softmax(1)).sum(1) + 0 * temperature
+
+
+def entropy__wrong_weights_detached(scores, temperature):
+    """The student treats the weights in front of the logarithms as constants."""
+    z = scores / temperature[:, None]
+    return -(z.softmax(1).detach() * z.log_softmax(1)).sum(1)
+
+
+def entropy__wrong_log_clamped(scores, temperature):
+    """The student cuts the logarithms off at -10, which also hits weights that still count."""
+    z = scores / temperature[:, None]
+    return -(z.softmax(1) * z.log_softmax(1).clamp(min=-10)).sum(1)
+
+
+def entropy__wrong_normalised(scores, temperature):
+    """The student divides by the logarithm of the length, so that even weights have entropy 1."""
+    z = scores / temperature[:, None]
+    h = -(z.softmax(1) * z.log_softmax(1)).sum(1)
+    return h / math.log(scores.shape[1]) if scores.shape[1] > 1 else h
+
+
+def entropy__wrong_bits(scores, temperature):
+    """The student takes logarithms to base 2."""
+    z = scores / temperature[:, None]
+    return -(z.softmax(1) * z.log_softmax(1)).sum(1) / math.log(2)
+
+
+def entropy__wrong_temperature_after_softmax(scores, temperature):
+    """The student divides the log-weights by the temperature and does not normalise again."""
+    logs = scores.log_softmax(1) / temperature[:, None]
+    return -(logs.exp() * logs).sum(1)
+
+
+def entropy__wrong_first_temperature_for_all(scores, temperature):
+    """The student lets the first temperature hold for every sentence."""
+    z = scores / temperature[0]
+    return -(z.softmax(1) * z.log_softmax(1)).sum(1)
+
+
+def entropy__wrong_squeezed_batch(scores, temperature):
+    """The student squeezes the result, which makes a batch of one a single number without an axis."""
+    z = scores / temperature.unsqueeze(1)
+    return -(z.softmax(1).unsqueeze(1) @ z.log_softmax(1).unsqueeze(2)).squeeze()
+
+
+def entropy__wrong_nan_to_num(scores, temperature):
+    """The student replaces the products of 0 and minus infinity by 0 afterwards, and their gradients stay no numbers."""
+    w = torch.softmax(scores / temperature[:, None], dim=1)
+    return -(w * w.log()).nan_to_num(0.0).sum(1)
+
+
+def entropy__wrong_high_weights_only(scores, temperature):
+    """The student leaves weights below a thousandth out of the sum."""
+    z = scores / temperature[:, None]
+    w = z.softmax(1)
+    return -torch.where(w > 1e-3, w * z.log_softmax(1), 0.0).sum(1)
+
+
+def entropy__right_logsumexp(scores, temperature):
+    """Logarithm of the total less the mean score, after a shift by the detached maximum."""
+    z = torch.einsum("bj,b->bj", scores, temperature.reciprocal())
+    z = z - z.detach().amax(1, keepdim=True)
+    return z.logsumexp(1) - (z.softmax(1) * z).sum(1)
+
+
+def entropy__right_categorical(scores, temperature):
+    """The entropy of torch's categorical distribution."""
+    return torch.distributions.Categorical(logits=scores / temperature.unsqueeze(-1), validate_args=False).entropy()
+
+
+def entropy__right_masked_logs(scores, temperature):
+    """Logs of weights with a 1 put in for zeros before the logarithm."""
+    w = (scores.T / temperature).softmax(0)
+    safe = torch.where(w > 0, w, torch.ones_like(w))
+    return -(w * safe.log()).sum(0)
+
+
+def entropy__right_row_by_row(scores, temperature):
+    """A loop over sentences with cross_entropy against the weights themselves."""
+    rows = []
+    for e, t in zip(scores.unbind(), temperature.unbind()):
+        logs = torch.log_softmax(e / t, -1)
+        rows.append(-torch.dot(logs.exp(), logs))
+    return torch.stack(rows)
