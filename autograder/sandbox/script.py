@@ -34,7 +34,7 @@ class Limits:
     processes: int = _limit(64, 8, "Processes that one submission may have at once.")
     output_kb: int = _limit(256, 1, "Kilobytes that one cell may put out.")
     outputs_mb: int = _limit(4, 1, "Megabytes that all cells together may put out.")
-    reply_mb: int = _limit(16, 1, "Megabytes that one call may return.")  # as they cross the boundary
+    reply_mb: int = _limit(16, 1, "Megabytes that the calls of one function may return together.")  # as they cross
     submission_mb: int = _limit(20, 1, "Megabytes that a notebook may have.")
 
 

@@ -37,6 +37,9 @@ class IPythonShell(Protocol):
     def prepare(self, sources: Iterable[str]) -> None: ...
 
 
+PATIENCE = 2.0  # seconds that a call may take beyond its own clock, which it can swallow, on a busy machine
+
+
 class CellTimeout(BaseException):
     """The cell, or the call, ran longer than it may."""
 
@@ -94,14 +97,15 @@ def _limit(limits):
 
 
 def _send(replies, message, most=float("inf")):
-    """Write ``message`` to the host, unless it has more than ``most`` bytes; return whether it was written."""
+    """Write ``message`` to the host, unless it has more than ``most`` bytes; return how many were written."""
     # The line break in front ends whatever a killed child may have left half written.
     data = memoryview(b"\n" + json.dumps(message).encode() + b"\n")
-    if len(data) > most:
-        return False
+    size = len(data)
+    if size > most:
+        return 0
     while data:
         data = data[os.write(replies, data) :]
-    return True
+    return size
 
 
 @contextlib.contextmanager
@@ -312,8 +316,7 @@ def _answer(exercises, captured, replies, limits):
             os.close(progress)
             try:
                 for exercise in exercises[first:]:
-                    _call_all(exercise, captured.get(exercise["exercise"]), replies, limits)
-                    os.write(tell, b".")
+                    _call_all(exercise, captured.get(exercise["exercise"]), replies, tell, limits)
             finally:
                 os._exit(0)
         os.close(tell)
@@ -330,12 +333,12 @@ def _answer(exercises, captured, replies, limits):
 def _watch(progress, exercises, limits):
     """Wait while the child makes its calls; return how many exercises it came to the end of, and why it stopped."""
     for done, exercise in enumerate(exercises):
-        allowed = limits["call_seconds"] * len(exercise["calls"]) + 1
-        ready, _, _ = select.select([progress], [], [], allowed)
-        if not ready:
-            return done, "stopped"
-        if not os.read(progress, 1):
-            return done, "ended"
+        for _ in (*exercise["calls"], "its end"):
+            ready, _, _ = select.select([progress], [], [], limits["call_seconds"] + PATIENCE)
+            if not ready:
+                return done, "stopped"
+            if not os.read(progress, 1):
+                return done, "ended"
     return len(exercises), "ended"
 
 
@@ -363,20 +366,33 @@ def _end_all_others():
             os.waitpid(-1, 0)
 
 
-def _call_all(request, function, replies, limits):
+def _call_all(request, function, replies, tell, limits):
+    """Make the calls of one exercise. After one that ran too long or returned too much, the others are not made.
+
+    There are dozens of them: each would run as long, and take the time of all that comes after.
+    """
     sys.stdout, sys.stderr = _Stream("stdout"), _Stream("stderr")
+    given_up, room = "", limits["reply_mb"] * 2**20  # for all of its replies together
     for number, call in enumerate(request["calls"]):
         reply = {"exercise": request["exercise"], "call": number}
-        try:
-            with _alarm(limits["call_seconds"]):
-                reply.update(_call(function, call, request["tensors"]))
-        except CellTimeout:
-            reply["raised"] = "CellTimeout"
-        except BaseException as error:
-            reply["raised"], reply["line"] = type(error).__name__[:80], _line(error)
-        if not _send(replies, reply, limits["reply_mb"] * 2**20):
-            _send(replies, {"exercise": request["exercise"], "call": number, "raised": "TooLarge"})
+        if given_up:
+            reply["raised"] = given_up
+        else:
+            try:
+                with _alarm(limits["call_seconds"]):
+                    reply.update(_call(function, call, request["tensors"]))
+            except CellTimeout:
+                reply["raised"] = given_up = "CellTimeout"
+            except BaseException as error:
+                reply["raised"], reply["line"] = type(error).__name__[:80], _line(error)
+        sent = _send(replies, reply, room)
+        room -= sent
+        if not sent:
+            given_up = "TooLarge"
+            _send(replies, {"exercise": request["exercise"], "call": number, "raised": given_up})
+        os.write(tell, b".")
     _send(replies, {"exercise": request["exercise"], "status": "ended"})
+    os.write(tell, b".")
 
 
 def _call(function, call, tensors):

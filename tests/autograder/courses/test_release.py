@@ -207,7 +207,7 @@ def test_a_docstring_that_answers_a_shape_exercise_is_noticed():
     asked = {exercise.function: exercise for exercise in exercises.load("scoring", 0)}
     stated = "    scores : (source_len,)\n    W_key : (attention_size, key_size)\n"
     assert list(key_linter.stated_shapes(asked["additive_shapes"], stated)) == ["scores"]
-    assert list(key_linter.stated_shapes(asked["bidirectional_shapes"], stated)) == []
+    assert list(key_linter.stated_shapes(asked["batched_additive_shapes"], stated)) == []
 
 
 def test_the_marking_scheme_has_every_criterion_and_the_release_has_none(released, notebooks):

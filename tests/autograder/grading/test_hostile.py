@@ -31,7 +31,13 @@ HONEST = "def multiplicative_score(query, keys, W):\n    return np.einsum('bn,nm
 MARKER = re.compile(r"^# %% (\w+): (.+)$", re.MULTILINE)
 SPOILS_ITSELF = {"patched_numpy", "patched_builtins", "patched_worker", "patched_json", "patched_encoder", "traced"}
 SPOILS_ITSELF |= {"patched_run_cell", "input_transformer", "modules", "thread_storm"}
-SPOILS_ITSELF |= {"forged_for_the_other", "doubled", "endless_line"}  # they break their own honest answer too
+SPOILS_ITSELF |= {
+    "forged_for_the_other",
+    "doubled",
+    "endless_line",
+    "long_names",
+    "nested_lists",
+}  # they break their own honest answer too
 PROBE = """
 import os, random, sys
 import numpy as np, torch

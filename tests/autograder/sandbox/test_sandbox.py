@@ -279,8 +279,8 @@ def test_a_call_that_takes_its_clock_away_counts_as_a_time_out_when_the_host_say
     over = LIMITS.call_seconds + conversation.GRACE + 1
     done = run(late, calls=[{"seconds": 0.0}, {"seconds": over}, {"seconds": 0.0}, {"seconds": 0.0}])
     replies = [done.replies["exercise", n] for n in range(4)]
-    assert [reply.raised for reply in replies] == ["", "CellTimeout", "", ""]
-    assert [reply.value for reply in replies] == [7, None, 7, 7]
+    assert [reply.raised for reply in replies] == ["", *["CellTimeout"] * 3]
+    assert [reply.value for reply in replies] == [7, None, None, None]
     assert done.timed_out
     assert not run(late, calls=[{"seconds": 0.0}]).timed_out
 
@@ -297,7 +297,25 @@ def test_replies_that_come_again_do_not_turn_the_hosts_clock_back():
         """
     over = int(LIMITS.call_seconds + conversation.GRACE + 2)
     done = run(dedent(FORGE) + dedent(forged), calls=[{"wait": n} for n in (0, over, 0, 0, 0)])
-    assert [done.replies["exercise", n].raised for n in range(5)] == ["", "CellTimeout", "", "", ""]
+    assert [done.replies["exercise", n].raised for n in range(5)] == ["", *["CellTimeout"] * 4]
+
+
+@pytest.mark.parametrize(
+    ("answer", "raised"), [("while True: pass", "CellTimeout"), ("return np.ones(3_000_000)", "TooLarge")]
+)
+def test_after_a_call_that_runs_too_long_or_returns_too_much_the_others_of_its_exercise_are_not_made(answer, raised):
+    cells = (
+        Cell(f"import numpy as np\ndef answer():\n    {answer}\ndef other(): return 5"),
+        Cell("", "first", "answer"),
+    )
+    calls = {
+        "first": (Call({}),) * 40,
+        "second": (Call({}),),
+    }  # each made, they would take a submission's time many times
+    done = sandbox.run(Script((*cells, Cell("", "second", "other")), calls), LIMITS)
+    assert {done.replies["first", n].raised for n in range(40)} == {raised}
+    assert done.replies["second", 0].value == 5
+    assert not done.failure
 
 
 def test_a_call_whose_process_was_killed_is_known_as_such_and_one_that_left_is_not():

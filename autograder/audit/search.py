@@ -1,0 +1,104 @@
+"""Look for a draw of the hidden cases that catches every wrong answer that is known, and say which case caught what.
+
+In: a topic, a seed. Out: frozen ``Searched``. Runs functions of this project only: the listed mistakes, and mutants of the
+references. Touches nothing.
+"""
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from autograder import exercises
+from autograder.audit.calls import reply_to
+from autograder.audit.mutants import mutants
+from autograder.audit.run import reference_of
+from autograder.audit.survivors import sorted_out
+from autograder.errors import CourseError
+from autograder.exercises import Exercise
+from autograder.grading import judge
+
+DRAWS = 5  # seeds that are tried before the key is to blame
+MUTANTS = 60  # of an exercise
+TRIED = 200  # inputs on which a mutant must agree with the reference to be called equal
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What the hidden cases of one exercise catch: case -> the wrong answers that fail it. ``slips`` pass them all."""
+
+    exercise: str
+    wrong: int
+    caught: dict[str, tuple[str, ...]]
+    slips: tuple[str, ...]
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The cases that catch something that no other case does."""
+        found = [name for names in self.caught.values() for name in names]
+        return tuple(case for case, names in self.caught.items() if any(found.count(name) == 1 for name in names))
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """The cases that catch nothing that another does not. They are there for what nobody has thought of."""
+        return tuple(case for case in self.caught if case not in self.needed)
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The seed whose cases catch everything, how many were tried, and what its cases catch."""
+
+    seed: int
+    draws: int
+    tried: tuple[Tried, ...]
+
+
+def searched(topic: str, seed: int, draws: int = DRAWS) -> Searched:
+    """Return the first of the seeds ``seed``, ``seed + 1`` ... whose hidden cases catch every wrong answer that is known.
+
+    Raises
+    ------
+    CourseError
+        If none of ``draws`` seeds does, with the wrong answers that the last one accepts.
+    """
+    for draw in range(draws):
+        tried = tuple(tried_on(exercise) for exercise in exercises.load(topic, seed + draw) if exercise.is_called)
+        slips = [(one.exercise, slip) for one in tried for slip in one.slips]
+        if not slips:
+            return Searched(seed + draw, draw + 1, tried)
+    raise CourseError(
+        f"no draw of {draws} catches {', '.join(slip for _, slip in slips)}",
+        f"the hidden cases of {slips[0][0]}",
+        "declare a family that such an answer fails, or write a hidden case for it.",
+    )
+
+
+def tried_on(exercise: Exercise, references: Callable[[Exercise], Callable[..., object]] = reference_of) -> Tried:
+    """Return what the hidden cases of ``exercise`` catch of its mistakes and of a sample of the mutants of its reference."""
+    reference = references(exercise)
+    module = exercises.module(f"solutions.mistakes.{exercise.entry.topic}")
+    made = mutants(reference, exercise.kind)
+    taken = made if len(made) <= MUTANTS else random.Random(exercise.name).sample(made, MUTANTS)
+    caught: dict[str, list[str]] = {case.name: [] for case in exercise.hidden}
+    passed = []
+    for name, function in exercises.versions(vars(module), exercise.function).items():
+        if not _credit(caught, exercise, name, function):
+            passed.append(name)
+    left = [m for m in taken if not _credit(caught, exercise, f"line {m.line}, {m.what}", m.function)]
+    aside, survivors = sorted_out(left, [exercise], reference, TRIED)
+    passed += [f"line {found.line} with {found.what}" for found in survivors]
+    count = len(exercise.hints) + len(taken) - len(aside)
+    return Tried(exercise.name, count, {case: tuple(names) for case, names in caught.items()}, tuple(passed))
+
+
+def _credit(caught, exercise, name, function):
+    """Enter the wrong answer ``name`` with each case that catches it; return whether any does."""
+    found = [case.name for case in _failed(exercise, function)]
+    for case in dict.fromkeys(found):
+        caught[case].append(name)
+    return bool(found)
+
+
+def _failed(exercise: Exercise, function: Callable[..., object]) -> Iterable[exercises.Case]:
+    for case in exercise.hidden:
+        if any(judge.reasons_of(exercise, case, reply_to(function, exercise, case)).values()):
+            yield case
