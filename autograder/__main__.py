@@ -1,6 +1,7 @@
 """The command line: ``python -m autograder``. Exit status 0 only when all was done."""
 
 import contextlib
+import secrets
 import shutil
 import sys
 import time
@@ -47,13 +48,25 @@ def release(
         str | None, typer.Option(help="Website that the notebook links to; by default html.baseurl of _config.yml.")
     ] = None,
     no_links: Annotated[bool, typer.Option("--no-links", help="Let the notebook link to no website.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Say which hidden case catches what.")] = False,
 ) -> None:
-    """Assemble an assignment, prove that it grades as it must, and make the notebook for students."""
+    """Assemble an assignment, prove that it grades as it must, and make the notebook for students.
+
+    Hidden cases are drawn until they catch every listed mistake and the mutants of each reference, unless the seed is given
+    or was kept: then its cases are tried, and the release is refused if they do not.
+    """
+    from autograder.audit.search import DRAWS, searched
     from autograder.courses.course import Course
     from autograder.courses.release import release as make
 
     require_checkout("release")
     website = _website(base_url, no_links)
+    kept = seed if seed is not None else Course.at(course).seed(topic)
+    with out.status(f"Drawing hidden cases of {topic} that catch every wrong answer that is known …"):
+        found = searched(topic, secrets.randbelow(2**32) if kept is None else kept, DRAWS if kept is None else 1)
+    seed = found.seed
+    for line in found.lines(verbose):
+        out.print(line, highlight=False, markup=False)
     with out.status(f"Releasing {topic}: reference and untouched release are graded both ways …"):
         path = make(Course.at(course), topic, seed, website=website)
     out.print(f"Released {topic}: the reference earns all automatic points, the untouched release none.")

@@ -5,7 +5,7 @@ references. Touches nothing.
 """
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from autograder import exercises
@@ -51,6 +51,23 @@ class Searched:
     draws: int
     tried: tuple[Tried, ...]
 
+    def lines(self, verbose: bool = False) -> Iterator[str]:
+        """Yield a summary; with ``verbose``, before it, how many each case of code catches, and which it alone does."""
+        code = [one for one in self.tried if len(one.caught) > 1]
+        for one in code if verbose else ():
+            yield f"{one.exercise}: {one.wrong} wrong answers, {len(one.caught)} hidden cases"
+            for case, names in one.caught.items():
+                alone = [name for name in names if sum(name in others for others in one.caught.values()) == 1]
+                only = f", alone: {', '.join(alone)}" if alone else ""
+                yield f"    {case}: catches {len(names)}{only}"
+        idle, cases = sum(len(one.idle) for one in code), sum(len(one.caught) for one in code)
+        wrong = sum(one.wrong for one in self.tried)
+        draws = "the first draw" if self.draws == 1 else f"draw {self.draws}"
+        yield (
+            f"Hidden cases: {draws} catches all {wrong} wrong answers that were tried; of {cases} cases, {idle} catch nothing "
+            "that another does not, and are there for what nobody has thought of."
+        )
+
 
 def searched(topic: str, seed: int, draws: int = DRAWS) -> Searched:
     """Return the first of the seeds ``seed``, ``seed + 1`` ... whose hidden cases catch every wrong answer that is known.
@@ -66,7 +83,7 @@ def searched(topic: str, seed: int, draws: int = DRAWS) -> Searched:
         if not slips:
             return Searched(seed + draw, draw + 1, tried)
     raise CourseError(
-        f"no draw of {draws} catches {', '.join(slip for _, slip in slips)}",
+        f"no draw of {draws} catches {', '.join(slip for _, slip in slips[:3])}",
         f"the hidden cases of {slips[0][0]}",
         "declare a family that such an answer fails, or write a hidden case for it.",
     )

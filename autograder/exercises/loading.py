@@ -113,7 +113,7 @@ def _case(exercise, row, reference, wrong):
     if outcome.raised:
         what = "returns no numbers" if outcome.raised == UNREADABLE else f"raises {outcome.raised}"
         raise AnswerKeyError(f"the reference {what} on case {row.name!r}", entry.where, "mend one of the two.")
-    atol = row.atol if row.atol is not None else 1e-6 * max(1.0, largest(outcome.value))
+    atol = row.atol if row.atol is not None else _tolerance(largest(outcome.value))
     expected = outcome.value
     if row.expected is not None:
         stated = row.expected
@@ -129,6 +129,11 @@ def _case(exercise, row, reference, wrong):
     return Case(
         *(row.name, row.shown, row.part, inputs, expected, atol, row.gradients, mistaken, row.also, row.families)
     )
+
+
+def _tolerance(size):
+    """Return what may be added to a number: of large ones single precision keeps five digits, whatever stood between."""
+    return 1e-6 if size <= 1 else 1e-5 * size
 
 
 def _outcome_of(exercise, wrong, inputs, gradients, name):

@@ -271,6 +271,15 @@ def _entry(value, entry):
     return value[entry] if entry and isinstance(value, dict) else value
 
 
+def _sizes(value, entry):
+    """Return the shape that stands in ``entry`` as a tuple, or as it is, if it is none."""
+    try:
+        value = compare.plain_value(_entry(value, entry))
+    except KeyError:
+        return None
+    return tuple(value) if isinstance(value, (list, tuple)) else value
+
+
 def _has_form(value, expected):
     """Return whether ``value`` holds numbers, of the shape of ``expected``."""
     if isinstance(expected, dict):
@@ -348,10 +357,14 @@ def _explained(exercise, name, replies, found):
         if reply.raised or isinstance(reply.value, wire.Other):
             differ |= {entry for entry, reason in mistaken.items() if reason}
             continue
-        likeness = compare.reasons(reply.value, outcome.value, exercise.kind, case.atol)
+        likeness = (
+            {} if exercise.kind == "shape" else compare.reasons(reply.value, outcome.value, exercise.kind, case.atol)
+        )
         for entry, reason in mistaken.items():
             if reason:
                 unlike = likeness.get(entry, likeness.get("", "another kind of value"))
+                if exercise.kind == "shape":  # where a size is 1, a wrong shape may hold a 0, and is no shape at all
+                    unlike = _sizes(reply.value, entry) != _sizes(outcome.value, entry)
                 (differ if unlike else agree).add(entry)
             elif reasons[entry]:
                 differ.add(entry)

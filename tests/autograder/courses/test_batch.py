@@ -1,6 +1,7 @@
 """The demonstration class, graded as a class: everybody gets what they deserve, and nobody stops another."""
 
 import html
+import itertools
 import re
 from concurrent.futures import ThreadPoolExecutor
 
@@ -90,8 +91,13 @@ def test_feedback_shows_no_hidden_input_and_no_expected_value(demonstration):
     hidden = set()
     for exercise in exercises.load("scoring", 0):
         for case in exercise.hidden if exercise.kind == "code" else ():
-            for array in [*case.inputs.values(), case.expected]:
-                hidden |= {f"{x:.3f}" for x in getattr(array, "flat", ()) if abs(x) > 1}
+            values = case.expected.values() if isinstance(case.expected, dict) else [case.expected]
+            hidden |= {f"{x:.6g}" for value in values for x in value.flat if len(f"{x:.6g}") > 6}
+            for (
+                array
+            ) in case.inputs.values():  # there are too many numbers of three decimals for none to stand anywhere
+                numbers = [repr(x) for x in array.ravel().tolist()]
+                hidden |= {f"{a}, {b}" for a, b in itertools.pairwise(numbers) if min(len(a), len(b)) > 4}
     assert len(hidden) > 100
     for name, row in rows.items():
         if not row.set_aside:

@@ -70,7 +70,7 @@ def digits_of(expected):
         return [text for item in expected.values() for text in digits_of(item)]
     if isinstance(expected, tuple):
         return [str(expected), str(list(expected))]
-    return [f"{number:.6g}" for number in np.ravel(expected) if len(f"{number:.6g}") > 4]
+    return [f"{number:.6g}" for number in np.ravel(expected) if len(f"{number:.6g}") > 7]  # shorter ones stand anywhere
 
 
 @each_exercise

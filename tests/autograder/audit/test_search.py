@@ -1,0 +1,65 @@
+"""A release is drawn until its hidden cases catch every wrong answer that is known."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+from autograder.audit import search
+from autograder.audit.search import Searched, Tried, searched, tried_on
+from autograder.errors import CourseError
+from tests.autograder.samples import exercise_named
+
+pytestmark = pytest.mark.suite("audit")
+
+
+@pytest.fixture(scope="module")
+def tried():
+    return tried_on(exercise_named("scoring-dot_product_score"))
+
+
+def test_every_wrong_answer_is_caught_and_each_case_says_which(tried):
+    exercise = exercise_named("scoring-dot_product_score")
+    assert tried.slips == ()
+    assert tried.wrong > len(exercise.hints)
+    assert list(tried.caught) == list(dict.fromkeys(case.name for case in exercise.hidden))
+    assert {name for names in tried.caught.values() for name in names} >= set(exercise.hints)
+
+
+def test_a_case_is_needed_where_it_alone_catches_something():
+    one = Tried("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",), "d": ()}, ())
+    assert one.needed == ("a", "b")
+    assert one.idle == ("c", "d")
+
+
+def test_a_mistake_that_passes_is_a_slip():
+    exercise = exercise_named("scoring-dot_product_score")
+    easy = tuple(case for case in exercise.hidden if np.prod(case.inputs["query"].shape) == 1)[:1]
+    assert tried_on(dataclasses.replace(exercise, cases=easy)).slips
+
+
+def test_seeds_are_tried_until_one_catches_all(monkeypatch):
+    seen = []
+
+    def once(exercise):
+        seen.append(exercise)
+        return Tried(exercise.name, 1, {"a": ("x",)}, ("a slip",) if len(seen) <= 14 else ())
+
+    monkeypatch.setattr(search, "tried_on", once)
+    found = searched("scoring", 40)
+    assert found.draws == found.seed - 40 + 1 > 1
+    seen.clear()
+    with pytest.raises(CourseError, match=r"(?s)no draw of 1 catches a slip.*declare a family"):
+        searched("scoring", 40, draws=1)
+
+
+def test_what_is_said_has_a_summary_and_with_verbose_each_case():
+    one = Tried("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",)}, ())
+    (summary,) = Searched(7, 2, (one,)).lines()
+    assert summary.startswith(
+        "Hidden cases: draw 2 catches all 3 wrong answers that were tried; of 3 cases, 1 catch nothing"
+    )
+    text = "\n".join(Searched(7, 1, (one,)).lines(verbose=True))
+    assert re.search(r"a: catches 2, alone: x\n", text)
+    assert re.search(r"c: catches 1\n", text)
