@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.exercises import SHAPE_DRAWS, Case, Exercise, compare, compiled
+from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Case, Exercise, compare, compiled
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
 from autograder.sandbox import Reply, wire
@@ -271,15 +271,6 @@ def _entry(value, entry):
     return value[entry] if entry and isinstance(value, dict) else value
 
 
-def _sizes(value, entry):
-    """Return the shape that stands in ``entry`` as a tuple, or as it is, if it is none."""
-    try:
-        value = compare.plain_value(_entry(value, entry))
-    except KeyError:
-        return None
-    return tuple(value) if isinstance(value, (list, tuple)) else value
-
-
 def _has_form(value, expected):
     """Return whether ``value`` holds numbers, of the shape of ``expected``."""
     if isinstance(expected, dict):
@@ -348,6 +339,8 @@ def _explained(exercise, name, replies, found):
     changes_input = any(reply.changed for reply in replies)  # reason enough to raise where a gradient is wanted
     for case, misses, reply, reasons in zip(exercise.hidden, exercise.misses, replies, found, strict=True):
         outcome = case.mistaken[name]
+        if exercise.kind == "shape" and outcome.raised == UNREADABLE and not reply.raised:
+            continue  # of a size of 1, half is 0, which is no shape: it says nothing
         if outcome.raised:
             same_error = reply.raised == outcome.raised and not (case.gradients and changes_input)
             for entry in reasons:
@@ -363,8 +356,6 @@ def _explained(exercise, name, replies, found):
         for entry, reason in mistaken.items():
             if reason:
                 unlike = likeness.get(entry, likeness.get("", "another kind of value"))
-                if exercise.kind == "shape":  # where a size is 1, a wrong shape may hold a 0, and is no shape at all
-                    unlike = _sizes(reply.value, entry) != _sizes(outcome.value, entry)
                 (differ if unlike else agree).add(entry)
             elif reasons[entry]:
                 differ.add(entry)

@@ -25,6 +25,8 @@ NAMES = [
     entry.name for topic in TOPICS for entry in answer_key.load(topic).values() if entry.kind not in ("text", "trained")
 ]
 
+AUTOMATIC = sum(e.points for e in answer_key.load("scoring").values() if e.kind != "text")  # what no person marks
+
 
 @cache
 def topic_exercises(topic, seed=1):
