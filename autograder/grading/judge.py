@@ -350,9 +350,7 @@ def _explained(exercise, name, replies, found):
         if reply.raised or isinstance(reply.value, wire.Other):
             differ |= {entry for entry, reason in mistaken.items() if reason}
             continue
-        likeness = (
-            {} if exercise.kind == "shape" else compare.reasons(reply.value, outcome.value, exercise.kind, case.atol)
-        )
+        likeness = compare.reasons(reply.value, outcome.value, exercise.kind, case.atol)
         for entry, reason in mistaken.items():
             if reason:
                 unlike = likeness.get(entry, likeness.get("", "another kind of value"))
