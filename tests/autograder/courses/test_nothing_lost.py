@@ -110,15 +110,15 @@ def test_only_a_written_answer_that_changed_waits_for_a_person_again(course, gra
     mark(course, "mia", 1.5, "Good.")
     for again in (True, False):
         row = grade_quickly(course, again=again)["mia"]
-        assert (row.total, row.waiting) == (25.5, ())
+        assert (row.total, row.waiting) == (AUTOMATIC + 1.5, ())
     course.config.write_text(course.config.read_text() + "\n# edited\n")
     row = grade_quickly(course)["mia"]
-    assert (row.total, row.waiting, written(course, "mia")) == (25.5, (), (1.5, False))
+    assert (row.total, row.waiting, written(course, "mia")) == (AUTOMATIC + 1.5, (), (1.5, False))
     hand_in(course, "mia", change=lambda data: data["cells"].append(dict(data["cells"][0], metadata={}, id="own")))
     assert grade_quickly(course)["mia"].waiting == ()
     hand_in(course, "mia", "Another answer.")
     row = grade_quickly(course)["mia"]
-    assert (row.total, row.waiting, written(course, "mia")) == (25.5, (ESSAY,), (1.5, True))
+    assert (row.total, row.waiting, written(course, "mia")) == (AUTOMATIC + 1.5, (ESSAY,), (1.5, True))
 
 
 def test_a_page_that_a_persons_marks_change_is_made_again_without_running_anything(course, grade_quickly):
@@ -207,7 +207,7 @@ def test_with_the_gradebook_gone_marks_come_back_from_the_backup(course, grade_q
     assert autograder("restore", newest, "--course", course.root).returncode == 0
     assert written(course, "mia") == (1.5, False)
     row = grade_quickly(course)["mia"]
-    assert (row.total, row.waiting) == (25.5, ())
+    assert (row.total, row.waiting) == (AUTOMATIC + 1.5, ())
 
 
 def test_the_last_ten_backups_that_differ_are_kept(course):
