@@ -68,6 +68,6 @@ def test_outputs_are_those_of_nbclient(demonstration, name, tmp_path):
             _, ours = outputs[number]
             assert comparable(ours) == comparable(cell.outputs), cell.source
             compared += 1
-    assert compared > 25
+    assert compared > 20
     counts = [outputs[number][0] for number, cell in cells if cell.source]
     assert counts[:3] == [1, 2, 3]
