@@ -194,5 +194,17 @@ def _sentences(rng):
     return {"words": words, "target": target}
 
 
+def _heads(rng):
+    """Arguments of several heads: the last matrix has as many columns as all heads have values together."""
+    batch, length, query, key, heads, size, value, out = rng.integers(1, SIZES - 3, size=8)
+    mask = _mask(rng, (batch, length), empty=True, gaps=True)
+    shapes = {"W_query": (heads, size, query), "W_key": (heads, size, key), "W_value": (heads, value, key)}
+    shapes["W_out"] = (out, heads * value)
+    scale = SCALES[rng.integers(len(SCALES))]  # of one argument: all of them are multiplied with each other
+    keys = scale * rng.normal(size=(batch, length, key))
+    first = {"query": rng.normal(size=(batch, query)), "keys": keys, "source_mask": mask}
+    return first | {name: rng.normal(size=shape) for name, shape in shapes.items()}
+
+
 # Exercises whose arguments depend on each other in a way that no table of the key says.
-OF_THEIR_OWN = {"capstone-exact_match": _sentences}
+OF_THEIR_OWN = {"capstone-exact_match": _sentences, "from_bahdanau_to_transformers-multi_head": _heads}

@@ -352,7 +352,7 @@ def test_each_kind_of_exercise_has_just_its_own_fields():
     assert shared == {"kind", "name", "where", "points"}
     assert own["text"] - shared == {"answer", "criteria"}
     assert own["shape"] - shared == {"warm_up", "parts", "equations", "given", "letters"}
-    assert own["code"] - shared == {"module", "parts", "arguments", "gradients", "cases"}
+    assert own["code"] - shared == {"module", "parts", "arguments", "gradients", "least", "cases"}
 
 
 def test_every_entry_and_case_is_frozen(tmp_path):

@@ -163,13 +163,18 @@ def test_the_check_cell_tells_that_right_shapes_fit_together_and_no_more(name, c
     assert said.endswith("They may still be wrong.\n")
 
 
+FREE = {
+    ("decoder_fusion-paper_shapes", "C_o")
+}  # the sizes on both of its sides are asked for, so the check may know neither
+
+
 def multiplied_matrices():
     """The parameters that are not square, and stand left of something in an equation."""
     for name in WITH_EQUATIONS:
         exercise = exercise_named(name)
         for entry, shape in exercise.hidden[0].expected.items():
             stands_left = any(f"{entry} @" in equation for equation in exercise.entry.equations)
-            if len(shape) == 2 and shape[0] != shape[1] and stands_left:
+            if len(shape) == 2 and shape[0] != shape[1] and stands_left and (name, entry) not in FREE:
                 yield name, entry
 
 
