@@ -198,12 +198,12 @@ def _heads(rng):
     """Arguments of several heads: the last matrix has as many columns as all heads have values together."""
     batch, length, query, key, heads, size, value, out = rng.integers(1, SIZES - 3, size=8)
     mask = _mask(rng, (batch, length), empty=True, gaps=True)
-    shapes = {"W_query": (heads, size, query), "W_key": (heads, size, key), "W_value": (heads, value, key)}
-    shapes["W_out"] = (out, heads * value)
+    heads_of_all = {"W_query": (heads, size, query), "W_key": (heads, size, key), "W_value": (heads, value, key)}
+    matrices = {name: rng.normal(size=shape) for name, shape in heads_of_all.items()}
     scale = SCALES[rng.integers(len(SCALES))]  # of one argument: all of them are multiplied with each other
     keys = scale * rng.normal(size=(batch, length, key))
     first = {"query": rng.normal(size=(batch, query)), "keys": keys, "source_mask": mask}
-    return first | {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    return {**first, **matrices, "W_out": rng.normal(size=(out, heads * value))}
 
 
 # Exercises whose arguments depend on each other in a way that no table of the key says.

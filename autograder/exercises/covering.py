@@ -113,8 +113,8 @@ class _Fitted:
     argument: Argument
 
     @property
-    def least(self):
-        least = {self.argument.axes[axis]: count for axis, count in self.family.least.items()}
+    def least(self) -> dict[str, int]:
+        least = {str(self.argument.axes[axis]): count for axis, count in self.family.least.items()}
         if isinstance(self.argument.below, str) and self.family.words_known > 1:
             least[self.argument.below] = self.family.words_known
         return least

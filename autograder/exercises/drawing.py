@@ -43,7 +43,7 @@ def rows(entry: answer_key.Entry, reference: Callable[..., object], seed: int) -
                 atol=case.atol,
                 expected=case.expected,
             )
-        if entry.arguments:
+        if isinstance(entry, answer_key.Code) and entry.arguments:
             _refuse_arguments("`arguments` has", entry.arguments, names, names, entry)
             yield from covered(entry, frozenset(names) - set(needed), rng)
 
