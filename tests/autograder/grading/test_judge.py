@@ -645,6 +645,8 @@ def test_what_is_wrong_only_in_one_group_of_cases_is_told_with_the_group(name, g
     fitting = [told for other, told in GROUPS.values() if all(map(other, cases))]
     if all(case.gradients for case in cases):
         fitting = [judge.GRADIENT.format(", ".join(cases[0].gradients))]
+    shared = set.intersection(*({*case.families} for case in cases))  # a single family is told by its own name
+    fitting += [judge.ONLY_WITH.format(words, cases[0].families[words]) for words in shared]
     (hint,) = verdict_on(exercise, corrupted(exercise, odd, only=belongs)).hints
     assert hint in fitting
     assert said not in verdict_on(exercise, corrupted(exercise, odd)).hints
