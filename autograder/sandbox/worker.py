@@ -37,6 +37,7 @@ class IPythonShell(Protocol):
     def prepare(self, sources: Iterable[str]) -> None: ...
 
 
+SLOW_CALLS = 6  # calls as long as one may be: what all calls of an exercise may take together
 PATIENCE = 2.0  # seconds that a call may take beyond its own clock, which it can swallow, on a busy machine
 
 
@@ -369,12 +370,16 @@ def _end_all_others():
 def _call_all(request, function, replies, tell, limits):
     """Make the calls of one exercise. After one that ran too long or returned too much, the others are not made.
 
-    There are dozens of them: each would run as long, and take the time of all that comes after.
+    There are dozens of them: each would run as long, and take the time of all that comes after. Nor are they made after
+    calls that were each a little too short for that: together they may run as long as ``SLOW_CALLS`` of the slowest.
     """
     sys.stdout, sys.stderr = _Stream("stdout"), _Stream("stderr")
     given_up, room = "", limits["reply_mb"] * 2**20  # for all of its replies together
+    end = time.monotonic() + SLOW_CALLS * limits["call_seconds"]
     for number, call in enumerate(request["calls"]):
         reply = {"exercise": request["exercise"], "call": number}
+        if not given_up and time.monotonic() > end:
+            given_up = "CellTimeout"
         if given_up:
             reply["raised"] = given_up
         else:

@@ -1,5 +1,6 @@
 """The sandbox: what a submission may use, what it may not see, and that nothing it writes harms the reader."""
 
+import dataclasses
 import socket
 from pathlib import Path
 from textwrap import dedent
@@ -314,6 +315,21 @@ def test_after_a_call_that_runs_too_long_or_returns_too_much_the_others_of_its_e
     }  # each made, they would take a submission's time many times
     done = sandbox.run(Script((*cells, Cell("", "second", "other")), calls), LIMITS)
     assert {done.replies["first", n].raised for n in range(40)} == {raised}
+    assert done.replies["second", 0].value == 5
+    assert not done.failure
+
+
+def test_calls_that_are_each_a_little_too_short_for_the_clock_do_not_take_the_time_of_what_comes_after():
+    limits = dataclasses.replace(LIMITS, call_seconds=0.5)
+    cells = (
+        Cell("import time\ndef answer(): time.sleep(0.3)\ndef other(): return 5"),
+        Cell("", "first", "answer"),
+        Cell("", "second", "other"),
+    )
+    done = sandbox.run(Script(cells, {"first": (Call({}),) * 40, "second": (Call({}),)}), limits)
+    raised = [done.replies["first", n].raised for n in range(40)]
+    assert raised[0] == ""
+    assert raised[-20:] == ["CellTimeout"] * 20
     assert done.replies["second", 0].value == 5
     assert not done.failure
 
