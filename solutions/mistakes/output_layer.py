@@ -409,8 +409,15 @@ def cross_entropy__overflow(logits, targets, target_mask):
     return -np.log(right)[target_mask].sum() / max(1, target_mask.sum())
 
 
+def cross_entropy__unshifted(logits, targets, target_mask):
+    """exp overflows above 709, and the loss is infinite. Subtract each step's largest logit first: the loss stays as it is."""
+    log_p = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    right = np.take_along_axis(log_p, targets[..., None], axis=-1)[..., 0]
+    return -right[target_mask].sum() / max(1, target_mask.sum())
+
+
 def cross_entropy__log_of_softmax(logits, targets, target_mask):
-    """Infinite: a probability became 0 before its logarithm was taken, or an exponential overflowed. Shift, and use algebra."""
+    """Infinite: a probability became 0 before its logarithm was taken. Work out log p by algebra, without p itself."""
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
     probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
     right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]

@@ -175,12 +175,3 @@ def training_shapes__contexts_per_source_word(batch, T_x, T_y, m, V_y):
         "heat_maps": (batch, T_y, T_x),
         "predictions": (batch, T_y, V_y),
     }
-
-
-def cross_entropy__overflow(logits, targets, target_mask):
-    """Infinite: a probability became 0 before its logarithm was taken, or an exponential overflowed. Shift, and use
-    algebra.
-    """
-    log_p = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
-    right = np.take_along_axis(log_p, targets[..., None], axis=-1)[..., 0]
-    return -right[target_mask].mean() if target_mask.any() else 0.0
