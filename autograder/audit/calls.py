@@ -34,10 +34,12 @@ def passes(function: Callable[..., object], exercise: Exercise) -> bool:
     """Return whether ``function`` keeps all points of ``exercise``. Its first wrong case decides, unless steps follow."""
     if exercise.follows:
         return accepts(exercise, verdict_on(function, exercise))
-    return all(
-        not any(judge.reasons_of(exercise, case, reply_to(function, exercise, case)).values())
-        for case in exercise.hidden
-    )
+    return not any(fails(function, exercise, case) for case in exercise.hidden)
+
+
+def fails(function: Callable[..., object], exercise: Exercise, case: Case) -> bool:
+    """Return whether anything is wrong in what ``function`` returns for ``case``."""
+    return any(judge.reasons_of(exercise, case, reply_to(function, exercise, case)).values())
 
 
 def reply_to(function: Callable[..., object], exercise: Exercise, case: Case, seconds: float | None = None) -> Reply:

@@ -5,17 +5,17 @@ references. Touches nothing.
 """
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograder import exercises
-from autograder.audit.calls import reply_to
+from autograder.audit import calls
 from autograder.audit.mutants import mutants
 from autograder.audit.run import reference_of
 from autograder.audit.survivors import sorted_out
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
-from autograder.grading import judge
 
 DRAWS = 5  # seeds that are tried before the key is to blame
 MUTANTS = 60  # of an exercise
@@ -32,15 +32,10 @@ class Tried:
     slips: tuple[str, ...]
 
     @property
-    def needed(self) -> tuple[str, ...]:
-        """The cases that catch something that no other case does."""
-        found = [name for names in self.caught.values() for name in names]
-        return tuple(case for case, names in self.caught.items() if any(found.count(name) == 1 for name in names))
-
-    @property
-    def idle(self) -> tuple[str, ...]:
-        """The cases that catch nothing that another does not. They are there for what nobody has thought of."""
-        return tuple(case for case in self.caught if case not in self.needed)
+    def alone(self) -> dict[str, tuple[str, ...]]:
+        """Case -> the wrong answers that no other case catches. Cases without any are there for what nobody thought of."""
+        times = Counter(name for names in self.caught.values() for name in names)
+        return {case: tuple(name for name in names if times[name] == 1) for case, names in self.caught.items()}
 
 
 @dataclass(frozen=True)
@@ -56,11 +51,11 @@ class Searched:
         code = [one for one in self.tried if len(one.caught) > 1]
         for one in code if verbose else ():
             yield f"{one.exercise}: {one.wrong} wrong answers, {len(one.caught)} hidden cases"
-            for case, names in one.caught.items():
-                alone = [name for name in names if sum(name in others for others in one.caught.values()) == 1]
+            for case, alone in one.alone.items():
                 only = f", alone: {', '.join(alone)}" if alone else ""
-                yield f"    {case}: catches {len(names)}{only}"
-        idle, cases = sum(len(one.idle) for one in code), sum(len(one.caught) for one in code)
+                yield f"    {case}: catches {len(one.caught[case])}{only}"
+        every = [alone for one in code for alone in one.alone.values()]
+        idle, cases = every.count(()), len(every)
         wrong = sum(one.wrong for one in self.tried)
         draws = "the first draw" if self.draws == 1 else f"draw {self.draws}"
         yield (
@@ -89,9 +84,9 @@ def searched(topic: str, seed: int, draws: int = DRAWS) -> Searched:
     )
 
 
-def tried_on(exercise: Exercise, references: Callable[[Exercise], Callable[..., object]] = reference_of) -> Tried:
+def tried_on(exercise: Exercise) -> Tried:
     """Return what the hidden cases of ``exercise`` catch of its mistakes and of a sample of the mutants of its reference."""
-    reference = references(exercise)
+    reference = reference_of(exercise)
     module = exercises.module(f"solutions.mistakes.{exercise.entry.topic}")
     made = mutants(reference, exercise.kind)
     taken = made if len(made) <= MUTANTS else random.Random(exercise.name).sample(made, MUTANTS)
@@ -109,13 +104,7 @@ def tried_on(exercise: Exercise, references: Callable[[Exercise], Callable[..., 
 
 def _credit(caught, exercise, name, function):
     """Enter the wrong answer ``name`` with each case that catches it; return whether any does."""
-    found = [case.name for case in _failed(exercise, function)]
+    found = [case.name for case in exercise.hidden if calls.fails(function, exercise, case)]
     for case in dict.fromkeys(found):
         caught[case].append(name)
     return bool(found)
-
-
-def _failed(exercise: Exercise, function: Callable[..., object]) -> Iterable[exercises.Case]:
-    for case in exercise.hidden:
-        if any(judge.reasons_of(exercise, case, reply_to(function, exercise, case)).values()):
-            yield case

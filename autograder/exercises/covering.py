@@ -6,7 +6,6 @@ Touches nothing.
 
 import itertools
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,7 +14,7 @@ import numpy as np
 
 from autograder.exercises import families
 from autograder.exercises.families import Family, Space
-from solutions.answer_key import AnswerKeyError, Argument, Code
+from solutions.answer_key import AnswerKeyError, Argument, Code, letters_of
 
 LONG = 20  # entries of an axis: what is longer is longer than all others
 MANY = 6  # letters: of more, those of two arguments are not tried for being alike
@@ -121,12 +120,7 @@ class _Fitted:
 
 
 def _letters(arguments: Mapping[str, Argument]) -> dict[str, None]:
-    return dict.fromkeys(word for a in arguments.values() for axis in a.axes for word in _terms(axis))
-
-
-def _terms(axis):
-    """Return the letters of an axis: "embedding_size + key_size" is as long as both together, " * " multiplies."""
-    return [] if isinstance(axis, int) else re.split(r" [+*] ", axis)
+    return dict.fromkeys(letter for argument in arguments.values() for letter in argument.letters)
 
 
 def _sizes(arguments, least):
@@ -139,7 +133,7 @@ def _sizes(arguments, least):
         yield Sizes(frozenset(letters), words="all sizes 1", parts=SIZE_ONE)
     if len(letters) > 2:
         yield Sizes(alike=tuple(letters), words="all sizes alike", advice="which two axes are taken for one?")
-    together = [[*_letters({"": argument})] for argument in arguments.values()]
+    together = [argument.letters for argument in arguments.values()]
     for one, other in itertools.combinations(letters, 2):
         if len(letters) > MANY and not any(one in axes and other in axes for axes in together):
             continue
@@ -296,7 +290,7 @@ def _inputs(entry, plan, rng):
 
 
 def _size(axis, sizes):
-    terms = [] if isinstance(axis, int) else [sizes[letter] for letter in _terms(axis)]
+    terms = [sizes[letter] for letter in letters_of(axis)]
     return axis if isinstance(axis, int) else math.prod(terms) if " * " in axis else sum(terms)
 
 

@@ -150,12 +150,8 @@ def _of_both_signs(rng, space):
 
 
 def _rows_apart(rng, space):
-    far = np.linspace(-THOUSANDS, THOUSANDS, len(_first_axis(space))).reshape(-1, *(1,) * (len(space.shape) - 1))
+    far = np.linspace(-THOUSANDS, THOUSANDS, space.shape[0]).reshape(-1, *(1,) * (len(space.shape) - 1))
     return (_normal(rng, space) + far).round(ROUNDED)
-
-
-def _first_axis(space):
-    return range(space.shape[0])
 
 
 def _tie_far_above(rng, space):
@@ -483,7 +479,7 @@ def _peaks(rng, space):
 
 
 def _stopped_peaks(rng, space):
-    steps = rng.integers(1, space.shape[1] + 1, size=(len(_first_axis(space)), 1))
+    steps = rng.integers(1, space.shape[1] + 1, size=(space.shape[0], 1))
     return _peaks(rng, space) * (np.arange(space.shape[1]) < steps)[..., None]
 
 

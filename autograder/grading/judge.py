@@ -227,7 +227,7 @@ def _only_with(hidden, wrong):
     That is a family of inputs, of several the rarest; else padding or large numbers, whichever fewer cases have. That a
     case with a single position is right says nothing about these two: there, much is right by chance.
     """
-    shared = set.intersection(*({*case.families} for case, _ in wrong)) if wrong else set()
+    shared = set.intersection(*({*case.families} for case, _ in wrong))
     counts = {
         words: sum(words in case.families for case in hidden) for words in wrong[0][0].families if words in shared
     }

@@ -6,7 +6,6 @@ In: exercises, the texts that the chapter has for them. Out: nbgrader's cells. P
 import inspect
 import json
 import math
-import pprint
 import re
 from collections.abc import Sequence
 from types import ModuleType
@@ -298,10 +297,6 @@ class _NotFinite(float):
 
     def __repr__(self):
         return f"float('{float(self)}')"
-
-
-def _literal(data):
-    return pprint.pformat(data, width=110, sort_dicts=False, compact=True)
 
 
 def _plain(value):

@@ -26,6 +26,7 @@ from solutions.answer_key.records import (
     StatedCase,
     Text,
     Trained,
+    letters_of,
 )
 from solutions.errors import AnswerKeyError
 
@@ -48,6 +49,7 @@ __all__ = [
     "StatedCase",
     "Text",
     "Trained",
+    "letters_of",
     "load",
     "minutes",
     "topics",

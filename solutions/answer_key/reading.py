@@ -123,9 +123,7 @@ def _refuse_cases(entry, place):
     unknown = [name for name in entry.gradients if name not in entry.arguments]
     if unknown:
         place.refuse(f"no argument {unknown[0]!r}", "name arguments that are declared.", "gradients")
-    letters = {
-        word for argument in entry.arguments.values() for axis in argument.axes for word in str(axis).split(" + ")
-    }
+    letters = {letter for argument in entry.arguments.values() for letter in argument.letters}
     unknown = [letter for letter in entry.least if letter not in letters]
     if unknown:
         place.refuse(f"no axis {unknown[0]!r}", "name an axis of the arguments.", "least")
@@ -144,7 +142,7 @@ def _arguments(table, place):
     if not isinstance(table, dict) or not all(isinstance(row, dict) for row in table.values()):
         place.refuse("arguments is no table of tables", "write: name = { kind = ..., axes = [...] }.", "arguments")
     found = {name: _record(Argument, row, place, f"argument {name}", under="arguments") for name, row in table.items()}
-    letters = {word for argument in found.values() for axis in argument.axes for word in re.split(r" [+*] ", str(axis))}
+    letters = {letter for argument in found.values() for letter in argument.letters}
     for name, argument in found.items():
         if argument.below is not None and str(argument.below) not in letters and not isinstance(argument.below, int):
             place.refuse(

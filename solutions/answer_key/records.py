@@ -4,6 +4,7 @@ In: what ``reading`` has read and checked. Out: frozen dataclasses, each with ju
 kind has not, and others have, is empty: a class variable of the record that they share. Touches nothing.
 """
 
+import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, ClassVar, Literal
@@ -42,6 +43,16 @@ class Argument:
     axes: tuple[Word | Count, ...]
     below: Word | Count | None = None
     without: tuple[Word, ...] = ()
+
+    @property
+    def letters(self):
+        """The letters of all axes, each once, in their order."""
+        return tuple(dict.fromkeys(letter for axis in self.axes for letter in letters_of(axis)))
+
+
+def letters_of(axis):
+    """Return the letters of an axis: "embedding_size + key_size" is as long as both together, " * " multiplies."""
+    return [] if isinstance(axis, int) else re.split(r" [+*] ", axis)
 
 
 @dataclass(frozen=True, kw_only=True)

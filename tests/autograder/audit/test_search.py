@@ -27,10 +27,9 @@ def test_every_wrong_answer_is_caught_and_each_case_says_which(tried):
     assert {name for names in tried.caught.values() for name in names} >= set(exercise.hints)
 
 
-def test_a_case_is_needed_where_it_alone_catches_something():
+def test_what_a_case_alone_catches_is_known():
     one = Tried("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",), "d": ()}, ())
-    assert one.needed == ("a", "b")
-    assert one.idle == ("c", "d")
+    assert one.alone == {"a": ("x",), "b": ("z",), "c": (), "d": ()}
 
 
 def test_a_mistake_that_passes_is_a_slip():
