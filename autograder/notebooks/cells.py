@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.exercises import Exercise, checking, compare, compose, given_shapes, own_parts, provided
 from autograder.exercises.kinds import families_of_hidden, kinds_of_hidden
-from autograder.exercises.packing import DRAWN, packed
+from autograder.exercises.packing import DRAWN, compressed, packed
 from autograder.notebooks import ready
 from autograder.notebooks.cell_ids import COMPARE, IMPORTS, check_id, run_id, test_id, text_id
 from autograder.notebooks.chapter import Text
@@ -267,14 +267,20 @@ def _small_sizes(count):
 
 
 def _test_source(exercise):
-    """Return the hidden test: all of it data, its last line the points. Stock nbgrader grades with it."""
+    """Return the hidden test: all of it data, its last line the points. Stock nbgrader grades with it.
+
+    The many cases of code are packed: as literals nbgrader takes twice as long again, to read and to colour them.
+    """
     cases = []
     for case in exercise.hidden:
         stated = {"part": case.part, "inputs": _plain(case.inputs), "expected": _plain(case.expected)}
         only = {"also": case.also, "gradients": case.gradients}
         cases.append({**stated, "atol": case.atol, **{name: item for name, item in only.items() if item}})
-    lines = ",\n".join(map(repr, cases))  # one a line: there are many
-    body = f"score({exercise.function}, {exercise.kind!r}, [\n{lines},\n], {exercise.parts!r}{_converter(exercise)})"
+    if exercise.kind == "code":
+        note, stated = f"# {len(cases)} cases, packed: they were drawn.\n", f'"{compressed(json.dumps(cases))}"'
+    else:
+        note, stated = "", "[\n{},\n]".format(",\n".join(map(repr, cases)))  # one a line
+    body = f"{note}score({exercise.function}, {exercise.kind!r}, {stated}, {exercise.parts!r}{_converter(exercise)})"
     if exercise.follows:  # the same rule as the grader's, so that both give the same points
         functions = "".join(f"{step.source}\n\n\n" for step in exercise.follows.values())
         rules = ", ".join(f"{name!r}: ({step.given!r}, {step.name})" for name, step in exercise.follows.items())
