@@ -81,6 +81,7 @@ def test_every_chapter_keeps_the_order_of_its_sections():
         "In code",
         "See it",
         "What goes wrong",
+        "Check yourself",
         "Exercises",
         "Sources",
     ]

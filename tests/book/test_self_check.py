@@ -1,0 +1,105 @@
+"""Questions in a page: each choice opens with its reason, and nothing in them is typed that could be worked out."""
+
+import re
+
+import pytest
+from sphinx.testing.util import SphinxTestApp
+
+from autograder.paths import ROOT
+from solutions import answer_key
+from solutions.mistakes.softmax import softmax__linear
+
+CONF = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+extensions = ["myst_parser", "self_check"]
+myst_enable_extensions = ["dollarmath", "tasklist"]
+"""
+QUESTION = """# Softmax
+
+```{self-check}
+What is $a$?
+
+- right: {number}`softmax(np.array([0.0, np.log(3)]))[1]:.2f`
+
+  Because of {number}`-1 / 4:.2f`.
+
+- wrong: all of $b$
+
+  {mistake}`softmax.softmax__linear`
+```
+"""
+CHECKS = re.compile(r"```\{self-check\}\n(.*?)```", flags=re.DOTALL)
+
+
+@pytest.fixture
+def build(tmp_path):
+    """Return a function that builds a page from its text, and returns its HTML."""
+
+    def build(text):
+        source = tmp_path / "source"
+        source.mkdir()
+        (source / "conf.py").write_text(CONF)
+        (source / "index.md").write_text("# Book\n\n```{toctree}\nsoftmax\n```\n")
+        (source / "softmax.md").write_text(text)
+        app = SphinxTestApp("html", srcdir=source, builddir=tmp_path / "_build", warningiserror=True)
+        try:
+            app.build()
+        finally:
+            app.cleanup()
+        assert app.statuscode == 0, app.warning.getvalue()
+        return (tmp_path / "_build" / "html" / "softmax.html").read_text()
+
+    return build
+
+
+def test_a_choice_opens_with_its_reason_and_needs_no_script(build):
+    page = build(QUESTION)
+    group = re.search(
+        r'<div aria-labelledby="(.*?)" class="self-check" role="group">(.*?)</details>\s*</div>', page, re.S
+    )
+    assert f'<p class="question" id="{group[1]}">What is' in group[2]
+    right, wrong = re.findall(r'<details class="choice (\w+)" name="(\S+)"><summary>(.*?)</summary>(.*)', group[2])
+    assert right[:3] == ("right", wrong[1], "0.75")
+    assert "<strong>Right.</strong> Because of \N{MINUS SIGN}0.25." in right[3]
+    assert wrong[0] == "wrong"
+    assert wrong[2].startswith("all of ")
+    assert f"<strong>No.</strong> {' '.join(softmax__linear.__doc__.split())}" in wrong[3]
+    assert "<script" not in group[2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("wrong: all", "right: all", "exactly one begins with right:"),
+        ("- right:", "- wrong:", "exactly one begins with right:"),
+        ("wrong: all", "[ ] all", "a choice begins with right: or wrong:"),
+        ("all of $b$\n\n  {mistake}`softmax.softmax__linear`", "all of $b$", "a second one with its reason"),
+        ("What is $a$?\n", "", "a paragraph with the question, then a list of choices"),
+        ("softmax.softmax__linear", "softmax.softmax__linaer", "no mistake 'softmax.softmax__linaer'"),
+        ("softmax.softmax__linear", "softmax.np", "no mistake 'softmax.np'"),
+    ],
+)
+def test_what_is_no_question_with_choices_is_refused(build, old, new, reason):
+    assert QUESTION.count(old) == 1
+    with pytest.raises(Exception, match=reason):
+        build(QUESTION.replace(old, new))
+
+
+def test_every_chapter_has_questions_and_the_right_choice_has_no_place_of_its_own():
+    places = []
+    for topic in answer_key.topics():
+        checks = CHECKS.findall((ROOT / "book" / f"{topic}.md").read_text(encoding="utf-8"))
+        assert len(checks) >= 4
+        for check in checks:
+            choices = re.findall(r"^- (right|wrong): ", check, flags=re.MULTILINE)
+            assert len(choices) >= 3
+            places.append(choices.index("right"))
+    counts = [places.count(place) for place in range(3)]
+    assert min(counts) > len(places) / 5
+
+
+def test_reasons_come_from_the_mistakes_that_the_grader_knows():
+    for topic in answer_key.topics():
+        text = (ROOT / "book" / f"{topic}.md").read_text(encoding="utf-8")
+        assert f"{{mistake}}`{topic}." in text
