@@ -17,7 +17,7 @@ import numpy as np
 from autograder.exercises import compare
 from autograder.exercises.chains import steps_of
 from autograder.exercises.drawing import rows
-from autograder.exercises.model import Case, Exercise, Mistaken, Outcome, convert
+from autograder.exercises.model import Case, Exercise, Lazy, Outcome, convert
 from autograder.exercises.modules import module
 from autograder.exercises.numbers import largest
 from autograder.exercises.refusals import refuse_unfit
@@ -125,7 +125,7 @@ def _case(exercise, row, reference, wrong):
                 entry.where,
                 "work the example again by hand: the reference or `expected` is wrong.",
             )
-    mistaken = Mistaken(wrong, partial(_outcome_of, exercise, wrong, inputs, row.gradients))
+    mistaken = Lazy(wrong, partial(_outcome_of, exercise, wrong, inputs, row.gradients))
     return Case(
         *(row.name, row.shown, row.part, inputs, expected, atol, row.gradients, mistaken, row.also, row.families)
     )

@@ -5,13 +5,15 @@ In: nothing but the records themselves. Out: frozen dataclasses. Touches nothing
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from typing import cast
+from functools import cached_property, lru_cache, partial
+from typing import TypeVar, cast
 
 import numpy as np
 
 from autograder.exercises import compare
 from solutions import answer_key
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -22,17 +24,17 @@ class Outcome:
     raised: str = ""
 
 
-class Mistaken(Mapping[str, Outcome]):
-    """What each mistake gives on one call: worked out when it is first looked at, and kept."""
+class Lazy(Mapping[str, Item]):
+    """What there is under each of the ``names``: worked out when it is first looked at, and kept."""
 
-    def __init__(self, names: Iterable[str], outcome_of: Callable[[str], Outcome]):
-        self._names, self._outcome_of, self._known = tuple(names), outcome_of, {}
+    def __init__(self, names: Iterable[str], item_of: Callable[[str], Item]):
+        self._names, self._item_of, self._known = tuple(names), item_of, {}
 
-    def __getitem__(self, name: str) -> Outcome:
+    def __getitem__(self, name: str) -> Item:
         if name not in self._known:
             if name not in self._names:
                 raise KeyError(name)
-            self._known[name] = self._outcome_of(name)
+            self._known[name] = self._item_of(name)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -127,16 +129,9 @@ class Exercise:
         return tuple(case for case in self.cases if case.shown)
 
     @cached_property
-    def misses(self) -> tuple[dict[str, dict[str, str]], ...]:
-        """What each mistake gets wrong in each of the ``hidden`` cases: name -> entry -> reason. Not of those that raise."""
-        return tuple(
-            {
-                name: compare.reasons(outcome.value, case.expected, self.kind, case.atol)
-                for name, outcome in case.mistaken.items()
-                if not outcome.raised
-            }
-            for case in self.hidden
-        )
+    def misses(self) -> tuple[Mapping[str, dict[str, str]], ...]:
+        """What each mistake gets wrong in each of the ``hidden`` cases: name -> entry -> reason. Nothing where it raises."""
+        return tuple(Lazy(case.mistaken, partial(_missed, self.kind, case)) for case in self.hidden)
 
     @property
     def in_torch(self) -> bool:
@@ -156,6 +151,11 @@ class Exercise:
     @property
     def is_automatic(self) -> bool:
         return self.kind != "text"
+
+
+def _missed(kind, case, name):
+    outcome = case.mistaken[name]
+    return {} if outcome.raised else compare.reasons(outcome.value, case.expected, kind, case.atol)
 
 
 @lru_cache(maxsize=1024)

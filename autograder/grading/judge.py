@@ -335,9 +335,12 @@ def _hints(exercise, replies, found):
 
 def _explained(exercise, name, replies, found):
     """Return the entries in which the student's values equal those of mistake ``name`` where it is wrong, and the others."""
-    agree, differ = set(), set()
+    agree, differ, every = set(), set(), {entry for reasons in found for entry in reasons}
     changes_input = any(reply.changed for reply in replies)  # reason enough to raise where a gradient is wanted
-    for case, misses, reply, reasons in zip(exercise.hidden, exercise.misses, replies, found, strict=True):
+    rows = list(zip(exercise.hidden, exercise.misses, replies, found, strict=True))
+    for case, misses, reply, reasons in sorted(rows, key=lambda row: not row[0].gradients):  # these have most entries
+        if differ == every:  # whatever other cases say: what a mistake gives on all of them takes long to work out
+            return set(), differ
         outcome = case.mistaken[name]
         if exercise.kind == "shape" and outcome.raised == UNREADABLE and not reply.raised:
             continue  # of a size of 1, half is 0, which is no shape: it says nothing
