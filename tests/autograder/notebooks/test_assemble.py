@@ -261,8 +261,10 @@ def holds(row, value, atol):
     if isinstance(row, dict):
         return any(holds(item, value, atol) for item in row.values())
     row = np.ravel(row)
-    parts = range(row.size - value.size + 1) if row.dtype.kind in "iuf" else ()
-    return any(np.allclose(row[n : n + value.size], value, rtol=0, atol=atol) for n in parts)
+    if row.dtype.kind not in "iuf" or row.size < value.size:
+        return False
+    windows = np.lib.stride_tricks.sliding_window_view(row, value.size)
+    return bool((np.abs(windows - value) <= atol).all(axis=1).any())
 
 
 ANSWERS = {
