@@ -11,6 +11,7 @@ from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -144,6 +145,26 @@ def test_what_requirements_txt_repeats_is_as_in_pyproject():
     assert repeated <= set(itertools.chain(*requirements().values()))
 
 
+def test_a_hosted_notebook_gets_what_pyproject_asks_for():
+    lines = (ROOT / "binder" / "requirements.txt").read_text().splitlines()
+    hosted = {Requirement(line) for line in lines if line and line[0] != "#"}
+    assert {one.name for one in hosted} == {"numpy", "torch", "matplotlib", "jupyterlab"}
+    assert {one for one in hosted if one.name != "jupyterlab"} <= set(itertools.chain(*requirements().values()))
+
+
+def test_what_the_workflows_run_is_there():
+    runs = []
+    for path in (ROOT / ".github" / "workflows").iterdir():
+        jobs = yaml.safe_load(path.read_text())["jobs"].values()
+        runs += [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+    makefile, config = (ROOT / "Makefile").read_text(), (ROOT / "_config.yml").read_text()
+    targets = re.findall(r"^make (\S+)$", "\n".join(runs), flags=re.MULTILINE)
+    assert sorted(targets) == ["site", "test"]
+    assert all(re.search(rf"^{target}:", makefile, flags=re.MULTILINE) for target in targets)
+    ((pattern, _),) = re.findall(r'"s\|(.*?)\|(.*?)\|"', "\n".join(runs))
+    assert len(re.findall(pattern.replace('\\"', '"'), config, flags=re.MULTILINE)) == 1
+
+
 def test_the_versions_that_were_tested_are_within_the_bounds():
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     tested = {canonicalize_name(line.partition("==")[0]): line.partition("==")[2] for line in lines if "==" in line}
@@ -179,6 +200,7 @@ def test_every_import_is_declared(folders, extras):
 def test_what_is_installed_says_its_version():
     assert version("bahdanau-attention-course") == autograder.__version__
     assert f"## {autograder.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == autograder.__version__
 
 
 @pytest.mark.parametrize("name", ["book", "_config.yml", "_toc.yml", "solutions", "autograder", "requirements.txt"])
