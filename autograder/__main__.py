@@ -34,6 +34,9 @@ def init_course(root: Annotated[Path, typer.Argument(help="Where the course shal
 
     course = init(root)
     out.print(f"Course directory: {course.root}")
+    out.print(
+        f"This year's course: {course.root / 'course.toml'} (title, due dates, points, students; all may stay empty)"
+    )
     out.print(f"Next: python -m autograder release scoring --course {root}")
 
 
@@ -60,18 +63,28 @@ def release(
     from autograder.courses.release import release as make
 
     require_checkout("release")
-    website = _website(base_url, no_links)
-    kept = seed if seed is not None else Course.at(course).seed(topic)
+    root = Course.at(course)
+    plan = root.plan()
+    website = _website(base_url, no_links, plan.website)
+    kept = next((one for one in (seed, plan.assignment(topic).seed, root.seed(topic)) if one is not None), None)
     with out.status(f"Drawing hidden cases of {topic} that catch every wrong answer that is known …"):
         found = searched(topic, secrets.randbelow(2**32) if kept is None else kept, DRAWS if kept is None else 1)
     seed = found.seed
     for line in found.lines(verbose):
         out.print(line, highlight=False, markup=False)
+    log = root.log(topic).read_bytes() if root.log(topic).is_file() else b""
     with out.status(f"Releasing {topic}: reference and untouched release are graded both ways …"):
-        path = make(Course.at(course), topic, seed, website=website)
-    out.print(f"Released {topic}: the reference earns all automatic points, the untouched release none.")
+        path = make(root, topic, seed, website=website)
+    number = root.version(topic, path.read_text(encoding="utf-8"))
+    out.print(
+        f"Released {topic}, version {number}: the reference earns all automatic points, the untouched release none."
+    )
+    changed = root.log(topic).read_bytes() != log
+    entry = root.log(topic).read_text(encoding="utf-8").split("\n## ")[1].splitlines()[2:]
+    for line in entry if changed else ["- Nothing has changed since the last release."]:
+        out.print(f"  {line.removeprefix('- ')}", markup=False, highlight=False)
     out.print(f"For students: {path}")
-    out.print(f"For markers:  {Course.at(course).marking_scheme(topic)}")
+    out.print(f"For markers:  {root.marking_scheme(topic)}")
 
 
 @app.command()
@@ -317,7 +330,7 @@ def _known(chosen):
     return chosen or topics()
 
 
-def _website(base_url, no_links):
+def _website(base_url, no_links, of_the_course=""):
     """Return the address that a released notebook links to, "" for none."""
     from autograder.notebooks.website import site_address, web_address
 
@@ -325,11 +338,13 @@ def _website(base_url, no_links):
         return ""
     if base_url is not None:
         return web_address(base_url, "--base-url")
+    if of_the_course:
+        return web_address(of_the_course, "website in course.toml")
     if not (address := site_address()):
         raise CourseError(
             "the notebook links to its chapter on the website, and html.baseurl is empty or a placeholder",
             "_config.yml",
-            "set it to the address of your website, or give --base-url ADDRESS, or --no-links.",
+            "set it to the address of your website, or write it into course.toml, or give --base-url ADDRESS or --no-links.",
         )
     return address
 
@@ -350,8 +365,8 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
         )
     for name, points in released.other_points.items():
         out.print(
-            f"[yellow]{name} is worth {released.points[name]:g} points as released, and that counts; the key now says "
-            f"{points:g}.[/] To go by the key, run `python -m autograder release {topic}`."
+            f"[yellow]{name} is worth {released.points[name]:g} points as released, and that counts; the key or course.toml "
+            f"now says {points:g}.[/] To go by that, run `python -m autograder release {topic}`."
         )
     with contextlib.ExitStack() as stack:
         executor, (scheduler, *certificates) = None, machines

@@ -272,6 +272,7 @@ class _Batch:
             self.settings,
             ready.graded,
             paper,
+            released.extra,
         )
         self._send(ready, self._graded, grade_task, task)
 

@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 
 from autograder import exercises, sandbox
 from autograder.courses import report
+from autograder.courses.plan import FILE, TEMPLATE, Plan, read_plan
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.files import as_json, write_bytes, write_text
@@ -43,8 +44,9 @@ configure(c)
 class Released:
     """What was released of a topic: exercises, releases as JSON text, the newest first, points by exercise.
 
-    ``changed`` says that the key or the solutions are others since; ``other_points`` names exercises whose points in the
-    key are not those of the release, which count.
+    ``changed`` says that the key, the solutions or the course's own cases are others since; ``other_points`` names
+    exercises whose points in the key, or in course.toml, are not those of the release, which count. ``extra`` has the
+    course's own hidden cases.
     """
 
     exercises: tuple[Exercise, ...]
@@ -54,6 +56,7 @@ class Released:
     digest: str  # of the exercises as they are now
     changed: bool
     other_points: dict[str, float]
+    extra: str = ""
 
     @property
     def version(self) -> str:
@@ -93,6 +96,10 @@ class Course:
     @property
     def config(self) -> Path:
         return self.root / "nbgrader_config.py"
+
+    def plan(self) -> Plan:
+        """Return what course.toml says now; see ``read_plan``."""
+        return read_plan(self.root)
 
     @property
     def gradebook(self) -> str:
@@ -173,12 +180,37 @@ class Course:
         return sorted(str(path.relative_to(self.root)) for path in files)
 
     def record(self, topic: str, seed: int, digest: str) -> None:
-        """Remember with which seed, and from which key, ``topic`` was released, and keep the release itself."""
-        content = self.release(topic).read_bytes()
+        """Remember with which seed, and from which key, ``topic`` was released, and keep the release itself.
+
+        The first one is version 1; a release that is like an earlier one has that one's number again.
+        """
+        content, record = self.release(topic).read_bytes(), self._recorded(topic)
         name = hashlib.sha256(content).hexdigest()[:16]
         write_bytes(content, self._kept(topic, name))
-        earlier = [other for other in self._recorded(topic).get("releases", []) if other != name]
-        write_text(as_json({"seed": seed, "digest": digest, "releases": [name, *earlier]}), self._record(topic))
+        earlier = record.get("releases", [])
+        versions = record.get("versions") or earlier[::-1]  # courses of before have the first last, and no numbers
+        versions = versions if name in versions else [*versions, name]
+        releases = [name, *(other for other in earlier if other != name)]
+        state = {"seed": seed, "digest": digest, "releases": releases, "versions": versions}
+        write_text(as_json(state), self._record(topic))
+
+    def version(self, topic: str, template: str) -> int:
+        """Return the number of the release whose text is ``template``; 0 if it was never released."""
+        record = self._recorded(topic)
+        versions = record.get("versions") or record.get("releases", [])[::-1]
+        name = hashlib.sha256(template.encode("utf-8")).hexdigest()[:16]
+        return versions.index(name) + 1 if name in versions else 0
+
+    def last(self, topic: str) -> tuple[NotebookNode, int, str] | None:
+        """Return the last release of ``topic``, with its seed and the hash of its exercises; None before the first."""
+        record = self._recorded(topic)
+        if not record or not self.release(topic).is_file():
+            return None
+        return nbformat.read(self.release(topic), as_version=4), record["seed"], record["digest"]
+
+    def log(self, topic: str) -> Path:
+        """Where it stands, newest first, what each release of ``topic`` changed against the one before."""
+        return self.root / "release" / f"{topic}-changes.md"
 
     def released(self, topic: str) -> Released:
         """Return what was ``Released`` of ``topic``.
@@ -198,7 +230,8 @@ class Course:
             )
         templates = self._releases(topic, record)
         cells = {cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader for cell in _cells(templates[0])}
-        questions, points = exercises.load(topic, record["seed"]), {}
+        plan = self.plan().assignment(topic)
+        questions, points = exercises.load(topic, record["seed"], plan.extra), {}
         for exercise in questions:
             cell = cells.get(points_id(exercise))
             if cell is not None:
@@ -211,9 +244,11 @@ class Course:
                 "put it back, or release the assignment anew in a new course directory.",
             )
         digest = exercises.digest(questions)
-        other = {e.name: e.points for e in questions if e.name in points and e.points != points[e.name]}
+        other = {e.name: e.points for e in plan.chosen(questions) if e.name in points and e.points != points[e.name]}
         questions = tuple(exercises.with_points(e, points[e.name]) for e in questions if e.name in points)
-        return Released(questions, templates, points, record["seed"], digest, digest != record["digest"], other)
+        return Released(
+            questions, templates, points, record["seed"], digest, digest != record["digest"], other, plan.extra
+        )
 
     def _releases(self, topic, record):
         newest = self.release(topic).read_text(encoding="utf-8")
@@ -243,6 +278,8 @@ def init(root: str | Path) -> Course:
         raise CourseError("there is something else here already", str(root), "name a folder that is empty or new.")
     if not config.is_file():
         write_text(CONFIG, config)
+    if not (root / FILE).exists():
+        write_text(TEMPLATE, root / FILE)
     for name in ("source", "submitted"):
         (root / name).mkdir(parents=True, exist_ok=True)
     return Course.at(root)

@@ -14,9 +14,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import nbformat
 import sqlalchemy.exc
@@ -31,29 +32,45 @@ from traitlets.config import Config
 from autograder import exercises, sandbox
 from autograder.courses.backup import back_up
 from autograder.courses.course import Course, init
+from autograder.courses.plan import in_utc
 from autograder.errors import CourseError, of_the_gradebook
 from autograder.exercises import Exercise, key_linter
 from autograder.exercises.packing import readable
 from autograder.files import write_bytes, write_text
 from autograder.grading import grade
 from autograder.notebooks import assemble
-from autograder.notebooks.cell_ids import id_of, run_id, test_id
+from autograder.notebooks.cell_ids import (
+    COMPARE,
+    IMPORTS,
+    check_id,
+    exercise_of_text,
+    id_of,
+    run_id,
+    test_id,
+    text_id,
+)
 from autograder.paths import BOOK
 
 
 def release(course: Course, topic: str, seed: int | None = None, book: str | Path = BOOK, website: str = "") -> Path:
     """Make the source and the release of ``topic`` in ``course``; return the path of the release.
 
-    It links to its chapter on ``website``, where that is given.
+    It links to its chapter on ``website``, where that is given. Which exercises it asks, what they are worth and when it
+    is due is as the course's plan says. What has changed since the last release is added to the course's log.
 
     Raises
     ------
     AnswerKeyError, CourseError
         If key, page and solutions do not fit, or the assignment does not grade as it must.
     """
-    seed = next(s for s in (seed, course.seed(topic), secrets.randbelow(2**32)) if s is not None)
-    questions = exercises.load(topic, seed)
-    source = assemble.source_notebook(topic, questions, book, website)
+    plan = course.plan()
+    wanted = plan.assignment(topic)
+    seed = next(s for s in (seed, wanted.seed, course.seed(topic), secrets.randbelow(2**32)) if s is not None)
+    everything = exercises.load(topic, seed, wanted.extra)
+    questions = wanted.chosen(everything)
+    left_out = [one.name for one in everything if one.name not in {asked.name for asked in questions}]
+    source = assemble.source_notebook(topic, questions, book, website, plan.notice(topic), left_out)
+    before = course.last(topic)
     with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a course that nobody needs
         trial = init(folder)
         assemble.write(source, trial.source(topic))
@@ -68,8 +85,76 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
         assemble.write(source, course.source(topic))
         write_text(assemble.marking_scheme(topic, questions), course.marking_scheme(topic))
         write_bytes(trial.release(topic).read_bytes(), course.release(topic))
-    course.record(topic, seed, exercises.digest(questions))
+    digest = exercises.digest(everything)
+    course.record(topic, seed, digest)
+    _log(course, topic, before, released, (seed, digest))
+    enter_due_date(course, topic, wanted.due)
     return course.release(topic)
+
+
+def changes(old: NotebookNode, new: NotebookNode) -> list[str]:
+    """Return what a student who has the release ``old`` would find changed in ``new``, a sentence for each exercise."""
+    said, cells = [], [{id_of(cell): cell for cell in notebook.cells} for notebook in (old, new)]
+    asked = [{name for cell_id in one if cell_id and (name := exercise_of_text(cell_id))} for one in cells]
+    said += [f"{name} is new." for name in sorted(asked[1] - asked[0])]
+    said += [f"{name} is gone." for name in sorted(asked[0] - asked[1])]
+    for name in [name for cell_id in cells[1] if cell_id and (name := exercise_of_text(cell_id)) in asked[0]]:
+        parts = {text_id(name): "its text", name: "its starter", check_id(name): "its check"}
+        other = [what for cell_id, what in parts.items() if _source(cells[0], cell_id) != _source(cells[1], cell_id)]
+        points = [sum(_points(one, cell_id) for cell_id in (name, test_id(name))) for one in cells]
+        if points[0] != points[1]:
+            other.append(f"its points, from {points[0]:g} to {points[1]:g}")
+        if other:
+            said.append(f"{name}: {', '.join(other)}.")
+    if _source(cells[0], "heading") != _source(cells[1], "heading"):
+        said.append("The heading.")
+    if any(_source(cells[0], name) != _source(cells[1], name) for name in (COMPARE, IMPORTS)):
+        said.append("What the checks use.")
+    return said or (["The order of its cells, or cells without a name."] if old.cells != new.cells else [])
+
+
+def _source(cells, name):
+    return cells[name].source if name in cells else None
+
+
+def _points(cells, name):
+    meta = cells[name].metadata.nbgrader if name in cells else None
+    return float(meta.points) if meta is not None and meta.grade else 0.0
+
+
+def _log(course, topic, before, new, state):
+    """Write into the course's log what this release changed. One that changed nothing has no entry."""
+    number = course.version(topic, course.release(topic).read_text(encoding="utf-8"))
+    path = course.log(topic)
+    if before is None:
+        said = ["The first release."]
+    else:
+        old, seed, digest = before
+        said = changes(old, new)
+        if state[0] != seed:
+            said.append("Hidden cases: drawn from another seed.")
+        elif state[1] != digest:
+            said.append("Hidden cases, references or mistakes: others than before.")
+    if said:
+        entry = "\n".join(
+            [f"## Version {number}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC", "", *(f"- {one}" for one in said)]
+        )
+        earlier = path.read_text(encoding="utf-8").partition("\n\n")[2] if path.is_file() else ""
+        write_text(f"# Releases of {topic}\n\n{entry}\n\n{earlier}".rstrip() + "\n", path)
+
+
+def enter_due_date(course: Course, topic: str, due: datetime | None) -> None:
+    """Tell the gradebook when ``topic`` is due, as the plan has it; without a date there, the gradebook keeps its own."""
+    if due is None:
+        return
+    try:
+        with Gradebook(course.gradebook, course_id="") as gradebook:
+            assignment = cast(Any, gradebook.find_assignment(topic))
+            if assignment.duedate != in_utc(due):
+                assignment.duedate = in_utc(due)
+                gradebook.db.commit()
+    except sqlalchemy.exc.DatabaseError as error:
+        raise CourseError(*of_the_gradebook(error, course)) from None
 
 
 def handouts(folder: str | Path, topics: Sequence[str], website: str = "") -> list[Path]:

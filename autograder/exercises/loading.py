@@ -17,6 +17,7 @@ import numpy as np
 from autograder.exercises import compare
 from autograder.exercises.chains import steps_of
 from autograder.exercises.drawing import rows
+from autograder.exercises.extra import extra_cases
 from autograder.exercises.model import Case, Exercise, Lazy, Outcome, convert
 from autograder.exercises.modules import module
 from autograder.exercises.numbers import largest
@@ -29,15 +30,23 @@ UNREADABLE = "unreadable"  # in place of an exception's name: what was returned 
 
 
 @lru_cache(maxsize=32)
-def load(topic: str, seed: int) -> tuple[Exercise, ...]:
+def load(topic: str, seed: int, extra: str = "") -> tuple[Exercise, ...]:
     """Return the exercises of ``topic``, with hidden cases drawn from ``seed``. They are the same ones each time.
+
+    ``extra`` is the JSON text of the hidden cases that a course adds; see ``extra_cases``.
 
     Raises
     ------
     AnswerKeyError
         If the key, the reference or the mistakes do not fit together.
     """
-    return tuple(_exercise(entry, seed) for entry in answer_key.load(topic).values())
+    more = extra_cases(extra, topic) if extra else {}
+    entries = answer_key.load(topic).values()
+    return tuple(_exercise(_with_cases(entry, more.get(entry.function, ())), seed) for entry in entries)
+
+
+def _with_cases(entry, cases):
+    return replace(entry, cases=entry.cases + cases) if cases else entry
 
 
 def load_from(

@@ -163,8 +163,13 @@ def with_points(exercise: Exercise, points: float) -> Exercise:
     """Return ``exercise`` worth ``points``, with its parts in proportion: one and the same each time it is asked for."""
     if points == exercise.points:
         return exercise
-    parts = {name: round(part * points / exercise.points, 6) for name, part in exercise.parts.items()}
-    return replace(exercise, entry=replace(exercise.entry, points=points), parts=parts)
+    share = points / exercise.points
+    parts = {name: round(part * share, 6) for name, part in exercise.parts.items()}
+    entry = replace(exercise.entry, points=points)
+    if isinstance(entry, answer_key.Text):
+        criteria = tuple(replace(one, points=round(one.points * share, 6)) for one in entry.criteria)
+        entry = replace(entry, criteria=criteria)
+    return replace(exercise, entry=entry, parts=parts)
 
 
 def given_shapes(exercise: Exercise, inputs: Mapping[str, int]) -> dict[str, tuple[int | None, ...]]:

@@ -53,6 +53,7 @@ class Task:
     settings: dict[str, Any]  # of nbgrader's pages
     graded: grade.Graded | None = None  # verdicts that are known already: nothing is run
     paper: Paper | None = None  # what the feedback page needs; None: no page is made here
+    extra: str = ""  # hidden cases that the course adds; see ``exercises.load``
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def grade_task(task: Task) -> Outcome:
         If this machine's exercises are not those of whoever sent the task, or it has no sandbox.
     """
     with LOADING:
-        digest = exercises.digest(_drawn(task.topic, task.seed, 0))
+        digest = exercises.digest(_drawn(task.topic, task.seed, 0, task.extra))
     if digest != task.digest:
         raise CourseError(
             "a worker has other exercises than the course",
@@ -99,7 +100,7 @@ def grade_task(task: Task) -> Outcome:
         repair.tell(notebook, notes)
     graded = task.graded
     if graded is None:
-        by = exercises_for(task.topic, task.seed, task.attempt, task.points)
+        by = exercises_for(task.topic, task.seed, task.attempt, task.points, task.extra)
         prepared = grade.prepared_for(templates[0])
         with watch.stage("host"):
             graded = grade.grade(notebook, by, task.limits, task.isolation, task.files, task.hidden, prepared)
@@ -133,24 +134,26 @@ class _TooLong(BaseException):
     """The page took longer than it may. Nothing on the way that catches every Exception may catch this."""
 
 
-def exercises_for(topic: str, seed: int, attempt: int, points: Mapping[str, float]) -> tuple[exercises.Exercise, ...]:
+def exercises_for(
+    topic: str, seed: int, attempt: int, points: Mapping[str, float], extra: str = ""
+) -> tuple[exercises.Exercise, ...]:
     """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``."""
     with LOADING:
-        drawn = _drawn(topic, seed, attempt)
+        drawn = _drawn(topic, seed, attempt, extra)
     return tuple(exercises.with_points(e, points[e.name]) for e in drawn if e.name in points)
 
 
 @lru_cache(maxsize=16)
-def _drawn(topic, seed, attempt):
+def _drawn(topic, seed, attempt, extra):
     """Return the exercises with the hidden cases of this attempt; the first attempt has those of the release."""
     if attempt == 0:
-        return exercises.load(topic, seed)
+        return exercises.load(topic, seed, extra)
     for draw in range(DRAWS):
         try:
-            return exercises.load(topic, (seed + 1_000_003 * attempt + 7919 * draw) % 2**32)
+            return exercises.load(topic, (seed + 1_000_003 * attempt + 7919 * draw) % 2**32, extra)
         except AnswerKeyError:  # these cases let a known mistake pass
             continue
-    return exercises.load(topic, seed)
+    return exercises.load(topic, seed, extra)
 
 
 @lru_cache(maxsize=4)

@@ -20,9 +20,16 @@ from solutions import answer_key
 
 
 def source_notebook(
-    topic: str, exercises: Sequence[Exercise], book: str | Path = BOOK, website: str = ""
+    topic: str,
+    exercises: Sequence[Exercise],
+    book: str | Path = BOOK,
+    website: str = "",
+    notice: str = "",
+    left_out: Sequence[str] = (),
 ) -> NotebookNode:
     """Return the nbgrader source notebook of ``topic``; with the address of a ``website`` it links to its chapter there.
+
+    A ``notice`` stands at its head, in bold. What is ``left_out`` are exercises of the page that this assignment does not ask.
 
     Raises
     ------
@@ -30,10 +37,10 @@ def source_notebook(
         If the page lacks an exercise that the key names, or has one that the key does not know.
     """
     title, texts = chapter(topic, book)
-    for _, error in misfits(topic, [exercise.name for exercise in exercises], texts, book):
+    for _, error in misfits(topic, [*(exercise.name for exercise in exercises), *left_out], texts, book):
         raise error
     cells = [
-        heading(topic, title, exercises, website),
+        heading(topic, title, exercises, website, notice),
         imports(exercises),
         compare_cell(exercises),
     ]

@@ -34,13 +34,14 @@ def _meta(grade_id, *, grade=False, solution=False, locked=True, points=None):
     return {"nbgrader": meta}
 
 
-def heading(topic: str, title: str, exercises: Sequence[Exercise], website: str) -> NotebookNode:
+def heading(topic: str, title: str, exercises: Sequence[Exercise], website: str, notice: str = "") -> NotebookNode:
     chapter = f"[{title}]({website}book/{topic}.html)" if website else f"*{title}*"
     total = sum(exercise.points for exercise in exercises)
     least, most = _minutes(topic, exercises)
+    notice = f"**{notice}**\n\n" if notice else ""
     text = f"""# {title}
 
-This assignment belongs to the chapter {chapter}. It has {len(exercises)} exercises and {total:g} points, and takes
+{notice}This assignment belongs to the chapter {chapter}. It has {len(exercises)} exercises and {total:g} points, and takes
 {least} to {most} minutes.
 
 - Write each answer where it says `YOUR CODE HERE`, and keep the name of the function.

@@ -109,7 +109,7 @@ class Judge(_Limited):
         doctor.require_once(self.isolation, course.hidden)
         content = repair.read_file(course.submission(student, topic), course.submitted, self.submission_mb)
         _, attempt = course.tries(student, topic, content)
-        questions = submission.exercises_for(topic, released.seed, attempt, released.points)
+        questions = submission.exercises_for(topic, released.seed, attempt, released.points, released.extra)
         files = grade.handed_in_files(questions, course.submission(student, topic).parent)
         key = grade.fingerprint(content, released.version, attempt, self.limits(), self.isolation, files)
         graded = course.store.get(key)

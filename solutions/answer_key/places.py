@@ -13,7 +13,10 @@ HEADER = re.compile(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]{1,2}\s*(#.*)?$")
 
 @dataclass(frozen=True)
 class Place:
-    """A table of a key. ``number`` counts the tables of that header from 0; ``words`` say which case it is."""
+    """A table of a key. ``number`` counts the tables of that header from 0; ``words`` say which case it is.
+
+    Without a header, it is what stands in the file before its first table.
+    """
 
     file: str
     text: str
@@ -28,7 +31,8 @@ class Place:
 
     def told(self, name=""):
         """Return this place in words, with the line of the field ``name`` if it is there, else that of the table."""
-        return f"{self.file}, line {self._line(name)}, [{self.exercise}]{self.words}"
+        table = f", [{self.exercise}]" if self.exercise else ""
+        return f"{self.file}, line {self._line(name)}{table}{self.words}"
 
     def refuse(self, what, remedy, name=""):
         raise AnswerKeyError(what, self.told(name), remedy)
@@ -38,11 +42,11 @@ class Place:
         headers = {n: found[1].replace('"', "") for n, row in enumerate(rows, 1) if (found := HEADER.match(row))}
         tables = [n for n, header in headers.items() if header == self.header][self.number :]
         tables += [n for n, header in headers.items() if header == self.exercise]  # what is written without a header
-        if not tables:
+        if not tables and self.header:
             return 1
-        begin = tables[0]
+        begin = tables[0] if self.header else 0
         end = min((n for n in headers if n > begin), default=len(rows) + 1)
         field = re.compile(rf'\s*"?{re.escape(name)}"?\s*[.=]')
         inside = [n for n in range(begin + 1, end) if name and field.match(rows[n - 1])]
         below = [n for n, header in headers.items() if name and header == f"{self.header}.{name}"]
-        return (inside or below or [begin])[0]
+        return (inside or below or [max(begin, 1)])[0]

@@ -28,10 +28,12 @@ from solutions.errors import AnswerKeyError
 WORDS = {
     "number": "a number",
     "int": "a whole number",
+    "float": "a number",
     "str": "text in quotes",
     "bool": "true or false",
     "array": "a list",
     "object": "a table",
+    "datetime": "a date with time and zone, 2026-11-30T23:59:00+01:00",
 }
 REMEDIES = {
     "atol": "state the tolerance that goes with the digits asked for.",
@@ -80,14 +82,14 @@ def _entry(name, table, path, text):
                 header,
             )
     ready = {"name": name, "where": place.told()}
-    for header, make in (("case", _case), ("criterion", _criterion)):
+    for header, make in (("case", read_case), ("criterion", _criterion)):
         if ROWS[header] in _names(record):
             ready[ROWS[header]] = tuple(make(row, place, n) for n, row in enumerate(table.get(header, [])))
     if "arguments" in table and "arguments" in _names(record):
         ready["arguments"] = _arguments(table["arguments"], place)
     rest = {key: value for key, value in table.items() if ROWS.get(key, key) not in ready}
     _refuse_fields_of_other_kinds(rest, record, place)
-    entry = _record(record, rest, place, f"a {record.kind} exercise", ready)
+    entry = read_record(record, rest, place, f"a {record.kind} exercise", ready)
     _refuse_sums(entry, place)
     if entry.kind == "code":
         _refuse_cases(entry, place)
@@ -141,7 +143,9 @@ def _refuse_cases(entry, place):
 def _arguments(table, place):
     if not isinstance(table, dict) or not all(isinstance(row, dict) for row in table.values()):
         place.refuse("arguments is no table of tables", "write: name = { kind = ..., axes = [...] }.", "arguments")
-    found = {name: _record(Argument, row, place, f"argument {name}", under="arguments") for name, row in table.items()}
+    found = {
+        name: read_record(Argument, row, place, f"argument {name}", under="arguments") for name, row in table.items()
+    }
     letters = {letter for argument in found.values() for letter in argument.letters}
     for name, argument in found.items():
         if argument.below is not None and str(argument.below) not in letters and not isinstance(argument.below, int):
@@ -153,12 +157,21 @@ def _arguments(table, place):
     return found
 
 
-def _case(row, place, number):
+def read_case(row, place, number):
+    """Return the record of the case that the table ``row`` states, the one of that ``number`` at ``place``.
+
+    Raises
+    ------
+    AnswerKeyError
+        If it states what no case has, or lacks what each has.
+    """
     place = place.inside("case", number, f"case {row.get('name', number + 1)!r}")
     if row.get("shown"):
         if "shapes" not in row:
-            return _record(ShownCase, row, place, "a shown case")
-        return _record(ShownDrawnCase, row, place, "a shown case with drawn inputs", {"shapes": _shapes(row, place)})
+            return read_record(ShownCase, row, place, "a shown case")
+        return read_record(
+            ShownDrawnCase, row, place, "a shown case with drawn inputs", {"shapes": _shapes(row, place)}
+        )
     row = {key: value for key, value in row.items() if key != "shown" or value is not False}
     if "expected" in row:
         place.refuse(
@@ -173,8 +186,8 @@ def _case(row, place, number):
     if ("shapes" in row) == ("inputs" in row):
         place.refuse("a hidden case must state either shapes or inputs", "write one of the two.")
     if "inputs" in row:
-        return _record(StatedCase, row, place, "a hidden case with stated inputs")
-    return _record(DrawnCase, row, place, "a hidden case with drawn inputs", {"shapes": _shapes(row, place)})
+        return read_record(StatedCase, row, place, "a hidden case with stated inputs")
+    return read_record(DrawnCase, row, place, "a hidden case with drawn inputs", {"shapes": _shapes(row, place)})
 
 
 def _shapes(row, place):
@@ -186,7 +199,7 @@ def _shapes(row, place):
 
 def _drawn(argument, wanted, place):
     table = wanted if isinstance(wanted, dict) else {"shape": wanted}
-    drawn = _record(Drawn, table, place, f"what is drawn for {argument}", under="shapes")
+    drawn = read_record(Drawn, table, place, f"what is drawn for {argument}", under="shapes")
     if (drawn.draw == "integers") != (drawn.below is not None):
         place.refuse(f'{argument}: `below` belongs to draw = "integers"', "write both, or neither.", "shapes")
     if drawn.draw in ("mask", "weights") and not drawn.shape:
@@ -195,17 +208,22 @@ def _drawn(argument, wanted, place):
 
 
 def _criterion(row, place, number):
-    return _record(Criterion, row, place.inside("criterion", number, "criterion"), "a criterion")
+    return read_record(Criterion, row, place.inside("criterion", number, "criterion"), "a criterion")
 
 
 def _names(record):
     return [field.name for field in fields(record)]
 
 
-def _record(record, row, place, what, ready=None, under=""):
+def read_record(record, row, place, what, ready=None, under=""):
     """Return the ``record`` with the fields of the table ``row``, converted, and those that are ``ready``.
 
     ``what`` says what the table is about; ``under`` names the field that it is the value of, if it has no line of its own.
+
+    Raises
+    ------
+    AnswerKeyError
+        If a field is unknown, missing, or of another type than the record's.
     """
     ready, types = ready or {}, get_type_hints(record, include_extras=True)
     known = [name for name in _names(record) if name not in ready]

@@ -1,0 +1,300 @@
+"""What a course of this year is, as its ``course.toml`` says: title, assignments, due dates, the late rule, the students.
+
+In: the file, and the roster that it names. Out: frozen records. Reads both, touches nothing else. Every refusal names file,
+line and remedy. Without the file, everything is as the repository has it.
+"""
+
+import csv
+import io
+import json
+import math
+import tomllib
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from autograder.errors import CourseError
+from autograder.exercises import Exercise, with_points
+from autograder.exercises.extra import extra_cases
+from solutions import answer_key
+from solutions.answer_key.places import Place
+from solutions.answer_key.reading import read_record
+from solutions.answer_key.records import Number, Size, Word
+
+FILE = "course.toml"
+PER_CENT = Annotated[float, Meta(ge=0, le=100)]
+DAY = 24 * 60 * 60  # seconds
+TEMPLATE = """# What this course is this year. All of it may be left out: then everything is as the book has it.
+# After a change run `python -m autograder release ASSIGNMENT` again; late rule and extensions count from the next `grade` on.
+
+title = ""  # stands at the head of each notebook and of the report
+website = ""  # the address of your website, https://...; "" takes html.baseurl of _config.yml
+roster = ""  # "students.csv", in this folder, with a column id and, of what you use,
+# name, email, canvas, sis, login, section, moodle, gradescope: whose id on which platform is whose here
+
+[late]
+grace_minutes = 0  # so much later still counts as on time, and each day ends so much later
+percent_a_day = 0  # of the points that were earned, for each day that has begun
+most_percent = 100  # no more than this is taken off
+
+# One table for each assignment that shall differ from the book.
+# [assignment.scoring]
+# due = 2026-11-30T23:59:00+01:00  # with the time zone, or Z for UTC; it stands at the head of the notebook
+# seed = 20261  # of the hidden cases; without it, one is drawn at the first release and kept
+# exercises = ["additive_score", "what_to_recompute"]  # by function; without it, all
+# points.additive_score = 4  # instead of those of the book
+#
+# [assignment.scoring.extensions]  # until when it is not late for these
+# ada = 2026-12-03T23:59:00+01:00
+#
+# Hidden cases of your own, written as in the answer key: a public repository does not have them.
+# [[assignment.scoring.case]]
+# exercise = "additive_score"
+# name = "a long sentence"
+# part = "values"
+# shapes = { query = [2, 4], keys = [2, 40, 5], W_query = [6, 4], W_key = [6, 5], v = [6] }
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LateRule:
+    """What being late costs: ``percent_a_day`` of the points earned, after a grace of some minutes."""
+
+    grace_minutes: Number = 0
+    percent_a_day: PER_CENT = 0
+    most_percent: PER_CENT = 100
+
+    def penalty(self, score: float, seconds: float) -> float:
+        """Return the points that are taken off ``score``, between 0 and the score, for so many ``seconds`` late."""
+        days = math.ceil((seconds - 60 * self.grace_minutes) / DAY)
+        return score * min(self.percent_a_day * max(days, 0), self.most_percent) / 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assignment:
+    """One assignment. ``exercises`` and ``points`` name functions; without the first, it has all exercises of its chapter.
+
+    ``extra`` is the JSON text of the hidden cases that the course adds, "" for none.
+    """
+
+    due: datetime | None = None
+    seed: Size | None = None
+    exercises: tuple[Word, ...] = ()
+    points: dict[str, Number] = field(default_factory=dict)
+    extensions: dict[str, datetime] = field(default_factory=dict)
+    extra: str = ""
+
+    def chosen(self, questions: tuple[Exercise, ...]) -> tuple[Exercise, ...]:
+        """Return those of ``questions`` that the assignment asks, worth what they are worth in it."""
+        asked = [one for one in questions if not self.exercises or one.function in self.exercises]
+        return tuple(with_points(one, self.points.get(one.function, one.points)) for one in asked)
+
+    def extension(self, student: str) -> timedelta | None:
+        """Return by how much the due date of ``student`` lies after that of all others; None if it does not."""
+        if self.due is None or student not in self.extensions:
+            return None
+        return max(self.extensions[student] - self.due, timedelta())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Student:
+    """A row of the roster: the ``id`` that is the student's here, and those on the platforms, "" where it has none.
+
+    ``canvas`` is Canvas's number of the user (ID in its gradebook), ``sis`` and ``login`` its SIS User ID and SIS Login ID;
+    ``moodle`` is the number of the participant (in names of files, and in the grading worksheet); ``gradescope`` the SID.
+    """
+
+    id: str
+    name: str = ""
+    email: str = ""
+    canvas: str = ""
+    sis: str = ""
+    login: str = ""
+    section: str = ""
+    moodle: str = ""
+    gradescope: str = ""
+
+
+UNIQUE = ("id", "email", "canvas", "sis", "login", "moodle", "gradescope")  # no two students share one of these
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All that ``course.toml`` says."""
+
+    title: str = ""
+    website: str = ""
+    late: LateRule = field(default_factory=LateRule)
+    assignments: dict[str, Assignment] = field(default_factory=dict)
+    students: tuple[Student, ...] = ()
+
+    def assignment(self, topic: str) -> Assignment:
+        return self.assignments.get(topic, Assignment())
+
+    def notice(self, topic: str) -> str:
+        """Return what stands at the head of the notebook of ``topic``: course and due date, as far as they are known."""
+        due = self.assignment(topic).due
+        zone = due.strftime("%z") if due else ""
+        when = f"Due: {due:%A, %d %B %Y, %H:%M} (UTC{zone[:3]}:{zone[3:]})." if due else ""
+        return " ".join(filter(None, [f"{self.title}." if self.title else "", when]))
+
+    def lateness(self, topic: str) -> str:
+        """Return a text that changes with whatever decides on what is late, and what it costs."""
+        one = self.assignment(topic)
+        until = {student: str(moment) for student, moment in sorted(one.extensions.items())}
+        return json.dumps(
+            [str(one.due), until, self.late.grace_minutes, self.late.percent_a_day, self.late.most_percent]
+        )
+
+
+def read_plan(root: str | Path) -> Plan:
+    """Return the ``Plan`` of the course directory ``root``.
+
+    Raises
+    ------
+    CourseError
+        For the first thing in ``course.toml`` or in the roster that cannot be understood.
+    """
+    path = Path(root) / FILE
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        tables = tomllib.loads(text)
+    except FileNotFoundError:
+        return Plan()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CourseError(f"not valid TOML: {error}", FILE, "mend the line that the message names.") from None
+    top = Place(FILE, text, "", "")
+    for name in ("late", "assignment"):
+        if not isinstance(tables.get(name, {}), dict):
+            top.refuse(f"{name} is no table", f"begin it with a line [{name}].", name)
+    late = read_record(LateRule, tables.pop("late", {}), Place(FILE, text, "late", "late"), "the late rule")
+    if late.grace_minutes < 0:
+        Place(FILE, text, "late", "late").refuse("grace_minutes is below 0", "write 0 or more.", "grace_minutes")
+    found = {
+        topic: _assignment(topic, table, Place(FILE, text, f"assignment.{topic}", f"assignment.{topic}"))
+        for topic, table in tables.pop("assignment", {}).items()
+    }
+    simple = {name: tables.pop(name, "") for name in ("title", "website", "roster")}
+    for name, value in simple.items():
+        if not isinstance(value, str):
+            top.refuse(f"{name} is {value!r}", "write text in quotes there.", name)
+    if tables:
+        name = next(iter(tables))
+        top.refuse(f"unknown field {name!r}", "the fields are title, website, roster, late, assignment.", name)
+    roster = simple.pop("roster")
+    students = read_roster(Path(root) / roster) if roster else ()
+    return Plan(late=late, assignments=found, students=students, **simple)
+
+
+def _assignment(topic, table, place):
+    if topic not in answer_key.topics():
+        place.refuse(f"no chapter {topic!r}", f"name one of {', '.join(answer_key.topics())}.")
+    if not isinstance(table, dict):
+        place.refuse(f"{topic} is no table", f"begin it with a line [assignment.{topic}].")
+    entries = {entry.function: entry for entry in answer_key.load(topic).values()}
+    rows = table.pop("case", [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        place.refuse("case is not a list of tables", f"begin each one with [[assignment.{topic}.case]].", "case")
+    extra = json.dumps(rows) if rows else ""
+    if extra:
+        extra_cases(extra, topic, place)  # refused here, with its line
+    one = read_record(Assignment, table, place, "an assignment", {"extra": extra})
+    for name in (*one.exercises, *one.points):
+        if name not in entries:
+            where = "exercises" if name in one.exercises else "points"
+            place.refuse(f"no exercise {name!r} in {topic}", f"name one of {', '.join(entries)}.", where)
+    for name, points in one.points.items():
+        if not points > 0:
+            place.refuse(f"{name} is worth {points:g} points", "state points above 0, or leave it out.", "points")
+    for name, moment in [("due", one.due), *(("extensions", moment) for moment in one.extensions.values())]:
+        if moment is not None and moment.tzinfo is None:
+            place.refuse(f"{moment} has no time zone", "write one behind it: +01:00, or Z for UTC.", name)
+    if one.extensions and one.due is None:
+        place.refuse("extensions, and no due date", "write `due` as well.", "extensions")
+    return one
+
+
+def read_roster(path: str | Path) -> tuple[Student, ...]:
+    """Return the students of the CSV file at ``path``, in its order.
+
+    Raises
+    ------
+    CourseError
+        If it cannot be read, a column is unknown, or two rows would be one student: here, or on a platform.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        remedy = f"put it there, or change `roster` in {FILE}."
+        raise CourseError("there is no such roster", path.name, remedy) from None
+    except UnicodeDecodeError:
+        raise CourseError("it is not in UTF-8", path.name, "save it as CSV in UTF-8.") from None
+    rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
+    columns = [(name or "").strip().casefold() for name in rows.fieldnames or ()]
+    known = [one.name for one in fields(Student)]
+    for name in columns:
+        if name not in known:
+            remedy = f"the columns are {', '.join(known)}."
+            raise CourseError(f"unknown column {name!r}", f"{path.name}, line 1", remedy)
+    if "id" not in columns:
+        raise CourseError("there is no column id", f"{path.name}, line 1", "add one: what the student is called here.")
+    rows.fieldnames = columns
+    return tuple(_students(rows, path))
+
+
+def _students(rows: Any, path: Path) -> Iterator[Student]:
+    owners: dict[tuple[str, str], int] = {}
+    for row in rows:
+        place = f"{path.name}, line {rows.line_num}"
+        if None in row:
+            raise CourseError("it has more fields than the first line", place, "put text that holds a comma in quotes.")
+        values = {name: unicodedata.normalize("NFC", (value or "").strip()) for name, value in row.items()}
+        if not any(values.values()):
+            continue
+        if not is_student(values["id"].replace("_", "")):
+            remedy = "take letters, digits and @+-._ with single spaces between; not / nor a dot or dash in front."
+            raise CourseError(f"{values['id']!r} cannot be the name of a folder", place, remedy)
+        for name in UNIQUE:
+            if value := values.get(name):
+                other = owners.setdefault((name, alike(value)), rows.line_num)
+                if other != rows.line_num:
+                    what = f"{name} {value!r} is that of line {other} too"
+                    raise CourseError(what, place, "give each student one of their own.")
+        yield Student(**values)
+
+
+SIGNS, BETWEEN = "@+-.", " '\u2019"  # in a name, beside letters, marks and digits; and within one only
+NAME_BYTES = 120  # a file system takes 255, and names of files are made with it
+
+
+def is_student(name: str) -> bool:
+    """Return whether ``name`` can be that of a student, of a folder and of a file: no path, nothing that is not seen."""
+    name = unicodedata.normalize("NFC", name)
+    seen = [unicodedata.category(sign)[0] in "LMN" or sign in SIGNS for sign in name]
+    return bool(
+        0 < len(name.encode("utf-8", "replace")) <= NAME_BYTES
+        and all(fits or sign in BETWEEN for fits, sign in zip(seen, name, strict=True))
+        and (unicodedata.category(name[0])[0] in "LN" or name[0] in "@+")
+        and seen[-1]
+    )
+
+
+def alike(name: str) -> str:
+    """Return what two names have in common that a file system may take for one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def in_utc(moment: datetime) -> datetime:
+    """Return ``moment`` as nbgrader stores it: in UTC, and without saying so."""
+    return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def by_id(students: tuple[Student, ...], column: str) -> Mapping[str, Student]:
+    """Return the students that have an id in ``column``, by it."""
+    return {alike(value): student for student in students if (value := getattr(student, column))}

@@ -1,0 +1,197 @@
+"""What course.toml and the roster say is read as it is meant, or refused with its line and a remedy."""
+
+import shutil
+from datetime import timedelta
+
+import nbformat
+import pytest
+
+from autograder import exercises
+from autograder.courses.course import Course, init
+from autograder.courses.plan import LateRule, Plan, read_plan, read_roster
+from autograder.courses.release import release
+from autograder.errors import CourseError
+from tests.autograder.test_main import assert_refused, autograder
+
+pytestmark = pytest.mark.suite("assignments")
+
+WEBSITE = "https://attention.university.edu/"
+WHOLE = """title = "Attention 2026"
+website = "https://attention.university.edu/"
+roster = "students.csv"
+
+[late]
+grace_minutes = 30
+percent_a_day = 10
+
+[assignment.scoring]
+due = 2026-11-30T23:59:00+01:00
+seed = 0
+exercises = ["additive_shapes", "additive_score", "what_to_recompute"]
+points.additive_score = 6
+
+[assignment.scoring.extensions]
+ada = 2026-12-02T23:59:00+01:00
+
+[[assignment.scoring.case]]
+exercise = "additive_score"
+name = "a long sentence"
+part = "values"
+shapes = { query = [2, 4], keys = [2, 40, 5], W_query = [6, 4], W_key = [6, 5], v = [6] }
+"""
+ROSTER = "id,name,email,canvas,moodle\nada,Ada King,ada@university.edu,17,101\n,,,,\n  José  ,José Pérez,,18,\n"
+
+
+def written(folder, text, roster=ROSTER):
+    (folder / "course.toml").write_text(text, encoding="utf-8")
+    (folder / "students.csv").write_text(roster, encoding="utf-8")
+    return folder
+
+
+def functions():
+    return [exercise.function for exercise in exercises.load("scoring", 0)]
+
+
+def test_without_the_file_and_with_the_one_that_init_writes_everything_is_as_the_book_has_it(tmp_path):
+    assert read_plan(tmp_path) == read_plan(init(tmp_path / "course").root) == Plan()
+
+
+def test_what_the_comments_of_the_file_show_is_understood(tmp_path):
+    text = init(tmp_path / "course").root.joinpath("course.toml").read_text(encoding="utf-8")
+    head, _, tables = text.partition("# [assignment.scoring]\n")
+    example = "\n".join(line.removeprefix("# ") for line in f"[assignment.scoring]\n{tables}".splitlines())
+    example = example.replace("Hidden cases of your own", "# Hidden cases of your own")
+    one = read_plan(written(tmp_path, head + example)).assignment("scoring")
+    assert (one.seed, one.points, list(one.extensions)) == (20261, {"additive_score": 4}, ["ada"])
+    assert one.extra
+
+
+def test_a_whole_plan_is_read(tmp_path):
+    plan = read_plan(written(tmp_path, WHOLE))
+    one = plan.assignment("scoring")
+    assert plan.notice("scoring") == "Attention 2026. Due: Monday, 30 November 2026, 23:59 (UTC+01:00)."
+    assert one.extension("ada") == timedelta(days=2)
+    assert one.extension("ben") is None
+    assert [(student.id, student.canvas) for student in plan.students] == [("ada", "17"), ("José", "18")]
+    chosen = {exercise.function: exercise.points for exercise in one.chosen(exercises.load("scoring", 0, one.extra))}
+    assert list(chosen) == [name for name in functions() if name in one.exercises]
+    assert chosen["additive_score"] == 6
+    assert plan.assignment("softmax").exercises == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("title =", "titel =", ["course.toml, line 1", "'titel'", "title, website"]),
+        ('"Attention 2026"', "2026", ["line 1", "title is 2026", "text in quotes"]),
+        ("percent_a_day = 10", "percent_a_day = 110", ["line 7, [late]", "percent_a_day is 110"]),
+        ("percent_a_day", "per_cent", ["line 7", "'per_cent'", "percent_a_day"]),
+        ("grace_minutes = 30", "grace_minutes = -1", ["line 6", "below 0"]),
+        ("[assignment.scoring]", "[assignment.scring]", ["line 9", "no chapter 'scring'", "scoring"]),
+        ("+01:00\nseed", "\nseed", ["line 10", "no time zone", "+01:00"]),
+        ("due = 2026-11-30T23:59:00+01:00", 'due = "soon"', ["line 10", "due is 'soon'"]),
+        ("due = 2026-11-30T23:59:00+01:00", "", ["no due date"]),
+        ("seed = 0", "seed = -3", ["line 11", "seed is -3", "0 or more"]),
+        ('"additive_score", ', '"additve_score", ', ["line 12", "'additve_score'", "additive_score"]),
+        ("points.additive_score = 6", "points.additive_score = 0", ["line 13", "above 0"]),
+        ("points.additive_score", "points.additve_score", ["line 13", "no exercise 'additve_score'"]),
+        ('exercise = "additive_score"', 'exercise = "additive_shapes"', ["line 19", "of kind code"]),
+        ('part = "values"', 'part = "valeus"', ["line 21", "'valeus'", "name one of the parts"]),
+        ("shapes = {", "shown = true\nshapes = {", ["line 22", "is shown"]),
+        ("[2, 40, 5]", '"long"', ["line 22", "a long sentence", "a list"]),
+        ("[late]", "[late", ["not valid TOML", "line 5"]),
+        ('"students.csv"', '"class.csv"', ["class.csv", "no such roster"]),
+    ],
+)
+def test_what_cannot_be_understood_is_refused_with_its_line(tmp_path, old, new, words):
+    assert old in WHOLE
+    with pytest.raises(CourseError) as error:
+        read_plan(written(tmp_path, WHOLE.replace(old, new, 1)))
+    said = str(error.value)
+    assert "Remedy: " in said
+    assert not [word for word in words if word not in said], said
+
+
+@pytest.mark.parametrize(
+    ("roster", "words"),
+    [
+        ("name\nAda\n", ["line 1", "no column id"]),
+        ("id,canvsa\nada,1\n", ["line 1", "'canvsa'", "canvas"]),
+        ("id,canvas\nada,1\nben,1\n", ["line 3", "canvas '1' is that of line 2"]),
+        ("id\nAda\nada\n", ["line 3", "id 'ada'"]),
+        ("id\nJosé\nJose\u0301\n", ["line 3"]),
+        ("id\n../eve\n", ["line 2", "'../eve'"]),
+        ("id\n-rf\n", ["line 2", "'-rf'"]),
+        ("id\n.git\n", ["line 2"]),
+        ("id,name\nada,King, Ada\n", ["line 2", "quotes"]),
+    ],
+)
+def test_a_roster_in_which_two_would_be_one_or_a_name_leads_out_is_refused(tmp_path, roster, words):
+    (tmp_path / "students.csv").write_text(roster, encoding="utf-8")
+    with pytest.raises(CourseError) as error:
+        read_roster(tmp_path / "students.csv")
+    assert not [word for word in ["students.csv", "Remedy: ", *words] if word not in str(error.value)], str(error.value)
+
+
+DAY = 24 * 60 * 60
+
+
+@pytest.mark.parametrize(
+    ("seconds", "taken"),
+    [(0, 0), (30 * 60, 0), (30 * 60 + 1, 1), (DAY + 30 * 60, 1), (DAY + 30 * 60 + 1, 2), (30 * DAY, 5)],
+)
+def test_each_day_that_has_begun_after_the_grace_costs_its_share_and_no_more_than_the_most(seconds, taken):
+    rule = LateRule(grace_minutes=30, percent_a_day=10, most_percent=50)
+    assert rule.penalty(10, seconds) == taken
+    assert LateRule().penalty(10, seconds) == 0
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory):
+    """A course whose scoring assignment is as ``WHOLE`` says, released."""
+    course = init(tmp_path_factory.mktemp("chosen") / "course")
+    written(course.root, WHOLE)
+    release(course, "scoring", website=WEBSITE)
+    return course
+
+
+def test_a_release_asks_what_the_course_chose_for_its_points_and_says_when_it_is_due(chosen):
+    notebook = nbformat.read(chosen.release("scoring"), as_version=4)
+    assert "**Attention 2026. Due: Monday, 30 November 2026, 23:59 (UTC+01:00).**" in notebook.cells[0].source
+    released = chosen.released("scoring")
+    assert [one.function for one in released.exercises] == [
+        name for name in functions() if name in ("additive_shapes", "additive_score", "what_to_recompute")
+    ]
+    assert released.points["scoring-additive_score"] == 6
+    assert (released.changed, released.other_points, released.seed) == (False, {}, 0)
+    (asked,) = (one for one in released.exercises if one.function == "additive_score")
+    assert "a long sentence" in [case.name for case in asked.hidden]
+    assert "a long sentence" not in nbformat.writes(notebook)
+    assert chosen.version("scoring", chosen.release("scoring").read_text(encoding="utf-8")) == 1
+    assert "## Version 1" in chosen.log("scoring").read_text(encoding="utf-8")
+
+
+def test_another_release_says_what_has_changed_and_one_like_the_last_has_its_number(chosen, tmp_path):
+    shutil.copytree(chosen.root, tmp_path / "course")
+    course = Course.at(tmp_path / "course")
+    log = course.log("scoring").read_bytes()
+    release(course, "scoring", website=WEBSITE)
+    assert course.version("scoring", course.release("scoring").read_text(encoding="utf-8")) == 1
+    assert course.log("scoring").read_bytes() == log
+    written(
+        course.root, WHOLE.replace("points.additive_score = 6", "points.additive_score = 5").replace("-11-30", "-11-29")
+    )
+    done = autograder("release", "scoring", "--course", course.root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "version 2" in done.stdout
+    assert "its points, from 6 to 5." in done.stdout, done.stdout
+    assert "The heading." in done.stdout
+    log = course.log("scoring").read_text(encoding="utf-8")
+    assert log.index("## Version 2") < log.index("## Version 1")
+    assert "https://attention.university.edu/book/scoring.html" in course.release("scoring").read_text()
+
+
+def test_a_plan_that_cannot_be_read_stops_the_command_with_its_line(chosen, tmp_path):
+    shutil.copytree(chosen.root, tmp_path / "course")
+    (tmp_path / "course" / "course.toml").write_text("[late]\nper_cent = 3\n")
+    assert_refused(autograder("grade", "scoring", "--course", tmp_path / "course"), "line 2", "per_cent")
