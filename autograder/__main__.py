@@ -104,31 +104,48 @@ def handouts(folder: Annotated[Path, typer.Argument(help="Where the notebooks sh
 @app.command()
 def collect(
     topic: Topic,
-    archive: Annotated[Path, typer.Argument(help="The zip file that the learning platform gave out.")],
+    archives: Annotated[
+        list[Path],
+        typer.Argument(metavar="ARCHIVE...", help="What the learning platform gave out: zip files, or folders."),
+    ],
     course: CoursePath = Path("course"),
     submission_mb: Annotated[int, typer.Option(min=1, help="Megabytes that one file may have.")] = Limits.submission_mb,
 ) -> None:
-    """Put the notebooks of an archive into the course: STUDENT/x.ipynb, STUDENT_x.ipynb, or a zip file for each.
+    """Put the notebooks of archives into the course: of Canvas, Moodle, Gradescope, nbgrader's exchange, or STUDENT/x.ipynb.
 
-    Exit status 3: everything else was done, and some submissions were set aside, or notebooks left over.
+    All tries are kept, and the last in time counts; the same archive twice comes to the same. Exit status 3: everything else
+    was done, and some submissions were set aside, or notebooks left over.
     """
     from autograder.courses.collect import collect as put
     from autograder.courses.collect import is_notebook, printable
     from autograder.courses.course import Course
+    from autograder.courses.report import collected_table
 
-    collected, left = put(Course.at(course), topic, archive, submission_mb)
-    for one in collected:
-        if one.problem:
-            out.print(f"{one.student}: set aside: {one.problem}", markup=False, highlight=False)
+    root, collected, left = Course.at(course), [], []
+    for archive in archives:
+        said = f"{archive}: {{}}"
+        done, unused = put(root, topic, archive, submission_mb, lambda what, said=said: _say(said.format(what)))
+        collected += done
+        left += unused
+    if collected:
+        out.print(collected_table(collected))
     notebooks = [name for name in left if is_notebook(name)]
     for name in [*notebooks, *(name for name in left if not is_notebook(name))][: max(20, len(notebooks))]:
-        out.print(f"not taken: {printable(name)}", markup=False, highlight=False)
+        _say(f"not taken: {printable(name)}")
     aside, again = sum(bool(one.problem) for one in collected), sum(one.replaced for one in collected)
-    out.print(
+    _say(
         f"{len(collected) - aside} collected ({again} anew), {aside} set aside, {len(left)} not taken, "
         f"{len(notebooks)} of them notebooks or archives"
     )
+    if missing := [one.id for one in root.plan().students if one.id not in set(root.students(topic))]:
+        _say(
+            f"{len(missing)} of the roster have handed in nothing: {', '.join(missing[:20])}{' …' * (len(missing) > 20)}"
+        )
     raise typer.Exit(SET_ASIDE if aside or notebooks else 0)
+
+
+def _say(text):
+    out.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()

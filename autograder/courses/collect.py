@@ -1,49 +1,76 @@
 """Put what a learning platform hands out as one archive where nbgrader looks for it: one folder a student.
 
-In: a zip archive, a course, a topic. Out: what became of each student's part, and what nobody looked at. Writes
-``submitted``, and a page for whoever has to hand in again; never through a link. One bad part stops nobody else's; nothing
-is unpacked but the files that are asked for; whose notebook it is, and which of several counts, is never guessed.
+In: a zip archive or a folder, a course, a topic. Out: what became of each student's part, and what nobody looked at. Writes
+``submitted``, what was handed in before, and a page for whoever has to hand in again; never through a link. One bad part
+stops nobody else's; nothing is unpacked but the files that are asked for; whose notebook it is, and which of several
+counts, is never guessed.
 """
 
 import contextlib
 import hashlib
-import io
 import json
 import re
-import stat
-import time
 import unicodedata
-import zipfile
-import zlib
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
 
+from autograder.courses.archives import BROKEN, RefusedEntry, opened, unpacked
 from autograder.courses.course import Course
+from autograder.courses.plan import Assignment, alike
+from autograder.courses.platforms import METADATA, Owner, Owners, recognised, stated_time
 from autograder.errors import CourseError
-from autograder.files import write_bytes
+from autograder.files import as_json, write_bytes, write_text
 from autograder.sandbox import Limits
 from solutions.answer_key import topics
 
 MOST_ENTRIES, MOST_IN_ONE, MOST_CANDIDATES = 100_000, 1000, 20
-BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
 IN_THE_WAY = (FileExistsError, NotADirectoryError, IsADirectoryError)
-MOODLE = re.compile(r"([^_]+)_(\d+)_assignsubmission_.*", re.IGNORECASE)  # of a folder, or of a file
-CANVAS = re.compile(
-    r"([^_]+)(?:_late)?_(\d+)_.*", re.IGNORECASE
-)  # of a file; canvas sets the number of the person first
-SIGNS, BETWEEN = "@+-.", " '\u2019"  # in a name, beside letters, marks and digits; and within one only
-NAME_BYTES = 120  # a file system takes 255, and names of files are made with it
+TIMESTAMP = "timestamp.txt"
 
 
 @dataclass(frozen=True)
 class Collected:
-    """What became of one student's part: ``problem`` is "" where it stands in ``submitted`` now."""
+    """What became of one try of a student: ``problem`` is "" where it stands in ``submitted`` now, or was kept as earlier.
+
+    ``file`` is what it was called in the archive, ``version`` the number of the release that it was made from, 0 if that is
+    not known, ``note`` what else is to say of it.
+    """
 
     student: str
     problem: str = ""
     replaced: bool = False
+    file: str = ""
+    version: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Try:
+    """Something that a student has handed in: a hash of each file, by its name, and what is known of when.
+
+    ``time`` is when it came, in UTC, as the platform says; ``moment`` the date that the archive has for it; ``order`` grows
+    with each try on a platform that numbers them. ``platform`` and ``prefix`` are what it was called there.
+    """
+
+    files: dict[str, str]
+    time: str = ""
+    moment: str = ""
+    order: int = 0
+    late: bool = False
+    platform: str = ""
+    prefix: str = ""
+    number: str = ""
+    file: str = ""
+
+    def is_before(self, other: "Try") -> bool:
+        """Return whether this came before ``other``, as far as that is known."""
+        if self.order and other.order:
+            return self.order < other.order
+        mine, others = self.time or self.moment, other.time or other.moment
+        return bool(mine and others) and mine < others
 
 
 @dataclass(frozen=True)
@@ -54,6 +81,8 @@ class _Wanted:
     exercises: frozenset[str]
     beside: frozenset[str]
     max_mb: int
+    assignment: Assignment
+    versions: tuple[tuple[int, dict[str, str]], ...]  # number of a release -> its locked cells, the newest first
 
 
 @dataclass(frozen=True)
@@ -61,8 +90,8 @@ class _Part:
     """A file of the archive: under which name and of which date, whose it is, and how to get its bytes."""
 
     name: str
-    date: tuple[int, ...]
-    owner: tuple[str, str]  # the name as it stands there; the platform's number of the person, or ""
+    moment: str
+    owner: Owner
     read: Callable[[], bytes]
 
     @property
@@ -70,56 +99,81 @@ class _Part:
         return PurePosixPath(self.name).name
 
 
-class _Refused(Exception):
-    """Something that is not taken; the sentence says why."""
-
-
 def collect(
-    course: Course, topic: str, archive: str | Path, max_mb: int = Limits.submission_mb
+    course: Course,
+    topic: str,
+    archive: str | Path,
+    max_mb: int = Limits.submission_mb,
+    notice: Callable[[str], object] | None = None,
 ) -> tuple[list[Collected], list[str]]:
     """Put each student's notebook, and the files that belong to it, into ``course``; return ``(collected, left)``.
 
-    An entry ``ADA/anything.ipynb`` or ``ADA_anything.ipynb`` is Ada's; so is what lies in ``ADA.zip`` or
-    ``ADA_anything.zip``. Of several notebooks, the one that is named after the assignment counts, or else the only one
-    that holds its exercises. ``left`` lists the entries that were not taken; what systems and Jupyter leave beside files
-    is not among them.
+    Whose it is, ``platforms`` says: by the names that Canvas, Moodle, Gradescope and nbgrader's exchange give, or by
+    ``ADA/anything.ipynb``, ``ADA_anything.ipynb`` and ``ADA.zip``; the course's roster says who that is here. ``notice`` is
+    called with which of these it was taken for. Of several notebooks of one try, the one that is named after the assignment
+    counts, or else the only one that holds its exercises; of several tries, the last in time; all are kept. ``left`` lists
+    the entries that were not taken; what systems and Jupyter leave beside files is not among them.
 
     Raises
     ------
     CourseError
         If there is no such assignment, the archive itself cannot be read, or nothing can be written.
     """
-    questions = course.released(topic).exercises
-    beside = frozenset(exercise.trained.file for exercise in questions if exercise.trained)
-    wanted = _Wanted(topic, frozenset(exercise.name for exercise in questions), beside, max_mb)
+    released, plan = course.released(topic), course.plan()
+    beside = frozenset(exercise.trained.file for exercise in released.exercises if exercise.trained)
+    names, versions = frozenset(exercise.name for exercise in released.exercises), _versions(course, topic, released)
+    wanted = _Wanted(topic, names, beside, max_mb, plan.assignment(topic), versions)
     try:
         _refuse_links(course, course.root / "submitted")
-    except _Refused as refusal:
+    except RefusedEntry as refusal:
         raise CourseError(str(refusal), str(course.root), "take it away, and run the command again.") from None
-    try:
-        bundle = zipfile.ZipFile(archive)
-    except FileNotFoundError:
-        raise CourseError("there is no such archive", str(archive), "name the file that you downloaded.") from None
-    except BROKEN as error:
-        raise CourseError(
-            f"this is no zip archive that can be read ({error})", str(archive), "download it again."
-        ) from None
-    with bundle:
-        if len(bundle.infolist()) > MOST_ENTRIES:
-            raise CourseError(
-                f"it has more than {MOST_ENTRIES} entries", str(archive), "download the submissions of one assignment."
-            )
-        parts, left = _parts(bundle, wanted)
-        alike, here, collected = defaultdict(list), defaultdict(set), []
-        for part in parts:
-            alike[_key(part.owner[0])].append(part)
-        for folder in course.root.glob("submitted/*"):
-            here[_key(folder.name)].add(folder.name)
-        for key in sorted(alike):
-            done, unused = _take(course, wanted, alike[key], here[key])
-            collected += done
-            left += unused
+    if not Path(archive).exists():
+        raise CourseError("there is no such archive", str(archive), "name the file that you downloaded.")
+    with contextlib.ExitStack() as stack:
+        try:
+            entries = stack.enter_context(opened(archive, MOST_ENTRIES, max_mb))
+        except RefusedEntry as refusal:
+            remedy = "download the submissions of one assignment."
+            raise CourseError(str(refusal), str(archive), remedy) from None
+        except BROKEN as error:
+            what = f"this is no zip archive that can be read ({error})"
+            raise CourseError(what, str(archive), "download it again.") from None
+        return _collect(course, wanted, entries, plan.students, notice or (lambda said: None))
+
+
+def _collect(course, wanted, entries, students, notice):
+    entries = _without_top(entries, wanted)
+    names = [entry.name for entry in entries]
+    platform = recognised(names, wanted.beside)
+    metadata = next((_bytes(entry) for entry in entries if PurePosixPath(entry.name).name == METADATA), b"")
+    owners = Owners(platform, names, students, metadata)
+    notice(f"taken for {platform}")
+    parts, left = _parts(entries, wanted, owners)
+    same, here, collected = defaultdict(list), defaultdict(set), []
+    for part in parts:
+        same[alike(part.owner.student), part.owner.problem].append(part)
+    for folder in course.root.glob("submitted/*"):
+        here[alike(folder.name)].add(folder.name)
+    for key in sorted(same):
+        done, unused = _take(course, wanted, same[key], here[key[0]], platform)
+        collected += done
+        left += unused
     return collected, left
+
+
+def _without_top(entries, wanted):
+    """Return ``entries`` without a folder around all of them, where what is in it has the names of Canvas."""
+    tops = {entry.name.partition("/")[0] for entry in entries}
+    inner = [entry.name.partition("/")[2] for entry in entries]
+    if len(tops) != 1 or not all(inner) or recognised(inner, wanted.beside) != "Canvas":
+        return entries
+    return [replace(entry, name=name) for entry, name in zip(entries, inner, strict=True)]
+
+
+def _bytes(entry):
+    with contextlib.suppress(RefusedEntry):
+        return entry.read()
+    return b""
 
 
 def is_notebook(name: str) -> bool:
@@ -135,60 +189,27 @@ def printable(name: str) -> str:
 # --- what lies in an archive, and whose it is ------------------------------------------------------------------------
 
 
-def _parts(bundle, wanted, within=None):
+def _parts(entries, wanted, owners, within=None):
     """Return ``([part], [name of an entry that belongs to nobody])``. What lies ``within`` a part has its owner."""
     parts, left = [], []
-    for entry in bundle.infolist():
-        name = _name(entry)
-        if entry.is_dir() or _is_debris(name):
-            continue
-        owner = within.owner if within else _owner(name, wanted)
-        full = f"{within.name}/{name}" if within else name
-        if owner and (is_notebook(name) or any(_is_called(file, name) for file in wanted.beside)):
-            parts.append(_Part(full, entry.date_time, owner, _reader(bundle, entry, wanted.max_mb)))
-        else:
-            left.append(full)
+    for entry in entries:
+        name = f"{within.name}/{entry.name}" if within else entry.name
+        found = [within.owner] if within else _owners(entry.name, wanted, owners)
+        file = PurePosixPath(name).name
+        asked = is_notebook(name) or file == TIMESTAMP or any(_is_called(one, name) for one in wanted.beside)
+        if found and asked:
+            parts += [_Part(name, entry.moment, owner, entry.read) for owner in found]
+        elif file not in (METADATA, TIMESTAMP):
+            left.append(name)
     return parts, left
 
 
-def _reader(bundle, entry, max_mb):
-    return lambda: _read(bundle, entry, max_mb)
-
-
-def _read(bundle, entry, max_mb):
-    """Return the bytes of ``entry``; never more than allowed, whatever its header says."""
-    name = entry.filename.replace("\\", "/")
-    if name.startswith("/") or re.match(r"[A-Za-z]:", name) or ".." in PurePosixPath(name).parts:
-        raise _Refused("a name in the archive leads out of its folder")
-    kind = stat.S_IFMT(entry.external_attr >> 16)
-    if kind not in (0, stat.S_IFREG):
-        raise _Refused("there is a link or a device in the archive, where a file should be")
-    if entry.flag_bits & 0x1:
-        raise _Refused("the archive is encrypted")
-    try:
-        with bundle.open(entry) as file:
-            content = file.read(max_mb * 2**20 + 1)
-    except BROKEN:
-        raise _Refused("the archive is damaged") from None
-    if len(content) > max_mb * 2**20:
-        raise _Refused(f"a file in the archive has more than {max_mb} MB when it is unpacked")
-    return content
-
-
-def _name(entry):
-    """Return the name of ``entry``. Macs write UTF-8 and do not say so: ``zipfile`` reads it as the PC's first code page."""
-    name = entry.filename
-    if not entry.flag_bits & 0x800:
-        with contextlib.suppress(UnicodeError):
-            name = name.encode("cp437").decode("utf-8")
-    return name.replace("\\", "/")
-
-
-def _is_debris(name):
-    """Return whether ``name`` is what a Mac or Windows leaves beside files, never what somebody wrote."""
-    path = PurePosixPath(name)
-    known = path.name.casefold() in (".ds_store", "thumbs.db", "desktop.ini")
-    return known or "__MACOSX" in path.parts or path.name.startswith("._")
+def _owners(name, wanted, owners):
+    """Return whose the entry ``name`` is; nobody's if all files of the class are called so."""
+    named = [_named_after(topic, name) for topic in topics()]
+    if "/" not in name and (name in wanted.beside or any(match and not match["whose"] for match in named)):
+        return []
+    return owners.of(name, wanted.topic)
 
 
 def _is_checkpoint(part):
@@ -200,72 +221,81 @@ def _is_called(file, name):
     return name == file or name.endswith((f"/{file}", f"_{file}"))
 
 
-def _owner(name, wanted):
-    """Return ``(name of the student, the platform's number of the person or "")`` for the name of an entry, or None."""
-    first, *below = [part for part in name.split("/") if part not in ("", ".", "..")] or [""]
-    named = [_named_after(topic, first) for topic in topics()]
-    if not below and (first in wanted.beside or any(match and not match["whose"] for match in named)):
-        return None  # all files of the class are called so
-    known = MOODLE.fullmatch(first) or (not below and CANVAS.fullmatch(first))
-    owner = (known[1], known[2]) if known else (first if below else PurePosixPath(first).stem.partition("_")[0], "")
-    return owner if _is_student(owner[0]) else None
-
-
-def _is_student(name):
-    """Return whether ``name`` can be that of a student, of a folder and of a file: no path, nothing that is not seen."""
-    name = unicodedata.normalize("NFC", name)
-    seen = [unicodedata.category(sign)[0] in "LMN" or sign in SIGNS for sign in name]
-    return bool(
-        0 < len(name.encode("utf-8", "replace")) <= NAME_BYTES
-        and all(fits or sign in BETWEEN for fits, sign in zip(seen, name, strict=True))
-        and (unicodedata.category(name[0])[0] in "LN" or name[0] in "@+-")
-        and seen[-1]
-    )
-
-
-def _key(name):
-    """Return what two names have in common that a file system may take for one."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
-
-
 def _named_after(topic, file):
     """Return a match if ``file`` is the notebook of ``topic`` by its name, also as platforms and browsers rename it."""
     renamed = r"(?:[-_ ]?\d{1,3}| ?\(\d{1,3}\))?"
-    return re.fullmatch(rf"(?P<whose>.*_)?{re.escape(topic)}{renamed}\.ipynb", _key(file))
+    return re.fullmatch(rf"(?P<whose>.*_)?{re.escape(topic)}{renamed}\.ipynb", alike(file))
 
 
 # --- one student -----------------------------------------------------------------------------------------------------
 
 
-def _take(course, wanted, parts, here):
+def _take(course, wanted, parts, here, platform):
     """Return ``([Collected], [name of a file not taken])`` for parts under one name, in any spelling.
 
     ``here`` holds the spellings that stand in ``submitted`` already.
     """
-    owners = {part.owner: part.name for part in parts}
+    owners = {(part.owner.student, part.owner.number): part for part in parts}
     students = [unicodedata.normalize("NFC", name) for name, _ in owners]
-    student = students[0]
+    student, files = students[0], [printable(part.name) for part in owners.values()]
+    if problem := next((part.owner.problem for part in parts if part.owner.problem), ""):
+        if not any(is_notebook(part.name) for part in parts):
+            return [], []
+        return [Collected(student, f"{problem}; add them to the roster, or rename the file", file=files[0])], []
     if len(owners) > 1:
         problem = (
-            f"{' and '.join(map(printable, owners.values()))} would be one student here; rename them in the archive"
+            f"{' and '.join(files)} would be one student here; name both in the roster, or rename them in the archive"
         )
-        return [Collected(student, problem) for student in students], []
+        return [Collected(student, problem, file=file) for student, file in zip(students, files, strict=True)], []
     if here - {student}:
         other = printable(min(here - {student}))
         problem = f"submitted/{other} is there already, a name that is too much alike: is it the same person?"
-        return [Collected(student, problem)], []
-    try:
-        files, left = _chosen(wanted, parts)
-        return [Collected(student, replaced=_put(course, wanted.topic, student, files))], left
-    except _Refused as refusal:
-        _tell(course, wanted.topic, student, str(refusal))
-        return [Collected(student, str(refusal))], []
+        return [Collected(student, problem, file=files[0])], []
+    tries = defaultdict(list)
+    for part in parts:
+        tries[part.owner.attempt].append(part)
+    done, left = [], []
+    for attempt in sorted(tries, key=lambda attempt: str(tries[attempt][0].owner.time or "")):
+        if all(part.file == TIMESTAMP for part in tries[attempt]):
+            continue
+        try:
+            files, counting, unused = _chosen(wanted, tries[attempt])
+            left += unused
+            done.append(_put(course, wanted, student, files, _try(files, counting, tries[attempt], platform)))
+        except RefusedEntry as refusal:
+            _tell(course, wanted.topic, student, str(refusal))
+            done.append(Collected(student, str(refusal), file=printable(tries[attempt][0].name)))
+    return done, left
+
+
+def _try(files, counting, parts, platform):
+    """Return the ``Try`` that these ``files`` are; ``counting`` is the part that the notebook came from."""
+    stated = next((stated_time(part.read()) for part in parts if part.file == TIMESTAMP), None)
+    owner, hashes = counting.owner, {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    when = owner.time or stated
+    return Try(
+        hashes,
+        time=_as_nbgrader_writes(when) if when else "",
+        moment=counting.moment,
+        order=owner.order,
+        late=owner.late,
+        platform=platform,
+        prefix=owner.prefix,
+        number=owner.number,
+        file=counting.name,
+    )
+
+
+def _as_nbgrader_writes(when):
+    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
 
 
 def _chosen(wanted, parts):
-    """Return ``({file name: bytes}, [name of a file not taken])`` of one student."""
+    """Return ``({file name: bytes}, the part of the notebook, [name of a file not taken])`` of one try."""
     files, left = [], []
     for part in parts:
+        if part.file == TIMESTAMP:
+            continue
         if part.file.casefold().endswith(".zip"):
             inside, others = _unpacked(part, wanted)
             files += inside
@@ -275,7 +305,7 @@ def _chosen(wanted, parts):
     files = [part for part in files if not _is_checkpoint(part)]
     notebooks = [part for part in files if part.file.casefold().endswith(".ipynb")]
     if not notebooks:
-        raise _Refused("no notebook was in it")
+        raise RefusedEntry("no notebook was in it")
     named = [part for part in notebooks if _named_after(wanted.topic, part.file)]
     counting = {f"{wanted.topic}.ipynb": _that_counts(named or notebooks, wanted.exercises)}
     for file in wanted.beside:
@@ -283,18 +313,17 @@ def _chosen(wanted, parts):
             counting[file] = _that_counts(fitting)
     taken = [part for same, _ in counting.values() for part in same]
     left += [part.name for part in files if part not in taken]
-    return {file: content for file, (_, content) in counting.items()}, left
+    notebook = counting[f"{wanted.topic}.ipynb"][0][0]
+    return {file: content for file, (_, content) in counting.items()}, notebook, left
 
 
 def _unpacked(part, wanted):
     """Return the parts that lie in ``part``, an archive of one student, and the names of other files there."""
+    content = part.read()
     try:
-        inner = zipfile.ZipFile(io.BytesIO(part.read()))
+        return _parts(unpacked(content, MOST_IN_ONE, wanted.max_mb), wanted, None, within=part)
     except BROKEN:
-        raise _Refused("the archive is damaged") from None
-    if len(inner.infolist()) > MOST_IN_ONE:
-        raise _Refused(f"the archive has more than {MOST_IN_ONE} entries")
-    return _parts(inner, wanted, within=part)
+        raise RefusedEntry("the archive is damaged") from None
 
 
 def _that_counts(parts, exercises=None):
@@ -303,8 +332,8 @@ def _that_counts(parts, exercises=None):
     The date decides only between entries of one and the same name: there the platform has replaced the first.
     """
     if len(parts) > MOST_CANDIDATES:
-        raise _Refused(f"which of {len(parts)} files counts cannot be told")
-    newest = {part.name: part for part in sorted(parts, key=lambda part: part.date)}
+        raise RefusedEntry(f"which of {len(parts)} files counts cannot be told")
+    newest = {part.name: part for part in sorted(parts, key=lambda part: part.moment)}
     found = {}
     for part in newest.values():
         content = part.read()
@@ -313,9 +342,11 @@ def _that_counts(parts, exercises=None):
     fitting = [one for (fits, _), one in found.items() if fits]
     if len(fitting) == 1:
         return fitting[0]
+    if fitting and all(part.owner.order for same, _ in fitting for part in same):  # the platform has numbered them
+        return max(fitting, key=lambda one: max(part.owner.order for part in one[0]))
     names = ", ".join(sorted(printable(part.name) for same, _ in fitting or found.values() for part in same))
     what = "several hold this assignment" if fitting else "none of them holds this assignment"
-    raise _Refused(f"which of its files counts cannot be told, {what}: {names}")
+    raise RefusedEntry(f"which of its files counts cannot be told, {what}: {names}")
 
 
 def _holds(content, exercises):
@@ -330,30 +361,164 @@ def _holds(content, exercises):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _put(course, topic, student, files):
-    """Write ``files`` into the student's folder; keep the notebook that was there. Return whether there was another."""
-    notebook, replaced = course.submission(student, topic), False
+def _put(course, wanted, student, files, one):
+    """Write ``files`` into the student's folder if they are the last in time; keep what counted before, or else them.
+
+    What has happened is written down last: a command that was stopped does it all again, and comes to the same.
+    """
+    topic, notebook = wanted.topic, course.submission(student, wanted.topic)
+    place = course.collected(student, topic)
+    known = tries(course, student, topic)
+    before = _present(course, notebook, {*files, *(known[-1].files if known else ())})
+    if before and (not known or known[-1].files != before.files):  # put there by hand, or by nbgrader
+        known = [*(old for old in known if old.files != before.files), before]
+    version = _version(wanted, files[notebook.name])
+    told = Collected(student, file=printable(one.file), version=version, note=_lateness(wanted, student, one))
+    counts = known[-1] if known else None
+    if counts and one.files != counts.files and (_is_known(one, known) or one.is_before(counts)):
+        _keep(course, student, topic, files)
+        if not _is_known(one, known):
+            head = sorted([*known[:-1], one], key=lambda old: (old.time or old.moment, old.order))
+            _write_down(course, place, [*head, counts])
+        return replace(told, note=", ".join(filter(None, [told.note, "an earlier try: kept, and not counted"])))
+    replaced = counts is not None and one.files[notebook.name] != counts.files.get(notebook.name)
+    if counts and one.files != counts.files:
+        _keep(course, student, topic, _contents(course, notebook, counts))
     for file in sorted(files, key=lambda file: file == notebook.name):  # the notebook last
-        place = notebook.with_name(file)
+        target = notebook.with_name(file)
+        with _writing(course, target):
+            if not target.exists() or target.read_bytes() != files[file]:
+                write_bytes(files[file], target)
+    same = counts is not None and one.files == counts.files
+    if counts and same and counts.platform and one.is_before(counts):
+        one = counts  # handed in once more later
+    _put_time(course, wanted, student, one)
+    known = [*known[:-1], one] if same else [*known, one]
+    _write_down(course, place, known)
+    note = "as before" if same else f"replaces {_count(len(known) - 1)}" if replaced else ""
+    return replace(told, replaced=replaced, note=", ".join(filter(None, [told.note, note])))
+
+
+def _count(number):
+    return "an earlier try" if number == 1 else f"{number} earlier tries"
+
+
+def tries(course: Course, student: str, topic: str) -> list[Try]:
+    """Return all that was collected of ``student``; the last one counts."""
+    try:
+        told = json.loads(course.collected(student, topic).read_text(encoding="utf-8"))
+        return [Try(**one) for one in told["tries"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+
+
+def _is_known(one, known):
+    """Return whether ``one`` was collected before: the same files under the same number, or of no later time."""
+    same = [other for other in known if other.files == one.files]
+    if one.order:
+        return any(other.order == one.order for other in same)
+    return any((one.time or one.moment) <= (other.time or other.moment) for other in same)
+
+
+def _present(course, notebook, names):
+    """Return what stands in the student's folder, of files called ``names``, as a ``Try``, or None."""
+    with _writing(course, notebook):
+        if not notebook.exists():
+            return None
+        names = sorted(name for name in names if notebook.with_name(name).exists())
+        hashes = {name: hashlib.sha256(notebook.with_name(name).read_bytes()).hexdigest() for name in names}
+    stamp = notebook.with_name(TIMESTAMP)
+    when = stated_time(stamp.read_bytes()) if stamp.is_file() and not stamp.is_symlink() else None
+    return Try(hashes, time=_as_nbgrader_writes(when) if when else "")
+
+
+def _contents(course, notebook, one):
+    found = {}
+    for name in one.files:
+        place = notebook.with_name(name)
         with _writing(course, place):
-            before = place.read_bytes() if place.exists() else None
-            if before == files[file]:
-                continue
-        if before is not None and place == notebook:
-            replaced = True
-            kept = course.root / ".autograder" / "earlier" / student / topic / f"{time.time_ns()}.ipynb"
-            with _writing(course, kept):
-                write_bytes(before, kept)
+            if place.exists():
+                found[name] = place.read_bytes()
+    return found
+
+
+def _keep(course, student, topic, files):
+    """Keep ``files`` as an earlier try, each under a hash of it: two that are the same are one."""
+    for name, content in files.items():
+        suffix, digest = PurePosixPath(name).suffix, hashlib.sha256(content).hexdigest()
+        place = course.root / ".autograder" / "earlier" / student / topic / f"{digest[:32]}{suffix}"
         with _writing(course, place):
-            write_bytes(files[file], place)
-    return replaced
+            if not place.exists():
+                write_bytes(content, place)
+
+
+def _write_down(course, place, known):
+    with _writing(course, place):
+        write_text(as_json({"tries": [asdict(one) for one in known]}), place)
+
+
+def _put_time(course, wanted, student, one):
+    """Write into ``timestamp.txt`` when it came, or that it was late; take away what an earlier try has left there."""
+    when = one.time
+    if not when and one.late and wanted.assignment.due:
+        until = wanted.assignment.extensions.get(student, wanted.assignment.due)
+        when = _as_nbgrader_writes(max(until, wanted.assignment.due) + timedelta(seconds=1))
+    place = course.submission(student, wanted.topic).with_name(TIMESTAMP)
+    with _writing(course, place):
+        if when and not (place.is_file() and place.read_text(encoding="utf-8", errors="replace") == when):
+            write_text(when, place)
+        elif not when:
+            place.unlink(missing_ok=True)
+
+
+def _lateness(wanted, student, one):
+    """Return in words whether ``one`` is late, as far as that is known."""
+    due = wanted.assignment.due
+    if one.time and due:
+        until = max(wanted.assignment.extensions.get(student, due), due)
+        seconds = (datetime.fromisoformat(one.time.replace(" UTC", "+00:00")) - until).total_seconds()
+        return f"late by {_span(seconds)}" if seconds > 0 else ""
+    if one.late:
+        return "late, by how much is not known" + ("" if due else ", and no due date in course.toml")
+    return ""
+
+
+def _span(seconds):
+    hours, minutes = divmod(int(seconds) // 60, 60)
+    return f"{hours // 24} d {hours % 24} h" if hours >= 24 else f"{hours} h {minutes} min"
+
+
+def _versions(course, topic, released):
+    """Return the locked cells of each release, by its number: none where there is one alone, and nothing to tell apart."""
+    found = []
+    for template, notebook in zip(released.templates, released.notebooks, strict=True):
+        cells = [cell for cell in notebook.cells if cell.metadata.nbgrader.locked]
+        sources = {cell.metadata.nbgrader.grade_id: cell.source for cell in cells}
+        found.append((course.version(topic, template), sources))
+    return tuple(found)
+
+
+def _version(wanted, content):
+    """Return the number of the release that has most of the locked cells in ``content``; 0 if it has none of them."""
+    try:
+        sources = {}
+        for cell in json.loads(content)["cells"]:
+            grade_id = (cell["metadata"].get("nbgrader") or {}).get("grade_id")
+            sources[grade_id] = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return 0
+    kept = [
+        (sum(sources.get(name) == text for name, text in locked.items()), number) for number, locked in wanted.versions
+    ]
+    most = max((count for count, _ in kept), default=0)
+    return next((number for count, number in kept if count == most), 0) if most else 0
 
 
 def _tell(course, topic, student, problem):
     """Ask ``student`` to hand in again, on the feedback page."""
     page = course.feedback(student, topic)
     message = f"{problem}\n  Remedy: hand in {topic}.ipynb itself, not a folder, a link or an archive in an archive."
-    with contextlib.suppress(_Refused), _writing(course, page):  # whoever collects reads the problem all the same
+    with contextlib.suppress(RefusedEntry), _writing(course, page):  # whoever collects reads the problem all the same
         course.say_set_aside(student, topic, message)
 
 
@@ -365,7 +530,7 @@ def _writing(course, path):
     try:
         yield
     except IN_THE_WAY as error:
-        raise _Refused(f"{error.filename} is in the way of {path.relative_to(course.root)}; take it away") from None
+        raise RefusedEntry(f"{error.filename} is in the way of {path.relative_to(course.root)}; take it away") from None
     except OSError as error:
         remedy = "make room there, or see that you may write there, and run the command again: it goes on."
         raise CourseError(f"it cannot be written ({error.strerror})", str(path), remedy) from None
@@ -378,4 +543,4 @@ def _refuse_links(course, path):
             return
         if place.is_symlink():
             name = place.relative_to(course.root)
-            raise _Refused(f"{name} is a link, and nothing is written through one; take it away")
+            raise RefusedEntry(f"{name} is a link, and nothing is written through one; take it away")

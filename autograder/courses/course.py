@@ -138,6 +138,10 @@ class Course:
         """Where it stands what exactly was recorded last: written when all else was."""
         return self.root / ".autograder" / "recorded" / topic / f"{student}.json"
 
+    def collected(self, student: str, topic: str) -> Path:
+        """Where it stands what was collected of a student, try after try."""
+        return self.root / ".autograder" / "collected" / topic / f"{student}.json"
+
     def is_recorded(self, student: str, topic: str) -> bool:
         """Return whether anything was recorded of a student, whatever their name is; it may be of an earlier notebook."""
         return os.path.isfile(self.recorded(student, topic))  # False for a name that no file can have

@@ -35,7 +35,7 @@ TEMPLATE = """# What this course is this year. All of it may be left out: then e
 title = ""  # stands at the head of each notebook and of the report
 website = ""  # the address of your website, https://...; "" takes html.baseurl of _config.yml
 roster = ""  # "students.csv", in this folder, with a column id and, of what you use,
-# name, email, canvas, sis, login, section, moodle, gradescope: whose id on which platform is whose here
+# name, email, canvas, sis, login, section, gradescope: whose id on which platform is whose here
 
 [late]
 grace_minutes = 0  # so much later still counts as on time, and each day ends so much later
@@ -105,8 +105,8 @@ class Assignment:
 class Student:
     """A row of the roster: the ``id`` that is the student's here, and those on the platforms, "" where it has none.
 
-    ``canvas`` is Canvas's number of the user (ID in its gradebook), ``sis`` and ``login`` its SIS User ID and SIS Login ID;
-    ``moodle`` is the number of the participant (in names of files, and in the grading worksheet); ``gradescope`` the SID.
+    ``canvas`` is Canvas's number of the user (ID in its gradebook), ``sis`` and ``login`` its SIS User ID and SIS Login ID,
+    ``gradescope`` the SID. Moodle goes by the full ``name``: its numbers are others in each assignment.
     """
 
     id: str
@@ -116,11 +116,10 @@ class Student:
     sis: str = ""
     login: str = ""
     section: str = ""
-    moodle: str = ""
     gradescope: str = ""
 
 
-UNIQUE = ("id", "email", "canvas", "sis", "login", "moodle", "gradescope")  # no two students share one of these
+UNIQUE = ("id", "email", "canvas", "sis", "login", "gradescope")  # no two students share one of these
 
 
 @dataclass(frozen=True, kw_only=True)

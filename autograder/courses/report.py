@@ -16,6 +16,7 @@ from autograder.exercises import Exercise
 
 if TYPE_CHECKING:  # that module, and the course directory, use this one
     from autograder.courses.batch import Row
+    from autograder.courses.collect import Collected
 MOST = 10_000  # characters of one text
 LONGEST = 300  # characters of what is said about one submission in the table
 NOTICE = re.compile(r'<aside class="not-graded".*?</aside>', re.DOTALL)
@@ -47,6 +48,18 @@ def _points(row, name):
         return ""
     points = "" if row.points[name] is None else f"{row.points[name]:g}"
     return f"{points} mark".strip() if name in row.waiting else points
+
+
+def collected_table(collected: Iterable["Collected"]) -> Table:
+    """Return which file became whose, made from which release, and what is to say of it; what was set aside comes last."""
+    grid = Table(pad_edge=False)
+    for name in ("file", "student", "version"):
+        grid.add_column(name, overflow="fold")
+    grid.add_column("what became of it", ratio=1, overflow="fold")
+    for one in sorted(collected, key=lambda one: bool(one.problem)):
+        said = f"set aside: {one.problem}" if one.problem else one.note or "collected"
+        grid.add_row(*(Text(plain(text)) for text in (one.file, one.student, str(one.version or "?"), said)))
+    return grid
 
 
 def hints(rows: Iterable["Row"]) -> str:

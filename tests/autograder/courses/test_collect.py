@@ -9,6 +9,7 @@ import zipfile
 
 import pytest
 
+from autograder.courses import collect as collecting
 from autograder.courses.collect import collect, printable
 from autograder.courses.course import Course
 from autograder.errors import CourseError
@@ -218,7 +219,17 @@ def test_a_bad_part_is_set_aside_with_a_page_and_stops_nobody(course, tmp_path, 
     assert "Remedy" in course.feedback("eve", "scoring").read_text(encoding="utf-8")
     assert not course.submission("eve", "scoring").exists()
     new = {path.name for path in tmp_path.rglob("*") if path not in before}
-    assert new == {"class.zip", "ada", "eve", "scoring", "scoring.ipynb", "scoring.html", "feedback"}
+    assert new == {
+        "class.zip",
+        "ada",
+        "eve",
+        "scoring",
+        "scoring.ipynb",
+        "scoring.html",
+        "feedback",
+        "collected",
+        "ada.json",
+    }
 
 
 @pytest.mark.parametrize("name", ["../eve/scoring.ipynb", "/eve/scoring.ipynb", "..\\eve\\scoring.ipynb"])
@@ -345,3 +356,292 @@ def test_a_page_on_what_was_graded_stays_when_what_comes_after_it_is_set_aside(c
     assert collected[0].problem
     assert page.read_text().endswith("graded</body>")
     assert "could not be graded" in page.read_text()
+
+
+ROSTER = "id,name,email,canvas,login,gradescope\n"
+ROSTER += "ada,Ada King,ada@university.edu,17,aking,900100\nben_i,Ben Ito,ben@university.edu,18,bito,900101\n"
+ROSTER += "cem,Cem Öz,cem@university.edu,19,coez,900102\n"
+DUE = (
+    "[assignment.scoring]\ndue = 2026-11-30T23:00:00Z\n[assignment.scoring.extensions]\nben_i = 2026-12-02T23:00:00Z\n"
+)
+METADATA = """---
+submission_501:
+  :submitters:
+  - :name: Ada King
+    :sid: '900100'
+    :email: elsewhere@home.org
+  - :name: Cem Öz
+    :sid: '900102'
+    :email: cem@university.edu
+  :created_at: !ruby/object:ActiveSupport::TimeWithZone
+    utc: &1 2026-11-30 22:59:00.123456789 Z
+    zone: !ruby/object:ActiveSupport::TimeZone
+      name: America/New_York
+    time: *1
+  :score: 3.0
+submission_502:
+  :submitters:
+  - :name: Ben Ito
+    :sid:
+    :email: ben@university.edu
+  :created_at: 2026-12-01 00:59:00.5 -05:00
+submission_503:
+  :submitters:
+  - :name: Nobody Known
+    :sid: '1'
+    :email: nobody@home.org
+  :created_at: 2026-11-30 00:00:00 Z
+"""
+GRADESCOPE = "assignment_7_export/"
+HANDED_OUT = {  # archive -> student -> (text of the notebook, time), and what stands in the table
+    "Canvas": (
+        ("kingada_17_3001_scoring-1.ipynb", "itobenjamin_LATE_18_3002_scoring.ipynb", "özcem_19_3003_scoring.ipynb"),
+        {"ada": "", "ben_i": "2026-12-02 23:00:01.000000 UTC", "cem": ""},
+    ),
+    "Canvas, in a folder": (
+        ("submissions/kingada_LATE_17_3001_scoring.ipynb", "submissions/18_3002_scoring.ipynb"),
+        {"ada": "2026-11-30 23:00:01.000000 UTC", "ben_i": ""},
+    ),
+    "Canvas, anonymous": (
+        ("anon_aB3xY_3001_scoring.ipynb", "LATE_anon_Zz9_3002_scoring.ipynb"),
+        {"anon-aB3xY": "", "anon-Zz9": "2026-11-30 23:00:01.000000 UTC"},
+    ),
+    "Moodle": (
+        ("Ada King_101_assignsubmission_file/scoring.ipynb", "Group 1-Ben Ito_102_assignsubmission_file_/x.ipynb"),
+        {"ada": "", "ben_i": ""},
+    ),
+    "Moodle, flat": (("Ada King_101_assignsubmission_file_scoring.ipynb",), {"ada": ""}),
+    "Moodle, blind": (
+        ("Participant_101_assignsubmission_file_scoring.ipynb", "Participant_102_assignsubmission_file_x.ipynb"),
+        {"Participant-101": "", "Participant-102": ""},
+    ),
+    "Gradescope": (
+        (f"{GRADESCOPE}submission_501/scoring.ipynb", f"{GRADESCOPE}submission_502/scoring.ipynb"),
+        {
+            "ada": "2026-11-30 22:59:00.123456 UTC",
+            "cem": "2026-11-30 22:59:00.123456 UTC",
+            "ben_i": "2026-12-01 05:59:00.500000 UTC",
+        },
+    ),
+    "nbgrader's exchange": (
+        (
+            "ada+scoring+2026-11-30 22:00:00 UTC+x-_1/scoring.ipynb",
+            "ben_i+scoring+2026-12-01 22:00:00 UTC/scoring.ipynb",
+        ),
+        {"ada": "2026-11-30 22:00:00.000000 UTC", "ben_i": "2026-12-01 22:00:00.000000 UTC"},
+    ),
+    "files and folders": (
+        ("ADA/scoring.ipynb", "ben_i_scoring.ipynb", "coez.ipynb"),
+        {"ada": "", "ben_i": "", "cem": ""},
+    ),
+}
+
+
+def with_a_roster(course):
+    (course.root / "students.csv").write_text(ROSTER, encoding="utf-8")
+    (course.root / "course.toml").write_text(f'roster = "students.csv"\n{DUE}', encoding="utf-8")
+    return course
+
+
+def times(course):
+    """Return when each student handed in, as ``timestamp.txt`` says; "" without one."""
+    found = {}
+    for student in course.students("scoring"):
+        stamp = course.submission(student, "scoring").with_name("timestamp.txt")
+        found[student] = stamp.read_text() if stamp.exists() else ""
+    return found
+
+
+def entries_of(name):
+    names, expected = HANDED_OUT[name]
+    beside = [(f"{GRADESCOPE}submission_metadata.yml", METADATA)] if name == "Gradescope" else []
+    return [(entry_name, f"of {entry_name}") for entry_name in names] + beside, expected
+
+
+@pytest.mark.parametrize("name", HANDED_OUT)
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_each_platform_is_known_by_its_names_and_the_roster_says_who_it_is_here(course, tmp_path, name, as_folder):
+    parts, expected = entries_of(name)
+    path = handed_out(tmp_path, *parts)
+    if as_folder:
+        with zipfile.ZipFile(path) as bundle:
+            bundle.extractall(tmp_path / "folder")
+        path = tmp_path / "folder"
+    said = []
+    collected, left = collect(with_a_roster(course), "scoring", path, notice=said.append)
+    assert said == [f"taken for {name.partition(',')[0]}"]
+    assert {one.student: one.problem for one in collected} == dict.fromkeys(expected, "")
+    assert left == []
+    assert times(course) == expected
+
+
+def test_a_late_try_says_so_in_the_table(course, tmp_path):
+    path = handed_out(tmp_path, ("kingada_LATE_17_3009_scoring.ipynb", "first"))
+    (one,), _ = collect(with_a_roster(course), "scoring", path)
+    assert one.note == "late, by how much is not known"
+    parts, _ = entries_of("Gradescope")
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, *parts))
+    notes = {one.student: one.note for one in collected}
+    assert notes == {"ada": "replaces an earlier try", "cem": "", "ben_i": ""}  # Ben has an extension
+    path = handed_out(tmp_path, ("ada+scoring+2026-12-02 01:00:00 UTC/scoring.ipynb", "last"))
+    (one,), _ = collect(course, "scoring", path)
+    assert one.note == "late by 1 d 2 h, replaces 2 earlier tries"
+
+
+def test_who_is_not_in_the_roster_is_listed_and_never_takes_the_place_of_one_who_is(course, tmp_path):
+    names = ["ada_999_3001_scoring.ipynb", "kingada_17_3002_scoring.ipynb", "-rf_5_3003_scoring.ipynb"]
+    collected, _ = collect(with_a_roster(course), "scoring", handed_out(tmp_path, *((name, name) for name in names)))
+    assert {one.file: bool(one.problem) for one in collected} == dict(zip(names, [True, False, True], strict=True))
+    assert "ada (999) is not in the roster" in next(one.problem for one in collected if one.file == names[0])
+    assert course.submission("ada", "scoring").read_text() == names[1]
+    assert course.students("scoring") == ["ada"]
+    metadata = (f"{GRADESCOPE}submission_metadata.yml", METADATA)
+    path = handed_out(tmp_path, metadata, (f"{GRADESCOPE}submission_503/scoring.ipynb", "of nobody"))
+    (one,), _ = collect(course, "scoring", path)
+    assert "nobody@home.org (1) is not in the roster" in one.problem
+
+
+def test_two_of_one_full_name_are_not_guessed_apart(course, tmp_path):
+    with_a_roster(course)
+    (course.root / "students.csv").write_text("id,name\nada,Ada King\nada2,ada king\n")
+    (one,), _ = collect(
+        course, "scoring", handed_out(tmp_path, ("Ada King_1_assignsubmission_file_/scoring.ipynb", "?"))
+    )
+    assert "may be 2 students of the roster" in one.problem
+    assert course.students("scoring") == []
+
+
+def everything(course):
+    """Return all files of ``course`` with their bytes."""
+    return {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", HANDED_OUT)
+def test_the_same_archive_twice_comes_to_the_same_files(course, tmp_path, name):
+    parts, _ = entries_of(name)
+    path = handed_out(tmp_path, *parts)
+    collect(with_a_roster(course), "scoring", path)
+    before = everything(course)
+    collected, _ = collect(course, "scoring", path)
+    assert all("as before" in one.note for one in collected)
+    assert everything(course) == before
+
+
+def kept(course, student):
+    return sorted(path.read_text() for path in course.root.glob(f".autograder/earlier/{student}/scoring/*"))
+
+
+TRIES = {
+    "of the exchange": [
+        ("ada+scoring+2026-11-28 10:00:00 UTC/scoring.ipynb", "first"),
+        ("ada+scoring+2026-11-29 10:00:00 UTC/scoring.ipynb", "second"),
+        ("ada+scoring+2026-11-30 10:00:00 UTC/scoring.ipynb", "third"),
+    ],
+    "of Canvas": [
+        ("kingada_17_90_scoring.ipynb", "first"),
+        ("kingada_LATE_17_200_scoring-1.ipynb", "second"),
+        ("kingada_17_1000_scoring-2.ipynb", "third"),
+    ],
+    "by the dates of the archives": [
+        (entry("ada/scoring.ipynb", year=2026), "first"),
+        (entry("ada/scoring.ipynb", year=2027), "second"),
+        (entry("ada/scoring.ipynb", year=2028), "third"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", TRIES)
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 1, 2, 0, 1)])
+def test_every_try_is_kept_and_the_last_in_time_counts_in_whatever_order_they_come(course, tmp_path, name, order):
+    with_a_roster(course)
+    for number in order:
+        collect(course, "scoring", handed_out(tmp_path, TRIES[name][number]))
+    assert course.submission("ada", "scoring").read_text() == "third"
+    assert kept(course, "ada") == ["first", "second"]
+    last = "2026-11-30 10:00:00.000000 UTC" if name == "of the exchange" else ""
+    assert times(course) == {"ada": last}
+
+
+def test_tries_of_one_archive_are_told_apart(course, tmp_path):
+    with_a_roster(course)
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *TRIES["of the exchange"][::-1]))
+    assert [one.note for one in collected] == ["", "replaces an earlier try", "replaces 2 earlier tries"]
+    assert (course.submission("ada", "scoring").read_text(), kept(course, "ada"), left) == (
+        "third",
+        ["first", "second"],
+        [],
+    )
+
+
+def test_what_somebody_put_there_by_hand_is_kept_as_an_earlier_try(course, tmp_path):
+    course.submission("ada", "scoring").parent.mkdir(parents=True)
+    course.submission("ada", "scoring").write_text("by hand")
+    collect(course, "scoring", handed_out(tmp_path, ("ada/scoring.ipynb", "collected")))
+    assert kept(course, "ada") == ["by hand"]
+
+
+@pytest.mark.parametrize("stop", range(1, 8))
+def test_a_command_that_was_stopped_at_any_write_comes_to_the_same_when_it_runs_again(
+    course, tmp_path, monkeypatch, stop
+):
+    paths = []
+    for number, text in enumerate(("first", "second")):
+        paths.append(tmp_path / f"{number}.zip")
+        time = f"2026-11-2{number} 10:00:00 UTC"
+        paths[-1].write_bytes(archive(*((f"{name}+scoring+{time}/scoring.ipynb", text) for name in ("ada", "cem"))))
+    with_a_roster(course)
+    collect(course, "scoring", paths[0])
+    written = []
+
+    def killed(write):
+        def writing(content, place):
+            written.append(place)
+            if len(written) == stop:
+                raise KeyboardInterrupt
+            write(content, place)
+
+        return writing
+
+    with monkeypatch.context() as patched:
+        for name in ("write_bytes", "write_text"):
+            real = getattr(collecting, name)
+            patched.setattr(f"autograder.courses.collect.{name}", killed(real))
+        with pytest.raises(KeyboardInterrupt):
+            collect(course, "scoring", paths[1])
+    collect(course, "scoring", paths[1])
+    for name in ("ada", "cem"):
+        assert course.submission(name, "scoring").read_text() == "second"
+        assert kept(course, name) == ["first"]
+        assert times(course)[name].startswith("2026-11-21")
+        assert len(collecting.tries(course, name, "scoring")) == 2
+
+
+def test_the_command_says_what_it_took_it_for_and_who_has_not_handed_in(course, tmp_path):
+    path = handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", course.release("scoring").read_bytes()))
+    done = autograder("collect", "scoring", path, "--course", with_a_roster(course).root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "class.zip: taken for Canvas" in done.stdout
+    row = next(line for line in done.stdout.splitlines() if "kingada_17_3001" in line)
+    assert [cell.strip() for cell in row.strip("│").split("│")] == [
+        "kingada_17_3001_scoring.ipynb",
+        "ada",
+        "1",
+        "collected",
+    ]
+    assert "2 of the roster have handed in nothing: ben_i, cem" in done.stdout
+
+
+def test_a_link_in_a_folder_is_not_followed(course, tmp_path):
+    (tmp_path / "secret").write_text("not the student's")
+    (tmp_path / "handed in" / "ada").mkdir(parents=True)
+    (tmp_path / "handed in" / "ada" / "scoring.ipynb").symlink_to(tmp_path / "secret")
+    (one,), _ = collect(course, "scoring", tmp_path / "handed in")
+    assert "a link" in one.problem
+    assert not course.submission("ada", "scoring").exists()
+
+
+def test_metadata_that_would_make_objects_makes_none(course, tmp_path):
+    bad = "submission_1: !!python/object/apply:os.mkdir ['made']\n"
+    entries = (f"{GRADESCOPE}submission_metadata.yml", bad), (f"{GRADESCOPE}submission_1/scoring.ipynb", "x")
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *entries))
+    assert (collected, left) == ([], [f"{GRADESCOPE}submission_1/scoring.ipynb"])

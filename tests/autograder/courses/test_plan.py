@@ -39,7 +39,7 @@ name = "a long sentence"
 part = "values"
 shapes = { query = [2, 4], keys = [2, 40, 5], W_query = [6, 4], W_key = [6, 5], v = [6] }
 """
-ROSTER = "id,name,email,canvas,moodle\nada,Ada King,ada@university.edu,17,101\n,,,,\n  José  ,José Pérez,,18,\n"
+ROSTER = "id,name,email,canvas,sis\nada,Ada King,ada@university.edu,17,101\n,,,,\n  José  ,José Pérez,,18,\n"
 
 
 def written(folder, text, roster=ROSTER):

@@ -1,0 +1,140 @@
+"""Read what somebody handed out as one archive or folder: entry after entry, and nothing that leads out of it.
+
+In: a zip archive, or a folder. Out: frozen ``Entry`` objects whose bytes are read when they are asked for. Reads the
+archive; nothing is unpacked, no link is followed, and nobody's bytes are more than allowed.
+"""
+
+import contextlib
+import io
+import os
+import re
+import stat
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
+
+
+class RefusedEntry(Exception):
+    """Something that is not taken; the sentence says why."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of an archive: its name there, when it was put there (year to second), and how to get its bytes."""
+
+    name: str
+    date: tuple[int, ...]
+    read: Callable[[], bytes]
+
+    @property
+    def moment(self) -> str:
+        """The date as text that sorts; "" where the archive states none."""
+        year, month, day, hour, minute, second = self.date
+        return f"{year:04d}-{month:02d}-{day:02d} {hour:02d}:{minute:02d}:{second:02d}" if year > 1980 else ""
+
+
+@contextlib.contextmanager
+def opened(source: str | Path, most: int, max_mb: int) -> Iterator[list[Entry]]:
+    """Give the entries of ``source``: a folder or a zip archive. Debris of systems is left out.
+
+    Raises
+    ------
+    RefusedEntry
+        If there are more than ``most``.
+    OSError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error
+        If it cannot be read.
+    """
+    if Path(source).is_dir():
+        yield list(_of_folder(Path(source), most, max_mb))
+        return
+    with zipfile.ZipFile(source) as bundle:
+        yield _of_bundle(bundle, most, max_mb)
+
+
+def unpacked(content: bytes, most: int, max_mb: int) -> list[Entry]:
+    """Return the entries of the zip archive whose bytes are ``content``; raise what ``opened`` does."""
+    return _of_bundle(zipfile.ZipFile(io.BytesIO(content)), most, max_mb)
+
+
+def _of_bundle(bundle, most, max_mb):
+    infos = bundle.infolist()
+    if len(infos) > most:
+        raise RefusedEntry(f"it has more than {most} entries")
+    named = [(_name(info), info) for info in infos if not info.is_dir()]
+    return [Entry(name, info.date_time, _of_zip(bundle, info, max_mb)) for name, info in named if not _is_debris(name)]
+
+
+def _of_folder(root, most, max_mb):
+    count = 0
+    for folder, _, files in sorted(os.walk(root)):
+        for file in sorted(files):
+            path = Path(folder) / file
+            name = path.relative_to(root).as_posix()
+            if _is_debris(name):
+                continue
+            count += 1
+            if count > most:
+                raise RefusedEntry(f"it has more than {most} files")
+            date = time.gmtime(path.lstat().st_mtime)[:6]
+            yield Entry(name, date, _of_file(path, max_mb))
+
+
+def _of_file(path, max_mb):
+    def read():
+        try:
+            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise RefusedEntry("there is a link or a device, where a file should be")
+                return _bounded(file.read(max_mb * 2**20 + 1), max_mb)
+        except OSError:
+            raise RefusedEntry("there is a link or a device, where a file should be, or it cannot be read") from None
+
+    return read
+
+
+def _of_zip(bundle, info, max_mb):
+    def read():
+        name = info.filename.replace("\\", "/")
+        if name.startswith("/") or re.match(r"[A-Za-z]:", name) or ".." in PurePosixPath(name).parts:
+            raise RefusedEntry("a name in the archive leads out of its folder")
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG):
+            raise RefusedEntry("there is a link or a device in the archive, where a file should be")
+        if info.flag_bits & 0x1:
+            raise RefusedEntry("the archive is encrypted")
+        try:
+            with bundle.open(info) as file:
+                content = file.read(max_mb * 2**20 + 1)
+        except BROKEN:
+            raise RefusedEntry("the archive is damaged") from None
+        return _bounded(content, max_mb)
+
+    return read
+
+
+def _bounded(content, max_mb):
+    """Return ``content``; never more than allowed, whatever a header said."""
+    if len(content) > max_mb * 2**20:
+        raise RefusedEntry(f"a file in the archive has more than {max_mb} MB when it is unpacked")
+    return content
+
+
+def _name(info):
+    """Return the name of ``info``. Macs write UTF-8 and do not say so: ``zipfile`` reads it as the PC's first code page."""
+    name = info.filename
+    if not info.flag_bits & 0x800:
+        with contextlib.suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    return name.replace("\\", "/")
+
+
+def _is_debris(name):
+    """Return whether ``name`` is what a Mac or Windows leaves beside files, never what somebody wrote."""
+    path = PurePosixPath(name)
+    known = path.name.casefold() in (".ds_store", "thumbs.db", "desktop.ini")
+    return known or "__MACOSX" in path.parts or path.name.startswith("._")
