@@ -190,6 +190,63 @@ def grade(
 
 
 @app.command()
+def export(
+    topic: Topic,
+    to: Annotated[str, typer.Option("--to", help="csv, canvas, moodle or gradescope.")] = "csv",
+    output: Annotated[
+        Path | None, typer.Option(help="The file to write; by default TOPIC-grades-PLATFORM.csv.")
+    ] = None,
+    given: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", help="What the platform gave out: Moodle's grading worksheet, Canvas's exported gradebook."
+        ),
+    ] = None,
+    column: Annotated[str, typer.Option(help='What Canvas calls the assignment: "Title (number)".')] = "",
+    unmarked: Annotated[
+        bool, typer.Option("--unmarked", help="Hand on what still waits for a person's marks, too.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    course: CoursePath = Path("course"),
+) -> None:
+    """Write the grades as a file that a learning platform takes, under its own ids. Exit status 3: somebody is not in it."""
+    from autograder.courses.course import Course
+    from autograder.courses.export import export as write
+
+    target = output or Path(f"{topic}-grades-{to}.csv")
+    exported = write(Course.at(course), topic, to, target, given, column, unmarked, force)
+    _tell_exported(exported, target, "grades")
+
+
+@app.command("feedback")
+def feedback_archive(
+    topic: Topic,
+    to: Annotated[str, typer.Option("--to", help="folder, canvas or moodle.")] = "folder",
+    output: Annotated[
+        Path | None, typer.Option(help="The file to write; by default TOPIC-feedback-PLATFORM.zip.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    course: CoursePath = Path("course"),
+) -> None:
+    """Put the feedback pages that `grade` has written into one archive that a learning platform hands on.
+
+    Exit status 3: somebody's page is not in it, or says that something is still to be marked.
+    """
+    from autograder.courses.course import Course
+    from autograder.courses.handback import hand_back
+
+    target = output or Path(f"{topic}-feedback-{to}.zip")
+    _tell_exported(hand_back(Course.at(course), topic, to, target, force), target, "pages")
+
+
+def _tell_exported(exported, target, what):
+    for why, names in exported.left_out.items():
+        _say(f"{len(names)} {why}: {', '.join(names[:20])}{' …' * (len(names) > 20)}")
+    _say(f"{exported.count} {what} in {target}")
+    raise typer.Exit(SET_ASIDE if exported.left_out else 0)
+
+
+@app.command()
 def restore(
     name: Annotated[
         str, typer.Argument(help="The backup to put in the gradebook's place; without one, all are listed.")

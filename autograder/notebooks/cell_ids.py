@@ -37,6 +37,11 @@ def exercise_of_text(cell_id: str) -> str | None:
     return name if text_id(name) == cell_id else None
 
 
+def exercise_of_test(cell_id: str) -> str:
+    """Return the name of the exercise whose points the cell ``cell_id`` has; see ``points_id``."""
+    return cell_id.removesuffix("-test")
+
+
 def id_of(cell: NotebookNode) -> str | None:
     """Return the id of ``cell``; None if it has none, whatever stands in its place."""
     meta = cell.metadata.get("nbgrader") if isinstance(cell.metadata, dict) else None

@@ -1,0 +1,272 @@
+"""Write a file of grades that a learning platform accepts, under its own ids.
+
+In: a course, a topic, for some platforms the file that it gave out. Out: one CSV file, and who is not in it. Writes that
+file alone, in one step, and over no other unless that is asked for.
+
+What the platforms accept:
+
+- Canvas: ``lib/gradebook_importer.rb`` of instructure/canvas-lms. The first columns are Student, ID, SIS User ID, SIS Login
+  ID, Section; a further one is an assignment, "Title (number)" for one that is there; a row Points Possible is no student.
+  An empty cell takes away a grade, so who has none here has no row.
+- Moodle: ``mod/assign/feedback/offline/importgradeslib.php`` of moodle/moodle. The grading worksheet that the assignment gives
+  out, with its columns Identifier, Grade and Last modified (grade), comes back with other grades.
+- Gradescope documents no import of grades. Its file has the columns of Gradescope's own export, as far as they are known
+  here.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.courses.collect import tries
+from autograder.courses.course import Course
+from autograder.courses.plan import Student, alike
+from autograder.courses.standings import Result, results
+from autograder.errors import CourseError
+from autograder.files import write_text
+
+PLATFORMS = ("csv", "canvas", "moodle", "gradescope")
+CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+GRADESCOPE = ("First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points")
+CSV = ("student", "name", "email", "handed_in", "points", "late_penalty", "score", "max_score", "needs_marking")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """How many grades a file has, and who is not in it: why -> names."""
+
+    count: int
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass
+class _Sheet:
+    """The rows of a file, and who is left out of it and why."""
+
+    header: Sequence[str]
+    rows: list[Sequence[str]] = field(default_factory=list)
+    count: int = 0
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+
+    def leave_out(self, why, name):
+        self.left_out.setdefault(why, []).append(name)
+
+
+def export(
+    course: Course,
+    topic: str,
+    to: str,
+    target: str | Path,
+    given: str | Path | None = None,
+    column: str = "",
+    unmarked: bool = False,
+    force: bool = False,
+) -> Exported:
+    """Write the grades of ``topic`` to ``target``, as the platform ``to`` takes them.
+
+    ``given`` is a file of the platform: Moodle's grading worksheet, or Canvas's exported gradebook, whose students and ids
+    are then used. ``column`` is what Canvas calls the assignment. Who waits for a person's marks is left out, unless
+    ``unmarked``; in ``csv`` they have a row that says so.
+
+    Raises
+    ------
+    CourseError
+        If the platform is unknown, ``target`` is there already and not ``force``, or ``given`` is missing or not its file.
+    """
+    if to not in PLATFORMS:
+        raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(PLATFORMS)}.")
+    refuse_overwriting(target, force)
+    everybody, students = results(course, topic), course.plan().students
+    points = _points(course, topic)
+    if to == "csv":
+        sheet = _plain(everybody, students, points)
+    elif to == "moodle":
+        sheet = _moodle(course, topic, everybody, students, points, given, unmarked)
+    else:
+        listed = {one.id: one for one in students}
+        if to == "canvas" and given:
+            listed = _from_canvas(given, students)
+        if to == "canvas":
+            sheet = _canvas(everybody, listed, points, column or _column(given, topic), unmarked)
+        else:
+            sheet = _gradescope(everybody, listed, points, unmarked)
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(sheet.header)
+    writer.writerows(sheet.rows)
+    write_text(text.getvalue(), target)
+    return Exported(sheet.count, {why: tuple(names) for why, names in sheet.left_out.items()})
+
+
+def refuse_overwriting(target: str | Path, force: bool) -> None:
+    """Refuse a file that is there already, unless ``force``.
+
+    Raises
+    ------
+    CourseError
+        If it is there.
+    """
+    if Path(target).exists() and not force:
+        raise CourseError("there is such a file already", str(target), "name another with --output, or give --force.")
+
+
+def _points(course, topic):
+    return sum(course.released(topic).points.values())
+
+
+def _number(value):
+    return f"{round(value, 4):.10g}"
+
+
+def _plain(everybody, students, points):
+    sheet, listed = _Sheet(CSV), {one.id: one for one in students}
+    for name in sorted({*everybody, *listed}):
+        student, one = listed.get(name, Student(id=name)), everybody.get(name)
+        about = [name, student.name, student.email]
+        if one is None:
+            sheet.rows.append([*about, "", "", "", "", _number(points), ""])
+            continue
+        when = f"{one.time:%Y-%m-%d %H:%M:%S} UTC" if one.time else ""
+        scores = [_number(value) for value in (one.earned, one.penalty, one.score, points)]
+        sheet.rows.append([*about, when, *scores, "; ".join(one.waiting)])
+        sheet.count += 1
+        if one.waiting:
+            sheet.leave_out("wait for a person's marks, and count as they are until then", name)
+    return sheet
+
+
+def _counting(sheet, everybody, unmarked):
+    """Yield those whose grades are to be handed on."""
+    for one in everybody.values():
+        if one.waiting and not unmarked:
+            sheet.leave_out("wait for a person's marks", one.student)
+        else:
+            yield one
+
+
+def _canvas(everybody, listed, points, column, unmarked):
+    sheet = _Sheet([*CANVAS, column])
+    sheet.rows.append(["    Points Possible", *([""] * (len(CANVAS) - 1)), _number(points)])
+    for one in _counting(sheet, everybody, unmarked):
+        student = listed.get(one.student)
+        if student is None or not (student.canvas or student.sis or student.login):
+            sheet.leave_out("have no id of Canvas in the roster", one.student)
+            continue
+        ids = [student.canvas, student.sis, student.login, student.section]
+        sheet.rows.append([student.name or student.id, *ids, _number(one.score)])
+        sheet.count += 1
+    return sheet
+
+
+def _column(given, topic):
+    """Return what Canvas calls the assignment: the only column of its file that is named after ``topic``, or ``topic``."""
+    found = [name for name in _read(given)[0] if alike(name).startswith(alike(topic))] if given else []
+    return found[0] if len(found) == 1 else topic
+
+
+def _from_canvas(given, students):
+    """Return the roster's students by their id here, with what Canvas's exported gradebook says of them."""
+    header, rows = _read(given)
+    if list(header[:2]) != list(CANVAS[:2]):
+        remedy = "export the gradebook in Canvas, and name that file."
+        raise CourseError(f"its columns begin with {', '.join(header[:2])}, not Student, ID", str(given), remedy)
+    by_number = {alike(one.canvas): one.id for one in students if one.canvas}
+    by_login = {alike(one.login): one.id for one in students if one.login}
+    found = {}
+    for row in rows:
+        told = dict(zip(header, row, strict=False))
+        login = told.get("SIS Login ID", "")
+        name = by_number.get(alike(told["ID"])) or by_login.get(alike(login)) or login
+        if told["ID"].strip() and name:
+            sis, section = told.get("SIS User ID", ""), told.get("Section", "")
+            found[name] = Student(
+                id=name, name=told["Student"], canvas=told["ID"], sis=sis, login=login, section=section
+            )
+    return found
+
+
+def _gradescope(everybody, listed, points, unmarked):
+    sheet = _Sheet(GRADESCOPE)
+    for one in _counting(sheet, everybody, unmarked):
+        student = listed.get(one.student)
+        if student is None or not (student.gradescope or student.email):
+            sheet.leave_out("have neither SID nor e-mail in the roster", one.student)
+            continue
+        first, _, last = student.name.rpartition(" ")
+        about = [first, last, student.gradescope, student.email, student.section]
+        sheet.rows.append([*about, _number(one.score), _number(points)])
+        sheet.count += 1
+    return sheet
+
+
+def _moodle(course, topic, everybody, students, points, given, unmarked):
+    if not given:
+        raise CourseError(
+            "Moodle takes grades only in its own grading worksheet",
+            "--from",
+            "download it in the assignment (Submissions, Download grading worksheet), and name it with --from FILE.",
+        )
+    header, rows = _read(given)
+    places = {name.casefold(): place for place, name in enumerate(header)}
+    lacking = [name for name in ("Identifier", "Grade", "Last modified (grade)") if name.casefold() not in places]
+    if lacking:
+        remedy = "name the grading worksheet as Moodle gave it out, with Moodle set to English and in UTF-8."
+        raise CourseError(f"it has no column {', '.join(lacking)}", str(given), remedy)
+    sheet, mine = _Sheet(header), {one.student: one for one in _counting(_Sheet(()), everybody, unmarked)}
+    numbers = {one.number: name for name in everybody for one in tries(course, name, topic) if one.platform == "Moodle"}
+    names = {alike(text): one.id for one in students for text in (one.name, one.email) if text}
+    for name, one in everybody.items():
+        if name not in mine and one.waiting:
+            sheet.leave_out("wait for a person's marks", name)
+    done = set()
+    for row in rows:
+        told = {name: row[place].strip() for name, place in places.items() if place < len(row)}
+        number = re.sub(r"\D*", "", told.get("identifier", ""))
+        said = [told.get("email address", ""), told.get("full name", "")]
+        student = numbers.get(number) or next((names[alike(text)] for text in said if alike(text) in names), "")
+        most = told.get("maximum grade", "")
+        if student in mine and student not in done:
+            if most and _differs(most, points):
+                what = f"Moodle's maximum grade is {most}, and {topic} has {points:g} points"
+                raise CourseError(
+                    what, str(given), "set the maximum grade of Moodle's assignment to that, and download again."
+                )
+            if told.get("grade can be changed", "").casefold() == "no":
+                sheet.leave_out("have a grade that Moodle does not let change", student)
+                done.add(student)
+            else:
+                row = [*row]
+                row[places["grade"]] = _number(mine[student].score)
+                sheet.count += 1
+                done.add(student)
+        sheet.rows.append(row)
+    for name in mine:
+        if name not in done:
+            sheet.leave_out("are not in Moodle's worksheet", name)
+    return sheet
+
+
+def _differs(text, points):
+    try:
+        return abs(float(text.replace(",", ".")) - points) > 1e-6
+    except ValueError:
+        return False
+
+
+def _read(path):
+    """Return ``(header, rows)`` of a CSV file that a platform gave out."""
+    try:
+        rows = list(csv.reader(io.StringIO(Path(path).read_text(encoding="utf-8-sig"))))
+    except FileNotFoundError:
+        raise CourseError("there is no such file", str(path), "name the file that you downloaded.") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise CourseError(f"it is no CSV file in UTF-8 ({error})", str(path), "download it again.") from None
+    if not rows:
+        raise CourseError("the file is empty", str(path), "download it again.")
+    return rows[0], rows[1:]
+
+
+__all__ = ["PLATFORMS", "Exported", "Result", "export", "refuse_overwriting"]
