@@ -164,6 +164,9 @@ def grade(
     tls_key: Annotated[str, typer.Option(help="The certificate's private key.")] = "",
     feedback: Annotated[bool, typer.Option(help="Write the feedback pages too.")] = True,
     again: Annotated[bool, typer.Option(help="Run and record anew what was graded before.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Record nothing: say whose marks would move, from what to what.")
+    ] = False,
     limits: dict[str, float] | None = None,
 ) -> None:
     """Grade what was handed in, record it in nbgrader's gradebook, write the feedback, print the table.
@@ -183,9 +186,37 @@ def grade(
 
     configured, configured_isolation = settings(root)
     allowed = replace(configured, **(limits or {}))
-    options = {"feedback": feedback, "again": again, "workers": workers}
+    options = {"feedback": feedback, "again": again, "workers": workers, "dry": dry_run}
     cluster = (scheduler, tls_ca, tls_cert, tls_key)
     rows = _grade(root, topic, allowed, isolation or configured_isolation, students or (), cluster, options)
+    raise typer.Exit(FAILED if any(r.failed for r in rows) else SET_ASIDE if any(r.set_aside for r in rows) else 0)
+
+
+@app.command()
+@with_limits
+def regrade(
+    topic: Topic,
+    students: Annotated[list[str] | None, typer.Argument(help="Only these students; by default all.")] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Record it; else it is only said whose marks would move.")
+    ] = False,
+    course: CoursePath = Path("course"),
+    isolation: Isolation = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Submissions run at once; by default one a core.")] = None,
+    limits: dict[str, float] | None = None,
+) -> None:
+    """After a change of the key, or of course.toml: say whose marks would move, from what to what; with --apply, record it.
+
+    What a person has marked stays. Exit status as for grade.
+    """
+    from autograder.courses.course import Course
+    from autograder.with_nbgrader.plugin import settings
+
+    root = Course.at(course)
+    configured, configured_isolation = settings(root)
+    options = {"workers": workers, "dry": not apply}
+    allowed = replace(configured, **(limits or {}))
+    rows = _grade(root, topic, allowed, isolation or configured_isolation, students or (), ("",), options)
     raise typer.Exit(FAILED if any(r.failed for r in rows) else SET_ASIDE if any(r.set_aside for r in rows) else 0)
 
 
@@ -468,6 +499,9 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
             bar.stop()
             Console(stderr=True).print("Stopped. What was graded stays; run the same command again to go on.")
             raise typer.Exit(STOPPED) from None
+    if options and options.get("dry"):
+        _tell_moves(rows, topic)
+        return rows
     out.print(report.legend(questions))
     out.print(report.table(questions, rows, out.width))
     if out.width < report.WIDE:
@@ -488,6 +522,17 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
             markup=False,
         )
     return rows
+
+
+def _tell_moves(rows, topic):
+    from autograder.courses import report
+
+    if any(row.moves for row in rows):
+        out.print(report.moves_table(rows))
+    for row in rows:
+        if row.set_aside or row.failed:
+            _say(f"{report.plain(row.student)}: {report.fate(row)}")
+    _say(f"{report.moves_summary(rows)}. Nothing was recorded: `python -m autograder regrade {topic} --apply` does it.")
 
 
 def _progress():

@@ -50,6 +50,15 @@ class Executor(Protocol):
     def submit(self, task: Callable[..., Any], /, *args: Any) -> Future: ...
 
 
+@dataclass(frozen=True)
+class Move:
+    """What would become of one mark: of an exercise, of "late penalty", or of "all" for who has none yet."""
+
+    what: str
+    before: float | None  # None: nothing yet, or a person must mark it
+    after: float | None
+
+
 @dataclass
 class Row:
     """What became of one submission. ``points`` maps an exercise to points, None where a person must mark it.
@@ -65,6 +74,7 @@ class Row:
     notes: tuple[str, ...] = ()
     set_aside: str = ""
     failed: str = ""
+    moves: tuple[Move, ...] = ()  # where nothing was recorded: what would have changed
     reused: bool = field(default=False, compare=False)  # nothing was run, nothing recorded again
     spent: dict[str, float] = field(default_factory=dict, compare=False)  # stage -> seconds
     used: dict[str, float] = field(default_factory=dict, compare=False)  # stage -> seconds of CPU
@@ -87,8 +97,12 @@ def grade_class(
     again: bool = False,
     notice: Callable[[str], object] | None = None,
     released: Released | None = None,
+    dry: bool = False,
 ) -> list[Row]:
     """Grade ``students`` (by default everybody who handed in) and return their rows, in order.
+
+    A ``dry`` run records nothing and writes no page and no notebook: the rows say whose marks would move. It keeps the
+    verdicts, so that the run after it has nothing to run.
 
     ``progress`` is called as ``progress(done, total, row)``. ``executor`` runs the submissions; by default, processes of
     this machine do, ``workers`` of them. With ``again``, what was recorded before is run and recorded anew. ``notice`` is
@@ -114,9 +128,10 @@ def grade_class(
     count: int = workers or getattr(executor, "workers", None) or os.cpu_count() or 1
     with contextlib.ExitStack() as stack:
         stack.enter_context(the_only_one(course))
-        back_up(course, "grade")
+        if not dry:
+            back_up(course, "grade")
         cgroup.remove_left_behind(limits)
-        recorder = stack.enter_context(Recorder(course, topic))
+        recorder = stack.enter_context(Recorder(course, topic, dry))
         if recorder.put_back and notice:
             notice(
                 f"The gradebook lacked the assignment {topic} as released: it was put back. If marks or due dates are "
@@ -128,7 +143,7 @@ def grade_class(
                 _examined_workers(course, count, limits, isolation, prepared_for(released.notebooks[0]))
             )
 
-        batch = _Batch(course, topic, released, limits, isolation, recorder, start, feedback, again)
+        batch = _Batch(course, topic, released, limits, isolation, recorder, start, feedback and not dry, again)
         return batch.grade(sorted(students) or found, 2 * count + 2, progress or (lambda *args: None))
 
 
@@ -159,7 +174,8 @@ class _Batch:
         config = PyFileConfigLoader(str(course.config)).load_config()
         self.settings = pages.settings_of(config)
         self.sources = pages.sources(released.notebooks[0])
-        self.look = hashlib.sha256(course.config.read_bytes()).hexdigest()  # what pages and penalties depend on
+        rules = course.config.read_bytes() + course.plan().lateness(topic).encode()
+        self.look = hashlib.sha256(rules).hexdigest()  # what pages and penalties depend on
 
     def grade(self, students, window, progress):
         rows = {student: Row(student) for student in students}
@@ -287,6 +303,9 @@ class _Batch:
                 raise RuntimeError(f"it {how}, twice: look at the notebook, or grade it with smaller limits") from None
             late.append(ready)
             return
+        if outcome.set_aside and self.recorder.dry:
+            self._set_aside(row, outcome.set_aside)
+            return
         if outcome.set_aside:
             record = {**ready.earlier, "aside": [ready.key, outcome.set_aside]}
             write_text(json.dumps(record), self.course.recorded(row.student, self.topic))
@@ -305,6 +324,12 @@ class _Batch:
         when = received(ready.beside["timestamp.txt"]) if "timestamp.txt" in ready.beside else Received()
         row.notes += (when.problem,) if when.problem else ()
         texts = ready.earlier.get("told", {})
+        if self.recorder.dry:
+            marks = self.recorder.foreseen(row.student, outcome.results, when, texts)
+            row.moves = self._moves(ready.standing, marks)
+            self._enter_points(row, marks)
+            self._advance(row)
+            return
         marks = self.recorder.record(row.student, outcome.results, when, texts)
         self._enter_points(row, marks)
         ready.notebook, path = outcome.notebook, self.course.autograded(row.student, self.topic)
@@ -361,7 +386,8 @@ class _Batch:
     def _set_aside(self, row, reason):
         """Leave what was graded before as it is, and say in the feedback page why this was not."""
         row.set_aside = report.plain(reason)
-        self.course.say_set_aside(row.student, self.topic, row.set_aside)
+        if not self.recorder.dry:
+            self.course.say_set_aside(row.student, self.topic, row.set_aside)
         standing = self.recorder.standing(row.student)
         if not standing.is_new:
             self._enter_points(row, standing.marks)
@@ -371,11 +397,23 @@ class _Batch:
         self.done += 1
         self.progress(self.done, self.total, row)
 
+    def _moves(self, standing, after):
+        """Return what differs between what the gradebook has and the marks ``after``."""
+        if standing.is_new:
+            return (Move("all", None, after.score),)
+        before = standing.marks
+        pairs = [
+            (exercise.name, *(_points(marks.cells[points_id(exercise)]) for marks in (before, after)))
+            for exercise in self.released.exercises
+        ]
+        pairs.append(("late penalty", before.late_penalty, after.late_penalty))
+        return tuple(Move(*pair) for pair in pairs if pair[1] != pair[2])
+
     def _enter_points(self, row, marks):
         row.points, row.waiting = {}, ()
         for exercise in self.released.exercises:
             mark = marks.cells[points_id(exercise)]
-            row.points[exercise.name] = None if mark.waiting and not mark.by_person else mark.score
+            row.points[exercise.name] = _points(mark)
             row.waiting += (exercise.name,) if mark.waiting else ()
 
     def _mark(self, ready):
@@ -419,6 +457,11 @@ class _Ready:
     notebook: bytes = b""
     marks: Marks | None = None
     record: dict[str, Any] | None = None
+
+
+def _points(mark):
+    """Return the points of ``mark``, None where a person must give them."""
+    return None if mark.waiting and not mark.by_person else mark.score
 
 
 def _small_text(path):

@@ -143,8 +143,10 @@ class Plan:
         return " ".join(filter(None, [f"{self.title}." if self.title else "", when]))
 
     def lateness(self, topic: str) -> str:
-        """Return a text that changes with whatever decides on what is late, and what it costs."""
+        """Return a text that changes with whatever decides on what is late, and what it costs; "" if the plan says nothing."""
         one = self.assignment(topic)
+        if one.due is None and self.late == LateRule():
+            return ""
         until = {student: str(moment) for student, moment in sorted(one.extensions.items())}
         return json.dumps(
             [str(one.due), until, self.late.grace_minutes, self.late.percent_a_day, self.late.most_percent]

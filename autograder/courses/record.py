@@ -31,7 +31,8 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.courses.course import Course
-from autograder.courses.release import enter_assignment, path_with_environment
+from autograder.courses.plan import in_utc
+from autograder.courses.release import enter_assignment, enter_lateness, is_entered, path_with_environment
 from autograder.errors import CourseError, of_the_gradebook
 from autograder.feedback.marks import CellResult, Entry, Marks, Remark, Standing, entered
 
@@ -75,11 +76,11 @@ def received(text: str) -> Received:
 
 
 class Recorder(contextlib.ExitStack):
-    """A context in which submissions of ``topic`` are recorded, by one thread."""
+    """A context in which submissions of ``topic`` are recorded, by one thread. A ``dry`` one only says what it would record."""
 
-    def __init__(self, course: Course, topic: str):
+    def __init__(self, course: Course, topic: str, dry: bool = False):
         super().__init__()
-        self.course, self.topic = course, topic
+        self.course, self.topic, self.dry = course, topic, dry
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -87,9 +88,21 @@ class Recorder(contextlib.ExitStack):
         self.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", SAWarning)  # nbgrader 0.9 adds rows in an order that SQLAlchemy 2 remarks on
         self.config = nbgrader_config(self.course, self.topic)
-        self.put_back = enter_assignment(self.course, self.topic)
+        if self.dry and not is_entered(self.course, self.topic):
+            raise CourseError(
+                "the gradebook does not have this assignment as it was released, so there is nothing to compare with",
+                str(self.course.root / "gradebook.db"),
+                f"run `python -m autograder grade {self.topic}` without --dry-run, which puts it there.",
+            )
+        self.put_back = not self.dry and enter_assignment(self.course, self.topic)
+        if not self.dry:
+            enter_lateness(self.course, self.topic)
+        self.plan = self.course.plan().assignment(self.topic)
+        name = (
+            "" if self.dry else CourseDirectory(config=self.config).course_id
+        )  # with a name, it would write that name
         try:
-            self.gradebook = Gradebook(self.course.gradebook, CourseDirectory(config=self.config).course_id)
+            self.gradebook = Gradebook(self.course.gradebook, name)
         except (InvalidEntry, DatabaseError) as error:
             raise CourseError(*of_the_gradebook(error, self.course)) from None
         self.callback(self.gradebook.close)
@@ -113,16 +126,13 @@ class Recorder(contextlib.ExitStack):
 
         ``texts`` is what ``marks.entered`` asks for.
         """
+        if self.dry:
+            raise RuntimeError("a dry recorder records nothing")
         db = self.gradebook.db
         try:
-            found = self._find(student)
-            before = self._read(found)
-            standing = entered(before, results, texts)
-            when = received.time or (found.timestamp if found else None)
-            penalty = self._penalty(student, standing.marks.score, when, found.extension if found else None)
-            standing = replace(standing, late_penalty=penalty or 0.0)
+            found, before, standing, when, penalty = self._worked_out(student, results, received, texts)
             if found:
-                self._change(found, standing, before, when, penalty)
+                self._change(student, found, standing, before, when, penalty)
             else:
                 self._add(student, standing, when, penalty)
             db.commit()
@@ -133,10 +143,31 @@ class Recorder(contextlib.ExitStack):
         finally:
             db.remove()  # memory stays level however many come
 
+    def foreseen(
+        self, student: str, results: Iterable[CellResult], received: Received, texts: Mapping[str, str]
+    ) -> Marks:
+        """Return the ``Marks`` that ``record`` would leave, and write nothing."""
+        try:
+            return self._worked_out(student, results, received, texts)[2].marks
+        finally:
+            self.gradebook.db.remove()
+
+    def _worked_out(self, student, results, received, texts):
+        """Return the rows found, what they hold, what they shall hold, when it came, and the late penalty."""
+        found = self._find(student)
+        before = self._read(found)
+        standing = entered(before, results, texts)
+        when = received.time or (found.timestamp if found else None)
+        extension = self._extension(student, found)
+        penalty = self._penalty(student, standing.marks.score, when, extension)
+        return found, before, replace(standing, late_penalty=penalty or 0.0), when, penalty
+
     def _learn(self):
         """Read once what all submissions share: the rows of the assignment, of its notebooks and of their cells."""
         found = self.gradebook.find_notebook(self.topic, self.topic)
         self.assignment_id, self.notebook_id, self.due = found.assignment.id, found.id, found.assignment.duedate
+        if self.plan.due is not None:
+            self.due = in_utc(self.plan.due)
         self.points = {cell.name: float(cell.max_score) for cell in found.grade_cells}
         self.cells = {
             notebook.id: tuple(
@@ -176,6 +207,7 @@ class Recorder(contextlib.ExitStack):
         if db.execute(STUDENT, {"student": student}).first() is None:
             db.execute(NEW[Student], [{"id": student}])
         row = {"id": submission, "assignment_id": self.assignment_id, "student_id": student, "timestamp": when}
+        row["extension"] = self._extension(student, None)
         db.execute(NEW[SubmittedAssignment], [row])
         notebooks = {notebook: new_uuid() for notebook in self.cells}
         rows = [
@@ -197,12 +229,12 @@ class Recorder(contextlib.ExitStack):
         db.execute(NEW[Grade], grades)
         db.execute(NEW[Comment], comments)
 
-    def _change(self, found, standing, before, when, penalty):
+    def _change(self, student, found, standing, before, when, penalty):
         """Change those rows of a submission that differ from ``before``."""
-        db = self.gradebook.db
-        if when != found.timestamp:
+        db, extension = self.gradebook.db, self._extension(student, found)
+        if (when, extension) != (found.timestamp, found.extension):
             changed = update(SubmittedAssignment).where(SubmittedAssignment.id == found.submission)
-            db.execute(changed.values(timestamp=when))
+            db.execute(changed.values(timestamp=when, extension=extension))
         if penalty != found.penalty:
             self._set_penalty(found.notebook, penalty)
         graded, answers = self.cells[self.notebook_id]
@@ -218,6 +250,12 @@ class Recorder(contextlib.ExitStack):
     def _set_penalty(self, notebook, penalty):
         changed = update(SubmittedNotebook).where(SubmittedNotebook.id == notebook)
         self.gradebook.db.execute(changed.values(late_submission_penalty=penalty))
+
+    def _extension(self, student, found):
+        """Return the extension of ``student``: the plan's where it has a due date, else the gradebook's."""
+        if self.plan.due is not None:
+            return self.plan.extension(student)
+        return found.extension if found else None
 
     def _penalty(self, student, score, when, extension):
         """Return what the course's own rule takes off, or None; as nbgrader, between 0 and the score."""

@@ -88,7 +88,7 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
     digest = exercises.digest(everything)
     course.record(topic, seed, digest)
     _log(course, topic, before, released, (seed, digest))
-    enter_due_date(course, topic, wanted.due)
+    enter_lateness(course, topic)
     return course.release(topic)
 
 
@@ -143,16 +143,23 @@ def _log(course, topic, before, new, state):
         write_text(f"# Releases of {topic}\n\n{entry}\n\n{earlier}".rstrip() + "\n", path)
 
 
-def enter_due_date(course: Course, topic: str, due: datetime | None) -> None:
-    """Tell the gradebook when ``topic`` is due, as the plan has it; without a date there, the gradebook keeps its own."""
-    if due is None:
+def enter_lateness(course: Course, topic: str, student: str = "") -> None:
+    """Tell the gradebook when ``topic`` is due, and which extension ``student`` has, as the plan says.
+
+    Where the plan has no due date, the gradebook keeps its own, and its extensions.
+    """
+    plan = course.plan().assignment(topic)
+    if plan.due is None:
         return
     try:
         with Gradebook(course.gradebook, course_id="") as gradebook:
             assignment = cast(Any, gradebook.find_assignment(topic))
-            if assignment.duedate != in_utc(due):
-                assignment.duedate = in_utc(due)
-                gradebook.db.commit()
+            if assignment.duedate != in_utc(plan.due):
+                assignment.duedate = in_utc(plan.due)
+            if student:
+                with contextlib.suppress(MissingEntry):
+                    cast(Any, gradebook.find_submission(topic, student)).extension = plan.extension(student)
+            gradebook.db.commit()
     except sqlalchemy.exc.DatabaseError as error:
         raise CourseError(*of_the_gradebook(error, course)) from None
 
@@ -175,6 +182,12 @@ def handouts(folder: str | Path, topics: Sequence[str], website: str = "") -> li
     for path, content in zip(paths, notebooks, strict=True):
         write_bytes(content, path)
     return paths
+
+
+def is_entered(course: Course, topic: str) -> bool:
+    """Return whether the gradebook has the assignment ``topic`` as it was released."""
+    released, found = nbformat.read(course.release(topic), as_version=4), _cells_in_gradebook(course, topic)
+    return found is not None and found[0] == _graded_cells(released)
 
 
 def enter_assignment(course: Course, topic: str) -> bool:

@@ -50,6 +50,35 @@ def _points(row, name):
     return f"{points} mark".strip() if name in row.waiting else points
 
 
+def moves_table(rows: Iterable["Row"]) -> Table:
+    """Return whose marks would move: by which exercise, from what to what."""
+    grid = Table(pad_edge=False)
+    for name in ("student", "what"):
+        grid.add_column(name, overflow="fold")
+    for name in ("from", "to"):
+        grid.add_column(name, justify="right")
+    for row in rows:
+        for move in row.moves:
+            points = ["–" if value is None else f"{value:g}" for value in (move.before, move.after)]
+            grid.add_row(Text(plain(row.student)), move.what, *points)
+    return grid
+
+
+def moves_summary(rows: Sequence["Row"]) -> str:
+    """Return one line that counts whose marks would move, up or down."""
+    moved = [row for row in rows if row.moves and row.moves[0].what != "all"]
+    sums = [sum(_gain(move) for move in row.moves) for row in moved]
+    new = sum(bool(row.moves) for row in rows) - len(moved)
+    same = len(rows) - len(moved) - new - sum(bool(row.set_aside or row.failed) for row in rows)
+    counts = f"{sum(gain > 0 for gain in sums)} up, {sum(gain < 0 for gain in sums)} down"
+    return f"Whose marks would move: {len(moved)} ({counts}); {new} would be new, {same} stay as they are"
+
+
+def _gain(move):
+    gain = (move.after or 0.0) - (move.before or 0.0)
+    return -gain if move.what == "late penalty" else gain
+
+
 def collected_table(collected: Iterable["Collected"]) -> Table:
     """Return which file became whose, made from which release, and what is to say of it; what was set aside comes last."""
     grid = Table(pad_edge=False)

@@ -18,6 +18,7 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import sandbox
 from autograder.courses.course import Course
+from autograder.courses.release import enter_lateness
 from autograder.feedback import harmless, pages
 from autograder.grading import grade, submission
 from autograder.notebooks import repair
@@ -52,6 +53,7 @@ def configure(config: Config) -> None:
         "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
     config.ExportApp.plugin_class = "autograder.with_nbgrader.export.CsvExport"
+    config.AssignLatePenalties.plugin_class = "autograder.with_nbgrader.late.LateRule"
     harmless.configure(config)
 
 
@@ -61,6 +63,7 @@ class Repair(NbGraderPreprocessor):
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
         topic = names["assignment"]
+        enter_lateness(course, topic, names["student"])
         content = repair.read_file(course.submission(names["student"], topic), course.submitted)
         nb, template = repair.read_notebook(content, course.released(topic).notebooks, topic)
         notes = repair.repair(nb, template)
