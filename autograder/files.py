@@ -3,6 +3,7 @@
 In: text or bytes, a path. Writes there, in one step.
 """
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterable
@@ -15,15 +16,21 @@ def write_text(text: str, path: str | Path) -> None:
 
 
 def write_bytes(content: bytes, path: str | Path) -> None:
-    """Write ``content`` to ``path`` in one step."""
+    """Write ``content`` to ``path`` in one step. Where that fails, half of it stays nowhere."""
     path = Path(path)
     draft = path.with_name(path.name + ".draft")
     try:
-        draft.write_bytes(content)
-    except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(content)
-    draft.replace(path)
+        try:
+            draft.write_bytes(content)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_bytes(content)
+        draft.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            if draft.is_file() and not draft.is_symlink():
+                draft.unlink()
+        raise
 
 
 def digest(folders: Iterable[str | Path]) -> str:

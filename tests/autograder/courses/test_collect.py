@@ -239,7 +239,7 @@ def test_an_entry_that_leads_out_is_not_written(course, tmp_path, name):
 
 
 NO_NAMES = [".git", "x" * 200, "\u092e" * 60, " ada", "ada ", "a\tb", "a\x1b[2Jb", "a\u202eb", "a\u200bb"]
-NO_NAMES += ["a*", "a?b", "a:b", "~", "ada_b"]
+NO_NAMES += ["a*", "a?b", "a:b", "~", "ada_b", "-rf", "--course=x"]
 
 
 @pytest.mark.parametrize("student", NO_NAMES)
