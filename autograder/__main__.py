@@ -270,6 +270,30 @@ def feedback_archive(
     _tell_exported(hand_back(Course.at(course), topic, to, target, force), target, "pages")
 
 
+@app.command()
+def report(
+    topic: Annotated[
+        str, typer.Argument(metavar="[ASSIGNMENT]", help="Only this one; by default all that were released.")
+    ] = "",
+    names: Annotated[bool, typer.Option("--names", help="Say which students it speaks of.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="The file to write; by default report.html in the course.")
+    ] = None,
+    course: CoursePath = Path("course"),
+) -> None:
+    """Make one page on how the class did: scores, how hard exercises are and how well they tell students apart, mistakes."""
+    from autograder.courses.analysis import studied
+    from autograder.courses.class_page import class_page
+    from autograder.courses.course import Course
+    from autograder.files import write_text
+
+    root = Course.at(course)
+    chosen = [topic] if topic else [one for one in topics() if root.release(one).is_file()]
+    target = output or root.root / "report.html"
+    write_text(class_page(root.plan().title, [studied(root, one) for one in chosen], names), target)
+    _say(f"Report on {', '.join(chosen) or 'nothing: no assignment was released'}: {target}")
+
+
 def _tell_exported(exported, target, what):
     for why, names in exported.left_out.items():
         _say(f"{len(names)} {why}: {', '.join(names[:20])}{' …' * (len(names) > 20)}")

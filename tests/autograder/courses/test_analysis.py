@@ -1,0 +1,158 @@
+"""The report says of a class what can be said: no more than its size allows, and no names unless asked."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+
+from autograder.courses.analysis import LEAST, discrimination, normal_code, normal_text, studied
+from autograder.grading import grade, judge
+from tests.autograder.courses.test_nothing_lost import ESSAY, course, grade_quickly, hand_in  # noqa: F401
+from tests.autograder.test_main import autograder
+
+pytestmark = pytest.mark.suite("assignments")
+
+HINT = "The tanh is missing: <b>look</b> at the line before v."
+UPSIDE_DOWN = "scoring-additive_shapes"
+CODE = "scoring-additive_score"
+ANSWER = """def additive_score(query, keys, W_query, W_key, v):
+    {doc}
+    {a} = query @ W_query.T
+    {b} = keys @ W_key.T
+    {c} = {a}[:, None, :] + {b}
+    return (np.tanh({c}) * v).sum(-1)  {comment}
+"""
+FIRST = ANSWER.format(doc='"""Mine."""', a="q", b="k", c="s", comment="")
+SECOND = ANSWER.format(doc="'''Not yours.'''", a="left", b="right", c="both", comment="# my own idea")
+OTHER = FIRST.replace("np.tanh(", "np.sinh(")
+
+
+def by_level(notebook, exercises, *rest):
+    """Grade by the number that the essay begins with: who has a high one gets more exercises right, but for one."""
+    source = next(cell.source for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == ESSAY)
+    level = int(source.split()[0])
+    verdicts = []
+    for number, exercise in enumerate(exercises):
+        if not exercise.is_automatic:
+            verdicts.append(judge.Verdict(exercise.name, None, exercise.points))
+            continue
+        right = level < 12 if exercise.name == UPSIDE_DOWN else level >= 2 * number
+        earned = exercise.points if right else 0.0
+        parts = tuple(judge.Part(name, points if right else 0.0, points, "") for name, points in exercise.parts.items())
+        hints = () if right or exercise.name != CODE else (HINT,)
+        verdicts.append(judge.Verdict(exercise.name, earned, exercise.points, parts, hints))
+    return grade.Graded(tuple(verdicts), {}, timed_out=level == 3)
+
+
+def with_answer(text):
+    def change(data):
+        next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == CODE)["source"] = text
+
+    return change
+
+
+@pytest.fixture
+def graded(course, grade_quickly):  # noqa: F811
+    """A class of 24; of the roster, eve has not handed in. Students 0 and 1 have one answer in two spellings."""
+    names = [f"student{number}" for number in range(24)]
+    (course.root / "students.csv").write_text("id\n" + "\n".join([*names, "eve"]) + "\n")
+    (course.root / "course.toml").write_text('title = "Attention"\nroster = "students.csv"\n')
+    answers = {0: FIRST, 1: SECOND, 2: OTHER}
+    for number, name in enumerate(names):
+        change = with_answer(answers[number]) if number in answers else None
+        hand_in(course, name, essay=f"{number} because U h_j does not change.", change=change)
+    grade_quickly(course, grade_one=by_level)
+    return course
+
+
+def test_difficulty_discrimination_parts_mistakes_and_time_outs_are_counted(graded):
+    study = studied(graded, "scoring")
+    items = {item.name: item for item in study.items}
+    exercises = list(graded.released("scoring").exercises)
+    for number, exercise in enumerate(exercises):
+        if exercise.is_automatic and exercise.name != UPSIDE_DOWN:
+            assert items[exercise.name].difficulty == pytest.approx(sum(n >= 2 * number for n in range(24)) / 24)
+    assert items[UPSIDE_DOWN].discrimination[2] < 0
+    (last,) = (item for item in study.items if item.name == exercises[len(exercises) // 2].name)
+    assert last.discrimination[1] > 0
+    place = [exercise.name for exercise in exercises].index(CODE)
+    wrong = sum(n < 2 * place for n in range(24))
+    assert items[CODE].mistakes == ((HINT, wrong),)
+    assert items[CODE].parts == tuple((name, 24 - wrong, 24) for name in exercises[place].parts)
+    assert (study.timed_out, study.waiting, study.missing) == (1, 24, ("eve",))
+    assert (items[ESSAY].marked, items[ESSAY].difficulty) == (0, None)
+
+
+def test_answers_that_differ_in_names_and_layout_only_are_one_group_and_the_starter_is_none(graded):
+    assert studied(graded, "scoring").alike == ((CODE, ("student0", "student1")),)
+
+
+def test_the_page_names_nobody_unless_it_is_asked_and_needs_nothing_from_elsewhere(graded):
+    done = autograder("report", "scoring", "--course", graded.root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (graded.root / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r"student\d|eve\b", page)
+    assert not re.findall(r"https?://|src=|@import|url\(", page)
+    assert "<b>look</b>" not in page
+    assert "1 of the roster have not handed in" in page
+    read = BeautifulSoup(page, "html.parser")
+    assert [read.html["lang"], read.title.string] == ["en", "Attention: report"]
+    assert all(svg["aria-label"] for svg in read.find_all("svg"))
+    assert [heading.name for heading in read.find_all(re.compile(r"h\d"))] == ["h1", "h2", *["h3"] * 5]
+    assert len(page.encode()) < 60_000
+    autograder("report", "--names", "--output", graded.root / "named.html", "--course", graded.root)
+    named = (graded.root / "named.html").read_text(encoding="utf-8")
+    assert "student0, student1" in named
+    assert "not handed in: eve" in named
+
+
+def test_of_a_small_class_no_correlation_is_said(course, grade_quickly):  # noqa: F811
+    for number in range(3):
+        hand_in(course, f"student{number}", essay=f"{9 * number} because.")
+    grade_quickly(course, grade_one=by_level)
+    assert {item.discrimination for item in studied(course, "scoring").items} == {None}
+    autograder("report", "--course", course.root)
+    assert "too few students to say" in (course.root / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_class_that_was_not_graded_has_a_page_that_says_so(course):  # noqa: F811
+    hand_in(course, "ada")
+    done = autograder("report", "--course", course.root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Nothing has been graded." in (course.root / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_correlation_is_numpys_and_lies_in_its_interval():
+    rng = np.random.default_rng(1)
+    ability = rng.normal(size=200)
+    shares, rest = ability + rng.normal(size=200), ability + rng.normal(size=200)
+    middle, low, high = discrimination(shares, rest)
+    assert middle == pytest.approx(np.corrcoef(shares, rest)[0, 1])
+    assert -1 <= low < middle < high <= 1
+    assert low < 0.5 < high  # what it is drawn with
+    assert discrimination(np.ones(200), rest) is None
+    assert discrimination(shares[: LEAST - 1], rest[: LEAST - 1]) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "def f(:", "x = 1", "x = " + "-" * 19_000 + "1", "x = '\\d'\n" * 3_000, "(" * 500]
+)
+def test_what_is_no_program_or_too_short_or_too_much_is_like_nothing(text):
+    assert normal_code(text) == ""
+
+
+def test_what_a_name_means_stays():
+    assert normal_code(FIRST) == normal_code(SECOND) != normal_code(OTHER)
+    assert normal_code(FIRST.replace("(-1)", "(-2)")) != normal_code(FIRST)
+    assert normal_text("Because U h_j does not change: it is the same in every step, so once will do!") == normal_text(
+        "because U h_j\n does not change; it is the same, in every step. So ONCE will do"
+    )
+    assert normal_text("Because.") == ""
+
+
+@pytest.mark.parametrize("content", ["no notebook", json.dumps({"cells": [{"source": 3}]}), "[" * 100_000])
+def test_what_cannot_be_read_stops_no_report(course, content):  # noqa: F811
+    hand_in(course, "ada").write_text(content)
+    assert studied(course, "scoring").alike == ()
