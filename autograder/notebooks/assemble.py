@@ -13,8 +13,17 @@ from nbformat.v4 import new_notebook
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.files import write_text
-from autograder.notebooks.cells import compare_cell, exercise_cells, heading, imports, own_cells, provided_cells
+from autograder.notebooks.cells import (
+    compare_cell,
+    exercise_cells,
+    heading,
+    imports,
+    own_cells,
+    provided_cells,
+    receipt_cell,
+)
 from autograder.notebooks.chapter import Text, chapter_texts
+from autograder.notebooks.handout import version_of
 from autograder.paths import BOOK, short
 from solutions import answer_key
 
@@ -49,6 +58,7 @@ def source_notebook(
         cells += provided_cells(topic) if exercise is builds_on else []
         cells += own_cells(topic) if exercise.trained else []
         cells += exercise_cells(exercise, texts[exercise.name])
+    cells.append(receipt_cell(topic, exercises, version_of(cells)))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}

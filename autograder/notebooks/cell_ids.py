@@ -7,7 +7,8 @@ from nbformat import NotebookNode
 
 from autograder.exercises import Exercise
 
-COMPARE, IMPORTS = "compare", "imports"
+COMPARE, IMPORTS, RECEIPT = "compare", "imports", "receipt"
+MENDED = "mended"  # no grade_id, but the id of the cell that says what was mended
 
 
 def text_id(exercise_name: str) -> str:

@@ -7,6 +7,7 @@ import inspect
 import json
 import math
 import re
+import textwrap
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -17,8 +18,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from autograder.exercises import Exercise, checking, compare, compose, given_shapes, own_parts, provided
 from autograder.exercises.kinds import families_of_hidden, kinds_of_hidden
 from autograder.exercises.packing import DRAWN, compressed, packed
-from autograder.notebooks import ready
-from autograder.notebooks.cell_ids import COMPARE, IMPORTS, check_id, run_id, test_id, text_id
+from autograder.notebooks import ready, receipt
+from autograder.notebooks.cell_ids import COMPARE, IMPORTS, RECEIPT, check_id, run_id, test_id, text_id
 from autograder.notebooks.chapter import Text
 from solutions import answer_key
 
@@ -49,7 +50,8 @@ def heading(topic: str, title: str, exercises: Sequence[Exercise], website: str,
   says in words what is wrong. Of numbers it says what cannot be right, of shapes what does not fit together in the
   equation: whether they are right, it does not know. Checks give no points.
 - The points come from cases that you do not see here. The check says at its end of what kinds they are.{_rules(exercises)}
-- Keep all cells, and hand in this file under the name `{topic}.ipynb`."""
+- Keep all cells. When you are done, run all of them from the top, save, and hand in this file under the name
+  `{topic}.ipynb`. The last cell prints a receipt, whose code your feedback names too."""
     return new_markdown_cell(text, metadata=_meta("heading"))
 
 
@@ -103,9 +105,9 @@ def compare_cell(exercises: Sequence[Exercise]) -> NotebookNode:
     So what a student meets first is the first question, in whatever the notebook is opened with; and no name of the
     student's takes the place of one that the checks need.
     """
-    modules = checks_modules(exercises)
+    packed_here = f"Packed, to be short: {', '.join(map(_place, checks_modules(exercises)))}, and what the checks try."
     text = f"""# @title What the checks use. Run this cell, and leave it as it is.
-# Packed, to be short: {", ".join(map(_place, modules))}, and what the checks try.
+{textwrap.fill(packed_here, 120, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)}
 import base64
 import types
 import zlib
@@ -119,7 +121,7 @@ check, score = checks.check, checks.score"""
 
 def checks_modules(exercises: Sequence[Exercise]) -> list[ModuleType]:
     with_equations = any(exercise.entry.equations for exercise in exercises)
-    return [compare, *([compose] if with_equations else []), checking]
+    return [compare, *([compose] if with_equations else []), checking, receipt]
 
 
 def checks_text(exercises: Sequence[Exercise]) -> str:
@@ -175,6 +177,14 @@ def own_cells(topic: str) -> list[NotebookNode]:
     """Return the free cell in which a student's own functions may join the model of ``topic``, if it has one."""
     text = own_parts(topic)
     return [new_code_cell(text, metadata=_meta("own", locked=False))] if text else []
+
+
+def receipt_cell(topic: str, exercises: Sequence[Exercise], version: str) -> NotebookNode:
+    """Return the last cell of a notebook, which prints what the notebook holds; ``version`` names the release."""
+    functions = [exercise.function for exercise in exercises if exercise.is_automatic]
+    call = f'checks.receipt("{topic}", version="{version}", functions={functions}, written={len(exercises) - len(functions)})'
+    text = f"# Your receipt: run all cells from the top, this one last, then save.\n{call}"
+    return new_code_cell(text, metadata=_meta(RECEIPT))
 
 
 def _trained_cells(exercise, test):

@@ -19,7 +19,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from autograder.errors import CourseError
-from autograder.notebooks.cell_ids import id_of
+from autograder.notebooks.cell_ids import MENDED, id_of
 from autograder.sandbox import Limits
 
 MAX_MB = Limits.submission_mb
@@ -153,7 +153,7 @@ def tell(notebook: NotebookNode, notes: Iterable[str]) -> None:
     """Say at the head of ``notebook``, so also of the feedback page, what was mended."""
     if notes:
         lines = ["**Before it was graded, this notebook was mended:**", "", *(f"- {note}" for note in notes)]
-        notebook.cells.insert(0, new_markdown_cell("\n".join(lines), id="mended"))
+        notebook.cells.insert(0, new_markdown_cell("\n".join(lines), id=MENDED))
 
 
 def _restore(cell, original, notes):

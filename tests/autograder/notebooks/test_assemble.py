@@ -19,7 +19,7 @@ from autograder.errors import CourseError
 from autograder.exercises import Outcome, checking, compare, compiled, compose
 from autograder.exercises.packing import packed_in
 from autograder.grading import judge
-from autograder.notebooks import assemble
+from autograder.notebooks import assemble, receipt
 from autograder.notebooks import cells as the_cells
 from autograder.notebooks.assemble import source_notebook
 from autograder.sandbox import Reply
@@ -129,7 +129,7 @@ def test_all_exercises_are_there_in_the_order_of_the_key(assembled):
     ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells][3:]
     suffixes = {"text": ("-text", ""), "trained": ("-text", "", "-run", "-check", "-test")}
     wanted = [e.name + suffix for e in exercises for suffix in suffixes.get(e.kind, ("-text", "", "-check", "-test"))]
-    assert [grade_id for grade_id in ids if grade_id not in ("provided", "own")] == wanted
+    assert [grade_id for grade_id in ids if grade_id not in ("provided", "own")] == [*wanted, "receipt"]
 
 
 def test_the_heading_says_what_holds_for_all_inputs_and_numbers(assembled):
@@ -407,7 +407,7 @@ def cells_of_tests(cells):
 
 
 def test_no_two_texts_of_the_checks_define_one_name():
-    modules = (compare, compose, checking)
+    modules = (compare, compose, checking, receipt)
     defined = [
         getattr(node, "name", None) or node.targets[0].id
         for module in modules

@@ -1,0 +1,118 @@
+"""Read a release: what it asks, under which version, and where in the book; and what a file has of it that was handed in.
+
+In: a released notebook; cells, or the bytes of a file, that a student handed in. Out: ``Handout``, ``Receipt``. Pure.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+
+from autograder.notebooks import receipt
+from autograder.notebooks.cell_ids import RECEIPT, exercise_of_text, id_of
+
+TITLE = re.compile(r"^#+ +(.*)$", flags=re.MULTILINE)
+POINTS = re.compile(r"^\*[\d.]+ points?\*\s*", flags=re.MULTILINE)
+CHAPTER = re.compile(r"\]\((https?://[^\s()]+)\)")
+CODE = re.compile(r"Code: ([0-9a-f]{4}-[0-9a-f]{4})")
+RUN = re.compile(r"^checks\.receipt\(", flags=re.MULTILINE)
+VERSION = re.compile(r'\bversion="([^"]{1,40})"')
+
+
+@dataclass(frozen=True)
+class Question:
+    """One exercise as it was handed out: its name, its title, its text in Markdown, and whether a person reads the answer."""
+
+    name: str
+    title: str
+    text: str
+    is_written: bool
+
+
+@dataclass(frozen=True)
+class Handout:
+    """A release. ``chapter`` is the address of its chapter, "" if the course has no website."""
+
+    title: str
+    chapter: str
+    version: str
+    questions: tuple[Question, ...]
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions that are asked for, in order."""
+        return tuple(question.name.partition("-")[2] for question in self.questions if not question.is_written)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What was handed in: of how many functions asked how many are answered, and the code that the notebook prints too.
+
+    ``printed`` is the code that stands in the file as its receipt's output, "" if none does: where it is another one, the
+    notebook was changed after it was run, or saved before.
+    """
+
+    answered: int
+    asked: int
+    code: str
+    printed: str = ""
+
+
+def handout(release: NotebookNode) -> Handout:
+    """Return the ``Handout`` of a released notebook."""
+    cells = {grade_id: cell for cell in release.cells if (grade_id := id_of(cell))}
+    head = cells["heading"].source if "heading" in cells else ""
+    title, chapter = TITLE.search(head), CHAPTER.search(head)
+    questions = [
+        _question(name, cell, cells.get(name))
+        for grade_id, cell in cells.items()
+        if (name := exercise_of_text(grade_id))
+    ]
+    return Handout(
+        title[1] if title else "", chapter[1] if chapter else "", version_of(release.cells), tuple(questions)
+    )
+
+
+def _question(name, cell, answer):
+    title = TITLE.search(cell.source)
+    text = POINTS.sub("", cell.source[title.end() :] if title else cell.source, count=1)
+    is_written = answer is not None and answer.cell_type == "markdown"
+    return Question(name, title[1] if title else name, text.strip(), is_written)
+
+
+def version_of(cells: Iterable[NotebookNode]) -> str:
+    """Return the version that the cells of a release say they have, or a hash of its texts and checks."""
+    shown = []
+    for cell in cells:
+        grade_id = id_of(cell)
+        if grade_id == RECEIPT and (stated := VERSION.search(cell.source)):
+            return stated[1]
+        if grade_id and grade_id != RECEIPT and cell.metadata.nbgrader.locked and not grade_id.endswith("-test"):
+            shown.append([grade_id, cell.source])
+    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:6]
+
+
+def topic_of(asked: Handout) -> str:
+    """Return the topic of a release, as the names of its exercises have it."""
+    return asked.questions[0].name.partition("-")[0] if asked.questions else ""
+
+
+def receipt_of(sources: Iterable[str], asked: Handout, printed: str = "") -> Receipt:
+    """Return the ``Receipt`` of a notebook that has code cells of these ``sources``, in order."""
+    answers = receipt.answers_in(sources, asked.functions)
+    return Receipt(receipt.count_of(answers), len(answers), receipt.code_of(topic_of(asked), answers), printed)
+
+
+def receipt_of_file(content: bytes, asked: Handout) -> Receipt | None:
+    """Return the ``Receipt`` of the bytes of a file that was handed in, None if that is no notebook."""
+    try:
+        cells = [cell for cell in json.loads(content)["cells"] if cell["cell_type"] == "code"]
+        sources = ["".join(cell["source"]) for cell in cells]
+        outputs = [str(cell.get("outputs")) for cell in cells if RUN.search("".join(cell["source"]))]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    printed = CODE.findall(outputs[-1]) if outputs else []
+    return receipt_of(sources, asked, printed[-1] if printed else "")

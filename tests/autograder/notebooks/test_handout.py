@@ -1,0 +1,68 @@
+"""A release as it is read again: what it asks, its version, and where its chapter is."""
+
+import copy
+import re
+
+import nbformat
+import pytest
+
+from autograder.notebooks.assemble import source_notebook
+from autograder.notebooks.cell_ids import id_of
+from autograder.notebooks.handout import handout, topic_of, version_of
+from tests.autograder.samples import TOPICS, topic_exercises
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    return source_notebook("scoring", topic_exercises("scoring"))
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_it_has_all_exercises_with_title_and_text(topic):
+    exercises = topic_exercises(topic)
+    asked = handout(source_notebook(topic, exercises))
+    assert [question.name for question in asked.questions] == [exercise.name for exercise in exercises]
+    assert [question.is_written for question in asked.questions] == [
+        not exercise.is_automatic for exercise in exercises
+    ]
+    assert asked.functions == tuple(exercise.function for exercise in exercises if exercise.is_automatic)
+    assert topic_of(asked) == topic
+    assert asked.title
+    for question in asked.questions:
+        assert question.title
+        assert question.text
+        assert not re.match(r"#|\*[\d.]+ point", question.text)
+
+
+def test_it_knows_the_address_of_its_chapter(notebook):
+    assert handout(notebook).chapter == ""
+    asked = handout(source_notebook("scoring", topic_exercises("scoring"), website="https://course.example.edu/"))
+    assert asked.chapter == "https://course.example.edu/book/scoring.html"
+
+
+def test_the_version_that_the_receipt_states_is_the_one_that_follows_from_what_is_handed_out(notebook):
+    stated = version_of(notebook.cells)
+    assert f'version="{stated}"' in notebook.cells[-1].source
+    without = [cell for cell in notebook.cells if id_of(cell) != "receipt"]
+    assert version_of(without) == stated
+
+
+@pytest.mark.suite("assignments")
+def test_a_release_has_the_version_of_its_source(released):
+    source, release = (
+        nbformat.read(path, as_version=4) for path in (released.source("scoring"), released.release("scoring"))
+    )
+    without = [[cell for cell in notebook.cells if id_of(cell) != "receipt"] for notebook in (source, release)]
+    assert version_of(without[0]) == version_of(without[1]) == handout(release).version
+
+
+@pytest.mark.parametrize(
+    ("cell_id", "changes"), [("scoring-race-text", True), ("compare", True), ("scoring-race", False)]
+)
+def test_another_text_or_check_is_another_version(notebook, cell_id, changes):
+    other = copy.deepcopy(notebook)
+    other.cells = [cell for cell in other.cells if id_of(cell) != "receipt"]
+    for cell in other.cells:
+        if id_of(cell) == cell_id:
+            cell["source"] += " "
+    assert (version_of(other.cells) != handout(notebook).version) == changes

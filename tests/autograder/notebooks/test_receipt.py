@@ -1,0 +1,158 @@
+"""The receipt at the end of a notebook: what it counts, and a code that only the answers change."""
+
+import copy
+import json
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from autograder.notebooks import receipt
+from autograder.notebooks.assemble import source_notebook
+from autograder.notebooks.cell_ids import id_of
+from autograder.notebooks.handout import handout, receipt_of, receipt_of_file
+from tests.autograder.samples import topic_exercises
+
+STARTER = "def one(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
+ANSWER = "def one(x):\n    return x + 1"
+
+
+def code_of(*sources, functions=("one", "two")):
+    return receipt.code_of("toy", receipt.answers_in(sources, functions))
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        "def one(x):\r\n    return x + 1\r\n",
+        "def one(x):  \n    return x + 1",
+        "\n\ndef one(x):\n    return x + 1\n\n",
+        "def one(x):\r    return x + 1",
+    ],
+)
+def test_what_an_editor_changes_when_it_saves_changes_no_code(saved):
+    assert code_of(saved) == code_of(ANSWER)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "def one(x):\n    return x + 2",
+        "def one(x):\n    return x  + 1",
+        "def one(x):\n     return x + 1",
+        "# mine\ndef one(x):\n    return x + 1",
+        STARTER,
+        "",
+    ],
+)
+def test_any_other_answer_has_another_code(other):
+    assert code_of(other) != code_of(ANSWER)
+
+
+def test_cells_that_answer_nothing_change_no_code():
+    assert code_of("import numpy", ANSWER, "one(3)", "one == 3", "def one_more(): ...") == code_of(ANSWER)
+
+
+def test_of_several_answers_the_last_one_counts():
+    for last in ("one = lambda x: x", "class one: ...", "async def one(x): ...", "def one (x): ..."):
+        assert code_of(ANSWER, last) == code_of(last) != code_of(ANSWER)
+
+
+def test_the_order_of_answers_to_different_exercises_changes_no_code():
+    two = "def two(x): return x"
+    assert code_of(ANSWER, two) == code_of(two, ANSWER)
+
+
+def test_an_answer_counts_as_such_once_its_starter_is_gone():
+    answers = receipt.answers_in([STARTER, "def two(x): return 2"], ["one", "two", "three"])
+    assert receipt.count_of(answers) == 1
+
+
+def test_text_that_no_file_can_hold_has_the_code_of_what_a_file_holds_instead():
+    assert code_of("def one(): return '\ud800'") == code_of("def one(): return '?'")
+
+
+def test_where_there_is_no_notebook_it_says_so(capsys, monkeypatch):
+    monkeypatch.setattr(receipt, "ran", lambda: None)
+    receipt.receipt("toy", "1", ["one"])
+    assert capsys.readouterr().out == "The receipt needs a notebook: JupyterLab, VS Code or a hosted one.\n"
+
+
+def test_it_says_what_it_does_not_see(capsys, monkeypatch):
+    monkeypatch.setattr(receipt, "ran", lambda: [ANSWER])
+    receipt.receipt("toy", "0a1b2c", ["one", "two"], written=2)
+    said = capsys.readouterr().out.splitlines()
+    assert said[:2] == ["Receipt: toy, version 0a1b2c", "Answered: 1 of 2 exercises in code"]
+    assert "2 written answers" in said[2]
+    assert said[4] == f"Code: {code_of(ANSWER)}"
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    """The notebook of a topic, with two answers and the cells that they need, run in a kernel."""
+    whole = source_notebook("scoring", topic_exercises("scoring"))
+    kept = ("heading", "imports", "compare", "scoring-dot_product_score", "scoring-multiplicative_score", "receipt")
+    whole.cells = [cell for cell in whole.cells if id_of(cell) in kept or id_of(cell).endswith("-text")]
+    whole.cells.insert(-1, nbformat.v4.new_code_cell("%time mine = 1"))
+    NotebookClient(whole, timeout=120).execute()
+    return whole
+
+
+@pytest.fixture(scope="module")
+def asked():
+    return handout(source_notebook("scoring", topic_exercises("scoring")))
+
+
+def as_file(notebook):
+    return nbformat.writes(notebook).encode()
+
+
+@pytest.mark.suite("assignments")
+def test_a_kernel_prints_the_code_that_the_file_has(notebook, asked):
+    found = receipt_of_file(as_file(notebook), asked)
+    assert found.printed == found.code
+    assert (found.answered, found.asked) == (2, 11)
+    (said,) = notebook.cells[-1].outputs
+    assert f"version {asked.version}" in said.text
+    assert "2 of 11 exercises in code" in said.text
+    assert "2 written answers" in said.text
+
+
+@pytest.mark.suite("assignments")
+def test_saving_it_with_other_software_changes_no_code(notebook, asked):
+    code = receipt_of_file(as_file(notebook), asked).code
+    data = json.loads(as_file(notebook))
+    for number, cell in enumerate(data["cells"]):
+        cell["id"], cell["metadata"] = f"other-{number}", {"vscode": {"languageId": "python"}}
+        cell["source"] = "".join(cell["source"]).replace("\n", "\r\n").splitlines(keepends=True)
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    assert receipt_of_file(json.dumps(data, indent=4).encode(), asked).code == code
+
+
+@pytest.mark.suite("assignments")
+def test_a_file_that_was_changed_after_it_was_run_says_two_codes(notebook, asked):
+    changed = copy.deepcopy(notebook)
+    (answer,) = [cell for cell in changed.cells if id_of(cell) == "scoring-dot_product_score"]
+    answer["source"] += "\n# once more"
+    found = receipt_of_file(as_file(changed), asked)
+    assert found.printed
+    assert found.code != found.printed
+
+
+def test_a_notebook_that_was_never_run_prints_no_code(asked):
+    found = receipt_of_file(as_file(source_notebook("scoring", topic_exercises("scoring"))), asked)
+    assert (found.printed, found.asked) == ("", 11)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{}", b'{"cells": 3}', b'{"cells": [{"cell_type": "code"}]}', b"[" * 9999]
+)
+def test_what_is_no_notebook_has_no_receipt(content, asked):
+    assert receipt_of_file(content, asked) is None
+
+
+def test_the_receipt_of_cells_is_that_of_their_file(asked):
+    source = source_notebook("scoring", topic_exercises("scoring"))
+    sources = [cell.source for cell in source.cells if cell.cell_type == "code"]
+    assert receipt_of(sources, asked) == receipt_of_file(as_file(source), asked)
