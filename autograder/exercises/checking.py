@@ -5,10 +5,12 @@ library and numpy only: this text stands in every notebook below those of ``comp
 """
 
 import contextlib
+import functools
 import importlib
 import io
 import json
 import re
+import types
 
 import numpy as np
 
@@ -31,6 +33,7 @@ from autograder.exercises.compare import (
 from autograder.exercises.compose import compose
 
 CUT_OFF = "no gradient can pass. Stay in torch from beginning to end, without detach(), item(), numpy or no_grad()."
+ENDS = 3  # frames of a long traceback that are shown at either end
 # In a notebook: the name of an exercise -> what its check knows, and the shown cases that nobody worked by hand. Both are
 # JSON, read where a check is run: as Python, all of it would be compiled in every process that runs the notebook.
 EXERCISES = {}
@@ -44,8 +47,35 @@ def check(name):
     Raises
     ------
     NotYet
-        With a sentence, if something is.
+        With a sentence, if something is. What the function itself raises is raised again, with its own lines to be seen.
     """
+    try:
+        _check(name)
+    except NotYet:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        with contextlib.suppress(AttributeError):  # a class may let nothing be added
+            error._render_traceback_ = functools.partial(own_lines, error, error.__traceback__)
+        raise
+
+
+def own_lines(error, trace):
+    """Return what a notebook shows of ``error``: the lines of the student that it came through, and no others."""
+    own = []
+    while trace is not None:
+        if trace.tb_frame.f_globals is ANSWERS:
+            own.append((trace.tb_frame, trace.tb_lasti, trace.tb_lineno))
+        trace = trace.tb_next
+    for frame in reversed(own if len(own) <= 2 * ENDS else own[:ENDS] + own[-ENDS:]):
+        trace = types.TracebackType(trace, *frame)
+    try:
+        shell = importlib.import_module("IPython").get_ipython()
+        return shell.InteractiveTB.structured_traceback(type(error), error, trace, tb_offset=0)
+    except Exception:
+        return [f"{type(error).__name__}: {error}"]
+
+
+def _check(name):
     if name not in EXERCISES:
         raise NotYet(f"there is no exercise {name!r} in this notebook.")
     known, drawn = json.loads(EXERCISES[name]), json.loads(DRAWN_CASES.get(name, "[]"))

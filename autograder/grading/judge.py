@@ -151,6 +151,7 @@ def reasons_of(exercise: Exercise, case: Case, reply: Reply) -> dict[str, str]:
     entries = case.expected if isinstance(case.expected, dict) else {"": None}
     if reply.raised:
         at = f" in line {reply.line} of its cell" if reply.line else ""
+        at += f": {reply.text}" if at and reply.text else ""
         reason = RAISED.get(reply.raised, f"it raised {reply.raised}{at}")
         return dict.fromkeys(entries, reason)
     if isinstance(reply.value, wire.Other):

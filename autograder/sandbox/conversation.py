@@ -18,6 +18,7 @@ from autograder.sandbox.script import Limits, Reply, Run, Script
 MIMES = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
 GRACE = 3.0  # seconds on top of a limit, before the host ends what did not end itself
 START = 60.0  # seconds that the interpreter may take to start
+LONGEST_LINE = 100  # characters of a line of a cell
 EXCEPTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 
 
@@ -44,7 +45,7 @@ class _Conversation:
     def __init__(self, requests, replies, script, limits, alone):
         self.requests, self.replies, self.script, self.limits = requests, replies, script, limits
         self.alone = alone  # without a sandbox, neither counts nor kills may reach beyond the worker
-        self.run = Run()
+        self.run, self.sources = Run(), {wire.cell_name(cell.source): cell.source for cell in script.cells}
         self.buffer, self.searched, self.received = bytearray(), 0, 0
         self.reply_bytes = limits.reply_mb * 2**20
         self.all_bytes = limits.outputs_mb * 2**21 + 4 * self.reply_bytes
@@ -115,7 +116,7 @@ class _Conversation:
                 return False
             if type(number) is int and 0 <= number < len(calls) and (exercise, number) not in self.run.replies:
                 with contextlib.suppress(wire.Unreadable):
-                    reply, now = _reply(message, calls[number]), time.monotonic()
+                    reply, now = _reply(message, calls[number], self.sources), time.monotonic()
                     if now - since > self.limits.call_seconds + GRACE:  # whatever became of the worker's own clock
                         reply = Reply(raised="CellTimeout")
                     self.run.replies[exercise, number], since = reply, now
@@ -185,11 +186,21 @@ class _Conversation:
         )
 
 
-def _reply(message, call):
+def _line(sources, name, number):
+    """Return what stands in line ``number`` of the cell that a worker calls ``name``, or "".
+
+    It is looked up here: a text that came from the worker could hold anything, the hidden inputs above all.
+    """
+    lines = sources.get(name, "").split("\n") if type(name) is str else []
+    return lines[number - 1].strip()[:LONGEST_LINE] if 0 < number <= len(lines) else ""
+
+
+def _reply(message, call, sources):
     changed, raised, line = message.get("changed", []), message.get("raised", ""), message.get("line", 0)
     if raised:
         name = raised if type(raised) is str and EXCEPTION_NAME.fullmatch(raised) else "an exception"
-        return Reply(raised=name, line=line if type(line) is int and 0 < line < 10_000 else 0)
+        line = line if type(line) is int and 0 < line < 10_000 else 0
+        return Reply(raised=name, line=line, text=_line(sources, message.get("cell"), line))
     if type(changed) is not list:
         raise wire.Unreadable("no list of names")
     if "value" not in message:

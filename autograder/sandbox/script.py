@@ -90,11 +90,15 @@ class Script:
 
 @dataclass(frozen=True)
 class Reply:
-    """What one call gave: a value, or the name of the exception in ``raised`` and the line of the student's cell."""
+    """What one call gave: a value, or the name of the exception in ``raised`` and the line of the student's cell.
+
+    ``text`` is what stands in that line, as the notebook has it.
+    """
 
     value: object = None
     raised: str = ""
     line: int = 0
+    text: str = ""
     changed: tuple[str, ...] = ()
     printed: bool = False  # it wrote to its standard output
 

@@ -8,6 +8,7 @@ import base64
 import json
 import math
 import re
+import zlib
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,11 @@ MANY_KEYS = 100
 MAX_KEY = 40
 KIND = re.compile(r"[A-Za-z0-9_ .,<>\[\]]{1,80}")  # what encode writes for types with an ordinary name
 UNNAMED = "a kind of its own"
+
+
+def cell_name(source: str) -> str:
+    """Return what the file of a cell is called that has this ``source``, inside and on the host alike."""
+    return f"{zlib.crc32(source.encode('utf-8', 'replace'))}.py"
 
 
 class Unreadable(ValueError):

@@ -15,7 +15,6 @@ import signal
 import sys
 import tempfile
 import time
-import zlib
 from collections.abc import Iterable
 from typing import Any, Protocol, TextIO, cast
 
@@ -197,7 +196,7 @@ def make_shell() -> IPythonShell:
     class Compiler(CachingCompiler):
         def get_code_name(self, raw_code, transformed_code, number):
             # As a kernel names a cell: tracebacks are shorter where the name is that of a file which does not exist.
-            return f"{tempfile.gettempdir()}/ipykernel_{os.getpid()}/{zlib.crc32(raw_code.encode())}.py"
+            return f"{tempfile.gettempdir()}/ipykernel_{os.getpid()}/{wire.cell_name(raw_code)}"
 
     class Publisher(DisplayPublisher):
         shell: "Shell"
@@ -389,7 +388,7 @@ def _call_all(request, function, replies, tell, limits):
             except CellTimeout:
                 reply["raised"] = given_up = "CellTimeout"
             except BaseException as error:
-                reply["raised"], reply["line"] = type(error).__name__[:80], _line(error)
+                reply["raised"], (reply["line"], reply["cell"]) = type(error).__name__[:80], _line(error)
         sent = _send(replies, reply, room)
         room -= sent
         if not sent:
@@ -416,13 +415,13 @@ def _call(function, call, tensors):
 
 
 def _line(error):
-    """Return the line of the student's own cell where ``error`` was raised, or 0."""
-    lines, trace = [0], error.__traceback__
+    """Return the line of the student's own cell where ``error`` was raised, or 0, and the name of that cell's file."""
+    line, name, trace = 0, "", error.__traceback__
     while trace is not None:
         if "/ipykernel_" in trace.tb_frame.f_code.co_filename:
-            lines.append(trace.tb_lineno)
+            line, name = trace.tb_lineno, os.path.basename(trace.tb_frame.f_code.co_filename)[:80]
         trace = trace.tb_next
-    return lines[-1]
+    return line, name
 
 
 if __name__ == "__main__":

@@ -130,6 +130,13 @@ def test_an_exercise_that_raised_earns_nothing_and_says_why(name):
         assert all(wanted.lower() in part.reason.lower() for part in verdict.parts)
 
 
+def test_what_raised_is_quoted_with_its_line():
+    exercise = exercise_named("scoring-additive_score")
+    reply = Reply(raised="ValueError", line=3, text="return query @ keys")
+    verdict = verdict_on(exercise, same_reply(exercise, reply))
+    assert "it raised ValueError in line 3 of its cell: return query @ keys." in verdict.parts[0].reason
+
+
 @each_exercise
 def test_an_exercise_without_replies_earns_nothing(name):
     exercise = exercise_named(name)

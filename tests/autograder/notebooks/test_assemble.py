@@ -14,6 +14,7 @@ import zlib
 import nbformat
 import numpy as np
 import pytest
+from nbclient import NotebookClient
 
 from autograder.errors import CourseError
 from autograder.exercises import Outcome, checking, compare, compiled, compose
@@ -542,3 +543,71 @@ def _returned(wrong):
     if isinstance(wrong, dict):
         return {name: np.array(value) for name, value in wrong.items()}
     return np.array(wrong)
+
+
+FAILS = """
+def helper(query, keys):
+    return query @ keys
+
+
+def dot_product_score(query, keys):
+    size = len(query)
+    return helper(query, keys)[size]
+"""
+FAILS_INSIDE = """
+import statistics
+
+def dot_product_score(query, keys):
+    return statistics.mean([])
+"""
+FAILS_ITSELF = """
+def dot_product_score(query, keys):
+    return {"a": 1}[query.shape]
+"""
+ENDLESS = """
+def dot_product_score(query, keys):
+    return dot_product_score(query, keys)
+"""
+
+
+@pytest.mark.suite("assignments")
+def test_an_error_in_an_answer_shows_the_lines_of_the_answer_and_none_of_the_checks():
+    """In a kernel, as JupyterLab shows it."""
+    name = "scoring-dot_product_score"
+    notebook = source_notebook("scoring", topic_exercises("scoring"))
+    cells = cells_by_id(notebook)
+    notebook.cells = [cells["imports"], cells["compare"]]
+    for source in (FAILS, FAILS_INSIDE, FAILS_ITSELF, ENDLESS):
+        notebook.cells += [nbformat.v4.new_code_cell(source), nbformat.v4.new_code_cell(cells[f"{name}-check"].source)]
+    NotebookClient(notebook, timeout=120, allow_errors=True).execute()
+    shown = []
+    for cell in notebook.cells[3::2]:
+        (error,) = cell.outputs
+        shown.append(re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback)))
+        assert "checks.py" not in shown[-1]
+        assert 'check("' not in shown[-1]
+        assert len(shown[-1].splitlines()) < 40
+    fails, inside, after, endless = shown
+    assert "     return helper(query, keys)[size]" in fails
+    assert "return query @ keys" in fails
+    assert fails.splitlines()[-1].startswith("ValueError: ")
+    assert "return statistics.mean([])" in inside
+    assert "statistics.py" not in inside
+    assert "StatisticsError" in inside
+    assert 'return {"a": 1}[query.shape]' in after
+    assert "return dot_product_score(query, keys)" in endless
+    assert "RecursionError" in endless
+
+
+def test_an_error_of_a_class_that_takes_no_attribute_is_raised_as_it_is():
+    class Fixed(Exception):
+        def __setattr__(self, name, value):
+            raise AttributeError(name)
+
+    def dot_product_score(query, keys):
+        raise Fixed("mine")
+
+    namespace = run_cells(source_notebook("scoring", topic_exercises("scoring")))
+    namespace["dot_product_score"] = dot_product_score
+    with pytest.raises(Fixed, match="mine"):
+        namespace["check"]("scoring-dot_product_score")

@@ -261,6 +261,24 @@ FORGE = """
     """
 
 
+def test_the_line_that_raised_is_named_and_quoted_from_the_notebook():
+    helper, answer = "def helper(x):\n    # of another cell\n    return 1 / x", "def answer(): return helper(0)"
+    reply = run(helper, answer, calls=[{}]).replies["exercise", 0]
+    assert (reply.raised, reply.line, reply.text) == ("ZeroDivisionError", 3, "return 1 / x")
+
+
+def test_no_text_of_the_worker_is_quoted_as_a_line():
+    """A forged line could hold the hidden inputs: what is quoted is looked up on the host."""
+    forged = (
+        FORGE
+        + """
+    def answer(x): say(0, raised="ValueError", line=1, cell=x, text=x)
+    """
+    )
+    reply = run(forged, calls=[{"x": "a secret"}]).replies["exercise", 0]
+    assert (reply.raised, reply.line, reply.text) == ("ValueError", 1, "")
+
+
 def test_only_arguments_of_the_call_are_named_as_changed_each_once():
     forged = dedent(FORGE) + "def answer(a, b): say(0, value=1, changed=['b', 'b', 'c', 'x' * 79] * 1000)\n"
     assert run(forged, calls=[{"a": 1, "b": 2}]).replies["exercise", 0].changed == ("b",)
