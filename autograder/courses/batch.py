@@ -35,6 +35,7 @@ from autograder.grading.submission import Paper, Task, grade_task
 from autograder.grading.workers import Workers
 from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import points_id
+from autograder.notebooks.handout import handout
 from autograder.sandbox import Limits, cgroup, doctor
 from solutions.answer_key import AnswerKeyError
 
@@ -173,7 +174,7 @@ class _Batch:
         self.version, self.store = released.version, course.store
         config = PyFileConfigLoader(str(course.config)).load_config()
         self.settings = pages.settings_of(config)
-        self.sources = pages.sources(released.notebooks[0])
+        self.handouts = tuple(map(handout, released.notebooks))
         rules = course.config.read_bytes() + course.plan().lateness(topic).encode()
         self.look = hashlib.sha256(rules).hexdigest()  # what pages and penalties depend on
 
@@ -254,7 +255,7 @@ class _Batch:
             self._set_aside(row, earlier["aside"][1])
             return
         ready.graded = None if self.again else self.store.get(key)
-        standing = ready.standing = self.recorder.standing(row.student)
+        standing = ready.standing = self.recorder.standing(row.student, ready.received)
         if ready.graded is not None and self._is_recorded(ready):
             row.reused = True
             _tell(row, ready.graded, tuple(earlier["notes"]))
@@ -321,7 +322,7 @@ class _Batch:
         row.spent |= outcome.spent
         row.used |= outcome.used
         _tell(row, graded, outcome.notes)
-        when = received(ready.beside["timestamp.txt"]) if "timestamp.txt" in ready.beside else Received()
+        when = ready.received
         row.notes += (when.problem,) if when.problem else ()
         texts = ready.earlier.get("told", {})
         if self.recorder.dry:
@@ -354,10 +355,8 @@ class _Batch:
 
     def _ask_for_page(self, ready, marks):
         ready.marks = marks
-        row, sources = ready.row, self.sources
-        self._send(
-            ready, self._paged, pages.feedback, ready.notebook, marks, row.student, self.topic, self.settings, sources
-        )
+        student, args = ready.row.student, (self.topic, self.settings, self.handouts)
+        self._send(ready, self._paged, pages.feedback, ready.notebook, marks, student, *args)
 
     def _send(self, ready, stage, function, *args):
         """Let a worker call ``function``; ``stage`` goes on with what comes back."""
@@ -457,6 +456,10 @@ class _Ready:
     notebook: bytes = b""
     marks: Marks | None = None
     record: dict[str, Any] | None = None
+
+    @property
+    def received(self) -> Received:
+        return received(self.beside["timestamp.txt"]) if "timestamp.txt" in self.beside else Received()
 
 
 def _points(mark):

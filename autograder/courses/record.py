@@ -112,10 +112,14 @@ class Recorder(contextlib.ExitStack):
         self._learn()
         return self
 
-    def standing(self, student: str) -> Standing:
-        """Return the ``Standing`` of ``student``: all rows that the gradebook has for this submission."""
+    def standing(self, student: str, received: Received | None = None) -> Standing:
+        """Return the ``Standing`` of ``student``: all rows that the gradebook has for this submission.
+
+        ``received`` says when what is graded now came, if that is another time than the gradebook has.
+        """
         try:
-            return self._read(self._find(student))
+            standing = self._read(self._find(student))
+            return replace(standing, came=received.time.isoformat()) if received and received.time else standing
         finally:
             self.gradebook.db.remove()
 
@@ -160,7 +164,8 @@ class Recorder(contextlib.ExitStack):
         when = received.time or (found.timestamp if found else None)
         extension = self._extension(student, found)
         penalty = self._penalty(student, standing.marks.score, when, extension)
-        return found, before, replace(standing, late_penalty=penalty or 0.0), when, penalty
+        standing = replace(standing, late_penalty=penalty or 0.0, came=when.isoformat() if when else "")
+        return found, before, standing, when, penalty
 
     def _learn(self):
         """Read once what all submissions share: the rows of the assignment, of its notebooks and of their cells."""
@@ -193,13 +198,16 @@ class Recorder(contextlib.ExitStack):
         graded, answers = self.cells[self.notebook_id]
         if found is None:
             entries = {name: Entry(self.points[name]) for name in graded}
-            return Standing(entries, {name: Remark() for name in answers})
+            due = self.due.isoformat() if self.due else ""
+            return Standing(entries, {name: Remark() for name in answers}, due=due)
         db = self.gradebook.db
         rows = {row[0]: row[1:] for row in db.execute(self.grades_of, {"notebook": found.notebook})}
         entries = {name: Entry(self.points[name], *rows[cell]) for name, cell in graded.items()}
         said = {row[0]: row[1:] for row in db.execute(self.comments_of, {"notebook": found.notebook})}
         remarks = {name: Remark(*said[cell]) for name, cell in answers.items()}
-        return Standing(entries, remarks, found.penalty or 0.0, is_new=False)
+        came = found.timestamp.isoformat() if found.timestamp else ""
+        due = (self.due + (found.extension or timedelta())).isoformat() if self.due else ""
+        return Standing(entries, remarks, found.penalty or 0.0, False, came, due)
 
     def _add(self, student, standing, when, penalty):
         """Add nbgrader's rows for the submission of ``student``: as ``Gradebook.add_submission`` does, but filled in."""

@@ -153,8 +153,9 @@ def _is_plain(letter):
 
 def _page(topic, body):
     return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{topic}</title></head>'
-        f"<body>{body}</body></html>\n"
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{topic}</title></head>'
+        f"<body><main>{body}</main></body></html>\n"
     )
 
 

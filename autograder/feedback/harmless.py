@@ -6,6 +6,7 @@ the notebook with such outputs only, none so long or so strange that a page coul
 
 import html
 import re
+from collections.abc import Mapping
 from typing import Any, cast
 
 from jinja2 import pass_context
@@ -41,16 +42,19 @@ def configure(config: Config) -> None:
     }
     config.Outputs.enabled = True
     config.Outputs.tags = TAGS
-    standalone.configure(config)
 
 
 @pass_context
 def markdown(context: Context, source: str) -> str:
     """Return ``source`` as HTML; tags in it are shown as text, and links lead to pages only."""
+    return prose(source, context.get("cell", {}).get("attachments", {}))
+
+
+def prose(source: str, attachments: Mapping[str, Mapping[str, str]], anchors: bool = True) -> str:
+    """Return ``source`` as ``markdown`` does; ``attachments`` holds its pictures. Headings are links if ``anchors``."""
     if len(source) > LONGEST_TEXT:  # to read Markdown can take time that grows with the square of its length
         return f"<pre>{html.escape(source)}</pre>"
-    attachments = context.get("cell", {}).get("attachments", {})
-    return MarkdownWithMath(renderer=_Renderer(attachments)).render(source)
+    return MarkdownWithMath(renderer=_Renderer(attachments, anchors)).render(source)
 
 
 def unchanged(text: str) -> str:
@@ -82,6 +86,11 @@ class Outputs(SanitizeHTML):
             cell, resources = cast("tuple[NotebookNode, dict[str, Any]]", done)
             cell["outputs"] = [output for output in cell.outputs if output.get("data", True)]
         return cell, resources
+
+
+def plain(text: str) -> str:
+    """Return ``text`` as ``printable`` does, without colours."""
+    return CONTROL.sub("", ESCAPE.sub("", text))
 
 
 def printable(text: str) -> str:
@@ -116,8 +125,10 @@ def _shorten(output):
 
 
 class _Renderer(standalone.Renderer):
-    def __init__(self, attachments):
-        super().__init__(escape=True, allow_harmful_protocols=False, attachments=attachments)
+    def __init__(self, attachments, anchors):
+        super().__init__(
+            escape=True, allow_harmful_protocols=False, attachments=attachments, exclude_anchor_links=not anchors
+        )
 
     def block_mermaidjs(self, code):
         return self.block_code(code)

@@ -37,13 +37,18 @@ class Mark:
 
 @dataclass(frozen=True)
 class Marks:
-    """What the gradebook holds for one submission. ``comments`` maps a cell to what is said of it."""
+    """What the gradebook holds for one submission. ``comments`` maps a cell to what is said of it.
+
+    ``came`` and ``due`` say when it was handed in and when it had to be, extensions in, as ISO 8601 in UTC; "" if not known.
+    """
 
     cells: dict[str, Mark]
     comments: dict[str, str | None]
     score: float
     points: float
     late_penalty: float
+    came: str = ""
+    due: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,12 +81,14 @@ class Remark:
 
 @dataclass(frozen=True)
 class Standing:
-    """All rows of the gradebook for one submission; ``is_new`` if it has none yet."""
+    """All rows of the gradebook for one submission; ``is_new`` if it has none yet. ``came`` and ``due`` as in ``Marks``."""
 
     entries: dict[str, Entry] = field(default_factory=dict)  # by cell
     remarks: dict[str, Remark] = field(default_factory=dict)  # by cell
     late_penalty: float = 0.0
     is_new: bool = True
+    came: str = ""
+    due: str = ""
 
     @property
     def marks(self) -> Marks:
@@ -92,7 +99,7 @@ class Standing:
         }
         score, points = (sum(getattr(mark, what) for mark in cells.values()) for what in ("score", "points"))
         comments = {name: remark.text for name, remark in self.remarks.items()}
-        return Marks(cells, comments, float(score), float(points), float(self.late_penalty))
+        return Marks(cells, comments, float(score), float(points), float(self.late_penalty), self.came, self.due)
 
 
 def entered(standing: Standing, results: Iterable[CellResult], texts: Mapping[str, str]) -> Standing:
@@ -107,7 +114,7 @@ def entered(standing: Standing, results: Iterable[CellResult], texts: Mapping[st
             entries[result.name] = _entered(entries[result.name], result, texts.get(result.name))
         if result.is_answer:
             remarks[result.name] = replace(remarks[result.name], automatic=result.comment)
-    return Standing(entries, remarks, 0.0, standing.is_new)
+    return replace(standing, entries=entries, remarks=remarks, late_penalty=0.0)
 
 
 def _entered(entry, result, text):

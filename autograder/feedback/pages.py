@@ -8,7 +8,7 @@ import hashlib
 import html
 import importlib.metadata
 import json
-from collections.abc import Collection
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,11 @@ from autograder.feedback import harmless, rendering
 from autograder.feedback.marks import CellResult, Marks
 from autograder.feedback.verdicts import Graded, Verdict
 from autograder.files import digest
-from autograder.notebooks.cell_ids import COMPARE, IMPORTS, code_cells, test_id
+from autograder.notebooks.cell_ids import code_cells, test_id
+from autograder.notebooks.handout import Handout, handed_to
 
-# in place of long cells that are everybody's
-SHOWN = {COMPARE: "# What the check cells use.", IMPORTS: "# What this notebook needs: Python, numpy, torch."}
 MOST_BYTES = 30 * 2**20  # of a feedback page
-SETTINGS = ("HTMLExporter", "Exporter", "IgnorePattern", "LimitOutput", "Outputs", "CSSHTMLHeaderPreprocessor")
+SETTINGS = ("IgnorePattern", "LimitOutput", "Outputs")
 
 
 @cache
@@ -72,7 +71,7 @@ def _result(released, cell, verdicts):
     by_person = meta.grade and meta.solution
     verdict = verdicts.get(meta.grade_id)
     score = None if by_person and not untouched else verdict.earned if verdict else 0.0
-    comment = "No response." if meta.solution and untouched else None
+    comment = rendering.NO_RESPONSE if meta.solution and untouched else None
     text = hashlib.sha256(cell.source.encode()).hexdigest() if by_person and cell is not None else ""
     return CellResult(meta.grade_id, score, meta.grade, meta.solution, comment, text)
 
@@ -116,25 +115,19 @@ def words(verdict: Verdict) -> list[str]:
     lines = [f"{verdict.exercise}: {verdict.earned:g} of {verdict.points:g} points."]
     if verdict.earned == verdict.points:
         return [*lines, *verdict.hints]
-    for part in verdict.parts:
+    return [*lines, *_reasons(verdict), *(f"Hint: {hint}" for hint in verdict.hints)]
+
+
+def _reasons(verdict):
+    """Return what is said of the parts of ``verdict``, unless all are right."""
+    lines = []
+    for part in verdict.parts if verdict.earned != verdict.points else ():
         if part.reason:
             title = f"{part.name} ({part.points:g}): " if part.name else ""
             lines.append(title + part.reason)
         elif part.name:
             lines.append(f"{part.name} ({part.points:g}): {part.note or 'right'}.")
-    return list(dict.fromkeys(lines)) + [f"Hint: {hint}" for hint in verdict.hints]
-
-
-def tidy(nb: NotebookNode, waiting: Collection[str]) -> None:
-    """Make the feedback say what a student needs: no code of the checks, no 0 of 0 points, and what is not marked yet."""
-    for cell in nb.cells:
-        meta = cell.metadata.get("nbgrader", {})
-        if meta.get("grade") and not meta.get("points"):
-            meta["grade"] = False
-        if meta.get("grade_id") in waiting and not meta.get("comment"):
-            meta["comment"] = "To be marked by a person. The 0 above does not count yet."
-        if shown := SHOWN.get(meta.get("grade_id")):
-            cell["source"] = shown
+    return list(dict.fromkeys(lines))
 
 
 def feedback(
@@ -143,11 +136,11 @@ def feedback(
     student: str,
     topic: str,
     settings: dict[str, Any],
-    released: Collection[str] = (),
+    releases: Sequence[Handout],
 ) -> bytes:
     """Return the feedback page of an autograded notebook, ``content``, with the ``marks`` that the gradebook has.
 
-    ``released`` holds the sources of cells as they were handed out: see ``sources``.
+    ``releases`` are those that it may have been made from, the newest first.
 
     Raises
     ------
@@ -156,46 +149,31 @@ def feedback(
     """
     notebook = nbformat.reads(content.decode(), as_version=4)
     harmless.Outputs(config=Config(settings)).preprocess(notebook, {})
-    return page(notebook, marks, student, topic, settings, released)
+    return page(notebook, marks, student, topic, releases)
 
 
-def page(
-    notebook: NotebookNode,
-    marks: Marks,
-    student: str,
-    topic: str,
-    settings: dict[str, Any],
-    released: Collection[str] = (),
-) -> bytes:
-    """Return the feedback page of ``notebook``, as ``autograded`` left it; it is changed. See ``feedback``."""
-    for cell in notebook.cells:
-        meta = cell.metadata.get("nbgrader", {})
-        if meta.get("solution"):
-            meta["comment"] = marks.comments.get(meta["grade_id"])
-        if meta.get("grade"):
-            mark = marks.cells[meta["grade_id"]]
-            meta["score"], meta["points"] = mark.score, mark.points
-    tidy(notebook, {name for name, mark in marks.cells.items() if mark.waiting})
-    about = {"student": student, "assignment": topic, "notebook": topic, "db_url": ""}
-    about |= {"score": marks.score - marks.late_penalty, "max_score": marks.points, "late_penalty": marks.late_penalty}
-    known = {*released, *SHOWN.values()}
-    text = rendering.page(notebook, about, known, json.dumps(settings, sort_keys=True))
+def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, releases: Sequence[Handout]) -> bytes:
+    """Return the feedback page of ``notebook``, as ``autograded`` left it. See ``feedback``."""
+    text = rendering.page(notebook, marks, student, topic, handed_to(notebook.cells, releases))
     if len(text) > MOST_BYTES:
         raise ValueError(f"the page would have {len(text) / 2**20:.0f} MB")
     return text.encode("utf-8", "replace")
 
 
-def sources(template: NotebookNode) -> frozenset[str]:
-    """Return the sources of the cells of ``template``, a release: what no student has written."""
-    return frozenset(cell.source for cell in template.cells)
-
-
 def _trusted_output(verdict, failure):
     """Return the one output that decides the points: a number between 0 and the maximum, and the words for it."""
     earned = min(max(verdict.earned, 0.0), verdict.points)
-    lines = words(verdict) + ([failure] if failure and earned < verdict.points else [])
+    failure = failure if earned < verdict.points else ""
+    lines = words(verdict) + ([failure] if failure else [])
     first, *rest = (html.escape(harmless.printable(line)) for line in lines)
     body = "".join(f"<li>{line}</li>" for line in rest)
     text = f"<p><strong>{first}</strong></p>" + (f"<ul>{body}</ul>" if body else "")
     data = {"text/plain": repr(earned), "text/html": text}
-    return nbformat.from_dict({"output_type": "execute_result", "execution_count": None, "data": data, "metadata": {}})
+    told = {"said": _reasons(verdict), "hints": list(verdict.hints), "failure": failure}
+    told = {name: _printable(item) for name, item in told.items() if item}  # what ``rendering`` arranges anew
+    output = {"output_type": "execute_result", "execution_count": None, "data": data, "metadata": {"verdict": told}}
+    return nbformat.from_dict(output)
+
+
+def _printable(said):
+    return harmless.plain(said) if isinstance(said, str) else [harmless.plain(text) for text in said]

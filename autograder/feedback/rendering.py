@@ -1,120 +1,209 @@
-"""Render a feedback page out of its cells: those that every student was given are rendered once in the life of a process.
+"""Arrange what is known of a graded submission as the feedback page that its student reads.
 
-In: a notebook whose outputs are harmless, with the marks in its cells. Out: HTML. Pure but for a memory of bounded size, in
-which stands text of a release and nothing else. Reads the templates of nbgrader and nbconvert.
+In: an autograded notebook whose outputs are harmless, marks, the release. Out: HTML. Pure but for a memory of bounded size,
+in which stands text of a release and nothing else. Reads the template.
 """
 
-import json
-import secrets
-from collections.abc import Collection, Mapping
-from functools import lru_cache
-from typing import cast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache, lru_cache
+from pathlib import Path
 
-import nbformat
-from jinja2 import pass_context
-from nbconvert.exporters import HTMLExporter
-from nbconvert.exporters.exporter import ResourcesDict
-from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor, HighlightMagicsPreprocessor
-from nbgrader.converters import GenerateFeedback
-from traitlets.config import Config
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+from nbformat import NotebookNode
 
-from autograder.feedback import harmless
+from autograder.feedback import showing
+from autograder.feedback.marks import Mark, Marks
+from autograder.notebooks.cell_ids import MENDED, check_id, code_cells, id_of, test_id, text_id
+from autograder.notebooks.handout import Handout, Question, receipt_of
+from autograder.notebooks.receipt import UNANSWERED
 
-REMEMBERED = 1000  # cells, and as many sources in colours
-PICTURES = ("image/png", "image/jpeg")
-NO_DESCRIPTION = "No description has been provided for this image"
+TEMPLATES = Path(__file__).with_name("templates")
+REMEMBERED = 1000  # questions
+NEXT = 3  # exercises that are named to be looked at first
+SHORT = 130  # characters of a verdict in the table
+NO_RESPONSE = "No response."  # nbgrader's comment on an answer that is as it was handed out
+PERSON, NOT_YET = "To be marked by a person.", "To be marked by a person. Its 0 does not count yet."
 
 
-def page(
-    notebook: nbformat.NotebookNode, about: Mapping[str, str | float], released: Collection[str], settings: str
-) -> str:
-    """Return the page of ``notebook``.
+@dataclass
+class Section:
+    """What the page says of one exercise."""
 
-    ``about`` is what nbgrader's template says at its head; ``released`` holds the sources of cells as handed out;
-    ``settings`` is the part of a course's configuration that pages depend on, as JSON.
-    """
-    template = _templates(settings)
-    if template.exporter.preprocessors:  # the course's own: they may look at all cells together
-        html, _ = template.exporter.from_notebook_node(notebook, resources={**template.resources, "nbgrader": about})
-        return html
-    everybodys = [_is_everybodys(cell, released) for cell in notebook.cells]
-    students = iter(
-        template.cells([cell for cell, is_so in zip(notebook.cells, everybodys, strict=True) if not is_so], released)
+    name: str
+    title: str
+    points: float = 0.0
+    score: float = 0.0
+    waiting: bool = False
+    by_person: bool = False
+    said: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    answer: list[Markup] = field(default_factory=list)
+    is_open: bool = False
+    check: list[Markup] = field(default_factory=list)
+    own: list[Markup] = field(default_factory=list)
+    question: Markup = Markup("")  # noqa: RUF009  (it cannot be changed)
+
+    @property
+    def lost(self) -> float:
+        return 0.0 if self.waiting else self.points - self.score
+
+    @property
+    def line(self) -> str:
+        """The verdict in one line."""
+        if self.waiting and not self.by_person:
+            return PERSON
+        if self.waiting:
+            return "Changed since it was marked: a person looks at it again."
+        if self.by_person:
+            return "Marked by a person."
+        if self.comments == [NO_RESPONSE]:
+            return "Not answered."
+        if self.lost <= 0:
+            return "Right, with a remark." if self.hints else "Right."
+        return _shortened(next(iter(self.hints or self.said), "No points."))
+
+
+def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: Handout) -> str:
+    """Return the feedback page of ``notebook``: what ``student`` got for ``topic``, which was handed out as ``asked``."""
+    sections = {question.name: _section(question) for question in asked.questions}
+    before = Section("", "Before the first exercise")
+    mended, failures = _filled(notebook, sections, before)
+    for section in sections.values():
+        _mark(section, marks)
+    ordered = [section for section in sections.values() if section.points or section.answer]
+    worst = sorted((one for one in ordered if one.lost > 0), key=lambda one: one.lost, reverse=True)
+    return _template().render(
+        person=PERSON,
+        title=asked.title or topic,
+        student=student,
+        topic=topic,
+        asked=asked,
+        came=_time(marks.came),
+        late=_lateness(marks),
+        receipt=receipt_of([cell.source for cell in code_cells(notebook)], asked),
+        marks=marks,
+        mended=mended,
+        failures=failures,
+        sections=ordered,
+        before=before,
+        next=worst[:NEXT],
+        more=len(worst) - NEXT,
+        waiting=sum(section.waiting for section in ordered),
     )
-    cells = [
-        _locked(json.dumps(cell, sort_keys=True), template) if is_so else next(students)
-        for cell, is_so in zip(notebook.cells, everybodys, strict=True)
-    ]
-    return template.around.render(
-        nb=notebook, resources={**template.resources, "nbgrader": about, "cells": "".join(cells)}
-    )
 
 
-def _is_everybodys(cell, released):
-    """Return whether ``cell`` shows nothing that a student has written, and nothing that came out of it."""
-    locked = cell.metadata.get("nbgrader", {}).get("locked") is True
-    return locked and cell.source in released and not cell.get("outputs") and not cell.get("attachments")
+def _section(question: Question) -> Section:
+    return Section(question.name, question.title, question=_question(question.text))
 
 
 @lru_cache(REMEMBERED)
-def _locked(text, template):
-    cell = json.loads(text, object_hook=nbformat.NotebookNode)
-    return template.cells([cell], {cell.source})[0]
+def _question(text):
+    return Markup(showing.prose(text))
 
 
-def _remembering(highlight):
-    """Return the filter ``highlight`` so that it sets code that was handed out in colours once."""
-
-    @lru_cache(REMEMBERED)
-    def once(source, magic):
-        return highlight(source, metadata={"magics_language": magic} if magic else {})
-
-    @pass_context
-    def in_colours(context, source, language=None, metadata=None):
-        if language is None and source in context["resources"].get("released", ()):
-            return once(source, (metadata or {}).get("magics_language", ""))
-        return highlight(source, language, metadata)
-
-    return in_colours
-
-
-class _Templates:
-    """nbgrader's feedback template: one for a cell, one for what is around all of them, compiled."""
-
-    def __init__(self, settings):
-        config = Config(json.loads(settings))
-        harmless.configure(config)  # with the folders of this machine
-        config.HTMLExporter.filters["highlight_code"] = _remembering(harmless.Highlighted(config=config))
-        app = GenerateFeedback(config=config)
-        self.exporter = cast(HTMLExporter, app.exporter_class(parent=app, config=app.config))
-        self.magics = HighlightMagicsPreprocessor(parent=self.exporter)
-        empty, styles = nbformat.v4.new_notebook(), CSSHTMLHeaderPreprocessor(config=app.config)
-        _, shared = styles.preprocess(empty, ResourcesDict())
-        about = {"notebook": "", "score": 0.0, "max_score": 0.0, "late_penalty": 0.0}
-        _, self.resources = self.exporter.from_notebook_node(
-            empty, resources={"nbgrader": about, "inlining": shared["inlining"]}
-        )
-        self.exporter.environment.auto_reload = False
-        self.inside = self.exporter.environment.get_template("cells.html.j2")
-        self.around = self.exporter.environment.get_template("page.html.j2")
-
-    def cells(self, cells, released):
-        """Return each of ``cells`` as HTML."""
-        for cell in cells:
-            self.magics.preprocess_cell(cell, {}, 0)
-            for output in cell.get("outputs", ()):
-                for mime in PICTURES:
-                    if mime in output.get("data", {}):
-                        output.metadata[mime] = {"alt": NO_DESCRIPTION, **output.metadata.get(mime, {})}
-        mark = secrets.token_hex()  # that no student can have written
-        alone = nbformat.NotebookNode(cells=cells, metadata=nbformat.NotebookNode())
-        html = self.inside.render(nb=alone, resources={**self.resources, "released": released, "after_each": mark})
-        parts = html.split(mark)[:-1]
-        if len(parts) != len(cells):
-            raise ValueError(f"{len(cells)} cells became {len(parts)}")
-        return parts
+def _filled(notebook, sections, before):
+    """Put each cell of ``notebook`` where it belongs; return what was mended, and what went wrong when it ran."""
+    places = {}
+    for name, section in sections.items():
+        places |= dict.fromkeys((name, text_id(name), check_id(name), test_id(name)), section)
+    here, mended, failures = before, Markup(), []
+    for number, cell in enumerate(notebook.cells):
+        cell_id, meta = id_of(cell), cell.metadata.get("nbgrader", {})
+        here = places.get(cell_id, here)
+        outputs = [Markup(showing.output(item)) for item in cell.get("outputs", ())]
+        if number == 0 and not meta and cell.get("id") == MENDED:
+            mended = Markup(showing.prose(cell.source))
+        elif cell_id == here.name:
+            here.answer += [_shown(cell), *outputs]
+            here.is_open = not UNANSWERED.search(cell.source)
+        elif here.name and cell_id == check_id(here.name):
+            here.check += outputs
+        elif here.name and cell_id == test_id(here.name):
+            verdict = _verdict(cell)
+            here.said, here.hints = list(verdict.get("said", ())), list(verdict.get("hints", ()))
+            failures += [text for text in [verdict.get("failure")] if text and text not in failures]
+        elif not meta.get("locked"):
+            here.own += [_shown(cell), *outputs]
+        elif any(item.output_type == "error" for item in cell.get("outputs", ())):
+            here.own += outputs  # of a cell that all have, and that has failed here
+    return mended, failures
 
 
-@lru_cache(maxsize=2)
-def _templates(settings):
-    return _Templates(settings)
+def _shown(cell):
+    text = (
+        showing.code(cell.source) if cell.cell_type == "code" else showing.prose(cell.source, cell.get("attachments"))
+    )
+    return Markup(text)
+
+
+def _verdict(cell):
+    """Return what the grader wrote beside the points: see ``pages``. A test cell has one output, and it is the grader's."""
+    outputs = cell.get("outputs", ())
+    verdict = outputs[-1].get("metadata", {}).get("verdict") if outputs else None
+    return verdict if isinstance(verdict, dict) else {}
+
+
+def _mark(section, marks):
+    """Enter into ``section`` what the gradebook has for its cells."""
+    for cell_id in (section.name, test_id(section.name)):
+        mark: Mark | None = marks.cells.get(cell_id)
+        if mark:
+            section.points, section.score = mark.points, mark.score
+            section.waiting, section.by_person = mark.waiting, mark.by_person
+    said = marks.comments.get(section.name)
+    if section.waiting and not section.by_person and not said:
+        said = NOT_YET
+    section.comments = [said] if said else []
+    section.is_open = section.is_open and (section.lost > 0 or section.waiting)
+
+
+def _time(text):
+    return f"{datetime.fromisoformat(text):%-d %B %Y, %H:%M} UTC" if text else ""
+
+
+def _lateness(marks):
+    """Say whether what was handed in came in time; "" where nobody knows when it came, or when it was due."""
+    if not marks.came or not marks.due:
+        return ""
+    seconds = (datetime.fromisoformat(marks.came) - datetime.fromisoformat(marks.due)).total_seconds()
+    if seconds <= 0:
+        return "in time"
+    minutes = int(seconds // 60)
+    days, hours = divmod(minutes // 60, 24)
+    counted = [
+        f"{n} {unit}{'s' * (n != 1)}" for n, unit in ((days, "day"), (hours, "hour"), (minutes % 60, "minute")) if n
+    ]
+    return f"late by {' and '.join(counted[:2]) or 'less than a minute'}"
+
+
+def _shortened(text):
+    first = re.split(r"(?<=[.?!]) ", text, maxsplit=1)[0]
+    return first if len(first) <= SHORT else f"{first[:SHORT].rsplit(' ', 1)[0]} …"
+
+
+def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from filter(str.strip, text.split("\n"))
+
+
+def _number(points: float) -> str:
+    return f"{round(points, 2):g}"
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {"number": _number, "paragraphs": _paragraphs}
+    return environment.get_template("page.html.j2")

@@ -6,15 +6,10 @@ typeset by themselves, or the TeX as text; pictures that were handed in, or link
 
 import html
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 
-from jinja2 import FileSystemLoader
 from latex2mathml.converter import convert_to_element
-from nbconvert.exporters import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer
-from traitlets import default
-from traitlets.config import Config
 
 LONGEST = 2000  # characters of one formula
 ALL = 20_000  # characters of all formulas of one text: beyond, they are shown as text
@@ -51,20 +46,6 @@ VALUE = re.compile(r"[a-z -]{0,40}|(-?\d{1,2}(\.\d{1,6})?(em|ex|pt|px|mu|%)?( |$
 UNKNOWN = re.compile(r"\\[A-Za-z]+|&")  # what the converter leaves as it was: commands, and columns of no table
 ENVIRONMENT = re.compile(r"\\(begin|end)\{(align|aligned|gather\*?|gathered)\}")
 LIKE = {"align": "align*", "aligned": "split"}  # numbered from 1 in each formula, or unknown; else: "matrix"
-TEMPLATES = Path(__file__).with_name("templates")
-
-
-def configure(config: Config) -> None:
-    """Let nbgrader make its feedback pages with ``Page``."""
-    config.GenerateFeedback.exporter_class = f"{__name__}.{Page.__name__}"
-
-
-class Page(HTMLExporter):
-    """nbconvert's exporter without the script that its pages fetch from another host: their formulas are MathML."""
-
-    @default("extra_loaders")
-    def _own_templates_first(self):
-        return [FileSystemLoader(TEMPLATES)]
 
 
 def mathml(tex: str, block: bool = False) -> str:
@@ -75,7 +56,7 @@ def mathml(tex: str, block: bool = False) -> str:
             element = _checked(convert_to_element(known, display="block" if block else "inline"))
             text = ElementTree.tostring(element, encoding="unicode")
             text.encode("utf-8")
-            return f'<span class="formula">{text}</span>' if block else text
+            return f'<span class="formula" tabindex="0">{text}</span>' if block else text
         except Exception:  # whatever a text may do to the converter, its depth of recursion included
             pass
     return _as_text(tex, block)

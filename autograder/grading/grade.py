@@ -21,7 +21,7 @@ from autograder import sandbox
 from autograder.exercises import Exercise
 from autograder.files import digest
 from autograder.grading import judge
-from autograder.notebooks.cell_ids import code_cells, id_of, run_id, test_id
+from autograder.notebooks.cell_ids import RECEIPT, code_cells, id_of, run_id, test_id
 
 WEIGHTS_SLACK = 100_000  # bytes that an npz file may have on top of its numbers
 DECIDING = ("exercises", "grading", "notebooks", "sandbox")  # the rooms whose code a verdict depends on
@@ -155,13 +155,13 @@ def fingerprint(
 def _script(notebook, exercises, files, prepared=sandbox.NOTHING):
     """Return the script of ``notebook``, one cell for each of its code cells; hidden tests stay outside."""
     called: dict[str | None, Exercise] = {test_id(e.name): e for e in exercises if e.is_called}
-    left_out = {run_id(e.name) for e in exercises} | {test_id(e.name) for e in exercises if e.trained}
+    left_out = {run_id(e.name) for e in exercises} | {test_id(e.name) for e in exercises if e.trained} | {RECEIPT}
     cells = []
     for cell in code_cells(notebook):
         exercise = called.get(id_of(cell))
         if exercise:
             cells.append(sandbox.Cell("", exercise.name, exercise.function))
-        else:  # grading does not train
+        else:  # grading does not train, and a receipt would say when it was graded
             cells.append(sandbox.Cell("" if id_of(cell) in left_out else cell.source))
     calls = {e.name: _calls(e) for e in called.values()}
     tensors = frozenset(e.name for e in called.values() if e.in_torch)

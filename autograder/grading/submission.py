@@ -18,6 +18,7 @@ from autograder.feedback.marks import CellResult, Marks, Standing, entered
 from autograder.grading import grade
 from autograder.grading.stopwatch import Stopwatch, no_longer_than
 from autograder.notebooks import repair
+from autograder.notebooks.handout import handout
 from autograder.sandbox import Limits
 from solutions.answer_key import AnswerKeyError
 
@@ -112,7 +113,7 @@ def grade_task(task: Task) -> Outcome:
     page, marks = b"", None
     if task.paper:
         with watch.stage("page"):
-            page, marks = _page(notebook, results, task, templates[0])
+            page, marks = _page(notebook, results, task, template)
     return Outcome("", notes, graded, results, content, page, marks, watch.spent, watch.used)
 
 
@@ -122,10 +123,10 @@ def _page(notebook, results, task, template):
     Whatever an answer may do to its page: whoever sent the task asks for the page alone then, and says what became of it.
     """
     marks = entered(task.paper.standing, results, task.paper.texts).marks
-    known = pages.sources(template)
+    asked = handout(template)
     try:
         with no_longer_than(task.paper.seconds, _TooLong):
-            return pages.page(notebook, marks, task.paper.student, task.topic, task.settings, known), marks
+            return pages.page(notebook, marks, task.paper.student, task.topic, [asked]), marks
     except (Exception, _TooLong):
         return b"", None
 

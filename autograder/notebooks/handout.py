@@ -6,7 +6,7 @@ In: a released notebook; cells, or the bytes of a file, that a student handed in
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
@@ -85,14 +85,25 @@ def _question(name, cell, answer):
 
 def version_of(cells: Iterable[NotebookNode]) -> str:
     """Return the version that the cells of a release say they have, or a hash of its texts and checks."""
-    shown = []
+    shown, not_counted = [], ("heading", RECEIPT)  # a head may name another date, or website
     for cell in cells:
         grade_id = id_of(cell)
         if grade_id == RECEIPT and (stated := VERSION.search(cell.source)):
             return stated[1]
-        if grade_id and grade_id != RECEIPT and cell.metadata.nbgrader.locked and not grade_id.endswith("-test"):
+        if (
+            grade_id
+            and grade_id not in not_counted
+            and cell.metadata.nbgrader.get("locked")
+            and not grade_id.endswith("-test")
+        ):
             shown.append([grade_id, cell.source])
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:6]
+
+
+def handed_to(cells: Iterable[NotebookNode], releases: Sequence[Handout]) -> Handout:
+    """Return the one of ``releases``, the newest first, that a repaired notebook of ``cells`` was made from."""
+    version = version_of(cells)
+    return next((release for release in releases if release.version == version), releases[0])
 
 
 def topic_of(asked: Handout) -> str:

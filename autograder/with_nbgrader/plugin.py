@@ -7,10 +7,11 @@ trusted output, hidden tests taken out. Reads the course directory; writes verdi
 from dataclasses import fields
 from pathlib import Path
 from types import new_class
+from typing import Any, cast
 
-from nbconvert.exporters.exporter import ResourcesDict
+from nbconvert.exporters import HTMLExporter
+from nbconvert.exporters.exporter import Exporter, ResourcesDict
 from nbformat import NotebookNode
-from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Float, Integer, Unicode
 from traitlets.config import Config
@@ -18,10 +19,12 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import sandbox
 from autograder.courses.course import Course
+from autograder.courses.record import Recorder
 from autograder.courses.release import enter_lateness
 from autograder.feedback import harmless, pages
 from autograder.grading import grade, submission
 from autograder.notebooks import repair
+from autograder.notebooks.handout import handout
 from autograder.sandbox import Limits, doctor
 
 
@@ -47,11 +50,10 @@ def configure(config: Config) -> None:
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
     config.GenerateFeedback.preprocessors = [
-        "nbgrader.preprocessors.GetGrades",
-        f"{plugin}.Tidy",
+        f"{plugin}.Gather",
         "autograder.feedback.harmless.Outputs",
-        "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
+    config.GenerateFeedback.exporter_class = f"{plugin}.Page"
     config.ExportApp.plugin_class = "autograder.with_nbgrader.export.CsvExport"
     config.AssignLatePenalties.plugin_class = "autograder.with_nbgrader.late.LateRule"
     harmless.configure(config)
@@ -73,15 +75,26 @@ class Repair(NbGraderPreprocessor):
         return nb, resources
 
 
-class Tidy(NbGraderPreprocessor):
-    """Make the feedback say what a student needs: see ``pages.tidy``."""
+class Gather(NbGraderPreprocessor):
+    """Gather for ``Page`` what the gradebook holds, and what was handed out."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        names = resources["nbgrader"]
-        with Gradebook(names["db_url"]) as gradebook:
-            found = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
-            pages.tidy(nb, {grade.name for grade in found.grades if grade.needs_manual_grade})
+        course, names = Course.at(Path.cwd()), resources["nbgrader"]
+        topic, student = names["assignment"], names["student"]
+        with Recorder(course, topic) as recorder:
+            marks = recorder.standing(student).marks
+        resources["feedback"] = marks, student, topic, tuple(map(handout, course.released(topic).notebooks))
         return nb, resources
+
+
+class Page(HTMLExporter):
+    """The feedback page as ``batch`` has it made, for ``nbgrader generate_feedback``."""
+
+    def from_notebook_node(
+        self, nb: NotebookNode, resources: ResourcesDict | None = None, **kwargs: Any
+    ) -> tuple[str, ResourcesDict]:
+        notebook, gathered = Exporter.from_notebook_node(self, nb, resources, **kwargs)
+        return pages.page(notebook, *gathered["feedback"]).decode(), cast(ResourcesDict, gathered)
 
 
 def _traits():

@@ -8,19 +8,13 @@ import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-import nbformat
 import pytest
-from nbgrader.converters import GenerateFeedback
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
-from traitlets.config import Config
 
-from autograder.feedback import harmless
-from autograder.notebooks.assemble import source_notebook
-from tests.autograder.samples import topic_exercises
 from tests.book.test_build import all_pages
 
 MENU, ON_THIS_PAGE = "nav.bd-links a[href='softmax.html']", "nav.page-toc a[href='#the-idea']"
@@ -227,32 +221,3 @@ def test_every_page_asks_this_host_only_and_finds_what_it_asks_for(visits, addre
 def test_the_entrance_leads_to_the_book(browser, address):
     browser.get(f"{address}/")
     until(browser, lambda: browser.current_url == f"{address}/book/intro.html")
-
-
-def test_a_page_of_feedback_that_is_opened_alone_is_typeset_and_asks_nobody(browser, tmp_path):
-    config = Config()
-    harmless.configure(config)
-    app = GenerateFeedback(config=config)
-    notebook = source_notebook("scoring", topic_exercises("scoring"))
-    notebook.cells.append(nbformat.v4.new_markdown_cell("$$\\sum_{j=1}^{T_x} \\alpha_{ij} = 1$$"))
-    about = {"notebook": "scoring", "score": 1.0, "max_score": 24.0, "late_penalty": 0.0}
-    for cell in notebook.cells:
-        if cell.metadata.get("nbgrader", {}).get("grade"):
-            cell.metadata.nbgrader["score"] = 0.0
-    exporter = app.exporter_class(parent=app, config=app.config)
-    html, _ = exporter.from_notebook_node(notebook, resources={"nbgrader": about})
-    page = tmp_path / "scoring.html"
-    page.write_text(html, encoding="utf-8")
-
-    requests(browser), complaints(browser)
-    for width in WIDTHS:
-        size(browser, width)
-        open_page(browser, page.as_uri())
-        boxes = browser.execute_script(
-            "return [...document.querySelectorAll('math')].map((math) => math.getBoundingClientRect().height)"
-        )
-        assert len(boxes) > 5
-        assert min(boxes) > 5
-        assert overhang(browser) <= 1, width
-    assert complaints(browser) == []
-    assert set(requests(browser)) == {page.as_uri()}

@@ -10,6 +10,7 @@ import pytest
 
 from autograder import exercises
 from autograder.courses import batch, demo
+from autograder.notebooks.cell_ids import id_of
 from autograder.sandbox import Limits
 
 pytestmark = pytest.mark.suite("sandbox")
@@ -61,7 +62,7 @@ def test_everybody_else_has_a_feedback_page_with_their_hints(demonstration):
     for name, row in rows.items():
         if not row.set_aside:
             page = feedback(course, name)
-            assert "scoring-additive_score: " in page
+            assert "Additive scores" in page
             assert all(hint in page for hint in row.hints), name
 
 
@@ -71,7 +72,7 @@ def test_no_page_of_feedback_shows_what_is_packed(demonstration):
         if not row.set_aside:
             page = feedback(course, name)
             assert "b85decode" not in page
-            assert "What the check cells use." in page
+            assert "What the check said" in page
 
 
 def test_no_page_of_feedback_asks_another_host_for_anything(demonstration):
@@ -154,6 +155,14 @@ def test_a_fault_of_ours_is_reported_and_never_stored(released, tmp_path, monkey
         (row,) = batch.grade_class(course, "scoring", Limits(), students=["ada_loops"], executor=executor)
     assert "a fault of ours" in row.failed
     assert not list((course.root / ".autograder").glob("verdicts/**/*.json"))
+
+
+def test_grading_prints_no_receipt_which_would_say_when_it_was_graded(demonstration):
+    course, rows, _ = demonstration
+    for name, row in rows.items():
+        if not row.set_aside:
+            printed = [cell.outputs for cell in autograded(course, name).cells if id_of(cell) == "receipt"]
+            assert printed in ([], [[]]), name  # somebody has deleted it
 
 
 def test_what_was_mended_is_said_at_the_head_of_the_feedback(demonstration):

@@ -23,6 +23,7 @@ from tests.autograder.samples import AUTOMATIC
 
 pytestmark = pytest.mark.suite("sandbox")
 LIMITS = Limits(cell_seconds=6, call_seconds=4, submission_seconds=18)  # a sleeper takes all of it, twice
+FULL = 'Additive scores</h3><span class="points full">3 of 3</span>'
 ESSAY = "scoring-what_to_recompute"
 WITH_BELL = "\x1b]52;c;cm0gLXJm\x07\x1b]0;pwned\x07\x1b[2J"
 
@@ -162,7 +163,7 @@ def spoilt(released, answers, tmp_path_factory):
 def test_an_honest_neighbour_keeps_every_point_and_gets_a_page(spoilt, student):
     course, rows = spoilt
     assert (rows[student].failed, rows[student].set_aside, rows[student].total) == ("", "", AUTOMATIC)
-    assert "scoring-additive_score: 3 of 3" in course.feedback(student, "scoring").read_text(encoding="utf-8")
+    assert FULL in course.feedback(student, "scoring").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("change", GRADED)
@@ -171,7 +172,7 @@ def test_what_is_odd_about_a_notebook_costs_its_right_answers_nothing(spoilt, ch
     row = rows[change.__name__]
     assert (row.failed, row.set_aside, row.total) == ("", "", AUTOMATIC)
     page = course.feedback(change.__name__, "scoring").read_text(encoding="utf-8")
-    assert "scoring-additive_score: 3 of 3" in page
+    assert FULL in page
     assert "could not be shown" not in page
 
 

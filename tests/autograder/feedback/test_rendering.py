@@ -1,40 +1,373 @@
-"""A page that is put together from its cells is the page that nbgrader would make, and remembers nothing of a student."""
+"""The feedback page: what stands on it, in which order, and that it remembers nothing of a student."""
 
-import json
+import copy
+import itertools
+import re
+import statistics
 
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from traitlets.config.loader import PyFileConfigLoader
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from autograder.courses.course import Course
 from autograder.courses.record import Recorder
-from autograder.feedback import harmless, pages, rendering
+from autograder.feedback import pages, rendering, showing
+from autograder.feedback.marks import Mark, Marks
+from autograder.grading.grade import Graded
+from autograder.grading.judge import Part, Verdict
+from autograder.notebooks import cell_ids
+from autograder.notebooks.assemble import source_notebook
+from autograder.notebooks.cell_ids import id_of, points_id
+from autograder.notebooks.handout import handout, receipt_of_file
+from autograder.paths import BOOK
+from tests.autograder.samples import TOPICS, topic_exercises
 
+MOST_KILOBYTES = 150
+SITE = "https://course.example.edu/"
+ONE, TWO, WRITTEN = "scoring-additive_score", "scoring-dot_product_score", "scoring-race"
 SHOWN = ["ada_loops", "kofi_noisy", "emil_no_tanh", "mara_copied_cells", "tom_patches_tests", "jun_untouched"]
+
+
+def release(website=""):
+    notebook = source_notebook("scoring", topic_exercises("scoring"), website=website)
+    for cell in notebook.cells:
+        cell["source"] = re.sub(r" *### BEGIN HIDDEN TESTS.*### END HIDDEN TESTS", "", cell.source, flags=re.DOTALL)
+    return notebook
+
+
+def verdict(name, earned=None, reasons=("",), hints=()):
+    points = next(exercise.points for exercise in topic_exercises("scoring") if exercise.name == name)
+    parts = tuple(Part(f"part {n}", 0.0, 1.0, reason) for n, reason in enumerate(reasons))
+    return Verdict(name, points if earned is None else earned, points, parts, tuple(hints))
+
+
+def marks(*verdicts, comments=None, late_penalty=0.0, came="", due="", **others):
+    """Full marks but for ``verdicts``; what is written waits, unless ``others`` has its ``Mark``."""
+    cells = {}
+    earned = {one.exercise: one.earned for one in verdicts}
+    for exercise in topic_exercises("scoring"):
+        automatic = earned.get(exercise.name, exercise.points) if exercise.is_automatic else None
+        mark = Mark(automatic or 0.0, exercise.points, automatic, False, automatic is None)
+        cells[points_id(exercise)] = others.get(exercise.function, mark)
+    total = (sum(getattr(mark, what) for mark in cells.values()) for what in ("score", "points"))
+    return Marks(cells, comments or {}, *total, late_penalty, came, due)
+
+
+def page(*verdicts, change=None, website="", failure="", **more):
+    """Return the page of a notebook with the reference answers, as a tree."""
+    notebook = release(website)
+    if change:
+        change(notebook)
+    pages.write_verdicts(notebook, Graded(verdicts, {}, failure))
+    asked = handout(release(website))
+    return BeautifulSoup(pages.page(notebook, marks(*verdicts, **more), "ada", "scoring", [asked]), "html.parser")
+
+
+def section(tree, name):
+    return tree.find(id=name).find_parent("section")
+
+
+def row(tree, name):
+    return [cell.get_text() for cell in tree.find("a", href=f"#{name}").find_parent("tr").find_all(("th", "td"))]
+
+
+def put(name, source=None, outputs=()):
+    """Return a change that gives the cell ``name`` another source, or outputs."""
+
+    def change(notebook):
+        (cell,) = [cell for cell in notebook.cells if id_of(cell) == name]
+        cell["source"] = cell.source if source is None else source
+        if outputs:
+            cell["outputs"] = list(outputs)
+
+    return change
+
+
+def below(name, *cells):
+    """Return a change that adds a student's own ``cells`` below the cell ``name``."""
+
+    def change(notebook):
+        place = [id_of(cell) for cell in notebook.cells].index(name)
+        notebook.cells[place + 1 : place + 1] = cells
+
+    return change
+
+
+def test_it_has_a_language_a_title_landmarks_and_headings_in_order():
+    tree = page(verdict(ONE, 0, ["wrong"]))
+    assert tree.html["lang"] == "en"
+    assert tree.title.get_text().startswith("Feedback for ada: Scoring")
+    assert [child.name for child in tree.body.find_all(recursive=False)] == ["header", "main", "footer"]
+    levels = [int(heading.name[1]) for heading in tree.find_all(re.compile(r"h\d"))]
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    ids = [element["id"] for element in tree.find_all(id=True)]
+    assert len(set(ids)) == len(ids)
+    assert {element["aria-labelledby"] for element in tree.find_all(attrs={"aria-labelledby": True})} <= set(ids)
+
+
+def test_it_needs_no_script_and_asks_no_other_host():
+    tree = page(verdict(ONE, 0, ["wrong"]), website=SITE)
+    assert tree.find_all(("script", "link", "iframe", "object", "embed")) == []
+    assert not re.search(r"@import|url\(", tree.style.get_text())
+    assert tree.find_all("math")
+    assert all(link["href"].startswith(("#", SITE)) for link in tree.find_all("a"))
+
+
+def test_the_table_names_each_exercise_by_its_title_with_points_verdict_and_a_link():
+    told = verdict(ONE, 1, ["", "In the case one, it is wrong."], ["The tanh is missing: look there."])
+    tree = page(told, verdict(TWO, 0, ["It raised ValueError."]))
+    exercises = topic_exercises("scoring")
+    links = [link["href"] for link in tree.table.find_all("a")]
+    assert links == [f"#{exercise.name}" for exercise in exercises]
+    assert all(tree.find(id=link[1:]) for link in links)
+    assert row(tree, ONE) == ["Additive scores", "1 of 3", "The tanh is missing: look there."]
+    assert row(tree, TWO) == ["Dot product scores", "0 of 1.5", "part 0 (1): It raised ValueError."]
+    assert row(tree, "scoring-hindi_scores")[1:] == ["1.5 of 1.5", "Right."]
+    assert row(tree, WRITTEN)[1:] == ["– of 3", "To be marked by a person."]
+    assert "and 2 answers wait for a person" in tree.header.get_text()
+
+
+@pytest.mark.parametrize(("length", "shown"), [(100, 100), (200, 131)])
+def test_a_verdict_in_the_table_is_one_short_line(length, shown):
+    hint = ("word " * 50)[:length].strip()
+    line = row(page(verdict(ONE, 0, ["wrong"], [hint])), ONE)[2]
+    assert len(line) <= shown
+    assert line.endswith("…") == (length > shown)
+
+
+def test_what_to_look_at_next_is_where_most_points_are_and_where_it_stands_in_the_book():
+    lost = [verdict(name, 0, ["wrong"]) for name in (TWO, ONE, "scoring-score_every_step", "scoring-scores_by_hand")]
+    tree = page(*lost, website=SITE)
+    items = section(tree, "next").find_all("li")
+    assert [item.a["href"] for item in items] == ["#scoring-score_every_step", f"#{ONE}", f"#{TWO}"]
+    assert "3.5 points to win" in items[0].get_text()
+    chapter = f"{SITE}book/scoring.html"
+    assert items[1].find_all("a")[1]["href"] == f"{chapter}#{ONE}"
+    text = section(tree, "next").get_text()
+    assert "one more exercise has points to win" in text
+    assert section(tree, "next").find("a", href=f"{chapter}#what-goes-wrong")
+    assert "What goes wrong" in section(page(*lost), "next").get_text()  # without a website
+
+
+def test_with_all_points_there_is_nothing_to_look_at():
+    assert "Nothing of what was graded so far" in section(page(), "next").get_text()
+    given = {name: Mark(3.0, 3.0, None, True, False) for name in ("race", "what_to_recompute")}
+    assert "Nothing: all is right." in section(page(**given), "next").get_text()
+
+
+def test_every_page_of_the_book_has_the_place_that_the_feedback_leads_to():
+    for topic in TOPICS:
+        assert re.search(r"^## What goes wrong$", (BOOK / f"{topic}.md").read_text(encoding="utf-8"), re.MULTILINE), (
+            topic
+        )
+
+
+def test_an_answer_that_lost_points_is_open_and_one_that_did_not_is_folded():
+    tree = page(verdict(ONE, 0, ["wrong"]))
+    first, other = (section(tree, name).find("details", class_="answer") for name in (ONE, TWO))
+    assert first.has_attr("open")
+    assert not other.has_attr("open")
+    assert "def additive_score" in first.get_text()
+    starter = "def additive_score():\n    # YOUR CODE HERE\n    raise NotImplementedError()"
+    untouched = page(verdict(ONE, 0, ["It has not been answered yet."]), change=put(ONE, starter))
+    assert not section(untouched, ONE).find("details", class_="answer").has_attr("open")
+
+
+def test_question_and_check_are_folded_and_say_whose_they_are():
+    said = new_output("stream", text="additive_score: the shown cases are right.\n")
+    tree = page(change=put(f"{ONE}-check", outputs=[said]))
+    folded = [details for details in section(tree, ONE).find_all("details") if "answer" not in details.get("class", ())]
+    assert [details.summary.get_text() for details in folded] == [
+        "What the check said of Additive scores",
+        "The question of Additive scores",
+    ]
+    assert not any(details.has_attr("open") for details in folded)
+    assert "the shown cases are right" in folded[0].get_text()
+    assert folded[1].find("math")
+    assert 'check("' not in tree.get_text()
+    assert "hidden cases run here" not in tree.get_text()
+
+
+def test_reasons_and_hints_stand_in_the_section_and_are_text():
+    told = verdict(ONE, 1, ["", "<b>wrong</b> \x1b[31m& odd"], ["Look at <i>v</i>."])
+    text = section(page(told), ONE)
+    assert [item.get_text() for item in text.find_all("li")] == ["part 0 (1): right.", "part 1 (1): <b>wrong</b> & odd"]
+    assert text.find(class_="hint").get_text() == "Hint: Look at <i>v</i>."
+    assert text.find(("b", "i")) is None
+
+
+def test_a_right_answer_with_a_remark_says_so():
+    tree = page(verdict(ONE, hints=["It changed its input keys."]))
+    assert row(tree, ONE)[1:] == ["3 of 3", "Right, with a remark."]
+    assert "It changed its input keys." in section(tree, ONE).get_text()
+
+
+def test_what_a_person_marked_has_the_comment_and_the_points():
+    tree = page(race=Mark(1.5, 3.0, None, True, False), comments={WRITTEN: "Well said.\nWhy <so> fast?"})
+    assert row(tree, WRITTEN)[1:] == ["1.5 of 3", "Marked by a person."]
+    comment = section(tree, WRITTEN).find(class_="comment")
+    assert [line.get_text() for line in comment.find_all("p")] == ["Well said.", "Why <so> fast?"]
+
+
+def test_what_waits_says_that_its_zero_does_not_count():
+    assert "Its 0 does not count yet." in section(page(), WRITTEN).get_text()
+    again = page(race=Mark(1.5, 3.0, None, True, True))
+    assert row(again, WRITTEN)[1:] == ["1.5 of 3", "Changed since it was marked: a person looks at it again."]
+
+
+def test_what_is_as_it_was_handed_out_is_called_not_answered():
+    tree = page(race=Mark(0.0, 3.0, 0.0, False, False), comments={WRITTEN: rendering.NO_RESPONSE})
+    assert row(tree, WRITTEN)[1:] == ["0 of 3", "Not answered."]
+
+
+def test_a_written_answer_is_shown_with_its_formulas_and_pictures():
+    written = new_markdown_cell("# Because\n\n$a^2$ ![a graph](attachment:x.png) <b>bold</b>")
+
+    def change(notebook):
+        put(WRITTEN, written.source)(notebook)
+        next(cell for cell in notebook.cells if id_of(cell) == WRITTEN)["attachments"] = {
+            "x.png": {"image/png": "aGk="}
+        }
+
+    answer = section(page(change=change), WRITTEN).find("details", class_="answer")
+    assert answer.has_attr("open")
+    assert answer.find("math")
+    assert answer.img["src"] == "data:image/png;base64,aGk="
+    assert answer.find(class_="heading").get_text() == "Because"
+    assert "<b>bold</b>" in answer.get_text()
+
+
+def test_cells_of_ones_own_stand_folded_below_the_exercise_before_them():
+    own = new_code_cell("mine = 1", outputs=[new_output("stream", text="seen\n")])
+    tree = page(change=below(f"{ONE}-check", own))
+    (folded,) = [
+        d for d in section(tree, ONE).find_all("details") if d.summary.get_text().startswith("Cells of your own")
+    ]
+    assert "mine = 1" in folded.get_text()
+    assert "seen" in folded.get_text()
+    assert not folded.has_attr("open")
+    assert "mine = 1" in section(page(change=below("heading", own)), "answers").find("details").get_text()
+
+
+def test_a_cell_that_all_have_shows_where_it_failed():
+    failed = new_output("error", ename="NotReady", evalue="numpy is missing", traceback=["NotReady: numpy is missing"])
+    text = page(change=put("imports", outputs=[failed])).get_text()
+    assert "NotReady: numpy is missing" in text
+    assert "b85decode" not in text
+
+
+def test_what_was_mended_and_what_went_wrong_stand_above_the_table():
+    note = new_markdown_cell(
+        "**Before it was graded, this notebook was mended:**\n\n- The cell x was missing.", id="mended"
+    )
+    tree = page(
+        verdict(ONE, 0, ["wrong"]),
+        change=lambda notebook: notebook.cells.insert(0, note),
+        failure="Python ended at cell 3.",
+    )
+    assert "The cell x was missing." in section(tree, "ran").get_text()
+    assert "Python ended at cell 3." in section(tree, "ran").get_text()
+    assert page().find(id="ran") is None
+
+
+@pytest.mark.parametrize(
+    ("came", "due", "said"),
+    [
+        ("", "", "at a time that was not noted"),
+        ("", "2030-01-01T00:00:00", "at a time that was not noted"),
+        ("2030-01-01T10:05:00", "", "1 January 2030, 10:05 UTC"),
+        ("2030-01-01T10:05:00", "2030-01-01T10:05:00", "1 January 2030, 10:05 UTC (in time)"),
+        ("2030-01-01T10:05:30", "2030-01-01T10:05:00", "1 January 2030, 10:05 UTC (late by less than a minute)"),
+        ("2030-01-03T11:06:00", "2030-01-01T10:05:00", "3 January 2030, 11:06 UTC (late by 2 days and 1 hour)"),
+    ],
+)
+def test_it_says_when_it_was_handed_in_and_whether_that_was_late(came, due, said):
+    assert page(came=came, due=due).header.find_all("dd")[2].get_text() == said
+
+
+def test_a_late_penalty_is_taken_off_and_named():
+    text = page(late_penalty=1.25).header.get_text()
+    assert "19.75 of 26" in text
+    assert "Late submission penalty: 1.25" in text
+
+
+def test_outputs_have_no_heading_no_id_and_no_picture_without_words():
+    data = {"text/html": '<h1 id="next">Big</h1><p>small</p>'}
+    shown = showing.output(nbformat.from_dict({"output_type": "display_data", "data": data, "metadata": {}}))
+    assert "<h1" not in shown
+    assert "id=" not in shown
+    assert "Big" in shown
+    picture = showing.output(new_output("display_data", data={"image/png": "aGk=\n"}))
+    assert picture == '<img alt="A picture that this cell has drawn" src="data:image/png;base64,aGk=">'
+
+
+@pytest.mark.parametrize("count", [showing.LONGEST, showing.LONGEST + 1])
+def test_a_long_output_is_folded_and_its_last_line_is_seen(count):
+    shown = BeautifulSoup(
+        showing.output(new_output("stream", text="\n".join(f"line <{n}>" for n in range(count)))), "html.parser"
+    )
+    assert bool(shown.details) == (count > showing.LONGEST)
+    assert f"line <{count - 1}>" in (shown.summary or shown).get_text()
+    assert shown.pre.get_text().count("\n") == count - 1
+
+
+@pytest.mark.parametrize("source", ["x = '<b>'  # & so", "def f(:", "a\x1b[31mb", "\tx", "%time x", ""])
+def test_code_is_shown_as_it_is_whatever_it_is(source):
+    shown = BeautifulSoup(showing.code(source), "html.parser")
+    assert shown.get_text() == source.replace("\x1b[31m", "")
+    assert {element.name for element in shown.find_all()} <= {"pre", "span"}
+
+
+def test_code_that_is_too_long_for_colours_is_shown_without():
+    shown = showing.code("x = 1\n" * 10_000)
+    assert "<span" not in shown
+    assert shown.count("x = 1") == 10_000
+
+
+def test_an_older_notebook_without_the_verdict_beside_the_points_still_has_a_page():
+    notebook = release()
+    output = new_output("execute_result", data={"text/plain": "0.0"})
+    put(cell_ids.test_id(ONE), outputs=[output])(notebook)
+    text = pages.page(notebook, marks(verdict(ONE, 0)), "ada", "scoring", [handout(release())]).decode()
+    assert "No points." in text
+
+
+def test_of_several_releases_the_page_shows_what_was_handed_out():
+    older, newer = release(), release()
+    put(f"{ONE}-text", "## Additive scores\n\nNewly worded.")(newer)
+    put("receipt", newer.cells[-1].source.replace('version="', 'version="2'))(newer)
+    handouts = [handout(newer), handout(older)]
+    for notebook, is_new in ((newer, True), (older, False)):
+        page = pages.page(copy.deepcopy(notebook), marks(), "ada", "scoring", handouts).decode()
+        assert ("Newly worded." in page) == is_new
+
+
+def test_a_page_remembers_questions_and_nothing_of_a_student():
+    page(verdict(ONE, 0, ["wrong"]))
+    before = rendering._question.cache_info()
+    page(verdict(TWO, 0, ["other"]), change=put(WRITTEN, "Another answer."), comments={WRITTEN: "Fine."})
+    after = rendering._question.cache_info()
+    assert after.hits > before.hits
+    assert after.currsize == before.currsize
+
+
+# The demonstration class
 
 
 @pytest.fixture(scope="module")
 def graded(demonstration):
     """What makes a page of the demonstration class: arguments of ``pages.feedback``, by student."""
-    course = demonstration[0]
-    released = course.released("scoring").notebooks[0]
-    settings = pages.settings_of(PyFileConfigLoader(str(course.config)).load_config())
-    about = "scoring", settings, pages.sources(released)
+    course, rows, _ = demonstration
+    releases = [handout(course.released("scoring").notebooks[0])]
     with Recorder(course, "scoring") as recorder:
-        marks = {name: recorder.standing(name).marks for name in SHOWN}
-    return {name: (course.autograded(name, "scoring").read_bytes(), marks[name], name, *about) for name in SHOWN}
-
-
-@pytest.mark.suite("assignments")
-@pytest.mark.parametrize("name", SHOWN)
-def test_a_page_is_the_one_that_the_exporter_makes_of_the_whole_notebook(graded, monkeypatch, name):
-    page = pages.feedback(*graded[name]).decode()
-    whole = rendering._templates(json.dumps(graded[name][4], sort_keys=True))
-    monkeypatch.setattr(whole.exporter, "preprocessors", ["all cells together"])
-    expected = pages.feedback(*graded[name]).decode()
-    assert page != expected  # the exporter writes it anew, in its own spelling
-    assert str(BeautifulSoup(page, features="html.parser")) == expected
+        names = [name for name, row in rows.items() if not row.set_aside]
+        found = {name: recorder.standing(name).marks for name in names}
+    return {
+        name: (course.autograded(name, "scoring").read_bytes(), found[name], name, "scoring", {}, releases)
+        for name in names
+    }
 
 
 @pytest.mark.suite("assignments")
@@ -45,66 +378,18 @@ def test_the_page_that_was_made_where_it_was_graded_is_that_of_what_is_kept(grad
 
 
 @pytest.mark.suite("assignments")
-def test_cells_that_all_have_are_rendered_once_and_nobodys_own_is_remembered(graded):
-    pages.feedback(*graded["ada_loops"])
-    before = rendering._locked.cache_info()
-    pages.feedback(*graded["emil_no_tanh"])
-    after = rendering._locked.cache_info()
-    assert after.hits > before.hits
-    assert after.currsize == before.currsize  # all that is new on the second page is the student's
+def test_pages_are_small(graded):
+    sizes = {name: len(pages.feedback(*found)) / 1000 for name, found in graded.items()}
+    assert statistics.median(sizes.values()) <= MOST_KILOBYTES / 2
+    assert max(sizes.values()) <= MOST_KILOBYTES, sizes
 
 
-@pytest.mark.parametrize(
-    ("change", "everybodys"),
-    [
-        ({}, True),
-        ({"source": "mine"}, False),
-        ({"outputs": [{"output_type": "stream", "name": "stdout", "text": "mine"}]}, False),
-        ({"attachments": {"mine.png": {}}}, False),
-        ({"metadata": {}}, False),
-        ({"metadata": {"nbgrader": {"locked": False}}}, False),
-    ],
-)
-def test_a_cell_with_anything_of_a_student_is_not_everybodys(change, everybodys):
-    cell = {"cell_type": "code", "source": "handed out", "outputs": [], "metadata": {"nbgrader": {"locked": True}}}
-    assert rendering._is_everybodys(nbformat.from_dict({**cell, **change}), {"handed out"}) == everybodys
-
-
-def test_code_that_was_handed_out_is_set_in_colours_once_and_other_code_each_time():
-    asked = []
-
-    def highlight(source, language=None, metadata=None):
-        asked.append(source)
-        return f"<b>{source}</b>"
-
-    in_colours = rendering._remembering(highlight)
-    context = {"resources": {"released": {"handed out"}}}
-    shown = [in_colours(context, source) for source in ("handed out", "own", "handed out", "own")]
-    assert shown == [f"<b>{source}</b>" for source in ("handed out", "own", "handed out", "own")]
-    assert asked == ["handed out", "own", "own"]
-
-
-def test_no_answer_can_end_a_cell_of_the_page(monkeypatch):
-    """The cells are told apart by a mark that is drawn after everything on the page was written."""
-    drawn = []
-    honest = rendering.secrets.token_hex
-    monkeypatch.setattr(rendering.secrets, "token_hex", lambda: drawn.append(honest()) or drawn[-1])
-    template = rendering._templates(json.dumps({}))
-    cells = [nbformat.v4.new_markdown_cell("one"), nbformat.v4.new_markdown_cell("two")]
-    template.cells(cells, ())
-    again = [nbformat.v4.new_markdown_cell(drawn[0]), nbformat.v4.new_code_cell(drawn[0])]
-    first, second = template.cells(again, ())
-    assert all(drawn[0] in BeautifulSoup(part, features="html.parser").text for part in (first, second))
-    assert len(set(drawn)) == 2
-
-
-def test_a_picture_has_words_in_its_place_as_nbconvert_gives_it_some():
-    output = nbformat.v4.new_output("display_data", data={"image/png": "aGk="})
-    (shown,) = rendering._templates(json.dumps({})).cells([nbformat.v4.new_code_cell("plot()", outputs=[output])], ())
-    assert f'alt="{rendering.NO_DESCRIPTION}"' in shown
-    assert "base64,aGk=" in shown
-
-
-def test_the_templates_are_those_of_the_courses_own_filters():
-    filters = rendering._templates(json.dumps({})).exporter.environment.filters
-    assert filters["markdown2html"] is harmless.markdown
+@pytest.mark.suite("assignments")
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_page_names_the_receipt_of_the_file_that_was_handed_in(graded, demonstration, name):
+    course: Course = demonstration[0]
+    asked = graded[name][-1][0]
+    receipt = receipt_of_file(course.submission(name, "scoring").read_bytes(), asked)
+    text = course.feedback(name, "scoring").read_text(encoding="utf-8")
+    assert f"<code>{receipt.code}</code>, with {receipt.answered} of {receipt.asked} exercises" in text
+    assert f"version {asked.version}" in text

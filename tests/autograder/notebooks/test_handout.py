@@ -57,7 +57,8 @@ def test_a_release_has_the_version_of_its_source(released):
 
 
 @pytest.mark.parametrize(
-    ("cell_id", "changes"), [("scoring-race-text", True), ("compare", True), ("scoring-race", False)]
+    ("cell_id", "changes"),
+    [("scoring-race-text", True), ("compare", True), ("scoring-race", False), ("heading", False)],
 )
 def test_another_text_or_check_is_another_version(notebook, cell_id, changes):
     other = copy.deepcopy(notebook)

@@ -168,7 +168,7 @@ def test_nbgrader_itself_grades_through_the_plugin_in_a_course_directory(demonst
         assert done.returncode == 0, done.stderr[-3000:]
     for name in names:
         assert grades(again, name) == grades(course, name)
-        assert again.feedback(name, "scoring").is_file()
+        assert again.feedback(name, "scoring").read_bytes() == course.feedback(name, "scoring").read_bytes()
 
 
 def test_a_written_answer_waits_for_a_person_and_an_untouched_one_is_zero(demonstration):

@@ -1,0 +1,71 @@
+"""Make HTML of the pieces of a notebook: Markdown, code, outputs. Whatever a student wrote, it is shown and not run.
+
+In: texts, outputs that ``harmless.Outputs`` has been through. Out: HTML without a script, a frame, a heading, an id or a
+colour of its own, so that it fits into any place of a page. Pure.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+
+from nbformat import NotebookNode
+from pygments.lexers.python import PythonLexer
+from pygments.token import Comment, Keyword, Number, Operator, String
+
+from autograder.feedback import harmless
+
+HEADING = re.compile(r"<(/?)h[1-6]\b[^>]*>")
+MARKED = ((Comment, "c"), (String.Doc, "c"), (String, "s"), (Keyword, "k"), (Operator.Word, "k"), (Number, "n"))
+LEXER = PythonLexer(stripnl=False, ensurenl=False)
+LONGEST = 24  # lines of an output that are shown at once
+PICTURES = ("image/png", "image/jpeg")
+
+
+def prose(markdown: str, attachments: Mapping[str, Mapping[str, str]] | None = None) -> str:
+    """Return Markdown as HTML, its headings as bold lines: the page has headings of its own."""
+    return _without_headings(harmless.prose(markdown, attachments or {}, anchors=False))
+
+
+def code(source: str) -> str:
+    """Return the Python code ``source`` with comments, words of the language, strings and numbers marked."""
+    if len(source) > harmless.LONGEST_CODE:
+        return f"<pre>{html.escape(harmless.plain(source))}</pre>"
+    return f"<pre>{''.join(_marked(harmless.plain(source)))}</pre>"
+
+
+def _marked(source) -> Iterator[str]:
+    for token, text in LEXER.get_tokens(source):
+        kind = next((name for marked, name in MARKED if token in marked), "")
+        yield f'<span class="{kind}">{html.escape(text)}</span>' if kind else html.escape(text)
+
+
+def output(item: NotebookNode) -> str:
+    """Return one output of a cell. What is long is folded, with its last line to be seen."""
+    if item.output_type == "stream":
+        return _text(item.text, "error" if item.name == "stderr" else "")
+    if item.output_type == "error":
+        return _text("\n".join(item.traceback) or f"{item.ename}: {item.evalue}", "error")
+    data = item.get("data", {})
+    if "text/html" in data:
+        return f'<div class="wide" role="group" aria-label="Output" tabindex="0">{_without_headings(data["text/html"])}</div>'
+    for mime in ("text/markdown", "text/latex"):
+        if mime in data:
+            return f'<div class="wide" role="group" aria-label="Output" tabindex="0">{prose(data[mime])}</div>'
+    for mime in PICTURES:
+        if mime in data:
+            picture = re.sub(r"\s+", "", data[mime])
+            return f'<img alt="A picture that this cell has drawn" src="data:{mime};base64,{html.escape(picture)}">'
+    return _text(data["text/plain"]) if "text/plain" in data else ""
+
+
+def _text(text, kind=""):
+    lines = harmless.plain(text).rstrip("\n").split("\n")
+    shown = f'<pre class="output {kind}">{html.escape(chr(10).join(lines))}</pre>'
+    if len(lines) <= LONGEST:
+        return shown
+    last = html.escape(lines[-1][:200])
+    return f"<details><summary>Output of {len(lines)} lines, which ends: <code>{last}</code></summary>{shown}</details>"
+
+
+def _without_headings(text):
+    return HEADING.sub(lambda tag: "</p>" if tag[1] else '<p class="heading">', text)

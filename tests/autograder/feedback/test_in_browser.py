@@ -1,0 +1,71 @@
+"""A feedback page in a real browser: it asks nobody, fits a phone, and is not long."""
+
+import statistics
+
+import pytest
+from nbformat.v4 import new_output
+
+from autograder.feedback import pages
+from autograder.notebooks.handout import handout
+from tests.autograder.feedback.test_rendering import ONE, marks, put, release, verdict
+from tests.book.test_browser import browser, complaints, open_page, overhang, requests, size  # noqa: F401
+
+pytestmark = pytest.mark.suite("book")
+HIGHEST = 6000  # px, of the median student's page in a wide window
+WIDE = "<table><tr>" + "<td>0.123456</td>" * 60 + "</tr></table>"
+OPEN_ALL = "document.querySelectorAll('details').forEach((details) => { details.open = true; })"
+
+
+@pytest.fixture
+def page(tmp_path):
+    """A page with all that is wide: formulas, a table, a long word."""
+    notebook = release()
+    put(
+        ONE,
+        "def additive_score(query):\n    return " + "query_" * 60,
+        [new_output("display_data", data={"text/html": WIDE})],
+    )(notebook)
+    file = tmp_path / "scoring.html"
+    file.write_bytes(pages.page(notebook, marks(verdict(ONE, 0, ["wrong"])), "ada", "scoring", [handout(release())]))
+    return file.as_uri()
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_a_page_that_is_opened_alone_asks_nobody_and_is_no_wider_than_the_window(browser, page, width):  # noqa: F811
+    requests(browser), complaints(browser)
+    size(browser, width)
+    open_page(browser, page)
+    assert overhang(browser) <= 1
+    browser.execute_script(OPEN_ALL)
+    assert overhang(browser) <= 1
+    boxes = browser.execute_script(
+        "return [...document.querySelectorAll('math')].map((math) => math.getBoundingClientRect().height)"
+    )
+    assert len(boxes) > 5
+    assert min(boxes) > 5
+    assert complaints(browser) == []
+    assert set(requests(browser)) == {page}
+
+
+def test_all_answers_are_on_paper(browser, page):  # noqa: F811
+    open_page(browser, page)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        shown = browser.execute_script(
+            "return [...document.querySelectorAll('details pre')].filter((one) => one.checkVisibility("
+            "{contentVisibilityAuto: true})).map((one) => one.textContent)"
+        )
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert sum(text.startswith(("def ", "import ")) for text in shown) >= 11
+
+
+def test_the_page_of_the_median_student_is_not_long(browser, demonstration):  # noqa: F811
+    course, rows, _ = demonstration
+    size(browser, 1280)
+    heights = {}
+    for name, row in rows.items():
+        if not row.set_aside:
+            open_page(browser, course.feedback(name, "scoring").as_uri())
+            heights[name] = browser.execute_script("return document.documentElement.scrollHeight")
+    assert statistics.median(heights.values()) <= HIGHEST, heights
