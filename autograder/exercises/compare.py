@@ -8,6 +8,7 @@ import base64
 import contextlib
 import copy
 import json
+import textwrap
 import zlib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -20,6 +21,7 @@ CHANGED = "it changed its input {}. Work on a copy"
 ALSO_CHANGED = "right, and no points are lost, but it changed its input {}: whoever calls it may need that unchanged"
 UNSTEADY = "it gives another result when it is called again with the same input"
 TIMES = 10  # as large, or as small, may a wrong step of a chain be beside the right one
+WIDEST = 80  # characters of a line of a check
 DEEPEST = 8  # lists in lists that are looked into
 
 
@@ -27,7 +29,8 @@ class NotYet(AssertionError):
     """Raised by a check cell: the sentence says what is still wrong."""
 
     def _render_traceback_(self):
-        return [f"NotYet: {self}"]  # the sentence is all that a student needs to see
+        """Return the sentence, which is all that a student needs to see, in lines that nbgrader validate does not cut."""
+        return [textwrap.fill(line, WIDEST, break_long_words=False) for line in f"NotYet: {self}".split("\n")]
 
 
 def plain_value(value, depth=0):

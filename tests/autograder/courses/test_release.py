@@ -131,6 +131,41 @@ def test_nbgrader_validate_finds_the_untouched_release_wanting(released, tmp_pat
     assert "not answered yet" in done.stdout + done.stderr
 
 
+def validated(notebook, folder):
+    """Return what ``nbgrader validate`` says of ``notebook``, as the button of JupyterLab shows it."""
+    path = folder / "scoring.ipynb"
+    path.write_text(nbformat.writes(notebook))
+    program = os.path.join(os.path.dirname(sys.executable), "nbgrader")
+    done = subprocess.run([program, "validate", path], capture_output=True, text=True, cwd=folder, timeout=600)
+    return done.stdout.strip()
+
+
+def test_nbgrader_validate_passes_a_finished_notebook(notebooks, tmp_path):
+    said = validated(handed_in("bela_einsum", notebooks), tmp_path)
+    assert said == "Success! Your notebook passes all the tests."
+
+
+def test_nbgrader_validate_says_of_each_slip_the_whole_sentence_and_no_more(notebooks, tmp_path):
+    notebook = handed_in("emil_no_tanh", notebooks)
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "scoring-dot_product_score":
+            cell["source"] = "def dot_product_score(query, keys):\n    return query.no_such_thing"
+    said = validated(notebook, tmp_path)
+    failed = said.split("The following cell failed:")[1:]
+    assert [text.split('check("')[1].split('"')[0] for text in failed] == [
+        "scoring-scores_by_hand_twin",
+        "scoring-dot_product_score",
+        "scoring-additive_score",
+        "scoring-score_every_step",
+    ]
+    assert "..." not in said
+    assert "return query.no_such_thing" in failed[1]
+    assert "checks.py" not in said
+    hint = "Hint: The tanh is missing: without it the score is linear, and the query shifts every position alike."
+    assert hint in " ".join(failed[2].split())
+    assert max(len(text.splitlines()) for text in failed) <= 25
+
+
 def test_a_handout_is_the_released_notebook_byte_for_byte(released, tmp_path):
     paths = release.handouts(tmp_path, ["scoring", "softmax"])
     assert [path.name for path in paths] == ["scoring.ipynb", "softmax.ipynb"]
