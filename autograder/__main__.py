@@ -137,7 +137,8 @@ def collect(
         f"{len(collected) - aside} collected ({again} anew), {aside} set aside, {len(left)} not taken, "
         f"{len(notebooks)} of them notebooks or archives"
     )
-    if missing := [one.id for one in root.plan().students if one.id not in set(root.students(topic))]:
+    here = set(root.students(topic))
+    if missing := [one.id for one in root.plan().students if one.id not in here]:
         _say(
             f"{len(missing)} of the roster have handed in nothing: {', '.join(missing[:20])}{' …' * (len(missing) > 20)}"
         )

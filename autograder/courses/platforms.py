@@ -34,6 +34,7 @@ ONE_NUMBER = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<user>\d+)_.*", re.
 MOODLE = re.compile(r"(?P<name>[^_]+)_(?P<user>\d+)_(?P<kind>assignsubmission_[a-z]+)(?:_.*)?", re.IGNORECASE)
 EXCHANGE = re.compile(r"(?P<name>[^+/]+)\+(?P<topic>[^+/]+)\+(?P<time>[^+/]+?(?: UTC)?)(?:\+[^+/]+)?")
 METADATA = "submission_metadata.yml"
+COLUMNS = ("id", "login", "email", "sis", "canvas", "gradescope")  # of the roster, by which a file may be known
 SUBMISSION = re.compile(r"submission_\d+")
 
 
@@ -78,6 +79,8 @@ class Owners:
     def __init__(self, platform: str, names: Sequence[str], students: Sequence[Student], metadata: bytes = b""):
         self.platform = platform
         self.roster = tuple(students)
+        self.known = {column: by_id(self.roster, column) for column in COLUMNS}
+        self.named = [(alike(one.name), one) for one in self.roster if one.name]
         self.submissions = _submissions(metadata)
         people = {(found["name"], found["user"]) for name in names for found in [_moodle(name)] if found}
         called = {name for name, _ in people}
@@ -116,8 +119,8 @@ class Owners:
         student = first if below else PurePosixPath(first).stem.partition("_")[0]
         if not below and self.roster:  # a name that the roster knows may hold a _
             whole = alike(PurePosixPath(first).stem)
-            known = [one.id for one in self.roster if whole == alike(one.id) or whole.startswith(alike(one.id) + "_")]
-            student = max(known, key=len, default=student)
+            known = [one for key, one in self.known["id"].items() if whole == key or whole.startswith(f"{key}_")]
+            student = max((one.id for one in known), key=len, default=student)
         return [(Owner(student), "id")] if self.roster or is_student(student) else []
 
     def _of_gradescope(self, parts):
@@ -145,16 +148,13 @@ class Owners:
     def _in_roster(self, owner, column):
         name = alike(owner.student)
         if column == "name":  # of a group, Moodle writes GROUP-FULL NAME
-            exact = [one for one in self.roster if alike(one.name) == name]
-            return exact or [one for one in self.roster if one.name and name.endswith(f"-{alike(one.name)}")]
+            exact = [one for known, one in self.named if known == name]
+            return exact or [one for known, one in self.named if name.endswith(f"-{known}")]
         if column in ("canvas", "gradescope"):
-            found = by_id(self.roster, column).get(alike(owner.number)) if owner.number else None
-            email = by_id(self.roster, "email").get(name) if found is None else None
-            return [one for one in (found, email) if one]
-        for known in ("id", "login", "email", "sis"):
-            if found := by_id(self.roster, known).get(name):
-                return [found]
-        return []
+            found = self.known[column].get(alike(owner.number)) or self.known["email"].get(name)
+            return [found] if found else []
+        found = next((one for known in ("id", "login", "email", "sis") if (one := self.known[known].get(name))), None)
+        return [found] if found else []
 
 
 def _moodle(name):
