@@ -270,7 +270,8 @@ def _take(course, wanted, parts, here, platform):
 
 def _try(files, counting, parts, platform):
     """Return the ``Try`` that these ``files`` are; ``counting`` is the part that the notebook came from."""
-    stated = next((stated_time(part.read()) for part in parts if part.file == TIMESTAMP), None)
+    beside = str(PurePosixPath(counting.name).with_name(TIMESTAMP))  # of other assignments there may be one too
+    stated = next((stated_time(part.read()) for part in parts if part.name == beside), None)
     owner, hashes = counting.owner, {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     when = owner.time or stated
     return Try(

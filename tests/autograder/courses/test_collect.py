@@ -573,6 +573,16 @@ def test_tries_of_one_archive_are_told_apart(course, tmp_path):
     )
 
 
+def test_the_time_beside_a_notebook_is_its_own_and_not_that_of_another_assignment(course, tmp_path):
+    stamps = {"encoder": "2026-11-01 08:00:00 UTC", "scoring": "2026-11-02 08:00:00.5 UTC", "softmax": "no time"}
+    parts = [(f"ada/{topic}/{topic}.ipynb", topic) for topic in stamps]
+    parts += [(f"ada/{topic}/timestamp.txt", when) for topic, when in stamps.items()]
+    collected, left = collect(with_a_roster(course), "scoring", handed_out(tmp_path, *parts))
+    assert times(course) == {"ada": "2026-11-02 08:00:00.500000 UTC"}
+    assert left == ["ada/encoder/encoder.ipynb", "ada/softmax/softmax.ipynb"]
+    assert [one.problem for one in collected] == [""]
+
+
 def test_what_somebody_put_there_by_hand_is_kept_as_an_earlier_try(course, tmp_path):
     course.submission("ada", "scoring").parent.mkdir(parents=True)
     course.submission("ada", "scoring").write_text("by hand")
