@@ -1,0 +1,152 @@
+/* <scoring-figure> and its family: native controls above, a drawn view below, all from the JSON that the page computed.
+   A figure gives controls(data), and draw(values, data) -> {view, says}: HTML, and a sentence that is also read aloud. */
+export const digits = (x, n = 4) => (Number.isNaN(x) ? "no number" : Math.abs(x) === Infinity ? "∞" :
+  (Math.abs(x) < 0.5 * 10 ** -n ? 0 : x).toFixed(n).replace("-", "−"));
+export const list = (x, n = 4) => `(${x.map((y) => digits(y, n)).join(", ")})`;
+const percent = (x, [low, high]) => (100 * (Math.min(Math.max(x, low), high) - low)) / (high - low);
+
+export const slider = (name, label, min, max, step, value) =>
+  `<label>${label}: <b class="told"></b><input type="range" name="${name}" min="${min}" max="${max}" step="${step}" value="${+value.toFixed(6)}"></label>`;
+export const box = (name, label, on) => `<label class="row"><input type="checkbox" name="${name}"${on ? " checked" : ""}> ${label}</label>`;
+export const radios = (name, legend, options) =>
+  `<fieldset><legend>${legend}</legend>${Object.entries(options).map(([value, label], k) =>
+    `<label class="row"><input type="radio" name="${name}" value="${value}"${k ? "" : " checked"}> ${label}</label>`).join("")}</fieldset>`;
+
+/* A bar from 0 to x on the scale `span`. */
+export function bar(x, span, tone = 1) {
+  const [a, b] = [percent(Math.min(0, x), span), percent(Math.max(0, x), span)];
+  return `<i class="bar" aria-hidden="true" style="--zero:${percent(0, span)}%"><b class="t${tone}" style="left:${a}%;width:${b - a}%"></b></i>`;
+}
+export const cell = (x, span, tone, n) => `<td>${digits(x, n)}${bar(x, span, tone)}</td>`;
+export const table = (caption, head, rows) =>
+  `<table><caption>${caption}</caption><thead><tr>${head.map((h) => `<th scope="col">${h}</th>`).join("")}</tr></thead>
+   <tbody>${rows.map(([name, ...cells]) => `<tr><th scope="row">${name}</th>${cells.join("")}</tr>`).join("")}</tbody></table>`;
+
+export const svg = (width, height, inside, more = "") =>
+  `<svg aria-hidden="true" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"${more}>${inside}</svg>`;
+export const text = (x, y, words, anchor = "middle", tone = "") => `<text x="${x}" y="${y}" text-anchor="${anchor}" class="${tone}">${words}</text>`;
+
+const apart = (labels) => labels.sort(([a], [b]) => a - b).map(([y, name], k, all) => (all[k][0] = k ? Math.max(y, all[k - 1][0] + 15) : y, [all[k][0], name]));
+
+/* Lines y = f(x) with a cursor at x. */
+export function chart(width, { x: [x0, x1], y: [y0, y1], at, lines, label }) {
+  const height = 240, X = (x) => 44 + ((x - x0) / (x1 - x0)) * (width - 70), Y = (y) => 205 - ((y - y0) / (y1 - y0)) * 190;
+  const ticks = [y0, 0, y1].filter((y, k) => k !== 1 || (y0 < -0.1 * (y1 - y0) && y1 > 0.1 * (y1 - y0)));
+  const steps = [...Array(81).keys()].map((k) => x0 + (k * (x1 - x0)) / 80);
+  return svg(width, height,
+    ticks.map((y) => `<path class="grid" d="M44 ${Y(y)}H${width - 26}"/>` + text(38, Y(y) + 4, digits(y, 1), "end")).join("") +
+    `<path class="cursor" d="M${X(at)} 15V205"/>` + [x0, 0, x1].map((x) => text(X(x), 222, digits(x, 0))).join("") +
+    text((width + 18) / 2, 238, label) +
+    lines.map(({ f, name, tone }) => `<path class="line l${tone}" d="M${steps.map((x) => `${X(x)} ${Y(f(x))}`).join("L")}"/>
+      <circle class="t${tone}" cx="${X(at)}" cy="${Y(f(at))}" r="4.5"/>`).join("") +
+    apart(lines.map(({ f, name }) => [Y(f(x1)) + 4, name])).map(([y, name]) => text(width - 22, y, name, "start")).join(""));
+}
+
+/* Points {at, name, tone, r}, arrows {from, to, tone} and polygons in a plane. The point with `handle` can be dragged. */
+export function plane(width, [x0, x1, y0, y1], { points, arrows = [], area = [] }) {
+  const scale = (width - 20) / (x1 - x0), height = Math.round((y1 - y0) * scale + 20);
+  const at = ([x, y]) => [10 + (x - x0) * scale, height - 10 - (y - y0) * scale];
+  const line = (points) => points.map((p) => at(p).join(" ")).join("L");
+  return svg(width, height,
+    `<path class="grid" d="M${line([[x0, 0], [x1, 0]])}M${line([[0, y0], [0, y1]])}"/><path class="area" d="M${line(area.length ? area : [[0, 0]])}Z"/>` +
+    arrows.map(({ from, to, tone }) => {
+      const [[a, b], [c, d]] = [at(from), at(to)], turn = (Math.atan2(d - b, c - a) * 180) / Math.PI;
+      return `<path class="line l${tone}" d="M${a} ${b}L${c} ${d}"/><path class="t${tone}" d="M0 0l-9-4v8z" transform="translate(${c} ${d})rotate(${turn})"/>`;
+    }).join("") +
+    points.map(({ at: p, name, tone, handle }) => {
+      const [a, b] = at(p);
+      return `<circle class="t${tone}${handle ? " handle" : ""}" cx="${a}" cy="${b}" r="${handle ? 9 : 5}"/>` +
+        text(a + (a > width - 30 || handle ? -11 : 10), b + (b < 20 ? 16 : -8), name, a > width - 30 || handle ? "end" : "start");
+    }).join(""), ` data-plane="${[x0, y1, scale]}"`);
+}
+
+export class Figure extends HTMLElement {
+  connectedCallback() {
+    if (this.live) return;
+    this.data = JSON.parse(this.querySelector('script[type="application/json"]').textContent);
+    this.key = this.localName.replace("-figure", ".");
+    const still = document.createElement("div");
+    still.className = "still";
+    still.append(...this.childNodes);
+    this.live = document.createElement("form");
+    this.live.innerHTML = `<div class="controls">${this.controls(this.data)}</div><div class="view"></div>
+      <p class="says" role="status"></p><p class="foot"><a>Link to this view</a> <button type="reset">Begin again</button></p>`;
+    this.append(still, this.live);
+    this.inputs = [...this.live.elements].filter((input) => input.name);
+    this.view = this.live.querySelector(".view");
+    const asked = new URLSearchParams(location.search);
+    for (const input of this.inputs) {
+      const value = asked.get(this.key + input.name);
+      if (value === null) continue;
+      if (input.type === "radio") input.checked = input.value === value;
+      else if (input.type === "checkbox") input.checked = value === "on";
+      else input.value = value;
+    }
+    this.live.addEventListener("submit", (event) => event.preventDefault());
+    this.live.addEventListener("input", () => this.changed());
+    this.live.addEventListener("reset", () => setTimeout(() => this.changed()));
+    this.view.addEventListener("pointerdown", (event) => {
+      if (!event.target.matches(".handle")) return;
+      event.preventDefault();
+      this.view.setPointerCapture(event.pointerId);
+    });
+    this.view.addEventListener("pointermove", (event) => {
+      if (!this.view.hasPointerCapture(event.pointerId)) return;
+      const drawn = this.view.querySelector("[data-plane]"), box = drawn.getBoundingClientRect();
+      const [x0, y1, scale] = drawn.dataset.plane.split(",").map(Number);
+      this.drag([x0 + (event.clientX - box.left - 10) / scale, y1 - (event.clientY - box.top - 10) / scale]);
+      this.changed();
+    });
+    new ResizeObserver(([{ contentRect }]) => contentRect.width !== this.width && this.show()).observe(this.view);
+    this.show(true);
+  }
+  get values() {
+    const values = {};
+    for (const { type, name, value, checked } of this.inputs) {
+      if (type === "checkbox") values[name] = checked;
+      else if (type !== "radio" || checked) values[name] = type === "range" ? Number(value) : value;
+    }
+    return values;
+  }
+  set(values) {
+    for (const input of this.inputs) if (input.name in values) input.value = values[input.name];
+  }
+  told(name, value) {
+    return digits(value, 2);
+  }
+  show(speak) {
+    this.width = this.view.clientWidth;
+    const { view, says } = this.draw(this.values, this.data);
+    this.view.innerHTML = view;
+    for (const input of this.inputs) {
+      if (input.type !== "range") continue;
+      const told = this.told(input.name, Number(input.value));
+      input.parentElement.querySelector(".told").textContent = told;
+      input.setAttribute("aria-valuetext", told);
+    }
+    if (speak) this.live.querySelector(".says").innerHTML = says;
+    this.live.querySelector(".foot a").href = this.address();
+    return says;
+  }
+  address() {
+    const address = new URL(location);
+    for (const { name, type, value, checked, defaultValue, defaultChecked } of this.inputs) {
+      if (type === "radio" ? checked && defaultChecked : type === "checkbox" ? checked === defaultChecked : value === defaultValue)
+        address.searchParams.delete(this.key + name);
+      else if (type !== "radio" || checked) address.searchParams.set(this.key + name, type === "checkbox" ? (checked ? "on" : "off") : value);
+    }
+    address.hash = this.id;
+    return address.href;
+  }
+  /* Draw at once; the sentence and the address wait until the hand rests. */
+  changed() {
+    this.show();
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => {
+      this.show(true);
+      try {
+        history.replaceState(history.state, "", this.address());
+      } catch {} // a page opened from a file may not change its address
+    }, 300);
+  }
+}

@@ -1,0 +1,54 @@
+import { beamStep, softmax, times, total } from "./arithmetic.js";
+import { Figure, cell, digits, radios, slider, svg, table, text } from "./base.js";
+
+const hindi = (word) => (/[\u0900-\u097f]/.test(word) ? `<span lang="hi">${word}</span>` : word);
+
+customElements.define("output-layer-figure", class extends Figure {
+  controls({ state }) {
+    return state.map((x, k) => slider(`s${k + 1}`, `State, entry ${k + 1}`, -1, 1, "any", x)).join("");
+  }
+  draw({ s1, s2, s3 }, { W_o, words }) {
+    const logits = times(W_o, [s1, s2, s3]), p = softmax(logits), best = p.indexOf(Math.max(...p));
+    return {
+      view: table("One logit and one probability for each word", ["Word", "Logit", "Probability"],
+        words.map((word, k) => [hindi(word), cell(logits[k], [-6, 6], 2), cell(p[k], [0, 1], k === best ? 1 : 0)])),
+      says: `Likeliest: ${hindi(words[best])}, ${digits(p[best])}. As the right word it would cost ${digits(-Math.log(p[best]))} nats.`,
+    };
+  }
+});
+
+/* Branches as thick as their probability; those of the beam in colour. */
+function tree(width, begin, every, kept) {
+  const rows = (word) => every.flatMap(([words], k) => (words[0] === word ? [k] : [])), y = (k) => 14 + 26 * k;
+  const middle = (word) => y(total(rows(word)) / rows(word).length), start = y((every.length - 1) / 2), X = [0, width * 0.37, width - 72];
+  const branch = (step, a, b, words, p) => {
+    const [from, to, tone] = [X[step] + 55, X[step + 1] - 5, kept(words) ? 1 : 0], half = (from + to) / 2;
+    return `<path class="line l${tone}" style="stroke-width:${1 + 9 * p}" d="M${from} ${a}C${half} ${a} ${half} ${b} ${to} ${b}"/>` +
+      text(to + 5, b + 5, `${words.at(-1)} ${digits(p, 2)}`, "start", tone ? "best" : "");
+  };
+  return svg(width, y(every.length), text(0, start + 5, "START", "start") + begin.map(([word, p]) => branch(0, start, middle(word), [word], p)).join("") +
+    every.map(([words, p], k) => (words.length < 2 ? "" : branch(1, middle(words[0]), y(k), words, p))).join(""));
+}
+
+customElements.define("beam-figure", class extends Figure {
+  controls({ first, second }) {
+    return radios("width", "Width of the beam", { 1: "1, greedy", 2: "2", 3: "3" }) +
+      slider("a", "First word: probability of A", 0.05, 0.85, 0.05, first.A) + slider("stop", "After B: probability of STOP", 0.1, 0.95, 0.05, second.B.STOP);
+  }
+  draw({ width, a, stop }, { first, second }) {
+    const rest = (1 - stop) / 2, begin = { A: a, B: 1 - first.STOP - a, STOP: first.STOP };
+    const after = { A: second.A, B: { A: rest, B: rest, STOP: stop } };
+    const kept = beamStep([{ words: [], score: 0 }], () => begin, Number(width));
+    const ends = beamStep(kept, ([word]) => after[word], Number(width)), found = ends.find((one) => one.done) ?? ends[0];
+    const name = (words) => words.join(" "), held = new Set(kept.map((one) => name(one.words))), last = ends.map((one) => name(one.words));
+    const every = Object.keys(begin).flatMap((word) => word === "STOP" ? [[[word], begin[word]]]
+      : Object.entries(after[word]).map(([next, q]) => [[word, next], begin[word] * q]));
+    return {
+      view: tree(this.width, Object.entries(begin), every, (words) => (words.length > 1 || words[0] === "STOP" ? last.includes(name(words)) : held.has(words[0]))) +
+        table("Both steps, every continuation", ["Words", "Product", "In the beam"], every.map(([words, p]) => [
+          name(words), cell(p, [0, 1], last.includes(name(words)) ? 1 : 0),
+          `<td class="${name(words) === name(found.words) ? "best" : ""}">${last.includes(name(words)) ? "kept" : held.has(words[0]) ? "dropped" : "never tried"}</td>`])),
+      says: `After one word a beam of ${width} holds ${[...held].join(", ")}. It ends with ${name(found.words)}, probability ${digits(Math.exp(found.score))}.`,
+    };
+  }
+});

@@ -1,0 +1,48 @@
+import { add, mix, softmax, tanh, terms, times, total } from "./arithmetic.js";
+import { Figure, cell, digits, table } from "./base.js";
+
+/* Every step of Bahdanau's decoder, the words before given: e, weights, c, s, p of each. */
+export function decode(p) {
+  let s = p.state;
+  return p.target.map((_, i) => {
+    const e = terms.additive(s, p.keys, p).map(total), weights = softmax(e), c = mix(weights, p.keys);
+    s = tanh(add(p.W_y.map((row) => row[i]), times(p.W_s, s), times(p.W_c, c)));
+    return { e, weights, c, s, p: softmax(add(times(p.W_state, s), times(p.W_context, c))) };
+  });
+}
+
+const hindi = (word) => (word === "STOP" ? word : `<span lang="hi">${word}</span>`);
+
+customElements.define("step-figure", class extends Figure {
+  controls({ target }) {
+    return `<fieldset class="chips"><legend>Choose a word of the translation</legend>${target.map((word, i) =>
+      `<label><input type="radio" name="word" value="${i}"${i ? "" : " checked"}>${hindi(word)}</label>`).join("")}</fieldset>`;
+  }
+  draw({ word }, data) {
+    const { source, target } = data, all = decode(data), i = Number(word), now = all[i];
+    const x = (k, of) => ((k + 0.5) / of) * this.width;
+    const line = ({ weights }, k) => weights.map((w, j) => `<path class="line l${j + 1}${k === i ? "" : " faint"}" style="stroke-width:${1 + 13 * w}"
+      d="M${x(k, target.length)} 0C${x(k, target.length)} 55 ${x(j, source.length)} 45 ${x(j, source.length)} 100"/>`).join("");
+    const station = (title, rows) => table(title, [], rows), vector = (v, tone) => v.map((y, k) => [k ? "second" : "first", cell(y, [-1, 1], tone, 3)]);
+    const most = source[now.weights.indexOf(Math.max(...now.weights))];
+    return {
+      view: `<svg aria-hidden="true" viewBox="0 0 ${this.width} 100" width="${this.width}" height="100">${all.map((one, k) => (k === i ? "" : line(one, k))).join("")}${line(now, i)}</svg>
+        <div class="chips" aria-hidden="true">${source.map((name, j) => `<b class="s${j + 1}" style="--w:${Math.round(100 * now.weights[j])}%">${name}</b>`).join("")}</div><p class="note">The source sentence. Lines and shades are the weights.</p>
+        <div class="stations">${station("<i>e</i> scores", source.map((name, j) => [name, cell(now.e[j], data.span, j + 1, 3)]))}
+        ${station("<i>α</i> weights", source.map((name, j) => [name, cell(now.weights[j], [0, 1], j + 1, 3)]))}
+        ${station("<i>c</i> context", vector(now.c, 0))}${station("<i>s</i> new state", vector(now.s, 0))}
+        ${station("<i>p</i> next word", target.map((name, k) => [hindi(name), cell(now.p[k], [0, 1], k === i ? 4 : 0, 3)]))}</div>`,
+      says: `To write ${hindi(target[i])}, the model looks at ${source.map((name, j) => `<i>${name}</i> ${digits(now.weights[j], 2)}`).join(", ")}: most at <i>${most}</i>. It gives ${hindi(target[i])} the probability ${digits(now.p[i], 2)}.`,
+    };
+  }
+  connectedCallback() {
+    super.connectedCallback();
+    this.live.addEventListener("pointerover", ({ target, pointerType }) => {
+      const input = pointerType === "mouse" && target.closest("label")?.querySelector("[name=word]");
+      if (input && !input.checked) {
+        input.checked = true;
+        this.changed();
+      }
+    });
+  }
+});

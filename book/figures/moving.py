@@ -1,0 +1,79 @@
+"""Figures that move: what a page has computed, handed to a custom element, with a table for those without scripts."""
+
+import html
+import json
+
+from IPython.display import HTML
+
+FOLDER = "../_static/figures"
+
+
+def table(caption, head, rows):
+    """Return an HTML table, each row headed by its first entry; Hindi is marked as such.
+
+    Parameters
+    ----------
+    caption : str
+    head : list of str
+        One title a column.
+    rows : list of list
+        Strings, or numbers, which are shown with four decimals.
+    """
+    titles = "".join(f'<th scope="col">{_shown(title)}</th>' for title in head)
+    body = "".join(
+        f'<tr><th scope="row">{_shown(first)}</th>' + "".join(f"<td>{_shown(entry)}</td>" for entry in rest) + "</tr>"
+        for first, *rest in rows
+    )
+    return f"<table><caption>{caption}</caption><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def moving(name, title, numbers, still):
+    """Return a moving figure.
+
+    Parameters
+    ----------
+    name : str
+        The module in ``_static/figures`` whose element ``<name-figure>`` it is.
+    title : str
+        What a screen reader calls it.
+    numbers : dict
+        What the element draws from: plain values and lists.
+    still : str
+        HTML that stands there without scripts and on paper.
+    """
+    element, data = f"{name.replace('_', '-')}-figure", json.dumps(numbers).replace("<", "\\u003c")
+    return HTML(
+        f'<{element} class="moving" id="figure-{name}" role="group" aria-label="{html.escape(title)}">{still}'
+        f'<script type="application/json">{data}</script></{element}>'
+        f'<script type="module" src="{FOLDER}/{MODULES.get(name, name)}.js"></script>'
+    )
+
+
+MODULES = {"beam": "output_layer"}  # where the element does not stand in a module of its own name
+
+
+def alignment(source, target, weights):
+    """Return a picture of which source words each target word looks at: lines as thick as their weights, as SVG."""
+    width, parts = 640, []
+    for i, row in enumerate(weights):
+        for j, weight in enumerate(row):
+            x, y = width * (i + 0.5) / len(target), width * (j + 0.5) / len(source)
+            parts.append(
+                f'<path class="line l{j + 1}" d="M{x:.0f} 40L{y:.0f} 140" '
+                f'style="stroke-width:{1 + 13 * weight:.1f};opacity:{0.1 + 0.9 * weight:.2f}"/>'
+            )
+    for words, y in ((target, 28), (source, 165)):
+        for k, word in enumerate(words):
+            text = f'<text x="{width * (k + 0.5) / len(words):.0f}" y="{y}" text-anchor="middle" style="font-size:20px"'
+            parts.append(f"{text}{_language(word)}>{word}</text>")
+    return f'<svg aria-hidden="true" viewBox="0 0 {width} 180" width="{width}">{"".join(parts)}</svg>'
+
+
+def _shown(entry):
+    if not isinstance(entry, str):
+        return f"{entry:.4f}".replace("-", "\N{MINUS SIGN}")
+    return f'<span lang="hi">{entry}</span>' if _language(entry) else entry
+
+
+def _language(word):
+    return ' lang="hi"' if any("\u0900" <= letter <= "\u097f" for letter in word) else ""

@@ -1,0 +1,402 @@
+"""The figures that move: their arithmetic is that of the reference, and what a reader does to them shows."""
+
+import functools
+import gzip
+import json
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+import torch
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from autograder.paths import ROOT
+from solutions import answer_key
+from solutions.in_numpy.context import context_vector, scores_gradient
+from solutions.in_numpy.decoder_fusion import decoder_step_state, note_c_state
+from solutions.in_numpy.output_layer import output_distribution
+from solutions.in_numpy.scoring import additive_score, dot_product_score, multiplicative_score
+from solutions.in_numpy.softmax import masked_softmax, softmax
+from solutions.in_torch.output_layer import beam_step
+from solutions.in_torch.softmax import entropy
+from solutions.mistakes.scoring import additive_score__no_tanh
+from tests.book.test_browser import address, browser, complaints, open_page, overhang, server, size, until  # noqa: F401
+from tests.book.test_build import Addresses, pages
+
+MODULES = ROOT / "book" / "_static" / "figures"
+PAGES = {  # element: its page
+    "step-figure": "intro",
+    "scoring-figure": "scoring",
+    "softmax-figure": "softmax",
+    "context-figure": "context",
+    "decoder-fusion-figure": "decoder_fusion",
+    "output-layer-figure": "output_layer",
+    "beam-figure": "output_layer",
+}
+CLOSE = {"rtol": 0, "atol": 1e-6}
+
+
+def plain(value):
+    """Return what JSON can hold of a dict of arrays."""
+    return {name: array.tolist() for name, array in value.items()}
+
+
+@pytest.fixture(scope="module")
+def compute(browser, address):  # noqa: F811
+    """Return a function that calls one expression of the modules in the browser, for each of several inputs."""
+    open_page(browser, f"{address}/book/notation.html")
+
+    def compute(module, expression, inputs):
+        found = browser.execute_async_script(
+            """
+            const [module, expression, inputs, done] = arguments;
+            import(module).then((m) => inputs.map(new Function("m", "x", `return ${expression}`).bind(null, m)))
+              .then(done, (error) => done({failed: String(error)}));
+            """,
+            f"{address}/_static/figures/{module}.js",
+            expression,
+            inputs,
+        )
+        assert not isinstance(found, dict), found
+        return found
+
+    return compute
+
+
+def draw(seed, count=30):
+    """Yield sizes that differ and numbers to go with them: of a state, annotations and every matrix of a step."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        n, m, a, d, V, T_x = rng.permutation(np.arange(1, 9))[:6]
+        shapes = {"query": (n,), "keys": (T_x, m), "W_query": (a, n), "W_key": (a, m), "v": (a,), "W": (n, m)}
+        shapes |= {"embedded": (d,), "W_y": (n, d), "W_s": (n, n), "W_c": (n, m), "W_state": (V, n)}
+        shapes |= {"W_context": (V, m), "context": (m,), "other_query": (m,)}
+        yield {name: 1.5 * rng.normal(size=shape) for name, shape in shapes.items()}
+
+
+@pytest.mark.parametrize("kind", ["additive", "linear", "multiplicative", "dot"])
+def test_the_terms_of_a_score_add_to_the_score_of_the_reference(compute, kind):
+    drawn = list(draw(1))
+    query = "other_query" if kind == "dot" else "query"  # a dot product needs one size
+    found = compute("arithmetic", f"m.terms['{kind}'](x.{query}, x.keys, x).map(m.total)", [plain(x) for x in drawn])
+    for x, scores in zip(drawn, found, strict=True):
+        s, H = x[query][None], x["keys"][None]
+        wanted = {
+            "additive": lambda s=s, H=H, x=x: additive_score(s, H, x["W_query"], x["W_key"], x["v"]),
+            "linear": lambda s=s, H=H, x=x: additive_score__no_tanh(s, H, x["W_query"], x["W_key"], x["v"]),
+            "multiplicative": lambda s=s, H=H, x=x: multiplicative_score(s, H, x["W"]),
+            "dot": lambda s=s, H=H: dot_product_score(s, H),
+        }[kind]()[0]
+        np.testing.assert_allclose(scores, wanted, **CLOSE)
+
+
+def test_weights_and_their_entropy_are_those_of_the_reference(compute):
+    rng = np.random.default_rng(2)
+    inputs = []
+    for scale in [1, 10, 5000] * 10:
+        length = int(rng.integers(1, 7))
+        scores, mask = scale * rng.normal(size=length), rng.random(length) < 0.7
+        inputs.append({"e": scores.tolist(), "mask": mask.tolist(), "tau": float(10 ** rng.uniform(-1, 1))})
+    found = compute(
+        "arithmetic", "[m.softmax(x.e, x.mask, x.tau), m.entropy(m.softmax(x.e, undefined, x.tau))]", inputs
+    )
+    assert not all(any(x["mask"]) for x in inputs)
+    for x, (weights, nats) in zip(inputs, found, strict=True):
+        scores = np.array([x["e"]])
+        np.testing.assert_allclose(weights, masked_softmax(scores / x["tau"], np.array([x["mask"]]))[0], **CLOSE)
+        wanted = entropy(torch.tensor(scores), torch.tensor([x["tau"]], dtype=torch.float64))
+        np.testing.assert_allclose(nats, wanted.item(), **CLOSE)
+
+
+def test_contexts_and_pulls_are_those_of_the_reference(compute):
+    rng = np.random.default_rng(3)
+    inputs = []
+    for x in draw(4):
+        weights = softmax(rng.normal(size=len(x["keys"])))
+        inputs.append({"weights": weights.tolist(), "keys": x["keys"].tolist(), "g": x["context"].tolist()})
+    found = compute("arithmetic", "[m.mix(x.weights, x.keys), m.pulls(x.weights, x.keys)]", inputs)
+    for x, (context, pulls) in zip(inputs, found, strict=True):
+        weights, keys, g = (np.array(x[name])[None] for name in ("weights", "keys", "g"))
+        np.testing.assert_allclose(context, context_vector(weights, keys)[0], **CLOSE)
+        np.testing.assert_allclose(np.array(pulls) @ g[0], scores_gradient(g, weights, keys)[0], **CLOSE)
+
+
+def step_of_the_reference(x, query, embedded):
+    scores = additive_score(query[None], x["keys"][None], x["W_query"], x["W_key"], x["v"])
+    weights = softmax(scores)
+    context = context_vector(weights, x["keys"][None])
+    state = decoder_step_state(embedded[None], query[None], context, x["W_y"], x["W_s"], x["W_c"])
+    return scores[0], weights[0], context[0], state[0]
+
+
+def test_both_orders_of_a_step_are_those_of_the_reference(compute):
+    drawn = list(draw(5))
+    found = compute("decoder_fusion", "m.steps(x.query, x.embedded, x)", [plain(x) for x in drawn])
+    for x, both in zip(drawn, found, strict=True):
+        names = ("e", "weights", "context", "state")
+        for name, wanted in zip(names, step_of_the_reference(x, x["query"], x["embedded"]), strict=True):
+            np.testing.assert_allclose(both["bahdanau"][name], wanted, **CLOSE)
+        without = np.zeros_like(x["context"])  # in Luong's order the state is made before there is a context
+        arguments = (x["embedded"], x["query"], without)
+        state = decoder_step_state(*(y[None] for y in arguments), x["W_y"], x["W_s"], x["W_c"])[0]
+        np.testing.assert_allclose(both["luong"]["state"], state, **CLOSE)
+        for name, wanted in zip(names[:3], step_of_the_reference(x, state, x["embedded"]), strict=False):
+            np.testing.assert_allclose(both["luong"][name], wanted, **CLOSE)
+
+
+def test_every_step_of_a_sentence_is_that_of_the_reference(compute):
+    drawn = [x | {"state": x["query"]} for x in draw(6)]
+    inputs = [plain(x) | {"target": ["?"] * x["W_y"].shape[1]} for x in drawn]
+    for x, steps in zip(drawn, compute("step", "m.decode(x)", inputs), strict=True):
+        state = x["state"]
+        for word, step in zip(np.eye(x["W_y"].shape[1]), steps, strict=True):
+            scores, weights, context, state = step_of_the_reference(x, state, word)
+            bias = np.zeros(len(x["W_state"]))
+            words = output_distribution(state[None], context[None], x["W_state"], x["W_context"], bias)[0]
+            for name, wanted in zip(
+                ["e", "weights", "c", "s", "p"], (scores, weights, context, state, words), strict=True
+            ):
+                np.testing.assert_allclose(step[name], wanted, **CLOSE)
+
+
+def test_a_step_of_a_beam_keeps_what_the_reference_keeps(compute):
+    rng, inputs = np.random.default_rng(7), []
+    for _ in range(20):
+        width, words = rng.integers(1, 4), rng.integers(3, 6)
+        scores, after = np.log(rng.random(width)), rng.dirichlet(np.ones(words), size=width)
+        inputs.append({"scores": scores.tolist(), "after": after.tolist()})
+    expression = """m.beamStep(x.scores.map((score, k) => ({words: [String(k)], score})),
+        ([k]) => Object.fromEntries(x.after[k].map((p, w) => ["w" + w, p])), x.scores.length)"""
+    for x, kept in zip(inputs, compute("arithmetic", expression, inputs), strict=True):
+        scores, log_probabilities = torch.tensor([x["scores"]]), torch.tensor([x["after"]]).log()
+        chosen = beam_step(scores, log_probabilities)[0].tolist()
+        assert [[int(one["words"][0]), int(one["words"][1][1:])] for one in kept] == chosen
+        wanted = [x["scores"][k] + np.log(x["after"][k][w]) for k, w in chosen]
+        np.testing.assert_allclose([one["score"] for one in kept], wanted, **CLOSE)
+
+
+def test_the_modules_are_small():
+    every = {path.name: path.read_bytes() for path in MODULES.glob("*.js")}
+    assert sum(len(gzip.compress(text)) for text in every.values()) <= 20_000
+    for name in every:  # what one page loads, uncompressed
+        wanted, seen = [name], set()
+        while wanted:
+            one = wanted.pop()
+            if one not in seen:
+                seen.add(one)
+                wanted += re.findall(r'from "\./(\w+\.js)"', every[one].decode())
+        assert sum(len(every[one]) for one in seen) <= 20_000, (name, seen)
+
+
+def figure(browser, address, element, query=""):  # noqa: F811
+    """Open the page of a figure, and return the figure when it lives."""
+    browser.get(f"{address}/book/{PAGES[element]}.html{query}")
+    until(browser, lambda: browser.execute_script(f"return document.querySelector('{element} .says')?.textContent"))
+    found = browser.find_element(By.TAG_NAME, element)
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+    return found
+
+
+def shown(element):
+    """Return the tables of a figure as a reader sees them: by caption, rows of a name and its numbers or words."""
+    read = """return [...arguments[0].querySelectorAll(".view table")].map((table) => [
+      table.caption.textContent, [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent))])"""
+    tables = dict(element.parent.execute_script(read, element))
+    return {caption: [[_number(text) for text in row] for row in rows] for caption, rows in tables.items()}
+
+
+def _number(text):
+    text = text.replace("\N{MINUS SIGN}", "-")
+    return float(text) if re.fullmatch(r"-?\d+(\.\d+)?", text) else text
+
+
+def control(element, name, value=None):
+    more = f"[value='{value}']" if value is not None else ""
+    return element.find_element(By.CSS_SELECTOR, f"[name='{name}']{more}")
+
+
+def column(rows, place):
+    return [row[place] for row in rows]
+
+
+def test_the_scores_on_the_page_follow_the_keyboard_and_the_kind(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "scoring-figure")
+    inputs = answer_key.worked_example("scoring-additive_score").inputs
+    (rows,) = shown(element).values()
+    np.testing.assert_allclose(column(rows, -1), additive_score(**inputs)[0], atol=5e-5)
+    control(element, "s1").send_keys(Keys.ARROW_LEFT * 3, Keys.TAB, Keys.ARROW_RIGHT * 2)
+    moved = inputs | {"query": np.array([[0.7, 0.2]])}
+    (rows,) = shown(element).values()
+    np.testing.assert_allclose(column(rows, -1), additive_score(**moved)[0], atol=5e-5)
+    np.testing.assert_allclose(np.array([row[1:-1] for row in rows]).sum(axis=1), column(rows, -1), atol=2e-4)
+    control(element, "kind", "dot").send_keys(Keys.SPACE)
+    (rows,) = shown(element).values()
+    np.testing.assert_allclose(column(rows, -1), dot_product_score(moved["query"], moved["keys"])[0], atol=5e-5)
+    until(browser, lambda: "Dot product" in element.find_element(By.CSS_SELECTOR, "[role=status]").text)
+
+
+def test_a_state_can_be_dragged_through_the_plane(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "scoring-figure")
+    handle = element.find_element(By.CSS_SELECTOR, ".handle")
+    ActionChains(browser).drag_and_drop_by_offset(handle, -60, 40).perform()
+    s = [float(control(element, name).get_property("value")) for name in ("s1", "s2")]
+    assert s[0] < 0.8
+    assert s[1] < -0.2
+    inputs = answer_key.worked_example("scoring-additive_score").inputs | {"query": np.array([s])}
+    (rows,) = shown(element).values()
+    np.testing.assert_allclose(column(rows, -1), additive_score(**inputs)[0], atol=5e-5)
+
+
+def test_a_point_that_is_dragged_out_of_the_triangle_stays_inside(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "context-figure")
+    ActionChains(browser).drag_and_drop_by_offset(element.find_element(By.CSS_SELECTOR, ".handle"), 30, -60).perform()
+    (rows,) = shown(element).values()
+    weights = column(rows, 1)
+    assert all(0 < weight < 1 for weight in weights)
+    assert sum(weights) == pytest.approx(1, abs=2e-4)
+    assert weights != [0.5, 0.25, 0.25]
+
+
+def test_weights_follow_the_mask_the_temperature_and_one_large_score(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "softmax-figure")
+    (rows,) = shown(element).values()
+    scores = np.array(json.loads(element.find_element(By.TAG_NAME, "script").get_attribute("textContent"))["scores"])
+    np.testing.assert_allclose(column(rows, -1), [*softmax(scores[:3]), 0], atol=5e-5)
+    control(element, "masked").send_keys(Keys.SPACE)
+    control(element, "temperature").send_keys(Keys.ARROW_RIGHT * 4)
+    (rows,) = shown(element).values()
+    np.testing.assert_allclose(column(rows, -1), softmax(scores / 10**0.2), atol=5e-5)
+    control(element, "temperature").send_keys(Keys.ARROW_LEFT * 4)
+    control(element, "added").send_keys(Keys.END)
+    (rows,) = shown(element).values()
+    assert column(rows, -1) == [1, 0, 0, 0]
+    until(browser, lambda: "overflow" in element.find_element(By.CSS_SELECTOR, "[role=status]").text)
+
+
+def test_the_two_orders_on_the_page_are_those_of_note_c(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "decoder-fusion-figure")
+    bahdanau, luong = shown(element).values()
+    np.testing.assert_allclose(bahdanau[-1][1:], note_c_state(), atol=5e-5)
+    before = [row[1:] for row in bahdanau if row[0] == "Weights"], [row[1:] for row in luong if row[0] == "Weights"]
+    control(element, "y1").send_keys(Keys.ARROW_LEFT * 5)
+    bahdanau, luong = shown(element).values()
+    after = [row[1:] for row in bahdanau if row[0] == "Weights"], [row[1:] for row in luong if row[0] == "Weights"]
+    assert before[0] == after[0]  # the word has no part in Bahdanau's question
+    assert before[1] != after[1]
+
+
+def test_a_beam_of_two_finds_what_greedy_misses(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "beam-figure")
+    says = element.find_element(By.CSS_SELECTOR, "[role=status]")
+    assert "A STOP, probability 0.2000" in says.text
+    control(element, "width", "2").send_keys(Keys.SPACE)
+    until(browser, lambda: "B STOP, probability 0.3600" in says.text)
+
+
+def test_a_word_of_the_landing_page_lights_up_its_source_words(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "step-figure")
+    says = element.find_element(By.CSS_SELECTOR, "[role=status]")
+    assert "most at logic" in says.text
+    control(element, "word", "0").send_keys(Keys.ARROW_RIGHT)
+    until(browser, lambda: "most at with" in says.text)
+    labels = element.find_elements(By.CSS_SELECTOR, ".chips label")
+    ActionChains(browser).move_to_element(labels[3]).perform()
+    until(browser, lambda: "most at reason" in says.text)
+    for rows in shown(element).values():
+        assert rows
+    data = json.loads(element.find_element(By.TAG_NAME, "script").get_attribute("textContent"))
+    x = {name: np.array(value) for name, value in data.items() if name not in ("source", "target")}
+    state = x["state"]
+    for word in np.eye(5)[:4]:
+        scores, weights, context, state = step_of_the_reference(x, state, word)
+    words = output_distribution(state[None], context[None], x["W_state"], x["W_context"], np.zeros(5))[0]
+    for rows, wanted in zip(shown(element).values(), (scores, weights, context, state, words), strict=True):
+        np.testing.assert_allclose(column(rows, 1), wanted, atol=5e-4)
+
+
+@pytest.mark.parametrize("element", PAGES)
+def test_the_address_reproduces_a_view(browser, address, element):  # noqa: F811
+    size(browser, 1280)
+    found = figure(browser, address, element)
+    first = shown(found)
+    moved = found.find_elements(By.CSS_SELECTOR, "input[type=range]") or found.find_elements(By.TAG_NAME, "input")
+    moved[0].send_keys(Keys.ARROW_RIGHT * 2)
+    view = shown(found)
+    assert view != first
+    until(browser, lambda: parse_qs(urlsplit(browser.current_url).query))
+    link = found.find_element(By.CSS_SELECTOR, ".foot a").get_attribute("href")
+    assert urlsplit(link).query == urlsplit(browser.current_url).query
+    assert shown(figure(browser, address, element, f"?{urlsplit(link).query}")) == view
+    found = browser.find_element(By.TAG_NAME, element)
+    found.find_element(By.CSS_SELECTOR, "button[type=reset]").click()
+    until(browser, lambda: not urlsplit(browser.current_url).query)
+    assert shown(found) == first
+
+
+@pytest.mark.parametrize("element", PAGES)
+def test_a_figure_fits_speaks_and_does_not_complain(browser, address, element):  # noqa: F811
+    complaints(browser)
+    found = figure(browser, address, element)
+    assert complaints(browser) == []
+    drawn_anew = "return arguments[0].querySelector('.view').clientWidth === arguments[0].width"
+    for width in (375, 1280):
+        size(browser, width)
+        until(browser, functools.partial(browser.execute_script, drawn_anew, found))
+        assert overhang(browser) <= 1
+        assert found.get_attribute("role") == "group"
+        assert len(found.accessible_name) > 10
+        for one in found.find_elements(By.CSS_SELECTOR, "input, button, .foot a"):
+            assert one.accessible_name.strip(), one.get_attribute("outerHTML")
+        inside = """return [...arguments[0].querySelectorAll('form :is(table, svg, label)')].filter((one) => {
+          const box = one.getBoundingClientRect(), all = arguments[0].getBoundingClientRect();
+          return box.left < all.left - 1 || box.right > all.right + 1;}).map((one) => one.outerHTML.slice(0, 80))"""
+        assert browser.execute_script(inside, found) == []
+
+
+@pytest.mark.parametrize("element", PAGES)
+def test_without_scripts_a_figure_is_a_table_of_the_reference(site, element):
+    page = pages(site)[PAGES[element]]
+    inside = re.search(rf"<{element} .*?</{element}>", page, flags=re.DOTALL)[0]
+    table = re.search(r"<table>.*?</table>", inside, flags=re.DOTALL)[0]
+    assert len(re.findall(r"<td>[^<]*\d[^<]*</td>", table)) >= 6
+    assert "<svg" in inside if element == "step-figure" else "<img" in page[page.index("See it") :]
+
+
+def test_on_paper_a_figure_is_its_table(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "scoring-figure")
+    still, live = element.find_element(By.CLASS_NAME, "still"), element.find_element(By.TAG_NAME, "form")
+    assert (still.is_displayed(), live.is_displayed()) == (False, True)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert (still.is_displayed(), live.is_displayed()) == (True, False)
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_the_landing_page_has_a_card_for_every_assignment_with_what_its_key_says(site):
+    page = pages(site)["intro"]
+    cards = re.findall(r'<li><a href="(\w+)\.html">(.*?)</a></li>', page, flags=re.DOTALL)
+    found = {topic: re.sub(r"<[^>]+>", " ", text) for topic, text in cards if "exercises" in text}
+    assert set(found) == set(answer_key.topics())
+    for topic, text in found.items():
+        entries = answer_key.load(topic).values()
+        least, most = answer_key.minutes(entries)
+        assert f"{len(entries)} exercises, {least} to {most} minutes" in text
+        assert "?" in text
+
+
+def test_the_landing_page_has_one_way_in_for_each_reader(site):
+    page = pages(site)["intro"]
+    ways = re.search(r'<ul class="ways">.*?</ul>', page, flags=re.DOTALL)[0]
+    assert Addresses(ways).links == ["encoder.html", "for_students.html", "for_instructors.html"]
