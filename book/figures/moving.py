@@ -2,6 +2,9 @@
 
 import html
 import json
+import os
+import shutil
+from pathlib import Path
 
 from IPython.display import HTML
 
@@ -50,6 +53,18 @@ def moving(name, title, numbers, still):
 
 
 MODULES = {"beam": "output_layer"}  # where the element does not stand in a module of its own name
+
+
+def publish(path):
+    """Let the website offer a file that the page has made. Return its address, seen from a page.
+
+    Where no website is being built, nothing is copied.
+    """
+    folder = os.environ.get("COURSE_MADE_FILES")
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, Path(folder, Path(path).name))
+    return f"../made/{Path(path).name}"
 
 
 def alignment(source, target, weights):

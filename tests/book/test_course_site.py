@@ -1,5 +1,7 @@
 """The extension of the website: it offers a notebook only where there is one, and brings MathJax along."""
 
+import shutil
+
 import pytest
 from sphinx.testing.util import SphinxTestApp
 
@@ -11,7 +13,7 @@ from solutions import answer_key
 CONF = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
-extensions = ["myst_parser", "course_site"]
+extensions = ["myst_parser", "course_site", "made_files"]
 html_title = "A book <of> its own"
 html_favicon = "favicon.svg"
 root_doc = "book/intro"
@@ -83,3 +85,28 @@ def test_the_entrance_leads_to_the_first_page_and_has_an_icon(build):
     assert 'content="0; url=book/intro.html"' in entrance
     assert '<link rel="icon" href="_static/favicon.svg">' in entrance
     assert "<title>A book &lt;of&gt; its own</title>" in entrance
+
+
+def test_what_a_page_has_made_is_offered_also_when_the_website_is_built_anew(build, tmp_path):
+    made = tmp_path / "_build" / "made" / "model.npz"
+    made.parent.mkdir(parents=True)
+    made.write_text("weights")
+    site = build()
+    assert (site / "made" / "model.npz").read_text() == "weights"
+    shutil.rmtree(site)
+    assert (build() / "made" / "model.npz").read_text() == "weights"
+    made.unlink()
+    assert not list((build() / "made").iterdir())
+
+
+def test_a_page_knows_where_to_put_what_it_makes(build, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "book")
+    from figures.moving import publish
+
+    monkeypatch.setenv("COURSE_MADE_FILES", "elsewhere")
+    build()
+    (tmp_path / "own.npz").write_text("weights")
+    assert publish(tmp_path / "own.npz") == "../made/own.npz"
+    assert (tmp_path / "_build" / "made" / "own.npz").read_text() == "weights"
+    monkeypatch.delenv("COURSE_MADE_FILES")
+    assert publish(tmp_path / "own.npz") == "../made/own.npz"  # nothing is built: nothing is copied

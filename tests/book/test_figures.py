@@ -1,7 +1,9 @@
 """The figures that move: their arithmetic is that of the reference, and what a reader does to them shows."""
 
+import base64
 import functools
 import gzip
+import io
 import json
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -15,15 +17,24 @@ from selenium.webdriver.common.keys import Keys
 
 from autograder.paths import ROOT
 from solutions import answer_key
+from solutions.in_numpy.capstone import SOURCE_WORDS, START, STOP, TARGET_WORDS, translate
 from solutions.in_numpy.context import context_vector, scores_gradient
 from solutions.in_numpy.decoder_fusion import decoder_step_state, note_c_state
 from solutions.in_numpy.output_layer import output_distribution
 from solutions.in_numpy.scoring import additive_score, dot_product_score, multiplicative_score
 from solutions.in_numpy.softmax import masked_softmax, softmax
+from solutions.in_torch.capstone import (
+    EARLIER_NAMES,
+    MAX_LENGTH,
+    build_model,
+    save_weights,
+    translate_with_weights,
+    unseen_sentences,
+)
 from solutions.in_torch.output_layer import beam_step
 from solutions.in_torch.softmax import entropy
 from solutions.mistakes.scoring import additive_score__no_tanh
-from tests.book.test_browser import address, browser, complaints, open_page, overhang, server, size, until  # noqa: F401
+from tests.book.test_browser import address, browser, complaints, open_page, overhang, requests, server, size, until  # noqa: F401
 from tests.book.test_build import Addresses, pages
 
 MODULES = ROOT / "book" / "_static" / "figures"
@@ -35,6 +46,7 @@ PAGES = {  # element: its page
     "decoder-fusion-figure": "decoder_fusion",
     "output-layer-figure": "output_layer",
     "beam-figure": "output_layer",
+    "capstone-figure": "capstone",
 }
 CLOSE = {"rtol": 0, "atol": 1e-6}
 
@@ -324,7 +336,7 @@ def test_a_word_of_the_landing_page_lights_up_its_source_words(browser, address)
         np.testing.assert_allclose(column(rows, 1), wanted, atol=5e-4)
 
 
-@pytest.mark.parametrize("element", PAGES)
+@pytest.mark.parametrize("element", [element for element in PAGES if element != "capstone-figure"])
 def test_the_address_reproduces_a_view(browser, address, element):  # noqa: F811
     size(browser, 1280)
     found = figure(browser, address, element)
@@ -382,6 +394,127 @@ def test_on_paper_a_figure_is_its_table(browser, address):  # noqa: F811
         assert (still.is_displayed(), live.is_displayed()) == (True, False)
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def npz_of(model):
+    """Return the weights of a model as a page gets them: shapes, and arrays as lists."""
+    arrays = {name: parameter.detach().numpy() for name, parameter in model.named_parameters()}
+    shapes = {name: list(array.shape) for name, array in arrays.items()}
+    return arrays, shapes
+
+
+READ = """
+const [module, file, shapes, earlier, sentences, limits, done] = arguments;
+const bytes = Uint8Array.from(atob(file), (letter) => letter.charCodeAt(0)).buffer;
+import(module).then(async (m) => {
+  const model = m.checked(await m.readNpz(bytes), shapes, earlier);
+  return sentences.map((words) => m.translate(model, words, limits));
+}).then(done, (error) => done(String(error.message)));
+"""
+LIMITS = {"start": START, "stop": STOP, "longest": MAX_LENGTH}
+
+
+@pytest.fixture(scope="module")
+def translate_in_page(compute, browser, address):  # noqa: F811
+    def translate_in_page(file, sentences=()):
+        shapes = npz_of(build_model())[1]
+        module, text = f"{address}/_static/figures/model.js", base64.b64encode(file).decode()
+        return browser.execute_async_script(READ, module, text, shapes, EARLIER_NAMES, sentences, LIMITS)
+
+    return translate_in_page
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_the_model_in_the_page_translates_as_torch_does(translate_in_page, site, tmp_path, save):
+    offered = (site / "made" / "capstone.npz").read_bytes()
+    with np.load(io.BytesIO(offered)) as arrays:
+        save(tmp_path / "own.npz", **arrays)
+    unseen = unseen_sentences(seed=5)
+    chosen = [np.array(unseen["source"][k][: unseen["lengths"][k]]) for k in range(12)]
+    found = translate_in_page((tmp_path / "own.npz").read_bytes(), [words.tolist() for words in chosen])
+    assert isinstance(found, list), found
+    for words, steps in zip(chosen, found, strict=True):
+        wanted = translate_with_weights(np.frombuffer(offered, dtype=np.uint8), words[None], np.array([len(words)]))
+        assert [step["word"] for step in steps] == wanted["words"][0].tolist()
+        np.testing.assert_allclose([step["weights"] for step in steps], wanted["weights"][0], rtol=0, atol=1e-4)
+
+
+def test_a_model_without_training_is_no_luckier_in_the_page(translate_in_page, tmp_path):
+    model = build_model(seed=3)
+    save_weights(model, tmp_path / "own.npz")
+    found = translate_in_page((tmp_path / "own.npz").read_bytes(), [[3, 29, 4]])
+    words, weights = model.greedy(torch.tensor([[3, 29, 4]]), torch.tensor([3]), START, STOP, MAX_LENGTH)
+    assert [step["word"] for step in found[0]] == words[0].tolist()
+    np.testing.assert_allclose([step["weights"] for step in found[0]], weights[0], rtol=0, atol=1e-4)
+
+
+def test_the_page_takes_what_earlier_notebooks_have_written_and_refuses_other_files(translate_in_page, tmp_path):
+    arrays, _ = npz_of(build_model())
+
+    def said(**changed):
+        changed = {name: array for name, array in (arrays | changed).items() if array is not None}
+        np.savez(tmp_path / "own.npz", **changed)
+        return translate_in_page((tmp_path / "own.npz").read_bytes())
+
+    name, weight = "encoder.W_init.weight", arrays["encoder.W_init.weight"]
+    assert said() == []
+    assert said(**{name: None, EARLIER_NAMES[name]: weight}) == []
+    assert said(**{name: weight.astype(np.float64)}) == []
+    assert said(**{name: None}) == f"the array {name} is missing"
+    assert said(**{name: weight[1:]}) == f"{name} has shape (47, 48); (48, 48) is right"
+    assert said(**{name: weight * np.nan}) == f"{name} holds numbers that are not finite"
+    assert said(**{name: weight.astype(int)}) == "an array is not of plain floating point numbers"
+    assert said(**{name: np.asfortranarray(weight)}) == "an array is not of plain floating point numbers"
+    assert translate_in_page(b"a picture of a cat, at least twenty-two letters long") == "this is no npz file"
+
+
+def heat_maps(element):
+    """Return whose heat maps are shown, and the titles of their columns."""
+    read = """return [...arguments[0].querySelectorAll(".heat")].map((table) =>
+      [table.caption.textContent, [...table.tHead.rows[0].cells].map((cell) => cell.textContent)])"""
+    return {caption.partition(":")[0]: titles for caption, titles in element.parent.execute_script(read, element)}
+
+
+def test_a_reader_types_a_sentence_and_watches_it_translated_row_by_row(browser, address, site):  # noqa: F811
+    size(browser, 1280)
+    browser.get_log("performance")
+    element = figure(browser, address, "capstone-figure")
+    says = element.find_element(By.CSS_SELECTOR, "[role=status]")
+    assert not [url for url in requests(browser) if url.endswith(".npz")]  # loaded when wanted
+    sentence = control(element, "sentence")
+    sentence.clear()
+    sentence.send_keys("tea with milk and bread", Keys.ENTER)
+    rows = "return document.querySelectorAll('capstone-figure .heat tbody tr').length"
+    counts = []
+    until(browser, lambda: counts.append(browser.execute_script(rows)) or counts[-1] == 7)
+    assert len(set(counts)) > 3  # row by row
+    wanted, _ = translate("tea with milk and bread")
+    until(browser, lambda: f"Ours: {wanted} STOP." in says.text)
+    assert [url for url in requests(browser) if url.endswith("/made/capstone.npz")]
+    assert heat_maps(element)["Ours"] == ["written", "tea", "with", "milk", "and", "bread", "p"]
+    sentence.clear()
+    sentence.send_keys("tea with <b>coffee")
+    until(browser, lambda: "no word “b>coffee”" in says.text)
+
+
+def test_a_student_sees_a_model_of_his_own_beside_ours_and_it_goes_nowhere(browser, address, tmp_path):  # noqa: F811
+    size(browser, 1280)
+    model = build_model(seed=3)
+    save_weights(model, tmp_path / "capstone.npz")
+    element = figure(browser, address, "capstone-figure", "?capstone.sentence=milk+with+tea")
+    says = element.find_element(By.CSS_SELECTOR, "[role=status]")
+    until(browser, lambda: "Ours" in says.text)
+    requests(browser)
+    element.find_element(By.CSS_SELECTOR, "input[type=file]").send_keys(str(tmp_path / "capstone.npz"))
+    until(browser, lambda: set(heat_maps(element)) == {"Ours", "Yours"})
+    numbers = [SOURCE_WORDS.index(word) for word in ("milk", "with", "tea")]
+    words, _ = model.greedy(torch.tensor([numbers]), torch.tensor([3]), START, STOP, MAX_LENGTH)
+    names = ["STOP" if word == STOP else TARGET_WORDS[word] for word in words[0].tolist()]
+    until(browser, lambda: "Yours: " + " ".join(names) in says.get_property("textContent"))
+    assert requests(browser) == []
+    (tmp_path / "other.npz").write_bytes(b"no model at all, but long enough to be searched")
+    element.find_element(By.CSS_SELECTOR, "input[type=file]").send_keys(str(tmp_path / "other.npz"))
+    until(browser, lambda: "other.npz cannot be used: this is no npz file." in says.text)
 
 
 def test_the_landing_page_has_a_card_for_every_assignment_with_what_its_key_says(site):

@@ -1,0 +1,76 @@
+import { checked, readNpz, translate } from "./model.js";
+import { Figure, digits } from "./base.js";
+
+const REST = 450; // milliseconds from word to word
+
+customElements.define("capstone-figure", class extends Figure {
+  models = {};
+  controls({ examples }) {
+    return `<label>A sentence of the little language<input name="sentence" list="sentences" autocomplete="off" spellcheck="false" value="${examples[0]}">
+      <datalist id="sentences">${examples.map((one) => `<option>${one}</option>`).join("")}</datalist></label>
+      <label>Your own capstone.npz, read here and sent nowhere<input type="file" accept=".npz"></label><p><button>Translate</button></p>`;
+  }
+  connectedCallback() {
+    super.connectedCallback();
+    this.live.addEventListener("submit", () => this.play());
+    this.live.addEventListener("change", ({ target }) => target.type === "file" && this.take(target.files[0]));
+    this.addEventListener("dragover", (event) => event.preventDefault());
+    this.addEventListener("drop", (event) => {
+      event.preventDefault();
+      this.take(event.dataTransfer.files[0]);
+    });
+    if (this.inputs[0].value !== this.inputs[0].defaultValue) this.play();
+  }
+  async model(name, bytes) {
+    const { shapes, earlier } = this.data;
+    this.models[name] = checked(await readNpz(await bytes), shapes, earlier);
+  }
+  async take(file) {
+    try {
+      if (file) await this.model("Yours", file.arrayBuffer());
+      this.trouble = "";
+    } catch (error) {
+      this.trouble = `${file.name} cannot be used: ${error.message}.`;
+    }
+    this.play();
+  }
+  /* Our model is fetched when it is first wanted; then word after word appears. */
+  async play() {
+    clearInterval(this.clock);
+    try {
+      this.ours ??= fetch(this.data.url).then((answer) => (answer.ok ? this.model("Ours", answer.arrayBuffer()) : Promise.reject(new Error(answer.status))));
+      await this.ours;
+    } catch {
+      this.ours = undefined;
+      this.trouble ||= "Our model could not be loaded.";
+    }
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.written = still ? Infinity : 0;
+    this.show(still);
+    this.clock = setInterval(() => {
+      this.written++;
+      const over = this.written >= this.longest;
+      if (over) clearInterval(this.clock);
+      this.show(over);
+    }, REST);
+  }
+  draw({ sentence }, { source, target, limits }) {
+    const words = sentence.trim().toLowerCase().split(/\s+/), strange = words.find((word) => source.indexOf(word) <= limits.stop);
+    const safe = (word) => word.replace(/[<&]/g, "");
+    const wrong = strange !== undefined ? `The language has no word “${safe(strange)}”. It has: ${source.slice(limits.stop + 1).join(", ")}.`
+      : words.length > limits.longest ? `A sentence has at most ${limits.longest} words.` : "";
+    if (wrong || !Object.keys(this.models).length) return { view: "", says: this.trouble || wrong || "Translate loads the trained model, and writes word by word." };
+    const found = Object.entries(this.models).sort().map(([name, p]) => [name, translate(p, words.map((word) => source.indexOf(word)), limits)]);
+    this.longest = Math.max(...found.map(([, steps]) => steps.length));
+    const named = (word) => (word === limits.stop ? "STOP" : `<span lang="hi">${target[word].replace("<", "&lt;")}</span>`);
+    const heat = ([name, steps]) => `<div class="wide" tabindex="0" role="region" aria-label="${name}"><table class="heat">
+      <caption>${name}: each row a word written, with probability <i>p</i>, each column a word read</caption>
+      <thead><tr><th scope="col">written</th>${words.map((word) => `<th scope="col">${word}</th>`).join("")}<th scope="col"><i>p</i></th></tr></thead>
+      <tbody>${steps.slice(0, this.written).map(({ word, weights, probability }) => `<tr><th scope="row">${named(word)}</th>${weights.map((w) =>
+        `<td style="--w:${Math.round(100 * w)}%">${digits(w, 2)}</td>`).join("")}<td>${digits(probability, 2)}</td></tr>`).join("")}</tbody></table></div>`;
+    return {
+      view: `<div class="beside">${found.map(heat).join("")}</div>`,
+      says: `${this.trouble ?? ""} ${found.map(([name, steps]) => `${name}: ${steps.map(({ word }) => named(word)).join(" ")}.`).join(" ")}`,
+    };
+  }
+});

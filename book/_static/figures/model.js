@@ -1,0 +1,74 @@
+/* The capstone's model: read an npz file of its weights, and translate a sentence word by word. */
+import { add, dot, mix, softmax, tanh } from "./arithmetic.js";
+
+/* The arrays of an npz file, which is a zip of npy files: {name: {shape, data}}. */
+export async function readNpz(buffer) {
+  const view = new DataView(buffer), arrays = {};
+  let end = buffer.byteLength - 22;
+  while (end >= 0 && view.getUint32(end, true) !== 0x06054b50) end--;
+  if (end < 0) throw new Error("this is no npz file");
+  let at = view.getUint32(end + 16, true);
+  for (let left = view.getUint16(end + 10, true); left; left--) {
+    const [method, size, name, extra, comment, start] = [[10, 16], [20, 32], [28, 16], [30, 16], [32, 16], [42, 32]].map(([k, bits]) => view[`getUint${bits}`](at + k, true));
+    const text = new TextDecoder().decode(new Uint8Array(buffer, at + 46, name)).replace(/\.npy$/, "");
+    const from = start + 30 + view.getUint16(start + 26, true) + view.getUint16(start + 28, true);
+    const packed = new Blob([buffer.slice(from, from + size)]);
+    arrays[text] = readNpy(await (method ? new Response(packed.stream().pipeThrough(new DecompressionStream("deflate-raw"))) : packed).arrayBuffer());
+    at += 46 + name + extra + comment;
+  }
+  return arrays;
+}
+
+function readNpy(buffer) {
+  const view = new DataView(buffer), long = view.getUint8(6) > 1, begin = long ? 12 : 10;
+  const length = long ? view.getUint32(8, true) : view.getUint16(8, true);
+  const header = new TextDecoder().decode(new Uint8Array(buffer, begin, length));
+  const Kind = { "<f4": Float32Array, "<f8": Float64Array }[/'descr': '(...)'/.exec(header)?.[1]];
+  if (!Kind || /'fortran_order': True/.test(header)) throw new Error("an array is not of plain floating point numbers");
+  const shape = /'shape': \(([^)]*)\)/.exec(header)[1].split(",").filter((n) => n.trim()).map(Number);
+  return { shape, data: new Kind(buffer.slice(begin + length)) };
+}
+
+/* Refuse what is missing, has another shape or is not finite; return the matrices as lists of rows. */
+export function checked(arrays, shapes, earlier = {}) {
+  return Object.fromEntries(Object.entries(shapes).map(([name, shape]) => {
+    const found = arrays[name] ?? arrays[earlier[name]];
+    if (!found) throw new Error(`the array ${name} is missing`);
+    if (String(found.shape) !== String(shape)) throw new Error(`${name} has shape (${found.shape.join(", ")}); (${shape.join(", ")}) is right`);
+    if (!found.data.every(Number.isFinite)) throw new Error(`${name} holds numbers that are not finite`);
+    const [rows, columns] = shape;
+    return [name, columns ? [...Array(rows).keys()].map((k) => found.data.subarray(k * columns, (k + 1) * columns)) : found.data];
+  }));
+}
+
+const times = (W, x) => W.map((row) => dot(x, row));
+const sigmoid = (x) => 1 / (1 + Math.exp(-x));
+
+function gru(p, at, end, x, h) {
+  const [i, r] = ["ih", "hh"].map((k) => add(times(p[`${at}weight_${k}${end}`], k === "ih" ? x : h), p[`${at}bias_${k}${end}`]));
+  const n = h.length;
+  return h.map((old, k) => {
+    const update = sigmoid(i[k + n] + r[k + n]);
+    return (1 - update) * Math.tanh(i[k + 2 * n] + sigmoid(i[k] + r[k]) * r[k + 2 * n]) + update * old;
+  });
+}
+
+/* The likeliest word at every step: [{word, weights, probability}], the stop word last. */
+export function translate(p, source, { start, stop, longest }) {
+  const words = source.map((word) => [...p["encoder.embedding.weight"][word]]), size = p["encoder.rnn.weight_hh_l0"][0].length;
+  const read = (list, end) => list.reduce((states, x) => [...states, gru(p, "encoder.rnn.", end, x, states.at(-1) ?? Array(size).fill(0))], []);
+  const forward = read(words, "_l0"), backward = read(words.toReversed(), "_l0_reverse").toReversed();
+  const keys = forward.map((h, j) => [...h, ...backward[j]]), at = "decoder.attention.score.";
+  const projected = keys.map((h) => times(p[`${at}W_key.weight`], h)), steps = [];
+  let state = tanh(times(p["encoder.W_init.weight"], backward[0])), word = start;
+  while (word !== stop && steps.length < longest) {
+    const asks = times(p[`${at}W_query.weight`], state);
+    const weights = softmax(projected.map((key) => dot(tanh(add(asks, key)), p[`${at}v.weight`][0]))), context = mix(weights, keys);
+    const embedded = [...p["decoder.embedding.weight"][word]];
+    state = gru(p, "decoder.cell.", "", [...embedded, ...context], state);
+    const chances = softmax(add(times(p["decoder.output.weight"], [...state, ...embedded, ...context]), p["decoder.output.bias"]));
+    word = chances.indexOf(Math.max(...chances));
+    steps.push({ word, weights, probability: chances[word] });
+  }
+  return steps;
+}
