@@ -1,5 +1,6 @@
 """The extension of the website: it offers a notebook only where there is one, and brings MathJax along."""
 
+import importlib
 import shutil
 
 import pytest
@@ -101,7 +102,7 @@ def test_what_a_page_has_made_is_offered_also_when_the_website_is_built_anew(bui
 
 def test_a_page_knows_where_to_put_what_it_makes(build, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "book")
-    from figures.moving import publish
+    publish = importlib.import_module("figures.moving").publish
 
     monkeypatch.setenv("COURSE_MADE_FILES", "elsewhere")
     build()

@@ -19,7 +19,7 @@ customElements.define("decoder-fusion-figure", class extends Figure {
   draw({ s1, s2, y1, y2 }, data) {
     const { word, old, bahdanau: a, luong: b } = steps([s1, s2], [y1, y2], data);
     const row = (name, x, tone, span = [-2.5, 2.5]) => [name, ...x.map((y) => cell(y, span, tone))];
-    const entries = ["", "Entry 1", "Entry 2"], all = [row("The word", word, 3), row("The old state", old, 2)];
+    const entries = ["Part", "Entry 1", "Entry 2"], all = [row("The word", word, 3), row("The old state", old, 2)];
     const look = (x) => [row("Scores", x.e, 4), row("Weights", x.weights, 4, [-1, 1]), row("Context", x.context, 1)];
     return {
       view: `<div class="beside">${table("Bahdanau: look first, then step", entries, [...look(a), ...all, row("From the context", a.brought, 1),
