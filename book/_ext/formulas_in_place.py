@@ -1,0 +1,73 @@
+"""Formulas are in the pages when they arrive: typeset as the website is built, with scripts off too.
+
+In: the formulas of the pages. Out: HTML with MathML, and in ``_static/katex`` the style and the fonts that it needs. A
+formula that cannot be typeset is a warning with file and line. Numbers of equations, and what refers to them, are Sphinx's.
+"""
+
+import shutil
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
+
+from autograder import formulas
+from autograder.errors import CourseError
+
+logger = logging.getLogger(__name__)
+typesetter = None  # of the build that runs
+
+
+def visit_math(translator, node):
+    translator.body += [translator.starttag(node, "span", "", CLASS="math"), _typeset(node, block=False), "</span>"]
+    raise nodes.SkipNode
+
+
+def visit_math_block(translator, node):
+    translator.body.append(translator.starttag(node, "div", "", CLASS="math"))
+    if node.get("number"):
+        translator.body.append(f'<span class="eqno">({get_node_equation_number(translator, node)})')
+        translator.add_permalink_ref(node, "Link to this equation")
+        translator.body.append("</span>")
+    translator.body += [_typeset(node, block=True), "</div>\n"]
+    raise nodes.SkipNode
+
+
+def _typeset(node, block):
+    try:
+        return typesetter.html(node.astext(), block)
+    except formulas.FormulaError as error:
+        logger.warning("%s", error, location=node, type="formula")
+        return ""
+
+
+def begin(app):
+    """Start to typeset, and put the style and the fonts where pages look for them."""
+    global typesetter
+    if app.builder.format != "html":
+        return
+    try:
+        typesetter = formulas.Typesetter()
+        style = formulas.style("fonts")
+    except CourseError as error:
+        raise ExtensionError(str(error)) from None
+    folder = Path(app.outdir, "_static", "katex")
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "fonts").mkdir(parents=True)
+    (folder / "katex.css").write_text(style, encoding="utf-8")
+    for path in formulas.font_files():
+        shutil.copyfile(path, folder / "fonts" / path.name)
+    app.add_css_file("katex/katex.css", priority=400)  # before the course's own, which adapts it
+
+
+def end(app, exception):
+    if typesetter:
+        typesetter.close()
+
+
+def setup(app):
+    app.add_html_math_renderer("katex", (visit_math, None), (visit_math_block, None))
+    app.connect("builder-inited", begin)
+    app.connect("build-finished", end)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

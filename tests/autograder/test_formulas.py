@@ -1,0 +1,103 @@
+"""Formulas are typeset without a script in the page; what cannot be, says why."""
+
+import os
+import re
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from autograder import formulas
+from autograder.errors import CourseError
+from autograder.paths import ROOT
+
+MATHML = "{http://www.w3.org/1998/Math/MathML}"
+
+
+@pytest.fixture(scope="module")
+def typesetter():
+    with formulas.Typesetter() as typesetter:
+        yield typesetter
+
+
+def test_a_formula_is_html_for_eyes_and_mathml_for_ears(typesetter):
+    span = ElementTree.fromstring(typesetter.html(r"\alpha_{ij} = 1"))
+    spoken, drawn = span
+    assert (span.get("class"), drawn.get("aria-hidden")) == ("katex", "true")
+    assert [each.text for each in spoken.iter(f"{MATHML}mi")] == ["α", "i", "j"]
+    assert "".join(drawn.itertext()).startswith("αij")
+
+
+def test_only_a_displayed_formula_stands_apart(typesetter):
+    assert "katex-display" in typesetter.html(r"\sum_j \alpha_{ij}", block=True)
+    assert "katex-display" not in typesetter.html(r"\sum_j \alpha_{ij}")
+
+
+def test_one_process_sets_all_formulas_and_ends_when_told():
+    with formulas.Typesetter() as typesetter:
+        first = typesetter.html("a")
+        process = typesetter._process
+        assert typesetter.html("a\n% a comment and a second line\n") == first.replace(
+            ">a</annotation>", ">a\n% a comment and a second line\n</annotation>"
+        )
+        assert typesetter._process is process
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("tex", "said"),
+    [
+        (r"\scoer_j", r"Undefined control sequence: \scoer at position 1"),
+        ("{a", "Expected '}'"),
+        (r"\mathfrak{g}", "needs the font Fraktur-Regular"),
+        (r"\boldsymbol{x}", "needs the font Math-BoldItalic"),
+        (r"\text{\char 8283}", "No character metrics"),
+        (r"\def\a{\a\a}\a", "Too many expansions"),
+    ],
+)
+def test_a_formula_that_cannot_be_set_as_it_must_be_says_why(typesetter, tex, said):
+    with pytest.raises(formulas.FormulaError, match=re.escape(said)):
+        typesetter.html(tex)
+    assert "mathnormal" in typesetter.html("x")
+
+
+def test_a_formula_that_takes_too_long_is_given_up(tmp_path, monkeypatch):
+    (tmp_path / "slow.js").write_text("process.stdin.resume();")
+    monkeypatch.setattr(formulas, "SCRIPT", tmp_path / "slow.js")
+    typesetter = formulas.Typesetter(seconds=0.1)
+    with pytest.raises(formulas.FormulaError, match="too long"):
+        typesetter.html("x")
+    assert typesetter._process is None  # the next formula starts another
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
+def test_a_forked_process_has_its_own_katex(typesetter):
+    typesetter.html("a")
+    process = typesetter._process
+    child = os.fork()
+    if not child:
+        own = typesetter.html("b") and typesetter._process is not process
+        typesetter.close()
+        os._exit(0 if own else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert "mathnormal" in typesetter.html("c")
+
+
+def test_a_missing_katex_is_named_with_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setattr(formulas, "KATEX", tmp_path)
+    with pytest.raises(CourseError, match="npm ci"):
+        formulas.Typesetter()
+
+
+def test_the_style_asks_for_the_fonts_that_there_are():
+    style = formulas.style("../fonts")
+    asked = re.findall(r"url\(([^)]*)\)", style)
+    assert sorted(asked) == sorted(f"../fonts/{path.name}" for path in formulas.font_files())
+    assert all(path.is_file() for path in formulas.font_files())
+    assert ".katex .mathbf{" in style
+
+
+def test_the_lock_holds_versions_and_contents_and_no_place():
+    text = (ROOT / "package-lock.json").read_text(encoding="utf-8")
+    assert re.findall(r'"resolved"|https?://(?!opencollective\.com|github\.com)\S*', text) == []
+    assert text.count('"integrity": "sha512-') == text.count('"version"')

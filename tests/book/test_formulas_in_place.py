@@ -1,0 +1,137 @@
+"""The extension that typesets formulas while the site is built: in the text, in tables, in outputs; with numbers and links."""
+
+import re
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+from sphinx.errors import ExtensionError
+from sphinx.testing.util import SphinxTestApp
+
+from autograder import formulas
+from autograder.paths import ROOT
+
+CONF = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+extensions = ["myst_nb", "formulas_in_place"]
+html_math_renderer = "katex"
+myst_enable_extensions = ["dollarmath", "amsmath"]
+nb_execution_mode = "off"
+nb_render_markdown_format = "myst"
+"""
+PAGE = r"""# Scores of $h_j$
+
+In a line $a < b$, and displayed:
+
+$$
+e_{ij} = v_a^\top \tanh(W_a s_{i-1} + U_a h_j)
+$$ (score)
+
+As {eq}`score` says, $\alpha_{ij} \geq 0$.
+
+```{math}
+:label: sum
+
+\sum_j \alpha_{ij} = 1 \\
+0 \leq \alpha_{ij}
+```
+
+\begin{align}
+a &= b \\
+c &= d
+\end{align}
+
+| letter | shape |
+|---|---|
+| $W_a$ | $a \times n$ |
+"""
+
+
+@pytest.fixture
+def build(tmp_path):
+    """Return a function that builds a book of the pages it is given: the folder of its website, and the warnings."""
+
+    def build(**pages):
+        source = tmp_path / "source"
+        source.mkdir()
+        (source / "conf.py").write_text(CONF)
+        for name, text in pages.items():
+            (source / name.replace("_", ".")).write_text(text)
+        app = SphinxTestApp("html", srcdir=source, builddir=tmp_path / "_build")
+        try:
+            app.build()
+        finally:
+            app.cleanup()
+        return tmp_path / "_build" / "html", app.warning.getvalue()
+
+    return build
+
+
+@pytest.fixture
+def page(build):
+    site, warnings = build(index_md=PAGE)
+    assert warnings == ""
+    return BeautifulSoup((site / "index.html").read_text(encoding="utf-8"), "html.parser")
+
+
+def spoken(element):
+    """Return the formulas within ``element`` as they were written."""
+    return [each.text.strip() for each in element.select("annotation[encoding='application/x-tex']")]
+
+
+def test_formulas_of_text_and_tables_are_typeset_and_no_script_is_asked_for(page):
+    article = page.select_one("div.body")
+    assert spoken(article)[:2] == ["h_j", "a < b"]
+    assert spoken(article.select_one("table")) == ["W_a", r"a \times n"]
+    assert len(article.select(".math > .katex, .math > .katex-display")) == len(article.select(".math")) == 8
+    assert not [each for each in page.select("script") if "MathJax" in str(each) or "katex" in str(each)]
+    assert [each["href"].partition("?")[0] for each in page.select("link[href*=katex]")] == ["_static/katex/katex.css"]
+
+
+def test_displayed_formulas_keep_their_lines(page):
+    lines, aligned = page.select("div.math")[1:]
+    assert r"\\" in spoken(lines)[0]
+    assert len(lines.select(".katex-newline")) == 1
+    assert len(aligned.select("mtr")) == 2
+
+
+def test_an_equation_has_its_number_and_what_refers_to_it_leads_there(page):
+    link = page.select_one("a.reference[href^='#equation']")
+    assert link.text == "(1)"
+    equation = page.select_one(f"div.math[id='{link['href'][1:]}']")
+    assert equation.select_one(".eqno").text.startswith("(1)")
+    assert spoken(equation)[0].startswith("e_{ij}")
+    assert page.select("div.math .eqno")[1].text.startswith("(2)")
+
+
+def test_what_a_cell_puts_out_as_markdown_or_latex_is_typeset(build):
+    python = {"language_info": {"name": "python", "pygments_lexer": "python"}}
+    cell = nbformat.v4.new_code_cell("shown()", execution_count=1)
+    data = [{"text/markdown": "so $c_i$"}, {"text/latex": r"$\displaystyle \alpha_{i1}$"}]
+    cell.outputs = [nbformat.v4.new_output("display_data", data=each) for each in data]
+    site, warnings = build(index_ipynb=nbformat.writes(nbformat.v4.new_notebook(cells=[cell], metadata=python)))
+    assert warnings == ""
+    page = BeautifulSoup((site / "index.html").read_text(encoding="utf-8"), "html.parser")
+    assert spoken(page) == ["c_i", r"\displaystyle \alpha_{i1}"]
+
+
+def test_a_formula_that_cannot_be_set_is_a_warning_with_file_and_line(build):
+    _, warnings = build(index_md="# Wrong\n\nRight: $a$.\n\nWrong: $\\scoer$.\n\n$$\n{a\n$$\n")
+    first, second = re.findall(r"index\.md:(\d+): WARNING: (.*)", warnings)
+    assert (first[0], second[0]) == ("5", "7")
+    assert r"\scoer" in first[1]
+    assert "Expected '}'" in second[1]
+
+
+def test_the_site_has_the_fonts_that_its_style_asks_for_and_no_other(build):
+    site, _ = build(index_md="# Empty\n")
+    folder = site / "_static" / "katex"
+    asked = re.findall(r"url\(([^)]*)\)", (folder / "katex.css").read_text(encoding="utf-8"))
+    assert {folder / each for each in asked} == set(folder.glob("fonts/*"))
+
+
+def test_without_katex_the_build_refuses_and_names_the_remedy(build, tmp_path, monkeypatch):
+    monkeypatch.setattr(formulas, "KATEX", tmp_path / "none")
+    with pytest.raises(ExtensionError, match="npm ci"):
+        build(index_md="# Empty\n")
