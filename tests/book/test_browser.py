@@ -1,14 +1,17 @@
 """The website in a real browser: what a reader taps answers, nothing fails, and no other host is asked."""
 
 import functools
+import gzip
 import json
 import os
 import shutil
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import urlsplit
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
+from fontTools.ttLib import TTFont
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
@@ -76,6 +79,11 @@ def browser(tmp_path_factory):
 def size(browser, width):
     shape = {"width": width, "height": WIDTHS[width], "deviceScaleFactor": 1, "mobile": width < 992}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
+
+
+def keep_nothing(browser, wanted):
+    """Let the browser ask anew for what it has already had, or no longer."""
+    browser.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": wanted})
 
 
 def until(browser, condition):
@@ -188,24 +196,28 @@ def test_there_is_one_way_to_search_and_no_empty_bar(browser, address, width):
 @pytest.fixture(scope="module")
 def visits(browser, address, site, server):
     """What the browser says of every page, each opened once: how it is typeset, what it asked for, how wide it is."""
+    keep_nothing(browser, True)  # or fonts of the page before count as asked for
+    browser.get("about:blank")
     requests(browser), complaints(browser), server.failures.clear()
     found = {}
     for page in sorted(str(path.relative_to(site)) for path in all_pages(site)):
         size(browser, 1280)
         open_page(browser, f"{address}/{page}")
-        formulas, shown, fonts = browser.execute_script(
+        formulas, shown, fonts, needs = browser.execute_script(
             """
             const within = (selector) => document.querySelectorAll(selector).length;
             const fonts = [...document.fonts].filter((font) => font.status === "error").map((font) => font.family);
-            return [within("span.math, div.math"), within(".math > .katex, .math > .katex-display"), fonts];
+            const needs = performance.getEntriesByType("resource").map((entry) => entry.name);
+            return [within("span.math, div.math"), within(".math > .katex, .math > .katex-display"), fonts, needs];
             """
         )
-        seen_there = {"formulas": formulas, "shown": shown, "fonts": fonts}
+        seen_there = {"formulas": formulas, "shown": shown, "fonts": fonts, "needs": [browser.current_url, *needs]}
         seen_there |= {"complaints": complaints(browser), "asked": requests(browser), "failures": list(server.failures)}
         for width in WIDTHS if page.startswith("book/") else ():  # the entrance is gone by now
             size(browser, width)
             seen_there[width] = overhang(browser), cut_off(browser)
         found[page] = seen_there
+    keep_nothing(browser, False)
     assert len(found) > 10
     return found
 
@@ -252,6 +264,67 @@ def test_every_page_asks_this_host_only_and_finds_what_it_asks_for(visits, addre
         assert found["asked"], page
         assert [url for url in found["asked"] if not url.startswith(f"{address}/")] == [], page
         assert found["failures"] == [], page
+
+
+PACKED = {".png", ".webp", ".woff", ".woff2"}  # gzip makes them no smaller
+
+
+@pytest.fixture(scope="module")
+def weights(visits, address, site):
+    """``{page of the book: {file: its bytes as gzip sends it}}`` for all that a page asks for when it is opened first."""
+
+    def weigh(path):
+        data = path.read_bytes()
+        return len(data) if path.suffix in PACKED else len(gzip.compress(data, 6))
+
+    books = {page: found["needs"] for page, found in visits.items() if page.startswith("book/")}
+    asked = {page: {Path(site, unquote(urlsplit(url).path)[1:]) for url in urls} for page, urls in books.items()}
+    sizes = {path: weigh(path) for path in set().union(*asked.values())}
+    return {page: {path: sizes[path] for path in paths} for page, paths in asked.items()}
+
+
+def test_no_page_weighs_more_than_350_kilobytes_with_all_that_it_shows(weights):
+    heavy = {page: sum(files.values()) for page, files in weights.items()}
+    assert len(heavy) > 10
+    assert max(heavy.values()) <= 350_000, heavy
+
+
+def test_a_second_page_brings_its_text_its_pictures_and_its_fonts_and_little_else(weights):
+    first = weights["book/scoring.html"]
+    for page, files in weights.items():
+        more = {path: size for path, size in files.items() if path not in first and path.suffix not in PACKED}
+        assert sum(more.values()) <= 50_000, (page, more)
+
+
+def test_every_icon_is_in_the_font_of_icons(browser, address, site):
+    font = {chr(code) for code in TTFont(site / "_static" / "styles" / "icons.woff").getBestCmap()}
+    shown = set()
+    for page in ("scoring", "errata", "for_students"):
+        open_page(browser, f"{address}/book/{page}.html")
+        shown |= set(
+            browser.execute_script(
+                """
+                return [...document.querySelectorAll("*")].flatMap((element) => ["::before", "::after"].map((part) => {
+                  const style = getComputedStyle(element, part);
+                  const named = /(^| )fa-(?!solid|lg)/.test(element.className) && part === "::before";
+                  return named || /Awesome/.test(style.fontFamily) ? style.content : "none";
+                })).filter((content) => content !== '""');
+                """
+            )
+        )
+    assert "normal" not in shown  # a name without a rule
+    letters = {content.strip('"') for content in shown - {"none"}}
+    assert len(letters) > 8
+    assert letters <= font
+
+
+def test_a_search_finds_its_page(browser, address):
+    size(browser, 1280)
+    open_page(browser, f"{address}/book/scoring.html")
+    tap(browser, "button.search-button__button, button.search-button")
+    (field,) = until(browser, lambda: seen(browser, "dialog input[type=search]"))
+    field.send_keys("bottleneck", Keys.ENTER)
+    until(browser, lambda: seen(browser, "#search-results a[href*='intro.html']"))
 
 
 def test_the_entrance_leads_to_the_book(browser, address):

@@ -1,0 +1,97 @@
+"""The extension that makes the theme light: what it takes out of styles, of fonts and of pages."""
+
+import re
+
+import pytest
+from fontTools.ttLib import TTFont
+from sphinx.testing.util import SphinxTestApp
+
+from autograder.paths import ROOT
+
+CONF = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton", "light_theme"]
+html_theme = "sphinx_book_theme"
+html_context = {{"default_mode": "auto"}}
+"""
+PLAIN = "# Plain\n\nText, nothing else.\n"
+CARD = "# Card\n\n```{card} A title\nIts text\n```\n\n```python\nx = 1\n```\n"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("light")
+    source = folder / "source"
+    source.mkdir()
+    (source / "conf.py").write_text(CONF)
+    (source / "index.md").write_text(f"{PLAIN}\n```{{toctree}}\ncard\n```\n")
+    (source / "card.md").write_text(CARD)
+    app = SphinxTestApp("html", srcdir=source, builddir=folder / "_build", warningiserror=True)
+    try:
+        app.build()
+    finally:
+        app.cleanup()
+    return folder / "_build" / "html"
+
+
+@pytest.fixture(scope="module")
+def light_theme(site):
+    import light_theme
+
+    return light_theme
+
+
+def asked(site, page):
+    text = (site / page).read_text(encoding="utf-8")
+    return {address.partition("?")[0] for address in re.findall(r'(?:src|href)="(_static[^"]*)"', text)}
+
+
+def test_a_page_asks_for_what_it_holds_and_no_page_for_fontawesome_or_the_index_of_the_search(site):
+    plain, card = asked(site, "index.html"), asked(site, "card.html")
+    assert plain < card
+    assert {address.rpartition("/")[2] for address in card - plain} >= {"design-tabs.js", "copybutton.js"}
+    for page in ("index.html", "card.html"):
+        text = (site / page).read_text(encoding="utf-8")
+        assert not re.search(r"fontawesome|searchindex\.js|searchtools\.js", text)
+    assert "searchindex.js" in (site / "search.html").read_text(encoding="utf-8")
+
+
+def test_what_a_page_asks_for_is_there(site):
+    for page in ("index.html", "card.html", "search.html"):
+        for address in asked(site, page):
+            assert (site / address).is_file(), (page, address)
+    assert not (site / "_static" / "vendor" / "fontawesome").exists()
+
+
+def test_the_font_of_icons_has_those_that_are_named_and_few_others(site, light_theme):
+    letters = TTFont(site / "_static" / "styles" / "icons.woff").getBestCmap()
+    style = (site / "_static" / light_theme.STYLE).read_text(encoding="utf-8")
+    drawn = {int(code, 16) for _, code in light_theme.NAMED.findall(style)}
+    assert set(light_theme.DRAWN_BY_STYLES) | drawn <= set(letters)
+    assert len(letters) < 50
+    assert (site / "_static" / "styles" / "icons.woff").stat().st_size < 10_000
+
+
+def test_a_style_that_changed_has_another_address(site, light_theme):
+    texts = [(site / page).read_text(encoding="utf-8") for page in ("index.html", "card.html")]
+    addresses = {address for text in texts for address in re.findall(r'pydata-sphinx-theme\.css\?v=\w{12}"', text)}
+    assert len(addresses) == 1
+
+
+@pytest.mark.parametrize(
+    ("sheet", "left"),
+    [
+        (".used{a:b}.unused{c:d}", ".used{a:b}"),
+        (".unused,.used:hover,p{a:b}", ".used:hover,p{a:b}"),
+        (".used .unused{a:b}", ""),
+        (".used:not(.unused,.other){a:b}", ".used:not(.unused,.other){a:b}"),
+        ('[data-x=".unused"]{a:b}', '[data-x=".unused"]{a:b}'),
+        ("@media print{.unused{a:b}}", ""),
+        ("@media print{.used{a:b}.unused{c:d}}p{e:f}", "@media print{.used{a:b}}p{e:f}"),
+        ('@import "x.css";.used{a:b}', '@import "x.css";.used{a:b}'),
+        ("@font-face{src:url(x)}", "@font-face{src:url(x)}"),
+    ],
+)
+def test_rules_for_what_is_on_no_page_are_left_out(light_theme, sheet, left):
+    assert light_theme.without_unused(sheet, {"used"}) == left
