@@ -2,7 +2,7 @@
 
 In: the styles and scripts of the theme and of its kin, as they are copied into the website. Out: in their place, styles
 without the rules for what is on no page, and a font of the few icons that there are; pages that ask only for the scripts and
-styles of what stands on them.
+styles of what stands on them. A page with exercises also has a link that skips to them, the second stop of the keyboard.
 
 | the theme sends | because | instead |
 |---|---|---|
@@ -59,6 +59,12 @@ TEMPLATES = {
     "layout.html": """
 {% extends "!layout.html" %}
 {% block extrahead %}{% endblock %}
+{% block header %}
+{{ super() }}
+{% if body is defined and '<section id="exercises"' in body %}
+<div class="skip-link d-print-none"><a href="#exercises">Skip to the exercises and the assignment</a></div>
+{% endif %}
+{% endblock %}
 """,
 }
 
@@ -161,11 +167,11 @@ def trim(app, exception):
     for page in pages:
         page.write_text(texts[page], encoding="utf-8")
     options = subset.Options(flavor="woff", layout_features=[], drop_tables=["FFTM", "GSUB", "GPOS"])
-    font = subset.load_font(STATIC / "vendor" / "fontawesome" / "webfonts" / "fa-solid-900.ttf", options)
     cutter = subset.Subsetter(options)
     cutter.populate(unicodes=drawn)
-    cutter.subset(font)
-    subset.save_font(font, static / "styles" / "icons.woff", options)
+    with subset.load_font(STATIC / "vendor" / "fontawesome" / "webfonts" / "fa-solid-900.ttf", options) as font:
+        cutter.subset(font)
+        subset.save_font(font, static / "styles" / "icons.woff", options)
     shutil.rmtree(static / "vendor" / "fontawesome", ignore_errors=True)
     for path in {*static.glob("scripts/fontawesome*"), *static.glob("*/*.map")}:
         path.unlink()

@@ -18,6 +18,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
+from solutions import answer_key
 from tests.book.test_build import all_pages
 
 MENU, ON_THIS_PAGE = "nav.bd-links a[href='softmax.html']", "nav.page-toc a[href='#the-idea']"
@@ -316,6 +317,51 @@ def test_every_icon_is_in_the_font_of_icons(browser, address, site):
     letters = {content.strip('"') for content in shown - {"none"}}
     assert len(letters) > 8
     assert letters <= font
+
+
+def stop(browser):
+    """Go on to the next stop of the keyboard; return what is there, in a custom element too."""
+    ActionChains(browser).send_keys(Keys.TAB).perform()
+    return browser.execute_script(
+        """
+        let element = document.activeElement;
+        while (element.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+        const style = getComputedStyle(element);
+        const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+        return {
+          tag: element.tagName,
+          what: `${element.tagName} ${element.className} ${element.textContent.trim().slice(0, 40)}`,
+          ring: outlined || /0px 0px 0px [2-9]/.test(style.boxShadow),
+          formula: element.closest(".math") !== null,
+          assignment: element.matches("a[download]"),
+          skip: element.matches(".skip-link a[href='#exercises']"),
+        };
+        """
+    )
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_the_keyboard_sees_where_it_is_and_stops_at_no_formula(browser, address, width):
+    size(browser, width)
+    open_page(browser, f"{address}/book/scoring.html")
+    stops = []
+    while (here := stop(browser))["tag"] != "BODY" and len(stops) < 500:
+        stops.append(here)
+    assert 40 < len(stops) < 500
+    assert [each["what"] for each in stops if each["formula"] or not each["ring"]] == []
+
+
+def test_the_keyboard_gets_from_the_top_of_each_chapter_to_its_assignment(browser, address):
+    size(browser, 1280)
+    for topic in answer_key.topics():
+        open_page(browser, f"{address}/book/{topic}.html")
+        for _ in range(40):
+            here = stop(browser)
+            if here["assignment"]:
+                break
+            if here["skip"]:
+                ActionChains(browser).send_keys(Keys.ENTER).perform()
+        assert here["assignment"], topic
 
 
 def test_a_search_finds_its_page(browser, address):

@@ -1,6 +1,7 @@
 """The extension that makes the theme light: what it takes out of styles, of fonts and of pages."""
 
 import re
+import sys
 
 import pytest
 from fontTools.ttLib import TTFont
@@ -16,6 +17,7 @@ html_theme = "sphinx_book_theme"
 html_context = {{"default_mode": "auto"}}
 """
 PLAIN = "# Plain\n\nText, nothing else.\n"
+CHAPTER = "# Chapter\n\n## Exercises\n\nThe first one.\n"
 CARD = "# Card\n\n```{card} A title\nIts text\n```\n\n```python\nx = 1\n```\n"
 
 
@@ -25,7 +27,8 @@ def site(tmp_path_factory):
     source = folder / "source"
     source.mkdir()
     (source / "conf.py").write_text(CONF)
-    (source / "index.md").write_text(f"{PLAIN}\n```{{toctree}}\ncard\n```\n")
+    (source / "index.md").write_text(f"{PLAIN}\n```{{toctree}}\ncard\nchapter\n```\n")
+    (source / "chapter.md").write_text(CHAPTER)
     (source / "card.md").write_text(CARD)
     app = SphinxTestApp("html", srcdir=source, builddir=folder / "_build", warningiserror=True)
     try:
@@ -37,9 +40,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def light_theme(site):
-    import light_theme
-
-    return light_theme
+    return sys.modules["light_theme"]  # which the build has imported
 
 
 def asked(site, page):
@@ -55,6 +56,14 @@ def test_a_page_asks_for_what_it_holds_and_no_page_for_fontawesome_or_the_index_
         text = (site / page).read_text(encoding="utf-8")
         assert not re.search(r"fontawesome|searchindex\.js|searchtools\.js", text)
     assert "searchindex.js" in (site / "search.html").read_text(encoding="utf-8")
+
+
+def test_only_a_page_with_exercises_has_a_link_that_skips_to_them(site):
+    skips = {
+        page: (site / f"{page}.html").read_text(encoding="utf-8").count('<a href="#exercises">Skip')
+        for page in ("card", "chapter")
+    }
+    assert skips == {"card": 0, "chapter": 1}
 
 
 def test_what_a_page_asks_for_is_there(site):
