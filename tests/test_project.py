@@ -50,7 +50,13 @@ def test_pyright_finds_nothing():
 
 
 # Notebooks hold these files as text, for a Python older than the annotations.
-TRAVELLING = ("exercises/compare.py", "exercises/compose.py", "exercises/checking.py", "notebooks/ready.py", "notebooks/receipt.py")
+TRAVELLING = (
+    "exercises/compare.py",
+    "exercises/compose.py",
+    "exercises/checking.py",
+    "notebooks/ready.py",
+    "notebooks/receipt.py",
+)
 
 
 def public_functions(node, of_class=False):
