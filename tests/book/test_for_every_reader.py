@@ -1,0 +1,64 @@
+"""The extension that puts right what the theme says wrongly: each of its mends is needed, and done."""
+
+import re
+import sys
+
+import nbformat
+import pytest
+from sphinx.testing.util import SphinxTestApp
+
+from autograder.paths import ROOT
+
+CONF = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+extensions = ["myst_nb", "for_every_reader"]
+html_theme = "sphinx_book_theme"
+html_context = {{"default_mode": "auto"}}
+nb_execution_mode = "off"
+"""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """``{whether the mends are done: the text of the same page}``."""
+    folder = tmp_path_factory.mktemp("mended")
+    cell = nbformat.v4.new_code_cell("x = 1", metadata={"tags": ["hide-input"]})
+    python = {"language_info": {"name": "python", "pygments_lexer": "python"}}
+    notebook = nbformat.writes(nbformat.v4.new_notebook(cells=[cell], metadata=python))
+    found = {}
+    for mended in (False, True):
+        source = folder / str(mended)
+        source.mkdir()
+        (source / "conf.py").write_text(CONF if mended else CONF.replace(', "for_every_reader"', ""))
+        (source / "index.ipynb").write_text(notebook)
+        app = SphinxTestApp("html", srcdir=source, builddir=folder / f"_build_{mended}", warningiserror=True)
+        try:
+            app.build()
+        finally:
+            app.cleanup()
+        found[mended] = (folder / f"_build_{mended}" / "html" / "index.html").read_text(encoding="utf-8")
+    return found
+
+
+def test_each_mend_still_finds_what_it_mends(pages):
+    said = sys.modules["for_every_reader"].MENDED  # which the build has imported
+    assert len(said) == 3
+    for text in said:
+        assert text in pages[False], text
+        assert text not in pages[True], text
+
+
+def test_what_unfolds_code_goes_by_the_words_that_are_seen(pages):
+    summaries = re.findall(r"<summary([^>]*)>(.*?)</summary>", pages[True], flags=re.DOTALL)
+    assert [attributes for attributes, text in summaries if "Show code cell source" in text] == [""]
+
+
+def test_the_field_that_searches_goes_by_the_words_that_are_seen(pages):
+    fields = re.findall(r'<button class="[^"]*search-button-field[^>]*>', pages[True])
+    assert fields
+    assert not [field for field in fields if "aria-label" in field]
+
+
+def test_the_name_of_the_book_stands_in_a_landmark(pages):
+    assert re.search(r'<div id="pst-primary-sidebar" role="complementary" aria-label="[^"]+"', pages[True])
