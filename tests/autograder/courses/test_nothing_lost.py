@@ -252,7 +252,7 @@ def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_c
     hand_in(course, "mia")
     honest = exercises.load
 
-    def dearer(topic, seed):
+    def dearer(topic, seed, extra=""):
         return tuple(
             replace(e, entry=replace(e.entry, points=5.0), parts={n: 5 / 3 * p for n, p in e.parts.items()})
             if e.name == "scoring-additive_score"
