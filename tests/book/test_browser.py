@@ -396,6 +396,8 @@ def test_axe_finds_nothing_amiss_on_any_page_light_or_dark_narrow_or_wide(browse
         open_page(browser, f"{address}/{page}")
         browser.execute_script(program)
         browser.execute_script("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+        still = "<style>*, ::before, ::after {transition: none !important}</style>"  # or a colour is seen half-way
+        browser.execute_script("document.head.insertAdjacentHTML('beforeend', arguments[0])", still)
         if page != "book/the_paper.html":  # formulas are all alike, and many: those of one page are looked at
             browser.execute_script("document.querySelectorAll('.katex').forEach((formula) => formula.replaceWith('x'))")
         for width in (1280, 375):
