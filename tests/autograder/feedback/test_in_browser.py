@@ -8,7 +8,7 @@ from nbformat.v4 import new_output
 from autograder.feedback import pages
 from autograder.notebooks.handout import handout
 from tests.autograder.feedback.test_rendering import ONE, marks, put, release, verdict
-from tests.book.test_browser import browser, complaints, open_page, overhang, requests, size  # noqa: F401
+from tests.book.test_browser import AXE, browser, complaints, findings, open_page, overhang, requests, size  # noqa: F401
 
 pytestmark = pytest.mark.suite("book")
 HIGHEST = 6000  # px, of the median student's page in a wide window
@@ -45,6 +45,22 @@ def test_a_page_that_is_opened_alone_asks_nobody_and_is_no_wider_than_the_window
     assert min(boxes) > 5
     assert complaints(browser) == []
     assert set(requests(browser)) == {page}
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_axe_finds_nothing_amiss_with_all_of_it_open(browser, page, width, mode):  # noqa: F811
+    size(browser, width)
+    of_mode = {"features": [{"name": "prefers-color-scheme", "value": mode}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", of_mode)
+    try:
+        open_page(browser, page)
+        assert browser.execute_script("return matchMedia('(prefers-color-scheme: dark)').matches") == (mode == "dark")
+        browser.execute_script(AXE.read_text(encoding="utf-8"))
+        browser.execute_script(OPEN_ALL)
+        assert findings(browser) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 def test_all_answers_are_on_paper(browser, page):  # noqa: F811
