@@ -68,7 +68,8 @@ def test_every_chapter_offers_its_notebook(site):
     assert {path.stem for path in (site / "assignments").iterdir()} == set(answer_key.topics())
     for topic in answer_key.topics():
         links = Addresses(pages(site)[topic]).links
-        assert links.count(f"../assignments/{topic}.ipynb") == 1
+        assert links.count(f"../assignments/{topic}.ipynb") == 2  # at the top, and where the exercises begin
+        assert "#exercises" in links
         notebook = json.loads((site / "assignments" / f"{topic}.ipynb").read_text(encoding="utf-8"))
         assert not [marker for marker in ("HIDDEN TESTS", "SOLUTION") if marker in json.dumps(notebook)]
 

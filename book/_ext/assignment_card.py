@@ -1,0 +1,43 @@
+"""At the top of each chapter, what there is to do: its assignment in numbers, the way to the exercises, the notebook.
+
+In: the answer key, the notebooks that ``course_site`` has found, and ``course_hosts``. Out: a card after a chapter's first
+paragraph. A host is a label and an address with ``{notebook}`` in it, such as Binder's of the branch with the notebooks.
+"""
+
+import html
+
+from docutils import nodes
+
+from solutions import answer_key
+
+CARD = """<aside class="assignment-card" aria-label="Assignment">
+<p><strong>Assignment</strong> <span>{count} exercises, {points:g} points, {least} to {most} minutes</span></p>
+<p>{links}</p>
+</aside>"""
+LINK = '<a href="{}"{}>{}</a>'
+
+
+def add(app, doctree):
+    """Put the card of a chapter after its first paragraph; other pages have none."""
+    topic = app.env.docname.rpartition("/")[2]
+    if topic not in answer_key.topics():
+        return
+    entries = answer_key.load(topic).values()
+    least, most = answer_key.minutes(entries)
+    links = [LINK.format("#exercises", "", "To the exercises")]
+    if topic in app.config.course_assignments:
+        up = "../" * app.env.docname.count("/")
+        links.append(LINK.format(f"{up}assignments/{topic}.ipynb", " download", "Download the notebook"))
+        for label, address in app.config.course_hosts.items():
+            whole = html.escape(address.format(notebook=f"{topic}.ipynb"))
+            links.append(LINK.format(whole, "", f"Open in {html.escape(label)}"))
+    points = sum(entry.points for entry in entries)
+    text = CARD.format(count=len(entries), points=points, least=least, most=most, links=" ".join(links))
+    first = next(doctree.findall(nodes.paragraph))
+    first.parent.insert(first.parent.index(first) + 1, nodes.raw("", text, format="html"))
+
+
+def setup(app):
+    app.add_config_value("course_hosts", {}, "env")
+    app.connect("doctree-read", add)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
