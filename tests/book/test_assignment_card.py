@@ -10,7 +10,7 @@ from solutions import answer_key
 CONF = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
-extensions = ["myst_parser", "course_site", "assignment_card"]
+extensions = ["myst_nb", "course_site", "assignment_card"]
 html_favicon = "favicon.svg"
 root_doc = "book/intro"
 course_hosts = {{"Binder": "https://hosted.example.edu/?path={{notebook}}&now"}}

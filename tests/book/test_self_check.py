@@ -12,7 +12,7 @@ from solutions.mistakes.softmax import softmax__linear
 CONF = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
-extensions = ["myst_parser", "self_check"]
+extensions = ["myst_nb", "self_check"]
 myst_enable_extensions = ["dollarmath", "tasklist"]
 """
 QUESTION = """# Softmax
