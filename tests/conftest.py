@@ -112,8 +112,8 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.line(
             f"Property tests took a fixed sample of {examples} examples at most, the audit one of "
             f"{sample_of_mutants(config)} mutants an exercise, the comparison with stock nbgrader 2 students, the kills one "
-            "run, the linter one draw of each key, axe-core one dark width; `make test-full` takes 400 at random, all, all, "
-            "three, two, and two."
+            "run, the linter one draw of each key, axe-core each page at one width; `make test-full` takes 400 at random, all, "
+            "all, three, two, and two."
         )
 
 

@@ -18,7 +18,6 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from autograder.paths import ROOT
 from solutions import answer_key
 from tests.book.test_build import all_pages
 
@@ -363,66 +362,6 @@ def test_the_keyboard_gets_from_the_top_of_each_chapter_to_its_assignment(browse
             if here["skip"]:
                 ActionChains(browser).send_keys(Keys.ENTER).perform()
         assert here["assignment"], topic
-
-
-AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
-OF_COLOURS = ["color-contrast", "link-in-text-block"]  # the rules whose answer hangs on the colour mode
-
-
-def findings(browser, rules=None):
-    """Return ``[rule, place, its source]`` for what axe-core finds amiss in the page as it is; by default by all rules."""
-    # the theme makes what scrolls a stop of the keyboard, a moment after the window has changed
-    scrolls = (
-        "[...document.querySelectorAll('pre[tabindex=\"-1\"]')].every((code) => code.scrollWidth <= code.clientWidth)"
-    )
-    until(browser, lambda: browser.execute_script(f"return {scrolls}"))
-    return browser.execute_async_script(
-        """
-        const [rules, done] = arguments;
-        const options = rules ? {resultTypes: ["violations"], runOnly: rules} : {resultTypes: ["violations"]};
-        const told = (rule) => rule.nodes.map((node) => [rule.id, node.target.join(" "), node.html.slice(0, 200)]);
-        axe.run(document, options).then((found) => found.violations.flatMap(told)).then(done, (error) => done([`${error}`]));
-        """,
-        rules,
-    )
-
-
-def test_axe_finds_nothing_amiss_on_any_page_light_or_dark_narrow_or_wide(browser, address, site, request):
-    program = AXE.read_text(encoding="utf-8")
-    dark_at = (1280, 375) if request.config.getoption("--full") else (1280,)  # the colours are the same at both
-    amiss = {}
-    for page in sorted(str(path.relative_to(site)) for path in all_pages(site)):
-        if page == "index.html":  # which leads on at once
-            continue
-        open_page(browser, f"{address}/{page}")
-        browser.execute_script(program)
-        browser.execute_script("document.querySelectorAll('details').forEach((each) => (each.open = true))")
-        still = "<style>*, ::before, ::after {transition: none !important}</style>"  # or a colour is seen half-way
-        browser.execute_script("document.head.insertAdjacentHTML('beforeend', arguments[0])", still)
-        if page != "book/the_paper.html":  # formulas are all alike, and many: those of one page are looked at
-            browser.execute_script("document.querySelectorAll('.katex').forEach((formula) => formula.replaceWith('x'))")
-        for width in (1280, 375):
-            size(browser, width)
-            for mode in ("light", "dark") if width in dark_at else ("light",):
-                browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
-                found = findings(browser, OF_COLOURS if mode == "dark" else None)
-                amiss |= {(page, width, mode): found} if found else {}
-    assert amiss == {}
-
-
-@pytest.mark.parametrize(
-    ("damage", "rule"),
-    [
-        ("document.querySelector('.primary-toggle').removeAttribute('aria-label')", "button-name"),
-        ("document.querySelector('article p').style.color = '#bbb'", "color-contrast"),
-    ],
-)
-def test_axe_would_find_what_is_amiss(browser, address, damage, rule):
-    size(browser, 1280)
-    open_page(browser, f"{address}/book/for_students.html")
-    browser.execute_script(AXE.read_text(encoding="utf-8"))
-    browser.execute_script(damage)
-    assert rule in {name for name, *_ in findings(browser)}
 
 
 def test_a_search_finds_its_page(browser, address):

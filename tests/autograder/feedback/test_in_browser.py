@@ -8,7 +8,8 @@ from nbformat.v4 import new_output
 from autograder.feedback import pages
 from autograder.notebooks.handout import handout
 from tests.autograder.feedback.test_rendering import ONE, marks, put, release, verdict
-from tests.book.test_browser import AXE, browser, complaints, findings, open_page, overhang, requests, size  # noqa: F401
+from tests.book.test_axe import AXE, findings
+from tests.book.test_browser import browser, complaints, open_page, overhang, requests, size  # noqa: F401
 
 pytestmark = pytest.mark.suite("book")
 HIGHEST = 6000  # px, of the median student's page in a wide window

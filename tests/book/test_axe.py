@@ -1,0 +1,70 @@
+"""What axe-core finds amiss in the pages of the website, in a real browser: nothing."""
+
+import pytest
+
+from autograder.paths import ROOT
+from tests.book.test_browser import address, browser, open_page, server, size, until  # noqa: F401
+from tests.book.test_build import all_pages
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+OF_COLOURS = ["color-contrast", "link-in-text-block"]  # the rules whose answer hangs on the colour mode
+
+
+def findings(browser, rules=None):  # noqa: F811
+    """Return ``[rule, place, its source]`` for what axe-core finds amiss in the page as it is; by default by all rules."""
+    # the theme makes what scrolls a stop of the keyboard, a moment after the window has changed
+    scrolls = (
+        "[...document.querySelectorAll('pre[tabindex=\"-1\"]')].every((code) => code.scrollWidth <= code.clientWidth)"
+    )
+    until(browser, lambda: browser.execute_script(f"return {scrolls}"))
+    return browser.execute_async_script(
+        """
+        const [rules, done] = arguments;
+        const options = rules ? {resultTypes: ["violations"], runOnly: rules} : {resultTypes: ["violations"]};
+        const told = (rule) => rule.nodes.map((node) => [rule.id, node.target.join(" "), node.html.slice(0, 200)]);
+        axe.run(document, options).then((found) => found.violations.flatMap(told)).then(done, (error) => done([`${error}`]));
+        """,
+        rules,
+    )
+
+
+def test_axe_finds_nothing_amiss_on_any_page_light_or_dark_narrow_or_wide(browser, address, site, request):  # noqa: F811
+    program = AXE.read_text(encoding="utf-8")
+    full = request.config.getoption("--full")
+    amiss = {}
+    names = sorted(str(path.relative_to(site)) for path in all_pages(site))
+    names.remove("index.html")  # which leads on at once
+    for number, page in enumerate(names):
+        open_page(browser, f"{address}/{page}")
+        browser.execute_script(program)
+        browser.execute_script("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+        still = "<style>*, ::before, ::after {transition: none !important}</style>"  # or a colour is seen half-way
+        browser.execute_script("document.head.insertAdjacentHTML('beforeend', arguments[0])", still)
+        if page != "book/the_paper.html":  # formulas are all alike, and many: those of one page are looked at
+            browser.execute_script("document.querySelectorAll('.katex').forEach((formula) => formula.replaceWith('x'))")
+        widths = (1280, 375) if full else (1280, 375)[number % 2 :][:1]
+        views = [
+            *((width, "light") for width in widths),
+            (widths[0], "dark"),
+        ]  # the colours are the same at both widths
+        for width, mode in views:
+            size(browser, width)
+            browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
+            found = findings(browser, OF_COLOURS if mode == "dark" else None)
+            amiss |= {(page, width, mode): found} if found else {}
+    assert amiss == {}
+
+
+@pytest.mark.parametrize(
+    ("damage", "rule"),
+    [
+        ("document.querySelector('.primary-toggle').removeAttribute('aria-label')", "button-name"),
+        ("document.querySelector('article p').style.color = '#bbb'", "color-contrast"),
+    ],
+)
+def test_axe_would_find_what_is_amiss(browser, address, damage, rule):  # noqa: F811
+    size(browser, 1280)
+    open_page(browser, f"{address}/book/for_students.html")
+    browser.execute_script(AXE.read_text(encoding="utf-8"))
+    browser.execute_script(damage)
+    assert rule in {name for name, *_ in findings(browser)}
