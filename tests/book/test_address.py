@@ -4,16 +4,13 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 from bs4 import BeautifulSoup
-from sphinx.testing.util import SphinxTestApp
 
-from autograder.paths import ROOT
+from tests.book.small_site import build_site, write_site
 
-CONF = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+CONF = """
 extensions = ["sphinxext.opengraph", "notfound.extension", "address"]
 html_title = "A course & more"
-ogp_social_cards = {{"enable": False}}
+ogp_social_cards = {"enable": False}
 ogp_enable_meta_description = True
 """
 
@@ -23,18 +20,10 @@ def build(tmp_path):
     """Return a function that builds a small site for an address, and returns its folder."""
 
     def build(address):
-        source = tmp_path / "source"
-        (source / "sub").mkdir(parents=True)
-        (source / "conf.py").write_text(CONF + f"html_baseurl = {address!r}\n")
-        (source / "index.rst").write_text("Book\n====\n\nWhat it is about.\n\n.. toctree::\n\n   sub/page\n")
-        (source / "sub" / "page.rst").write_text("Page\n====\n\nMore of it.\n")
-        app = SphinxTestApp("html", srcdir=source, builddir=tmp_path / "_build", warningiserror=True)
-        try:
-            app.build()
-        finally:
-            app.cleanup()
-        assert app.statuscode == 0
-        return tmp_path / "_build" / "html"
+        book = "Book\n====\n\nWhat it is about.\n\n.. toctree::\n\n   sub/page\n"
+        pages = {"index.rst": book, "sub/page.rst": "Page\n====\n\nMore of it.\n"}
+        write_site(tmp_path, CONF + f"html_baseurl = {address!r}\n", pages)
+        return build_site(tmp_path)[0]
 
     return build
 

@@ -2,39 +2,28 @@
 
 import pytest
 from bs4 import BeautifulSoup
-from sphinx.testing.util import SphinxTestApp
 
-from autograder.paths import ROOT
 from solutions import answer_key
+from tests.book.small_site import build_site, write_site
 
-CONF = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+CONF = """
 extensions = ["myst_nb", "course_site", "assignment_card"]
 html_favicon = "favicon.svg"
 root_doc = "book/intro"
-course_hosts = {{"Binder": "https://hosted.example.edu/?path={{notebook}}&now"}}
+course_hosts = {"Binder": "https://hosted.example.edu/?path={notebook}&now"}
 """
 
 
 @pytest.fixture
 def build(tmp_path):
     """Return a function that builds a chapter and another page, and returns the soup of both."""
-    source = tmp_path / "source"
-    (source / "book").mkdir(parents=True)
-    (source / "conf.py").write_text(CONF)
-    (source / "favicon.svg").write_text("<svg/>")
-    (source / "book" / "intro.md").write_text("# Book\n\nAll.\n\n```{toctree}\nsoftmax\n```\n")
-    (source / "book" / "softmax.md").write_text("# Softmax\n\n**You will** learn.\n\n## Exercises\n\nHere.\n")
+    intro = "# Book\n\nAll.\n\n```{toctree}\nsoftmax\n```\n"
+    chapter = "# Softmax\n\n**You will** learn.\n\n## Exercises\n\nHere.\n"
+    write_site(tmp_path, CONF, {"favicon.svg": "<svg/>", "book/intro.md": intro, "book/softmax.md": chapter})
 
     def build():
-        app = SphinxTestApp("html", srcdir=source, builddir=tmp_path / "_build", warningiserror=True)
-        try:
-            app.build()
-        finally:
-            app.cleanup()
-        assert app.statuscode == 0
-        pages = (tmp_path / "_build" / "html" / "book" / f"{name}.html" for name in ("softmax", "intro"))
+        site, _ = build_site(tmp_path)
+        pages = (site / "book" / f"{name}.html" for name in ("softmax", "intro"))
         return [BeautifulSoup(page.read_text(), "html.parser") for page in pages]
 
     return build

@@ -4,16 +4,14 @@ import importlib
 import shutil
 
 import pytest
-from sphinx.testing.util import SphinxTestApp
 
 from autograder import exercises
 from autograder.notebooks.assemble import source_notebook
 from autograder.paths import ROOT
 from solutions import answer_key
+from tests.book.small_site import build_site, write_site
 
-CONF = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+CONF = """
 extensions = ["myst_nb", "course_site", "made_files"]
 html_title = "A book <of> its own"
 html_favicon = "favicon.svg"
@@ -24,23 +22,9 @@ root_doc = "book/intro"
 @pytest.fixture
 def build(tmp_path):
     """Return a function that builds a book of one page and returns the folder of its website."""
-    source = tmp_path / "source"
-    (source / "book").mkdir(parents=True)
-    (source / "conf.py").write_text(CONF)
-    (source / "favicon.svg").write_text("<svg/>")
     text = "# Softmax\n\nIt takes {minutes}`softmax`. It comes as a notebook: {assignment}`softmax`.\n"
-    (source / "book" / "intro.md").write_text(text)
-
-    def build():
-        app = SphinxTestApp("html", srcdir=source, builddir=tmp_path / "_build", warningiserror=True)
-        try:
-            app.build()
-        finally:
-            app.cleanup()
-        assert app.statuscode == 0
-        return tmp_path / "_build" / "html"
-
-    return build
+    write_site(tmp_path, CONF, {"favicon.svg": "<svg/>", "book/intro.md": text})
+    return lambda: build_site(tmp_path)[0]
 
 
 def test_a_page_links_to_a_notebook_from_the_build_on_in_which_there_is_one(build, tmp_path):

@@ -5,16 +5,13 @@ import sys
 
 import nbformat
 import pytest
-from sphinx.testing.util import SphinxTestApp
 
-from autograder.paths import ROOT
+from tests.book.small_site import build_site, write_site
 
-CONF = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+CONF = """
 extensions = ["myst_nb", "for_every_reader"]
 html_theme = "sphinx_book_theme"
-html_context = {{"default_mode": "auto"}}
+html_context = {"default_mode": "auto"}
 nb_execution_mode = "off"
 """
 
@@ -28,16 +25,9 @@ def pages(tmp_path_factory):
     notebook = nbformat.writes(nbformat.v4.new_notebook(cells=[cell], metadata=python))
     found = {}
     for mended in (False, True):
-        source = folder / str(mended)
-        source.mkdir()
-        (source / "conf.py").write_text(CONF if mended else CONF.replace(', "for_every_reader"', ""))
-        (source / "index.ipynb").write_text(notebook)
-        app = SphinxTestApp("html", srcdir=source, builddir=folder / f"_build_{mended}", warningiserror=True)
-        try:
-            app.build()
-        finally:
-            app.cleanup()
-        found[mended] = (folder / f"_build_{mended}" / "html" / "index.html").read_text(encoding="utf-8")
+        configuration = CONF if mended else CONF.replace(', "for_every_reader"', "")
+        write_site(folder / str(mended), configuration, {"index.ipynb": notebook})
+        found[mended] = (build_site(folder / str(mended))[0] / "index.html").read_text(encoding="utf-8")
     return found
 
 

@@ -6,14 +6,11 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from sphinx.errors import ExtensionError
-from sphinx.testing.util import SphinxTestApp
 
 from autograder import formulas
-from autograder.paths import ROOT
+from tests.book.small_site import build_site, write_site
 
-CONF = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+CONF = """
 extensions = ["myst_nb", "formulas_in_place"]
 html_math_renderer = "katex"
 myst_enable_extensions = ["dollarmath", "amsmath"]
@@ -53,17 +50,8 @@ def build(tmp_path):
     """Return a function that builds a book of the pages it is given: the folder of its website, and the warnings."""
 
     def build(**pages):
-        source = tmp_path / "source"
-        source.mkdir()
-        (source / "conf.py").write_text(CONF)
-        for name, text in pages.items():
-            (source / name.replace("_", ".")).write_text(text)
-        app = SphinxTestApp("html", srcdir=source, builddir=tmp_path / "_build")
-        try:
-            app.build()
-        finally:
-            app.cleanup()
-        return tmp_path / "_build" / "html", app.warning.getvalue()
+        write_site(tmp_path, CONF, {name.replace("_", "."): text for name, text in pages.items()})
+        return build_site(tmp_path, strict=False)
 
     return build
 

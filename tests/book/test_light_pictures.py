@@ -7,13 +7,10 @@ from io import BytesIO
 import nbformat
 import numpy as np
 from PIL import Image
-from sphinx.testing.util import SphinxTestApp
 
-from autograder.paths import ROOT
+from tests.book.small_site import build_site, write_site
 
-CONF = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+CONF = """
 extensions = ["myst_nb", "light_pictures"]
 nb_execution_mode = "off"
 """
@@ -26,17 +23,10 @@ def test_a_picture_that_a_cell_drew_has_its_pixels_in_fewer_bytes(tmp_path):
     cell = nbformat.v4.new_code_cell("draw()", execution_count=1)
     cell.outputs = [nbformat.v4.new_output("display_data", data={"image/png": b64encode(drawn.getvalue()).decode()})]
     python = {"language_info": {"name": "python", "pygments_lexer": "python"}}
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "conf.py").write_text(CONF)
-    (source / "index.ipynb").write_text(nbformat.writes(nbformat.v4.new_notebook(cells=[cell], metadata=python)))
+    notebook = nbformat.writes(nbformat.v4.new_notebook(cells=[cell], metadata=python))
+    write_site(tmp_path, CONF, {"index.ipynb": notebook})
     for _ in range(2):  # the second time nothing has changed
-        app = SphinxTestApp("html", srcdir=source, builddir=tmp_path / "_build", warningiserror=True)
-        try:
-            app.build()
-        finally:
-            app.cleanup()
-        site = tmp_path / "_build" / "html"
+        site, _ = build_site(tmp_path)
         (name,) = re.findall(r'src="(_images/[^"]*)"', (site / "index.html").read_text(encoding="utf-8"))
         assert [path.name for path in (site / "_images").iterdir()] == [name.removeprefix("_images/")]
         with Image.open(site / name) as picture:

@@ -5,16 +5,13 @@ import sys
 
 import pytest
 from fontTools.ttLib import TTFont
-from sphinx.testing.util import SphinxTestApp
 
-from autograder.paths import ROOT
+from tests.book.small_site import build_site, write_site
 
-CONF = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+CONF = """
 extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton", "light_theme"]
 html_theme = "sphinx_book_theme"
-html_context = {{"default_mode": "auto"}}
+html_context = {"default_mode": "auto"}
 """
 PLAIN = "# Plain\n\nText, nothing else.\n"
 CHAPTER = "# Chapter\n\n## Exercises\n\nThe first one.\n"
@@ -24,18 +21,9 @@ CARD = "# Card\n\n```{card} A title\nIts text\n```\n\n```python\nx = 1\n```\n"
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("light")
-    source = folder / "source"
-    source.mkdir()
-    (source / "conf.py").write_text(CONF)
-    (source / "index.md").write_text(f"{PLAIN}\n```{{toctree}}\ncard\nchapter\n```\n")
-    (source / "chapter.md").write_text(CHAPTER)
-    (source / "card.md").write_text(CARD)
-    app = SphinxTestApp("html", srcdir=source, builddir=folder / "_build", warningiserror=True)
-    try:
-        app.build()
-    finally:
-        app.cleanup()
-    return folder / "_build" / "html"
+    index = f"{PLAIN}\n```{{toctree}}\ncard\nchapter\n```\n"
+    write_site(folder, CONF, {"index.md": index, "chapter.md": CHAPTER, "card.md": CARD})
+    return build_site(folder)[0]
 
 
 @pytest.fixture(scope="module")

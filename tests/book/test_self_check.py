@@ -3,15 +3,13 @@
 import re
 
 import pytest
-from sphinx.testing.util import SphinxTestApp
 
 from autograder.paths import ROOT
 from solutions import answer_key
 from solutions.mistakes.softmax import softmax__linear
+from tests.book.small_site import build_site, write_site
 
-CONF = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+CONF = """
 extensions = ["myst_nb", "self_check"]
 myst_enable_extensions = ["dollarmath", "tasklist"]
 """
@@ -37,18 +35,8 @@ def build(tmp_path):
     """Return a function that builds a page from its text, and returns its HTML."""
 
     def build(text):
-        source = tmp_path / "source"
-        source.mkdir()
-        (source / "conf.py").write_text(CONF)
-        (source / "index.md").write_text("# Book\n\n```{toctree}\nsoftmax\n```\n")
-        (source / "softmax.md").write_text(text)
-        app = SphinxTestApp("html", srcdir=source, builddir=tmp_path / "_build", warningiserror=True)
-        try:
-            app.build()
-        finally:
-            app.cleanup()
-        assert app.statuscode == 0, app.warning.getvalue()
-        return (tmp_path / "_build" / "html" / "softmax.html").read_text()
+        write_site(tmp_path, CONF, {"index.md": "# Book\n\n```{toctree}\nsoftmax\n```\n", "softmax.md": text})
+        return (build_site(tmp_path)[0] / "softmax.html").read_text()
 
     return build
 

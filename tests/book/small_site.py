@@ -1,0 +1,28 @@
+"""Sites of a page or two, to try an extension of the book on."""
+
+from pathlib import Path
+
+from sphinx.testing.util import SphinxTestApp
+
+from autograder.paths import ROOT
+
+EXTENSIONS = f"import sys\nsys.path.insert(0, {str(ROOT / 'book' / '_ext')!r})\n"
+
+
+def write_site(folder: Path, configuration: str, pages: dict[str, str]) -> None:
+    """Write the sources of a site into ``folder``: its ``configuration``, which may name extensions of the book, and files."""
+    for name, text in {"conf.py": EXTENSIONS + configuration, **pages}.items():
+        path = folder / "source" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def build_site(folder: Path, strict: bool = True) -> tuple[Path, str]:
+    """Build what was written into ``folder``; return the folder of the website, and the warnings. None passes if ``strict``."""
+    app = SphinxTestApp("html", srcdir=folder / "source", builddir=folder / "_build", warningiserror=strict)
+    try:
+        app.build()
+    finally:
+        app.cleanup()
+    assert not strict or app.statuscode == 0, app.warning.getvalue()
+    return folder / "_build" / "html", app.warning.getvalue()
