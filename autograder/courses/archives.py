@@ -107,6 +107,8 @@ def _of_zip(bundle, info, max_mb):
             raise RefusedEntry("there is a link or a device in the archive, where a file should be")
         if info.flag_bits & 0x1:
             raise RefusedEntry("the archive is encrypted")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others take what memory they ask for
+            raise RefusedEntry("the archive is packed in a way that is not read here")
         try:
             with bundle.open(info) as file:
                 content = file.read(max_mb * 2**20 + 1)

@@ -177,6 +177,8 @@ def _from_canvas(given, students):
     by_login = {alike(one.login): one.id for one in students if one.login}
     found = {}
     for row in rows:
+        if len(row) < len(CANVAS[:2]):
+            continue
         told = dict(zip(header, row, strict=False))
         login = told.get("SIS Login ID", "")
         name = by_number.get(alike(told["ID"])) or by_login.get(alike(login)) or login
@@ -216,7 +218,8 @@ def _moodle(course, topic, everybody, students, points, given, unmarked):
         remedy = "name the grading worksheet as Moodle gave it out, with Moodle set to English and in UTF-8."
         raise CourseError(f"it has no column {', '.join(lacking)}", str(given), remedy)
     sheet, mine = _Sheet(header), {one.student: one for one in _counting(_Sheet(()), everybody, unmarked)}
-    numbers = {one.number: name for name in everybody for one in tries(course, name, topic) if one.platform == "Moodle"}
+    of_moodle = [(one, name) for name in everybody for one in tries(course, name, topic) if one.platform == "Moodle"]
+    numbers = {one.number: name for one, name in of_moodle if one.number}
     names = {alike(text): one.id for one in students for text in (one.name, one.email) if text}
     for name, one in everybody.items():
         if name not in mine and one.waiting:

@@ -35,7 +35,7 @@ MOODLE = re.compile(r"(?P<name>[^_]+)_(?P<user>\d+)_(?P<kind>assignsubmission_[a
 EXCHANGE = re.compile(r"(?P<name>[^+/]+)\+(?P<topic>[^+/]+)\+(?P<time>[^+/]+?(?: UTC)?)(?:\+[^+/]+)?")
 METADATA = "submission_metadata.yml"
 COLUMNS = ("id", "login", "email", "sis", "canvas", "gradescope")  # of the roster, by which a file may be known
-SUBMISSION = re.compile(r"submission_\d+")
+FIRST_YEAR = 1980  # of a zip archive's dates: what states an earlier one states nothing
 
 
 @dataclass(frozen=True)
@@ -167,9 +167,10 @@ def _time(text: str) -> datetime | None:
     text = re.sub(r"(\.\d{6})\d+", r"\1", text).replace(" +", "+").replace(" -", "-")
     try:
         found = datetime.fromisoformat(text)
-    except ValueError:
+        found = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    return found if found.year >= FIRST_YEAR else None
 
 
 def stated_time(text: bytes) -> datetime | None:
