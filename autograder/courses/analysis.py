@@ -19,15 +19,15 @@ import numpy as np
 
 from autograder.courses.course import Course
 from autograder.courses.standings import Result, results
+from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.grading.grade import Graded
+from autograder.notebooks import repair
 
 LEAST = 20  # students, below which a correlation says nothing
 RESAMPLES = 1000
-LONGEST, SHORTEST = (
-    20_000,
-    40,
-)  # characters of an answer that is looked at; nodes of one that two may not have by chance
+LONGEST = 20_000  # characters of an answer that is looked at
+SHORTEST = 40  # nodes of a program that two may not have by chance
 WORDS = 12  # of a written answer that two may not have by chance
 
 
@@ -79,7 +79,8 @@ def studied(course: Course, topic: str) -> Study:
     roster = [one.id for one in course.plan().students]
     handed_in = set(course.students(topic))
     starters = {cell.metadata.nbgrader.grade_id: cell.source for cell in released.notebooks[0].cells}
-    answers = {student: _answers(course, student, topic) for student in sorted(handed_in)}
+    names = {exercise.name for exercise in released.exercises}
+    answers = {student: _answers(course, student, topic, names) for student in sorted(handed_in)}
     return Study(
         topic,
         sum(released.points.values()),
@@ -163,18 +164,18 @@ def _correlation(one, other):
 # --- answers that are alike ------------------------------------------------------------------------------------------
 
 
-def _answers(course, student, topic):
-    """Return the text of each cell that ``student`` has handed in, by its id; {} of what is no notebook."""
+def _answers(course, student, topic, names):
+    """Return what ``student`` has handed in for the exercises ``names``; {} of what is no notebook. Nothing that is huge."""
     try:
-        place = course.submission(student, topic)
-        if place.is_symlink() or place.stat().st_size > 20 * 2**20:
-            return {}
+        content = repair.read_file(course.submission(student, topic), course.submitted)
         found = {}
-        for cell in json.loads(place.read_bytes())["cells"]:
+        for cell in json.loads(content)["cells"]:
             source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
-            found[(cell["metadata"].get("nbgrader") or {}).get("grade_id")] = source
+            name = (cell["metadata"].get("nbgrader") or {}).get("grade_id")
+            if name in names and len(source) <= LONGEST:
+                found[name] = source
         return found
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (CourseError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
         return {}
 
 

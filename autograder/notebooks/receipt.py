@@ -12,7 +12,7 @@ import json
 import re
 from datetime import datetime
 
-UNANSWERED = re.compile(r"^\s*raise NotImplementedError\(\)\s*$", flags=re.MULTILINE)
+UNANSWERED = re.compile(r"^[ \t]*raise NotImplementedError\(\)[ \t\r]*$", flags=re.MULTILINE)
 
 
 def receipt(topic, version, functions, written=0):

@@ -191,8 +191,11 @@ def _line(sources, name, number):
 
     It is looked up here: a text that came from the worker could hold anything, the hidden inputs above all.
     """
-    lines = sources.get(name, "").split("\n") if type(name) is str else []
-    return lines[number - 1].strip()[:LONGEST_LINE] if 0 < number <= len(lines) else ""
+    if type(name) is not str or number < 1:
+        return ""
+    lines = sources.get(name, "").split("\n", number)  # no further: a cell may have millions
+    line = lines[number - 1].strip()[:LONGEST_LINE] if number <= len(lines) else ""
+    return "".join(letter for letter in line if letter.isprintable())
 
 
 def _reply(message, call, sources):
