@@ -83,6 +83,29 @@ def maxout_shapes(n, d, m, k, V_y):
     ### END SOLUTION
 
 
+def tied_shapes(n, d, V_y):
+    """Return the shapes met when the target's embedding is the output matrix too.
+
+    logit of a word = state^T W (E word), with a one-hot column for the word
+
+    Parameters
+    ----------
+    n, d : int
+        Sizes of the decoder state and of a word embedding.
+    V_y : int
+        Number of words in the target vocabulary.
+
+    Returns
+    -------
+    dict
+        ``E``: the embedding matrix; ``W``: the matrix of the score; ``projected_state``: W^T state; ``logits``: those of
+        all words, from one product of this vector and E.
+    """
+    ### BEGIN SOLUTION
+    return {"E": (d, V_y), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
+    ### END SOLUTION
+
+
 def hindi_distribution():
     """Return the probabilities of the six words of the toy vocabulary, in its order.
 

@@ -97,6 +97,31 @@ def maxout_shapes__halved_after(n, d, m, k, V_y):
     return {"U_o": (k, n), "C_o": (k, m), "maxima": (k // 2,), "W_o": (V_y, k // 2)}
 
 
+def tied_shapes__words_as_rows(n, d, V_y):
+    """As torch keeps an embedding: a row for each word. In E y the matrix stands left of a column with a number for each word."""
+    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
+
+
+def tied_shapes__W_transposed(n, d, V_y):
+    """W acts on the embedding and gives what the state can be compared with: its rows are as many as the state's numbers."""
+    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
+
+
+def tied_shapes__state_unchanged(n, d, V_y):
+    """W^T s has as many numbers as W has columns: it has left the space of the states."""
+    return {"E": (d, V_y), "W": (n, d), "projected_state": (n,), "logits": (V_y,)}
+
+
+def tied_shapes__one_logit(n, d, V_y):
+    """The formula gives the logit of one word; all words together have one each."""
+    return {"E": (d, V_y), "W": (n, d), "projected_state": (d,), "logits": (1,)}
+
+
+def tied_shapes__equal_sizes(n, d, V_y):
+    """A square W would need embedding and state to be of one size. Here they are not."""
+    return {"E": (n, V_y), "W": (n, n), "projected_state": (n,), "logits": (V_y,)}
+
+
 def _hindi(state=(0.396930, 0.584980, 0.604368), words=None):
     W_o = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1]])
     words = words or _softmax

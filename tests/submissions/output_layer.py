@@ -43,6 +43,21 @@ def maxout_shapes__lists(n, d, m, k, V_y):
     return {"U_o": [k + k, n], "C_o": [k + k, m], "maxima": [k], "W_o": [V_y, k]}
 
 
+def tied_shapes__by_computing(n, d, V_y):
+    E, W, s = np.zeros((d, V_y)), np.zeros((n, d)), np.zeros(n)
+    projected_state = W.T @ s
+    return {
+        "E": E.shape,
+        "W": W.shape,
+        "projected_state": projected_state.shape,
+        "logits": (E.T @ projected_state).shape,
+    }
+
+
+def tied_shapes__lists(n, d, V_y):
+    return {"logits": [V_y], "projected_state": [d], "W": [n, d], "E": [d, V_y]}
+
+
 def hindi_distribution__rounded():
     return (0.0331, 0.7907, 0.0493, 0.0595, 0.0606, 0.0068)
 
