@@ -7,7 +7,8 @@ import shutil
 import hypothesis
 import pytest
 
-from tests import refusals, shared
+from tests import refusals, shared, turns
+from tests.book import website
 from tests.shared import made_once
 
 SHARES = {  # in this order, so that no long file comes last
@@ -19,7 +20,8 @@ SHARES = {  # in this order, so that no long file comes last
     "solutions": 0.5,
     "project": 1,
 }  # minutes of all processes together: on two cores these are four, so that the whole takes five
-FIRST = ["test_browser.py", "test_batch.py", "test_hostile.py", "test_judge.py", "test_resume.py", "test_one_fate.py"]
+FIRST = ["test_batch.py", "test_hostile.py", "test_judge.py", "test_resume.py", "test_one_fate.py", "test_cluster.py"]
+FIRST += ["test_release.py", "test_browser.py", "test_axe.py"]  # by now the website stands
 
 hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("sample", max_examples=25, deadline=None, derandomize=True)
@@ -29,6 +31,7 @@ hypothesis.settings.register_profile("full", max_examples=400, deadline=None)
 def pytest_addoption(parser):
     parser.addoption("--full", action="store_true", help="take every sample whole")
     parser.addoption("--quick", action="store_true", help="leave out what builds, grades or starts a sandbox")
+    turns.add_option(parser)
 
 
 def pytest_configure(config):
@@ -38,6 +41,11 @@ def pytest_configure(config):
     config.pluginmanager.register(_Clock(config.stash[TOOK]), "clock")
     config.pluginmanager.register(refusals, "refusals")
     config.pluginmanager.register(shared, "shared")
+    config.pluginmanager.register(turns, "turns")
+    if os.environ[turns.TURN] and hasattr(config, "workerinput"):
+        website.stand_back()
+    elif os.environ[turns.TURN] and config.getoption("numprocesses", None):
+        config.pluginmanager.register(website.Ahead(), "website")
 
 
 def _profile(config):
@@ -80,6 +88,7 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in slow]
     items.sort(key=_place)
+    turns.keep(config, items, _suite)
 
 
 def _place(item):
@@ -107,13 +116,15 @@ def pytest_terminal_summary(terminalreporter, config):
     terminalreporter.section("time by suite, in all processes together")
     for suite, seconds in sorted(config.stash[TOOK].items()):
         terminalreporter.line(f"{suite:12} {seconds:6.0f} s of {SHARES[suite] * 60:4.0f} s")
+    if sentence := turns.said(config):
+        terminalreporter.line(sentence)
     if not config.getoption("--full"):
         examples = hypothesis.settings.get_profile(_profile(config)).max_examples
         terminalreporter.line(
             f"Property tests took a fixed sample of {examples} examples at most, the audit one of "
             f"{sample_of_mutants(config)} mutants an exercise, the comparison with stock nbgrader 2 students, the kills one "
-            "run, the linter one draw of each key, axe-core each page at one width; `make test-full` takes 400 at random, all, "
-            "all, three, two, and two."
+            "run, the linter one draw of each key, axe-core a third of the pages at one width; `make test-full` takes 400 at "
+            "random, all, all, three, two, and two."
         )
 
 

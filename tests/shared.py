@@ -4,6 +4,7 @@ import fcntl
 import os
 import pickle
 import tempfile
+import traceback
 from pathlib import Path
 
 FOLDER = "TESTS_SHARE"  # in the environment, where the processes of pytest-xdist find it
@@ -17,12 +18,22 @@ def pytest_configure(config):
 
 
 def made_once(name, make):
-    """Return what ``make(folder)`` returns, made by one of the processes of this run and used by all."""
+    """Return what ``make(folder)`` returns, made by one of the processes of this run and used by all.
+
+    It is tried once: where it has failed, each that asks for it later is told how.
+    """
     base = Path(os.environ[FOLDER])
     folder = base / name
     with (base / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "made.pickle").is_file():
+        if not folder.is_dir():
             folder.mkdir()
-            (folder / "made.pickle").write_bytes(pickle.dumps(make(folder)))
+            try:
+                made = pickle.dumps(make(folder))
+            except Exception:
+                (folder / "failure.txt").write_text(traceback.format_exc(), encoding="utf-8")
+                raise
+            (folder / "made.pickle").write_bytes(made)
+    failure = folder / "failure.txt"
+    assert not failure.is_file(), f"{name} could not be made:\n{failure.read_text(encoding='utf-8')}"
     return pickle.loads((folder / "made.pickle").read_bytes())

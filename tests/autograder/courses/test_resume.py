@@ -142,6 +142,7 @@ def killed_on_the_way(course, rng):
     return killed, started
 
 
+@pytest.mark.turns(2)
 def test_killed_at_many_moments_and_started_again_nothing_is_lost(course, tmp_path, request):
     clean = Course(tmp_path / "clean")
     shutil.copytree(course.root, clean.root)

@@ -33,6 +33,7 @@ SEEDS = (1, 2)
 
 @each_exercise
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.each_time
 def test_the_reference_passes_its_own_cases(name, seed):
     exercise = exercise_named(name, seed)
     assert exercise.hidden

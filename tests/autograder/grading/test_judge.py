@@ -75,6 +75,7 @@ def digits_of(expected):
 
 
 @each_exercise
+@pytest.mark.each_time
 def test_the_reference_earns_all_points_without_a_word(name):
     exercise = exercise_named(name)
     verdict = verdict_on(exercise, replies_of(reference_of(exercise), exercise))

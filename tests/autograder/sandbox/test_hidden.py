@@ -189,6 +189,7 @@ def test_the_canary_looks_for_the_course_itself(installed, course_beside):
 
 
 @pytest.mark.suite("sandbox")
+@pytest.mark.turns(2)
 def test_a_thief_of_answers_that_lie_beside_python_earns_nothing(installed, course_beside):
     done = python(installed, *GRADE, "--course", course_beside.root)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -237,6 +238,7 @@ except ImportError:
 
 
 @pytest.mark.suite("sandbox")
+@pytest.mark.turns(2)
 def test_a_batch_is_refused_where_the_course_could_be_read(installed, course_beside):
     (packages,) = installed.glob("lib/python3*/site-packages")
     everywhere = packages / "sitecustomize.py"  # also in the processes that the batch starts

@@ -105,6 +105,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.turns(2)
 def test_the_formgraders_button_gives_the_same_grades(demonstration, tmp_path):
     course, names = demonstration[0], ["hugo_squeezed", "zita_forges_values"]
     shutil.copytree(course.root, tmp_path / "course", ignore=shutil.ignore_patterns("verdicts", "autograded"))
@@ -129,6 +130,7 @@ c.AssignLatePenalties.plugin_class = Half
 """
 
 
+@pytest.mark.turns(2)
 def test_what_comes_late_is_entered_as_nbgrader_enters_it(released, tmp_path):
     """Through the course's own rule for late submissions: the same rows, and the penalty stands on the page at once."""
     courses = []
@@ -155,6 +157,7 @@ def test_what_comes_late_is_entered_as_nbgrader_enters_it(released, tmp_path):
         assert ("Late submission penalty" in ours.feedback(name, "scoring").read_text()) == late
 
 
+@pytest.mark.turns(2)
 def test_nbgrader_itself_grades_through_the_plugin_in_a_course_directory(demonstration, tmp_path):
     course = demonstration[0]
     shutil.copytree(course.root, tmp_path / "course")

@@ -1,0 +1,98 @@
+"""A run that takes turns leaves nothing out for good, and one that is asked for a test does it."""
+
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from autograder.paths import ROOT
+from tests import turns
+from tests.turns import ALL_TURNS, MANY, TURN, in_turn, keep, said
+
+FUNCTIONS = {  # name: how many parameters, its marks, its suite
+    "few": (MANY, (), "autograder"),
+    "many": (MANY + 1, (), "autograder"),
+    "many_each_time": (MANY + 1, (pytest.mark.each_time.mark,), "autograder"),
+    "many_of_the_sandbox": (MANY + 1, (), "sandbox"),
+    "long": (1, (pytest.mark.turns(2).mark,), "sandbox"),
+    "long_and_few": (8, (pytest.mark.turns(4).mark,), "audit"),
+}
+ALL = sum(count for count, _, _ in FUNCTIONS.values())
+CONFTEST = """
+from tests import turns
+
+def pytest_addoption(parser):
+    parser.addoption("--full", action="store_true")
+    parser.addoption("--quick", action="store_true")
+    turns.add_option(parser)
+
+def pytest_configure(config):
+    config.pluginmanager.register(turns, "turns")
+
+def pytest_collection_modifyitems(config, items):
+    turns.keep(config, items, lambda item: "autograder")
+"""
+
+
+def done_by(turn, monkeypatch):
+    """Return the names of the tests that a turn does, and what is said of those that it does not."""
+    monkeypatch.setenv(TURN, str(turn))
+    items = [
+        SimpleNamespace(
+            nodeid=f"test_x.py::{name}[{number}]", iter_markers=lambda marks=marks: iter(marks), suite=suite
+        )
+        for name, (count, marks, suite) in FUNCTIONS.items()
+        for number in range(count)
+    ]
+    before, gone = list(items), []
+    hook = SimpleNamespace(pytest_deselected=lambda items: gone.extend(items))
+    config = SimpleNamespace(stash={turns.LEFT: []}, hook=hook)
+    keep(config, items, lambda item: item.suite)
+    assert [item for item in before if item not in gone] == items
+    return [item.nodeid for item in items], said(config)
+
+
+def test_all_turns_together_do_every_test_and_differ(monkeypatch):
+    done = [frozenset(done_by(turn, monkeypatch)[0]) for turn in range(ALL_TURNS)]
+    assert len(frozenset().union(*done)) == ALL
+    assert len(set(done)) == ALL_TURNS
+
+
+@pytest.mark.parametrize("turn", range(4))
+def test_a_turn_leaves_out_what_may_be_left_out_and_says_how_much(turn, monkeypatch):
+    names, sentence = done_by(turn, monkeypatch)
+    done = {name: sum(f"::{name}[" in each for each in names) for name in FUNCTIONS}
+    whole = {"few": MANY, "many_each_time": MANY + 1, "many_of_the_sandbox": MANY + 1, "long_and_few": 2}
+    assert {name: done[name] for name in whole} == whole
+    assert 0 <= done["many"] - MANY // 3 <= 1
+    assert sentence.startswith(f"{ALL - len(names)} tests")
+
+
+def test_where_everything_is_asked_for_nothing_is_left_out(monkeypatch):
+    names, sentence = done_by("", monkeypatch)
+    assert len(names) == ALL
+    assert not sentence
+    assert in_turn("abcdef", 3) == list("abcdef")
+    monkeypatch.setenv(TURN, "1")
+    assert in_turn("abcdef", 3) == ["c", "f"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said_at_the_end"),
+    [
+        ([], "20 passed, 40 deselected"),
+        (["tests/test_one.py"], "60 passed"),
+    ],
+)
+def test_what_is_named_is_done_whole(tmp_path, asked, said_at_the_end):
+    (tmp_path / "tests").mkdir()
+    text = "import pytest\n@pytest.mark.parametrize('number', range(60))\ndef test_one(number): pass\n"
+    (tmp_path / "tests" / "test_one.py").write_text(text, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\n", encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+    env = {name: value for name, value in os.environ.items() if name != TURN} | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *asked]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
+    assert said_at_the_end in done.stdout, done.stdout + done.stderr

@@ -1,0 +1,97 @@
+"""The whole run takes turns: of what is asked of very many alike, and of what takes long, each run does a part.
+
+A pytest plugin. A test that is asked of more than ``MANY`` parameters does every third of them. A test that is marked
+``turns(n)`` is done in one run of n; where it has parameters, each is. Which part a run does follows from the commit, so
+that the same commit is tested in the same way again, and the commits that follow do the rest; ``--turn K`` chooses, and
+``--full`` does everything. So does naming files, or a test: who asks for one test wants all of it. What is marked
+``each_time`` is never left out, nor is anything of the sandbox.
+"""
+
+import os
+import subprocess
+import zlib
+from collections import defaultdict
+
+import pytest
+
+MANY, THIRDS = 25, 3
+ALL_TURNS = 12  # after so many, each test has been done, be it one of two, three or four
+TURN = "TESTS_TURN"  # in the environment, where the processes of pytest-xdist find it; empty: everything
+LEFT = pytest.StashKey()
+
+
+def add_option(parser):
+    parser.addoption("--turn", type=int, help="which part of what takes turns (by default the commit decides)")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "turns(n): takes long; done in one run of n")
+    config.addinivalue_line("markers", "each_time: never left out")
+    config.stash[LEFT] = []
+    if not hasattr(config, "workerinput"):
+        turn = config.getoption("--turn")
+        os.environ[TURN] = str(_by_commit(config.rootpath) if turn is None else turn) if _takes_turns(config) else ""
+
+
+def _takes_turns(config):
+    if config.getoption("--turn") is not None:
+        return True
+    named = config.args_source is pytest.Config.ArgsSource.ARGS or config.getoption("keyword")
+    return not (named or config.getoption("--full") or config.getoption("--quick"))
+
+
+def _by_commit(root):
+    """Return a number that the commit under test decides; 0 where there is none."""
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True)
+    return int(done.stdout[:8], 16) % ALL_TURNS if done.returncode == 0 else 0
+
+
+def in_turn(things, turns):
+    """Return those of ``things`` whose turn it is: one in ``turns`` of them, all where everything is asked for."""
+    if not os.environ[TURN]:
+        return list(things)
+    return [thing for place, thing in enumerate(things) if (place + int(os.environ[TURN])) % turns == 0]
+
+
+def _turns_of(items, suite):
+    """Return in how many runs the tests of one function are done once; 1: in each."""
+    marks = {mark.name: mark for mark in items[0].iter_markers()}
+    if "each_time" in marks:
+        return 1
+    if "turns" in marks:
+        return marks["turns"].args[0]
+    return THIRDS if len(items) > MANY and suite != "sandbox" else 1
+
+
+def keep(config, items, suite_of):
+    """Leave in ``items`` those whose turn it is, in their order."""
+    if not os.environ[TURN]:
+        return
+    groups, left = defaultdict(list), []
+    for item in items:
+        groups[item.nodeid.partition("[")[0]].append(item)
+    for name, group in groups.items():
+        turn = int(os.environ[TURN]) + zlib.crc32(name.encode())  # or the first of each would fall together
+        turns = _turns_of(group, suite_of(group[0]))
+        left += [item for place, item in enumerate(group) if (place + turn) % turns]
+    config.stash[LEFT] = left
+    config.hook.pytest_deselected(items=left)
+    away = {id(item) for item in left}
+    items[:] = [item for item in items if id(item) not in away]
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left"] = len(left)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Hear from the processes how many tests they left out: each of them left out the same."""
+    node.config.stash[LEFT] = range(getattr(node, "workeroutput", {}).get("left", 0))
+
+
+def said(config):
+    """Return the sentence that a run ends with; None where nothing was left out."""
+    left = len(config.stash[LEFT])
+    return left and (
+        f"{left} tests were left to other turns: this was turn {os.environ[TURN]} of {ALL_TURNS}, as the commit has it. "
+        "`--turn K` does another, `make test-full` all; a file that is named is done whole."
+    )
