@@ -15,7 +15,7 @@ def score_every_step(queries, projected_keys, W_query, v):
     Parameters
     ----------
     queries : (batch, target_len, query_size)
-        The decoder states of all steps. Bahdanau's decoder cannot know them beforehand: each needs the context before.
+        The decoder states of all steps, known beforehand: Bahdanau's decoder makes them one after the other.
     projected_keys : (batch, source_len, attention_size)
         W_key keys[b, j], computed once per sentence.
     W_query : (attention_size, query_size)
