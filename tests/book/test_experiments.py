@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks.bottleneck import LENGTHS, RECORD, name, points
+from solutions.answer_key import worked_example
 from solutions.in_numpy.capstone import HELD_OUT, as_arrays, draw_sentences
+from solutions.in_numpy.scoring import additive_score
 from solutions.in_torch.capstone import unseen_sentences
 
 RUNS, DATES = "attention  seed  exact", "attention  steps  exact"
@@ -43,6 +45,16 @@ def test_in_the_same_few_steps_attention_learns_dates_and_a_fixed_vector_does_no
     assert float(fixed) < 0.5 < float(later)
 
 
+def test_the_weights_on_with_differ_more_from_model_to_model_where_the_second_of_its_words_is_written(site):
+    texts, _ = outputs(site, "capstone")
+    (printed,) = [text for text in texts if re.match(r"seed +के +साथ", text)]
+    on_with = np.array([row.split() for row in printed.splitlines()[1:] if row], dtype=float)[:, 1:]
+    assert on_with.shape == (3, 2)
+    first, second = np.ptp(on_with, axis=0)
+    assert first < 0.2
+    assert second > 2 * first
+
+
 def outputs(site, name):
     """Return what the cells of a page print, and the page without it."""
     page = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
@@ -59,6 +71,13 @@ def test_the_step_of_the_introduction_is_told_with_the_numbers_that_it_prints(si
     for row, numbers in rows.items():
         for number in numbers[:1] if row == "probability" else numbers:
             assert f"{float(number):.4f}" in told, (row, number)
+
+
+def test_a_swap_of_the_matrices_shows_in_the_worked_example_at_all_positions_but_the_first():
+    right = worked_example("scoring-additive_score").inputs
+    swapped = right | {"W_query": right["W_key"], "W_key": right["W_query"]}
+    (moved,) = abs(additive_score(**right) - additive_score(**swapped)) > 0.1
+    assert moved.tolist() == [False, True, True]
 
 
 def test_the_program_of_the_whole_model_translates_what_it_has_not_seen(site):
@@ -143,20 +162,22 @@ def test_what_the_page_says_of_the_two_orders_is_in_the_record(record):
     longest = {
         order: np.array(
             [
-                [
-                    row["right_of"]["11-15"][0]
+                sorted(
+                    np.divide(*row["right_of"]["11-15"])
                     for row in record["rows"]
                     if (row["model"], row["steps"]) == (order, steps)
-                ]
+                )
                 for steps in (100, 200, 300)
             ]
         )
         for order in ("bahdanau", "luong")
     }
-    assert longest["bahdanau"].shape == (3, 5)
-    ahead = (longest["luong"] > longest["bahdanau"]).sum(axis=1)
-    assert (ahead[1], ahead[2]) == (0, 3)
-    assert longest["luong"][2].min() < 0.7 * longest["bahdanau"][2].min()
+    assert longest["bahdanau"].shape == longest["luong"].shape == (3, 5)
+    (_, bahdanau_200, bahdanau_300), (_, luong_200, luong_300) = longest["bahdanau"], longest["luong"]
+    assert luong_200[3] < bahdanau_200[0] < luong_200[4]
+    assert min(bahdanau_300[2], luong_300[2]) >= 0.99
+    assert min(bahdanau_300[0], luong_300[1]) > 0.85
+    assert luong_300[0] == pytest.approx(0.5, abs=0.05)
 
 
 def test_the_page_prints_every_point_of_the_race_that_was_run_and_names_the_rest(site, record):
