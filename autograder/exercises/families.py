@@ -248,6 +248,7 @@ STATES = (
 )
 PARAMETER = (Family("ordinary", _gentle), Family("large", _large_parameter, "large {}", WHERE_LARGE, LARGE_PARTS))
 VECTOR = (Family("ordinary", _normal), Family("large", _large_vector, "large {}", WHERE_LARGE, LARGE_PARTS))
+BIAS = (*VECTOR, Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS))
 
 # --- weights ---------------------------------------------------------------------------------------------------------
 
@@ -527,6 +528,7 @@ KINDS: dict[str, tuple[Family, ...]] = {
     "states": STATES,
     "parameter": PARAMETER,
     "vector": VECTOR,
+    "bias": BIAS,
     "weights": WEIGHTS,
     "tokens": TOKENS,
     "targets": TARGETS,

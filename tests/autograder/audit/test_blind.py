@@ -52,3 +52,12 @@ def test_the_record_counts_no_fewer_answers_than_there_are(name):
         assert 0 < sum(n.startswith("wrong") for n in names) <= first["wrong"]
         assert 0 < sum(n.startswith("right") for n in names) <= first["right"]
         assert first["false_accepts"] <= first["wrong"]
+
+
+def test_the_hints_were_judged_for_as_many_answers_of_each_topic_and_those_that_mislead_are_named():
+    judged = tomllib.loads((BLIND / "hints.toml").read_text(encoding="utf-8"))
+    misled = judged.pop("misled")
+    assert set(judged) == set(ROUNDS["third"])
+    assert {sum(words.values()) for words in judged.values()} == {30}
+    assert len(misled) == sum(words["misled"] for words in judged.values())
+    assert set(misled) <= {name for topic in ROUNDS["third"] for _, name, _ in answers("third", topic)}

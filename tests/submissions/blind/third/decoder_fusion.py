@@ -1,0 +1,1145 @@
+import math
+from collections import namedtuple
+from decimal import Decimal, getcontext
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+_MEMORY = {}
+
+
+# ---------------------------------------------------------------- note_c_parameters
+
+def note_c_parameters__wrong_turned(d, m, n):
+    """The student writes the matrices for row vectors."""
+    return {"W_y": (d, n), "W_s": (n, n), "W_c": (m, n)}
+
+
+def note_c_parameters__wrong_two_directions(d, m, n):
+    """The student doubles the annotation, although the encoder reads in one direction and an annotation has m numbers."""
+    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, 2 * m)}
+
+
+def note_c_parameters__wrong_state_from_annotation(d, m, n):
+    """The student takes the old state for an encoder state."""
+    return {"W_y": (n, d), "W_s": (n, m), "W_c": (n, m)}
+
+
+def note_c_parameters__right_comprehension(d, m, n):
+    """A comprehension over the inputs, with lists."""
+    return {name: [n, size] for name, size in zip(("W_c", "W_s", "W_y"), (m, n, d))}
+
+
+def note_c_parameters__right_layers(d, m, n):
+    """The weights of linear layers of torch."""
+    return {"W_" + k: torch.nn.Linear(p, n, bias=False).weight.shape for k, p in (("y", d), ("s", n), ("c", m))}
+
+
+# ---------------------------------------------------------------- fusion_shapes
+
+def fusion_shapes__wrong_one_direction(d, m, n, r):
+    """The student forgets that an annotation joins two directions."""
+    return {"joined": (d + m,), "L_1": (r, d + m), "W_input": (n, r), "W_context": (n, m)}
+
+
+def fusion_shapes__wrong_context_one_direction(d, m, n, r):
+    """The student doubles the annotation in what is joined but not in note C's matrix."""
+    return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (n, m)}
+
+
+def fusion_shapes__wrong_context_after_layer(d, m, n, r):
+    """The student lets note C's matrix read r numbers, like the recurrent layer."""
+    return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (n, r)}
+
+
+def fusion_shapes__wrong_input_joined_with_state(d, m, n, r):
+    """The student joins the old state to what the recurrent matrix reads."""
+    return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r + n), "W_context": (n, 2 * m)}
+
+
+def fusion_shapes__wrong_both_doubled(d, m, n, r):
+    """The student doubles the embedding along with the annotation."""
+    return {"joined": (2 * (d + m),), "L_1": (r, 2 * (d + m)), "W_input": (n, r), "W_context": (n, 2 * m)}
+
+
+def fusion_shapes__right_computed(d, m, n, r):
+    """Shapes of arrays that are really joined."""
+    h = np.concatenate([np.zeros(m), np.zeros(m)])
+    x = np.concatenate([np.zeros(d), h])
+    k = np.zeros(r)
+    return {"joined": x.shape, "L_1": np.outer(k, x).shape, "W_input": np.outer(np.zeros(n), k).shape,
+            "W_context": np.outer(np.zeros(n), h).shape}
+
+
+def fusion_shapes__right_torch_size(d, m, n, r):
+    """torch.Size throughout."""
+    s = torch.Size
+    return {"W_context": s([n, m * 2]), "W_input": s([n, r]), "L_1": s([r, m + d + m]), "joined": s([m + d + m])}
+
+
+# ---------------------------------------------------------------- note_d_shapes
+
+def note_d_shapes__wrong_bias_vector(V_out, m, n):
+    """The student writes the bias without its second axis."""
+    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (n,)}
+
+
+def note_d_shapes__wrong_bias_row(V_out, m, n):
+    """The student writes the bias as a matrix of one row."""
+    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (1, n)}
+
+
+def note_d_shapes__wrong_word_turned(V_out, m, n):
+    """The student writes the matrix of the word like a lookup table, a row for each word."""
+    return {"W_D": (n, n), "U_D": (V_out, n), "W_a": (n, m), "b_D": (n, 1)}
+
+
+def note_d_shapes__wrong_two_directions(V_out, m, n):
+    """The student doubles the size of the context."""
+    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, 2 * m), "b_D": (n, 1)}
+
+
+def note_d_shapes__right_matrices(V_out, m, n):
+    """np.matrix columns and outer products."""
+    z, y, c = (np.matrix(np.zeros((k, 1))) for k in (n, V_out, m))
+    return {"W_D": (z * z.T).shape, "U_D": (z * y.T).shape, "W_a": (z * c.T).shape, "b_D": z.shape}
+
+
+def note_d_shapes__right_namedtuple(V_out, m, n):
+    """Named tuples."""
+    size = namedtuple("size", "rows columns")
+    return dict(zip(("W_D", "U_D", "W_a", "b_D"), map(size, (n,) * 4, (n, V_out, m, 1))))
+
+
+# ---------------------------------------------------------------- training_shapes
+
+def training_shapes__wrong_projected_size(batch, d, m, n, T_y):
+    """The student gives the projected words the size of an embedding."""
+    return {"projected_words": (batch, T_y, d), "joined": (batch, d + m), "states": (batch, T_y, n)}
+
+
+def training_shapes__wrong_steps_first(batch, d, m, n, T_y):
+    """The student stacks the states along a new first axis."""
+    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m), "states": (T_y, batch, n)}
+
+
+def training_shapes__wrong_with_first_state(batch, d, m, n, T_y):
+    """The student counts the state before the first step too."""
+    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m), "states": (batch, T_y + 1, n)}
+
+
+def training_shapes__wrong_joined_with_state(batch, d, m, n, T_y):
+    """The student joins the state as well."""
+    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m + n), "states": (batch, T_y, n)}
+
+
+def training_shapes__wrong_joined_kept_axis(batch, d, m, n, T_y):
+    """The student keeps an axis of length 1 for the one step."""
+    return {"projected_words": (batch, T_y, n), "joined": (batch, 1, d + m), "states": (batch, T_y, n)}
+
+
+def training_shapes__right_stacked(batch, d, m, n, T_y):
+    """Shapes of arrays, with the states really stacked."""
+    words = np.zeros((batch, T_y, d)) @ np.zeros((n, d)).T
+    joined = np.hstack([np.zeros((batch, d)), np.zeros((batch, m))])
+    return {"projected_words": words.shape, "joined": joined.shape,
+            "states": np.stack([np.zeros((batch, n))] * T_y, axis=1).shape}
+
+
+def training_shapes__right_lists(batch, d, m, n, T_y):
+    """Lists that share their entries."""
+    steps = [batch, T_y, n]
+    return {"states": steps, "projected_words": steps[:], "joined": [batch, sum((d, m))]}
+
+
+# ---------------------------------------------------------------- paper_shapes
+
+def paper_shapes__wrong_letters_of_course(m, n, a, pairs, V_y):
+    """The student takes m for the size of an annotation, as elsewhere in the course."""
+    return {"W_r": (n, n), "C_r": (n, m), "U_a": (a, m), "C_o": (2 * pairs, m), "W_o": (V_y, pairs)}
+
+
+def paper_shapes__wrong_one_direction(m, n, a, pairs, V_y):
+    """The student gives an annotation the size of a single direction."""
+    return {"W_r": (n, m), "C_r": (n, n), "U_a": (a, n), "C_o": (2 * pairs, n), "W_o": (V_y, pairs)}
+
+
+def paper_shapes__wrong_pairs_single(m, n, a, pairs, V_y):
+    """The student gives C_o a row for each pair in place of two."""
+    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (pairs, 2 * n), "W_o": (V_y, pairs)}
+
+
+def paper_shapes__wrong_output_before_pairs(m, n, a, pairs, V_y):
+    """The student lets W_o read both numbers of each pair."""
+    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, 2 * pairs)}
+
+
+def paper_shapes__wrong_gate_from_vocabulary(m, n, a, pairs, V_y):
+    """The student lets the reset gate read the one-hot word."""
+    return {"W_r": (n, V_y), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, pairs)}
+
+
+def paper_shapes__right_numpy_ints(m, n, a, pairs, V_y):
+    """Arrays of whole numbers as shapes."""
+    h = 2 * n
+    return {k: np.array(v) for k, v in dict(W_r=(n, m), C_r=(n, h), U_a=(a, h), C_o=(2 * pairs, h), W_o=(V_y, pairs)).items()}
+
+
+def paper_shapes__right_torch_gru(m, n, a, pairs, V_y):
+    """Sizes read off layers of torch."""
+    both = torch.nn.GRU(m, n, bidirectional=True)
+    h = both(torch.zeros(1, 1, m))[0].shape[-1]
+    pool = torch.nn.MaxPool1d(2)(torch.zeros(1, 1, pairs + pairs)).shape[-1]
+    s = lambda p, q: torch.nn.Linear(p, q).weight.shape
+    return {"W_r": s(m, n), "C_r": s(h, n), "U_a": s(h, a), "C_o": s(h, 2 * pairs), "W_o": s(pool, V_y)}
+
+
+# ---------------------------------------------------------------- stacked_gates
+
+def stacked_gates__wrong_three_on_state(batch, d, m, n):
+    """The student stacks the candidate's matrix too, though it multiplies the reset state."""
+    return {"W_input": (3 * n, d + m), "W_gates": (3 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
+
+
+def stacked_gates__wrong_side_by_side(batch, d, m, n):
+    """The student stacks the matrices along their columns."""
+    return {"W_input": (n, 3 * (d + m)), "W_gates": (n, 2 * n), "from_input": (batch, n), "update": (batch, n)}
+
+
+def stacked_gates__wrong_two_on_input(batch, d, m, n):
+    """The student leaves the candidate out of the first matrix."""
+    return {"W_input": (2 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 2 * n), "update": (batch, n)}
+
+
+def stacked_gates__wrong_both_directions(batch, d, m, n):
+    """The student doubles the annotation."""
+    return {"W_input": (3 * n, d + 2 * m), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
+
+
+def stacked_gates__wrong_column_product(batch, d, m, n):
+    """The student leaves the sentences in the columns of the product."""
+    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (3 * n, batch), "update": (batch, n)}
+
+
+def stacked_gates__wrong_scalar_gate(batch, d, m, n):
+    """The student takes the update gate for one number a sentence."""
+    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, 1)}
+
+
+def stacked_gates__right_blocks(batch, d, m, n):
+    """Shapes of block matrices."""
+    one = [np.zeros((n, d)), np.zeros((n, m))]
+    w = np.block([one, one, one])
+    g = np.vstack([np.zeros((n, n))] * 2)
+    x = np.zeros((batch, d + m)) @ w.T
+    return {"W_input": w.shape, "W_gates": g.shape, "from_input": x.shape, "update": x[:, :n].shape}
+
+
+def stacked_gates__right_lists(batch, d, m, n):
+    """Lists."""
+    return {"update": [batch, n], "from_input": [batch, n + n + n], "W_gates": [n << 1, n], "W_input": [n * 3, m + d]}
+
+
+# ---------------------------------------------------------------- note_c_state
+
+def _note_c(places=None, ws=1.0, weights=None, query=0.5):
+    def _cut(x):
+        return x if places is None else round(x, places)
+    e = [_cut(2 * math.tanh(query + h)) for h in (0.2, 0.8)]
+    a = [_cut(math.exp(x) / sum(map(math.exp, e))) for x in e] if weights is None else weights
+    c = _cut(a[0] * 0.2 + a[1] * 0.8)
+    return [_cut(math.tanh(y + ws * 0.5 + c)) for y in (0.6, 0.4)]
+
+
+def note_c_state__wrong_two_decimals():
+    """The student carries two decimals."""
+    return _note_c(places=2)
+
+
+def note_c_state__wrong_even_weights():
+    """The student mixes the annotations evenly."""
+    return _note_c(weights=[0.5, 0.5])
+
+
+def note_c_state__wrong_query_not_scored():
+    """The student leaves the old state out of the scores."""
+    return _note_c(query=0.0)
+
+
+def note_c_state__wrong_state_forgotten():
+    """The student leaves the old state out of the recurrence."""
+    return _note_c(ws=0.0)
+
+
+def note_c_state__wrong_exponentials_of_v():
+    """The student takes half the scores, as if v were (0.5, 0.5)."""
+    e = [math.exp(math.tanh(0.5 + h)) for h in (0.2, 0.8)]
+    return _note_c(weights=[x / sum(e) for x in e])
+
+
+def note_c_state__right_logistic():
+    """The second weight as a logistic function, and tanh as one too."""
+    def _sig(x):
+        return 1 / (1 + math.exp(-x))
+    c = 0.2 + 0.6 * _sig(2 * (math.tanh(1.3) - math.tanh(0.7)))
+    return tuple(2 * _sig(2 * (y + 0.5 + c)) - 1 for y in (0.6, 0.4))
+
+
+def note_c_state__right_torch():
+    """A tensor of double precision, through identity matrices."""
+    eye = torch.eye(2, dtype=torch.float64)
+    s, y = torch.tensor([[0.5, 0.5]], dtype=torch.float64), torch.tensor([[0.6, 0.4]], dtype=torch.float64)
+    h = torch.tensor([[0.2, 0.2], [0.8, 0.8]], dtype=torch.float64)
+    a = torch.softmax(torch.tanh(s @ eye + h @ eye) @ torch.ones(2, dtype=torch.float64), 0)
+    return torch.tanh(y @ eye + s @ eye + a @ h @ eye)[0]
+
+
+# ---------------------------------------------------------------- step_by_hand
+
+_S = np.array([0.5, -0.4, 0.2])
+_Y = np.array([0.6, -0.3])
+_H = np.array([[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]])
+_WQ = np.array([[1.0, 0, 2], [0, -1, 1]])
+_V = np.array([1.5, -1])
+_WK = np.array([[1.0, 0, 0, -1], [0, 2, 1, 0]])
+_WY = np.array([[1.0, 0], [0, 2], [1, -1]])
+_WS = np.array([[0.0, 1, 0], [1, 0, 0], [0, -1, 1]])
+_WC = np.array([[1.0, 0, 0, 1], [0, -1, 0, 2], [0, 1, 1, 0]])
+
+
+def _step(places=None, v=_V, ws=_WS, tanh_scores=True, wy=_WY, last=None, order=slice(None)):
+    def _cut(x):
+        return x if places is None else np.round(x, places)
+    t = _cut(_WQ @ _S + _H @ _WK.T)
+    e = _cut((np.tanh(t) if tanh_scores else t) @ v)
+    a = _cut(np.exp(e) / np.exp(e).sum())
+    c = _cut(a[order] @ _H)
+    z = _wsum(wy, ws, c)
+    return {"scores": e.tolist(), "weights": a.tolist(), "context": c.tolist(), "state": (np.tanh(z) if last is None else last(z)).tolist()}
+
+
+def _wsum(wy, ws, c):
+    return wy @ _Y + ws @ _S + _WC @ c
+
+
+def step_by_hand__wrong_two_decimals():
+    """The student carries two decimals from line to line."""
+    return _step(places=2)
+
+
+def step_by_hand__wrong_state_matrix_turned():
+    """The student multiplies the old state by the transpose of W_s, which differs in the last row and column alone."""
+    return _step(ws=_WS.T)
+
+
+def step_by_hand__wrong_no_last_tanh():
+    """The student forgets the last tanh."""
+    return _step(last=lambda z: z)
+
+
+def step_by_hand__wrong_sign_of_v():
+    """The student loses the minus sign in v."""
+    return _step(v=np.abs(_V))
+
+
+def step_by_hand__wrong_no_tanh_in_scores():
+    """The student forgets the tanh in the scores."""
+    return _step(tanh_scores=False)
+
+
+def step_by_hand__wrong_weights_backwards():
+    """The student mixes the annotations with the weights in the opposite order."""
+    return _step(order=slice(None, None, -1))
+
+
+def step_by_hand__wrong_product_sign():
+    """The student computes (-1)(-0.3) as -0.3 in the last row of W_y."""
+    return _step(wy=np.array([[1.0, 0], [0, 2], [1, 1]]))
+
+
+def step_by_hand__right_decimal():
+    """Decimals of 25 digits, with the tanh by exponentials."""
+    getcontext().prec = 25
+    def _d(x):
+        return [_d(y) for y in x] if isinstance(x, list) else Decimal(repr(x))
+    def _dot(a, b):
+        return sum((x * y for x, y in zip(a, b)), Decimal(0))
+    def _tanh(x):
+        return 1 - 2 / ((2 * x).exp() + 1)
+    s, y, h, wq, v, wk, wy, ws, wc = (_d(x.tolist()) for x in (_S, _Y, _H, _WQ, _V, _WK, _WY, _WS, _WC))
+    e = [_dot(v, (_tanh(_dot(a, s) + _dot(b, x)) for a, b in zip(wq, wk))) for x in h]
+    top = sum(x.exp() for x in e)
+    w = tuple(x.exp() / top for x in e)
+    c = [_dot(w, col) for col in zip(*h)]
+    return {"scores": e, "weights": w, "context": c,
+            "state": [_tanh(_dot(a, y) + _dot(b, s) + _dot(k, c)) for a, b, k in zip(wy, ws, wc)]}
+
+
+def step_by_hand__right_cut_off():
+    """einsum, with each number cut off after the fourth decimal at the very end."""
+    e = np.einsum("a,ja->j", _V, np.tanh(np.einsum("aq,q->a", _WQ, _S) + np.einsum("ak,jk->ja", _WK, _H)))
+    w = np.exp(e - np.logaddexp.reduce(e))
+    c = np.einsum("j,jk->k", w, _H)
+    z = np.tanh(np.concatenate([_WY, _WS, _WC], 1) @ np.concatenate([_Y, _S, c]))
+    return {k: np.trunc(x * 10**4) / 10**4 for k, x in (("state", z), ("context", c), ("weights", w), ("scores", e))}
+
+
+# ---------------------------------------------------------------- note_d_state_twin
+
+def _note_d(word=2, bias=1.0, wd=((0, 1), (2, 0.5)), tanh=math.tanh):
+    z0, c1 = (0.2, -0.5), (0.4, -0.3, 0.2)
+    ud, wa, b = ((0.3, -0.1, 0.6, 0), (0.2, 0.4, -0.7, 0.1)), ((1, 0, -1), (0.5, 2, 0)), (0.15, -0.2)
+    return [tanh(sum(p * q for p, q in zip(wd[i], z0)) + ud[i][word] + sum(p * q for p, q in zip(wa[i], c1)) + bias * b[i])
+            for i in range(2)]
+
+
+def note_d_state_twin__wrong_word_counted_from_one():
+    """The student takes the fourth column, index 3, for the third word."""
+    return _note_d(word=3)
+
+
+def note_d_state_twin__wrong_no_bias():
+    """The student forgets the bias."""
+    return _note_d(bias=0.0)
+
+
+def note_d_state_twin__wrong_state_matrix_turned():
+    """The student multiplies by the transpose of W_D."""
+    return _note_d(wd=((0, 2), (1, 0.5)))
+
+
+def note_d_state_twin__wrong_no_tanh():
+    """The student forgets g."""
+    return _note_d(tanh=float)
+
+
+def note_d_state_twin__wrong_logistic():
+    """The student takes the logistic function for g."""
+    return _note_d(tanh=lambda x: 1 / (1 + math.exp(-x)))
+
+
+def note_d_state_twin__right_fractions():
+    """Exact fractions up to the last tanh."""
+    f = Fraction
+    a = f(0) * f(1, 5) + f(-1, 2) + f(3, 5) + f(2, 5) - f(1, 5) + f(3, 20)
+    b = 2 * f(1, 5) - f(1, 4) - f(7, 10) + f(1, 5) - f(3, 5) - f(1, 5)
+    return (math.tanh(a), math.tanh(b))
+
+
+def note_d_state_twin__right_matrix():
+    """np.matrix columns throughout, flattened to a list at the end."""
+    M = np.matrix
+    z = M("0 1; 2 0.5") * M("0.2; -0.5") + M("0.3 -0.1 0.6 0; 0.2 0.4 -0.7 0.1") * M("0; 0; 1; 0")
+    z = z + M("1 0 -1; 0.5 2 0") * M("0.4; -0.3; 0.2") + M("0.15; -0.2")
+    return np.tanh(z).A1.tolist()
+
+
+# ---------------------------------------------------------------- decoder_step_state
+
+def decoder_step_state__wrong_state_not_turned(embedded, query, context, W_y, W_s, W_c):
+    """The student forgets to turn W_s, which is square, so that no error tells him."""
+    return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
+
+
+def decoder_step_state__wrong_turned_if_needed(embedded, query, context, W_y, W_s, W_c):
+    """The student turns a matrix only where sizes force it: wrong where the embedding is as large as the state."""
+    w = W_y if W_y.shape[0] == embedded.shape[1] else W_y.T
+    return np.tanh(embedded @ w + query @ W_s.T + context @ W_c.T)
+
+
+def decoder_step_state__wrong_context_not_turned(embedded, query, context, W_y, W_s, W_c):
+    """The student turns the context's matrix only where it is not square."""
+    c = context @ (W_c if W_c.shape[0] == W_c.shape[1] else W_c.T)
+    return np.tanh(embedded @ W_y.T + query @ W_s.T + c)
+
+
+def decoder_step_state__wrong_squeeze(embedded, query, context, W_y, W_s, W_c):
+    """The student squeezes the result, so a batch of one loses its axis."""
+    return np.tanh(W_y @ embedded.T + W_s @ query.T + W_c @ context.T).T.squeeze()
+
+
+def decoder_step_state__wrong_columns(embedded, query, context, W_y, W_s, W_c):
+    """The student multiplies columns and turns the result back only where its shape differs from the query's."""
+    out = np.tanh(W_y @ embedded.T + W_s @ query.T + W_c @ context.T)
+    return out if out.shape == query.shape else out.T  # a batch as large as the state stays turned
+
+
+def decoder_step_state__wrong_first_context(embedded, query, context, W_y, W_s, W_c):
+    """The student adds the context of the first sentence to every sentence."""
+    return np.tanh(embedded @ W_y.T + query @ W_s.T + W_c @ context[0])
+
+
+def decoder_step_state__wrong_nested_tanh(embedded, query, context, W_y, W_s, W_c):
+    """The student takes the recurrence first and adds the context to its result, with a second tanh."""
+    return np.tanh(np.tanh(embedded @ W_y.T + query @ W_s.T) + context @ W_c.T)
+
+
+def decoder_step_state__wrong_remembered_word(embedded, query, context, W_y, W_s, W_c):
+    """The student computes the share of the word once for each shape and keeps it for later calls."""
+    key = ("word", embedded.shape, W_y.shape)
+    if key not in _MEMORY:
+        _MEMORY[key] = embedded @ W_y.T
+    return np.tanh(_MEMORY[key] + query @ W_s.T + context @ W_c.T)
+
+
+def decoder_step_state__wrong_shared_matrix(embedded, query, context, W_y, W_s, W_c):
+    """The student adds state and context before one product where their sizes agree."""
+    if query.shape == context.shape:
+        return np.tanh(embedded @ W_y.T + (query + context) @ W_s.T)
+    return np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
+
+
+def decoder_step_state__right_joined(embedded, query, context, W_y, W_s, W_c):
+    """One product of what is joined end to end."""
+    return np.tanh(np.hstack([embedded, query, context]) @ np.hstack([W_y, W_s, W_c]).T)
+
+
+def decoder_step_state__right_python(embedded, query, context, W_y, W_s, W_c):
+    """Loops of plain Python with math.fsum, as nested lists."""
+    def _dot(row, x):
+        return (a * b for a, b in zip(row, x))
+    return [[math.tanh(math.fsum([*_dot(a, y), *_dot(b, s), *_dot(k, c)])) for a, b, k in zip(W_y, W_s, W_c)]
+            for y, s, c in zip(embedded, query, context)]
+
+
+def decoder_step_state__right_tensordot(embedded, query, context, W_y, W_s, W_c):
+    """tensordot into an own array, with tanh in place."""
+    out = np.zeros_like(query)
+    for x, w in ((embedded, W_y), (query, W_s), (context, W_c)):
+        out += np.tensordot(x, w, axes=(1, 1))
+    np.tanh(out, out=out)
+    return out
+
+
+def decoder_step_state__right_generator(embedded, query, context, W_y, W_s, W_c):
+    """A generator of rows, stacked at the end, from np.matrix columns."""
+    rows = (np.tanh(np.matrix(W_y) * y[:, None] + np.matrix(W_s) * s[:, None] + np.matrix(W_c) * c[:, None]).A1
+            for y, s, c in zip(embedded, query, context))
+    return np.stack(list(rows))
+
+
+# ---------------------------------------------------------------- fused_input
+
+def fused_input__wrong_context_first(embedded, context, L_1):
+    """The student joins the context in front of the embedding."""
+    return np.maximum(np.hstack([context, embedded]) @ L_1.T, 0.0)
+
+
+def fused_input__wrong_relu_each(embedded, context, L_1):
+    """The student takes the ReLU of each part before adding them."""
+    k = embedded.shape[1]
+    return np.maximum(embedded @ L_1[:, :k].T, 0) + np.maximum(context @ L_1[:, k:].T, 0)
+
+
+def fused_input__wrong_relu_of_input(embedded, context, L_1):
+    """The student takes the ReLU of what is joined too, before the product."""
+    return np.maximum(np.maximum(np.hstack([embedded, context]), 0) @ L_1.T, 0)
+
+
+def fused_input__wrong_square_not_turned(embedded, context, L_1):
+    """The student turns L_1 only where sizes force it: wrong where it is square."""
+    x = np.hstack([embedded, context])
+    return np.maximum(x @ (L_1 if L_1.shape[0] == x.shape[1] else L_1.T), 0)
+
+
+def fused_input__wrong_interleaved(embedded, context, L_1):
+    """The student stacks and reshapes where sizes agree, which interleaves the two vectors."""
+    if embedded.shape == context.shape:
+        x = np.stack([embedded, context], axis=-1).reshape(len(embedded), -1)
+    else:
+        x = np.hstack([embedded, context])
+    return np.maximum(x @ L_1.T, 0)
+
+
+def fused_input__wrong_stacked_below(embedded, context, L_1):
+    """The student joins along the first axis and reshapes, which mixes sentences where embedding and context are of one size."""
+    if embedded.shape[1] == context.shape[1]:
+        x = np.concatenate([embedded, context]).reshape(len(embedded), -1)
+    else:
+        x = np.concatenate([embedded, context], axis=1)
+    return np.maximum(x @ L_1.T, 0)
+
+
+def fused_input__wrong_absolute(embedded, context, L_1):
+    """The student takes the absolute value for the ReLU."""
+    return np.abs(np.hstack([embedded, context]) @ L_1.T)
+
+
+def fused_input__wrong_leaky(embedded, context, L_1):
+    """The student leaves a hundredth of what is negative."""
+    z = np.hstack([embedded, context]) @ L_1.T
+    return np.where(z > 0, z, 0.01 * z)
+
+
+def fused_input__wrong_tanh_range(embedded, context, L_1):
+    """The student clips to the range from 0 to 1."""
+    return np.clip(np.hstack([embedded, context]) @ L_1.T, 0.0, 1.0)
+
+
+def fused_input__wrong_squeeze(embedded, context, L_1):
+    """The student loses the axes of length 1."""
+    return np.squeeze(np.maximum(np.hstack([embedded, context]) @ L_1.T, 0))
+
+
+def fused_input__wrong_softplus(embedded, context, L_1):
+    """The student takes the smooth softplus for the ReLU, which is ln 2 at 0."""
+    return np.logaddexp(0.0, np.hstack([embedded, context]) @ L_1.T)
+
+
+def fused_input__right_half_sum(embedded, context, L_1):
+    """ReLU as half the sum of a number and its absolute value, over a split matrix."""
+    k = embedded.shape[1]
+    z = embedded @ L_1[:, :k].T + context @ L_1[:, k:].T
+    return (z + np.abs(z)) / 2
+
+
+def fused_input__right_loops(embedded, context, L_1):
+    """Python loops and max, as tuples in a list."""
+    return [tuple(max(0.0, math.fsum(w * x for w, x in zip(row, [*y, *c]))) for row in L_1.tolist())
+            for y, c in zip(embedded.tolist(), context.tolist())]
+
+
+def fused_input__right_where_einsum(embedded, context, L_1):
+    """einsum over np.r_-joined columns, and a product with a truth value."""
+    z = np.einsum("rk,kb->br", L_1, np.r_[embedded.T, context.T])
+    return z * (z > 0)
+
+
+# ---------------------------------------------------------------- decoder_step
+
+def _scores(query, keys, W_query, W_key, v):
+    return torch.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
+
+
+def _state(query, embedded, context, W_y, W_s, W_c):
+    return torch.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
+
+
+def _mixed(weights, keys):
+    return (weights[:, None, :] @ keys)[:, 0, :]
+
+
+def decoder_step__wrong_uniform_empty(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student fills with -1e9 and forgets sentences without a word, whose context becomes the mean of the pads."""
+    e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e9)
+    return _state(query, embedded, _mixed(torch.softmax(e, 1), keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_where_after_division(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student divides 0 by 0 in an empty sentence and picks 0 afterwards: gradients that are not numbers."""
+    e = _scores(query, keys, W_query, W_key, v)
+    top = e.masked_fill(~source_mask, -1e30).max(1, keepdim=True).values.detach()
+    x = torch.exp((e - top) * source_mask) * source_mask
+    total = x.sum(1, keepdim=True)
+    w = torch.where(total > 0, x / total, torch.zeros_like(x))
+    return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_where_after_exp(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student leaves pads out after the exponential, which overflows for a pad far above: gradients of 0 times infinity."""
+    e = _scores(query, keys, W_query, W_key, v)
+    top = e.masked_fill(~source_mask, -1e30).max(1, keepdim=True).values.detach()
+    top = torch.where(source_mask.any(1, keepdim=True), top, torch.zeros_like(top))
+    x = torch.where(source_mask, torch.exp(e - top), torch.zeros_like(e))
+    total = x.sum(1, keepdim=True)
+    w = x / torch.where(total > 0, total, torch.ones_like(total))
+    return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_renormalised(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student takes the softmax of all positions, drops the pads and divides again, guarded by 1e-12."""
+    w = torch.softmax(_scores(query, keys, W_query, W_key, v), 1) * source_mask
+    w = w / w.sum(1, keepdim=True).clamp(min=1e-12)  # a pad thousands above: all 0
+    return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_keys_detached_in_scores(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student detaches the keys in the scores, so their gradient lacks the way through the weights."""
+    e = _scores(query, keys.detach(), W_query, W_key, v).masked_fill(~source_mask, -1e30)
+    w = torch.softmax(e, 1) * source_mask
+    return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_query_detached_in_scores(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student detaches the old state in the scores, so its gradient comes through the recurrence alone."""
+    e = _scores(query.detach(), keys, W_query, W_key, v).masked_fill(~source_mask, -1e30)
+    w = torch.softmax(e, 1) * source_mask
+    return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_state_zero_for_empty(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student makes the whole new state 0 in a sentence without a word, not the context alone."""
+    e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e30)
+    w = torch.softmax(e, 1)
+    return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c) * source_mask.any(1, keepdim=True)
+
+
+def decoder_step__wrong_old_state_for_empty(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student keeps the old state of a sentence without a word."""
+    e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e30)
+    new = _state(query, embedded, _mixed(torch.softmax(e, 1), keys), W_y, W_s, W_c)
+    return torch.where(source_mask.any(1, keepdim=True), new, query)
+
+
+def decoder_step__wrong_lengths(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student takes the words to stand first, as many as the mask has true entries."""
+    mask = torch.arange(keys.shape[1]) < source_mask.sum(1, keepdim=True)
+    e = _scores(query, keys, W_query, W_key, v).masked_fill(~mask, -1e30)
+    return _state(query, embedded, _mixed(torch.softmax(e, 1) * mask, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_pad_keys_zeroed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student sets the annotations of pads to 0 and leaves the pads in the softmax."""
+    k = keys.masked_fill(~source_mask[..., None], 0.0)
+    return _state(query, embedded, _mixed(torch.softmax(_scores(query, k, W_query, W_key, v), 1), k), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_small_fill(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student fills pads with -1000, which lies above scores near -3000."""
+    e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1000.0)
+    return _state(query, embedded, _mixed(torch.softmax(e, 1) * source_mask, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_clamped_scores(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student clamps the scores at 300, which makes scores beyond equal and cuts their gradients."""
+    e = _scores(query, keys, W_query, W_key, v).clamp(-300.0, 300.0)
+    x = torch.exp(e) * source_mask
+    total = x.sum(1, keepdim=True)
+    w = x / total.masked_fill(total == 0, 1.0)
+    return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_batch_shift(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student shifts by the largest score of the whole batch, so a sentence thousands below gets no context."""
+    e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e30)
+    x = torch.exp(e - e.max().detach()) * source_mask
+    total = x.sum(1, keepdim=True)
+    w = x / torch.where(total > 0, total, torch.ones_like(total))
+    return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_state_not_turned(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student forgets to turn the square W_s."""
+    e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e30)
+    c = _mixed(torch.softmax(e, 1) * source_mask, keys)
+    return torch.tanh(embedded @ W_y.T + query @ W_s + c @ W_c.T)
+
+
+def decoder_step__wrong_empty_only_together(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student looks for a batch without any word and not for a sentence without one."""
+    if not source_mask.any():
+        c = keys.sum(1) * 0.0
+    else:
+        e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -math.inf)
+        c = _mixed(torch.softmax(e, 1), keys)
+    return _state(query, embedded, c, W_y, W_s, W_c)
+
+
+def decoder_step__wrong_squeeze(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student squeezes all axes of length 1 off the context and the result."""
+    e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e30)
+    c = ((torch.softmax(e, 1) * source_mask)[:, None] @ keys).squeeze(1)
+    return _state(query, embedded, c, W_y, W_s, W_c).squeeze()
+
+
+def decoder_step__wrong_square_key_matrix(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student turns W_key only where sizes force it: wrong where the attention size is the key's."""
+    k = keys @ (W_key if W_key.shape[0] == keys.shape[2] else W_key.T)
+    e = (torch.tanh((query @ W_query.T)[:, None] + k) @ v).masked_fill(~source_mask, -1e30)
+    return _state(query, embedded, _mixed(torch.softmax(e, 1) * source_mask, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_query_across_positions(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student lets queries run along the positions where the batch is as large as the sentences are long."""
+    q = query @ W_query.T
+    q = q[None] if len(query) == keys.shape[1] else q[:, None]
+    e = (torch.tanh(q + keys @ W_key.T) @ v).masked_fill(~source_mask, -1e30)
+    return _state(query, embedded, _mixed(torch.softmax(e, 1) * source_mask, keys), W_y, W_s, W_c)
+
+
+def decoder_step__right_sentence_by_sentence(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """A loop over the sentences that reads the real annotations alone."""
+    rows = []
+    for s, y, h, real in zip(query, embedded, keys, source_mask):
+        h = h[real]
+        a = torch.softmax(torch.tanh(W_query @ s + h @ W_key.T) @ v, 0)
+        rows.append(torch.tanh(W_y @ y + W_s @ s + W_c @ (a @ h)))
+    return torch.stack(rows)
+
+
+def decoder_step__right_fill_blocks_nan(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """0 by 0 in empty sentences, picked away behind and stopped before by the fill, which passes no gradient."""
+    e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e30)
+    x = torch.exp(e - e.max(1, keepdim=True).values.detach()) * source_mask
+    total = x.sum(1, keepdim=True)
+    w = torch.where(total > 0, x / total, torch.zeros_like(x))
+    return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__right_einsum(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """einsum throughout, a finite fill and a product with the mask."""
+    t = torch.einsum("aq,bq->ba", W_query, query).unsqueeze(1) + torch.einsum("ak,bjk->bja", W_key, keys)
+    e = torch.where(source_mask, torch.einsum("a,bja->bj", v, t.tanh()), -1e200)
+    w = e.softmax(-1) * source_mask.to(e.dtype)
+    c = torch.einsum("bj,bjk->bk", w, keys)
+    return (torch.einsum("nd,bd->bn", W_y, embedded) + torch.einsum("nq,bq->bn", W_s, query)
+            + torch.einsum("nk,bk->bn", W_c, c)).tanh()
+
+
+def decoder_step__right_extra_position(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """A position of zeros put behind each empty sentence, so that every softmax has a word."""
+    empty = ~source_mask.any(1, keepdim=True)
+    k = torch.cat([keys, torch.zeros_like(keys[:, :1])], 1)
+    m = torch.cat([source_mask, empty], 1)
+    e = _scores(query, k, W_query, W_key, v).masked_fill(~m, -math.inf)
+    return _state(query, embedded, _mixed(torch.softmax(e, 1), k), W_y, W_s, W_c)
+
+
+def decoder_step__right_log_weights(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Weights by log_softmax over a fill, and layers through torch.nn.functional.linear."""
+    F = torch.nn.functional
+    t = torch.tanh(F.linear(query, W_query).unsqueeze(-2) + F.linear(keys, W_key))
+    e = torch.where(source_mask, (t * v).sum(-1), -1e100)
+    w = torch.where(source_mask, torch.log_softmax(e, -1), -1e100).exp()
+    x = torch.cat([embedded, query, torch.bmm(w.unsqueeze(1), keys).squeeze(1)], -1)
+    return torch.tanh(F.linear(x, torch.cat([W_y, W_s, W_c], -1)))
+
+
+# ---------------------------------------------------------------- gated_step
+
+def _sig(x):
+    return 0.5 * (1.0 + np.tanh(0.5 * x))
+
+
+def _sum3(y, s, c, a, b, k):
+    return y @ a.T + s @ b.T + c @ k.T
+
+
+def gated_step__wrong_reset_after_product(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                                          W_y_reset, W_s_reset, W_c_reset):
+    """The student applies the reset gate to the product W_s s, as torch's GRU does, and not to the state."""
+    u = _sig(_sum3(embedded, query, context, W_y_update, W_s_update, W_c_update))
+    r = _sig(_sum3(embedded, query, context, W_y_reset, W_s_reset, W_c_reset))
+    new = np.tanh(embedded @ W_y.T + r * (query @ W_s.T) + context @ W_c.T)
+    return (1 - u) * query + u * new
+
+
+def gated_step__wrong_update_turned(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                                    W_y_reset, W_s_reset, W_c_reset):
+    """The student lets the update gate say how much of the old state is kept."""
+    u = _sig(_sum3(embedded, query, context, W_y_update, W_s_update, W_c_update))
+    r = _sig(_sum3(embedded, query, context, W_y_reset, W_s_reset, W_c_reset))
+    new = np.tanh(_sum3(embedded, r * query, context, W_y, W_s, W_c))
+    return u * query + (1 - u) * new
+
+
+def gated_step__wrong_reset_state_kept(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                                       W_y_reset, W_s_reset, W_c_reset):
+    """The student keeps a share of the reset state, since the copy that it multiplied in place is used again at the end."""
+    s = query.copy()
+    u = _sig(_sum3(embedded, s, context, W_y_update, W_s_update, W_c_update))
+    s *= _sig(_sum3(embedded, s, context, W_y_reset, W_s_reset, W_c_reset))
+    new = np.tanh(_sum3(embedded, s, context, W_y, W_s, W_c))
+    return (1 - u) * s + u * new
+
+
+def gated_step__wrong_update_after_reset(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                                         W_y_reset, W_s_reset, W_c_reset):
+    """The student lets the update gate look at the reset state."""
+    r = _sig(_sum3(embedded, query, context, W_y_reset, W_s_reset, W_c_reset))
+    u = _sig(_sum3(embedded, r * query, context, W_y_update, W_s_update, W_c_update))
+    new = np.tanh(_sum3(embedded, r * query, context, W_y, W_s, W_c))
+    return (1 - u) * query + u * new
+
+
+def gated_step__wrong_no_context_in_gates(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                                          W_y_reset, W_s_reset, W_c_reset):
+    """The student leaves the context out of the gates."""
+    u = _sig(embedded @ W_y_update.T + query @ W_s_update.T)
+    r = _sig(embedded @ W_y_reset.T + query @ W_s_reset.T)
+    new = np.tanh(_sum3(embedded, r * query, context, W_y, W_s, W_c))
+    return (1 - u) * query + u * new
+
+
+def gated_step__wrong_gates_swapped(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                                    W_y_reset, W_s_reset, W_c_reset):
+    """The student swaps the two gates."""
+    r = _sig(_sum3(embedded, query, context, W_y_update, W_s_update, W_c_update))
+    u = _sig(_sum3(embedded, query, context, W_y_reset, W_s_reset, W_c_reset))
+    new = np.tanh(_sum3(embedded, r * query, context, W_y, W_s, W_c))
+    return (1 - u) * query + u * new
+
+
+def gated_step__wrong_copied_line(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                                  W_y_reset, W_s_reset, W_c_reset):
+    """The student copies the update gate's line and forgets to change one matrix, the context's."""
+    u = _sig(_sum3(embedded, query, context, W_y_update, W_s_update, W_c_update))
+    r = _sig(_sum3(embedded, query, context, W_y_reset, W_s_reset, W_c_update))
+    new = np.tanh(_sum3(embedded, r * query, context, W_y, W_s, W_c))
+    return (1 - u) * query + u * new
+
+
+def gated_step__wrong_reset_matrix_not_turned(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                                              W_y_reset, W_s_reset, W_c_reset):
+    """The student forgets to turn the reset gate's square matrix."""
+    u = _sig(_sum3(embedded, query, context, W_y_update, W_s_update, W_c_update))
+    r = _sig(embedded @ W_y_reset.T + query @ W_s_reset + context @ W_c_reset.T)
+    new = np.tanh(_sum3(embedded, r * query, context, W_y, W_s, W_c))
+    return (1 - u) * query + u * new
+
+
+def gated_step__wrong_one_gate_a_sentence(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                                          W_y_reset, W_s_reset, W_c_reset):
+    """The student takes one update gate for each sentence, the mean, which is right for a state of one number."""
+    u = _sig(_sum3(embedded, query, context, W_y_update, W_s_update, W_c_update)).mean(axis=1, keepdims=True)
+    r = _sig(_sum3(embedded, query, context, W_y_reset, W_s_reset, W_c_reset))
+    new = np.tanh(_sum3(embedded, r * query, context, W_y, W_s, W_c))
+    return (1 - u) * query + u * new
+
+
+def gated_step__wrong_hard_gates(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                                 W_y_reset, W_s_reset, W_c_reset):
+    """The student takes a straight line for the logistic function, which agrees with it at 0 alone."""
+    def _hard(x):
+        return np.clip(0.5 + 0.25 * x, 0.0, 1.0)
+    u = _hard(_sum3(embedded, query, context, W_y_update, W_s_update, W_c_update))
+    r = _hard(_sum3(embedded, query, context, W_y_reset, W_s_reset, W_c_reset))
+    new = np.tanh(_sum3(embedded, r * query, context, W_y, W_s, W_c))
+    return (1 - u) * query + u * new
+
+
+def gated_step__wrong_tanh_of_all(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                                  W_y_reset, W_s_reset, W_c_reset):
+    """The student clips the result to -1 and 1, though an old state may lie beyond and keep its share."""
+    u = _sig(_sum3(embedded, query, context, W_y_update, W_s_update, W_c_update))
+    r = _sig(_sum3(embedded, query, context, W_y_reset, W_s_reset, W_c_reset))
+    new = np.tanh(_sum3(embedded, r * query, context, W_y, W_s, W_c))
+    return np.clip((1 - u) * query + u * new, -1.0, 1.0)
+
+
+def gated_step__wrong_reset_on_whole_candidate(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update,
+                                               W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """The student resets the context as well where it is as large as the state."""
+    u = _sig(_sum3(embedded, query, context, W_y_update, W_s_update, W_c_update))
+    r = _sig(_sum3(embedded, query, context, W_y_reset, W_s_reset, W_c_reset))
+    c = r * context if context.shape == query.shape else context
+    new = np.tanh(_sum3(embedded, r * query, c, W_y, W_s, W_c))
+    return (1 - u) * query + u * new
+
+
+def gated_step__wrong_squeeze(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                              W_y_reset, W_s_reset, W_c_reset):
+    """The student squeezes the gates and the result."""
+    u = np.squeeze(_sig(_sum3(embedded, query, context, W_y_update, W_s_update, W_c_update)))
+    r = np.squeeze(_sig(_sum3(embedded, query, context, W_y_reset, W_s_reset, W_c_reset)))
+    new = np.tanh(_sum3(embedded, np.reshape(r * query, query.shape), context, W_y, W_s, W_c))
+    return np.squeeze((1 - u) * query + u * new)
+
+
+def gated_step__right_stacked(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                              W_y_reset, W_s_reset, W_c_reset):
+    """Stacked matrices, one product for all inputs, and exponentials by np.exp with logaddexp."""
+    n = query.shape[1]
+    x = np.c_[embedded, context] @ np.block([[W_y_update, W_c_update], [W_y_reset, W_c_reset], [W_y, W_c]]).T
+    g = np.exp(-np.logaddexp(0.0, -(x[:, :2 * n] + query @ np.r_[W_s_update, W_s_reset].T)))
+    u, r = np.split(g, 2, axis=1)
+    return query + u * (np.tanh(x[:, 2 * n:] + (r * query) @ W_s.T) - query)
+
+
+def gated_step__right_einsum_class(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                                   W_y_reset, W_s_reset, W_c_reset):
+    """A class with __call__ for each of the three sums, in einsum."""
+    class Sum:
+        def __init__(self, *matrices):
+            self.matrices = matrices
+
+        def __call__(self, *columns):
+            return sum(np.einsum("np,bp->bn", w, x) for w, x in zip(self.matrices, columns))
+    r = _sig(Sum(W_y_reset, W_s_reset, W_c_reset)(embedded, query, context))
+    u = _sig(Sum(W_y_update, W_s_update, W_c_update)(embedded, query, context))
+    return u * np.tanh(Sum(W_y, W_s, W_c)(embedded, r * query, context)) + query - u * query
+
+
+def gated_step__right_loops(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update,
+                            W_y_reset, W_s_reset, W_c_reset):
+    """Plain loops with floats, as nested lists."""
+    def _dot(w, i, x):
+        return math.fsum(float(a) * float(b) for a, b in zip(w[i], x))
+    def _s(x):
+        return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+    out = []
+    for y, s, c in zip(embedded, query, context):
+        n = range(len(s))
+        r = [_s(_dot(W_y_reset, i, y) + _dot(W_s_reset, i, s) + _dot(W_c_reset, i, c)) for i in n]
+        u = [_s(_dot(W_y_update, i, y) + _dot(W_s_update, i, s) + _dot(W_c_update, i, c)) for i in n]
+        kept = [a * b for a, b in zip(r, s)]
+        out.append([(1 - u[i]) * s[i] + u[i] * math.tanh(_dot(W_y, i, y) + _dot(W_s, i, kept) + _dot(W_c, i, c)) for i in n])
+    return out
+
+
+# ---------------------------------------------------------------- luong_step
+
+def _luong_state(fed, embedded, query, W_y, W_s, W_fed):
+    return np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
+
+
+def _weights(e, mask):
+    e = np.where(mask, e, -1e300)
+    x = np.exp(e - e.max(axis=1, keepdims=True)) * mask
+    total = x.sum(axis=1, keepdims=True)
+    return x / np.where(total > 0, total, 1.0)
+
+
+def _finish(w, s, keys, W_mix):
+    return np.tanh(np.hstack([np.einsum("bj,bjk->bk", w, keys), s]) @ W_mix.T)
+
+
+def luong_step__wrong_old_state_asks(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student scores with the old state, as Bahdanau does."""
+    s = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
+    w = _weights(np.einsum("bq,qk,bjk->bj", query, W, keys), source_mask)
+    return _finish(w, s, keys, W_mix)
+
+
+def luong_step__wrong_state_first(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student joins the state before the context."""
+    s = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
+    w = _weights(np.einsum("bq,qk,bjk->bj", s, W, keys), source_mask)
+    return np.tanh(np.hstack([s, np.einsum("bj,bjk->bk", w, keys)]) @ W_mix.T)
+
+
+def luong_step__wrong_square_matrix_turned(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student turns W where it is square, so state and annotation change their sides."""
+    s = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
+    m = W.T if W.shape[0] == W.shape[1] else W
+    w = _weights(np.einsum("bq,qk,bjk->bj", s, m, keys), source_mask)
+    return _finish(w, s, keys, W_mix)
+
+
+def luong_step__wrong_projected_context(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student mixes the projected annotations W h where they are as large as the annotations themselves."""
+    s = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
+    k = keys @ W.T
+    w = _weights(np.einsum("bq,bjq->bj", s, k), source_mask)
+    return _finish(w, s, k if k.shape == keys.shape else keys, W_mix)
+
+
+def luong_step__wrong_global_shift(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student shifts by the largest real score of the batch, so a sentence thousands below gets no context."""
+    s = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
+    e = np.where(source_mask, np.einsum("bq,qk,bjk->bj", s, W, keys), -1e300)
+    x = np.exp(e - e.max()) * source_mask
+    total = x.sum(axis=1, keepdims=True)
+    return _finish(x / np.where(total > 0, total, 1.0), s, keys, W_mix)
+
+
+def luong_step__wrong_pad_in_shift(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student shifts by the largest score of all positions: a pad thousands above makes all weights 0."""
+    s = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
+    e = np.einsum("bq,qk,bjk->bj", s, W, keys)
+    x = np.exp(e - e.max(axis=1, keepdims=True)) * source_mask
+    total = x.sum(axis=1, keepdims=True)
+    return _finish(np.divide(x, total, out=np.zeros_like(x), where=total > 0), s, keys, W_mix)
+
+
+def luong_step__wrong_uniform_empty(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student fills with -1e9 and forgets sentences without a word, whose context is the mean of the pads."""
+    s = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
+    e = np.where(source_mask, np.einsum("bq,qk,bjk->bj", s, W, keys), -1e9)
+    x = np.exp(e - e.max(axis=1, keepdims=True))
+    return _finish(x / x.sum(axis=1, keepdims=True), s, keys, W_mix)
+
+
+def luong_step__wrong_empty_result_zero(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student makes the whole result 0 in a sentence without a word."""
+    s = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
+    w = _weights(np.einsum("bq,qk,bjk->bj", s, W, keys), source_mask)
+    return _finish(w, s, keys, W_mix) * source_mask.any(axis=1, keepdims=True)
+
+
+def luong_step__wrong_prefix(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student takes the real words to stand first."""
+    s = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
+    real = np.arange(keys.shape[1])[None] < source_mask.sum(axis=1)[:, None]
+    return _finish(_weights(np.einsum("bq,qk,bjk->bj", s, W, keys), real), s, keys, W_mix)
+
+
+def luong_step__wrong_fed_remembered(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student feeds its own last result of the same shape in place of the argument."""
+    s = _luong_state(_MEMORY.get(("fed", fed.shape), fed), embedded, query, W_y, W_s, W_fed)
+    out = _finish(_weights(np.einsum("bq,qk,bjk->bj", s, W, keys), source_mask), s, keys, W_mix)
+    _MEMORY["fed", fed.shape] = out
+    return out
+
+
+def luong_step__wrong_fed_not_turned(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student turns W_fed only where sizes force it: wrong where what is fed is as large as the state."""
+    f = fed @ (W_fed if W_fed.shape[0] == fed.shape[1] else W_fed.T)
+    s = np.tanh(embedded @ W_y.T + query @ W_s.T + f)
+    return _finish(_weights(np.einsum("bq,qk,bjk->bj", s, W, keys), source_mask), s, keys, W_mix)
+
+
+def luong_step__wrong_scaled(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student divides the scores by the root of the state's size, which is 1 for a state of one number."""
+    s = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
+    w = _weights(np.einsum("bq,qk,bjk->bj", s, W, keys) / np.sqrt(s.shape[1]), source_mask)
+    return _finish(w, s, keys, W_mix)
+
+
+def luong_step__wrong_squeeze(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student squeezes the scores and the result, so one sentence with one position loses its axes."""
+    s = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
+    e = (keys @ (s @ W)[:, :, None]).squeeze(-1)
+    return np.squeeze(_finish(_weights(e, source_mask), s, keys, W_mix))
+
+
+def luong_step__wrong_new_state_in_mix(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student joins the old state to the context in the last line."""
+    s = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
+    w = _weights(np.einsum("bq,qk,bjk->bj", s, W, keys), source_mask)
+    return _finish(w, query, keys, W_mix)
+
+
+def luong_step__right_by_sentence(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """A loop over the sentences that keeps the real annotations alone."""
+    out = []
+    for f, y, q, h, real in zip(fed, embedded, query, keys, source_mask):
+        s = np.tanh(W_y @ y + W_s @ q + W_fed @ f)
+        h, c = h[real], np.zeros(keys.shape[2])
+        if len(h):
+            e = (h @ W.T) @ s
+            c = np.exp(e - np.logaddexp.reduce(e)) @ h
+        out.append(np.tanh(W_mix @ np.r_[c, s]))
+    return out
+
+
+def luong_step__right_split_mix(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """W_mix split after the context's columns, and the context by merging one position after another."""
+    s = np.tanh(np.c_[embedded, query, fed] @ np.c_[W_y, W_s, W_fed].T)
+    p = s @ W
+    top = np.full((len(s), 1), -np.inf)
+    total, c = np.zeros((len(s), 1)), np.zeros((len(s), keys.shape[2]))
+    for j in range(keys.shape[1]):
+        at = np.flatnonzero(source_mask[:, j])
+        if not at.size:
+            continue
+        h = keys[at, j]
+        e = (p[at] * h).sum(1, keepdims=True)
+        new = np.maximum(top[at], e)
+        old, add = np.exp(top[at] - new), np.exp(e - new)
+        c[at] = c[at] * old + add * h
+        total[at] = total[at] * old + add
+        top[at] = new
+    c /= np.where(total > 0, total, 1.0)
+    k = keys.shape[2]
+    return np.tanh(c @ W_mix[:, :k].T + s @ W_mix[:, k:].T)
+
+
+def luong_step__right_masked_arrays(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Masked arrays of numpy for the softmax."""
+    s = np.tanh(sum(np.tensordot(x, w, (1, 1)) for x, w in ((fed, W_fed), (embedded, W_y), (query, W_s))))
+    e = np.ma.array(np.where(source_mask, np.einsum("bq,qk,bjk->bj", s, W, keys), 0.0), mask=~source_mask)
+    x = np.ma.exp(e - e.max(axis=1)[:, None])
+    w = np.ma.filled(x / x.sum(axis=1)[:, None], 0.0)
+    return np.tanh(np.concatenate([(w[..., None] * keys).sum(1), s], axis=1).dot(W_mix.T))

@@ -1,0 +1,730 @@
+import collections
+import decimal
+import functools
+import itertools
+import math
+
+import numpy as np
+import torch
+
+
+# ---------------------------------------------------------------- encoder_parameters
+
+def encoder_parameters__wrong_table_of_rows(d, m, V_x):
+    """The student gives E_x as a table with a row per word, as in an embedding layer, and not as a matrix on columns."""
+    return {"E_x": (V_x, d), "W_x": (m, d), "W_h": (m, m)}
+
+
+def encoder_parameters__wrong_W_x_transposed(d, m, V_x):
+    """The student lets W_x stand to the right of a row vector and so swaps its two sizes."""
+    return {"E_x": (d, V_x), "W_x": (d, m), "W_h": (m, m)}
+
+
+def encoder_parameters__wrong_fused(d, m, V_x):
+    """The student lets W_x read the one-hot column as note D's U does, as if E_x were not between them."""
+    return {"E_x": (d, V_x), "W_x": (m, V_x), "W_h": (m, m)}
+
+
+def encoder_parameters__wrong_W_h_reads_word(d, m, V_x):
+    """The student thinks that W_h reads a vector of the size of the word vector."""
+    return {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, d)}
+
+
+def encoder_parameters__right_from_products(d, m, V_x):
+    """Shapes taken from arrays without memory, each the right factor for the next."""
+    E_x = np.broadcast_to(np.float64(0), (d, V_x))
+    W_x = np.broadcast_to(np.float64(0), (m, E_x.shape[0]))
+    W_h = np.broadcast_to(np.float64(0), (W_x.shape[0],) * 2)
+    return {"W_h": W_h.shape, "W_x": W_x.shape, "E_x": E_x.shape}
+
+
+def encoder_parameters__right_torch_size(d, m, V_x):
+    """torch.Size, which is a tuple, in an ordered dict."""
+    return collections.OrderedDict(E_x=torch.Size([d, V_x]), W_x=torch.Size([m, d]), W_h=torch.Size([m, m]))
+
+
+# ---------------------------------------------------------------- one_hot_shapes
+
+def one_hot_shapes__wrong_rows(d, m, V_x, T_x):
+    """The student puts the one-hot vectors below each other, one row a word."""
+    return {"one_hots": (T_x, V_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m,)}
+
+
+def one_hot_shapes__wrong_embedded_in_rows(d, m, V_x, T_x):
+    """The student gives the product in the layout of program code, one word vector in a row."""
+    return {"one_hots": (V_x, T_x), "embedded": (T_x, d), "U": (m, V_x), "b": (m,)}
+
+
+def one_hot_shapes__wrong_U_on_word_vector(d, m, V_x, T_x):
+    """The student lets note D's U act on a word vector, as W_x does."""
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, d), "b": (m,)}
+
+
+def one_hot_shapes__wrong_bias_per_word(d, m, V_x, T_x):
+    """The student gives the bias one number for each word of the vocabulary, not for each entry of the state."""
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (V_x,)}
+
+
+def one_hot_shapes__right_zip(d, m, V_x, T_x):
+    """Sizes dealt out to names with zip."""
+    return dict(zip(("one_hots", "embedded", "U", "b"), ((V_x, T_x), (d, T_x), (m, V_x), (m,))))
+
+
+# ---------------------------------------------------------------- second_layer_shapes
+
+def second_layer_shapes__wrong_reads_one_direction(d, m):
+    """The student lets a direction of the second layer read only the same direction of the first."""
+    return {"input_matrix": (m, m), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
+
+
+def second_layer_shapes__wrong_recurrent_reads_both(d, m):
+    """The student lets the state before be the joined annotation of the second layer."""
+    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, 2 * m), "annotation": (2 * m,)}
+
+
+def second_layer_shapes__wrong_annotation_grows(d, m):
+    """The student doubles the annotation with every layer."""
+    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, m), "annotation": (4 * m,)}
+
+
+def second_layer_shapes__wrong_reads_words_too(d, m):
+    """The student lets the second layer read the word vector next to the annotation."""
+    return {"input_matrix": (m, 2 * m + d), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
+
+
+def second_layer_shapes__right_from_sums(d, m):
+    """Sizes from adding, with divmod to hide the factor."""
+    both = sum((m, m))
+    one, rest = divmod(both, 2)
+    return {"annotation": (both,), "recurrent_matrix": (one + rest, one), "input_matrix": (one, both)}
+
+
+# ---------------------------------------------------------------- rnn_outputs
+
+def rnn_outputs__wrong_last_batch_first(batch, d, m, T_x):
+    """The student thinks that batch_first=True moves the batch of h_n to the front, too."""
+    return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__wrong_last_joined(batch, d, m, T_x):
+    """The student thinks that h_n holds the joined states of both directions under one layer."""
+    return {"outputs": (batch, T_x, 2 * m), "last": (1, batch, 2 * m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__wrong_inputs_features_middle(batch, d, m, T_x):
+    """The student puts the batch last when the positions come first."""
+    return {"outputs": (batch, T_x, 2 * m), "last": (2, batch, m), "inputs_positions_first": (T_x, d, batch)}
+
+
+def rnn_outputs__right_asks_torch(batch, d, m, T_x):
+    """Asks the module itself, with a batch of zeros."""
+    module = torch.nn.RNN(d, m, bidirectional=True, batch_first=True)
+    with torch.no_grad():
+        outputs, last = module(torch.zeros(batch, T_x, d))
+    return {"outputs": tuple(outputs.shape), "last": tuple(last.shape),
+            "inputs_positions_first": tuple(torch.zeros(batch, T_x, d).transpose(0, 1).shape)}
+
+
+# ---------------------------------------------------------------- states_by_hand
+
+_E = np.array([[1, 0, .5, 0], [0, 1, -1, 0], [0, 0, 1, 2]])
+_WX = np.array([[1, .5, 0], [0, 1, .5]])
+_WH = np.array([[0, 1], [.5, 0]])
+_E2 = np.array([[.5, -1, 0, 2, 1], [1, .5, 2, -.5, 0]])
+_WX2 = np.array([[.5, 0], [0, 1], [-.5, 1]])
+_WH2 = np.array([[0, 1, 0], [.5, 0, 0], [0, .5, -1]])
+
+
+def _two(E, WX, WH, words, g=np.tanh):
+    h_1 = g(WX @ E[:, words[0]])
+    return h_1, g(WX @ E[:, words[1]] + WH @ h_1)
+
+
+def states_by_hand__wrong_W_h_transposed():
+    """The student multiplies the state before by the columns of W_h."""
+    h_1, h_2 = _two(_E, _WX, _WH.T, (2, 0))
+    return {"h_1": list(h_1), "h_2": list(h_2)}
+
+
+def states_by_hand__wrong_carries_before_tanh():
+    """The student carries the sum on to the second word, before its tanh."""
+    a_1 = _WX @ _E[:, 2]
+    h_2 = np.tanh(_WX @ _E[:, 0] + _WH @ a_1)
+    return {"h_1": [round(float(x), 4) for x in np.tanh(a_1)], "h_2": [round(float(x), 4) for x in h_2]}
+
+
+def states_by_hand__wrong_counted_from_one():
+    """The student takes number 2 as the second column and number 0 as the first."""
+    h_1, h_2 = _two(_E, _WX, _WH, (1, 0))
+    return {"h_1": list(h_1), "h_2": list(h_2)}
+
+
+def states_by_hand__wrong_rounded_on_the_way():
+    """The student rounds h_1 to two decimals and goes on with that."""
+    h_1, _ = _two(_E, _WX, _WH, (2, 0))
+    h_2 = np.tanh(_WX @ _E[:, 0] + _WH @ np.round(h_1, 2))
+    return {"h_1": list(np.round(h_1, 4)), "h_2": list(np.round(h_2, 4))}
+
+
+def states_by_hand__right_decimal_cut():
+    """Decimals, cut off after the fourth one."""
+    def tanh(x):
+        with decimal.localcontext() as context:
+            context.prec = 40
+            e = (2 * x).exp()
+            return (e - 1) / (e + 1)
+    D = decimal.Decimal
+    h_1 = [tanh(D("0.5") + D("0.5") * -1), tanh(D(-1) + D("0.5"))]
+    h_2 = [tanh(D(1) + h_1[1]), tanh(D("0.5") * h_1[0])]
+    cut = lambda x: float(x.quantize(D("0.0001"), rounding=decimal.ROUND_DOWN))
+    return {"h_1": tuple(map(cut, h_1)), "h_2": tuple(map(cut, h_2))}
+
+
+# ---------------------------------------------------------------- states_by_hand_twin
+
+def states_by_hand_twin__wrong_W_h_transposed():
+    """The student multiplies the state before by the columns of W_h."""
+    h_1, h_2 = _two(_E2, _WX2, _WH2.T, (3, 1))
+    return {"h_1": [round(x, 4) for x in h_1.tolist()], "h_2": [round(x, 4) for x in h_2.tolist()]}
+
+
+def states_by_hand_twin__wrong_counted_from_one():
+    """The student takes word 3 as the third column and word 1 as the first."""
+    h_1, h_2 = _two(_E2, _WX2, _WH2, (2, 0))
+    return {"h_1": h_1.tolist(), "h_2": h_2.tolist()}
+
+
+def states_by_hand_twin__wrong_last_sign():
+    """The student drops the minus of the last entry of W_h."""
+    W = _WH2.copy()
+    W[2, 2] = 1
+    h_1, h_2 = _two(_E2, _WX2, W, (3, 1))
+    return {"h_1": h_1.tolist(), "h_2": h_2.tolist()}
+
+
+def states_by_hand_twin__wrong_two_tanhs():
+    """The student takes the tanh of each of the two products and adds them."""
+    h_1, _ = _two(_E2, _WX2, _WH2, (3, 1))
+    h_2 = np.tanh(_WX2 @ _E2[:, 1]) + np.tanh(_WH2 @ h_1)
+    return {"h_1": h_1.tolist(), "h_2": h_2.tolist()}
+
+
+def states_by_hand_twin__right_accumulate():
+    """itertools.accumulate over the two words, in torch."""
+    E, WX, WH = map(torch.from_numpy, (_E2, _WX2, _WH2))
+    eye = torch.eye(5, dtype=torch.float64)
+    states = itertools.accumulate((3, 1), lambda h, w: torch.tanh(WX @ (E @ eye[w]) + WH @ h),
+                                  initial=torch.zeros(3, dtype=torch.float64))
+    next(states)
+    return {f"h_{j}": h.tolist() for j, h in enumerate(states, 1)}
+
+
+# ---------------------------------------------------------------- annotation_by_hand
+
+def annotation_by_hand__wrong_backward_starts_at_first():
+    """The student lets the backward direction begin at the first word, too, with its own numbers."""
+    return [math.tanh(-1 + .5 * math.tanh(.5)), math.tanh(.5 + .8 * math.tanh(-.25))]
+
+
+def annotation_by_hand__wrong_order():
+    """The student gives the backward state first."""
+    return [math.tanh(.5 + .8 * math.tanh(-1)), math.tanh(-1 + .5 * math.tanh(.5))]
+
+
+def annotation_by_hand__wrong_forward_into_backward():
+    """The student begins the backward direction with the state in which the forward one ended, not with 0."""
+    f_1 = math.tanh(.5)
+    f_2 = math.tanh(-1 + .5 * f_1)
+    f_3 = math.tanh(2 + .5 * f_2)
+    b_3 = math.tanh(-1 + .8 * f_3)
+    return [round(f_2, 4), round(math.tanh(.5 + .8 * b_3), 4)]
+
+
+def annotation_by_hand__wrong_sign_of_word():
+    """The student drops the minus of the second word in the backward direction: -0.5 times -1 becomes -0.5."""
+    return [math.tanh(-1 + .5 * math.tanh(.5)), math.tanh(-.5 + .8 * math.tanh(-1))]
+
+
+def annotation_by_hand__right_reduce():
+    """A fold from each side, as an array of two numbers."""
+    words = (.5, -1., 2.)
+    fold = lambda a, b, some: functools.reduce(lambda h, x: math.tanh(a * x + b * h), some, 0.)
+    return np.array([fold(1, .5, words[:2]), fold(-.5, .8, words[:0:-1])])
+
+
+# ---------------------------------------------------------------- look_up
+
+def look_up__wrong_guesses_layout(tokens, E_x):
+    """The student guesses the layout of E_x from its sizes, and takes the longer axis for the vocabulary."""
+    # wrong where the word vectors are longer than the vocabulary, or as long
+    table = E_x if E_x.shape[0] >= E_x.shape[1] else E_x.T
+    return table[tokens]
+
+
+def look_up__wrong_reshape(tokens, E_x):
+    """The student brings the axes into order with reshape where they must be transposed."""
+    batch, length = tokens.shape
+    return E_x[:, tokens].reshape(batch, length, E_x.shape[0])
+
+
+def look_up__wrong_swaps_by_shape(tokens, E_x):
+    """The student transposes all axes, and mends the order only where the sizes show that it is wrong."""
+    # wrong where batch == source_len > 1
+    out = E_x[:, tokens].T
+    if out.shape[:2] != tokens.shape:
+        out = out.swapaxes(0, 1)
+    return out
+
+
+def look_up__wrong_squeeze(tokens, E_x):
+    """The student squeezes the result, so axes of length 1 get lost."""
+    return np.squeeze(E_x.T[tokens])
+
+
+def look_up__wrong_one_hot_too_short(tokens, E_x):
+    """The student makes the one-hot columns as long as the largest number met, not as the vocabulary."""
+    # wrong where the last word of the vocabulary does not occur: the product does not fit
+    one_hot = np.eye(tokens.max() + 1)[tokens]
+    return one_hot @ E_x.T
+
+
+def look_up__wrong_rank(tokens, E_x):
+    """The student numbers the words that occur anew, with np.unique, and looks those numbers up."""
+    # wrong where a smaller word number does not occur
+    _, inverse = np.unique(tokens, return_inverse=True)
+    return E_x.T[inverse.reshape(tokens.shape)]
+
+
+def look_up__wrong_counted_from_one(tokens, E_x):
+    """The student subtracts 1 from word numbers that are counted from 0, so that word 0 becomes the last word."""
+    return E_x.T[tokens - 1]
+
+
+def look_up__wrong_zero_is_pad(tokens, E_x):
+    """The student takes word 0 for a pad and gives it a vector of zeros."""
+    return E_x.T[tokens] * (tokens != 0)[..., None]
+
+
+def look_up__wrong_memory(tokens, E_x, memory={}):
+    """The student remembers word vectors in a default argument, which outlives the call and its E_x."""
+    # wrong in the second call with another matrix
+    for word in np.unique(tokens):
+        memory.setdefault((int(word), len(E_x)), E_x[:, word].copy())
+    return np.array([[memory[int(word), len(E_x)] for word in row] for row in tokens])
+
+
+def look_up__wrong_whole_numbers(tokens, E_x):
+    """The student makes the result with the type of tokens, so word vectors lose their decimals."""
+    out = np.zeros(tokens.shape + (E_x.shape[0],), dtype=tokens.dtype)
+    for place, word in np.ndenumerate(tokens):
+        out[place] = E_x[:, word]
+    return out
+
+
+def look_up__wrong_all_words_at_all_positions(tokens, E_x):
+    """The student fills the one-hots with a slice and a list, which marks every word of the sentence at each position."""
+    # right for sentences of one word only
+    one_hot = np.zeros(tokens.shape + (E_x.shape[1],))
+    for b, row in enumerate(tokens):
+        one_hot[b, :, row] = 1
+    return one_hot @ E_x.T
+
+
+def look_up__right_comparison(tokens, E_x):
+    """One-hots by comparison with all numbers, contracted by einsum."""
+    return np.einsum("dv,bjv->bjd", E_x, tokens[:, :, None] == np.arange(E_x.shape[1]))
+
+
+def look_up__right_moveaxis(tokens, E_x):
+    """Fancy index on the columns, then the first axis moved to the end: a view that is not contiguous."""
+    return np.moveaxis(E_x[:, tokens], 0, -1)
+
+
+def look_up__right_list_of_loops(tokens, E_x):
+    """Nested loops over plain numbers and lists, one array at the end."""
+    columns = list(zip(*E_x.tolist()))
+    return np.array([[columns[word] for word in row] for row in tokens.tolist()])
+
+
+def look_up__right_torch_embedding(tokens, E_x):
+    """torch's embedding on the transposed matrix, brought back to numpy."""
+    table = torch.from_numpy(np.ascontiguousarray(E_x.T))
+    return torch.nn.functional.embedding(torch.as_tensor(np.ascontiguousarray(tokens), dtype=torch.long), table).numpy()
+
+
+# ---------------------------------------------------------------- rnn_states
+
+def rnn_states__wrong_state_runs_on(embedded, W_x, W_h):
+    """The student resets the state once, before all sentences, so each begins with the end of the one before."""
+    h = np.zeros(W_h.shape[0])
+    out = np.zeros(embedded.shape[:2] + (W_h.shape[0],))
+    for b in range(embedded.shape[0]):
+        for j in range(embedded.shape[1]):
+            h = np.tanh(W_x @ embedded[b, j] + W_h @ h)
+            out[b, j] = h
+    return out
+
+
+def rnn_states__wrong_W_h_not_transposed(embedded, W_x, W_h):
+    """The student transposes W_x for the rows of the batch, but not W_h, which is square and fits anyway."""
+    h = np.zeros((len(embedded), W_h.shape[0]))
+    out = []
+    for j in range(embedded.shape[1]):
+        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h)
+        out.append(h)
+    return np.stack(out, axis=1)
+
+
+def rnn_states__wrong_transposes_by_shape(embedded, W_x, W_h):
+    """The student transposes W_x only where the sizes do not fit."""
+    # wrong where the word vector and the state have the same size
+    W = W_x if W_x.shape[0] == embedded.shape[-1] else W_x.T
+    h = np.zeros((len(embedded), W_h.shape[0]))
+    out = []
+    for j in range(embedded.shape[1]):
+        h = np.tanh(embedded[:, j] @ W + h @ W_h.T)
+        out.append(h)
+    return np.stack(out, axis=1)
+
+
+def rnn_states__wrong_same_array(embedded, W_x, W_h):
+    """The student overwrites one state in place and stores the same array for each position."""
+    h = np.zeros((len(embedded), W_h.shape[0]))
+    out = []
+    for j in range(embedded.shape[1]):
+        h[:] = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
+        out.append(h)
+    return np.stack(out, axis=1)
+
+
+def rnn_states__wrong_reshape(embedded, W_x, W_h):
+    """The student stacks positions first and reshapes, which mixes sentences, instead of swapping the axes."""
+    batch, length, _ = embedded.shape
+    h = np.zeros((batch, W_h.shape[0]))
+    out = []
+    for j in range(length):
+        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
+        out.append(h)
+    return np.array(out).reshape(batch, length, -1)
+
+
+def rnn_states__wrong_swaps_by_shape(embedded, W_x, W_h):
+    """The student swaps positions and batch only where their lengths differ."""
+    # wrong where batch == source_len > 1
+    h = np.zeros((len(embedded), W_h.shape[0]))
+    out = []
+    for j in range(embedded.shape[1]):
+        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
+        out.append(h)
+    out = np.array(out)
+    return out if out.shape[:2] == embedded.shape[:2] else out.swapaxes(0, 1)
+
+
+def rnn_states__wrong_position_minus_one(embedded, W_x, W_h):
+    """The student fills the array with tanh(W_x embedded) first, so the state before the first word is entry -1, not 0."""
+    states = np.tanh(embedded @ W_x.T)
+    projected = embedded @ W_x.T
+    for j in range(embedded.shape[1]):
+        states[:, j] = np.tanh(projected[:, j] + states[:, j - 1] @ W_h.T)
+    return states
+
+
+def rnn_states__wrong_state_size_of_word(embedded, W_x, W_h):
+    """The student gives the states the size of the word vectors."""
+    # wrong (an error) where the sizes differ
+    states = np.zeros_like(embedded)
+    h = np.zeros(embedded[:, 0].shape)
+    for j in range(embedded.shape[1]):
+        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
+        states[:, j] = h
+    return states
+
+
+_kept = {}
+
+
+def rnn_states__wrong_state_kept_between_calls(embedded, W_x, W_h):
+    """The student keeps the last state in a global, and the next batch of the same sizes begins with it."""
+    size = (len(embedded), W_h.shape[0])
+    h = _kept.get(size, np.zeros(size))
+    out = []
+    for j in range(embedded.shape[1]):
+        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
+        out.append(h)
+    _kept[size] = h
+    return np.stack(out, axis=1)
+
+
+def rnn_states__wrong_squeeze(embedded, W_x, W_h):
+    """The student squeezes the result and loses the axes of one sentence or of one word."""
+    h = np.zeros((len(embedded), W_h.shape[0], 1))
+    out = []
+    for j in range(embedded.shape[1]):
+        h = np.tanh(W_x @ embedded[:, j, :, None] + W_h @ h)
+        out.append(h)
+    return np.squeeze(np.stack(out, axis=1))
+
+
+def rnn_states__wrong_elman_of_one_lag(embedded, W_x, W_h):
+    """The student computes all states in one go, from states before that have seen only one word each."""
+    # right for sentences of one or two words
+    first = np.tanh(embedded @ W_x.T)
+    before = np.concatenate([np.zeros_like(first[:, :1]), first[:, :-1]], axis=1)
+    return np.tanh(embedded @ W_x.T + before @ W_h.T)
+
+
+def rnn_states__wrong_carries_before_tanh(embedded, W_x, W_h):
+    """The student runs the recurrence on the sums and takes the tanh of all of them at the end."""
+    a = np.zeros((len(embedded), W_h.shape[0]))
+    out = []
+    for j in range(embedded.shape[1]):
+        a = embedded[:, j] @ W_x.T + a @ W_h.T
+        out.append(a)
+    return np.tanh(np.stack(out, axis=1))
+
+
+def rnn_states__right_recursion(embedded, W_x, W_h):
+    """Recursion over the sentence that grows by its last word."""
+    if embedded.shape[1] == 1:
+        return np.tanh(embedded @ W_x.T)
+    before = rnn_states__right_recursion(embedded[:, :-1], W_x, W_h)
+    last = np.tanh(embedded[:, -1:] @ W_x.T + before[:, -1:] @ W_h.T)
+    return np.concatenate((before, last), axis=1)
+
+
+def rnn_states__right_joined_matrix(embedded, W_x, W_h):
+    """One joined matrix on word and state end to end, written into a Fortran ordered array."""
+    W = np.hstack([W_x, W_h])
+    batch, length, d = embedded.shape
+    out = np.zeros((batch, length + 1, W_h.shape[0]), order="F")
+    for j in range(length):
+        np.tanh(np.einsum("mk,bk->bm", W, np.hstack([embedded[:, j], out[:, j]])), out=out[:, j + 1])
+    return out[:, 1:]
+
+
+def rnn_states__right_fsum(embedded, W_x, W_h):
+    """Plain numbers and math.fsum throughout, one array at the end."""
+    def step(x, h):
+        return [math.tanh(math.fsum([*map(float.__mul__, wx, x), *map(float.__mul__, wh, h)]))
+                for wx, wh in zip(W_x.tolist(), W_h.tolist())]
+    out = []
+    for sentence in embedded.tolist():
+        states = itertools.accumulate(sentence, lambda h, x: step(x, h), initial=[0.] * len(W_h))
+        out.append(list(states)[1:])
+    return np.array(out)
+
+
+# ---------------------------------------------------------------- annotate
+
+def _walk(words, mask, W_x, W_h, order):
+    h = words.new_zeros(words.shape[0], W_h.shape[0])
+    states = [None] * words.shape[1]
+    for j in order:
+        h = torch.tanh(words[:, j] @ W_x.T + h @ W_h.T) * mask[:, j, None]
+        states[j] = h
+    return torch.stack(states, dim=1)
+
+
+def annotate__wrong_backward_begins_at_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student zeros the annotations at pads only at the end, so the backward state has read the pads."""
+    every = torch.ones_like(source_mask)
+    length = embedded.shape[1]
+    f = _walk(embedded, every, W_x, W_h, range(length))
+    b = _walk(embedded, every, W_x_back, W_h_back, reversed(range(length)))
+    return torch.cat([f, b], dim=-1) * source_mask[..., None]
+
+
+def annotate__wrong_backward_not_turned_back(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student turns the words of each sentence around for the backward direction and forgets to turn the states back."""
+    lengths = source_mask.sum(1)
+    position = torch.arange(embedded.shape[1])
+    index = torch.where(source_mask, lengths[:, None] - 1 - position, position)
+    turned = torch.gather(embedded, 1, index[..., None].expand_as(embedded))
+    f = _walk(embedded, source_mask, W_x, W_h, range(embedded.shape[1]))
+    b = _walk(turned, source_mask, W_x_back, W_h_back, range(embedded.shape[1]))
+    return torch.cat([f, b], dim=-1)
+
+
+def annotate__wrong_length_of_first(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student takes the length of the first sentence for all of them in the backward direction."""
+    # right for one sentence, and where all have the same length
+    length = embedded.shape[1]
+    first = source_mask[:1].expand_as(source_mask)
+    f = _walk(embedded, source_mask, W_x, W_h, range(length))
+    b = _walk(embedded, first, W_x_back, W_h_back, reversed(range(length)))
+    return torch.cat([f, b], dim=-1) * source_mask[..., None]
+
+
+def annotate__wrong_interleaved(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student stacks the two states in a last axis and flattens, so their numbers alternate."""
+    # right where a state has one number
+    length = embedded.shape[1]
+    f = _walk(embedded, source_mask, W_x, W_h, range(length))
+    b = _walk(embedded, source_mask, W_x_back, W_h_back, reversed(range(length)))
+    return torch.stack([f, b], dim=-1).flatten(2)
+
+
+def annotate__wrong_state_detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student detaches the state after each word, as in training by pieces, so gradients stop after one word."""
+    def walk(order, A, B):
+        h = embedded.new_zeros(embedded.shape[0], B.shape[0])
+        states = {}
+        for j in order:
+            states[j] = torch.tanh(embedded[:, j] @ A.T + h @ B.T) * source_mask[:, j, None]
+            h = states[j].detach()
+        return torch.stack([states[j] for j in range(embedded.shape[1])], 1)
+    order = range(embedded.shape[1])
+    return torch.cat([walk(order, W_x, W_h), walk(order[::-1], W_x_back, W_h_back)], -1)
+
+
+def annotate__wrong_in_place(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student writes the states into one tensor and reads it again, which breaks the way back of the gradient."""
+    # values right, backward raises where a sentence has more than one word
+    batch, length, _ = embedded.shape
+    m = W_h.shape[0]
+    out = embedded.new_zeros(batch, length + 2, 2 * m)
+    keep = source_mask[..., None]
+    for j in range(length):
+        out[:, j + 1, :m] = torch.tanh(embedded[:, j] @ W_x.T + out[:, j, :m] @ W_h.T) * keep[:, j]
+    for j in reversed(range(length)):
+        out[:, j + 1, m:] = torch.tanh(embedded[:, j] @ W_x_back.T + out[:, j + 2, m:] @ W_h_back.T) * keep[:, j]
+    return out[:, 1:-1]
+
+
+def annotate__wrong_trimmed(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student stops at the longest sentence, so columns in which every row has a pad are missing."""
+    # wrong shape where each sentence has a pad
+    longest = int(source_mask.sum(1).max())
+    words, mask = embedded[:, :longest], source_mask[:, :longest]
+    f = _walk(words, mask, W_x, W_h, range(longest))
+    b = _walk(words, mask, W_x_back, W_h_back, reversed(range(longest)))
+    return torch.cat([f, b], dim=-1)
+
+
+def annotate__wrong_rows_sorted(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student sorts the sentences by length, longest first, and forgets to bring them back into order."""
+    order = torch.argsort(source_mask.sum(1), descending=True, stable=True)
+    words, mask = embedded[order], source_mask[order]
+    length = words.shape[1]
+    f = _walk(words, mask, W_x, W_h, range(length))
+    b = _walk(words, mask, W_x_back, W_h_back, reversed(range(length)))
+    return torch.cat([f, b], dim=-1)
+
+
+def annotate__wrong_module_with_copies(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student copies the matrices into an nn.RNN, so gradients do not reach the matrices."""
+    module = torch.nn.RNN(embedded.shape[-1], W_h.shape[0], bias=False, bidirectional=True, batch_first=True).double()
+    with torch.no_grad():
+        for p, W in zip(module.parameters(), (W_x, W_h, W_x_back, W_h_back)):
+            p.copy_(W)
+    packed = torch.nn.utils.rnn.pack_padded_sequence(embedded, source_mask.sum(1), batch_first=True, enforce_sorted=False)
+    out, _ = torch.nn.utils.rnn.pad_packed_sequence(module(packed)[0], batch_first=True, total_length=embedded.shape[1])
+    return out
+
+
+def annotate__wrong_zeros_are_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student finds the pads by their word vectors, which he thinks are zeros, and not by the mask."""
+    mask = (embedded != 0).any(-1)
+    length = embedded.shape[1]
+    f = _walk(embedded, mask, W_x, W_h, range(length))
+    b = _walk(embedded, mask, W_x_back, W_h_back, reversed(range(length)))
+    return torch.cat([f, b], dim=-1)
+
+
+def annotate__wrong_shares_recurrent_matrix(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student uses the recurrent matrix of the forward direction in the backward one, too."""
+    # right for one word
+    length = embedded.shape[1]
+    f = _walk(embedded, source_mask, W_x, W_h, range(length))
+    b = _walk(embedded, source_mask, W_x_back, W_h, reversed(range(length)))
+    return torch.cat([f, b], dim=-1)
+
+
+def annotate__wrong_backward_begins_with_forward_end(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student begins the backward direction with the state in which the forward one ended."""
+    length = embedded.shape[1]
+    f = _walk(embedded, source_mask, W_x, W_h, range(length))
+    last = source_mask.sum(1) - 1
+    g = f[torch.arange(len(f)), last]
+    states = []
+    for j in reversed(range(length)):
+        new = torch.tanh(embedded[:, j] @ W_x_back.T + g @ W_h_back.T)
+        g = torch.where(source_mask[:, j, None], new, g)
+        states.insert(0, g)
+    return torch.cat([f, torch.stack(states, 1)], -1) * source_mask[..., None]
+
+
+def annotate__wrong_pads_hold_the_state(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student lets the forward state stand still at pads and returns it there, where zeros are asked for."""
+    h = embedded.new_zeros(len(embedded), W_h.shape[0])
+    f = []
+    for j in range(embedded.shape[1]):
+        h = torch.where(source_mask[:, j, None], torch.tanh(embedded[:, j] @ W_x.T + h @ W_h.T), h)
+        f.append(h)
+    b = _walk(embedded, source_mask, W_x_back, W_h_back, reversed(range(embedded.shape[1])))
+    return torch.cat([torch.stack(f, 1), b], -1)
+
+
+def annotate__right_packed_rnn(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """torch's own RNN on a packed sequence, with the matrices put in by functional_call so that they stay on the graph."""
+    module = torch.nn.RNN(embedded.shape[-1], W_h.shape[0], bias=False, bidirectional=True, batch_first=True).double()
+    names = ("weight_ih_l0", "weight_hh_l0", "weight_ih_l0_reverse", "weight_hh_l0_reverse")
+    packed = torch.nn.utils.rnn.pack_padded_sequence(
+        embedded, source_mask.sum(1).cpu(), batch_first=True, enforce_sorted=False)
+    out, _ = torch.func.functional_call(module, dict(zip(names, (W_x, W_h, W_x_back, W_h_back))), (packed,))
+    return torch.nn.utils.rnn.pad_packed_sequence(out, batch_first=True, total_length=embedded.shape[1])[0]
+
+
+def annotate__right_zero_words(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Words at pads made 0 first: without a bias the state of zeros stays zero there; forward masked at the end."""
+    words = torch.where(source_mask[..., None], embedded, torch.zeros_like(embedded))
+    def run(xs, A, B):
+        h = torch.zeros(len(words), len(B), dtype=words.dtype)
+        for x in xs:
+            h = torch.tanh(x @ A.T + torch.einsum("mk,bk->bm", B, h))
+            yield h
+    f = list(run(words.unbind(1), W_x, W_h))
+    b = list(run(words.flip(1).unbind(1), W_x_back, W_h_back))[::-1]
+    joined = torch.stack([torch.cat(pair, 1) for pair in zip(f, b)], 1)
+    return joined.masked_fill(~source_mask[..., None], 0)
+
+
+class _Reader:
+    def __init__(self, A, B):
+        self.A, self.B = A, B
+
+    def __call__(self, words, h=None):
+        if not len(words):
+            return []
+        h = words[0].new_zeros(len(self.B)) if h is None else h
+        h = torch.tanh(self.A @ words[0] + self.B @ h)
+        return [h] + self(words[1:], h)
+
+
+def annotate__right_sentence_by_sentence(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Each sentence alone, by recursion in a class, and padded with zeros at the end."""
+    rows = []
+    for words, mask in zip(embedded, source_mask):
+        real = list(words[mask])
+        f = _Reader(W_x, W_h)(real)
+        b = _Reader(W_x_back, W_h_back)(real[::-1])[::-1]
+        row = torch.stack([torch.hstack(p) for p in zip(f, b)])
+        rows.append(torch.nn.functional.pad(row, (0, 0, 0, len(words) - len(real))))
+    return torch.stack(rows)
+
+
+def annotate__right_block_diagonal(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Both directions in one run, with block diagonal matrices; the backward half reads each row turned around by gather."""
+    length = embedded.shape[1]
+    position = torch.arange(length)
+    turn = torch.where(source_mask, source_mask.sum(1, keepdim=True) - 1 - position, position)
+    turned = embedded.gather(1, turn[..., None].expand_as(embedded))
+    A, B = torch.block_diag(W_x, W_x_back), torch.block_diag(W_h, W_h_back)
+    x = torch.cat([embedded, turned], -1)
+    h, states = x.new_zeros(len(x), len(B)), []
+    for j in range(length):
+        h = torch.tanh(torch.addmm(h @ B.T, x[:, j], A.T))
+        states.append(h)
+    f, b = torch.stack(states, 1).chunk(2, -1)
+    b = b.gather(1, turn[..., None].expand_as(b))
+    return torch.cat([f, b], -1) * source_mask.unsqueeze(-1)

@@ -1,0 +1,817 @@
+import collections
+import decimal
+import fractions
+import functools
+import math
+import operator
+
+import numpy as np
+import torch
+
+
+# ---------------------------------------------------------------- multi_head_shapes
+
+def multi_head_shapes__wrong_matrix_per_head(heads, m, r, T_x, T_y):
+    """The student gives a matrix for each head, not a single one for all."""
+    return {"W_key": (heads, r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_W_key_transposed(heads, m, r, T_x, T_y):
+    """The student writes W_key for annotations in rows."""
+    return {"W_key": (m, heads * r), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_head_size_divided(heads, m, r, T_x, T_y):
+    """The student divides r among the heads, although r is the size of one head."""
+    return {"W_key": (r, m), "keys": (heads, T_x, r // heads), "weights": (heads, T_y, T_x), "joined": (T_y, r)}
+
+
+def multi_head_shapes__wrong_weights_positions_first(heads, m, r, T_x, T_y):
+    """The student puts the source positions before the steps in the weights."""
+    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_x, T_y), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_joined_back_to_m(heads, m, r, T_x, T_y):
+    """The student takes the joined contexts to have the size of an annotation again."""
+    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, m)}
+
+
+def multi_head_shapes__wrong_keys_positions_first(heads, m, r, T_x, T_y):
+    """The student leaves the keys as the reshape gives them, with the positions before the heads."""
+    return {"W_key": (heads * r, m), "keys": (T_x, heads, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__right_torch_run(heads, m, r, T_x, T_y):
+    """Runs the attention on zeros and reads the shapes."""
+    W = torch.zeros(heads * r, m)
+    keys = torch.nn.functional.linear(torch.zeros(T_x, m), W).unflatten(1, (heads, r)).transpose(0, 1)
+    weights = torch.zeros(heads, T_y, r) @ keys.mT
+    joined = (weights @ keys).transpose(0, 1).flatten(1)
+    return {"W_key": W.shape, "keys": keys.shape, "weights": weights.shape, "joined": joined.shape}
+
+
+# ---------------------------------------------------------------- scaled_attention
+
+def _dots(query, keys):
+    return np.einsum("bd,bjd->bj", query, keys)
+
+
+def _softmax(scores, mask):
+    low = np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True)
+    low = np.where(np.isneginf(low), 0, low)
+    powers = np.exp(np.where(mask, scores - low, -np.inf))
+    total = powers.sum(axis=-1, keepdims=True)
+    return powers / np.where(total == 0, 1, total)
+
+
+def _mix(weights, values):
+    return np.einsum("bj,bjd->bd", weights, values)
+
+
+def scaled_attention__wrong_root_of_value_size(query, keys, values, source_mask):
+    """The student divides by the root of the size of a value."""
+    return _mix(_softmax(_dots(query, keys) / math.sqrt(values.shape[-1]), source_mask), values)
+
+
+def scaled_attention__wrong_root_of_source_len(query, keys, values, source_mask):
+    """The student takes the number of keys for the number of entries of a key."""
+    return _mix(_softmax(_dots(query, keys) / math.sqrt(keys.shape[1]), source_mask), values)
+
+
+def scaled_attention__wrong_scaled_twice(query, keys, values, source_mask):
+    """The student divides both query and key by the root."""
+    r = math.sqrt(keys.shape[-1])
+    return _mix(_softmax(_dots(query / r, keys / r), source_mask), values)
+
+
+def scaled_attention__wrong_scaled_after_softmax(query, keys, values, source_mask):
+    """The student divides the weights by the root and then by their sum, where the root cancels."""
+    weights = _softmax(_dots(query, keys), source_mask) / math.sqrt(keys.shape[-1])
+    total = weights.sum(axis=1, keepdims=True)
+    return _mix(weights / np.where(total == 0, 1, total), values)
+
+
+def scaled_attention__wrong_floor_root(query, keys, values, source_mask):
+    """The student takes the whole root, which is right only for square numbers."""
+    return _mix(_softmax(_dots(query, keys) / math.isqrt(keys.shape[-1]), source_mask), values)
+
+
+def scaled_attention__wrong_maximum_with_pads(query, keys, values, source_mask):
+    """The student subtracts the largest score of the row, pads included, and clips the sum, so a high pad makes all vanish."""
+    scores = _dots(query, keys) / np.sqrt(keys.shape[-1])
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True)) * source_mask
+    return _mix(powers / np.maximum(powers.sum(axis=1, keepdims=True), 1e-300), values)
+
+
+def scaled_attention__wrong_maximum_of_batch(query, keys, values, source_mask):
+    """The student subtracts the largest score of the batch, so sentences with scores a thousand lower get zeros."""
+    scores = np.where(source_mask, _dots(query, keys) / np.sqrt(keys.shape[-1]), -1e30)
+    powers = np.exp(scores - scores.max()) * source_mask
+    total = powers.sum(axis=1, keepdims=True)
+    return _mix(powers / np.where(total == 0, 1, total), values)
+
+
+def scaled_attention__wrong_pads_zero_score(query, keys, values, source_mask):
+    """The student sets the keys of pads to 0, whose score 0 still has a power of 1, and drops their values."""
+    keys = keys * source_mask[..., None]
+    scores = _dots(query, keys) / np.sqrt(keys.shape[-1])
+    return _mix(_softmax(scores, np.ones_like(source_mask)) * source_mask, values)
+
+
+def scaled_attention__wrong_empty_is_mean(query, keys, values, source_mask):
+    """The student masks with -1e30 alone, so a sentence without a token gets the mean of its pads."""
+    scores = np.where(source_mask, _dots(query, keys) / np.sqrt(keys.shape[-1]), -1e30)
+    return _mix(_softmax(scores, np.ones_like(source_mask)), values)
+
+
+def scaled_attention__wrong_mixes_keys_where_they_fit(query, keys, values, source_mask):
+    """The student mixes the keys, where keys and values have one size."""
+    weights = _softmax(_dots(query, keys) / np.sqrt(keys.shape[-1]), source_mask)
+    return _mix(weights, keys if keys.shape == values.shape else values)
+
+
+def scaled_attention__wrong_prefix(query, keys, values, source_mask):
+    """The student keeps as many positions from the front as there are real tokens."""
+    real = np.arange(keys.shape[1]) < source_mask.sum(axis=1, keepdims=True)
+    return _mix(_softmax(_dots(query, keys) / np.sqrt(keys.shape[-1]), real), values)
+
+
+def scaled_attention__wrong_squeeze(query, keys, values, source_mask):
+    """The student squeezes the matrix products, and with them a batch of one."""
+    weights = _softmax(_dots(query, keys) / np.sqrt(keys.shape[-1]), source_mask)
+    return np.squeeze(weights[:, None] @ values)
+
+
+def scaled_attention__wrong_nan_to_num(query, keys, values, source_mask):
+    """The student takes powers of the plain scores and puts 0 for inf / inf."""
+    with np.errstate(all="ignore"):
+        powers = np.exp(_dots(query, keys) / np.sqrt(keys.shape[-1])) * source_mask
+        return _mix(np.nan_to_num(powers / powers.sum(axis=1, keepdims=True)), values)
+
+
+def scaled_attention__right_row_by_row(query, keys, values, source_mask):
+    """Each sentence alone, on its real tokens, in long doubles."""
+    out = np.zeros((len(keys), values.shape[-1]))
+    for b in np.flatnonzero(source_mask.any(axis=1)):
+        k, u = keys[b][source_mask[b]].astype(np.longdouble), values[b][source_mask[b]]
+        e = k @ query[b] / np.sqrt(np.longdouble(k.shape[1]))
+        p = np.exp(e - e.max())
+        out[b] = (p @ u / p.sum()).astype(float)
+    return out
+
+
+def scaled_attention__right_torch_function(query, keys, values, source_mask):
+    """torch's scaled_dot_product_attention, with empty sentences read as if all were real and set to zeros after."""
+    q, k, u = (torch.from_numpy(np.array(x, dtype=float)) for x in (query, keys, values))
+    any_real = source_mask.any(axis=1, keepdims=True)
+    mask = torch.from_numpy(source_mask | ~any_real)
+    out = torch.nn.functional.scaled_dot_product_attention(q[:, None], k, u, attn_mask=mask[:, None])
+    return np.where(any_real, out[:, 0].numpy(), 0.)
+
+
+def scaled_attention__right_online(query, keys, values, source_mask):
+    """One pass over the positions, with a running maximum, total and mix."""
+    batch, length, r = keys.shape
+    out = []
+    for b in range(batch):
+        top, total, mix = -math.inf, 0., [0.] * values.shape[2]
+        for j in filter(source_mask[b].__getitem__, range(length)):
+            e = math.fsum((query[b] * keys[b, j]).tolist()) / r ** .5
+            new = max(top, e)
+            old, now = math.exp(top - new), math.exp(e - new)
+            total, mix, top = total * old + now, [x * old + now * u for x, u in zip(mix, values[b, j])], new
+        out.append([x / (total or 1) for x in mix])
+    return np.array(out, dtype=float)
+
+
+def scaled_attention__right_differences(query, keys, values, source_mask):
+    """Powers of differences between all pairs of scores: infinite ones make a weight 0."""
+    e = np.inner(query, keys)[np.arange(len(query)), np.arange(len(query))] / keys.shape[-1] ** .5
+    with np.errstate(over="ignore"):
+        total = np.where(source_mask[:, None], np.exp(e[:, None] - e[:, :, None]), 0).sum(-1)
+    weights = np.zeros_like(e)
+    weights[source_mask] = 1 / total[source_mask]
+    return (weights[:, None] @ values)[:, 0]
+
+
+# ---------------------------------------------------------------- coverage_scores
+
+def _covered(query, keys, coverage, W_query, W_key, w_cover, v):
+    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T + coverage[..., None] * w_cover) @ v
+
+
+def coverage_scores__wrong_last_step_only(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student takes the weights of the step before only."""
+    return _covered(query, keys, earlier_weights[:, -1], W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student takes the mean over the steps."""
+    return _covered(query, keys, earlier_weights.mean(axis=1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_without_last_step(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student leaves out the last of the steps, taking it for the present one, except where it is the only one."""
+    steps = earlier_weights if earlier_weights.shape[1] == 1 else earlier_weights[:, :-1]
+    return _covered(query, keys, steps.sum(axis=1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_axis_by_size(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student adds over the last axis where its sum has the shape of the scores, too."""
+    # wrong where steps == source_len
+    coverage = earlier_weights.sum(axis=2)
+    if coverage.shape != keys.shape[:2]:
+        coverage = earlier_weights.sum(axis=1)
+    return _covered(query, keys, coverage, W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_outside_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student adds the coverage's share after the tanh."""
+    hidden = np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T)
+    return (hidden + earlier_weights.sum(axis=1)[..., None] * w_cover) @ v
+
+
+def coverage_scores__wrong_clipped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student clips the coverage to 1, as if it were a weight."""
+    return _covered(query, keys, earlier_weights.sum(axis=1).clip(0, 1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_normalised(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student divides the coverage by its sum, which changes nothing after one step."""
+    coverage = earlier_weights.sum(axis=1)
+    total = coverage.sum(axis=1, keepdims=True)
+    return _covered(query, keys, coverage / np.where(total == 0, 1, total), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_query_broadcasts(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student forgets the extra axis of the projected query."""
+    # right for one sentence; wrong where batch == source_len; an error else
+    coverage = earlier_weights.sum(axis=1)
+    return np.tanh(query @ W_query.T + keys @ W_key.T + coverage[..., None] * w_cover) @ v
+
+
+def coverage_scores__wrong_sign(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student subtracts the coverage, to keep attention away from where it has been."""
+    return _covered(query, keys, -earlier_weights.sum(axis=1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_adds_batch(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student adds over batch and steps, so the coverage mixes all sentences."""
+    coverage = np.broadcast_to(earlier_weights.sum(axis=(0, 1)), keys.shape[:2])
+    return _covered(query, keys, coverage, W_query, W_key, w_cover, v)
+
+
+_had = {}
+
+
+def coverage_scores__wrong_sum_kept(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student keeps the sum between calls and adds only the newest step to it."""
+    size = keys.shape
+    had = _had.get(size)
+    if had is None or earlier_weights.shape[1] == 1:
+        had = earlier_weights[:, :-1].sum(axis=1)
+    _had[size] = had + earlier_weights[:, -1]
+    return _covered(query, keys, _had[size], W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_squeeze(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student squeezes the result of a product with v as a column."""
+    hidden = np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T + earlier_weights.sum(1)[..., None] * w_cover)
+    return np.squeeze(hidden @ v[:, None])
+
+
+def coverage_scores__right_loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Loops over sentences and positions, the coverage by math.fsum."""
+    out = np.empty(keys.shape[:2])
+    for b, j in np.ndindex(out.shape):
+        g = math.fsum(earlier_weights[b, :, j].tolist())
+        out[b, j] = np.dot(v, np.tanh(W_query @ query[b] + W_key @ keys[b, j] + w_cover * g))
+    return out
+
+
+def coverage_scores__right_coverage_as_entry(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The coverage as one more entry of the annotation, w_cover as one more column of W_key."""
+    more = np.concatenate([keys, np.einsum("bij->bj", earlier_weights)[..., None]], axis=2)
+    x = np.tensordot(more, np.column_stack([W_key, w_cover]), axes=(2, 1))
+    x += np.expand_dims(query @ W_query.T, 1)
+    return np.dot(np.tanh(x, out=x), v)
+
+
+def coverage_scores__right_step_by_step(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The share of each step added to the projection, one after another, in torch."""
+    q, k, A, B, w, c = (torch.from_numpy(np.array(x, dtype=float)) for x in (query, keys, W_query, W_key, w_cover, v))
+    start = torch.einsum("aq,bq->ba", A, q).unsqueeze(1) + torch.einsum("ak,bjk->bja", B, k)
+    steps = torch.from_numpy(np.array(earlier_weights, dtype=float)).unbind(1)
+    return (functools.reduce(lambda x, step: x + torch.outer(step.flatten(), w).view_as(x), steps, start).tanh() @ c).numpy()
+
+
+# ---------------------------------------------------------------- two_heads_by_hand
+
+_Q = np.array([[1., 0, -1, 2], [0, 1, 1, -1]])
+_K = np.array([[[2., 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]]])
+_U = np.array([[[1, 0], [0, 2], [-1, 1]], [[3, -1], [.5, 1], [-2, 0]]])
+
+
+def _by_hand(scores):
+    weights = np.exp(scores)
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return {"scores": scores.flatten().tolist(), "weights": weights.flatten().tolist(),
+            "joined": np.einsum("zj,zjd->zd", weights, _U).flatten().tolist()}
+
+
+def two_heads_by_hand__wrong_not_scaled():
+    """The student takes the plain dot products for the weights, although he gives scaled scores."""
+    plain = np.einsum("zd,zjd->zj", _Q, _K)
+    return {**_by_hand(plain), "scores": (plain / 2).flatten().tolist()}
+
+
+def two_heads_by_hand__wrong_one_softmax():
+    """The student takes one softmax over all six scores."""
+    scores = np.einsum("zd,zjd->zj", _Q, _K) / 2
+    weights = np.exp(scores) / np.exp(scores).sum()
+    return {"scores": scores.flatten().tolist(), "weights": weights.flatten().tolist(),
+            "joined": np.einsum("zj,zjd->zd", weights, _U).flatten().tolist()}
+
+
+def two_heads_by_hand__wrong_value_size():
+    """The student divides by the root of 2, the size of a value."""
+    return _by_hand(np.einsum("zd,zjd->zj", _Q, _K) / math.sqrt(2))
+
+
+def two_heads_by_hand__wrong_interleaved():
+    """The student joins the contexts entry by entry, both first entries first."""
+    out = _by_hand(np.einsum("zd,zjd->zj", _Q, _K) / 2)
+    a, b, c, d = out["joined"]
+    return {**out, "joined": [a, c, b, d]}
+
+
+def two_heads_by_hand__wrong_rounded_weights():
+    """The student rounds the weights to two decimals before he mixes."""
+    out = _by_hand(np.einsum("zd,zjd->zj", _Q, _K) / 2)
+    w = np.round(np.array(out["weights"]).reshape(2, 3), 2)
+    return {**out, "joined": np.einsum("zj,zjd->zd", w, _U).flatten().tolist()}
+
+
+def two_heads_by_hand__right_decimals():
+    """Decimal numbers, rounded to four places."""
+    D = decimal.Decimal
+    place = lambda x: float(round(x, 4))
+    scores, weights, joined = [], [], []
+    for q, K, U in zip(_Q.tolist(), _K.tolist(), _U.tolist()):
+        e = [sum(D(a) * D(b) for a, b in zip(q, k)) / D(len(k)).sqrt() for k in K]
+        p = [x.exp() for x in e]
+        w = [x / sum(p) for x in p]
+        scores += e
+        weights += w
+        joined += [sum(a * D(u) for a, u in zip(w, column)) for column in zip(*U)]
+    return {"scores": tuple(map(place, scores)), "weights": tuple(map(place, weights)), "joined": tuple(map(place, joined))}
+
+
+# ---------------------------------------------------------------- saturation
+
+def saturation__wrong_variance():
+    """The student gives the variance of a score as its spread, but goes on with the right one."""
+    p = lambda x: math.exp(-x) / (1 + math.exp(-x)) ** 2
+    return {"spread": 16 * .25 * .81, "plain": p(3.6), "scaled": p(.9)}
+
+
+def saturation__wrong_gap_of_one_deviation():
+    """The student takes the two scores one standard deviation apart, not two."""
+    p = lambda x: math.exp(-x) / (1 + math.exp(-x)) ** 2
+    return {"spread": 1.8, "plain": p(1.8), "scaled": p(.45)}
+
+
+def saturation__wrong_scaled_by_sixteen():
+    """The student divides by 16, not by its root."""
+    p = lambda x: math.exp(-x) / (1 + math.exp(-x)) ** 2
+    return {"spread": 1.8, "plain": p(3.6), "scaled": p(3.6 / 16)}
+
+
+def saturation__wrong_gives_weight():
+    """The student gives the smaller weight itself for its derivative, which is close where it is small."""
+    return {"spread": 1.8, "plain": 1 / (1 + math.exp(3.6)), "scaled": 1 / (1 + math.exp(.9))}
+
+
+def saturation__wrong_spread_times_size():
+    """The student adds standard deviations instead of variances: 16 times 0.45."""
+    p = lambda x: math.exp(-x) / (1 + math.exp(-x)) ** 2
+    return {"spread": 7.2, "plain": p(14.4), "scaled": p(3.6)}
+
+
+def saturation__right_hyperbolic():
+    """1 / (4 cosh**2) of half the gap, in numpy numbers of length 1."""
+    spread = np.sqrt(np.sum(np.full(16, .5 ** 2 * .9 ** 2)))
+    pull = lambda e: (1 - np.tanh(e) ** 2) / 4
+    return {"spread": spread, "plain": pull(spread), "scaled": pull(spread / np.sqrt(16))}
+
+
+# ---------------------------------------------------------------- multi_head
+
+def _weights(scores, mask):
+    """Weights over the real tokens; mask broadcasts against the scores."""
+    mask = mask.expand_as(scores)
+    weights = torch.softmax(scores.masked_fill(~mask, -1e30), dim=-1)
+    return weights * mask
+
+
+def _heads(query, keys, source_mask, W_query, W_key, W_value, scale):
+    q = torch.einsum("zrq,bq->bzr", W_query, query)
+    k = torch.einsum("zrk,bjk->bzjr", W_key, keys)
+    u = torch.einsum("zvk,bjk->bzjv", W_value, keys)
+    weights = _weights(torch.einsum("bzr,bzjr->bzj", q, k) / scale, source_mask[:, None])
+    return torch.einsum("bzj,bzjv->bzv", weights, u)
+
+
+def multi_head__wrong_interleaved(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student joins the contexts so that the entries of the heads alternate."""
+    # right for one head, or for value_size 1
+    c = _heads(query, keys, source_mask, W_query, W_key, W_value, math.sqrt(W_key.shape[1]))
+    return c.transpose(1, 2).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_scale_of_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student scales by the root of heads times head_size."""
+    c = _heads(query, keys, source_mask, W_query, W_key, W_value, math.sqrt(W_key.shape[0] * W_key.shape[1]))
+    return c.flatten(1) @ W_out.T
+
+
+def multi_head__wrong_scale_of_annotation(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student scales by the root of the size of an annotation, which the argument calls key_size."""
+    c = _heads(query, keys, source_mask, W_query, W_key, W_value, math.sqrt(keys.shape[-1]))
+    return c.flatten(1) @ W_out.T
+
+
+def multi_head__wrong_heads_and_batch_mixed(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student computes the heads first and reshapes to a row per sentence, without swapping heads and batch."""
+    # right for one head or one sentence
+    c = _heads(query, keys, source_mask, W_query, W_key, W_value, math.sqrt(W_key.shape[1])).transpose(0, 1)
+    return c.reshape(len(query), -1) @ W_out.T
+
+
+def multi_head__wrong_softmax_over_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student takes the softmax over the heads and positions together."""
+    # right for one head
+    q = torch.einsum("zrq,bq->bzr", W_query, query)
+    k = torch.einsum("zrk,bjk->bzjr", W_key, keys)
+    u = torch.einsum("zvk,bjk->bzjv", W_value, keys)
+    scores = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(W_key.shape[1])
+    mask = source_mask[:, None].expand_as(scores)
+    weights = _weights(scores.flatten(1), mask.flatten(1)).view_as(scores)
+    return torch.einsum("bzj,bzjv->bzv", weights, u).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_infinity(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student adds minus infinity and clears the nan of an empty sentence after, whose gradient stays nan."""
+    q = torch.einsum("zrq,bq->bzr", W_query, query)
+    k = torch.einsum("zrk,bjk->bzjr", W_key, keys)
+    u = torch.einsum("zvk,bjk->bzjv", W_value, keys)
+    scores = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(W_key.shape[1])
+    bias = torch.zeros_like(scores).masked_fill(~source_mask[:, None], -math.inf)
+    weights = torch.softmax(scores + bias, -1).nan_to_num(0.)
+    return torch.einsum("bzj,bzjv->bzv", weights, u).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_log_of_mask(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student adds the logarithm of the mask, kept finite by 1e-45, to the scores, which a pad's score of thousands outweighs."""
+    q = torch.einsum("zrq,bq->bzr", W_query, query)
+    k = torch.einsum("zrk,bjk->bzjr", W_key, keys)
+    u = torch.einsum("zvk,bjk->bzjv", W_value, keys)
+    scores = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(W_key.shape[1])
+    bias = torch.log(source_mask.to(scores.dtype) + 1e-45)[:, None]
+    weights = torch.softmax(scores + bias, -1) * source_mask[:, None]
+    return torch.einsum("bzj,bzjv->bzv", weights, u).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_empty_is_mean(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student masks with a large negative number and forgets the empty sentence."""
+    q = torch.einsum("zrq,bq->bzr", W_query, query)
+    k = torch.einsum("zrk,bjk->bzjr", W_key, keys)
+    u = torch.einsum("zvk,bjk->bzjv", W_value, keys)
+    scores = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(W_key.shape[1])
+    weights = torch.softmax(scores.masked_fill(~source_mask[:, None], -1e30), -1)
+    return torch.einsum("bzj,bzjv->bzv", weights, u).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_pads_zeroed(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student sets the annotations of pads to zeros before all, which still leaves them a part of the weight."""
+    clean = keys * source_mask[..., None]
+    c = _heads(query, clean, torch.ones_like(source_mask), W_query, W_key, W_value, math.sqrt(W_key.shape[1]))
+    return c.flatten(1) @ W_out.T
+
+
+def multi_head__wrong_first_query_for_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student makes one query, by the first head's matrix, for all heads."""
+    c = _heads(query, keys, source_mask, W_query[:1].expand_as(W_query), W_key, W_value, math.sqrt(W_key.shape[1]))
+    return c.flatten(1) @ W_out.T
+
+
+def multi_head__wrong_weights_detached(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student detaches the weights, so the gradients miss the queries and keys."""
+    q = torch.einsum("zrq,bq->bzr", W_query, query)
+    k = torch.einsum("zrk,bjk->bzjr", W_key, keys)
+    u = torch.einsum("zvk,bjk->bzjv", W_value, keys)
+    weights = _weights(torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(W_key.shape[1]), source_mask[:, None]).detach()
+    c = torch.einsum("bzj,bzjv->bzv", weights, u) + 0 * q.sum() + 0 * k.sum()
+    return c.flatten(1) @ W_out.T
+
+
+def multi_head__wrong_squeeze(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student squeezes the axis of the one query and with it every axis of length 1."""
+    c = _heads(query, keys, source_mask, W_query, W_key, W_value, math.sqrt(W_key.shape[1]))
+    return (W_out @ c.flatten(1)[..., None]).squeeze()
+
+
+def multi_head__wrong_prefix(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student makes lengths of the mask, so pads must stand at the end."""
+    real = torch.arange(keys.shape[1]) < source_mask.sum(1, keepdim=True)
+    c = _heads(query, keys, real, W_query, W_key, W_value, math.sqrt(W_key.shape[1]))
+    return c.flatten(1) @ W_out.T
+
+
+def multi_head__wrong_maximum_with_pads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student masks the powers, but subtracts the largest score with pads, so a high pad makes a sentence vanish."""
+    q = torch.einsum("zrq,bq->bzr", W_query, query)
+    k = torch.einsum("zrk,bjk->bzjr", W_key, keys)
+    u = torch.einsum("zvk,bjk->bzjv", W_value, keys)
+    scores = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(W_key.shape[1])
+    powers = torch.exp(scores - scores.amax(-1, keepdim=True)) * source_mask[:, None]
+    total = powers.sum(-1, keepdim=True)
+    weights = powers / torch.where(total == 0, torch.ones_like(total), total)
+    return torch.einsum("bzj,bzjv->bzv", weights, u).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_values_are_keys(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student mixes the head's keys where they have the size of its values."""
+    W = W_key + 0 * W_value if W_key.shape == W_value.shape else W_value
+    c = _heads(query, keys, source_mask, W_query, W_key, W, math.sqrt(W_key.shape[1]))
+    return c.flatten(1) @ W_out.T
+
+
+def multi_head__wrong_mean_of_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student brings the heads together by a mean of their products with W_out's blocks, not by a sum."""
+    # right for one head
+    c = _heads(query, keys, source_mask, W_query, W_key, W_value, math.sqrt(W_key.shape[1]))
+    blocks = W_out.unflatten(1, (W_value.shape[0], W_value.shape[1]))
+    return torch.einsum("ozv,bzv->bzo", blocks, c).mean(1)
+
+
+def multi_head__right_sum_of_blocks(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """A sum over the heads, each with its block of columns of W_out; W_value applied after mixing the annotations."""
+    out = 0
+    for A, B, C, block in zip(W_query, W_key, W_value, W_out.split(W_value.shape[1], dim=1)):
+        scores = ((query @ A.T @ B).unsqueeze(1) @ keys.mT).squeeze(1) * A.shape[0] ** -.5
+        lifted = torch.where(source_mask, scores, torch.full_like(scores, -torch.finfo(scores.dtype).max / 4))
+        weights = torch.where(source_mask, torch.softmax(lifted, 1), torch.zeros_like(scores))
+        out = out + (weights.unsqueeze(1) @ keys).squeeze(1) @ C.T @ block.T
+    return out
+
+
+def multi_head__right_torch_attention(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """torch's scaled_dot_product_attention on heads as a batch axis, with an extra position of zeros in empty sentences."""
+    empty = ~source_mask.any(1, keepdim=True)
+    h = torch.cat([keys, torch.zeros_like(keys[:, :1])], 1).unsqueeze(1)
+    real = torch.cat([source_mask, empty], 1)[:, None, None]
+    q = query[:, None, None] @ W_query.mT
+    c = torch.nn.functional.scaled_dot_product_attention(q, h @ W_key.mT, h @ W_value.mT, attn_mask=real)
+    return torch.nn.functional.linear(c.flatten(1), W_out)
+
+
+def multi_head__right_infinity_filled(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Minus infinity by masked_fill, whose way back fills the pads' gradients with 0, and nan_to_num for an empty sentence."""
+    q = torch.einsum("zrq,bq->bzr", W_query, query)
+    k = torch.einsum("zrk,bjk->bzjr", W_key, keys)
+    u = torch.einsum("zvk,bjk->bzjv", W_value, keys)
+    scores = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(W_key.shape[1])
+    weights = torch.softmax(scores.masked_fill(~source_mask[:, None], -math.inf), -1).nan_to_num(0.)
+    return torch.einsum("bzj,bzjv->bzv", weights, u).flatten(1) @ W_out.T
+
+
+def multi_head__right_sentence_by_sentence(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Each sentence alone on its real tokens, in loops over heads, joined by hstack."""
+    rows = []
+    for s, h, real in zip(query, keys, source_mask):
+        h = h[real]
+        contexts = []
+        for A, B, C in zip(W_query, W_key, W_value):
+            e = (h @ B.T) @ (A @ s) / math.sqrt(len(A))
+            contexts.append((C @ h.T) @ torch.softmax(e, 0))
+        rows.append(W_out @ torch.hstack(contexts))
+    return torch.stack(rows)
+
+
+# ---------------------------------------------------------------- self_attention
+
+def _projected(states, W_query, W_key, W_value):
+    q, k, u = states @ W_query.T, states @ W_key.T, states @ W_value.T
+    return q @ k.mT / math.sqrt(W_key.shape[0]), u
+
+
+def _past(states):
+    length = states.shape[1]
+    return torch.ones(length, length, dtype=torch.bool).tril()
+
+
+def self_attention__wrong_all_positions(states, mask, W_query, W_key, W_value):
+    """The student lets each position read those after it, too."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    return _weights(scores, mask[:, None]) @ u
+
+
+def self_attention__wrong_strictly_before(states, mask, W_query, W_key, W_value):
+    """The student leaves out the position itself."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    return _weights(scores, mask[:, None] & _past(states).tril(-1)) @ u
+
+
+def self_attention__wrong_triangle_turned(states, mask, W_query, W_key, W_value):
+    """The student uses the upper triangle."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    return _weights(scores, mask[:, None] & _past(states).mT) @ u
+
+
+def self_attention__wrong_mask_on_queries(states, mask, W_query, W_key, W_value):
+    """The student gives zeros at pads, where the text asks for what they read before them."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    return _weights(scores, mask[:, None] & _past(states)) @ u * mask[..., None]
+
+
+def self_attention__wrong_pads_read_themselves(states, mask, W_query, W_key, W_value):
+    """The student lets each position read itself in any case, so that no row is empty, pads too."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    own = torch.eye(states.shape[1], dtype=torch.bool)
+    return _weights(scores, mask[:, None] & _past(states) | own) @ u
+
+
+def self_attention__wrong_masks_rows(states, mask, W_query, W_key, W_value):
+    """The student broadcasts the mask over the keys instead of the queries: rows of pads are left out, not columns."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    return _weights(scores, mask[:, :, None] & _past(states)) @ u
+
+
+def self_attention__wrong_mask_without_axis(states, mask, W_query, W_key, W_value):
+    """The student gives the mask no axis, so the mask of sentence i is that of step i in all sentences."""
+    # right for one sentence; wrong where batch == length; an error else
+    scores, u = _projected(states, W_query, W_key, W_value)
+    return _weights(scores, mask & _past(states)) @ u
+
+
+def self_attention__wrong_infinity(states, mask, W_query, W_key, W_value):
+    """The student adds minus infinity and clears the nan of empty rows after, whose gradients stay nan."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    bias = torch.zeros_like(scores).masked_fill(~(mask[:, None] & _past(states)), -math.inf)
+    weights = torch.softmax(scores + bias, -1)
+    return torch.where(weights.isnan(), 0., weights) @ u
+
+
+_readable = {}
+
+
+def self_attention__wrong_mask_kept(states, mask, W_query, W_key, W_value):
+    """The student keeps the triangle of each size in a global, with the pads of the first batch of that size in it."""
+    if mask.shape not in _readable:
+        _readable[mask.shape] = mask[:, None] & _past(states)
+    scores, u = _projected(states, W_query, W_key, W_value)
+    return _weights(scores, _readable[mask.shape]) @ u
+
+
+def self_attention__wrong_empty_row_is_mean(states, mask, W_query, W_key, W_value):
+    """The student masks with a large negative number and forgets positions with no real token at or before them."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    return torch.softmax(scores.masked_fill(~(mask[:, None] & _past(states)), -1e30), -1) @ u
+
+
+def self_attention__wrong_empty_sentence_only(states, mask, W_query, W_key, W_value):
+    """The student sets whole empty sentences to zeros, but not the pads before the first word of others."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    weights = torch.softmax(scores.masked_fill(~(mask[:, None] & _past(states)), -1e30), -1)
+    return weights @ u * mask.any(1)[:, None, None]
+
+
+def self_attention__wrong_softmax_before_triangle(states, mask, W_query, W_key, W_value):
+    """The student takes the softmax over all real positions, drops the later ones and divides again, which is 0 by 0 where a later score is far higher."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    weights = _weights(scores, mask[:, None]).tril()
+    total = weights.sum(-1, keepdim=True)
+    return weights / torch.where(total == 0, torch.ones_like(total), total) @ u
+
+
+def self_attention__wrong_softmax_over_queries(states, mask, W_query, W_key, W_value):
+    """The student takes the softmax along the queries."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    readable = (mask[:, None] & _past(states)).expand_as(scores)
+    return torch.softmax(scores.masked_fill(~readable, -1e30), 1) * readable @ u
+
+
+def self_attention__wrong_query_key_swapped(states, mask, W_query, W_key, W_value):
+    """The student multiplies keys by queries, so the scores are transposed."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    return _weights(scores.mT, mask[:, None] & _past(states)) @ u
+
+
+def self_attention__wrong_scale_of_state(states, mask, W_query, W_key, W_value):
+    """The student scales by the root of the size of a state, not of a head."""
+    u = states @ W_value.T
+    scores = (states @ W_query.T) @ (states @ W_key.T).mT / math.sqrt(states.shape[-1])
+    return _weights(scores, mask[:, None] & _past(states)) @ u
+
+
+def self_attention__wrong_maximum_of_whole_row(states, mask, W_query, W_key, W_value):
+    """The student subtracts the largest score of all positions, also of those that are not read."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    powers = torch.exp(scores - scores.amax(-1, keepdim=True)) * (mask[:, None] & _past(states))
+    total = powers.sum(-1, keepdim=True)
+    return powers / torch.where(total == 0, torch.ones_like(total), total) @ u
+
+
+def self_attention__wrong_counts_real_before(states, mask, W_query, W_key, W_value):
+    """The student lets position i read the first positions, as many as there are real ones up to i, as if pads stood at the end."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    count = mask.cumsum(1)
+    readable = torch.arange(mask.shape[1]) < count[..., None]
+    return _weights(scores, readable) @ u
+
+
+def self_attention__right_growing_prefix(states, mask, W_query, W_key, W_value):
+    """A loop over the positions: each reads the real ones of the prefix, chosen by index, an empty choice adding to zeros."""
+    rows = []
+    for x, real in zip(states, mask):
+        out = []
+        for i in range(len(x)):
+            past = x[:i + 1][real[:i + 1]]
+            e = (past @ W_key.T) @ (W_query @ x[i]) / math.sqrt(len(W_query))
+            out.append(W_value @ (past.T @ torch.softmax(e, 0)))
+        rows.append(torch.stack(out))
+    return torch.stack(rows)
+
+
+def self_attention__right_torch_attention(states, mask, W_query, W_key, W_value):
+    """torch's scaled_dot_product_attention, with a position of zeros in front for rows that have nothing to read."""
+    readable = mask[:, None] & _past(states)
+    allowed = torch.cat([~readable.any(-1, keepdim=True), readable], -1)
+    x = torch.nn.functional.pad(states, (0, 0, 1, 0))
+    return torch.nn.functional.scaled_dot_product_attention(
+        states @ W_query.T, x @ W_key.T, x @ W_value.T, attn_mask=allowed)
+
+
+def self_attention__right_infinity_filled(states, mask, W_query, W_key, W_value):
+    """Minus infinity by masked_fill, whose way back fills the gradients of unread scores with 0, and where for empty rows."""
+    scores, u = _projected(states, W_query, W_key, W_value)
+    weights = torch.softmax(scores.masked_fill(~(mask[:, None] & _past(states)), -math.inf), -1)
+    return torch.where(weights.isnan(), 0., weights) @ u
+
+
+def self_attention__right_own_powers(states, mask, W_query, W_key, W_value):
+    """Own powers from a running maximum by cummax along the row, which is the largest that each position may read."""
+    scores = torch.einsum("bis,rs,rt,bjt->bij", states, W_query, W_key, states) / len(W_key) ** .5
+    readable = (mask[:, None] & _past(states)).expand_as(scores)
+    top = scores.detach().masked_fill(~readable, -math.inf).cummax(-1).values[..., -1:]
+    top = torch.nan_to_num(top, neginf=0.)
+    powers = torch.where(readable, scores - top, torch.zeros_like(scores)).exp() * readable
+    total = powers.sum(-1, keepdim=True)
+    return torch.einsum("bij,bjs,vs->biv", powers / (total + (total == 0)), states, W_value)
+
+
+# ---------------------------------------------------------------- same_context
+
+_HM = np.array([[1., 1], [4, 0], [-1, 4], [-3, -2]])
+
+
+def same_context__wrong_renormalised():
+    """The student drops the first word and divides the other weights by their sum."""
+    return [0, .3 / .6, .2 / .6, .1 / .6]
+
+
+def same_context__wrong_without_sum():
+    """The student solves for the two entries only, and takes the shortest solution."""
+    c = np.array([.4, .3, .2, .1]) @ _HM
+    return [0., *np.linalg.lstsq(_HM[1:].T, c, rcond=None)[0].tolist()]
+
+
+def same_context__wrong_order():
+    """The student puts the 0 at the end."""
+    c = np.array([.4, .3, .2, .1]) @ _HM
+    a = np.linalg.solve(np.vstack([_HM[1:].T, np.ones(3)]), [*c, 1])
+    return [*a.tolist(), 0.]
+
+
+def same_context__wrong_share_of_first():
+    """The student writes h_1 by the other three and adds the shares without the factor 0.4."""
+    share = np.linalg.solve(np.vstack([_HM[1:].T, np.ones(3)]), [1., 1, 1])
+    a = np.array([.3, .2, .1]) + share
+    return [0., *(a / a.sum()).tolist()]
+
+
+def same_context__right_share():
+    """Writes h_1 as a mix of the others and deals its weight out by those shares; an array."""
+    share = np.linalg.solve(np.vstack([_HM[1:].T, np.ones(3)]), [1., 1, 1])
+    return np.concatenate([[0], np.array([.3, .2, .1]) + .4 * share])
+
+
+def same_context__right_fractions():
+    """Barycentric coordinates by areas, in fractions, as a tuple of floats."""
+    F = fractions.Fraction
+    c = (F(11, 10), F(1))
+    p = [(4, 0), (-1, 4), (-3, -2)]
+    area = lambda a, b, d: (b[0] - a[0]) * (d[1] - a[1]) - (b[1] - a[1]) * (d[0] - a[0])
+    whole = F(area(*p))
+    return (0.0, float(area(c, p[1], p[2]) / whole), float(area(p[0], c, p[2]) / whole), float(area(p[0], p[1], c) / whole))

@@ -1,0 +1,810 @@
+import heapq
+import math
+from collections import namedtuple
+from decimal import Decimal, getcontext
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+_MEMORY = {}
+
+
+# ---------------------------------------------------------------- note_d_output
+
+def note_d_output__wrong_turned(n, V_y):
+    """The student writes the matrix for row vectors, from the state's side."""
+    return {"W_o": (n, V_y), "b_o": (V_y,)}
+
+
+def note_d_output__wrong_bias_of_state(n, V_y):
+    """The student gives the bias as many numbers as the state."""
+    return {"W_o": (V_y, n), "b_o": (n,)}
+
+
+def note_d_output__wrong_column(n, V_y):
+    """The student writes the bias as a column, although a vector of p numbers has the shape (p,) here."""
+    return {"W_o": (V_y, n), "b_o": (V_y, 1)}
+
+
+def note_d_output__right_lists(n, V_y):
+    """Lists of numpy integers."""
+    return dict(b_o=[np.int64(V_y)], W_o=[np.int32(V_y), np.int32(n)])
+
+
+def note_d_output__right_linear(n, V_y):
+    """Sizes read off a linear layer of torch."""
+    layer = torch.nn.Linear(n, V_y)
+    return {"W_o": layer.weight.shape, "b_o": layer.bias.shape}
+
+
+# ---------------------------------------------------------------- every_step_shapes
+
+def every_step_shapes__wrong_context_forgotten(batch, T_y, n, d, m, V_y):
+    """The student joins state and embedding alone."""
+    return {"joined": (batch, T_y, n + d), "W_o": (V_y, n + d), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__wrong_flat_per_sentence(batch, T_y, n, d, m, V_y):
+    """The student gives each sentence a row, with all its steps end to end."""
+    return {"joined": (batch, T_y, n + d + m), "W_o": (V_y, n + d + m), "logits": (batch, T_y, V_y),
+            "flat_logits": (batch, T_y * V_y)}
+
+
+def every_step_shapes__wrong_matrix_turned(batch, T_y, n, d, m, V_y):
+    """The student turns the matrix, as it would stand behind rows."""
+    return {"joined": (batch, T_y, n + d + m), "W_o": (n + d + m, V_y), "logits": (batch, T_y, V_y),
+            "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__wrong_steps_first(batch, T_y, n, d, m, V_y):
+    """The student puts the steps in front of the batch in what is joined."""
+    return {"joined": (T_y, batch, n + d + m), "W_o": (V_y, n + d + m), "logits": (batch, T_y, V_y),
+            "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__wrong_step_in_matrix(batch, T_y, n, d, m, V_y):
+    """The student gives each step a matrix of its own."""
+    return {"joined": (batch, T_y, n + d + m), "W_o": (T_y, V_y, n + d + m), "logits": (batch, T_y, V_y),
+            "flat_logits": (T_y * batch, V_y)}
+
+
+def every_step_shapes__right_real_arrays(batch, T_y, n, d, m, V_y):
+    """Shapes of arrays that are really joined and multiplied."""
+    parts = [np.zeros((batch, T_y, k)) for k in (n, d, m)]
+    joined = np.concatenate(parts, axis=-1)
+    w = np.zeros((V_y, joined.shape[-1]))
+    logits = joined @ w.T
+    return {"joined": joined.shape, "W_o": w.shape, "logits": logits.shape, "flat_logits": logits.reshape(-1, V_y).shape}
+
+
+def every_step_shapes__right_namedtuple(batch, T_y, n, d, m, V_y):
+    """Named tuples, and the sum of sizes by math.fsum."""
+    s3 = namedtuple("s3", "batch step size")
+    s2 = namedtuple("s2", "rows columns")
+    k = int(math.fsum([n, d, m]))
+    return {"flat_logits": s2(math.prod((batch, T_y)), V_y), "logits": s3(batch, T_y, V_y), "W_o": s2(V_y, k),
+            "joined": s3(batch, T_y, k)}
+
+
+# ---------------------------------------------------------------- maxout_shapes
+
+def maxout_shapes__wrong_k_rows(n, d, m, k, V_y):
+    """The student gives the matrices in front of the maxout k rows and forgets that each maximum takes two numbers."""
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
+
+
+def maxout_shapes__wrong_context_k_rows(n, d, m, k, V_y):
+    """The student doubles the rows of U_o but not those of C_o."""
+    return {"U_o": (2 * k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
+
+
+def maxout_shapes__wrong_output_reads_all(n, d, m, k, V_y):
+    """The student lets the output matrix read the numbers before the maxout."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V_y, 2 * k)}
+
+
+def maxout_shapes__wrong_embedding_for_context(n, d, m, k, V_y):
+    """The student gives C_o the columns of V_o, the embedding's."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, d), "maxima": (k,), "W_o": (V_y, k)}
+
+
+def maxout_shapes__wrong_halved(n, d, m, k, V_y):
+    """The student takes k for the size of the sum, and halves it (whole-number division)."""
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k // 2,), "W_o": (V_y, k // 2)}
+
+
+def maxout_shapes__right_pooling(n, d, m, k, V_y):
+    """Shapes of arrays, with the maxima by reshape."""
+    u, c = np.ones((k << 1, n)), np.ones((k << 1, m))
+    t = (u @ np.ones(n) + c @ np.ones(m)).reshape(-1, 2).max(1)
+    return {"U_o": u.shape, "C_o": c.shape, "maxima": t.shape, "W_o": np.outer(np.ones(V_y), t).shape}
+
+
+def maxout_shapes__right_lists(n, d, m, k, V_y):
+    """Lists, in another order."""
+    return {"W_o": [V_y, k], "maxima": [k], "C_o": [k + k, m], "U_o": [k + k, n]}
+
+
+# ---------------------------------------------------------------- tied_shapes
+
+def tied_shapes__wrong_rows_of_words(n, d, V_y):
+    """The student stores the embedding as a lookup table, a row for each word."""
+    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
+
+
+def tied_shapes__wrong_w_turned(n, d, V_y):
+    """The student turns W, which does not fit in s^T W."""
+    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
+
+
+def tied_shapes__wrong_projected_size(n, d, V_y):
+    """The student leaves the projected state at the size of the state."""
+    return {"E": (d, V_y), "W": (n, d), "projected_state": (n,), "logits": (V_y,)}
+
+
+def tied_shapes__wrong_one_logit(n, d, V_y):
+    """The student gives the single score of one word in place of those of all words."""
+    return {"E": (d, V_y), "W": (n, d), "projected_state": (d,), "logits": ()}
+
+
+def tied_shapes__right_einsum(n, d, V_y):
+    """Shapes read off einsum on zeros."""
+    E, W, s = np.zeros((d, V_y)), np.zeros((n, d)), np.zeros(n)
+    p = np.einsum("nd,n->d", W, s)
+    return {"E": E.shape, "W": W.shape, "projected_state": p.shape, "logits": np.einsum("d,dv->v", p, E).shape}
+
+
+def tied_shapes__right_torch_size(n, d, V_y):
+    """Sizes of torch on the meta device."""
+    E, W, s = (torch.empty(*k, device="meta") for k in ((d, V_y), (n, d), (n,)))
+    return {"E": E.size(), "W": W.size(), "projected_state": (W.T @ s).size(), "logits": (W.T @ s @ E).size()}
+
+
+# ---------------------------------------------------------------- hindi_distribution
+
+def _hindi(z):
+    rows = [(0, 0, 0), (2, 2, 2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (-1, -1, -1)]
+    return [sum(a * b for a, b in zip(r, z)) for r in rows]
+
+
+def _plain_softmax(e):
+    x = [math.exp(k - max(e)) for k in e]
+    return [k / math.fsum(x) for k in x]
+
+
+def hindi_distribution__wrong_tanh_forgotten():
+    """The student takes (0.42, 0.67, 0.70) for the state itself."""
+    return _plain_softmax(_hindi((0.42, 0.67, 0.70)))
+
+
+def hindi_distribution__wrong_start_dropped():
+    """The student takes the row of zeros for a word that cannot come, and gives START the probability 0."""
+    return [0.0] + _plain_softmax(_hindi([math.tanh(x) for x in (0.42, 0.67, 0.70)])[1:])
+
+
+def hindi_distribution__wrong_rounded_state():
+    """The student rounds the state to one decimal first, which moves the second probability by 0.004."""
+    return _plain_softmax(_hindi([round(math.tanh(x), 1) for x in (0.42, 0.67, 0.70)]))
+
+
+def hindi_distribution__wrong_stop_positive():
+    """The student loses the minus signs of the row of STOP."""
+    e = _hindi([math.tanh(x) for x in (0.42, 0.67, 0.70)])
+    return _plain_softmax(e[:5] + [-e[5]])
+
+
+def hindi_distribution__right_decimal():
+    """Decimals of 30 digits, tanh by exponentials."""
+    getcontext().prec = 30
+    def _tanh(x):
+        return ((2 * x).exp() - 1) / ((2 * x).exp() + 1)
+    z = [_tanh(Decimal(x)) for x in ("0.42", "0.67", "0.70")]
+    e = [x.exp() for x in _hindi(z)]
+    return tuple(x / sum(e) for x in e)
+
+
+def hindi_distribution__right_powers():
+    """Products of powers of exp(z) in place of exponentials of sums."""
+    a, b, c = np.exp(np.tanh([0.42, 0.67, 0.70]))
+    q = a * b * c
+    p = np.array([1, q * q, a, b, c, 1 / q])
+    return p / p.sum()
+
+
+# ---------------------------------------------------------------- distribution_and_loss
+
+def distribution_and_loss__wrong_third_word():
+    """The student takes the most probable word for the right one."""
+    p = _plain_softmax([0.5, -1.0, 2.0, 0.0, 1.2])
+    return {"distribution": p, "loss": -math.log(max(p))}
+
+
+def distribution_and_loss__wrong_log_base():
+    """The student gives the loss in bits."""
+    p = _plain_softmax([0.5, -1.0, 2.0, 0.0, 1.2])
+    return {"distribution": p, "loss": -math.log2(p[-1])}
+
+
+def distribution_and_loss__wrong_rounded_probability():
+    """The student takes the logarithm of the probability rounded to two decimals."""
+    p = _plain_softmax([0.5, -1.0, 2.0, 0.0, 1.2])
+    return {"distribution": p, "loss": -math.log(round(p[-1], 2))}
+
+
+def distribution_and_loss__wrong_all_words():
+    """The student adds the costs of the wrong words too, -ln(1 - p), as in a loss of yes and no."""
+    p = _plain_softmax([0.5, -1.0, 2.0, 0.0, 1.2])
+    return {"distribution": p, "loss": -math.log(p[-1]) - sum(math.log(1 - x) for x in p[:-1])}
+
+
+def distribution_and_loss__wrong_zero_logit_left_out():
+    """The student gives the word with logit 0 the exponential 0."""
+    e = [math.exp(x) if x else 0.0 for x in (0.5, -1.0, 2.0, 0.0, 1.2)]
+    p = [x / sum(e) for x in e]
+    return {"distribution": p, "loss": -math.log(p[-1])}
+
+
+def distribution_and_loss__right_torch():
+    """torch's cross_entropy, with a tensor of no axes as the loss."""
+    e = torch.tensor([0.5, -1.0, 2.0, 0.0, 1.2], dtype=torch.float64)
+    return {"loss": torch.nn.functional.cross_entropy(e[None], torch.tensor([4])), "distribution": e.softmax(0)}
+
+
+def distribution_and_loss__right_log1p():
+    """The loss as log1p of the sum of the other words' ratios."""
+    rest = [math.exp(x - 1.2) for x in (0.5, -1.0, 2.0, 0.0)]
+    loss = math.log1p(math.fsum(rest))
+    return {"distribution": (*[x * math.exp(-loss) for x in rest], math.exp(-loss)), "loss": loss}
+
+
+# ---------------------------------------------------------------- what_is_left
+
+def what_is_left__wrong_rest_without_right_word():
+    """The student takes all but the right word for what the slide does not show."""
+    return {"left": 1 - 0.64, "loss": -math.log(0.64)}
+
+
+def what_is_left__wrong_renormalised():
+    """The student divides by the sum of the five before taking the logarithm."""
+    return {"left": 0.35, "loss": -math.log(0.64 / 0.65)}
+
+
+def what_is_left__wrong_per_word():
+    """The student spreads what is left over the 19 995 words."""
+    return {"left": 0.35 / 19995, "loss": -math.log(0.64)}
+
+
+def what_is_left__wrong_ten():
+    """The student presses the key of the logarithm to base 10."""
+    return {"left": 0.35, "loss": -math.log10(0.64)}
+
+
+def what_is_left__wrong_leftover_loss():
+    """The student takes the cross-entropy to be -ln of what is not left over, 0.65."""
+    return {"left": 0.35, "loss": -math.log(1 - 0.35)}
+
+
+def what_is_left__right_fraction():
+    """An exact fraction, and the logarithm as 2 ln 5 - 4 ln 2."""
+    return {"left": 1 - sum(map(Fraction, ("0.004", "0.001", "0.002", "0.64", "0.003"))),
+            "loss": 2 * math.log(5) - 4 * math.log(2)}
+
+
+def what_is_left__right_log1p():
+    """Numpy numbers with log1p."""
+    return {"left": np.float64(0.35), "loss": np.array(-np.log1p(-0.36))}
+
+
+# ---------------------------------------------------------------- word_by_hand
+
+_S = np.array([0.4, -0.6])
+_H = np.array([[0.5, -0.2, 0.1, 0.3], [-0.4, 0.6, 0.2, -0.1]])
+_WQ = np.array([[1, -1], [0, 2], [0.5, 1]])
+_V = np.array([1, -2, 1.5])
+_WK = np.array([[1, 0, 0, 2], [0, 1, -1, 0], [0, 0, 2, 1.0]])
+_U = np.array([0.3, -0.1])
+_WS = np.array([[0.5, 1], [-1, 0]])
+_WC = np.array([[2, 0, -1, 0.5], [0, 2, 0, 1]])
+_WO = np.array([[1, -1], [2, 0], [0, 2], [-1, 1], [1, 1.0]])
+_BO = np.array([0, -0.5, 0.5, 0, 0.2])
+
+
+def _word(u=_U, bias=_BO, places=None, ws=_WS, read=None, v=_V, shared=False, order=1):
+    def _cut(x):
+        return x if places is None else np.round(x, places)
+    e = _cut(np.tanh(_cut(_WQ @ _S + _H @ _WK.T)) @ v)
+    a = _cut(np.exp(e) / np.exp(e).sum())
+    c = _cut(a[::order] @ _H)
+    z = _cut(np.tanh(u + ws @ _S + _WC @ c))
+    o = _WO @ (z if read is None else read) + bias
+    p = np.exp(o) / np.exp(o).sum()
+    return {k: list(map(float, x)) for k, x in zip(("scores", "weights", "context", "state", "distribution"), (e, a, c, z, p))}
+
+
+def word_by_hand__wrong_bias_forgotten():
+    """The student forgets the bias of the output layer."""
+    return _word(bias=0 * _BO)
+
+
+def word_by_hand__wrong_rounded_to_two():
+    """The student carries two decimals from line to line."""
+    return _word(places=2)
+
+
+def word_by_hand__wrong_read_from_old_state():
+    """The student reads the word out of the old state."""
+    return _word(read=_S)
+
+
+def word_by_hand__wrong_state_matrix_turned():
+    """The student multiplies the old state by the transpose of W_s."""
+    return _word(ws=_WS.T)
+
+
+def word_by_hand__wrong_word_forgotten():
+    """The student forgets the share u of the word before."""
+    return _word(u=0 * _U)
+
+
+def word_by_hand__wrong_sign_in_v():
+    """The student loses the minus sign in v."""
+    return _word(v=np.abs(_V))
+
+
+def word_by_hand__wrong_weights_crossed():
+    """The student gives each annotation the weight of the other one when mixing."""
+    return _word(order=-1)
+
+
+def word_by_hand__right_decimal():
+    """Decimals of 25 digits, exponentials for tanh."""
+    getcontext().prec = 25
+    def _d(x):
+        return [_d(y) for y in x] if isinstance(x, list) else Decimal(repr(x))
+    def _dot(a, b):
+        return sum((x * y for x, y in zip(a, b)), Decimal(0))
+    def _tanh(x):
+        return (x.exp() - (-x).exp()) / (x.exp() + (-x).exp())
+    s, h, wq, v, wk, u, ws, wc, wo, bo = (_d(x.tolist()) for x in (_S, _H, _WQ, _V, _WK, _U, _WS, _WC, _WO, _BO))
+    e = [_dot(v, [_tanh(_dot(q, s) + _dot(k, x)) for q, k in zip(wq, wk)]) for x in h]
+    a = [x.exp() / sum(y.exp() for y in e) for x in e]
+    c = [_dot(a, column) for column in zip(*h)]
+    z = [_tanh(b + _dot(r, s) + _dot(t, c)) for b, r, t in zip(u, ws, wc)]
+    o = [(_dot(r, z) + b).exp() for r, b in zip(wo, bo)]
+    return {"scores": e, "weights": a, "context": c, "state": z, "distribution": [x / sum(o) for x in o]}
+
+
+def word_by_hand__right_sigmoid():
+    """The weights of two words as logistic functions of the difference of scores, with a softmax by log-sum-exp, cut off."""
+    e = np.tanh((_WQ @ _S)[:, None] + _WK @ _H.T).T @ _V
+    a1 = 1 / (1 + math.exp(e[1] - e[0]))
+    c = _H[1] + a1 * (_H[0] - _H[1])
+    z = 1 - 2 / (np.exp(2 * (_U + _WS @ _S + _WC @ c)) + 1)
+    o = _WO @ z + _BO
+    return {"scores": np.trunc(e * 1e4) / 1e4, "weights": (a1, 1 - a1), "context": c, "state": z,
+            "distribution": np.exp(o - np.logaddexp.reduce(o))}
+
+
+# ---------------------------------------------------------------- output_distribution
+
+def _rows(z):
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_joined_order(state, context, W_state, W_context, b_o):
+    """The student joins the context before the state, but the matrices the other way round."""
+    return _rows(np.hstack([context, state]) @ np.hstack([W_state, W_context]).T + b_o)
+
+
+def output_distribution__wrong_square_not_turned(state, context, W_state, W_context, b_o):
+    """The student turns a matrix only where the sizes force it: wrong where the vocabulary is as large as the state."""
+    w = W_state if W_state.shape[0] == state.shape[1] else W_state.T
+    return _rows(state @ w + context @ W_context.T + b_o)
+
+
+def output_distribution__wrong_bias_per_sentence(state, context, W_state, W_context, b_o):
+    """The student stands the bias upright where the batch has as many sentences as the vocabulary words."""
+    z = state @ W_state.T + context @ W_context.T
+    return _rows(z + (b_o[:, None] if len(b_o) == len(z) else b_o))
+
+
+def output_distribution__wrong_global_max(state, context, W_state, W_context, b_o):
+    """The student subtracts the largest logit of the batch, so a sentence thousands below it divides 0 by 0."""
+    z = state @ W_state.T + context @ W_context.T + b_o
+    e = np.exp(z - z.max())
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_shift_before_bias(state, context, W_state, W_context, b_o):
+    """The student subtracts the maximum before adding the bias, which overflows where the bias is in the thousands."""
+    z = state @ W_state.T + context @ W_context.T
+    e = np.exp(z - z.max(axis=1, keepdims=True) + b_o)
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_product_of_two(state, context, W_state, W_context, b_o):
+    """The student multiplies two distributions and divides again: 0 by 0 where state and context want words thousands apart."""
+    p = _rows(state @ W_state.T + b_o) * _rows(context @ W_context.T)
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_squeeze(state, context, W_state, W_context, b_o):
+    """The student squeezes the result, so a batch of one sentence loses its axis."""
+    return _rows(state @ W_state.T + context @ W_context.T + b_o).squeeze()
+
+
+def output_distribution__wrong_bias_twice(state, context, W_state, W_context, b_o):
+    """The student adds the bias in both products."""
+    return _rows((state @ W_state.T + b_o) + (context @ W_context.T + b_o))
+
+
+def output_distribution__wrong_only_upward(state, context, W_state, W_context, b_o):
+    """The student shifts only rows with a logit above 700, so a row of logits below -800 divides 0 by 0."""
+    z = state @ W_state.T + context @ W_context.T + b_o
+    top = z.max(axis=1, keepdims=True)
+    e = np.exp(np.where(top > 700, z - top, z))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_clipped(state, context, W_state, W_context, b_o):
+    """The student clips the logits to 700 either way, so two words in the thousands come out even."""
+    return _rows(np.clip(state @ W_state.T + context @ W_context.T + b_o, -700, 700))
+
+
+def output_distribution__wrong_batch_softmax(state, context, W_state, W_context, b_o):
+    """The student takes the softmax along the longer axis, which is the batch's where it has more sentences than words."""
+    z = state @ W_state.T + context @ W_context.T + b_o
+    axis = int(np.argmax(z.shape)) if z.shape[0] != z.shape[1] else 1
+    e = np.exp(z - z.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def output_distribution__wrong_mean_over_batch(state, context, W_state, W_context, b_o):
+    """The student centres the logits of each word over the batch, which a batch of one turns into an even distribution."""
+    z = state @ W_state.T + context @ W_context.T
+    return _rows(z - z.mean(axis=0) + b_o)
+
+
+def output_distribution__wrong_remembered_matrix(state, context, W_state, W_context, b_o):
+    """The student keeps the joined matrix of the first call for all later calls with the same sizes."""
+    key = (W_state.shape, W_context.shape)
+    if key not in _MEMORY:
+        _MEMORY[key] = np.hstack([W_state, W_context])
+    return _rows(np.hstack([state, context]) @ _MEMORY[key].T + b_o)
+
+
+def output_distribution__right_joined_with_one(state, context, W_state, W_context, b_o):
+    """State, context and a one joined end to end, with the bias as a last column of the matrix."""
+    x = np.c_[state, context, np.ones(len(state))]
+    return _rows(x @ np.c_[W_state, W_context, b_o].T)
+
+
+def output_distribution__right_einsum_pairs(state, context, W_state, W_context, b_o):
+    """einsum, and each probability as one over a sum of exponentials of differences, cut at 700."""
+    z = np.einsum("vq,bq->bv", W_state, state) + np.einsum("vk,bk->bv", W_context, context) + b_o[None]
+    return np.reciprocal(np.exp(np.minimum(z[:, None, :] - z[:, :, None], 700.0)).sum(2))
+
+
+def output_distribution__right_python_loops(state, context, W_state, W_context, b_o):
+    """Plain loops with math.fsum, and lists as the result."""
+    out = []
+    for s, c in zip(state.tolist(), context.tolist()):
+        z = [math.fsum([*(a * b for a, b in zip(ws, s)), *(a * b for a, b in zip(wc, c)), bias])
+             for ws, wc, bias in zip(W_state.tolist(), W_context.tolist(), b_o.tolist())]
+        out.append(_plain_softmax(z))
+    return out
+
+
+def output_distribution__right_matrix(state, context, W_state, W_context, b_o):
+    """np.matrix for the products, and logaddexp for the sum; an array as the result."""
+    z = np.asarray(np.matrix(W_state) * np.matrix(state).T + np.matrix(W_context) * np.matrix(context).T + np.matrix(b_o).T)
+    return np.exp(z - np.logaddexp.reduce(z, axis=0)).T
+
+
+# ---------------------------------------------------------------- cross_entropy
+
+def _costs(logits, targets):
+    top = logits.max(axis=-1)
+    lse = top + np.log(np.exp(logits - top[..., None]).sum(axis=-1))
+    return lse - np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
+
+
+def cross_entropy__wrong_mean_of_sentences(logits, targets, target_mask):
+    """The student averages within each sentence first, so words of short sentences count for more."""
+    c = np.where(target_mask, _costs(logits, targets), 0.0)
+    n = target_mask.sum(axis=1)
+    rows = c.sum(axis=1)[n > 0] / n[n > 0]
+    return float(rows.mean()) if rows.size else 0.0
+
+
+def cross_entropy__wrong_pads_in_divisor(logits, targets, target_mask):
+    """The student multiplies by the mask and takes the mean over all positions."""
+    return float((_costs(logits, targets) * target_mask).mean())
+
+
+def cross_entropy__wrong_nan_without_words(logits, targets, target_mask):
+    """The student divides by the number of real words even where there is none."""
+    with np.errstate(all="ignore"):
+        return float((_costs(logits, targets) * target_mask).sum() / np.float64(target_mask.sum()))
+
+
+def cross_entropy__wrong_zero_for_any_empty(logits, targets, target_mask):
+    """The student returns 0 as soon as one sentence of the batch has no real word."""
+    if not target_mask.any(axis=1).all():
+        return 0.0
+    return float(_costs(logits, targets)[target_mask].mean())
+
+
+def cross_entropy__wrong_log_of_softmax(logits, targets, target_mask):
+    """The student takes the logarithm of a stable softmax, which is infinite where the right word lies 800 below the best."""
+    if not target_mask.any():
+        return 0.0
+    e = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    p = np.take_along_axis(e / e.sum(axis=-1, keepdims=True), targets[..., None], axis=-1)[..., 0]
+    with np.errstate(all="ignore"):
+        return float(-np.log(p)[target_mask].mean())
+
+
+def cross_entropy__wrong_epsilon(logits, targets, target_mask):
+    """The student adds 1e-12 inside the logarithm, which caps the cost of a word at 27.6 nats."""
+    if not target_mask.any():
+        return 0.0
+    e = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    p = np.take_along_axis(e / e.sum(axis=-1, keepdims=True), targets[..., None], axis=-1)[..., 0]
+    return float(-np.log(p + 1e-12)[target_mask].mean())
+
+
+def cross_entropy__wrong_shift_per_sentence(logits, targets, target_mask):
+    """The student shifts by the largest logit of a sentence, so the sum of a step thousands below is 0."""
+    if not target_mask.any():
+        return 0.0
+    top = logits.max(axis=(1, 2), keepdims=True)
+    with np.errstate(all="ignore"):
+        lse = top[..., 0] + np.log(np.exp(logits - top).sum(axis=-1))
+    return float((lse - np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0])[target_mask].mean())
+
+
+def cross_entropy__wrong_word_zero_is_pad(logits, targets, target_mask):
+    """The student leaves out real words with the number 0 as if they were pads."""
+    real = target_mask & (targets != 0)
+    return float(_costs(logits, targets)[real].mean()) if real.any() else 0.0
+
+
+def cross_entropy__wrong_prefix(logits, targets, target_mask):
+    """The student takes the real words to stand first in each row."""
+    real = np.arange(targets.shape[1]) < target_mask.sum(axis=1, keepdims=True)
+    return float(_costs(logits, targets)[real].mean()) if real.any() else 0.0
+
+
+def cross_entropy__wrong_ignores_zero_costs(logits, targets, target_mask):
+    """The student counts the positions whose cost is not 0, so words that are certain drop out of the mean."""
+    c = _costs(logits, targets) * target_mask
+    return float(c.sum() / max(np.count_nonzero(c), 1))
+
+
+def cross_entropy__wrong_flattened_by_steps(logits, targets, target_mask):
+    """The student flattens the words step by step but the logits sentence by sentence."""
+    flat = logits.reshape(-1, logits.shape[-1])
+    right, real = targets.T.ravel(), target_mask.T.ravel()
+    return float(_costs(flat, right)[real].mean()) if real.any() else 0.0
+
+
+def cross_entropy__wrong_margin(logits, targets, target_mask):
+    """The student takes the distance to the largest logit in the thousands for the cost, and loses ln 2 where two are equal."""
+    if not target_mask.any():
+        return 0.0
+    at = np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
+    big = np.abs(logits).max(axis=-1) > 500
+    c = np.where(big, logits.max(axis=-1) - at, _costs(logits, targets))
+    return float(c[target_mask].mean())
+
+
+def cross_entropy__wrong_first_mask(logits, targets, target_mask):
+    """The student takes the columns that are real in every sentence, and leaves out words of longer ones."""
+    real = target_mask.all(axis=0)
+    return float(_costs(logits, targets)[:, real].mean()) if real.any() else 0.0
+
+
+def cross_entropy__right_logaddexp(logits, targets, target_mask):
+    """Real positions picked out first, np.logaddexp over the words, and math.fsum."""
+    z, y = logits[target_mask], targets[target_mask]
+    c = np.logaddexp.reduce(z, axis=1) - z[np.arange(len(y)), y] if len(y) else np.zeros(1)
+    return math.fsum(c) / max(len(y), 1)
+
+
+def cross_entropy__right_pairwise_loop(logits, targets, target_mask):
+    """A loop over all positions, with a cost from differences to the right word alone."""
+    costs = []
+    for b, i in np.argwhere(target_mask):
+        d = logits[b, i] - logits[b, i, targets[b, i]]
+        top = max(d.max(), 0.0)
+        costs.append(top + math.log(math.fsum(np.exp(d - top).tolist())))
+    return sum(costs) / len(costs) if costs else 0
+
+
+def cross_entropy__right_one_hot(logits, targets, target_mask):
+    """A one-hot array by comparison, where for the choice, and np.average with the mask as weights."""
+    hot = np.arange(logits.shape[2]) == np.where(target_mask, targets, 0)[..., None]
+    z = logits - logits.max(-1, keepdims=True)
+    c = np.log(np.exp(z).sum(-1)) - np.where(hot, z, 0.0).sum(-1)
+    return np.array(np.average(c, weights=target_mask)) if target_mask.any() else np.array(0.0)
+
+
+def cross_entropy__right_running_mean(logits, targets, target_mask):
+    """A generator of costs and a running mean in plain Python floats."""
+    def _each():
+        for rows, words, real in zip(logits.tolist(), targets.tolist(), target_mask.tolist()):
+            for row, word, yes in zip(rows, words, real):
+                if yes:
+                    top = max(row)
+                    yield top - row[word] + math.log(math.fsum(math.exp(x - top) for x in row))
+    mean = 0.0
+    for count, cost in enumerate(_each(), 1):
+        mean += (cost - mean) / count
+    return mean
+
+
+# ---------------------------------------------------------------- beam_step
+
+def beam_step__wrong_divided_by_width(scores, log_probabilities):
+    """The student divides the flat index by the number of hypotheses in place of that of words."""
+    width = scores.shape[1]
+    at = (scores[..., None] + log_probabilities).flatten(1).topk(width).indices
+    return torch.stack([at // width, at % width], dim=-1)
+
+
+def beam_step__wrong_one_word_each(scores, log_probabilities):
+    """The student continues each hypothesis by its best word alone and sorts these."""
+    best, word = (scores[..., None] + log_probabilities).max(dim=-1)
+    order = best.argsort(dim=1, descending=True)
+    return torch.stack([order, word.gather(1, order)], dim=-1)
+
+
+def beam_step__wrong_two_words_each(scores, log_probabilities):
+    """The student lets each hypothesis keep two words at most, though a good one may take three places."""
+    width, n = scores.shape[1], min(2, log_probabilities.shape[2])
+    if scores.shape[1] * n < width:
+        n = log_probabilities.shape[2]
+    lp, words = log_probabilities.topk(n, dim=-1)
+    at = (scores[..., None] + lp).flatten(1).topk(width).indices
+    return torch.stack([at // n, words.flatten(1).gather(1, at)], dim=-1)
+
+
+def beam_step__wrong_scores_over_words(scores, log_probabilities):
+    """The student adds the scores along the words where there are as many words as hypotheses."""
+    width, words = log_probabilities.shape[1:]
+    s = scores[:, None, :] if width == words else scores[:, :, None]
+    at = (s + log_probabilities).flatten(1).topk(width).indices
+    return torch.stack([torch.div(at, words, rounding_mode="floor"), at % words], dim=-1)
+
+
+def beam_step__wrong_without_history(scores, log_probabilities):
+    """The student chooses by the next word's log-probability and leaves the hypotheses' own scores out."""
+    width, words = log_probabilities.shape[1:]
+    at = log_probabilities.flatten(1).topk(width).indices
+    return torch.stack([at // words, at % words], dim=-1)
+
+
+def beam_step__wrong_ranked_hypotheses(scores, log_probabilities):
+    """The student sorts the hypotheses first and returns their places in this order, not their numbers."""
+    width, words = log_probabilities.shape[1:]
+    s, order = scores.sort(dim=1, descending=True)
+    lp = log_probabilities.gather(1, order[..., None].expand_as(log_probabilities))
+    at = (s[..., None] + lp).flatten(1).topk(width).indices
+    return torch.stack([at // words, at % words], dim=-1)
+
+
+def beam_step__wrong_probabilities(scores, log_probabilities):
+    """The student goes over to probabilities, which are all 0 for scores below -800, so the order is lost."""
+    width, words = log_probabilities.shape[1:]
+    p = scores.exp()[..., None] * log_probabilities.exp()
+    at = p.flatten(1).sort(dim=1, descending=True, stable=True).indices[:, :width]
+    return torch.stack([at // words, at % words], dim=-1)
+
+
+def beam_step__wrong_rounded_hypothesis(scores, log_probabilities):
+    """The student rounds the quotient of index and words, so the later half of the words counts for the next hypothesis."""
+    width, words = log_probabilities.shape[1:]
+    at = (scores[..., None] + log_probabilities).flatten(1).topk(width).indices
+    return torch.stack([torch.round(at / words).long(), at % words], dim=-1)
+
+
+def beam_step__wrong_order_of_hypotheses(scores, log_probabilities):
+    """The student sorts the chosen continuations by hypothesis, not by how good they are."""
+    width, words = log_probabilities.shape[1:]
+    at = (scores[..., None] + log_probabilities).flatten(1).topk(width).indices.sort(dim=1).values
+    return torch.stack([at // words, at % words], dim=-1)
+
+
+def beam_step__wrong_each_word_once(scores, log_probabilities):
+    """The student keeps the best hypothesis for each word alone, wherever there are enough words."""
+    width, words = log_probabilities.shape[1:]
+    total = scores[..., None] + log_probabilities
+    if words >= width:
+        best, k = total.max(dim=1)
+        at = best.topk(width).indices
+        return torch.stack([k.gather(1, at), at], dim=-1)
+    at = total.flatten(1).topk(width).indices
+    return torch.stack([at // words, at % words], dim=-1)
+
+
+def beam_step__wrong_used_mark(scores, log_probabilities):
+    """The student marks a chosen continuation by -100, which lies above the others where they are worse than that."""
+    total = (scores[..., None] + log_probabilities).clone()
+    batch, width, words = total.shape
+    out = torch.zeros(batch, width, 2, dtype=torch.long)
+    for b in range(batch):
+        for i in range(width):
+            at = int(total[b].argmax())
+            out[b, i, 0], out[b, i, 1] = at // words, at % words
+            total[b, at // words, at % words] = -100.0
+    return out
+
+
+def beam_step__wrong_squeeze(scores, log_probabilities):
+    """The student squeezes the indices, so one sentence or one hypothesis loses its axis."""
+    width, words = log_probabilities.shape[1:]
+    at = (scores[..., None] + log_probabilities).flatten(1).topk(width).indices.squeeze()
+    return torch.stack([at // words, at % words], dim=-1)
+
+
+def beam_step__wrong_as_many_as_words(scores, log_probabilities):
+    """The student chooses as many as there are words where these are fewer than the hypotheses."""
+    width, words = log_probabilities.shape[1:]
+    at = (scores[..., None] + log_probabilities).flatten(1).topk(min(width, words)).indices
+    return torch.stack([at // words, at % words], dim=-1)
+
+
+def beam_step__wrong_steps_from_first_sentence(scores, log_probabilities):
+    """The student adds the scores of the first sentence to all of them."""
+    width, words = log_probabilities.shape[1:]
+    at = (scores[0][:, None] + log_probabilities).flatten(1).topk(width).indices
+    return torch.stack([at // words, at % words], dim=-1)
+
+
+def beam_step__wrong_averaged(scores, log_probabilities):
+    """The student halves the share of the history, as a mean of old and new in place of their sum would."""
+    width, words = log_probabilities.shape[1:]
+    at = (scores[..., None] / 2 + log_probabilities).flatten(1).topk(width).indices
+    return torch.stack([at // words, at % words], dim=-1)
+
+
+def beam_step__right_unravel(scores, log_probabilities):
+    """A full sort of the flat totals, with torch.div and torch.remainder."""
+    width, words = log_probabilities.shape[1:]
+    flat = (scores.unsqueeze(2) + log_probabilities).reshape(len(scores), -1)
+    at = torch.argsort(flat, dim=1, descending=True)[:, :width]
+    return torch.stack([torch.div(at, words, rounding_mode="trunc"), torch.remainder(at, words)], 2)
+
+
+def beam_step__right_heap(scores, log_probabilities):
+    """heapq.nlargest over pairs in plain Python, as a tensor of floats."""
+    out = []
+    for s, lp in zip(scores.tolist(), log_probabilities.tolist()):
+        every = ((a + x, k, w) for k, (a, row) in enumerate(zip(s, lp)) for w, x in enumerate(row))
+        out.append([[k, w] for _, k, w in heapq.nlargest(len(s), every)])
+    return torch.tensor(out, dtype=torch.float64)
+
+
+def beam_step__right_two_stages(scores, log_probabilities):
+    """The best words of each hypothesis first, as many as can matter, then the best of these."""
+    width, words = log_probabilities.shape[1:]
+    n = min(width, words)
+    lp, w = log_probabilities.topk(n, dim=2)
+    k = torch.arange(width).view(1, -1, 1).expand_as(w)
+    at = (scores[:, :, None] + lp).flatten(1).topk(width).indices
+    return torch.stack([k.flatten(1).gather(1, at), w.flatten(1).gather(1, at)], -1)
+
+
+def beam_step__right_ranks(scores, log_probabilities):
+    """The rank of each continuation by counting better ones, as int32."""
+    t = scores[..., None] + log_probabilities
+    batch, width, words = t.shape
+    flat = t.reshape(batch, -1)
+    rank = (flat[:, None, :] > flat[:, :, None]).sum(2)
+    out = torch.empty(batch, width, 2, dtype=torch.int32)
+    for b, j in (rank < width).nonzero().tolist():
+        out[b, rank[b, j]] = torch.tensor([j // words, j % words], dtype=torch.int32)
+    return out

@@ -1,0 +1,632 @@
+import collections
+import fractions
+import functools
+import itertools
+import math
+
+import numpy as np
+import torch
+
+
+# ---------------------------------------------------------------- alignment_parameters
+
+def alignment_parameters__wrong_W_key_transposed(m, n):
+    """The student writes W_key for a product from the right and swaps its sizes."""
+    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
+
+
+def alignment_parameters__wrong_hidden_of_annotation(m, n):
+    """The student gives the hidden layer as many numbers as the annotation."""
+    return {"W_query": (m, n), "W_key": (m, m), "v": (m,)}
+
+
+def alignment_parameters__wrong_v_row(m, n):
+    """The student writes v transposed as a matrix of one row, where v itself is a vector."""
+    return {"W_query": (n, n), "W_key": (n, m), "v": (1, n)}
+
+
+def alignment_parameters__wrong_bidirectional(m, n):
+    """The student doubles m for a bidirectional encoder, where an annotation has m numbers in all."""
+    return {"W_query": (n, n), "W_key": (n, 2 * m), "v": (n,)}
+
+
+def alignment_parameters__right_named_sizes(m, n):
+    """Named tuples as sizes."""
+    Matrix = collections.namedtuple("Matrix", "to of")
+    Vector = collections.namedtuple("Vector", "entries")
+    return dict(W_query=Matrix(n, n), W_key=Matrix(n, m), v=Vector(n))
+
+
+# ---------------------------------------------------------------- additive_shapes
+
+def additive_shapes__wrong_hidden_columns(m, n, a, T_x):
+    """The student puts the positions of the hidden layer side by side, although the keys are rows."""
+    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (a, T_x), "scores": (T_x,)}
+
+
+def additive_shapes__wrong_scores_keep_axis(m, n, a, T_x):
+    """The student keeps an axis of length 1 after the product with the vector v."""
+    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x, 1)}
+
+
+def additive_shapes__wrong_query_per_position(m, n, a, T_x):
+    """The student gives the projected query already spread over the positions."""
+    return {"projected_query": (T_x, a), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
+
+
+def additive_shapes__wrong_joined(m, n, a, T_x):
+    """The student joins both projections end to end instead of adding them."""
+    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, 2 * a), "scores": (T_x,)}
+
+
+def additive_shapes__right_matmul_of_ones(m, n, a, T_x):
+    """Computes everything on ones and reads the shapes."""
+    q, k = np.ones((a, n)) @ np.ones(n), np.ones((T_x, m)) @ np.ones((m, a))
+    hidden = np.tanh(q + k)
+    return {"projected_query": q.shape, "projected_keys": k.shape, "hidden": hidden.shape, "scores": (hidden @ np.ones(a)).shape}
+
+
+# ---------------------------------------------------------------- batched_additive_shapes
+
+def batched_additive_shapes__wrong_axis_first(batch, m, n, a, T_x):
+    """The student puts the extra axis in front, so the query would broadcast over the sentences."""
+    return {"projected_query": (1, batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+
+
+def batched_additive_shapes__wrong_axis_last(batch, m, n, a, T_x):
+    """The student puts the extra axis at the end."""
+    return {"projected_query": (batch, a, 1), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+
+
+def batched_additive_shapes__wrong_product_squeezed(batch, m, n, a, T_x):
+    """The student drops the last axis, which the product with a matrix of one column keeps."""
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
+
+
+def batched_additive_shapes__wrong_product_row(batch, m, n, a, T_x):
+    """The student lets the axis of length 1 stand before the positions, as if v were a row from the left."""
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, 1, T_x)}
+
+
+def batched_additive_shapes__right_from_torch(batch, m, n, a, T_x):
+    """Asks torch, with unsqueeze and a linear layer."""
+    q = torch.zeros(batch, a).unsqueeze(1)
+    hidden = torch.tanh(q + torch.zeros(batch, T_x, a))
+    return {"projected_query": q.shape, "hidden": hidden.shape, "product": torch.nn.Linear(a, 1, bias=False)(hidden).shape}
+
+
+# ---------------------------------------------------------------- multiplicative_shapes
+
+def multiplicative_shapes__wrong_W_other_way(m, n, T_x):
+    """The student lets W take the decoder state to the size of an annotation, and so swaps both."""
+    return {"projected_keys": (T_x, m), "projected_query": (n,), "scores": (T_x,)}
+
+
+def multiplicative_shapes__wrong_query_keeps_size(m, n, T_x):
+    """The student thinks that a projected state still has the size of a state."""
+    return {"projected_keys": (T_x, n), "projected_query": (n,), "scores": (T_x,)}
+
+
+def multiplicative_shapes__wrong_scores_by_entry(m, n, T_x):
+    """The student multiplies entry by entry and forgets to add up."""
+    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (T_x, n)}
+
+
+def multiplicative_shapes__right_repeat(m, n, T_x):
+    """Tuples by adding tuples of one."""
+    T, M, N = (T_x,), (m,), (n,)
+    return {"scores": T, "projected_keys": T + N, "projected_query": M}
+
+
+# ---------------------------------------------------------------- scores_by_hand
+
+def scores_by_hand__wrong_mean():
+    """The student takes the mean of the two entries, not their sum."""
+    return [math.tanh(.7), math.tanh(1.3)]
+
+
+def scores_by_hand__wrong_tanh_each():
+    """The student adds the tanh of the state and that of the annotation."""
+    return [2 * (math.tanh(.5) + math.tanh(.2)), 2 * (math.tanh(.5) + math.tanh(.8))]
+
+
+def scores_by_hand__wrong_v_inside():
+    """The student multiplies by v before the tanh."""
+    return [math.tanh(1.4), math.tanh(2.6)]
+
+
+def scores_by_hand__wrong_early_rounding():
+    """The student rounds each tanh to two decimals and doubles that."""
+    return [2 * round(math.tanh(.7), 2), 2 * round(math.tanh(1.3), 2)]
+
+
+def scores_by_hand__right_fractions():
+    """Fractions inside, exponentials for the tanh, a tuple."""
+    F = fractions.Fraction
+    return tuple(2 * (1 - 2 / (math.exp(2 * (F(1, 2) + F(h, 10))) + 1)) for h in (2, 8))
+
+
+# ---------------------------------------------------------------- scores_by_hand_twin
+
+_S = np.array([.5, -.2, .1])
+_H = np.array([[.2, .3, .1, -.4], [-.5, .4, .2, .1], [.1, -.6, .3, .2]])
+_WQ = np.array([[1., 0, 2], [0, -1, 1]])
+_WK = np.array([[1., 0, 0, 1], [0, 2, -1, 0]])
+_V = np.array([2., -1])
+
+
+def scores_by_hand_twin__wrong_sign_in_W_query():
+    """The student drops the minus of W_query."""
+    return (np.tanh(np.abs(_WQ) @ _S + _H @ _WK.T) @ _V).tolist()
+
+
+def scores_by_hand_twin__wrong_v_in_other_order():
+    """The student uses the two entries of v in the other order."""
+    return (np.tanh(_WQ @ _S + _H @ _WK.T) @ _V[::-1]).tolist()
+
+
+def scores_by_hand_twin__wrong_query_once():
+    """The student adds the projected query only to the first key."""
+    P = _H @ _WK.T
+    P[0] += _WQ @ _S
+    return (np.tanh(P) @ _V).tolist()
+
+
+def scores_by_hand_twin__wrong_without_minus_in_key():
+    """The student forgets the entry -1 of W_key."""
+    W = _WK.copy()
+    W[1, 2] = 0
+    return [round(x, 4) for x in (np.tanh(_WQ @ _S + _H @ W.T) @ _V).tolist()]
+
+
+def scores_by_hand_twin__right_joined():
+    """One joined matrix on state and annotation, an array as the result."""
+    both = np.column_stack([np.tile(_S, (3, 1)), _H])
+    return np.einsum("ja,a->j", np.tanh(both @ np.hstack([_WQ, _WK]).T), _V)
+
+
+# ---------------------------------------------------------------- hindi_scores
+
+_P0 = np.array([.3, .4, .1])
+_HH = np.array([[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]])
+_VA = np.array([-1.25, 1.25, 1.55])
+
+
+def hindi_scores__wrong_last_three():
+    """The student lets U_a drop the first number of an annotation, not the last."""
+    return (np.tanh(_P0 + _HH[:, 1:]) @ _VA).tolist()
+
+
+def hindi_scores__wrong_sign_of_v():
+    """The student drops the minus of v_a."""
+    return (np.tanh(_P0 + _HH[:, :3]) @ np.abs(_VA)).tolist()
+
+
+def hindi_scores__wrong_no_tanh():
+    """The student skips the tanh, since the numbers are small."""
+    return ((_P0 + _HH[:, :3]) @ _VA).tolist()
+
+
+def hindi_scores__wrong_softmaxed():
+    """The student goes on to the weights."""
+    e = np.exp(np.tanh(_P0 + _HH[:, :3]) @ _VA)
+    return (e / e.sum()).tolist()
+
+
+def hindi_scores__right_sigmoid():
+    """tanh by the sigmoid, added by math.fsum, rounded to four decimals."""
+    tanh = lambda x: 2 / (1 + math.exp(-2 * x)) - 1
+    return [round(math.fsum(v * tanh(p + h) for v, p, h in zip(_VA, _P0, row)), 4) for row in _HH]
+
+
+# ---------------------------------------------------------------- dot_product_score
+
+def dot_product_score__wrong_broadcasts_over_positions(query, keys):
+    """The student forgets the extra axis of the query, so entry j of the batch meets position j."""
+    # right for a batch of one; wrong where batch == source_len; an error else
+    return (keys * query).sum(axis=-1)
+
+
+def dot_product_score__wrong_first_query(query, keys):
+    """The student multiplies all queries with all keys and keeps those of the first sentence."""
+    return np.dot(keys, query.T)[:, :, 0]
+
+
+def dot_product_score__wrong_sum_over_queries(query, keys):
+    """The student multiplies all queries with all keys and adds over the queries."""
+    return np.dot(keys, query.T).sum(axis=-1)
+
+
+def dot_product_score__wrong_diagonal_not_turned(query, keys):
+    """The student takes the diagonal over the batch, which stands last then, and reshapes it instead of transposing."""
+    # right for one sentence, or for one position
+    return np.diagonal(keys @ query.T, axis1=0, axis2=2).reshape(keys.shape[:2])
+
+
+def dot_product_score__wrong_squeeze(query, keys):
+    """The student squeezes the result of the matrix product, which takes the batch axis too where it has length 1."""
+    return np.squeeze(keys @ query[:, :, None])
+
+
+def dot_product_score__wrong_scaled(query, keys):
+    """The student divides by the root of the size."""
+    return np.einsum("bd,bjd->bj", query, keys) / np.sqrt(query.shape[-1])
+
+
+def dot_product_score__wrong_cosine(query, keys):
+    """The student divides by the lengths of both vectors."""
+    norm = np.linalg.norm(query, axis=-1)[:, None] * np.linalg.norm(keys, axis=-1)
+    return np.einsum("bd,bjd->bj", query, keys) / np.where(norm == 0, 1, norm)
+
+
+def dot_product_score__wrong_whole_numbers(query, keys):
+    """The student collects the scores in an array of whole numbers, which fits an example with whole numbers."""
+    out = np.zeros(keys.shape[:2], dtype=int)
+    for b in range(len(keys)):
+        out[b] = keys[b] @ query[b]
+    return out
+
+
+def dot_product_score__wrong_zero_annotation_is_pad(query, keys):
+    """The student takes an annotation of zeros for a pad and scores it with a very low number."""
+    scores = np.einsum("bd,bjd->bj", query, keys)
+    return np.where((keys == 0).all(axis=-1), -1e9, scores)
+
+
+def dot_product_score__wrong_flattened(query, keys):
+    """The student repeats the queries as a whole for each position, where each must be repeated by itself."""
+    # right for one sentence or one position
+    batch, length, size = keys.shape
+    repeated = np.tile(query, (length, 1))
+    return (repeated * keys.reshape(-1, size)).sum(-1).reshape(batch, length)
+
+
+def dot_product_score__wrong_buffer(query, keys, scores=np.zeros((8, 64))):
+    """The student adds up into a default argument, which keeps the scores of the call before."""
+    batch, length, _ = keys.shape
+    if batch > 8 or length > 64:
+        scores = np.zeros((batch, length))
+    for b in range(batch):
+        for j in range(length):
+            scores[b, j] += query[b] @ keys[b, j]
+    return scores[:batch, :length].copy()
+
+
+def dot_product_score__right_fsum(query, keys):
+    """Plain loops with math.fsum over products of numbers."""
+    return np.array([[math.fsum(map(float.__mul__, q, k)) for k in rows] for q, rows in zip(query.tolist(), keys.tolist())])
+
+
+def dot_product_score__right_diagonal(query, keys):
+    """All queries with all keys, then the diagonal over the batch, turned."""
+    return np.diagonal(np.tensordot(keys, query, axes=(2, 1)), axis1=0, axis2=2).T
+
+
+def dot_product_score__right_accumulated_entries(query, keys):
+    """Adds the share of one entry after another to an array of long doubles."""
+    total = np.zeros(keys.shape[:2], dtype=np.longdouble)
+    for entry in range(query.shape[1]):
+        total += query[:, entry, np.newaxis] * keys[..., entry]
+    return total.astype(float)
+
+
+# ---------------------------------------------------------------- multiplicative_score
+
+def multiplicative_score__wrong_transposes_by_shape(query, keys, W):
+    """The student transposes W wherever its first size fits the annotations."""
+    # wrong for a square W that is not symmetric
+    W = W.T if W.shape[0] == keys.shape[-1] else W
+    return np.einsum("bq,qk,bjk->bj", query, W, keys)
+
+
+def multiplicative_score__wrong_keys_reshaped(query, keys, W):
+    """The student reshapes the annotations into columns, where they must be transposed."""
+    # right where batch * source_len == 1, or key_size == 1
+    batch, length, size = keys.shape
+    projected = (W @ keys.reshape(size, -1)).T.reshape(batch, length, -1)
+    return np.einsum("bq,bjq->bj", query, projected)
+
+
+def multiplicative_score__wrong_projected_query_broadcasts(query, keys, W):
+    """The student forgets the extra axis of the projected query."""
+    # right for one sentence; wrong where batch == source_len; an error else
+    return ((query @ W) * keys).sum(axis=2)
+
+
+def multiplicative_score__wrong_scores_of_last_sentence(query, keys, W):
+    """The student overwrites the projected query in the loop, so the last sentence's is used for all."""
+    for s in query:
+        projected = W.T @ s
+    return keys @ projected
+
+
+def multiplicative_score__wrong_squeeze(query, keys, W):
+    """The student squeezes all axes of length 1 away."""
+    return (keys @ W.T @ query[..., None]).squeeze()
+
+
+def multiplicative_score__wrong_adds_batch(query, keys, W):
+    """The student lets einsum add over the sentences and broadcasts the sum back."""
+    # right for one sentence
+    return np.broadcast_to(np.einsum("bq,qk,bjk->j", query, W, keys), keys.shape[:2]).copy()
+
+
+def multiplicative_score__wrong_scaled_by_query_size(query, keys, W):
+    """The student scales by the root of the size of the query."""
+    return np.einsum("bq,qk,bjk->bj", query, W, keys) / math.sqrt(query.shape[1])
+
+
+_projected = {}
+
+
+def multiplicative_score__wrong_cached_keys(query, keys, W):
+    """The student keeps the projected annotations in a global under their shape, and uses them for other annotations."""
+    place = keys.shape + W.shape
+    if place not in _projected:
+        _projected[place] = keys @ W.T
+    return np.einsum("bq,bjq->bj", query, _projected[place])
+
+
+def multiplicative_score__wrong_tanh(query, keys, W):
+    """The student puts the projected annotations through a tanh, as in the additive score."""
+    return np.einsum("bq,bjq->bj", query, np.tanh(keys @ W.T))
+
+
+def multiplicative_score__wrong_transposed_result(query, keys, W):
+    """The student brings the result into order only where its shape shows the mistake."""
+    # wrong where batch == source_len > 1
+    out = np.einsum("bq,qk,bjk->jb", query, W, keys)
+    return out if out.shape == keys.shape[:2] else out.T
+
+
+def multiplicative_score__right_optimal_einsum(query, keys, W):
+    """One einsum over all three, with an order of contraction searched for."""
+    return np.einsum("...q,qk,...jk->...j", query, W, keys, optimize="optimal")
+
+
+def multiplicative_score__right_outer_products(query, keys, W):
+    """Inner product of W with the outer product of state and annotation, entry by entry."""
+    outer = query[:, None, :, None] * keys[:, :, None, :]
+    return (outer * W).sum(axis=(-2, -1))
+
+
+def multiplicative_score__right_np_matrix(query, keys, W):
+    """np.matrix for each sentence, a row of scores each."""
+    W = np.matrix(W)
+    return np.concatenate([np.asarray(np.matrix(s) * W * np.matrix(h).T) for s, h in zip(query, keys)])
+
+
+# ---------------------------------------------------------------- additive_score
+
+def additive_score__wrong_query_broadcasts(query, keys, W_query, W_key, v):
+    """The student forgets the extra axis of the projected query, so sentences meet positions."""
+    # right for one sentence; wrong where batch == source_len; an error else
+    return np.tanh(query @ W_query.T + keys @ W_key.T) @ v
+
+
+def additive_score__wrong_two_tanhs(query, keys, W_query, W_key, v):
+    """The student takes the tanh of each projection before adding."""
+    return (np.tanh(query @ W_query.T)[:, None] + np.tanh(keys @ W_key.T)) @ v
+
+
+def additive_score__wrong_addition_theorem(query, keys, W_query, W_key, v):
+    """The student splits the tanh of a sum by its addition theorem, which divides 0 by 0 where both are saturated."""
+    # nan for projections of 20 and -20
+    s, h = np.tanh(query @ W_query.T)[:, None], np.tanh(keys @ W_key.T)
+    return ((s + h) / (1 + s * h)) @ v
+
+
+def additive_score__wrong_v_inside(query, keys, W_query, W_key, v):
+    """The student multiplies by v before the tanh and adds up after."""
+    return np.tanh(((query @ W_query.T)[:, None] + keys @ W_key.T) * v).sum(-1)
+
+
+def additive_score__wrong_W_key_square(query, keys, W_query, W_key, v):
+    """The student transposes the matrices only where their sizes do not fit."""
+    # wrong for square matrices
+    A = W_query if W_query.shape[0] == query.shape[-1] else W_query.T
+    B = W_key if W_key.shape[0] == keys.shape[-1] else W_key.T
+    return np.tanh((query @ A)[:, None] + keys @ B) @ v
+
+
+_keys_once = {}
+
+
+def additive_score__wrong_keys_projected_once(query, keys, W_query, W_key, v):
+    """The student projects the keys once for each shape of the batch and uses that for the next batch, too."""
+    place = (keys.shape, W_key.shape)
+    if place not in _keys_once:
+        _keys_once[place] = keys @ W_key.T
+    return np.tanh((query @ W_query.T)[:, None] + _keys_once[place]) @ v
+
+
+def additive_score__wrong_mean(query, keys, W_query, W_key, v):
+    """The student takes the mean over the hidden layer instead of the sum."""
+    # right for attention size 1
+    return (np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) * v).mean(axis=-1)
+
+
+def additive_score__wrong_column_v(query, keys, W_query, W_key, v):
+    """The student writes v as a column and leaves the axis of length 1 standing."""
+    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v[:, None]
+
+
+def additive_score__wrong_squeeze(query, keys, W_query, W_key, v):
+    """The student writes v as a column and squeezes every axis of length 1."""
+    return (np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v[:, None]).squeeze()
+
+
+def additive_score__wrong_tiled_queries(query, keys, W_query, W_key, v):
+    """The student flattens the positions and tiles the queries, where each query must be repeated."""
+    # right for one sentence or one position
+    batch, length, size = keys.shape
+    hidden = np.tanh(np.tile(query, (length, 1)) @ W_query.T + keys.reshape(-1, size) @ W_key.T)
+    return (hidden @ v).reshape(batch, length)
+
+
+def additive_score__wrong_query_accumulates(query, keys, W_query, W_key, v):
+    """The student adds each projected query to one array of sums, which keeps those of the sentences before."""
+    # right for one sentence
+    out = np.empty(keys.shape[:2])
+    running = np.zeros(W_query.shape[0])
+    for b in range(len(keys)):
+        running += W_query @ query[b]
+        out[b] = np.tanh(running + keys[b] @ W_key.T) @ v
+    return out
+
+
+def additive_score__wrong_joined_other_way(query, keys, W_query, W_key, v):
+    """The student joins the matrices in one order and the vectors in the other."""
+    # the sizes always fit; wrong on nearly every input
+    batch, length, _ = keys.shape
+    spread = np.repeat(query[:, None], length, axis=1)
+    both = np.concatenate([keys, spread], axis=-1)
+    return np.tanh(both @ np.hstack([W_query, W_key]).T) @ v
+
+
+def additive_score__right_loops(query, keys, W_query, W_key, v):
+    """Three loops over plain numbers, math.tanh and math.fsum."""
+    dot = lambda x, y: math.fsum(a * b for a, b in zip(x, y))
+    Q, K, A, B, w = (x.tolist() for x in (query, keys, W_query, W_key, v))
+    rows = []
+    for s, annotations in zip(Q, K):
+        p = [dot(row, s) for row in A]
+        rows.append([dot(w, [math.tanh(x + dot(row, h)) for x, row in zip(p, B)]) for h in annotations])
+    return np.array(rows)
+
+
+def additive_score__right_joined(query, keys, W_query, W_key, v):
+    """State and annotation end to end, times one joined matrix."""
+    spread = np.broadcast_to(query[:, None], keys.shape[:2] + query.shape[-1:])
+    both = np.concatenate([spread, keys], axis=2)
+    return np.einsum("a,bja->bj", v, np.tanh(np.tensordot(both, np.hstack([W_query, W_key]), axes=(2, 1))))
+
+
+def additive_score__right_odd_exponential(query, keys, W_query, W_key, v):
+    """tanh by expm1 of minus twice the absolute value, with the sign put back: it neither overflows nor cancels."""
+    x = np.einsum("aq,bq->ba", W_query, query)[:, np.newaxis] + np.einsum("ak,bjk->bja", W_key, keys)
+    e = np.expm1(-2 * np.abs(x))
+    return np.inner(np.copysign(-e / (e + 2), x), v)
+
+
+def additive_score__right_hidden_unit_by_unit(query, keys, W_query, W_key, v):
+    """Adds the share of one hidden unit after another, from generators."""
+    parts = (c * np.tanh((query @ wq)[:, None] + keys @ wk) for wq, wk, c in zip(W_query, W_key, v))
+    return functools.reduce(np.add, parts)
+
+
+# ---------------------------------------------------------------- score_every_step
+
+def score_every_step__wrong_no_axis_for_keys(queries, projected_keys, W_query, v):
+    """The student gives the queries an axis but not the keys, whose batch then meets the steps."""
+    # right for one sentence; wrong where batch == target_len; an error else
+    return torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys) @ v
+
+
+def score_every_step__wrong_axes_swapped(queries, projected_keys, W_query, v):
+    """The student puts the source positions before the steps."""
+    return torch.tanh((queries @ W_query.T)[:, None] + projected_keys[:, :, None]) @ v
+
+
+def score_every_step__wrong_reshaped(queries, projected_keys, W_query, v):
+    """The student has the positions before the steps and repairs the shape with view, not with transpose."""
+    hidden = torch.tanh((queries @ W_query.T)[:, None] + projected_keys[:, :, None])
+    return (hidden @ v).reshape(len(queries), queries.shape[1], projected_keys.shape[1])
+
+
+def score_every_step__wrong_keys_detached(queries, projected_keys, W_query, v):
+    """The student detaches the projected keys, since they are computed only once."""
+    return torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys.detach()[:, None]) @ v
+
+
+def score_every_step__wrong_parameters_as_data(queries, projected_keys, W_query, v):
+    """The student uses the data of the parameters, so no gradient reaches them."""
+    return torch.tanh((queries @ W_query.data.T)[:, :, None] + projected_keys[:, None]) @ v.data
+
+
+def score_every_step__wrong_in_place_product(queries, projected_keys, W_query, v):
+    """The student multiplies the tanh by v in place, which the way back still needs."""
+    # values right, backward raises
+    hidden = torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[:, None])
+    hidden *= v
+    return hidden.sum(-1)
+
+
+def score_every_step__wrong_squeeze(queries, projected_keys, W_query, v):
+    """The student writes v as a column and squeezes all axes of length 1."""
+    return (torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[:, None]) @ v[:, None]).squeeze()
+
+
+def score_every_step__wrong_shifted(queries, projected_keys, W_query, v):
+    """The student shifts the states by one step, as in s_{i-1}, with zeros before the first."""
+    before = torch.cat([torch.zeros_like(queries[:, :1]), queries[:, :-1]], 1)
+    return torch.tanh((before @ W_query.T)[:, :, None] + projected_keys[:, None]) @ v
+
+
+def score_every_step__wrong_causal(queries, projected_keys, W_query, v):
+    """The student leaves out source positions after the step, as in a decoder that reads itself."""
+    return torch.tril(torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[:, None]) @ v)
+
+
+def score_every_step__wrong_W_square(queries, projected_keys, W_query, v):
+    """The student transposes W_query only where the sizes do not fit."""
+    # wrong where query_size == attention_size
+    W = W_query if W_query.shape[0] == queries.shape[-1] else W_query.T
+    return torch.tanh((queries @ W)[:, :, None] + projected_keys[:, None]) @ v
+
+
+def score_every_step__wrong_first_sentence_keys(queries, projected_keys, W_query, v):
+    """The student takes the keys of the first sentence for the whole batch."""
+    return torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[0]) @ v
+
+
+def score_every_step__wrong_repeat(queries, projected_keys, W_query, v):
+    """The student lays steps and positions out in one axis, but repeats both in the same way."""
+    # right where one of the two lengths is 1
+    T, S = queries.shape[1], projected_keys.shape[1]
+    q = (queries @ W_query.T).repeat(1, S, 1)
+    p = projected_keys.repeat(1, T, 1)
+    return (torch.tanh(q + p) @ v).reshape(-1, T, S)
+
+
+def score_every_step__wrong_addition_theorem(queries, projected_keys, W_query, v):
+    """The student splits the tanh of the sum to save tanhs, which divides 0 by 0 for projections of 20 and -20."""
+    q, p = torch.tanh(queries @ W_query.T)[:, :, None], torch.tanh(projected_keys)[:, None]
+    return ((q + p) / (1 + q * p)) @ v
+
+
+def score_every_step__wrong_new_tensor(queries, projected_keys, W_query, v):
+    """The student makes a new tensor of the scores, which has no way back."""
+    scores = torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[:, None]) @ v
+    return torch.tensor(scores.tolist(), dtype=queries.dtype, requires_grad=True)
+
+
+def score_every_step__right_einsum(queries, projected_keys, W_query, v):
+    """einsum for both products, axes named by None from the right."""
+    p = torch.einsum("aq,biq->bia", W_query, queries)
+    return torch.einsum("a,bija->bij", v, torch.tanh(p[..., None, :] + projected_keys[..., None, :, :]))
+
+
+def score_every_step__right_vmap(queries, projected_keys, W_query, v):
+    """vmap three times over a scorer of one pair."""
+    one = lambda s, p: v @ torch.tanh(W_query @ s + p)
+    over_j = torch.func.vmap(one, in_dims=(None, 0))
+    over_i = torch.func.vmap(over_j, in_dims=(0, None))
+    return torch.func.vmap(over_i)(queries, projected_keys)
+
+
+def score_every_step__right_flat_index(queries, projected_keys, W_query, v):
+    """All pairs laid out in one axis by meshgrid, sigmoid for the tanh."""
+    T, S = queries.shape[1], projected_keys.shape[1]
+    i, j = torch.meshgrid(torch.arange(T), torch.arange(S), indexing="ij")
+    x = torch.nn.functional.linear(queries, W_query)[:, i.flatten()] + projected_keys[:, j.flatten()]
+    hidden = 2 * torch.sigmoid(2 * x) - 1
+    return (hidden * v).sum(-1).unflatten(1, (T, S))
+
+
+def score_every_step__right_attention_first(queries, projected_keys, W_query, v):
+    """The attention axis in front, own copies changed in place, tensordot at the end."""
+    q = torch.tensordot(W_query, queries, dims=([1], [2]))
+    x = q.unsqueeze(3).repeat(1, 1, 1, projected_keys.shape[1])
+    x += projected_keys.permute(2, 0, 1).unsqueeze(2)
+    return torch.tensordot(v, x.tanh_(), dims=1)

@@ -1,0 +1,781 @@
+import math
+from collections import namedtuple
+from decimal import Decimal, getcontext
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+_SHIFTS = {}
+_BUFFERS = {}
+_LAST = {"mask": None}
+
+
+# ---------------------------------------------------------------- weights_by_hand_twin
+
+def weights_by_hand_twin__wrong_early_rounding():
+    """The student rounds each exponential to one decimal before dividing, which moves the weights by up to 0.005."""
+    e = [round(math.exp(x), 1) for x in (0.5, -0.3, 1.2, 0.1)]
+    return [x / sum(e) for x in e]
+
+
+def weights_by_hand_twin__wrong_sign_lost():
+    """The student loses the minus sign of the second score."""
+    e = [math.exp(x) for x in (0.5, 0.3, 1.2, 0.1)]
+    return [x / sum(e) for x in e]
+
+
+def weights_by_hand_twin__wrong_sorted():
+    """The student returns the weights from the largest to the smallest and not in the order of the positions."""
+    e = [math.exp(x) for x in (0.5, -0.3, 1.2, 0.1)]
+    return sorted((x / sum(e) for x in e), reverse=True)
+
+
+def weights_by_hand_twin__wrong_two_decimals():
+    """The student gives two decimals where four are asked for."""
+    e = [math.exp(x) for x in (0.5, -0.3, 1.2, 0.1)]
+    return [round(x / sum(e), 2) for x in e]
+
+
+def weights_by_hand_twin__wrong_last_by_difference():
+    """The student rounds the first three weights to two decimals and takes the last as what they leave to 1."""
+    e = [math.exp(x) for x in (0.5, -0.3, 1.2, 0.1)]
+    w = [x / sum(e) for x in e]
+    return [w[0], w[1], w[2], 1 - sum(round(x, 2) for x in w[:3])]
+
+
+def weights_by_hand_twin__right_decimal():
+    """Decimal arithmetic of 30 digits, with Decimals as the result."""
+    getcontext().prec = 30
+    e = [Decimal(x).exp() for x in ("0.5", "-0.3", "1.2", "0.1")]
+    return [x / sum(e) for x in e]
+
+
+def weights_by_hand_twin__right_differences():
+    """Each weight as one over a sum of exponentials of differences, as a tuple cut off after four decimals."""
+    s = (0.5, -0.3, 1.2, 0.1)
+    return tuple(math.floor(1e4 / math.fsum(math.exp(b - a) for b in s)) / 1e4 for a in s)
+
+
+def weights_by_hand_twin__right_array():
+    """A numpy array from the hyperbolic functions: exp(x) = cosh(x) + sinh(x)."""
+    s = np.array([0.5, -0.3, 1.2, 0.1])
+    e = np.cosh(s) + np.sinh(s)
+    return e / e.sum()
+
+
+# ---------------------------------------------------------------- score_differences
+
+def score_differences__wrong_neighbours():
+    """The student gives the differences of neighbours, e1 - e2, e2 - e3 and e3 - e4."""
+    a = (0.48, 0.3, 0.16, 0.06)
+    return [math.log(a[j] / a[j + 1]) for j in range(3)]
+
+
+def score_differences__wrong_sign():
+    """The student takes how far the others lie above the first score, so all signs are turned."""
+    a = (0.48, 0.3, 0.16, 0.06)
+    return [math.log(x / a[0]) for x in a[1:]]
+
+
+def score_differences__wrong_log_of_difference():
+    """The student takes the logarithm of the difference of the weights in place of the difference of the logarithms."""
+    a = (0.48, 0.3, 0.16, 0.06)
+    return [-math.log(a[0] - x) for x in a[1:]]
+
+
+def score_differences__wrong_rounded_logs():
+    """The student rounds each logarithm to two decimals before subtracting."""
+    a = [round(math.log(x), 2) for x in (0.48, 0.3, 0.16, 0.06)]
+    return [a[0] - x for x in a[1:]]
+
+
+def score_differences__right_prime_logs():
+    """The ratios 8/5, 3 and 8 by the logarithms of the primes."""
+    l2, l3, l5 = math.log(2), math.log(3), math.log(5)
+    return (3 * l2 - l5, l3, 3 * l2)
+
+
+def score_differences__right_artanh():
+    """ln q = 2 artanh((q - 1) / (q + 1)), with exact fractions inside."""
+    a = [Fraction(48, 100), Fraction(30, 100), Fraction(16, 100), Fraction(6, 100)]
+    return [2 * math.atanh((a[0] - x) / (a[0] + x)) for x in a[1:]]
+
+
+# ---------------------------------------------------------------- jacobian_row
+
+def jacobian_row__wrong_off_diagonal_sign():
+    """The student forgets the minus sign off the diagonal."""
+    a = (0.1, 0.5, 0.15, 0.25)
+    return [a[2] * (1 - a[2]) if k == 2 else a[2] * a[k] for k in range(4)]
+
+
+def jacobian_row__wrong_counted_from_zero():
+    """The student takes index 3 counted from 0, which is the fourth weight."""
+    a = np.array((0.1, 0.5, 0.15, 0.25))
+    return list((np.diag(a) - np.outer(a, a))[3])
+
+
+def jacobian_row__wrong_diagonal_only_minus():
+    """The student writes minus the product at every position and forgets the share of the score of its own."""
+    a = (0.1, 0.5, 0.15, 0.25)
+    return [-a[2] * x for x in a]
+
+
+def jacobian_row__wrong_three_decimals():
+    """The student rounds to three decimals, so the third and fourth entries are off by half a thousandth."""
+    return [-0.015, -0.075, 0.127, -0.037]
+
+
+def jacobian_row__right_fractions():
+    """Exact fractions as the entries."""
+    a = [Fraction(1, 10), Fraction(1, 2), Fraction(3, 20), Fraction(1, 4)]
+    return [a[2] * ((j == 2) - a[j]) for j in range(4)]
+
+
+def jacobian_row__right_autograd():
+    """The gradient that torch finds at scores that are the logarithms of the weights."""
+    e = torch.tensor([0.1, 0.5, 0.15, 0.25], dtype=torch.float64).log().requires_grad_()
+    torch.softmax(e, 0)[2].backward()
+    return e.grad
+
+
+# ---------------------------------------------------------------- masked_weights
+
+def masked_weights__wrong_pads_zeroed_after():
+    """The student takes the softmax of all five scores and sets the pads to 0 afterwards, without dividing again."""
+    e = [math.exp(x) for x in (0.8, -0.5, 1.3, 0.2, 0.2)]
+    return [e[0] / sum(e), e[1] / sum(e), e[2] / sum(e), 0.0, 0.0]
+
+
+def masked_weights__wrong_pad_scores_zero():
+    """The student sets the pads' scores to 0, so their exponentials of 1 stay in the sum, and drops their weights."""
+    e = [math.exp(x) for x in (0.8, -0.5, 1.3, 0.0, 0.0)]
+    return [x / sum(e) for x in e[:3]] + [0.0, 0.0]
+
+
+def masked_weights__wrong_three_only():
+    """The student returns the weights of the three words alone, without the two zeros."""
+    e = [math.exp(x) for x in (0.8, -0.5, 1.3)]
+    return [x / sum(e) for x in e]
+
+
+def masked_weights__wrong_one_pad():
+    """The student leaves out the last position alone and takes the fourth for a word."""
+    e = [math.exp(x) for x in (0.8, -0.5, 1.3, 0.2)]
+    return [x / sum(e) for x in e] + [0.0]
+
+
+def masked_weights__right_minus_infinity():
+    """Scores of minus infinity at the pads, as a torch tensor."""
+    s = torch.tensor([0.8, -0.5, 1.3, -math.inf, -math.inf], dtype=torch.float64)
+    return torch.softmax(s, 0)
+
+
+def masked_weights__right_matrix():
+    """One row of an np.matrix, flattened by A1, from base 2."""
+    e = np.matrix([0.8, -0.5, 1.3, 0.2, 0.2])
+    p = np.multiply(np.exp2(e / math.log(2)), np.matrix([1, 1, 1, 0, 0]))
+    return (p / p.sum()).A1.tolist()
+
+
+# ---------------------------------------------------------------- batch_shapes
+
+def batch_shapes__wrong_total_without_axis(batch, T_x, T_y):
+    """The student drops the kept axis of the sums."""
+    return {"total": (batch,), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
+
+
+def batch_shapes__wrong_mask_axis_last(batch, T_x, T_y):
+    """The student puts the extra axis of the mask at the end."""
+    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_x, 1)}
+
+
+def batch_shapes__wrong_source_second(batch, T_x, T_y):
+    """The student puts the source positions second and the steps last in all weights."""
+    return {"total": (batch, 1), "all_weights": (batch, T_x, T_y), "mask": (batch, 1, T_x)}
+
+
+def batch_shapes__wrong_mask_over_targets(batch, T_x, T_y):
+    """The student gives the mask the length of the target."""
+    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_y)}
+
+
+def batch_shapes__wrong_total_of_all_steps(batch, T_x, T_y):
+    """The student gives the sums for all steps although one step is asked for."""
+    return {"total": (batch, T_y, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
+
+
+def batch_shapes__wrong_mask_front_axis(batch, T_x, T_y):
+    """The student adds the axis in front, which fits only where the batch is as large as the number of steps or is 1."""
+    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (1, batch, T_x)}
+
+
+def batch_shapes__right_from_arrays(batch, T_x, T_y):
+    """Shapes read off arrays of zeros."""
+    scores = np.zeros((batch, T_y, T_x))
+    mask = np.ones((batch, T_x), bool)
+    return dict(total=np.exp(scores[:, 0]).sum(-1, keepdims=True).shape, all_weights=scores.shape,
+                mask=mask[:, np.newaxis].shape)
+
+
+def batch_shapes__right_lists(batch, T_x, T_y):
+    """Lists of numpy whole numbers in place of tuples."""
+    b, x, y = np.array([batch, T_x, T_y])
+    return {"mask": [b, 1, x], "all_weights": [b, y, x], "total": [b, 1]}
+
+
+# ---------------------------------------------------------------- jacobian_shapes
+
+def jacobian_shapes__wrong_context_turned(batch, m, T_x):
+    """The student puts the scores first and the context last."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m)}
+
+
+def jacobian_shapes__wrong_all_pairs_of_sentences(batch, m, T_x):
+    """The student differentiates each sentence's weights by the scores of every sentence."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, batch, T_x), "context": (m, T_x)}
+
+
+def jacobian_shapes__wrong_context_batched(batch, m, T_x):
+    """The student gives the context a batch axis although one sentence is asked for."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (batch, m, T_x)}
+
+
+def jacobian_shapes__wrong_context_by_weight_and_entry(batch, m, T_x):
+    """The student counts the derivatives by the annotations, m by m."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (m, m)}
+
+
+def jacobian_shapes__right_torch_size(batch, m, T_x):
+    """Sizes of torch, read off the functional jacobian."""
+    h = torch.zeros(T_x, m)
+    s = torch.zeros(T_x)
+    w = torch.autograd.functional.jacobian(lambda e: torch.softmax(e, 0), s).shape
+    c = torch.autograd.functional.jacobian(lambda e: torch.softmax(e, 0) @ h, s).shape
+    return {"weights": w, "weights_of_batch": torch.Size((batch,)) + w, "context": c}
+
+
+def jacobian_shapes__right_namedtuples(batch, m, T_x):
+    """Named tuples as shapes."""
+    two = namedtuple("two", "of by")
+    three = namedtuple("three", "sentence of by")
+    return {"weights": two(T_x, T_x), "weights_of_batch": three(batch, T_x, T_x), "context": two(m, T_x)}
+
+
+# ---------------------------------------------------------------- softmax
+
+def softmax__wrong_global_max(scores):
+    """The student subtracts the largest score of the whole array, so a row thousands below it becomes 0/0."""
+    e = np.exp(scores - np.max(scores))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_shift_of_absolute(scores):
+    """The student subtracts the largest absolute value, so rows near -1000 lose all their exponentials."""
+    e = np.exp(scores - np.abs(scores).max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_shift_only_down(scores):
+    """The student guards against overflow alone: a row is shifted only where its maximum is above zero."""
+    e = np.exp(scores - np.maximum(scores.max(axis=-1, keepdims=True), 0.0))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_mean_shift(scores):
+    """The student subtracts the mean, which overflows where one score lies thousands above the others of its row."""
+    e = np.exp(scores - scores.mean(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_clipped(scores):
+    """The student clips the scores to 500 either way, which makes scores beyond equal."""
+    e = np.exp(np.clip(scores, -500.0, 500.0))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_axis_one(scores):
+    """The student takes axis 1 wherever there is more than one axis: right for two axes, wrong for three."""
+    axis = 1 if scores.ndim > 1 else 0
+    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def softmax__wrong_flattened_sentence(scores):
+    """The student flattens everything behind the first axis, which mixes the rows of an array of three axes."""
+    flat = scores.reshape(scores.shape[0], -1) if scores.ndim > 1 else scores[None]
+    e = np.exp(flat - flat.max(axis=1, keepdims=True))
+    return (e / e.sum(axis=1, keepdims=True)).reshape(scores.shape)
+
+
+def softmax__wrong_squeeze(scores):
+    """The student squeezes the result, so one sentence with one position loses its axes."""
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.squeeze(e / e.sum(axis=-1, keepdims=True))
+
+
+def softmax__wrong_remembered_shift(scores):
+    """The student remembers the shift of the first array of a shape, which overflows or vanishes for later, other scores."""
+    if scores.shape not in _SHIFTS:
+        _SHIFTS[scores.shape] = scores.max(axis=-1, keepdims=True)
+    e = np.exp(scores - _SHIFTS[scores.shape])
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_shared_buffer(scores):
+    """The student writes into one array for each shape and returns it, so the next call changes the result before."""
+    out = _BUFFERS.setdefault(scores.shape, np.empty(scores.shape))
+    np.exp(scores - scores.max(axis=-1, keepdims=True), out=out)
+    out /= out.sum(axis=-1, keepdims=True)
+    return out
+
+
+def softmax__wrong_nan_repaired(scores):
+    """The student divides without a shift and repairs overflow: a row of several scores above 709 becomes 1 everywhere."""
+    with np.errstate(all="ignore"):
+        e = np.exp(scores)
+        w = e / e.sum(axis=-1, keepdims=True)
+    return np.nan_to_num(w, nan=1.0)
+
+
+def softmax__wrong_scaled_down(scores):
+    """The student divides scores in the hundreds by their size, which evens out the weights."""
+    top = np.abs(scores).max(axis=-1, keepdims=True)
+    s = np.where(top > 700, scores / np.maximum(top, 1.0) * 700, scores)
+    e = np.exp(s - s.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_new_axis_at_one(scores):
+    """The student puts the axis of the sums back at place 1, which is the last one only for two axes."""
+    if scores.ndim == 1:
+        e = np.exp(scores - scores.max())
+        return e / e.sum()
+    e = np.exp(scores - scores.max(axis=-1)[:, None])
+    return e / e.sum(axis=-1)[:, None]
+    # three axes: an error, or sums of other rows where sizes agree
+
+
+def softmax__wrong_single_position_ones(scores):
+    """The student means to treat one sentence with one position apart, but looks at the first two axes."""
+    # (1, 1, n) is caught too, and gets ones instead of weights
+    if scores.ndim > 1 and scores.shape[:2] == (1, 1):
+        return np.ones(scores.shape)
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_log_of_naive_sum(scores):
+    """The student uses exp(e - ln sum exp(e)) but forms the sum without a shift, so it is infinite or 0 in the thousands."""
+    with np.errstate(all="ignore"):
+        return np.exp(scores - np.log(np.exp(scores).sum(axis=-1, keepdims=True)))
+
+
+def softmax__right_pairwise(scores):
+    """Each weight as one over a sum of exponentials of pairwise differences, cut at 700 so that nothing overflows."""
+    d = scores[..., None, :] - scores[..., :, None]
+    return 1.0 / np.exp(np.minimum(d, 700.0)).sum(axis=-1)
+
+
+def softmax__right_logaddexp(scores):
+    """The logarithm of the sum by np.logaddexp.reduce."""
+    total = np.logaddexp.reduce(scores, axis=-1)
+    return np.exp(scores - total[..., np.newaxis])
+
+
+def softmax__right_loop_fsum(scores):
+    """A recursion down to single rows, with math.fsum."""
+    def _row(r):
+        if isinstance(r[0], list):
+            return [_row(x) for x in r]
+        e = [math.exp(x - max(r)) for x in r]
+        t = math.fsum(e)
+        return [x / t for x in e]
+    return np.array(_row(np.asarray(scores).tolist()))
+
+
+def softmax__right_running(scores):
+    """A running maximum and a running sum in one pass over the last axis, as in flash attention."""
+    s = np.moveaxis(scores, -1, 0)
+    top, total = s[0].copy() if s[0].ndim else float(s[0]), np.ones(np.shape(s[0]))
+    for x in s[1:]:
+        new = np.maximum(top, x)
+        total = total * np.exp(top - new) + np.exp(x - new)
+        top = new
+    return np.moveaxis(np.exp(s - top) / total, 0, -1)
+
+
+def softmax__right_apply_along_axis(scores):
+    """np.apply_along_axis with a function of one row, on a class with __call__."""
+    class Row:
+        def __call__(self, r):
+            e = np.exp(r - r[np.argsort(r)[-1]])
+            return e / (e @ np.ones(len(e)))
+    return np.apply_along_axis(Row(), -1, scores)
+
+
+# ---------------------------------------------------------------- masked_softmax
+
+def _rows_softmax(s):
+    e = np.exp(s - s.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def _sparse_rows(scores, source_mask):
+    out = np.zeros(scores.shape)
+    for b in range(len(scores)):
+        at = np.arange(scores.shape[1]) if source_mask is None else np.flatnonzero(source_mask[b])
+        if at.size:
+            e = np.exp(scores[b, at] - scores[b, at].max())
+            out[b, at] = e / e.sum()
+    return out
+
+
+def masked_softmax__wrong_max_with_zeros(scores, source_mask=None):
+    """The student puts 0 at the pads before taking the row's maximum, so real scores near -3000 all vanish."""
+    if source_mask is None:
+        source_mask = np.ones(scores.shape, bool)
+    s = np.where(source_mask, scores, 0.0)
+    e = np.exp(s - s.max(axis=1, keepdims=True)) * source_mask
+    total = e.sum(axis=1, keepdims=True)
+    return e / np.where(total == 0, 1.0, total)
+
+
+def masked_softmax__wrong_pad_overflow(scores, source_mask=None):
+    """The student shifts by the largest real score but takes the exponential of pads too: inf times 0 is not a number."""
+    if source_mask is None:
+        source_mask = np.ones(scores.shape, bool)
+    top = np.where(source_mask, scores, -np.inf).max(axis=1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(all="ignore"):
+        e = np.exp(scores - top) * source_mask
+        total = e.sum(axis=1, keepdims=True)
+        return e / np.where(total == 0, 1.0, total)
+
+
+def masked_softmax__wrong_renormalised(scores, source_mask=None):
+    """The student takes the softmax of all positions, drops the pads and divides again: all 0 beside a much higher pad."""
+    w = _rows_softmax(scores)
+    if source_mask is None:
+        return w
+    w = w * source_mask
+    total = w.sum(axis=1, keepdims=True)
+    return np.divide(w, total, out=np.zeros_like(w), where=total > 0)
+
+
+def masked_softmax__wrong_small_fill(scores, source_mask=None):
+    """The student fills pads with -1000, which lies above real scores near -3000."""
+    if source_mask is None:
+        return _rows_softmax(scores)
+    return _rows_softmax(np.where(source_mask, scores, -1000.0)) * source_mask
+
+
+def masked_softmax__wrong_lengths(scores, source_mask=None):
+    """The student counts the real words of a row and takes them to stand first."""
+    if source_mask is None:
+        return _rows_softmax(scores)
+    n = source_mask.sum(axis=1, keepdims=True)
+    mask = np.arange(scores.shape[1]) < n
+    s = np.where(mask, scores, -np.inf)
+    e = np.where(mask, np.exp(s - np.where(n > 0, s.max(axis=1, keepdims=True), 0.0)), 0.0)
+    return e / np.where(n > 0, e.sum(axis=1, keepdims=True), 1.0)
+
+
+def masked_softmax__wrong_all_pads_as_no_mask(scores, source_mask=None):
+    """The student takes a mask without any true entry for no mask, so a batch of pads alone gets weights."""
+    if source_mask is None or not source_mask.any():
+        return _rows_softmax(scores)
+    s = np.where(source_mask, scores, -np.inf)
+    real = source_mask.any(axis=1, keepdims=True)
+    e = np.exp(s - np.where(real, s.max(axis=1, keepdims=True), 0.0))
+    return e / np.where(real, e.sum(axis=1, keepdims=True), 1.0)
+
+
+def masked_softmax__wrong_empty_by_first(scores, source_mask=None):
+    """The student takes a row for empty if its first position is a pad."""
+    if source_mask is None:
+        return _rows_softmax(scores)
+    s = np.where(source_mask, scores, -1e300)
+    return np.where(source_mask[:, :1], _rows_softmax(s), 0.0)
+
+
+def masked_softmax__wrong_uniform_empty(scores, source_mask=None):
+    """The student fills with a large negative number and forgets rows without a word, which become uniform."""
+    if source_mask is None:
+        return _rows_softmax(scores)
+    return _rows_softmax(np.where(source_mask, scores, -1e30))
+
+
+def masked_softmax__wrong_global_max(scores, source_mask=None):
+    """The student subtracts the largest real score of the whole batch, so a row thousands below becomes all zero."""
+    if source_mask is None:
+        source_mask = np.full(scores.shape, True)
+    if not source_mask.any():
+        return np.zeros(scores.shape)
+    e = np.exp(np.where(source_mask, scores - scores[source_mask].max(), -np.inf))
+    total = e.sum(axis=1, keepdims=True)
+    return e / np.where(total > 0, total, 1.0)
+
+
+def masked_softmax__wrong_fill_below_minimum(scores, source_mask=None):
+    """The student fills pads with a number 5 below the lowest score and zeroes them afterwards, so words add to less than 1."""
+    if source_mask is None:
+        return _rows_softmax(scores)
+    low = scores.min(axis=1, keepdims=True) - 5.0
+    return _rows_softmax(np.where(source_mask, scores, low)) * source_mask
+
+
+def masked_softmax__wrong_last_mask(scores, source_mask=None):
+    """The student keeps the mask of the last call for calls without one."""
+    if source_mask is not None:
+        _LAST["mask"] = source_mask
+    mask = _LAST["mask"]
+    if mask is None or mask.shape != scores.shape:
+        mask = np.ones(scores.shape, bool)
+    return _sparse_rows(scores, mask)
+
+
+def masked_softmax__wrong_zero_scores_as_pads(scores, source_mask=None):
+    """The student multiplies scores by the mask and takes every exact 0 for a pad, real words with score 0 too."""
+    s = scores if source_mask is None else scores * source_mask
+    return _sparse_rows(scores, s != 0)
+
+
+def masked_softmax__wrong_one_row_mask(scores, source_mask=None):
+    """The student uses the mask of the first sentence for the whole batch."""
+    if source_mask is None:
+        return _rows_softmax(scores)
+    return _sparse_rows(scores, np.broadcast_to(source_mask[0], scores.shape))
+
+
+def masked_softmax__right_sparse_rows(scores, source_mask=None):
+    """A loop over the rows that picks out the real scores and puts their weights back."""
+    out = np.zeros(scores.shape)
+    for b in range(len(scores)):
+        at = np.arange(scores.shape[1]) if source_mask is None else np.flatnonzero(source_mask[b])
+        if at.size:
+            e = np.exp(scores[b, at] - scores[b, at].max())
+            out[b, at] = e / e.sum()
+    return out
+
+
+def masked_softmax__right_masked_array(scores, source_mask=None):
+    """Masked arrays of numpy, filled with 0 at the end."""
+    if source_mask is None:
+        source_mask = np.ones_like(scores, dtype=bool)
+    s = np.ma.array(np.where(source_mask, scores, 0.0), mask=~source_mask)
+    e = np.ma.exp(s - s.max(axis=1)[:, None])
+    return np.ma.filled(e / e.sum(axis=1)[:, None], 0.0)
+
+
+def masked_softmax__right_billion(scores, source_mask=None):
+    """A fill of minus 1e300 and a product with the mask at the end."""
+    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
+    s = np.where(mask, scores, -1e300)
+    return _rows_softmax(s) * mask
+
+
+def masked_softmax__right_logaddexp_where(scores, source_mask=None):
+    """The ufunc's own where in logaddexp.reduce, starting at minus infinity."""
+    where = np.full(scores.shape, True) if source_mask is None else source_mask
+    total = np.logaddexp.reduce(scores, axis=1, where=where, initial=-np.inf, keepdims=True)
+    low = np.where(where, scores, -np.inf)
+    return np.exp(low - np.where(total == -np.inf, 0.0, total))
+
+
+def masked_softmax__right_sigmoid_recursion(scores, source_mask=None):
+    """Weights by merging one position after the other with shares of two, in plain Python."""
+    out = []
+    for b, row in enumerate(scores.tolist()):
+        w, top = [0.0] * len(row), None
+        for j, x in enumerate(row):
+            if source_mask is not None and not source_mask[b, j]:
+                continue
+            if top is None:
+                w[j], top = 1.0, x
+                continue
+            hi = max(top, x)
+            a, c = math.exp(top - hi), math.exp(x - hi)
+            w = [y * a / (a + c) for y in w]
+            w[j] = c / (a + c)
+            top = hi + math.log(a + c)
+        out.append(w)
+    return np.array(out)
+
+
+# ---------------------------------------------------------------- entropy
+
+def entropy__wrong_where_after_log(scores, temperature):
+    """The student picks 0 with torch.where after the logarithm, so the gradient is 0 times infinity where a weight is 0."""
+    w = torch.softmax(scores / temperature[:, None], dim=1)
+    return -torch.where(w > 0, w * torch.log(w), torch.zeros_like(w)).sum(dim=1)
+
+
+def entropy__wrong_nan_to_num(scores, temperature):
+    """The student repairs 0 ln 0 by nan_to_num, which leaves gradients that are not numbers."""
+    w = torch.softmax(scores / temperature[:, None], dim=1)
+    return -torch.nan_to_num(w * w.log()).sum(dim=1)
+
+
+def entropy__wrong_special_entr(scores, temperature):
+    """The student trusts torch.special.entr, whose value at 0 is right but whose gradient there is infinite."""
+    w = torch.softmax(scores / temperature.unsqueeze(-1), dim=-1)
+    return torch.special.entr(w).sum(-1)
+
+
+def entropy__wrong_detached_temperature(scores, temperature):
+    """The student takes the temperature for a constant, so no gradient reaches it from the values."""
+    t = temperature.detach()[:, None] + 0.0 * temperature[:, None]
+    logp = torch.log_softmax(scores / t, dim=1)
+    return -(logp.exp() * logp).sum(1)
+
+
+def entropy__wrong_weights_detached(scores, temperature):
+    """The student detaches the weights in front of the logarithms, so all gradients are 0."""
+    logp = torch.log_softmax(scores / temperature[:, None], dim=1)
+    return -(logp.exp().detach() * logp).sum(1)
+
+
+def entropy__wrong_squeeze(scores, temperature):
+    """The student squeezes the result, so a batch of one loses its axis."""
+    logp = torch.log_softmax(scores / temperature[:, None], dim=1)
+    return -(logp.exp() * logp).sum(1, keepdim=True).squeeze()
+
+
+def entropy__wrong_epsilon_in_log(scores, temperature):
+    """The student adds 1e-4 inside the logarithm, which moves the entropy by about 1e-4 for each position."""
+    w = torch.softmax(scores / temperature[:, None], dim=1)
+    return -(w * torch.log(w + 1e-4)).sum(1)
+
+
+def entropy__wrong_epsilon_in_temperature(scores, temperature):
+    """The student adds 1e-2 to each temperature against division by 0, which shows at small temperatures."""
+    logp = torch.log_softmax(scores / (temperature[:, None] + 1e-2), dim=1)
+    return -(logp.exp() * logp).sum(1)
+
+
+def entropy__wrong_temperature_floor(scores, temperature):
+    """The student clamps the temperature at 0.1 from below."""
+    logp = torch.log_softmax(scores / temperature.clamp(min=0.1)[:, None], dim=1)
+    return -(logp.exp() * logp).sum(1)
+
+
+def entropy__wrong_first_temperature(scores, temperature):
+    """The student divides all sentences by the first temperature."""
+    logp = torch.log_softmax(scores / temperature[0], dim=1)
+    return -(logp.exp() * logp).sum(1)
+
+
+def entropy__wrong_temperature_over_columns(scores, temperature):
+    """The student lets temperatures run along the positions where sizes agree (as many sentences as positions)."""
+    t = temperature if scores.shape[0] == scores.shape[1] else temperature[:, None]
+    logp = torch.log_softmax(scores / t, dim=1)
+    return -(logp.exp() * logp).sum(1)
+
+
+def entropy__wrong_clamped_logs(scores, temperature):
+    """The student clamps the logarithms at -6, which cuts gradients and moves values at weights below 0.0025."""
+    logp = torch.log_softmax(scores / temperature[:, None], dim=1)
+    return -(logp.exp() * logp.clamp(min=-6.0)).sum(1)
+
+
+def entropy__wrong_global_shift(scores, temperature):
+    """The student shifts by the largest scaled score of the batch, so a sentence thousands below divides 0 by 0."""
+    z = scores / temperature[:, None]
+    e = torch.exp(z - z.max())
+    w = e / e.sum(1, keepdim=True)
+    safe = torch.where(w > 0, w, torch.ones_like(w))
+    return -(w * safe.log()).sum(1)
+
+
+def entropy__wrong_normalised_without_temperature(scores, temperature):
+    """The student divides the shifted scores by the temperature but forgets it in the shift of the logarithm of the sum."""
+    # ln w = (e - top) / tau - ln sum exp(e - top): right only at tau = 1
+    d = scores - scores.max(1, keepdim=True).values.detach()
+    z = d / temperature[:, None]
+    logp = z - torch.logsumexp(d, 1, keepdim=True)
+    w = torch.softmax(z, 1)
+    return -(w * logp).sum(1)
+
+
+def entropy__wrong_small_weights_dropped(scores, temperature):
+    """The student leaves out every weight below 1e-3 as if it were 0."""
+    w = torch.softmax(scores / temperature[:, None], dim=1)
+    safe = torch.where(w > 1e-3, w, torch.ones_like(w))
+    return -(w * safe.log()).sum(1)
+
+
+def entropy__right_log_softmax_einsum(scores, temperature):
+    """Weights and their logarithms from log_softmax, summed by einsum."""
+    logp = torch.log_softmax(torch.einsum("bj,b->bj", scores, 1 / temperature), dim=-1)
+    return torch.einsum("bj,bj->b", logp.exp(), logp).neg()
+
+
+def entropy__right_lse_minus_mean(scores, temperature):
+    """Entropy as the logarithm of the sum of exponentials less the mean scaled score, from shifted scores."""
+    z = (scores - scores.amax(1, keepdim=True).detach()) / temperature.view(-1, 1)
+    return torch.logsumexp(z, 1) - (torch.softmax(z, 1) * z).sum(1)
+
+
+def entropy__right_rows_of_positive(scores, temperature):
+    """A loop over the sentences that picks out the weights above 0."""
+    rows = []
+    for e, t in zip(scores.unbind(0), temperature.unbind(0)):
+        w = torch.softmax(e / t, 0)
+        w = w[w > 0]
+        rows.append(-(w @ w.log()))
+    return torch.stack(rows)
+
+
+def entropy__right_categorical(scores, temperature):
+    """The entropy of torch.distributions.Categorical, made from logits."""
+    return torch.distributions.Categorical(logits=(scores.T / temperature).T).entropy()
+
+
+def entropy__right_double_where(scores, temperature):
+    """torch.where before and after the logarithm, so no gradient passes through ln 0."""
+    w = torch.softmax(scores / temperature[:, None], 1)
+    ok = w > 0
+    return -torch.where(ok, w * torch.where(ok, w, 1.0).log(), 0.0).sum(1)
+
+
+# ---------------------------------------------------------------- broken_maps
+
+def broken_maps__wrong_twice_for_dropped():
+    """The student takes the rows of D that add to less than 1 for a softmax taken twice."""
+    return {"A": 4, "B": 1, "C": 6, "D": 5, "E": 2}
+
+
+def broken_maps__wrong_pads_swapped():
+    """The student swaps the two faults of the pads."""
+    return {"A": 4, "B": 1, "C": 6, "D": 2, "E": 3}
+
+
+def broken_maps__wrong_a_and_b():
+    """The student takes the equal rows of A for a softmax over the steps, and B for a missing state."""
+    return {"A": 1, "B": 4, "C": 6, "D": 3, "E": 2}
+
+
+def broken_maps__right_floats():
+    """Whole numbers as numpy integers, in another order."""
+    return dict(zip("EDCBA", np.array([2, 3, 6, 1, 4])))
+
+
+def broken_maps__right_by_reasons():
+    """A dict filled by looking at sums of rows and columns of the printed tables."""
+    out = {"A": 4}
+    for name, t in {"B": [[.61, .11, .15, 0], [.11, .82, .13, 0], [.28, .07, .72, 0]],
+                    "C": [[1.09, -.36, .27, 0], [-.38, 1.23, .15, 0], [.27, -.53, 1.27, 0]],
+                    "D": [[.43, .09, .17, 0], [.09, .70, .17, 0], [.15, .04, .65, 0]],
+                    "E": [[.52, .11, .21, .16], [.08, .64, .16, .13], [.15, .05, .69, .10]]}.items():
+        a = np.array(t)
+        if (a < 0).any():
+            out[name] = 6
+        elif (a[:, 3] > 0).any():
+            out[name] = 2
+        elif np.allclose(a[:, :3].sum(0), 1, atol=.015):
+            out[name] = 1
+        else:
+            out[name] = 3
+    return out
