@@ -7,7 +7,7 @@ styles of what stands on them. A page with exercises also has a link that skips 
 | the theme sends | because | instead |
 |---|---|---|
 | Font Awesome: a script and three fonts | an author might name any icon | the icons of ``ICONS``, cut out of one font |
-| the index of the search, with each page | of a search while one types, which this book has not | with the page of results |
+| Sphinx's index of the search, with each page | of its search while one types | that of search_by_section, when somebody searches |
 | what dropdowns, cards, cells and copying need | a page might have them | where the page has them |
 | styles of everything that Bootstrap knows | likewise | of the classes that some page or script names |
 """

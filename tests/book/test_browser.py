@@ -1,5 +1,6 @@
 """The website in a real browser: what a reader taps answers, nothing fails, and no other host is asked."""
 
+import contextlib
 import functools
 import gzip
 import json
@@ -40,15 +41,24 @@ class Handler(SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.fixture(scope="module")
-def server(site):
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=site)) as server:
+@contextlib.contextmanager
+def serving(folder):
+    """Serve a folder as a website, as long as it is wanted."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder)) as server:
         server.failures = []
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def server(site):
+    with serving(site) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="module")

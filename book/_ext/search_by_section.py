@@ -1,0 +1,217 @@
+r"""A search that finds sections, entries and exercises by their words and letters; code, outputs and toolbars are not looked at.
+
+In: the pages, and the page on notation for what is one and the same under two names. Out: ``search-sections.js`` beside the
+pages, which ``_static/search.js`` asks for when a reader begins to search; it has the place of Sphinx's own search. ::
+
+    [[page, [[anchor, heading, text], ...]], ...]
+
+Texts are as they are read: a formula is a line without TeX, its subscripts and superscripts between ``SUB`` or ``SUP`` and
+``END``. Names are one where notation makes them one: a Greek letter and its name, a symbol and its word in code.
+"""
+
+import json
+import re
+import unicodedata
+import xml.etree.ElementTree as ET
+from functools import lru_cache
+from pathlib import Path
+
+import formulas_in_place
+from docutils import nodes
+from docutils.utils import new_document
+from jinja2 import DictLoader
+from self_check import ReasonNode
+from sphinx import addnodes
+
+INDEX = "search-sections.js"
+SUB, SUP, END = "\ue000", "\ue001", "\ue002"
+UNREAD = (
+    nodes.raw,
+    nodes.literal_block,
+    nodes.comment,
+    nodes.image,
+    nodes.label,
+    nodes.footnote_reference,
+    nodes.target,
+)
+UNREAD += (addnodes.toctree, addnodes.index, ReasonNode)  # a reason is for those who have chosen
+BETWEEN_PARTS = {nodes.row: " · ", nodes.tbody: "; ", nodes.tgroup: "; "}
+UNREAD_CLASSES = {"cell", "toctree-wrapper"}
+ACCENTS = {"^": "\u0302", "~": "\u0303", "ˉ": "\u0304", "¯": "\u0304", "→": "\u20d7"}
+BETWEEN = "[=<>≤≥≈≠∈≪≫→←↦∼∝+−×⋅·⊙∣⟺⟹]"  # what has a space on both sides, unless it begins something
+RESULTS = '{% extends "!search.html" %}{% block scripts %}{{ super.super() }}{% endblock %}'  # without Sphinx's scripts
+
+
+@lru_cache(4096)
+def readable(tex):
+    r"""Return a formula as one line of text without TeX, such as ``α⟨ij⟩ = softmax(e⟨ij⟩)`` with SUB and END for ⟨ and ⟩."""
+    found = re.search(r"<math.*?</math>", formulas_in_place.typesetter.html(tex), flags=re.DOTALL)
+    if not found:
+        return ""
+    text = re.sub("\u2061 *", " ", _line(ET.fromstring(found[0])))
+    text = re.sub(rf"(?<=[^\s(\[{{,{SUB}{SUP}]) *({BETWEEN}) *", r" \1 ", text)
+    text = re.sub(rf"({SUB}|{SUP})([^{SUB}{SUP}{END}]*)", lambda part: part[1] + part[2].replace(" ", ""), text)
+    return re.sub(r"\s+", " ", re.sub(r"(?<=\w) (?=\()| (?=[),;])", "", text.replace(",", ", "))).strip()
+
+
+def _line(element):
+    tag = element.tag.rpartition("}")[2]
+    parts = [_line(child) for child in element if not child.tag.endswith("annotation")]
+    if tag in ("mi", "mn", "mo", "mtext", "mspace"):
+        return element.text or " "
+    if tag in ("msub", "munder"):
+        return _script(parts[0], SUB, parts[1])
+    if tag == "mover" and parts[1] in ACCENTS:
+        return unicodedata.normalize("NFC", parts[0] + ACCENTS[parts[1]])
+    if tag in ("msup", "mover"):
+        return _script(parts[0], SUP, parts[1])
+    if tag in ("msubsup", "munderover"):
+        return _script(_script(parts[0], SUB, parts[1]), SUP, parts[2])
+    if tag == "mfrac":
+        return "/".join(part if len(part) < 3 else f"({part})" for part in parts)
+    if tag in ("msqrt", "mroot"):
+        return f"√({parts[0]})"
+    if tag == "mphantom":
+        return ""
+    if tag == "mtable":
+        return "; ".join(parts)
+    return _row(parts) if tag in ("mrow", "mstyle", "mtd", "math", "semantics") else " ".join(parts)
+
+
+def _script(base, mark, script):
+    return f"{base}{mark}{script}{END}" if script.strip() not in ("", "⊤") else f"{base}{script}"
+
+
+def _row(parts):
+    """Return the parts of a product with spaces between them: ``U⟨a⟩ h⟨j⟩``."""
+    text = ""
+    for part in parts:
+        apart = text and (text[-1].isalnum() or text[-1] in END) and part[:1].isalpha()
+        text += f" {part}" if apart else part
+    return text
+
+
+def words_of(node):
+    """Return what a reader reads in ``node``, without its sections and exercises."""
+    if isinstance(node, nodes.Text):
+        return node.astext()
+    if isinstance(node, nodes.raw) and "<br" in node.astext():
+        return " "
+    if isinstance(node, (nodes.math, nodes.math_block)):
+        return readable(node.astext())
+    if isinstance(node, UNREAD) or UNREAD_CLASSES.intersection(node.get("classes", ())) or _is_exercise(node):
+        return ""
+    parts = [words_of(child) for child in node.children if not isinstance(child, nodes.section)]
+    if isinstance(node, nodes.TextElement):
+        return "".join(parts)
+    between = next((mark for kind, mark in BETWEEN_PARTS.items() if isinstance(node, kind)), " ")
+    return between.join(part.strip() for part in parts if part.strip())
+
+
+def _is_exercise(node):
+    return type(node).__name__ in ("exercise_node", "exercise_enumerable_node")
+
+
+def sections(doctree, numbers):
+    """Return ``[anchor, heading, text]`` for each section, entry and exercise of a page; its own anchor is "".
+
+    ``numbers`` are those of its exercises by their label, as tuples.
+    """
+    found = []
+    for part in doctree.findall(lambda node: isinstance(node, nodes.section) or _is_exercise(node)):
+        title, *children = part.children
+        if not isinstance(title, nodes.title):  # what an exercise says
+            continue
+        heading = words_of(title)
+        if _is_exercise(part):
+            heading = f"Exercise {'.'.join(map(str, numbers.get(part['label'], ())))} {heading.strip()}"
+            children = children[0].children
+        here = [part["ids"][0] if found else "", heading, []]
+        found.append(here)
+        for child in children:
+            if isinstance(child, nodes.section):
+                continue
+            entry = _entry(child)
+            if entry:
+                here = [child["ids"][0], entry, []]
+                found.append(here)
+            here[2].append(words_of(child).removeprefix(entry))
+    return [[anchor, _tidy(heading), _tidy(" ".join(texts))] for anchor, heading, texts in found]
+
+
+def _entry(node):
+    """Return the bold beginning of a paragraph that links can lead to, such as an erratum; "" for other nodes."""
+    if not isinstance(node, nodes.paragraph) or not node["ids"]:
+        return ""
+    first = next((child for child in node.children if child.astext()), None)
+    return words_of(first) if isinstance(first, nodes.strong) else ""
+
+
+def _tidy(text):
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def same(notation):
+    """Return ``({name: Greek letter}, [[word in code, letter], ...])``, as the page on notation has them."""
+    if notation is None:
+        return {}, []
+    formulas = " ".join(node.astext() for node in notation.findall(nodes.math))
+    names = {
+        name: readable(f"\\{name}") for name in sorted(set(re.findall(r"\\([a-z]+)", formulas))) if _is_greek(name)
+    }
+    pairs = []
+    for row in notation.findall(nodes.row):
+        symbol, code = [
+            [*cell.findall(kind)] for cell, kind in zip(row.children, (nodes.math, nodes.literal), strict=False)
+        ]
+        letter = re.match(rf"(\w)(?:{SUB}[^{END}]*{END})?(?:,|$)", readable(symbol[0].astext())) if symbol else None
+        if letter and len(code) == 1:
+            pairs.append([code[0].astext(), letter[1]])
+    return names, pairs
+
+
+def _is_greek(name):
+    try:
+        return unicodedata.name(unicodedata.lookup(f"greek small letter {name}")) != ""
+    except KeyError:
+        return False
+
+
+def begin(app):
+    """Take the place of Sphinx's own index: it knows pages only, and has each word of the code."""
+    app.search_sections = {}
+    if app.builder.format != "html":
+        return
+    own = app.builder.index_page
+
+    def index_page(name, doctree, title):
+        app.search_sections[name] = sections(doctree, app.env.toc_fignumbers.get(name, {}).get("exercise", {}))
+        own(name, new_document(""), title)
+
+    app.builder.index_page = index_page
+    loader = app.builder.templates
+    loader.loaders.insert(0, DictLoader({"search.html": RESULTS}))
+    loader.templatepathlen += 1  # what begins with "!" is looked for after it
+
+
+def write(app, exception):
+    """Write the index, with what it had of pages that were not read anew."""
+    if exception or app.builder.format != "html":
+        return
+    path = Path(app.outdir, INDEX)
+    kept = json.loads(path.read_text(encoding="utf-8").partition("=")[2])["pages"] if path.is_file() else []
+    pages = {**dict(kept), **app.search_sections}
+    pages = [[name, pages[name]] for name in sorted(pages) if name in app.env.found_docs]
+    notation = next((name for name in app.env.found_docs if name.rpartition("/")[2] == "notation"), None)
+    names, words = same(app.env.get_doctree(notation) if notation else None)
+    text = json.dumps({"pages": pages, "names": names, "words": words}, ensure_ascii=False, separators=(",", ":"))
+    path.write_text(f"searchSections={text}", encoding="utf-8")
+
+
+def setup(app):
+    app.setup_extension("formulas_in_place")
+    app.connect("builder-inited", begin)
+    app.connect("build-finished", write, priority=100)  # while formulas can still be read
+    app.add_js_file("search.js", loading_method="defer")
+    app.add_css_file("search.css")
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

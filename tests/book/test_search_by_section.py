@@ -1,0 +1,252 @@
+"""The search finds sections by words and letters, looks at no code, and shows what it finds without TeX."""
+
+import json
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from autograder.paths import ROOT
+from tests.book.small_site import build_site, write_site
+from tests.book.test_axe import AXE, findings
+from tests.book.test_browser import browser, open_page, requests, seen, serving, size, tap, until  # noqa: F401
+
+CONF = f"""
+extensions = ["myst_nb", "sphinx_exercise", "sphinx_copybutton", "self_check", "search_by_section", "for_every_reader"]
+html_theme = "sphinx_book_theme"
+html_context = {{"default_mode": "auto"}}
+html_theme_options = {{"navbar_persistent": []}}
+html_math_renderer = "katex"
+html_static_path = [{str(ROOT / "book" / "_static")!r}]
+myst_enable_extensions = ["dollarmath", "tasklist"]
+nb_execution_mode = "off"
+"""
+INDEX = "# Book\n\nA beginning.\n\n```{toctree}\nbook/notation\nbook/softmax\n```\n"
+NOTATION = r"""# Notation
+
+| symbol | code | meaning |
+|---|---|---|
+| $s_{i-1}$ | `query` | decoder state |
+| $h_1, \dots, h_{T_x}$ | `keys` | annotations |
+| $U_a h_j$ | `projected_keys` | after their matrix |
+| $\alpha_{ij}$ | `weights` | they add to 1 |
+"""
+SOFTMAX = r"""# From scores to a mixture
+
+Opening words with `literal_name`.
+
+## Its formula
+
+The mixture has $\alpha_{ij} = \frac{e^{e_{ij}}}{\sum_k e^{e_{ik}}}$ in it, and
+
+$$
+\hat y = W_{query} s_{i-1} \in \mathbb{R}^n
+$$
+
+## In Python
+
+```python
+hidden_in_code = 1
+```
+
+A sentence about zebras & <b>bold</b> animals.\
+Owls.
+
+(a-1)=
+**A-1 · An entry** (line 3)
+
+A wrong statement about giraffes.
+
+```{self-check}
+Which animal?
+
+- right: an okapi
+
+  Because secretly.
+
+- wrong: a mole
+
+  No.
+```
+
+## Exercises
+
+```{exercise} Ten numbers
+:label: softmax-ten
+
+Divide by elephants.
+```
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("search")
+    write_site(folder, CONF, {"index.md": INDEX, "book/notation.md": NOTATION, "book/softmax.md": SOFTMAX})
+    return build_site(folder)[0]
+
+
+@pytest.fixture(scope="module")
+def index(built):
+    return json.loads((built / "search-sections.js").read_text(encoding="utf-8").partition("=")[2])
+
+
+@pytest.fixture(scope="module")
+def place(built):
+    with serving(built) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
+
+
+@pytest.fixture
+def asked(browser, place):  # noqa: F811
+    """Return a function that types a query in the dialog of a page, and returns what is found."""
+    size(browser, 1280)
+    open_page(browser, f"{place}/index.html")
+    requests(browser)
+    tap(browser, "button.search-button__button")
+    (field,) = until(browser, lambda: seen(browser, "dialog input[type=search]"))
+
+    def asked(query):
+        field.clear()
+        field.send_keys(query)
+        until(browser, lambda: browser.execute_script(f"{FOUND} return status.textContent") != "")
+        return browser.execute_script(
+            f"{FOUND} return links.map((link) => new URL(link.href).hash || link.textContent)"
+        )
+
+    return asked
+
+
+FOUND = """
+const status = document.querySelector("dialog [role=status]"), links = [...document.querySelectorAll("dialog li a")];
+"""
+
+
+def test_the_index_has_sections_entries_and_exercises_with_their_anchors(index):
+    (sections,) = [parts for name, parts in index["pages"] if name == "book/softmax"]
+    assert [(anchor, heading) for anchor, heading, _ in sections] == [
+        ("", "From scores to a mixture"),
+        ("its-formula", "Its formula"),
+        ("in-python", "In Python"),
+        ("a-1", "A-1 · An entry"),
+        ("exercises", "Exercises"),
+        ("softmax-ten", "Exercise 1 (Ten numbers)"),
+    ]
+
+
+def test_code_lists_of_pages_and_reasons_are_left_out_and_names_in_a_text_stay(index):
+    text = json.dumps(index)
+    assert "hidden_in_code" not in text
+    assert "secretly" not in text
+    assert dict(index["pages"])["index"] == [["", "Book", "A beginning."]]
+    assert "okapi" in text
+    assert "literal_name" in text
+
+
+def test_formulas_are_lines_without_tex(index):
+    marks = str.maketrans("\ue000\ue001\ue002", "_^.")
+    text = dict(index["pages"])["book/softmax"][1][2].translate(marks)
+    assert text == "The mixture has α_ij. = (e^e_ij..)/(∑_k. e^e_ik..) in it, and ŷ = W_query. s_i−1. ∈ R^n."
+
+
+def test_notation_says_what_is_one_under_two_names(index):
+    assert index["names"] == {"alpha": "α"}
+    assert index["words"] == [["query", "s"], ["keys", "h"], ["weights", "α"]]
+
+
+@pytest.mark.parametrize("query", ["alpha", "α", r"\alpha_{ij}", "alpha_ij", "Weights"])
+def test_a_letter_is_found_by_its_sign_its_name_and_its_word(asked, query):
+    assert "#its-formula" in asked(query)
+
+
+def test_a_result_leads_to_its_section_and_shows_the_words_around(asked, browser):  # noqa: F811
+    assert asked("zebra") == ["#in-python"]
+    (entry,) = seen(browser, "dialog li")
+    assert entry.text.splitlines() == [
+        "In Python From scores to a mixture",
+        "A sentence about zebras & bold animals. Owls.",
+    ]
+    assert [mark.text for mark in seen(browser, "dialog mark")] == ["zebras"]
+    tap(browser, "dialog li a")
+    until(browser, lambda: browser.current_url.endswith("/book/softmax.html#in-python"))
+
+
+def test_all_words_of_a_query_count_and_a_better_place_comes_first(asked):
+    assert asked("giraffes") == ["#a-1"]
+    assert asked("okapi giraffes") == ["#a-1"]
+    assert asked("elephants") == ["#softmax-ten"]
+    assert asked("formula mixture")[0] == "#its-formula"
+    assert asked("hippopotamus") == []
+
+
+def test_an_excerpt_has_subscripts_and_no_tex(asked, browser):  # noqa: F811
+    asked("mixture alpha")
+    text = browser.execute_script("return document.querySelector('dialog li p').innerHTML")
+    assert text.startswith("The <mark>mixture</mark> has <mark>α<sub>ij</sub></mark> = (e<sup>e<sub>ij</sub></sup>)/")
+
+
+def test_the_index_is_fetched_when_a_search_begins(place, browser):  # noqa: F811
+    size(browser, 1280)
+    requests(browser)
+    open_page(browser, f"{place}/index.html")
+    assert not [url for url in requests(browser) if "sections" in url]
+    tap(browser, "button.search-button__button")
+    until(browser, lambda: [url for url in requests(browser) if url == f"{place}/search-sections.js"])
+
+
+def test_arrows_lead_to_the_results_and_a_place_on_the_same_page_is_seen(asked, browser):  # noqa: F811
+    asked("beginning")
+
+    def press(key):
+        ActionChains(browser).send_keys(key).perform()
+        return browser.execute_script("return document.activeElement.tagName")
+
+    assert [press(key) for key in (Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.ARROW_UP, Keys.ARROW_DOWN)] == [
+        *("A", "INPUT", "INPUT", "A")
+    ]
+    press(Keys.ENTER)
+    until(browser, lambda: not seen(browser, "dialog"))
+
+
+def test_axe_finds_nothing_amiss_in_what_is_found(asked, browser, place):  # noqa: F811
+    program = AXE.read_text(encoding="utf-8")
+    assert asked("alpha")
+    for page in (None, f"{place}/search.html?q=alpha"):
+        if page:
+            open_page(browser, page)
+            until(browser, lambda: seen(browser, "#search-results a"))
+        browser.execute_script(program)
+        for mode in ("light", "dark"):
+            browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
+            amiss = findings(browser)
+            assert [place for _, place, _ in amiss if place != ".nav-link"] == []  # a button that has no icons here
+
+
+def test_the_number_of_results_is_told(asked, browser):  # noqa: F811
+    for query, told in (("zebra", "1 place found"), ("hippopotamus", "No places found")):
+        asked(query)
+        until(browser, lambda told=told: browser.execute_script(f"{FOUND} return status.textContent") == told)
+
+
+def test_the_page_of_results_answers_the_address_and_what_is_typed_there(place, browser):  # noqa: F811
+    open_page(browser, f"{place}/search.html?q=zebra")
+    (link,) = until(browser, lambda: seen(browser, "#search-results a"))
+    assert link.get_attribute("href") == f"{place}/book/softmax.html#in-python"
+    (field,) = seen(browser, "main input[type=search]")
+    field.clear()
+    field.send_keys("elephants")
+    hashes = "return [...document.querySelectorAll('#search-results a')].map((link) => link.hash).join()"
+    until(browser, lambda: browser.execute_script(hashes) == "#softmax-ten")
+    text = browser.execute_script("return [...document.scripts].map((script) => script.src).join()")
+    assert "searchtools" not in text
+    assert "searchindex" not in text
+
+
+def test_a_page_that_is_not_read_anew_stays_in_the_index(built):
+    folder = built.parents[1]
+    page = folder / "source" / "book" / "softmax.md"
+    page.write_text(SOFTMAX.replace("zebras", "quaggas"), encoding="utf-8")
+    text = (build_site(folder)[0] / "search-sections.js").read_text(encoding="utf-8")
+    assert "quaggas" in text
+    assert "zebras" not in text
+    assert "they add to 1" in text
