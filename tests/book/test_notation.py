@@ -27,7 +27,7 @@ CHAPTERS = [
 ]
 
 LETTER = re.compile(
-    r"(?P<base>\\(?:alpha|delta|phi|tau|xi)(?![A-Za-z])|(?<![\\A-Za-z])[A-Za-z](?![A-Za-z]))"
+    r"(?P<base>\\(?:alpha|delta|epsilon|phi|rho|sigma|tau|xi)(?![A-Za-z])|(?<![\\A-Za-z])[A-Za-z](?![A-Za-z]))"
     r"'?(?:_(?:\{(?P<group>(?:[^{}]|\{[^{}]*\})*)\}|(?P<single>[A-Za-z0-9])))?"
 )
 WORDS = re.compile(r"\\(?:text|operatorname|begin|end)\s*\{[^{}]*\}|\\mathbb\s*\{?\s*R\s*\}?|\\\\\[\w+\]")
@@ -61,7 +61,7 @@ def rows(title):
     table = re.search(
         rf"^\| {title} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", text.partition("## Every letter")[2], re.MULTILINE
     )
-    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table[1].splitlines()]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[1].splitlines()]
 
 
 def listed(cell):
@@ -71,7 +71,7 @@ def listed(cell):
 @pytest.fixture(scope="module")
 def common():
     """The letters that mean the same wherever they stand, and the pages where they may."""
-    return {letter: pages_of(where) for cell, _, where in rows("letter") for letter in listed(cell)}
+    return {letter: pages_of(where) for cell, _, _, where in rows("letter") for letter in listed(cell)}
 
 
 def pages_of(where):
@@ -92,7 +92,7 @@ def of_notes():
 
 
 def test_a_letter_of_several_pages_is_listed_once_and_for_pages_that_exist(common):
-    found = [letter for cell, _, _ in rows("letter") for letter in listed(cell)]
+    found = [letter for cell, *_ in rows("letter") for letter in listed(cell)]
     assert sorted(found) == sorted(set(found))
     assert set().union(*common.values()) <= set(CHAPTERS)
 

@@ -1,0 +1,203 @@
+/* The symbols of a formula, explained where it stands, in the words of the page on notation, which is fetched when somebody asks.
+   Pointing at a symbol or tapping it shows what it is; the link below a heading shows that for all symbols of its section. */
+(() => {
+  const LETTER = ".katex-html .mathnormal", FORMULA = ".math:not(a .math, button .math, summary .math, label .math)";
+  const INDICES = /^[bijktuw0-9+−-]*$/;
+  const NOTES = /\b[Nn]otes? ([A-E](?:(?:,| and| to| against notes?) [A-E])*)\b/g;
+  const links = [...document.querySelectorAll(".symbols-of a")];
+  if (!links.length || !HTMLElement.prototype.showPopover) return;
+
+  /* What stands beside a letter, below and above: KaTeX puts the lower first, and marks a stack that has one. */
+  function scripts(base) {
+    const stack = base?.nextElementSibling?.matches(".msupsub") ? base.nextElementSibling.firstElementChild : null;
+    const rows = stack ? [...stack.querySelectorAll(":scope > .vlist-r:first-child > .vlist > span")] : [];
+    return stack?.matches(".vlist-t2") ? { below: rows[0], above: rows[1] } : { below: undefined, above: rows[0] };
+  }
+
+  /* The part of a formula that has scripts of its own and this letter as its only one, else the letter. */
+  function based(letter) {
+    for (let part = letter; !part.matches(".katex-html, .msupsub"); part = part.parentElement) {
+      if (!part.nextElementSibling?.matches(".msupsub")) continue;
+      return part.matches(".mathnormal") || part.querySelectorAll(".mathnormal").length === 1 ? part : letter;
+    }
+    return letter;
+  }
+
+  /* The name of a letter with what its subscript adds: e_ij is e, W_a is W_a, h_{T_x} is h. */
+  function named(letter) {
+    const { below } = scripts(based(letter));
+    const nested = below?.querySelector(".msupsub");
+    const subscript = below && !nested ? below.textContent.replace(/[^\p{L}\d+−-]/gu, "") : "";
+    return letter.textContent.trim() + (INDICES.test(subscript) ? "" : `_${subscript}`);
+  }
+
+  /* The names that a letter may go by, the likeliest first: as an index it is part of what it stands below. */
+  function names(letter) {
+    const stack = letter.closest(".msupsub"), base = stack?.previousElementSibling;
+    const isIndex = based(letter) === letter && !letter.nextElementSibling?.matches(".msupsub");
+    const whole = base && isIndex && scripts(base).below?.contains(letter)
+      ? base.matches(".mathnormal") ? base : base.querySelectorAll(".mathnormal").length === 1 && base.querySelector(".mathnormal") : null;
+    return whole ? [named(whole), named(letter)] : [named(letter)];
+  }
+
+  const lettersOf = (element) => [...new Set([...element.querySelectorAll(LETTER)]
+    .filter((letter) => names(letter).length === 1).map(named))];
+
+  /* Which letters mean what on this page, and in which notes they mean something else. */
+  function read(page, here) {
+    const known = new Map(), notes = new Map(), code = new Map();
+    const tables = [...page.querySelectorAll("#sizes table, #symbols-and-code table, #every-letter table")];
+    const rows = tables.flatMap((table) => {
+      const titles = [...table.querySelectorAll("th")].map((cell) => cell.textContent.trim());
+      return [...table.querySelectorAll("tbody tr")].map((row) => Object.fromEntries([...row.cells].map((cell, n) => [titles[n], cell])));
+    });
+    const everywhere = (where) => where.startsWith("everywhere") ? !where.includes(`but ${here}`) : where.split(", ").includes(here);
+    for (const row of rows) {
+      const counts = row["what it counts"], stands = row["what it stands for"] ?? row["what it stands for there"];
+      const other = row["letters that it alone uses, or uses otherwise"];
+      const cell = row.letter ?? row.symbol ?? other, letters = lettersOf(cell);
+      if (other) for (const letter of letters) notes.set(letter, [...(notes.get(letter) ?? []), row.note.textContent.trim()]);
+      else if (row.code) code.set(letters.filter((letter) => !/^T_/.test(letter)).join(), row);
+      else if (row.page ? row.page.textContent.trim() === here : counts || everywhere(row.where.textContent.trim())) {
+        const formulas = [...cell.querySelectorAll(".math")], shapes = [...(row.shape?.querySelectorAll(".math") ?? [])];
+        for (const letter of letters) {
+          const at = formulas.findIndex((formula) => lettersOf(formula).includes(letter));
+          const shape = shapes.length > 1 ? shapes[at] : row.shape;
+          if (!known.has(letter)) known.set(letter, { sign: formulas[at], meaning: counts ?? stands, shape });
+        }
+      }
+    }
+    for (const [letter, row] of code) if (known.has(letter)) known.get(letter).code = row;
+    return { known, notes };
+  }
+
+  let fetched;
+  const here = location.pathname.split("/").pop().replace(/\.html$/, "");
+  const notation = () => (fetched ??= fetch(links[0].href)
+    .then((answer) => answer.ok ? answer.text() : Promise.reject(new Error(answer.statusText)))
+    .then((text) => read(new DOMParser().parseFromString(text, "text/html"), here))
+    .catch((error) => { fetched = undefined; throw error; }));
+
+  const element = (tag, ...children) => {
+    const made = document.createElement(tag);
+    made.append(...children);
+    return made;
+  };
+  const copy = (cell) => cell.matches("td")
+    ? [...(cell.querySelector("p") ?? cell).childNodes].map((child) => document.importNode(child, true))
+    : [document.importNode(cell, true)];
+
+  /* The notes that a section speaks of in its own text. */
+  function spokenOf(section) {
+    const own = [...section.children].filter((child) => !child.matches("section")).map((child) => child.textContent).join(" ");
+    return [...own.matchAll(NOTES)].flatMap(([, list]) => list.match(/[A-E]\b/g));
+  }
+
+  /* In which notes a letter that is spoken of here means something else: of one unknown, sections around it say so too. */
+  function elsewhere(letter, section, notes, known) {
+    for (let around = section; around; around = known ? null : around.parentElement.closest("section")) {
+      const spoken = spokenOf(around), found = (notes.get(letter) ?? []).filter((note) => spoken.includes(note));
+      if (found.length) return found;
+    }
+    return [];
+  }
+
+  /* What is said of a letter: its sign, and what it is; undefined of a letter that notation does not have for this page. */
+  function said(letter, { known, notes }, section) {
+    const found = known.get(letter), others = elsewhere(letter, section, notes, Boolean(found));
+    if (!found && !others.length) return undefined;
+    const told = element("dd"), add = (...parts) => told.append(...(told.childNodes.length ? ["; "] : []), ...parts);
+    if (found) {
+      add(...copy(found.meaning));
+      if (found.shape?.textContent.trim()) add("shape ", ...copy(found.shape));
+      if (found.code) add("in code ", ...copy(found.code.code), ", ", ...copy(found.code["shape in code"]));
+    }
+    if (others.length) add(`in note ${others.join(", ")} a letter of its own`);
+    const sign = found?.sign ? document.importNode(found.sign, true) : letter.replace("_", " ");
+    return [element("dt", sign), told];
+  }
+
+  const note = element("div");
+  Object.assign(note, { className: "symbols-note", popover: "auto", tabIndex: -1 });
+  note.setAttribute("role", "dialog");
+  note.setAttribute("aria-label", "Symbols");
+  document.querySelector("article").append(note);
+  let owner;
+
+  function show(anchor, list) {
+    note.replaceChildren(element("dl", ...list.flat()));
+    const more = note.appendChild(element("p", element("a", "All letters")));
+    more.firstChild.href = links[0].href;
+    note.style.left = note.style.top = "0";
+    note.showPopover();
+    const { left, top, bottom } = anchor.getBoundingClientRect(), { offsetWidth, offsetHeight } = note;
+    const below = bottom + 6 + offsetHeight <= innerHeight || top < offsetHeight + 6;
+    note.style.left = `${scrollX + Math.max(8, Math.min(left, document.documentElement.clientWidth - offsetWidth - 8))}px`;
+    note.style.top = `${scrollY + (below ? bottom + 6 : top - offsetHeight - 6)}px`;
+  }
+
+  async function explain(letter) {
+    let found;
+    try {
+      found = await notation();
+    } catch {
+      return; // the formula stays as it is
+    }
+    const section = letter.closest("section");
+    const told = names(letter).map((name) => said(name, found, section)).find(Boolean);
+    if (told) show(letter, [told]);
+  }
+
+  async function explainAll(link) {
+    let found;
+    try {
+      found = await notation();
+    } catch {
+      location.href = link.href;
+      return;
+    }
+    const section = link.closest("section");
+    const letters = [...section.querySelectorAll(LETTER)].filter((letter) => letter.closest("section:not([id='exercise-content'])") === section);
+    const told = [...new Set(letters.flatMap((letter) => names(letter)[0]))].map((name) => said(name, found, section)).filter(Boolean);
+    owner = link;
+    link.setAttribute("aria-expanded", "true");
+    show(link, told);
+    note.focus();
+  }
+
+  for (const link of links) {
+    link.setAttribute("role", "button");
+    link.setAttribute("aria-haspopup", "dialog");
+    link.setAttribute("aria-expanded", "false");
+    link.addEventListener("click", (event) => { event.preventDefault(); explainAll(link); });
+    link.addEventListener("keydown", (event) => {
+      if (event.key === " ") { event.preventDefault(); explainAll(link); }
+    });
+  }
+  note.addEventListener("toggle", (event) => {
+    if (event.newState === "open" || !owner) return;
+    owner.setAttribute("aria-expanded", "false");
+    if (note.contains(document.activeElement) || document.activeElement === document.body) owner.focus({ preventScroll: true });
+    owner = undefined;
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && note.matches(":popover-open")) note.hidePopover();
+  });
+
+  /* A pointer that rests on a symbol asks what it is; it may go on to what is shown. */
+  const pointed = (event) => event.target.closest?.(LETTER)?.closest(FORMULA) && event.target.closest(LETTER);
+  let waiting;
+  document.addEventListener("pointerover", (event) => {
+    clearTimeout(waiting);
+    if (event.pointerType !== "mouse" || owner) return;
+    const letter = !note.contains(event.target) && pointed(event);
+    if (letter) waiting = setTimeout(() => explain(letter), 250);
+    else if (note.matches(":popover-open") && !note.contains(event.target)) waiting = setTimeout(() => note.hidePopover(), 300);
+  });
+  document.addEventListener("click", (event) => {
+    const letter = !note.contains(event.target) && pointed(event);
+    if (letter) explain(letter);
+  });
+  globalThis.symbolsAtHand = { names, notation, said }; // for those who test it
+})();

@@ -1,0 +1,247 @@
+"""What a symbol is, shown where it stands: by pointer, by finger, by keyboard, in the words of the page on notation."""
+
+import pytest
+from bs4 import BeautifulSoup
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from autograder.paths import ROOT
+from tests.book.small_site import build_site, write_site
+from tests.book.test_axe import AXE, findings
+from tests.book.test_browser import address, browser, complaints, open_page, seen, server, serving, size, until  # noqa: F401
+from tests.book.test_notation import CHAPTERS
+
+CONF = f"""
+extensions = ["myst_nb", "formulas_in_place", "symbols_at_hand", "for_every_reader"]
+html_theme = "sphinx_book_theme"
+html_context = {{"default_mode": "auto"}}
+html_theme_options = {{"navbar_persistent": []}}
+html_math_renderer = "katex"
+html_static_path = [{str(ROOT / "book" / "_static")!r}]
+html_css_files = ["course.css"]
+myst_enable_extensions = ["dollarmath"]
+nb_execution_mode = "off"
+"""
+INDEX = "# Book\n\nA page with $s$.\n\n```{toctree}\nbook/notation\nbook/scoring\n```\n"
+NOTATION = r"""# Notation
+
+## Sizes
+
+| letter | what it counts |
+|---|---|
+| $n$ | numbers in a state $s_i$ |
+| $T_x, T_y$ | words of a sentence |
+
+## Symbols and code
+
+| symbol | code | meaning | shape in code |
+|---|---|---|---|
+| $s_{i-1}$ | `query` | state before | (batch, query_size) |
+| $U_a h_j$ | `projected_keys` | a product | (batch, source_len) |
+
+## Every letter
+
+| letter | what it stands for | shape | where |
+|---|---|---|---|
+| $i$, $j$ | target step, source position | | everywhere |
+| $n$, $T_x$ | the sizes above | | everywhere |
+| $s$, $h$ | decoder state, annotation | $n$, $m$ | everywhere |
+| $W_a$, $U_a$ | matrices | $a \times n$, $a \times m$ | scoring, softmax |
+| $e$ | score | one number | everywhere but scoring |
+| $k$ | not here | | softmax |
+
+| page | letter | what it stands for there |
+|---|---|---|
+| scoring | $e$, $p$ | something special |
+| softmax | $q$ | not here |
+
+| note | letters that it alone uses, or uses otherwise |
+|---|---|
+| D | $W_a$, $z$ |
+"""
+SCORING = r"""# Scoring
+
+A page about $e_{ij}$.
+
+## First
+
+$$\hat s_{i-1} + W_a h_{T_x} = e^{p} q$$
+
+```{note}
+Also $U_a$ here.
+```
+
+### Within
+
+In note D, $W_a z_1$.
+
+## Plain
+
+No formula.
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("symbols")
+    write_site(folder, CONF, {"index.md": INDEX, "book/notation.md": NOTATION, "book/scoring.md": SCORING})
+    return build_site(folder)[0]
+
+
+@pytest.fixture(scope="module")
+def chapter(built):
+    with serving(built) as server:  # noqa: F811
+        yield f"http://127.0.0.1:{server.server_port}/book/scoring.html"
+
+
+@pytest.fixture
+def page(browser, chapter):  # noqa: F811
+    size(browser, 1280)
+    open_page(browser, chapter)
+    return browser
+
+
+def note(browser):  # noqa: F811
+    """Return ``{symbol as it was written: what is said of it}`` of the note that is shown."""
+    return browser.execute_script(
+        """
+        const told = [...document.querySelectorAll(".symbols-note:popover-open dt")];
+        const plain = (cell) => {
+          const copy = cell.cloneNode(true);
+          copy.querySelectorAll(".math").forEach((formula) => formula.replaceWith(formula.querySelector("annotation").textContent));
+          return copy.textContent;
+        };
+        return Object.fromEntries(told.map((sign) => [plain(sign), plain(sign.nextElementSibling)]));
+        """
+    )
+
+
+def letter(browser, tex, name):  # noqa: F811
+    """Return the place of a letter in the formula that begins with ``tex``."""
+    return browser.execute_script(
+        """
+        const [tex, name] = arguments;
+        const formulas = [...document.querySelectorAll("article .math")];
+        const formula = formulas.find((each) => each.querySelector("annotation").textContent.trim().startsWith(tex));
+        return [...formula.querySelectorAll(".katex-html .mathnormal")].find((each) => each.textContent === name);
+        """,
+        tex,
+        name,
+    )
+
+
+def test_each_section_with_formulas_of_its_own_has_one_link_to_the_page_on_notation(built):
+    def links(name):
+        page = BeautifulSoup((built / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+        return {link.find_parent("section")["id"]: (link.text, link["href"]) for link in page.select(".symbols-of a")}
+
+    assert links("book/scoring") == {
+        "first": ("Symbols of First", "notation.html#every-letter"),
+        "within": ("Symbols of Within", "notation.html#every-letter"),
+    }
+    assert links("book/notation") == links("index") == {}
+    assert "symbols.js" in (built / "book" / "scoring.html").read_text(encoding="utf-8")
+    assert "symbols.js" not in (built / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("key", [Keys.ENTER, Keys.SPACE])
+def test_the_keyboard_reads_all_symbols_of_a_section_and_comes_back(page, key):
+    page.execute_script("document.querySelector('#first .symbols-of a').focus()")
+    ActionChains(page).send_keys(key).perform()
+    until(page, lambda: note(page))
+    assert note(page) == {
+        "s": "decoder state, annotation; shape n; in code query, (batch, query_size)",
+        "W_a": "matrices; shape a \\times n",
+        "h": "decoder state, annotation; shape m",
+        "T_x, T_y": "words of a sentence",
+        "e": "something special",
+        "p": "something special",
+        "U_a": "matrices; shape a \\times m",
+    }
+    assert page.execute_script("return document.activeElement.className") == "symbols-note"
+    link = "document.querySelector('#first .symbols-of a')"
+    assert page.execute_script(f"return {link}.getAttribute('aria-expanded')") == "true"
+    ActionChains(page).send_keys(Keys.ESCAPE).perform()
+    until(page, lambda: page.execute_script(f"return document.activeElement === {link}"))
+    assert note(page) == {}
+    assert page.execute_script(f"return {link}.getAttribute('aria-expanded')") == "false"
+
+
+def test_a_pointer_that_rests_on_a_symbol_reads_what_it_is_and_may_go_on_to_it(page):
+    ActionChains(page).move_to_element(letter(page, r"\hat s", "W")).perform()
+    until(page, lambda: note(page))
+    assert note(page) == {"W_a": "matrices; shape a \\times n"}
+    ActionChains(page).move_to_element(page.find_element("css selector", ".symbols-note dd")).pause(0.6).perform()
+    assert note(page)
+    ActionChains(page).move_to_element(page.find_element("css selector", "article h1")).perform()
+    until(page, lambda: not note(page))
+
+
+@pytest.mark.parametrize(
+    ("tex", "name", "told"),
+    [
+        (r"\hat s", "i", "s"),  # an index is part of what it stands below
+        (r"\hat s", "T", "T_x, T_y"),
+        (r"\hat s", "p", "p"),  # a power is not
+        (r"U_a", "a", "U_a"),
+    ],
+)
+def test_a_tap_reads_the_symbol_that_it_meets(page, tex, name, told):
+    letter(page, tex, name).click()
+    until(page, lambda: note(page))
+    assert [*note(page)] == [told]
+
+
+def test_a_letter_of_another_page_is_not_explained(page):
+    letter(page, r"\hat s", "q").click()
+    letter(page, r"\hat s", "h").click()
+    until(page, lambda: note(page))
+    assert [*note(page)] == ["h"]
+
+
+def test_where_a_page_speaks_of_a_note_its_own_letters_are_named(page):
+    page.execute_script("document.querySelector('#within .symbols-of a').click()")
+    until(page, lambda: note(page))
+    assert note(page) == {
+        "W_a": "matrices; shape a \\times n; in note D a letter of its own",
+        "z": "in note D a letter of its own",
+    }
+
+
+def test_the_link_leads_to_notation_where_that_cannot_be_fetched(page):
+    page.execute_script("window.fetch = () => Promise.reject(new TypeError('no network'))")
+    page.execute_script("document.querySelector('#first .symbols-of a').click()")
+    until(page, lambda: page.current_url.endswith("/book/notation.html#every-letter"))
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_the_note_lies_within_the_window_and_axe_finds_nothing_amiss_in_it(page, width):
+    size(page, width)
+    page.execute_script("document.querySelector('#first .symbols-of a').click()")
+    until(page, lambda: note(page))
+    assert seen(page, ".symbols-note")
+    page.execute_script(AXE.read_text(encoding="utf-8"))
+    page.execute_script("document.querySelectorAll('.math').forEach((formula) => formula.replaceWith('x'))")
+    assert [each for each in findings(page) if "theme-switch" not in each[2]] == []  # a button that has no icons here
+
+
+def test_every_letter_in_the_formulas_of_every_chapter_is_explained(browser, address):  # noqa: F811
+    counts = []
+    for name in CHAPTERS:
+        open_page(browser, f"{address}/book/{name}.html")
+        count, unknown = browser.execute_async_script(
+            """
+            const done = arguments[0];
+            const {names, notation, said} = symbolsAtHand;
+            notation().then((found) => {
+              const all = [...document.querySelectorAll("article section .math")];
+              const formulas = all.filter((each) => !each.closest("figure, output"));
+              const letters = formulas.flatMap((each) => [...each.querySelectorAll(".katex-html .mathnormal")]);
+              const explained = (letter) => names(letter).some((name) => said(name, found, letter.closest("section")));
+              done([letters.length, letters.filter((letter) => !explained(letter)).map((letter) => names(letter)[0])]);
+            }, (error) => done([0, [`${error}`]]));
+            """
+        )
+        assert unknown == [], name
+        counts.append(count)
+    assert sum(counts) > 2000
