@@ -138,7 +138,7 @@ def _place(module):
 
 
 def exercise_cells(exercise: Exercise, text: Text) -> list[NotebookNode]:
-    question = f"## {text.title}\n\n*{_points(exercise)}*\n\n{text.body}"
+    question = f"## {text.heading}\n\n*{_points(exercise)}*\n\n{text.body}"
     cells = [new_markdown_cell(question, metadata=_meta(text_id(exercise.name)))]
     if isinstance(exercise.entry, answer_key.Text):
         meta = _meta(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)

@@ -1,29 +1,39 @@
 """Read a chapter of the book: which exercises stand on its page, and what they say.
 
-In: the path of a page. Out: its title and ``Text``s by label. What a notebook could not show is refused. Reads that page.
+In: the path of a page. Out: its title and ``Text``s by label. What a notebook could not show is refused. Reads that page, and the
+table of contents beside its folder: the chapters with an answer key are counted in its order, and so are the exercises of each.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import yaml
 from markdown_it import MarkdownIt
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 
 from autograder.errors import CourseError
 from autograder.paths import short
+from solutions import answer_key
 
 FORBIDDEN = re.compile(r"^\{[\w:+-]+\}")
 
 
 @dataclass(frozen=True)
 class Text:
-    """The text of one exercise as the chapter has it."""
+    """The text of one exercise as the chapter has it; ``number`` is "" on a page that is no chapter of the book."""
 
     title: str
     body: str
     line: int
+    number: str = ""
+
+    @property
+    def heading(self) -> str:
+        return f"{self.number} {self.title}".strip()
 
 
 def chapter_texts(path: str | Path) -> tuple[str, dict[str, Text]]:
@@ -39,10 +49,11 @@ def chapter_texts(path: str | Path) -> tuple[str, dict[str, Text]]:
     title = next(
         (tokens[i + 1].content for i, t in enumerate(tokens) if t.type == "heading_open" and t.tag == "h1"), ""
     )
-    texts = {}
+    texts: dict[str, Text] = {}
+    chapter = chapter_number(path)
     for token in tokens:
         if token.type in ("fence", "colon_fence") and token.info.strip().startswith("{exercise}"):
-            label, text = _exercise_text(token, path)
+            label, text = _exercise_text(token, path, f"{chapter}.{len(texts) + 1}" if chapter else "")
             if label in texts:
                 raise CourseError(
                     f"the exercise {label} stands here twice",
@@ -51,6 +62,27 @@ def chapter_texts(path: str | Path) -> tuple[str, dict[str, Text]]:
                 )
             texts[label] = text
     return title, texts
+
+
+def chapter_number(path: str | Path) -> int | None:
+    """Return which of the chapters with an answer key the page at ``path`` is, counted from 1; None if it is none of them."""
+    page = Path(path)
+    contents = page.parent.parent / "_toc.yml"
+    if not contents.is_file():
+        return None
+    files = _files(yaml.safe_load(contents.read_text(encoding="utf-8")))
+    topics = answer_key.topics()
+    chapters = [name for name in files if name.rpartition("/")[2] in topics]
+    name = f"{page.parent.name}/{page.stem}"
+    return chapters.index(name) + 1 if name in chapters else None
+
+
+def _files(part: Any) -> Iterator[str]:
+    """Yield the pages that a part of a table of contents names, in its order."""
+    for key, inner in part.items() if isinstance(part, dict) else enumerate(part if isinstance(part, list) else ()):
+        if key == "file":
+            yield str(inner).removesuffix(".md")
+        yield from _files(inner)
 
 
 def _parser():
@@ -63,7 +95,7 @@ def _parser():
     return parser
 
 
-def _exercise_text(token, path):
+def _exercise_text(token, path, number):
     first = token.map[0] + 1
     title = token.info.strip().removeprefix("{exercise}").strip()
     label, lines, in_options = "", [], True
@@ -83,7 +115,7 @@ def _exercise_text(token, path):
         raise CourseError("an exercise without label or text", f"{short(path)}, line {first}", "write both.")
     for inner in _parser().parse(body):
         _refuse_markup(inner, path, start)
-    return label, Text(title, body, first)
+    return label, Text(title, body, first, number)
 
 
 def _refuse_markup(token, path, start, line=0):

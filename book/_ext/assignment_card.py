@@ -5,13 +5,15 @@ paragraph. A host is a label and an address with ``{notebook}`` in it, such as B
 """
 
 import html
+from pathlib import Path
 
 from docutils import nodes
 
+from autograder.notebooks.chapter import chapter_number
 from solutions import answer_key
 
 CARD = """<aside class="assignment-card" aria-label="Assignment">
-<p><strong>Assignment</strong> <span>{count} exercises, {points:g} points, {least} to {most} minutes</span></p>
+<p><strong>Assignment{number}</strong> <span>{count} exercises, {points:g} points, {least} to {most} minutes</span></p>
 <p>{links}</p>
 </aside>"""
 LINK = '<a href="{}"{}>{}</a>'
@@ -32,7 +34,15 @@ def add(app, doctree):
             whole = html.escape(address.format(notebook=f"{topic}.ipynb"))
             links.append(LINK.format(whole, "", f"Open in {html.escape(label)}"))
     points = sum(entry.points for entry in entries)
-    text = CARD.format(count=len(entries), points=points, least=least, most=most, links=" ".join(links))
+    number = chapter_number(Path(app.srcdir, f"{app.env.docname}.md"))
+    text = CARD.format(
+        number=f" {number}" if number else "",
+        count=len(entries),
+        points=points,
+        least=least,
+        most=most,
+        links=" ".join(links),
+    )
     first = next(doctree.findall(nodes.paragraph))
     first.parent.insert(first.parent.index(first) + 1, nodes.raw("", text, format="html"))
 

@@ -19,6 +19,7 @@ from autograder.grading.judge import Part, Verdict
 from autograder.notebooks import cell_ids
 from autograder.notebooks.assemble import source_notebook
 from autograder.notebooks.cell_ids import id_of, points_id
+from autograder.notebooks.chapter import chapter_texts
 from autograder.notebooks.handout import handout, receipt_of_file
 from autograder.paths import BOOK
 from tests.autograder.samples import TOPICS, topic_exercises
@@ -26,6 +27,7 @@ from tests.autograder.samples import TOPICS, topic_exercises
 MOST_KILOBYTES = 150
 SITE = "https://course.example.edu/"
 ONE, TWO, WRITTEN = "scoring-additive_score", "scoring-dot_product_score", "scoring-race"
+HEADINGS = {name: text.heading for name, text in chapter_texts(BOOK / "scoring.md")[1].items()}
 SHOWN = ["ada_loops", "kofi_noisy", "emil_no_tanh", "mara_copied_cells", "tom_patches_tests", "jun_untouched"]
 
 
@@ -122,8 +124,9 @@ def test_the_table_names_each_exercise_by_its_title_with_points_verdict_and_a_li
     links = [link["href"] for link in tree.table.find_all("a")]
     assert links == [f"#{exercise.name}" for exercise in exercises]
     assert all(tree.find(id=link[1:]) for link in links)
-    assert row(tree, ONE) == ["Additive scores", "1 of 3", "The tanh is missing: look there."]
-    assert row(tree, TWO) == ["Dot product scores", "0 of 1.5", "part 0 (1): It raised ValueError."]
+    assert re.match(r"\d+\.\d+ Additive scores$", HEADINGS[ONE])
+    assert row(tree, ONE) == [HEADINGS[ONE], "1 of 3", "The tanh is missing: look there."]
+    assert row(tree, TWO) == [HEADINGS[TWO], "0 of 1.5", "part 0 (1): It raised ValueError."]
     assert row(tree, "scoring-hindi_scores")[1:] == ["1.5 of 1.5", "Right."]
     assert row(tree, WRITTEN)[1:] == ["– of 3", "To be marked by a person."]
     assert "and 2 answers wait for a person" in tree.header.get_text()
@@ -180,8 +183,8 @@ def test_question_and_check_are_folded_and_say_whose_they_are():
     tree = page(change=put(f"{ONE}-check", outputs=[said]))
     folded = [details for details in section(tree, ONE).find_all("details") if "answer" not in details.get("class", ())]
     assert [details.summary.get_text() for details in folded] == [
-        "What the check said of Additive scores",
-        "The question of Additive scores",
+        f"What the check said of {HEADINGS[ONE]}",
+        f"The question of {HEADINGS[ONE]}",
     ]
     assert not any(details.has_attr("open") for details in folded)
     assert "the shown cases are right" in folded[0].get_text()

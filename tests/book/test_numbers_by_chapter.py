@@ -1,0 +1,112 @@
+"""Exercises and equations are numbered by chapter, the same in pages and notebooks, and a number that is mentioned is a link."""
+
+import re
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+
+from autograder.notebooks.chapter import chapter_texts
+from autograder.paths import BOOK
+from solutions import answer_key
+from tests.book.small_site import build_site, write_site
+
+CONF = """
+extensions = ["myst_nb", "sphinx_exercise", "formulas_in_place", "numbers_by_chapter"]
+numfig = True
+root_doc = "book/intro"
+html_math_renderer = "katex"
+myst_enable_extensions = ["dollarmath"]
+nb_execution_mode = "off"
+"""
+CONTENTS = """
+format: jb-book
+root: book/intro
+parts:
+  - caption: All
+    chapters:
+      - file: book/notation
+      - file: book/encoder
+      - file: book/scoring.md
+"""
+INTRO = "# Book\n\n```{toctree}\nnotation\nencoder\nscoring\n```\n"
+NOTATION = "# Notation\n\n$$\nn = m\n$$ (equal)\n"
+ENCODER = "# Encoder\n\n```{exercise} Read\n:label: encoder-read\n\nRead.\n```\n\nSee {eq}`score` and {eq}`equal`.\n"
+SCORING = """# Scoring
+
+$$
+e = v
+$$ (score)
+
+```{exercise} First
+:label: scoring-first
+
+One.
+```
+
+```{exercise} Second
+:label: scoring-second
+
+Two.
+```
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    texts = {"intro": INTRO, "notation": NOTATION, "encoder": ENCODER, "scoring": SCORING}
+    pages = {f"book/{name}.md": text for name, text in texts.items()}
+    write_site(tmp_path, CONF, {"_toc.yml": CONTENTS, **pages})
+    return tmp_path / "source" / "book"
+
+
+def captions(page):
+    return [caption.text.strip() for caption in page.select(".exercise .caption-number")]
+
+
+def test_exercises_and_equations_count_from_one_in_each_chapter_and_chapters_are_those_with_exercises(small):
+    site, _ = build_site(small.parents[1])
+    pages = {
+        name: BeautifulSoup((site / "book" / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+        for name in ("notation", "encoder", "scoring")
+    }
+    assert captions(pages["encoder"]) == ["Exercise 1.1"]
+    assert captions(pages["scoring"]) == ["Exercise 2.1", "Exercise 2.2"]
+    assert [page.select_one(".eqno").text[:-1] for page in (pages["notation"], pages["scoring"])] == ["(1)", "(2.1)"]
+    links = {link.text: link["href"] for link in pages["encoder"].select("a.reference[href*='#equation']")}
+    assert links == {"(2.1)": "scoring.html#equation-score", "(1)": "notation.html#equation-equal"}
+
+
+def test_the_numbers_of_texts_follow_the_table_of_contents(small):
+    assert [text.number for text in chapter_texts(small / "scoring.md")[1].values()] == ["2.1", "2.2"]
+    contents = small.parent / "_toc.yml"
+    contents.write_text(CONTENTS.replace("book/encoder", "book/elsewhere"), encoding="utf-8")
+    assert [text.heading for text in chapter_texts(small / "scoring.md")[1].values()] == ["1.1 First", "1.2 Second"]
+    assert [text.heading for text in chapter_texts(small / "encoder.md")[1].values()] == ["Read"]
+    contents.unlink()
+    assert [text.heading for text in chapter_texts(small / "scoring.md")[1].values()] == ["First", "Second"]
+
+
+@pytest.mark.parametrize("topic", answer_key.topics())
+def test_the_key_has_the_exercises_in_the_order_of_their_page(topic):
+    assert list(answer_key.load(topic)) == list(chapter_texts(BOOK / f"{topic}.md")[1])
+
+
+def test_each_page_and_its_notebook_have_the_same_numbers(site):
+    firsts = []
+    for topic in answer_key.topics():
+        page = BeautifulSoup((site / "book" / f"{topic}.html").read_text(encoding="utf-8"), "html.parser")
+        numbers = [caption.removeprefix("Exercise ") for caption in captions(page)]
+        notebook = nbformat.read(site / "assignments" / f"{topic}.ipynb", as_version=4)
+        texts = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+        assert re.findall(r"^## (\d+\.\d+) ", texts, flags=re.MULTILINE) == numbers, topic
+        assert page.select_one(".assignment-card strong").text == f"Assignment {numbers[0].partition('.')[0]}"
+        firsts.append(numbers[0])
+    assert sorted(firsts) == [f"{number}.1" for number in range(1, len(firsts) + 1)]
+
+
+def test_every_equation_with_a_label_is_mentioned_somewhere():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(BOOK.glob("*.md")))
+    labels = re.findall(r"^\$\$ \(([\w-]+)\)$", text, flags=re.MULTILINE)
+    assert len(labels) > 8
+    assert set(re.findall(r"\{eq\}`([\w-]+)`", text)) == set(labels)
