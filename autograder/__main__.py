@@ -222,6 +222,32 @@ def regrade(
 
 
 @app.command()
+def mark(
+    topic: Topic,
+    exercise: Annotated[str, typer.Argument(help="The written exercise: what_to_recompute.")],
+    names: Annotated[
+        bool, typer.Option("--names", help="Say whose answers they are; by default the page does not.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of this machine; by default any that is free.")] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the page's address, and open no browser.")
+    ] = False,
+    course: CoursePath = Path("course"),
+) -> None:
+    """Mark the answers to one written question: one page in the browser, by keyboard, saved at once into the gradebook.
+
+    Like answers come together, those that nobody has marked first. Ctrl-C ends it.
+    """
+    from autograder.courses.course import Course
+    from autograder.marking.session import Session
+    from autograder.marking.sitting import sit
+
+    session = Session(Course.at(course), topic, exercise, names)
+    for line in sit(session, port, not no_browser, _say):
+        _say(line)
+
+
+@app.command()
 def export(
     topic: Topic,
     to: Annotated[str, typer.Option("--to", help="csv, canvas, moodle or gradescope.")] = "csv",
@@ -542,7 +568,7 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
     if any(row.waiting for row in rows):
         out.print(
-            f"To be marked by a person: run `jupyter lab` in {course.root} and open Nbgrader, Formgrader from its menu; "
+            f"To be marked by a person: `python -m autograder mark {topic} EXERCISE`, or nbgrader's formgrader; "
             f"scheme: {course.marking_scheme(topic)}",
             markup=False,
         )

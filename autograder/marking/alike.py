@@ -1,0 +1,76 @@
+"""Bring answers together that are alike, so that a marker gives like marks for like answers.
+
+In: answers. Out: groups of them, in the order to be marked. Pure.
+"""
+
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder.marking.answers import Answer
+
+SIGNS = r"""[.,;:!?…"'“”‘’«»()]+"""
+AT_AN_EDGE = re.compile(rf"(?<!\S){SIGNS}|{SIGNS}(?!\S)")  # of a word: inside one, they may be part of a formula
+WORD = re.compile(r"[^\W\d_]{2,}")
+LEAST = 0.6  # share of words that near-identical answers have in common
+BINS = 4096  # words are counted by their hash, so that a matrix of answers and words stays small
+
+
+@dataclass(frozen=True)
+class Group:
+    """Answers that say the same, and have the same marks. ``near``: much like the groups right before."""
+
+    answers: tuple[Answer, ...]
+    near: bool = False
+
+    @property
+    def waiting(self) -> bool:
+        return any(answer.held.waiting for answer in self.answers)
+
+
+def normal(text: str) -> str:
+    """Return ``text`` without what does not count: white space, signs at the edges of words, the case of words.
+
+    A single letter keeps its case, and so does what has other signs in it: W and w are two things.
+    """
+    words = AT_AN_EDGE.sub(" ", text).split()
+    return " ".join(word.casefold() if WORD.fullmatch(word) else word for word in words)
+
+
+def arranged(answers: Sequence[Answer], key: Callable[[Answer], str]) -> list[Group]:
+    """Return ``answers`` in groups: first what waits for a person, then what is marked; near-identical next to each other.
+
+    ``key`` breaks ties; where nobody shall know whose answers come first, it says nothing of the student. Answers whose
+    marks differ are in different groups.
+    """
+    together: dict[tuple, list[Answer]] = {}
+    for answer in sorted(answers, key=key):
+        held = answer.held
+        together.setdefault((normal(answer.text), held.waiting, held.points, held.comment), []).append(answer)
+    groups = [Group(tuple(members)) for members in together.values()]
+    waiting = [group for group in groups if group.waiting]
+    return [*_side_by_side(waiting), *_side_by_side([group for group in groups if not group.waiting])]
+
+
+def _side_by_side(groups: list[Group]) -> list[Group]:
+    """Order ``groups``: each is followed by those that are much like it, the most frequent first."""
+    groups = sorted(groups, key=lambda group: -len(group.answers))
+    if not groups:
+        return []
+    words = np.zeros((len(groups), BINS), dtype=np.float32)
+    for row, group in zip(words, groups, strict=True):
+        row[[zlib.crc32(word.encode("utf-8", "replace")) % BINS for word in normal(group.answers[0].text).split()]] = 1
+    sizes = words.sum(axis=1)
+    ordered, left = [], np.ones(len(groups), dtype=bool)
+    for first in range(len(groups)):
+        best, at = np.zeros(len(groups), dtype=np.float32), first if left[first] else None
+        while at is not None:
+            ordered.append(Group(groups[at].answers, near=bool(best[at] > 0)))
+            left[at] = False
+            common = words @ words[at]  # (groups,)
+            best = np.maximum(best, common / np.maximum(sizes + sizes[at] - common, 1)) * left  # Jaccard's likeness
+            at = int(best.argmax()) if best.max() >= LEAST else None
+    return ordered

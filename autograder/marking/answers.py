@@ -1,0 +1,240 @@
+"""Find all answers to one written question, and save what a person gives for them.
+
+In: a course, a topic, the name of an exercise; marks. Out: the question with its marking scheme, ``Answer``s. Reads and writes
+nbgrader's gradebook, a connection for each call, because the gradebook may be another file by the next one; reads the
+autograded notebooks.
+"""
+
+import fcntl
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import sqlalchemy.exc
+from nbgrader.api import (
+    Assignment,
+    Comment,
+    Grade,
+    Gradebook,
+    GradeCell,
+    SolutionCell,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from sqlalchemy import select, update
+from sqlalchemy.orm import aliased
+
+from autograder.courses.course import Course
+from autograder.errors import CourseError, of_the_gradebook
+from autograder.exercises import Exercise
+from autograder.notebooks.handout import Question, handout
+from solutions.answer_key import Criterion, Text
+
+AnswerCell: Any = aliased(SolutionCell, flat=True)  # of the same table as GradeCell
+ROWS = (
+    select(
+        SubmittedAssignment.student_id,
+        Grade.id,
+        Grade.auto_score,
+        Grade.manual_score,
+        Grade.needs_manual_grade,
+        Comment.id,
+        Comment.manual_comment,
+    )
+    .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+    .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+    .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+    .join(GradeCell, GradeCell.id == Grade.cell_id)
+    .join(Comment, Comment.notebook_id == SubmittedNotebook.id)
+    .join(AnswerCell, AnswerCell.id == Comment.cell_id)
+)
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the gradebook holds for one answer from a person: points or None, whether it waits for one, what was said."""
+
+    points: float | None = None
+    waiting: bool = True
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One student's answer. ``grade`` and ``remark`` are the ids of nbgrader's rows, ``held`` what stands in them."""
+
+    student: str
+    grade: str
+    remark: str
+    text: str
+    held: Held
+    is_untouched: bool = False  # as it was handed out: worth 0, and nobody need look
+    attachments: dict[str, dict[str, str]] = field(default_factory=dict, compare=False)
+
+    @property
+    def seen(self) -> str:
+        """A hash of what a marker has seen: of the text, and of what stood in the gradebook."""
+        state = [self.text, self.held.points, self.held.waiting, self.held.comment]
+        return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A written question as it was released: what it asks, the points, the model answer, the criteria."""
+
+    question: Question
+    points: float
+    answer: str
+    criteria: tuple[Criterion, ...]
+
+
+class Changed(Exception):
+    """Answers are not as the marker has seen them: ``now`` has them as they are, by student."""
+
+    def __init__(self, now: dict[str, Answer]) -> None:
+        super().__init__(f"{len(now)} answers have changed")
+        self.now = now
+
+
+def scheme(course: Course, topic: str, exercise: str) -> Scheme:
+    """Return the ``Scheme`` of ``exercise``, which may be named with its topic or without.
+
+    Raises
+    ------
+    CourseError
+        If ``topic`` was not released, or does not ask ``exercise``, or no person marks that.
+    """
+    released = course.released(topic)
+    name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
+    written = [one.name.partition("-")[2] for one in released.exercises if not one.is_automatic]
+    remedy = f"name one that a person marks: {', '.join(written)}." if written else "none of it is marked by a person."
+    found = next((one for one in released.exercises if one.name == name), None)
+    if found is None:
+        raise CourseError(f"{topic} does not ask {exercise!r}", str(course.root), remedy)
+    if found.is_automatic:
+        raise CourseError(f"{name} is no written answer: the grader judges it", str(course.root), remedy)
+    asked = next(one for one in handout(released.notebooks[0]).questions if one.name == name)
+    return _scheme(asked, found)
+
+
+def _scheme(asked: Question, exercise: Exercise) -> Scheme:
+    entry = cast(Text, exercise.entry)
+    return Scheme(asked, exercise.points, entry.answer.strip(), entry.criteria)
+
+
+def answers(course: Course, topic: str, exercise: str) -> list[Answer]:
+    """Return the answers to ``exercise`` of all who are in the gradebook for ``topic``, in no order.
+
+    Raises
+    ------
+    CourseError
+        If the gradebook cannot be read.
+    """
+    if not (course.root / "gradebook.db").is_file():
+        raise CourseError("there is no gradebook yet", str(course.root), f"run `python -m autograder grade {topic}`.")
+    with _opened(course) as gradebook:
+        rows = gradebook.db.execute(_rows_of(topic, exercise)).all()
+    return [_answer(course, topic, exercise, row) for row in rows]
+
+
+def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer, Held]]) -> list[Answer]:
+    """Put marks into the gradebook, each with the answer as its marker has seen it; return the answers as they are then.
+
+    All are saved or none. Points that nbgrader's own commands, the formgrader or another marker has given meanwhile are
+    not overwritten, nor is an answer marked that the student has changed.
+
+    Raises
+    ------
+    Changed
+        If an answer or its mark is not as it was seen.
+    CourseError
+        If a class is being graded in this course, or the gradebook cannot be written.
+    """
+    with _while_nobody_grades(course), _opened(course) as gradebook:
+        db = gradebook.db
+        for answer, held in marks:
+            before = answer.held
+            grade = update(Grade).where(
+                Grade.id == answer.grade,
+                Grade.manual_score.is_not_distinct_from(before.points),
+                cast(Any, Grade.needs_manual_grade) == before.waiting,
+            )
+            remark = update(Comment).where(
+                Comment.id == answer.remark, Comment.manual_comment.is_not_distinct_from(before.comment)
+            )
+            same_text = _text(course, topic, exercise, answer.student)[0] == answer.text
+            written = [
+                cast(Any, db.execute(statement)).rowcount
+                for statement in (
+                    grade.values(manual_score=held.points, needs_manual_grade=held.waiting),
+                    remark.values(manual_comment=held.comment),
+                )
+            ]
+            if written != [1, 1] or not same_text:
+                db.rollback()
+                raise Changed(_as_they_are(course, topic, exercise, gradebook, marks))
+        db.commit()
+    return [replace(answer, held=held) for answer, held in marks]
+
+
+def _as_they_are(course, topic, exercise, gradebook, marks):
+    """Return those of ``marks`` that are not as they were seen, by student, as they are now."""
+    rows = {row[0]: row for row in gradebook.db.execute(_rows_of(topic, exercise)).all()}
+    gradebook.db.rollback()
+    now = {}
+    for answer, _ in marks:
+        found = _answer(course, topic, exercise, rows[answer.student]) if answer.student in rows else None
+        if found is None or found.seen != answer.seen:
+            now[answer.student] = found or answer
+    return now or {answer.student: answer for answer, _ in marks}
+
+
+def _rows_of(topic, exercise):
+    return ROWS.where(cast(Any, Assignment).name == topic, GradeCell.name == exercise, AnswerCell.name == exercise)
+
+
+def _answer(course, topic, exercise, row):
+    student, grade, automatic, manual, waiting, remark, comment = row
+    text, attachments = _text(course, topic, exercise, student)
+    untouched = automatic is not None and manual is None and not waiting
+    return Answer(student, grade, remark, text, Held(manual, bool(waiting), comment), untouched, attachments)
+
+
+def _text(course, topic, exercise, student):
+    """Return the text and the attachments of an answer as it was graded; a word on it where there is none to be read."""
+    try:
+        content = course.autograded(student, topic).read_bytes()
+        for cell in json.loads(content)["cells"]:
+            if (cell["metadata"].get("nbgrader") or {}).get("grade_id") == exercise:
+                source = cell["source"]
+                return source if isinstance(source, str) else "".join(source), cell.get("attachments") or {}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return "", {}
+    return "", {}
+
+
+@contextmanager
+def _opened(course: Course) -> Iterator[Gradebook]:
+    try:
+        with Gradebook(course.gradebook, course_id="") as gradebook:  # with a name, it would write that name
+            yield gradebook
+    except sqlalchemy.exc.DatabaseError as error:
+        raise CourseError(*of_the_gradebook(error, course)) from None
+
+
+@contextmanager
+def _while_nobody_grades(course: Course) -> Iterator[None]:
+    """Refuse while a class is graded, whose texts then change under the marker's eyes; markers do not hinder each other."""
+    path = course.root / ".autograder" / "lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            raise CourseError(
+                "a class is being graded in this course", str(course.root), "wait until that has ended, and mark again."
+            ) from None
+        yield

@@ -1,0 +1,137 @@
+"""Serve the page on which a person marks: on this machine's loopback alone, to whoever has the token.
+
+In: a ``Session``; requests of a browser. Out: the page, its style and its script; marks, saved as they come. Every request
+needs the right Host, every one that says or changes something of students the token: in the page's address, as Jupyter has
+it, and in a header of each POST. There is no cookie, so another page that the marker has open can send nothing that counts.
+"""
+
+import asyncio
+import hmac
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tornado import web
+from tornado.httpserver import HTTPServer
+
+from autograder.errors import CourseError
+from autograder.marking.session import Conflict, Session, Wanted
+
+HERE = Path(__file__).parent
+LOOPBACK = "127.0.0.1"
+LARGEST = 2**20  # bytes of a request
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "Server": "marking",
+}
+
+
+async def serve(session: Session, token: str, port: int, ready: Callable[[str], object], stop: asyncio.Event) -> None:
+    """Serve ``session`` until ``stop`` is set; call ``ready`` with the page's address. Port 0 is any that is free.
+
+    Raises
+    ------
+    CourseError
+        If the port is not to be had.
+    """
+    try:
+        listening = socket.create_server((LOOPBACK, port))
+    except OSError as error:
+        raise CourseError(
+            f"port {port} cannot be used ({error.strerror})",
+            "--port",
+            "name another port, or none: then a free one is taken.",
+        ) from None
+    listening.setblocking(False)
+    port = listening.getsockname()[1]
+    shared = {"session": session, "token": token, "hosts": (f"{LOOPBACK}:{port}", f"localhost:{port}")}
+    paths = [(r"/", _Page, shared), (r"/marks", _Marks, shared), (r"/(page\.(?:css|js))", _Beside, shared)]
+    application = web.Application([*paths, (r".*", _Nothing, shared)], log_function=lambda handler: None)
+    server = HTTPServer(application, max_body_size=LARGEST, max_buffer_size=2 * LARGEST)
+    server.add_socket(listening)
+    try:
+        ready(f"http://{LOOPBACK}:{port}/?token={token}")
+        await stop.wait()
+    finally:
+        server.stop()
+        await server.close_all_connections()
+
+
+class _Handler(web.RequestHandler):
+    def initialize(self, session, token, hosts):
+        self.session, self.token, self.hosts = session, token, hosts
+
+    def set_default_headers(self):
+        for name, value in HEADERS.items():
+            self.set_header(name, value)
+
+    def prepare(self):
+        if self.request.host not in self.hosts:
+            raise web.HTTPError(
+                403, reason="This page is served under the address that the command has printed, and no other"
+            )
+
+    def require(self, token):
+        if not hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode()):
+            raise web.HTTPError(403, reason="Open the address that the command has printed: it ends in a token")
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(f"{self._reason}.\n")
+
+
+class _Page(_Handler):
+    def get(self):
+        self.require(self.get_query_argument("token", "", strip=False))
+        try:
+            self.finish(self.session.page())
+        except CourseError as error:
+            self.set_status(503)
+            self.set_header("Content-Type", "text/plain; charset=utf-8")
+            self.finish(f"{error}\n")
+
+
+class _Beside(_Handler):
+    """Style and script, which say nothing of anybody."""
+
+    def get(self, name):
+        kind = "text/css" if name.endswith("css") else "text/javascript"
+        self.set_header("Content-Type", f"{kind}; charset=utf-8")
+        self.finish((HERE / name).read_bytes())
+
+
+class _Marks(_Handler):
+    def post(self):
+        self.require(self.request.headers.get("X-Marking-Token", ""))
+        if self.request.headers.get("Origin", f"http://{self.request.host}") != f"http://{self.request.host}":
+            raise web.HTTPError(403, reason="Another page has sent this")
+        if self.request.headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
+            raise web.HTTPError(415, reason="Marks come as JSON")
+        try:
+            wanted = msgspec.json.decode(self.request.body, type=Wanted)
+        except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeError) as error:
+            return self._say(400, {"problem": f"These are no marks: {error}"})
+        try:
+            return self._say(200, self.session.mark(wanted))
+        except Conflict as conflict:
+            return self._say(409, conflict.told)
+        except CourseError as error:
+            return self._say(503, {"problem": str(error)})
+
+    def _say(self, status, told):
+        self.set_status(status)
+        self.finish(told)
+
+
+class _Nothing(_Handler):
+    def prepare(self):
+        super().prepare()
+        raise web.HTTPError(404, reason="There is nothing here")

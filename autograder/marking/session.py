@@ -1,0 +1,183 @@
+"""One sitting of a marker: the page with all answers to a question, and the marks that come back from it.
+
+In: a course, a question; what the page sends. Out: HTML in which everything of a student is shown and nothing runs; marks in the
+gradebook. The page knows answers by numbers that say nothing of whose they are.
+"""
+
+import hashlib
+import hmac
+import secrets
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+from msgspec import Meta
+
+from autograder.courses.course import Course
+from autograder.feedback import harmless, showing
+from autograder.marking.alike import Group, arranged
+from autograder.marking.answers import Answer, Changed, Held, Scheme, answers, save, scheme
+
+LONGEST = 10_000  # characters of a comment
+REMEMBERED = 2000  # answers that were rendered
+Id = Annotated[str, Meta(max_length=64)]
+
+
+class Seen(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """An answer as the page has it, and what the marker has seen of it."""
+
+    id: Id
+    seen: Id
+
+
+class Wanted(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What the page asks for: the points of some answers, None for none yet, and what is said of them."""
+
+    answers: Annotated[tuple[Seen, ...], Meta(min_length=1, max_length=10_000)]
+    points: Annotated[float, Meta(ge=0)] | None
+    comment: Annotated[str, Meta(max_length=LONGEST)] = ""
+
+
+class Conflict(Exception):
+    """What the page wanted was not saved; ``told`` says why, as JSON."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        super().__init__(told["problem"])
+        self.told = told
+
+
+class Session:
+    """All answers to ``exercise`` of ``topic`` in ``course``, on the way to their marks. With ``names``, students are named.
+
+    Raises
+    ------
+    CourseError
+        If no person marks this exercise, or the gradebook cannot be read.
+    """
+
+    def __init__(self, course: Course, topic: str, exercise: str, names: bool = False) -> None:
+        self.course, self.topic, self.names = course, topic, names
+        self.scheme: Scheme = scheme(course, topic, exercise)
+        self.exercise = self.scheme.question.name
+        self.marked: set[str] = set()  # students, in this sitting
+        self._key = secrets.token_bytes()
+        self._shown: dict[str, dict[str, Answer]] = {}  # id -> seen -> answer
+        self.answers()
+
+    def answers(self) -> list[Answer]:
+        """Return the answers that a person marks, as they are now; those that were left as handed out are not among them."""
+        found = answers(self.course, self.topic, self.exercise)
+        self.untouched = sum(answer.is_untouched for answer in found)
+        return [answer for answer in found if not answer.is_untouched]
+
+    def progress(self) -> dict[str, int]:
+        """Return how many are marked, and of how many."""
+        found = self.answers()
+        return {"marked": sum(not answer.held.waiting for answer in found), "of": len(found)}
+
+    def page(self) -> str:
+        """Return the page, with everything as it is now."""
+        found = self.answers()
+        groups = arranged(found, key=self._id)
+        criteria = [(one, _one_line(one.comment)) for one in self.scheme.criteria]
+        data = {
+            "points": self.scheme.points,
+            "criteria": [{"points": one.points, "comment": comment} for one, comment in criteria],
+            "groups": [self._told(group) for group in groups],
+            "progress": {"marked": sum(not answer.held.waiting for answer in found), "of": len(found)},
+        }
+        return _template().render(
+            scheme=self.scheme,
+            criteria=criteria,
+            question=Markup(showing.prose(self.scheme.question.text)),
+            answer=Markup(showing.prose(self.scheme.answer)),
+            groups=[(group, self._spellings(group)) for group in groups],
+            untouched=self.untouched,
+            names=self.names,
+            data=data,
+        )
+
+    def mark(self, wanted: Wanted) -> dict[str, Any]:
+        """Save what the page ``wanted``, and return what it has to know then.
+
+        Raises
+        ------
+        Conflict
+            If an answer is not as the marker has seen it, or the points are none that there are.
+        CourseError
+            If the gradebook cannot be written now.
+        """
+        if wanted.points is not None and wanted.points > self.scheme.points:
+            raise Conflict({"problem": f"There are {self.scheme.points:g} points, and no more."})
+        shown = [self._shown.get(one.id, {}).get(one.seen) for one in wanted.answers]
+        if len({one.id for one in wanted.answers}) < len(shown) or None in shown:
+            raise Conflict({"problem": "This page is of an earlier sitting: load it anew."})
+        held = Held(wanted.points, wanted.points is None, harmless.plain(wanted.comment).strip() or None)
+        given = [answer for answer in shown if answer is not None]
+        try:
+            done = save(self.course, self.topic, self.exercise, [(answer, held) for answer in given])
+        except Changed as changed:
+            raise Conflict(self._contradiction(changed.now, given)) from None
+        self.marked = (self.marked | {one.student for one in done}) - {one.student for one in done if held.waiting}
+        return {"answers": [self._show(answer) for answer in done], **self.progress()}
+
+    def _contradiction(self, now, given):
+        """Say what is not as it was seen. Where only marks differ, the marker may put theirs in their place."""
+        before = {answer.student: answer for answer in given}
+        if any(answer.text != before[student].text for student, answer in now.items()):
+            return {"problem": "The student has handed in something else since: load the page anew."}
+        said = []
+        for answer in now.values():
+            points, comment = answer.held.points, answer.held.comment
+            given_points = (
+                "taken the points away" if points is None else f"given {points:g} of {self.scheme.points:g} points"
+            )
+            said.append(f"Somebody has {given_points} meanwhile{f', and says: {comment}' if comment else '.'}")
+        return {"problem": " ".join(dict.fromkeys(said)), "now": [self._show(answer) for answer in now.values()]}
+
+    def _told(self, group: Group) -> dict[str, Any]:
+        held = group.answers[0].held
+        seen = [self._show(answer) for answer in group.answers]
+        return {"answers": seen, "points": held.points, "waiting": held.waiting, "comment": held.comment or ""}
+
+    def _show(self, answer: Answer) -> dict[str, str]:
+        self._shown.setdefault(self._id(answer), {})[answer.seen] = answer
+        return {"id": self._id(answer), "seen": answer.seen}
+
+    def _id(self, answer: Answer) -> str:
+        return hmac.new(self._key, answer.student.encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:16]
+
+    def _spellings(self, group: Group) -> list[tuple[Markup, list[tuple[str, str]]]]:
+        """Return ``(HTML, [(id, student)])`` of each spelling that the answers of ``group`` have."""
+        spelt: dict[str, tuple[Markup, list[tuple[str, str]]]] = {}
+        for answer in group.answers:
+            text = answer.text.strip()
+            html = Markup(showing.prose(text, answer.attachments) if answer.attachments else _rendered(text))
+            spelt.setdefault(_one_line(html), (html, []))[1].append(
+                (self._id(answer), answer.student if self.names else "")
+            )
+        return list(spelt.values())
+
+
+@lru_cache(REMEMBERED)
+def _rendered(text):
+    return showing.prose(text)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html.j2")

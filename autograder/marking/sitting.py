@@ -1,0 +1,67 @@
+"""Serve the page to a marker until Ctrl-C, and say how far the marking has come.
+
+In: a ``Session``. Out: lines to print. Opens a browser where that is wanted; writes what ``Session.mark`` writes, after a backup.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import signal
+import tempfile
+import webbrowser
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+
+from autograder.courses.backup import back_up
+from autograder.errors import CourseError
+from autograder.marking.server import serve
+from autograder.marking.session import Session
+
+LEADS = '<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}"><title>Marking</title>'
+
+
+def sit(session: Session, port: int, browser: bool, say: Callable[[str], object]) -> list[str]:
+    """Serve ``session`` until SIGINT or SIGTERM; return what there is to be said of it then.
+
+    Raises
+    ------
+    CourseError
+        If there is nothing to mark, or the port is not to be had.
+    """
+    progress, topic = session.progress(), session.topic
+    if not progress["of"]:
+        left = f"all {session.untouched} were left as handed out" if session.untouched else "nobody has been graded yet"
+        remedy = f"`python -m autograder collect {topic} ARCHIVE`, then `python -m autograder grade {topic}`."
+        raise CourseError(f"there is no answer to {session.exercise}: {left}", str(session.course.root), remedy)
+    back_up(session.course, "mark")
+    asyncio.run(_until_stopped(session, port, browser, say))
+    progress, count = session.progress(), len(session.marked)
+    lines = [f"Marked now: {count}. {progress['marked']} of {progress['of']} answers to {session.exercise} are marked."]
+    if session.marked:
+        lines.append(f"Next: `python -m autograder grade {topic}` puts points and comments into the feedback pages.")
+    return lines
+
+
+async def _until_stopped(session, port, browser, say):
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(kind, stop.set)
+    with contextlib.ExitStack() as stack:
+
+        def ready(address):
+            say(f"Mark here: {address}")
+            say("Ctrl-C ends it; every mark is saved when it is given.")
+            if browser:
+                _open(address, stack)
+
+        await serve(session, secrets.token_hex(24), port, ready, stop)
+
+
+def _open(address, stack):
+    """Open ``address`` by way of a file that only this user can read: a command line is read by everybody on the machine."""
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="marking-"))
+    page = Path(folder) / "marking.html"
+    page.write_text(LEADS.format(escape(address)), encoding="utf-8")
+    with contextlib.suppress(webbrowser.Error):
+        webbrowser.open(page.as_uri())

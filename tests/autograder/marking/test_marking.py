@@ -1,0 +1,382 @@
+"""Marks that a person gives reach the gradebook, whole or not at all, and nobody else's are overwritten."""
+
+import asyncio
+import contextlib
+import http.client
+import json
+import threading
+from urllib.parse import urlsplit
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.courses.batch import the_only_one
+from autograder.errors import CourseError
+from autograder.marking.answers import scheme
+from autograder.marking.server import serve
+from autograder.marking.session import Conflict, Seen, Session, Wanted
+from tests.autograder.essays import ANSWERS, ESSAY, KEYS, SIGN, essays, grade, hand_in
+from tests.autograder.test_main import assert_refused, autograder
+
+pytestmark = pytest.mark.suite("assignments")
+
+
+@pytest.fixture(scope="module")
+def graded(released, tmp_path_factory):
+    return essays(released, tmp_path_factory.mktemp("essays"))
+
+
+@pytest.fixture
+def course(released, tmp_path, graded):
+    return essays(released, tmp_path)
+
+
+def in_gradebook(course):
+    """Return ``{student: (points, waiting, comment)}`` as nbgrader reads them."""
+    with Gradebook(course.gradebook, "") as gradebook:
+        found = {}
+        for notebook in gradebook.notebook_submissions("scoring", "scoring"):
+            (given,) = (each for each in notebook.grades if each.name == ESSAY)
+            (said,) = (each for each in notebook.comments if each.name == ESSAY)
+            found[notebook.student.id] = given.manual_score, given.needs_manual_grade, said.manual_comment
+        return found
+
+
+def by_hand(course, student, points, comment=None):
+    """Mark as the formgrader does."""
+    with Gradebook(course.gradebook, "") as gradebook:
+        notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
+        (given,) = (each for each in notebook.grades if each.name == ESSAY)
+        (said,) = (each for each in notebook.comments if each.name == ESSAY)
+        given.manual_score, given.needs_manual_grade, said.manual_comment = points, points is None, comment
+        gradebook.db.commit()
+
+
+def page_data(page):
+    return json.loads(page.partition('<script type="application/json" id="data">')[2].partition("</script>")[0])
+
+
+def group_of(session, text):
+    """Return what the page of ``session`` knows of the answers whose first spelling is ``text``."""
+    groups = page_data(session.page())["groups"]
+    ids = {session._id(answer) for answer in session.answers() if answer.text == text}
+    (found,) = (group for group in groups if ids & {one["id"] for one in group["answers"]})
+    return tuple(Seen(**one) for one in found["answers"])
+
+
+@pytest.fixture
+def session(course):
+    return Session(course, "scoring", "what_to_recompute")
+
+
+def test_the_scheme_is_that_of_the_release(graded):
+    for name in ("what_to_recompute", ESSAY):
+        found = scheme(graded, "scoring", name)
+        assert found.question.title
+        assert found.points == sum(criterion.points for criterion in found.criteria) == 2
+
+
+def test_marks_of_like_answers_are_saved_for_all_of_them_and_nobody_else(session, course):
+    before = in_gradebook(course)
+    told = session.mark(Wanted(group_of(session, KEYS), 1.5, "Which one? \x1b[31m"))
+    now = in_gradebook(course)
+    assert now["ada_king"] == now["ben_ito"] == (1.5, False, "Which one?")
+    assert {name: now[name] for name in ("cem_kaya", "dora_lee", "emil_roth")} == {
+        name: before[name] for name in ("cem_kaya", "dora_lee", "emil_roth")
+    }
+    assert (told["marked"], told["of"]) == (2, 4)
+
+
+def test_what_was_left_as_handed_out_waits_for_nobody(session):
+    assert session.untouched == 1
+    assert "emil_roth" not in {answer.student for answer in session.answers()}
+
+
+def test_marks_can_be_changed_and_taken_back(session, course):
+    seen = group_of(session, SIGN)
+    for points, comment, wanted in [
+        (1, "", (1.0, False, None)),
+        (0, "No.", (0.0, False, "No.")),
+        (None, "", (None, True, None)),
+    ]:
+        told = session.mark(Wanted(seen, points, comment))
+        assert in_gradebook(course)["cem_kaya"] == wanted
+        seen = tuple(Seen(**one) for one in told["answers"])
+    assert session.marked == set()
+
+
+def test_the_next_page_has_what_was_marked_last(session):
+    session.mark(Wanted(group_of(session, KEYS), 2))
+    groups = page_data(session.page())["groups"]
+    assert [group["waiting"] for group in groups] == [True, True, False]
+    assert groups[-1]["points"] == 2
+
+
+def test_what_somebody_else_has_given_meanwhile_is_not_overwritten_unless_that_is_wanted(session, course):
+    seen = group_of(session, KEYS)
+    by_hand(course, "ben_ito", 0.5, "Nearly.")
+    with pytest.raises(Conflict) as conflict:
+        session.mark(Wanted(seen, 2))
+    assert "0.5 of 2" in conflict.value.told["problem"]
+    assert "Nearly." in conflict.value.told["problem"]
+    assert in_gradebook(course)["ada_king"] == (None, True, None)  # all or none
+    assert in_gradebook(course)["ben_ito"] == (0.5, False, "Nearly.")
+    theirs = {one["id"]: Seen(**one) for one in conflict.value.told["now"]}
+    assert len(theirs) == 1
+    session.mark(Wanted(tuple(theirs.get(one.id, one) for one in seen), 2))
+    assert in_gradebook(course)["ada_king"] == in_gradebook(course)["ben_ito"] == (2.0, False, None)
+
+
+def test_a_comment_that_somebody_else_has_written_is_not_overwritten(session, course):
+    seen = group_of(session, SIGN)
+    by_hand(course, "cem_kaya", None, "I am still thinking.")
+    with pytest.raises(Conflict):
+        session.mark(Wanted(seen, 2))
+    assert in_gradebook(course)["cem_kaya"] == (None, True, "I am still thinking.")
+
+
+def test_two_markers_at_once_do_not_overwrite_each_other(session, course):
+    other = Session(course, "scoring", "what_to_recompute")
+    mine, theirs = group_of(session, SIGN), group_of(other, SIGN)
+    assert not {one.id for one in mine} & {one.id for one in theirs}
+    other.mark(Wanted(theirs, 1))
+    with pytest.raises(Conflict):
+        session.mark(Wanted(mine, 2))
+    assert in_gradebook(course)["cem_kaya"][0] == 1
+    assert session.progress()["marked"] == 1
+
+
+def test_marks_survive_a_regrade_until_the_answer_is_another(session, course):
+    session.mark(Wanted(group_of(session, KEYS), 1.5, "Which one?"))
+    session.mark(Wanted(group_of(session, SIGN), 2))
+    seen = group_of(session, SIGN)
+    hand_in(course, "cem_kaya", "I have thought again: the keys.")
+    rows = {row.student: row for row in grade(course)}
+    now = in_gradebook(course)
+    assert now["ada_king"] == now["ben_ito"] == (1.5, False, "Which one?")
+    assert ESSAY not in rows["ada_king"].waiting
+    assert "Which one?" in course.feedback("ada_king", "scoring").read_text(encoding="utf-8")
+    assert now["cem_kaya"] == (2.0, True, None)  # to be looked at again
+    with pytest.raises(Conflict, match="something else") as conflict:
+        session.mark(Wanted(seen, 2))
+    assert "now" not in conflict.value.told  # the page has to be loaded anew
+    first = page_data(session.page())["groups"][:2]
+    assert (2.0, True) in [(group["points"], group["waiting"]) for group in first]
+
+
+def test_nothing_is_marked_while_a_class_is_graded(session, course):
+    seen = group_of(session, SIGN)
+    with the_only_one(course), pytest.raises(CourseError, match="being graded"):
+        session.mark(Wanted(seen, 2))
+    assert in_gradebook(course)["cem_kaya"] == (None, True, None)
+    session.mark(Wanted(seen, 2))
+
+
+@pytest.mark.parametrize("points", [2.5, 1e308])
+def test_there_are_no_more_points_than_there_are(session, course, points):
+    with pytest.raises(Conflict, match="2 points"):
+        session.mark(Wanted(group_of(session, SIGN), points))
+    assert in_gradebook(course)["cem_kaya"][0] is None
+
+
+def test_the_page_says_nobodys_name_unless_asked(course):
+    page, named = (Session(course, "scoring", "what_to_recompute", names).page() for names in (False, True))
+    assert [name for name in ANSWERS if name in page] == []
+    assert [name for name in ANSWERS if name in named] == ["ada_king", "ben_ito", "cem_kaya", "dora_lee"]
+
+
+def test_what_a_student_wrote_is_shown_and_does_nothing(session):
+    page = session.page()
+    assert "<script>window" not in page
+    assert "&lt;script&gt;window" in page
+    assert "<img" not in page
+    assert "href" not in page.partition("<main>")[2].partition("</main>")[0]
+    assert KEYS in page
+
+
+def test_a_comment_cannot_end_the_data_of_the_page(session):
+    session.mark(Wanted(group_of(session, SIGN), 1, "</script><script>harm()</script>"))
+    page = session.page()
+    assert page.count("</script>") == 2
+    assert "</script><script>harm()</script>" in [group["comment"] for group in page_data(page)["groups"]]
+
+
+# --- the server ------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def served(session, token="open sesame"):
+    """Serve ``session`` from a thread; give the address of its page."""
+    found, begun = {}, threading.Event()
+
+    async def run():
+        found["stop"], found["loop"] = asyncio.Event(), asyncio.get_running_loop()
+
+        def ready(address):
+            found["address"] = address
+            begun.set()
+
+        await serve(session, token, 0, ready, found["stop"])
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()))
+    thread.start()
+    assert begun.wait(60)
+    try:
+        yield found["address"]
+    finally:
+        found["loop"].call_soon_threadsafe(found["stop"].set)
+        thread.join(60)
+
+
+def ask(address, path="/", method="GET", body=None, **headers):
+    """Return ``(status, headers, text)`` of an answer to a request."""
+    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(address).port, timeout=60)
+    try:
+        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        reply = connection.getresponse()
+        return reply.status, dict(reply.getheaders()), reply.read().decode()
+    finally:
+        connection.close()
+
+
+GOOD = {"X_Marking_Token": "open sesame", "Content_Type": "application/json"}
+
+
+@pytest.fixture
+def address(session):
+    with served(session) as address:
+        yield address
+
+
+def wanted(session, **other):
+    seen = [{"id": one.id, "seen": one.seen} for one in group_of(session, SIGN)]
+    return json.dumps({"answers": seen, "points": 1.5, "comment": "Good.", **other})
+
+
+def test_the_page_opens_with_the_token_and_asks_nobody_else(address):
+    status, headers, text = ask(address, "/?token=open%20sesame")
+    assert status == 200
+    assert KEYS in text
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+    assert "unsafe" not in policy
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert "Set-Cookie" not in headers
+    for name in ("page.css", "page.js"):
+        status, headers, beside = ask(address, f"/{name}")
+        assert status == 200
+        assert "http:" not in beside + text
+        assert "https:" not in beside + text
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/?token=", "/?token=open+sesame+", "/?token=%ff", "/?token=Open%20sesame", "/?token=x&token=y"]
+)
+def test_nothing_opens_without_the_token(address, path):
+    status, _, text = ask(address, path)
+    assert status in (400, 403)
+    assert KEYS not in text
+
+
+@pytest.mark.parametrize("path", ["/marks", "/answers.py", "/page.html.j2", "/../answers.py", "/x"])
+def test_nothing_else_is_there(address, path):
+    assert ask(address, path)[0] in (404, 405)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1:1", "127.0.0.1", "localhost", ""])
+def test_a_page_of_another_host_is_refused(address, session, course, host):
+    host = host.format(port=urlsplit(address).port)
+    assert ask(address, "/?token=open%20sesame", Host=host)[0] in (400, 403)
+    assert ask(address, "/page.js", Host=host)[0] in (400, 403)
+    assert ask(address, "/marks", "POST", wanted(session), Host=host, **GOOD)[0] in (400, 403)
+    assert in_gradebook(course)["cem_kaya"] == (None, True, None)
+
+
+def test_marks_that_are_sent_are_saved(address, session, course):
+    status, _, text = ask(address, "/marks", "POST", wanted(session), Origin=address.partition("/?")[0], **GOOD)
+    assert status == 200
+    assert in_gradebook(course)["cem_kaya"] == (1.5, False, "Good.")
+    assert json.loads(text)["marked"] == 1
+    assert ask(address, "/marks", "POST", wanted(session, points=2.5), **GOOD)[0] == 409
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"X_Marking_Token": ""}, 403),
+        ({"X_Marking_Token": "open sesam\xe9"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Content_Type": "text/plain"}, 415),
+        ({"Content_Type": "application/x-www-form-urlencoded"}, 415),
+    ],
+)
+def test_marks_that_another_page_sends_are_refused(address, session, course, changed, status):
+    assert ask(address, "/marks?token=open%20sesame", "POST", wanted(session), **GOOD | changed)[0] == status
+    assert in_gradebook(course)["cem_kaya"] == (None, True, None)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"points": -1},
+        {"points": "2"},
+        {"points": [1]},
+        {"comment": "x" * 10_001},
+        {"comment": None},
+        {"answers": []},
+        {"answers": [{"id": "x", "seen": 1}]},
+        {"student": "cem_kaya"},
+    ],
+)
+def test_what_are_no_marks_is_refused_in_words(address, session, course, other):
+    status, _, text = ask(address, "/marks", "POST", wanted(session, **other), **GOOD)
+    assert status == 400
+    assert "no marks" in json.loads(text)["problem"]
+    assert in_gradebook(course)["cem_kaya"] == (None, True, None)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"NaN", b"\xff", b'{"points": NaN}', b"[" * 100_000])
+def test_what_is_no_json_is_refused(address, body):
+    assert ask(address, "/marks", "POST", body, **GOOD)[0] == 400
+
+
+def test_what_is_too_long_is_not_read(address):
+    with contextlib.suppress(ConnectionError):  # it may hang up before all is sent
+        assert ask(address, "/marks", "POST", b" " * (2**20 + 1), **GOOD)[0] == 400
+    assert ask(address, "/?token=open%20sesame")[0] == 200
+
+
+def test_answers_of_another_sitting_are_refused(address, session, course):
+    for answers in ([{"id": "x", "seen": "y"}], json.loads(wanted(session))["answers"] * 2):
+        assert ask(address, "/marks", "POST", wanted(session, answers=answers), **GOOD)[0] == 409
+    assert in_gradebook(course)["cem_kaya"] == (None, True, None)
+
+
+def test_a_class_that_is_being_graded_is_said_to_the_page(address, session, course):
+    body = wanted(session)
+    with the_only_one(course):
+        status, _, text = ask(address, "/marks", "POST", body, **GOOD)
+    assert status == 503
+    assert "wait until" in json.loads(text)["problem"]
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_marked_is_refused_in_words(graded, released, tmp_path):
+    where = ("--course", graded.root)
+    assert_refused(autograder("mark", "scoring", "cooking", *where), "cooking", "what_to_recompute")
+    assert_refused(autograder("mark", "scoring", "additive_score", *where), "the grader judges it", "what_to_recompute")
+    assert_refused(autograder("mark", "softmax", "x", *where), "softmax", "release")
+    assert_refused(autograder("mark", "scoring", "what_to_recompute", "--course", tmp_path), "init")
+    assert_refused(
+        autograder("mark", "scoring", "what_to_recompute", "--course", released.root), "graded yet", "collect"
+    )
+
+
+def test_a_port_that_is_taken_is_refused_in_words(graded, session):
+    with served(session) as address:
+        port = str(urlsplit(address).port)
+        where = ("--course", graded.root, "--no-browser")
+        assert_refused(autograder("mark", "scoring", "what_to_recompute", "--port", port, *where), "--port", port)
