@@ -1,8 +1,11 @@
 """Marking in a real browser: on the page of `mark`, by keyboard alone, and in nbgrader's own formgrader."""
 
+import json
+import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -10,7 +13,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from autograder.marking.session import Session
-from tests.autograder.essays import KEYS, SIGN, essays
+from autograder.notebooks.cell_ids import id_of
+from tests.autograder.essays import ANSWERS, ESSAY, KEYS, SIGN, essays, grade
 from tests.autograder.marking.test_marking import by_hand, in_gradebook, served
 from tests.book.test_axe import AXE, findings
 from tests.book.test_browser import browser, complaints, open_page, overhang, requests, size, until  # noqa: F401
@@ -141,3 +145,103 @@ def test_axe_finds_nothing_amiss_and_nothing_is_wider_than_the_window(browser, c
             assert findings(browser) == []
         finally:
             browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+# --- nbgrader's formgrader -------------------------------------------------------------------------------------------
+
+NO_LABORATORY = ("jupyterlab", "notebook", "notebook_shim", "jupyter_lsp", "jupytext", "jupyter_server_terminals")
+FORM = f'[id="{ESSAY}"]'
+
+
+@contextmanager
+def formgrader(course, folder):
+    """Run Jupyter's server in the course directory, with nbgrader's extensions as they install themselves.
+
+    Gives the address of the list of submissions. One logs in first: the formgrader's own pages leave a cookie that the rest
+    of it does not get.
+    """
+    config, runtime = folder / "config", folder / "runtime"
+    config.mkdir()
+    settings = {"ServerApp": {"jpserver_extensions": dict.fromkeys(NO_LABORATORY, False)}}
+    (config / "jupyter_server_config.json").write_text(json.dumps(settings))
+    places = {"JUPYTER_CONFIG_DIR": config, "JUPYTER_RUNTIME_DIR": runtime, "JUPYTER_DATA_DIR": folder / "data"}
+    programs = os.path.dirname(sys.executable)
+    path = os.pathsep.join([programs, os.environ["PATH"]])  # nbgrader calls alembic by name
+    command = [sys.executable, "-m", "jupyter_server", "--no-browser", "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"]
+    command += [f"--ServerApp.root_dir={course.root}", *(["--allow-root"] if os.geteuid() == 0 else [])]
+    with (folder / "log.txt").open("w") as log:
+        environment = {**os.environ, "PATH": path, **{name: str(place) for name, place in places.items()}}
+        process = subprocess.Popen(command, cwd=course.root, env=environment, stdout=log, stderr=log)
+        try:
+            while not (found := list(runtime.glob("jpserver-*.json"))):
+                assert process.poll() is None, (folder / "log.txt").read_text()
+                time.sleep(0.1)
+            told = json.loads(found[0].read_text())
+            yield f"http://127.0.0.1:{told['port']}/login?token={told['token']}&next=/formgrader/gradebook/scoring/scoring"
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def shown_answer(browser):  # noqa: F811
+    """Return the answer that the formgrader shows; it has loaded the marks when it knows which wait for some."""
+    until(browser, lambda: browser.execute_script(f"return !!document.querySelector('{FORM}.needs_manual_grade')"))
+    return browser.execute_script(f"return document.querySelector('{FORM}').closest('.nbgrader_cell').innerText")
+
+
+def enter(browser, selector, words):  # noqa: F811
+    field = browser.find_element("css selector", selector)
+    field.clear()
+    field.send_keys(words, Keys.TAB)
+
+
+def test_the_formgrader_opens_scores_comments_leads_on_and_a_regrade_keeps_it(browser, course, tmp_path):  # noqa: F811
+    for student in ("ada_king", "ben_ito", "cem_kaya", "dora_lee"):
+        by_hand(course, student, None)
+    asked = [cell for cell in course.released("scoring").notebooks[0].cells if cell.metadata.nbgrader.grade]
+    left = {
+        "ada_king": (0.5, "One."),
+        "ben_ito": (1.0, "Two."),
+        "cem_kaya": (1.5, "Three."),
+        "dora_lee": (2.0, "Four."),
+    }
+    size(browser, 1280)
+    elsewhere = {"urls": ["*://cdnjs.cloudflare.com/*"]}  # where it would have MathJax from
+    browser.execute_cdp_cmd("Network.setBlockedURLs", elsewhere)
+    try:
+        with formgrader(course, tmp_path) as address:
+            open_page(browser, address)
+            until(browser, lambda: browser.execute_script("return document.querySelectorAll('.name a').length") > 0)
+            browser.execute_script("document.querySelector('.name a').click()")
+            marked = []
+            for _ in ANSWERS:
+                until(browser, lambda: browser.execute_script(f"return !!document.querySelector('{FORM}')"))
+                fields = browser.execute_script(
+                    "return [...document.querySelectorAll('.score')].map((each) => each.id)"
+                )
+                assert fields == [id_of(cell) for cell in asked]
+                whose = browser.execute_script("return document.querySelector('a.name-shown').textContent.trim()")
+                marked.append(whose)
+                if whose in left:
+                    (points, comment), answer = left[whose], shown_answer(browser)
+                    assert " ".join(ANSWERS[whose].split())[:20] in " ".join(answer.split())
+                    enter(browser, FORM, f"{points:g}")
+                    until(
+                        browser, lambda whose=whose, points=points: in_gradebook(course)[whose][:2] == (points, False)
+                    )
+                    enter(browser, f'[id="{ESSAY}-comment"]', comment)
+                    until(browser, lambda whose=whose, row=(points, False, comment): in_gradebook(course)[whose] == row)
+                here = browser.current_url
+                browser.execute_script("document.querySelector('li.next a').click()")
+                until(browser, lambda here=here: browser.current_url.split("?")[0] != here.split("?")[0])
+            assert sorted(marked) == sorted(ANSWERS)
+            assert browser.current_url.endswith("/formgrader/gradebook/scoring/scoring")  # that was the last
+            assert browser.execute_script("return window.harmed") is None
+    finally:
+        browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
+    assert not [row.student for row in grade(course) if ESSAY in row.waiting]
+    assert {student: in_gradebook(course)[student] for student in left} == {
+        student: (points, False, comment) for student, (points, comment) in left.items()
+    }
+    assert "Three." in course.feedback("cem_kaya", "scoring").read_text(encoding="utf-8")
+    assert Session(course, "scoring", "what_to_recompute").progress() == {"marked": 4, "of": 4}
