@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help course test test-full check site sandbox browser format clean
+.PHONY: help course test test-full check site sandbox browser database format clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -27,10 +27,10 @@ site: $(STAMP)  ## Build the website alone, warnings as errors
 	@rm -rf _build/assignments && $(BIN)/python -m autograder handouts _build/assignments
 	@$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 
-test: $(STAMP) sandbox browser  ## Everything that must pass, with the time that each part took
+test: $(STAMP) sandbox browser database  ## Everything that must pass, with the time that each part took
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
-test-full: $(STAMP) sandbox browser  ## The same, with every sample whole
+test-full: $(STAMP) sandbox browser database  ## The same, with every sample whole
 	@$(BIN)/python -m pytest --full $(SIDE_BY_SIDE)
 
 check: $(STAMP)  ## The quick part of the tests, two to three minutes
@@ -41,6 +41,9 @@ sandbox:  ## Install bubblewrap where that is permitted
 
 browser:  ## Install Chromium and its driver, which the tests of the website use, where that is permitted
 	@sh tests/book/install_browser.sh
+
+database:  ## Install PostgreSQL, in which a test keeps a gradebook, where that is permitted
+	@sh tests/autograder/courses/install_postgresql.sh
 
 format: $(STAMP)  ## Let ruff put the code in order
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .

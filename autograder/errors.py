@@ -18,10 +18,13 @@ OF_THE_DISK = {
 
 
 class InAFolder(Protocol):
-    """What an error says of a course: its folder."""
+    """What an error says of a course: where its gradebook is."""
 
     @property
-    def root(self) -> Path: ...
+    def gradebook_file(self) -> Path: ...
+
+    @property
+    def is_on_a_server(self) -> bool: ...
 
 
 def of_the_disk(error: OSError) -> tuple[str, str, str] | None:
@@ -32,7 +35,10 @@ def of_the_disk(error: OSError) -> tuple[str, str, str] | None:
 
 def of_the_gradebook(error: Exception, course: InAFolder) -> tuple[str, str, str]:
     """Return what is wrong, where, and what to do, for an error of the database."""
-    reason = str(getattr(error, "orig", None) or error)
+    reason = str(getattr(error, "orig", None) or error).strip()
+    if course.is_on_a_server:
+        remedy = "see that the database runs and lets this user in, as nbgrader_config.py names it, and try again."
+        return f"the gradebook cannot be used ({reason})", "CourseDirectory.db_url in nbgrader_config.py", remedy
     if "locked" in reason:
         remedy = "close what else uses it (nbgrader, the formgrader, a database browser), and run the command again."
     elif "readonly" in reason or "unable to open" in reason:
@@ -41,4 +47,4 @@ def of_the_gradebook(error: Exception, course: InAFolder) -> tuple[str, str, str
         remedy = "make room on the disk, and run the command again: it goes on where it was."
     else:
         remedy = "put a backup in its place: `python -m autograder restore` lists them."
-    return f"the gradebook cannot be used ({reason})", str(course.root / "gradebook.db"), remedy
+    return f"the gradebook cannot be used ({reason})", str(course.gradebook_file), remedy

@@ -1,19 +1,27 @@
 """Keep copies of the gradebook, and put one of them back.
 
-In: a course. Out: names of copies, the newest first. Writes ``.autograder/backups`` and, when asked to, the gradebook.
+In: a course. Out: names of copies, the newest first. Writes ``.autograder/backups`` and, when asked to, the gradebook. One that
+is on a server of PostgreSQL is copied and put back by PostgreSQL's own programs, pg_dump and psql.
 """
 
 import contextlib
+import os
+import re
 import sqlite3
+import subprocess
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+
+from sqlalchemy.engine import make_url
 
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 
 KEPT = 10
 PATIENCE = 5.0  # seconds that another program may hold the gradebook
+KINDS = {False: ".db", True: ".sql"}  # of copies: of a file, of a database on a server
+OF_THE_MOMENT = re.compile(rb"^(\\(un)?restrict .*|-- Dumped .*)$", flags=re.MULTILINE)  # no two dumps have the same
 
 
 def back_up(course: Course, occasion: str) -> None:
@@ -24,17 +32,20 @@ def back_up(course: Course, occasion: str) -> None:
     CourseError
         If the gradebook is there and cannot be copied.
     """
-    gradebook = course.root / "gradebook.db"
-    if not gradebook.is_file():
+    gradebook = course.gradebook_file
+    if not course.has_gradebook:
         return
     when = datetime.now(UTC).strftime("%Y-%m-%d-%H%M%S-%f")
-    path = _folder(course) / f"{when}-before-{occasion}.db"
+    path = _folder(course) / f"{when}-before-{occasion}{KINDS[course.is_on_a_server]}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(path.name + ".draft")
-        _copy(gradebook, draft)
+        if course.is_on_a_server:
+            _dump(course, draft)
+        else:
+            _copy(gradebook, draft)
         newest = next(iter(backups(course)), None)
-        if newest is not None and newest.read_bytes() == draft.read_bytes():
+        if newest is not None and _content(course, newest) == _content(course, draft):
             draft.unlink()
             return
         draft.replace(path)
@@ -51,7 +62,7 @@ def back_up(course: Course, occasion: str) -> None:
 
 def backups(course: Course) -> list[Path]:
     """Return the copies that there are, the newest first."""
-    return sorted(_folder(course).glob("*-before-*.db"), reverse=True)
+    return sorted(_folder(course).glob(f"*-before-*{KINDS[course.is_on_a_server]}"), reverse=True)
 
 
 def restore(course: Course, name: str) -> None:
@@ -65,10 +76,14 @@ def restore(course: Course, name: str) -> None:
     path = _folder(course) / name
     if path not in backups(course):
         raise CourseError(f"there is no backup {name!r}", str(_folder(course)), "name one that `restore` lists.")
-    gradebook = course.root / "gradebook.db"
-    if gradebook.is_file():
+    gradebook = course.gradebook_file
+    if course.has_gradebook:
         with contextlib.suppress(CourseError):  # a gradebook that cannot be copied is why somebody restores
             back_up(course, "restore")
+    if course.is_on_a_server:
+        how = ["--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", f"--file={path}"]
+        _run(course, "psql", how)  # all of it, or nothing
+        return
     draft = gradebook.with_name("gradebook.db.draft")
     try:
         _copy(path, draft)
@@ -95,6 +110,44 @@ def _copy(source, target):
                 raise sqlite3.OperationalError("database is locked")
 
         one.backup(other, progress=patience)
+
+
+def _dump(course, target):
+    """Write all that is in the gradebook's database on a server as the SQL that puts it back, to be read by its owner alone."""
+    target.unlink(missing_ok=True)
+    target.touch(mode=0o600)
+    _run(course, "pg_dump", ["--clean", "--if-exists", "--no-owner", "--no-privileges", f"--file={target}"])
+
+
+def _run(course, program, options):
+    """Run a program of PostgreSQL on the gradebook's database. Nothing of its address stands in the command line."""
+    url = make_url(course.gradebook)
+    given = {
+        "HOST": url.host,
+        "PORT": url.port,
+        "USER": url.username,
+        "PASSWORD": url.password,
+        "DATABASE": url.database,
+    }
+    environment = {f"PG{name}": str(value) for name, value in given.items() if value}
+    try:
+        subprocess.run(
+            [program, *options], env={**os.environ, **environment}, capture_output=True, text=True, check=True
+        )
+    except FileNotFoundError:
+        remedy = "install PostgreSQL's programs (Debian, Ubuntu: apt-get install postgresql-client)."
+        raise CourseError(f"the gradebook is on a server, and {program} is missing", "this machine", remedy) from None
+    except subprocess.CalledProcessError as error:
+        raise CourseError(
+            f"{program} cannot work on the gradebook ({error.stderr.strip()})",
+            "CourseDirectory.db_url in nbgrader_config.py",
+            "see that the database runs and lets this user in, and that the programs are as new as it is.",
+        ) from None
+
+
+def _content(course, copy):
+    content = copy.read_bytes()
+    return OF_THE_MOMENT.sub(b"", content) if course.is_on_a_server else content
 
 
 def _folder(course):

@@ -6,13 +6,15 @@ In: a folder. Out: paths, records. Writes only what ``init`` and ``record`` are 
 import hashlib
 import json
 import os
+import re
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
 
 import nbformat
 from nbformat import NotebookNode
+from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import exercises, sandbox
 from autograder.courses import report
@@ -102,8 +104,52 @@ class Course:
         return read_plan(self.root)
 
     @property
+    def gradebook_file(self) -> Path:
+        """Where the gradebook is, unless it is on a server."""
+        return self.root / "gradebook.db"
+
+    @property
     def gradebook(self) -> str:
-        return f"sqlite:///{self.root / 'gradebook.db'}"
+        """The address of the gradebook's database: PostgreSQL's if nbgrader_config.py names one, else a file in this folder.
+
+        Raises
+        ------
+        CourseError
+            If nbgrader_config.py names another database.
+        """
+        stated = self._stated("db_url")
+        if stated.startswith("postgresql"):
+            return re.sub(r"^postgresql(\+\w+)?:", "postgresql+psycopg:", stated)
+        if stated not in ("", f"sqlite:///{self.gradebook_file}"):
+            raise CourseError(
+                "the gradebook is in a database that this grader does not keep",
+                "CourseDirectory.db_url in nbgrader_config.py",
+                "name one of PostgreSQL, postgresql+psycopg://USER:PASSWORD@HOST/DATABASE, or take the line out.",
+            )
+        return f"sqlite:///{self.gradebook_file}"
+
+    @property
+    def id_in_gradebook(self) -> str:
+        """What nbgrader calls this course in a gradebook on a server, which wants to know; a file is of one course anyhow."""
+        return self._stated("course_id") or "default_course" if self.is_on_a_server else ""
+
+    def _stated(self, name):
+        """Return what nbgrader_config.py says of a setting of CourseDirectory; "" if nothing."""
+        text = self.config.read_bytes() if self.config.is_file() else b""
+        if b"db_url" not in text:  # then nobody need run it
+            return ""
+        stated = _directory_settings(str(self.config), text).get(name, "")
+        return stated if isinstance(stated, str) else ""
+
+    @property
+    def is_on_a_server(self) -> bool:
+        """Whether the gradebook is in a database that is no file of this folder."""
+        return not self.gradebook.startswith("sqlite:")
+
+    @property
+    def has_gradebook(self) -> bool:
+        """Whether there is a gradebook to look at; a server has one as soon as somebody looks."""
+        return self.gradebook_file.is_file() or self.is_on_a_server
 
     @property
     def submitted(self) -> Path:
@@ -287,6 +333,12 @@ def init(root: str | Path) -> Course:
     for name in ("source", "submitted"):
         (root / name).mkdir(parents=True, exist_ok=True)
     return Course.at(root)
+
+
+@lru_cache(maxsize=16)
+def _directory_settings(config, text):
+    """Return what the file ``config``, whose content is ``text``, says of nbgrader's CourseDirectory."""
+    return dict(PyFileConfigLoader(config).load_config().CourseDirectory)
 
 
 def _usable(root):

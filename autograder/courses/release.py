@@ -81,7 +81,7 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
         _refuse_other_cells(course, topic, released)
         back_up(course, "release")
         _begin_gradebook(course)
-        _generate(trial, topic, course.gradebook)
+        _generate(trial, topic, course.gradebook, course.id_in_gradebook)
         assemble.write(source, course.source(topic))
         write_text(assemble.marking_scheme(topic, questions), course.marking_scheme(topic))
         write_bytes(trial.release(topic).read_bytes(), course.release(topic))
@@ -213,7 +213,7 @@ def enter_assignment(course: Course, topic: str) -> bool:
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         trial = init(folder)
         write_bytes(course.source(topic).read_bytes(), trial.source(topic))
-        _generate(trial, topic, course.gradebook)
+        _generate(trial, topic, course.gradebook, course.id_in_gradebook)
     return True
 
 
@@ -239,7 +239,7 @@ def _graded_cells(notebook):
 
 def _cells_in_gradebook(course, topic):
     """Return ``({name: points}, number of submissions)`` of ``topic`` in the gradebook, or None if it is not there."""
-    if not (course.root / "gradebook.db").is_file():
+    if not course.has_gradebook:
         return None
     try:
         with Gradebook(course.gradebook, course_id="") as gradebook:  # with a name, it would write that name
@@ -345,9 +345,9 @@ def _refuse_leaks(released, questions, place):
 
 
 def _begin_gradebook(course):
-    """Give ``course`` an empty gradebook if it has none."""
-    path = course.root / "gradebook.db"
-    if not path.exists():
+    """Give ``course`` an empty gradebook if it has none; on a server, nbgrader makes one when it first looks."""
+    path = course.gradebook_file
+    if not path.exists() and not course.is_on_a_server:
         write_bytes(_empty_gradebook(), path)
 
 
@@ -361,12 +361,13 @@ def _empty_gradebook():
         return path.read_bytes()
 
 
-def _generate(course, topic, gradebook):
+def _generate(course, topic, gradebook, course_id=""):
     """Let nbgrader make the release in ``course``, and put its entry into ``gradebook``."""
     path_with_environment()
     config = Config()
     config.CourseDirectory.root = str(course.root)
     config.CourseDirectory.db_url = gradebook
+    config.CourseDirectory.course_id = course_id
     config.CourseDirectory.assignment_id = topic
     coursedir = CourseDirectory(config=config)
     app = GenerateAssignment(coursedir=coursedir, config=config)

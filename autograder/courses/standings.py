@@ -73,7 +73,7 @@ def results(course: Course, topic: str) -> dict[str, Result]:
     CourseError
         If the gradebook does not know the assignment, or cannot be read.
     """
-    if not (course.root / "gradebook.db").is_file():
+    if not course.has_gradebook:
         raise CourseError("there is no gradebook yet", str(course.root), f"run `python -m autograder grade {topic}`.")
     found: dict[str, Result] = {}
     try:

@@ -133,7 +133,7 @@ def answers(course: Course, topic: str, exercise: str) -> list[Answer]:
     CourseError
         If the gradebook cannot be read.
     """
-    if not (course.root / "gradebook.db").is_file():
+    if not course.has_gradebook:
         raise CourseError("there is no gradebook yet", str(course.root), f"run `python -m autograder grade {topic}`.")
     with _opened(course) as gradebook:
         rows = gradebook.db.execute(_rows_of(topic, exercise)).all()

@@ -375,6 +375,12 @@ def test_what_cannot_be_marked_is_refused_in_words(graded, released, tmp_path):
     )
 
 
+def test_the_help_says_what_the_command_takes():
+    done = autograder("mark", "--help")
+    assert done.returncode == 0
+    assert all(option in done.stdout for option in ("--names", "--port", "--no-browser", "--course"))
+
+
 def test_a_port_that_is_taken_is_refused_in_words(graded, session):
     with served(session) as address:
         port = str(urlsplit(address).port)
