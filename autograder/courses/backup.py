@@ -116,7 +116,11 @@ def _dump(course, target):
     """Write all that is in the gradebook's database on a server as the SQL that puts it back, to be read by its owner alone."""
     target.unlink(missing_ok=True)
     target.touch(mode=0o600)
-    _run(course, "pg_dump", ["--clean", "--if-exists", "--no-owner", "--no-privileges", f"--file={target}"])
+    try:
+        _run(course, "pg_dump", ["--clean", "--if-exists", "--no-owner", "--no-privileges", f"--file={target}"])
+    except CourseError:
+        target.unlink(missing_ok=True)
+        raise
 
 
 def _run(course, program, options):

@@ -156,7 +156,7 @@ def test_two_mark_at_once_and_a_regrade_an_export_and_a_restore_keep_what_they_g
         backup.restore(course, "gradebook.db")
 
 
-def test_a_server_that_is_not_there_is_refused_in_words_without_its_password(course, tmp_path):
+def test_a_server_that_is_not_there_is_refused_in_words_without_its_password(tmp_path):
     other = init(tmp_path / "course")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -166,6 +166,7 @@ def test_a_server_that_is_not_there_is_refused_in_words_without_its_password(cou
         with pytest.raises(CourseError, match="db_url") as error:
             refused()
         assert "hush" not in str(error.value)
+    assert not list((other.root / ".autograder" / "backups").iterdir())  # nor half a copy
 
 
 @pytest.mark.parametrize("address", ["mysql://host/grades", "sqlite:////elsewhere/gradebook.db"])
