@@ -117,8 +117,9 @@ def collect(
     was done, and some submissions were set aside, or notebooks left over.
     """
     from autograder.courses.collect import collect as put
-    from autograder.courses.collect import is_notebook, printable
+    from autograder.courses.collect import printable
     from autograder.courses.course import Course
+    from autograder.courses.platforms import is_notebook
     from autograder.courses.report import collected_table
 
     root, collected, left = Course.at(course), [], []

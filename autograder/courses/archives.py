@@ -71,7 +71,9 @@ def _of_bundle(bundle, most, max_mb):
 
 def _of_folder(root, most, max_mb):
     count = 0
-    for folder, _, files in sorted(os.walk(root)):
+    for folder, inside, files in os.walk(root):
+        inside.sort()  # in place: it is walked in this order
+        count += len(inside)
         for file in sorted(files):
             path = Path(folder) / file
             name = path.relative_to(root).as_posix()
@@ -79,9 +81,11 @@ def _of_folder(root, most, max_mb):
                 continue
             count += 1
             if count > most:
-                raise RefusedEntry(f"it has more than {most} files")
+                break
             date = time.gmtime(path.lstat().st_mtime)[:6]
             yield Entry(name, date, _of_file(path, max_mb))
+        if count > most:
+            raise RefusedEntry(f"it has more than {most} files and folders")
 
 
 def _of_file(path, max_mb):

@@ -14,13 +14,13 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from pathlib import Path, PurePosixPath
 
 from autograder.courses.archives import BROKEN, RefusedEntry, opened, unpacked
 from autograder.courses.course import Course
 from autograder.courses.plan import Assignment, alike
-from autograder.courses.platforms import METADATA, Owner, Owners, recognised, stated_time
+from autograder.courses.platforms import Owner, Owners, is_notebook, recognised, stated_time
 from autograder.errors import CourseError
 from autograder.files import as_json, write_bytes, write_text
 from autograder.sandbox import Limits
@@ -83,6 +83,7 @@ class _Wanted:
     max_mb: int
     assignment: Assignment
     versions: tuple[tuple[int, dict[str, str]], ...]  # number of a release -> its locked cells, the newest first
+    topics: tuple[str, ...]  # all that there are
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def collect(
     released, plan = course.released(topic), course.plan()
     beside = frozenset(exercise.trained.file for exercise in released.exercises if exercise.trained)
     names, versions = frozenset(exercise.name for exercise in released.exercises), _versions(course, topic, released)
-    wanted = _Wanted(topic, names, beside, max_mb, plan.assignment(topic), versions)
+    wanted = _Wanted(topic, names, beside, max_mb, plan.assignment(topic), versions, tuple(topics()))
     try:
         _refuse_links(course, course.root / "submitted")
     except RefusedEntry as refusal:
@@ -138,16 +139,19 @@ def collect(
         except BROKEN as error:
             what = f"this is no zip archive that can be read ({error})"
             raise CourseError(what, str(archive), "download it again.") from None
-        return _collect(course, wanted, entries, plan.students, notice or (lambda said: None))
+        return _collect(course, wanted, archive, entries, plan.students, notice or (lambda said: None))
 
 
-def _collect(course, wanted, entries, students, notice):
-    entries = _without_top(entries, wanted)
+def _collect(course, wanted, archive, entries, students, notice):
     names = [entry.name for entry in entries]
-    platform = recognised(names, wanted.beside)
-    metadata = next((_bytes(entry) for entry in entries if PurePosixPath(entry.name).name == METADATA), b"")
-    owners = Owners(platform, names, students, metadata)
-    notice(f"taken for {platform}")
+    found = recognised(names, wanted.topics, students)
+    try:
+        metadata = next((entry.read() for entry in entries if entry.name == found.metadata), b"")
+        owners = Owners(found, names, wanted.topics, students, metadata if found.platform == "Gradescope" else b"")
+    except (RefusedEntry, ValueError) as error:
+        remedy = "download the archive again; if the file is large, give --submission-mb."
+        raise CourseError(str(error), f"{archive}, {found.metadata}", remedy) from None
+    notice(f"taken for {found.platform}")
     parts, left = _parts(entries, wanted, owners)
     same, here, collected = defaultdict(list), defaultdict(set), []
     for part in parts:
@@ -155,30 +159,10 @@ def _collect(course, wanted, entries, students, notice):
     for folder in course.root.glob("submitted/*"):
         here[alike(folder.name)].add(folder.name)
     for key in sorted(same):
-        done, unused = _take(course, wanted, same[key], here[key[0]], platform)
+        done, unused = _take(course, wanted, same[key], here[key[0]], found.platform)
         collected += done
         left += unused
     return collected, left
-
-
-def _without_top(entries, wanted):
-    """Return ``entries`` without a folder around all of them, where what is in it has the names of Canvas."""
-    tops = {entry.name.partition("/")[0] for entry in entries}
-    inner = [entry.name.partition("/")[2] for entry in entries]
-    if len(tops) != 1 or not all(inner) or recognised(inner, wanted.beside) != "Canvas":
-        return entries
-    return [replace(entry, name=name) for entry, name in zip(entries, inner, strict=True)]
-
-
-def _bytes(entry):
-    with contextlib.suppress(RefusedEntry):
-        return entry.read()
-    return b""
-
-
-def is_notebook(name: str) -> bool:
-    """Return whether an entry called ``name`` is a notebook, or may hold one."""
-    return name.casefold().endswith((".ipynb", ".zip"))
 
 
 def printable(name: str) -> str:
@@ -199,15 +183,16 @@ def _parts(entries, wanted, owners, within=None):
         asked = is_notebook(name) or file == TIMESTAMP or any(_is_called(one, name) for one in wanted.beside)
         if found and asked:
             parts += [_Part(name, entry.moment, owner, entry.read) for owner in found]
-        elif file not in (METADATA, TIMESTAMP):
+        elif file != TIMESTAMP and (within or name != owners.found.metadata):
             left.append(name)
     return parts, left
 
 
 def _owners(name, wanted, owners):
     """Return whose the entry ``name`` is; nobody's if all files of the class are called so."""
-    named = [_named_after(topic, name) for topic in topics()]
-    if "/" not in name and (name in wanted.beside or any(match and not match["whose"] for match in named)):
+    file, *below = owners.found.below_top(name)
+    named = [_named_after(topic, file) for topic in wanted.topics] if not below else []
+    if not below and (file in wanted.beside or any(match and not match["whose"] for match in named)):
         return []
     return owners.of(name, wanted.topic)
 
@@ -271,7 +256,8 @@ def _take(course, wanted, parts, here, platform):
 def _try(files, counting, parts, platform):
     """Return the ``Try`` that these ``files`` are; ``counting`` is the part that the notebook came from."""
     beside = str(PurePosixPath(counting.name).with_name(TIMESTAMP))  # of other assignments there may be one too
-    stated = next((stated_time(part.read()) for part in parts if part.name == beside), None)
+    stamps = [part for part in parts if part.name == beside and platform == "files and folders"]
+    stated = next((stated_time(part.read()) for part in stamps), None)  # elsewhere the student wrote it, if anybody
     owner, hashes = counting.owner, {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     when = owner.time or stated
     return Try(
@@ -477,7 +463,8 @@ def _lateness(wanted, student, one):
     due = wanted.assignment.due
     if one.time and due:
         until = max(wanted.assignment.extensions.get(student, due), due)
-        seconds = (datetime.fromisoformat(one.time.replace(" UTC", "+00:00")) - until).total_seconds()
+        came = stated_time(one.time)
+        seconds = (came - until).total_seconds() if came else 0
         return f"late by {_span(seconds)}" if seconds > 0 else ""
     if one.late:
         return "late, by how much is not known" + ("" if due else ", and no due date in course.toml")

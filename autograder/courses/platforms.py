@@ -18,11 +18,10 @@ Where the names come from:
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
-from typing import Any
 
 import yaml
 
@@ -35,6 +34,7 @@ MOODLE = re.compile(r"(?P<name>[^_]+)_(?P<user>\d+)_(?P<kind>assignsubmission_[a
 EXCHANGE = re.compile(r"(?P<name>[^+/]+)\+(?P<topic>[^+/]+)\+(?P<time>[^+/]+?(?: UTC)?)(?:\+[^+/]+)?")
 METADATA = "submission_metadata.yml"
 COLUMNS = ("id", "login", "email", "sis", "canvas", "gradescope")  # of the roster, by which a file may be known
+DEEPEST = 100  # of the metadata's tables and lists in one another
 FIRST_YEAR = 1980  # of a zip archive's dates: what states an earlier one states nothing
 
 
@@ -57,32 +57,103 @@ class Owner:
     problem: str = ""
 
 
-def recognised(names: Sequence[str], beside: Iterable[str] = ()) -> str:
-    """Return which platform gave these ``names``: Canvas, Moodle, Gradescope, nbgrader's exchange, or "files and folders".
+@dataclass(frozen=True)
+class Recognised:
+    """Which ``platform`` gave out an archive: Canvas, Moodle, Gradescope, nbgrader's exchange, or "files and folders".
 
-    What is handed in ``beside`` the notebook is called alike by everybody.
+    ``top`` is the folder that lies around all its entries, "" where the platform's names begin at once.
     """
-    if any(PurePosixPath(name).name == METADATA for name in names):
-        return "Gradescope"
-    firsts = [first for name in names if (first := name.split("/")[0]) not in beside]
-    for platform, pattern in (("Moodle", MOODLE), ("nbgrader's exchange", EXCHANGE)):
-        if any(pattern.fullmatch(part) for name in names for part in name.split("/")[:2]):
-            return platform
-    if any("/" not in name and (ANONYMOUS.fullmatch(name) or CANVAS.fullmatch(name)) for name in firsts):
-        return "Canvas"
-    return "files and folders"
+
+    platform: str
+    top: str = ""
+
+    def below_top(self, name: str) -> tuple[str, ...]:
+        """Return the folders, and last the file, of the entry ``name``, without the folder around them all."""
+        parts = _parts(name)
+        return parts[1:] if self.top else parts
+
+    @property
+    def metadata(self) -> str:
+        """What Gradescope's own file is called in this archive. A student may hand in one of the same name, elsewhere."""
+        return "/".join(filter(None, [self.top, METADATA]))
+
+
+def recognised(names: Sequence[str], topics: Collection[str], students: Sequence[Student] = ()) -> Recognised:
+    """Return who gave out an archive with these ``names``, for a course of these ``topics``.
+
+    The names of one depth decide, which are the platform's and not the students': the first part of each or, below one
+    folder around all, which is none of the roster's ``students``, the second. Two thirds of them must have a platform's
+    form; those that do not have it are nobody's.
+    """
+    split = [_parts(name) for name in names]
+    if platform := _platform_of(split, topics):
+        return Recognised(platform)
+    tops, inner = {parts[0] for parts in split}, [parts[1:] for parts in split]
+    people = {key for column in ("id", "login", "email", "sis") for key in by_id(tuple(students), column)}
+    top = tops.pop() if len(tops) == 1 and all(inner) else ""
+    platform = _platform_of(inner, topics) if top and alike(top) not in people else ""
+    return Recognised(platform, top) if platform else Recognised("files and folders")
+
+
+def _platform_of(split, topics):
+    """Return the platform whose form the first of the parts of each name have; "" if none."""
+    folders = {first for first, *below in split if below}
+    files = {first for first, *below in split if not below and is_notebook(first)}
+    forms = {
+        "Moodle": [bool(MOODLE.fullmatch(part)) for part in (*folders, *files)],
+        "nbgrader's exchange": [_of_exchange(part, topics) is not None for part in folders] + [False] * len(files),
+        "Canvas": [bool(_of_canvas(part)) for part in files] + [False] * len(folders),
+    }
+    best = max(forms, key=lambda platform: sum(forms[platform]))
+    if any(forms[best]) and 3 * sum(forms[best]) >= 2 * len(forms[best]):
+        return best
+    return "Gradescope" if (METADATA,) in split else ""
+
+
+def _parts(name):
+    """Return the folders, and last the file, that ``name`` names; what leads upwards, or nowhere, is left out."""
+    return tuple(part for part in name.split("/") if part not in ("", ".", "..")) or ("",)
+
+
+def _of_canvas(file):
+    return ANONYMOUS.fullmatch(file) or CANVAS.fullmatch(file)
+
+
+def _of_exchange(folder, topics):
+    """Return the match of a folder of nbgrader's exchange, None if it is none: of another topic, or without a time."""
+    found = EXCHANGE.fullmatch(folder)
+    return found if found and found["topic"] in topics and stated_time(found["time"]) else None
+
+
+def is_notebook(name: str) -> bool:
+    """Return whether an entry called ``name`` is a notebook, or may hold one."""
+    return name.casefold().endswith((".ipynb", ".zip"))
 
 
 class Owners:
-    """Tells whose the entries of one archive are, by ``platform`` and by the roster's ``students``."""
+    """Tells whose the entries of one archive are, by what it was ``recognised`` as and by the roster's ``students``.
 
-    def __init__(self, platform: str, names: Sequence[str], students: Sequence[Student], metadata: bytes = b""):
-        self.platform = platform
+    Raises
+    ------
+    ValueError
+        If ``metadata``, Gradescope's own file, cannot be read.
+    """
+
+    def __init__(
+        self,
+        found: Recognised,
+        names: Sequence[str],
+        topics: Collection[str],
+        students: Sequence[Student],
+        metadata: bytes = b"",
+    ):
+        self.found, self.platform, self.topics = found, found.platform, topics
         self.roster = tuple(students)
         self.known = {column: by_id(self.roster, column) for column in COLUMNS}
         self.named = [(alike(one.name), one) for one in self.roster if one.name]
         self.submissions = _submissions(metadata)
-        people = {(found["name"], found["user"]) for name in names for found in [_moodle(name)] if found}
+        firsts = {found.below_top(name)[0] for name in names}
+        people = {(one["name"], one["user"]) for first in firsts if (one := MOODLE.fullmatch(first))}
         called = {name for name, _ in people}
         self.is_blind = called == {"Participant"} or (len(called) == 1 and len(people) > 2)
 
@@ -91,51 +162,56 @@ class Owners:
         return [self._known(one, column) for one, column in self._named(name, topic)]
 
     def _named(self, name, topic):
-        parts = [part for part in name.split("/") if part not in ("", ".", "..")] or [""]
-        first, below = parts[0], parts[1:]
+        first, *below = self.found.below_top(name)
         if self.platform == "Gradescope":
-            return self._of_gradescope(parts)
-        if self.platform == "Moodle" and (found := _moodle(name)):
-            student = f"{found['name']}-{found['user']}" if self.is_blind else found["name"]
-            prefix = f"{found['name']}_{found['user']}_{found['kind']}_"
-            return [(Owner(student, found["user"], prefix=prefix), "" if self.is_blind else "name")]
+            when, people = self.submissions.get(first, (None, ())) if below else (None, ())
+            return [(Owner(student, sid, time=when, attempt=first), "gradescope") for student, sid in people]
+        if self.platform == "Moodle":
+            return self._of_moodle(MOODLE.fullmatch(first))
         if self.platform == "nbgrader's exchange":
-            for part in parts[:2]:
-                if (found := EXCHANGE.fullmatch(part)) and found["topic"] == topic:
-                    return [(Owner(found["name"], time=_time(found["time"]), attempt=part), "id")]
+            found = _of_exchange(first, self.topics) if below else None
+            if not found or found["topic"] != topic:
+                return []
+            return [(Owner(found["name"], time=stated_time(found["time"]), attempt=first), "id")]
+        if self.platform == "Canvas":
+            return [] if below else self._of_canvas(first)
+        return self._plain(first, bool(below))
+
+    def _of_moodle(self, found):
+        if not found:
             return []
-        if not below and (found := ANONYMOUS.fullmatch(first)):
+        student = f"{found['name']}-{found['user']}" if self.is_blind else found["name"]
+        prefix = f"{found['name']}_{found['user']}_{found['kind']}_"
+        return [(Owner(student, found["user"], prefix=prefix), "" if self.is_blind else "name")]
+
+    def _of_canvas(self, file):
+        found = _of_canvas(file)
+        if not found:
+            return []
+        prefix, late, order = file[: found.end("attachment") + 1], bool(found["late"]), int(found["attachment"])
+        if found.re is ANONYMOUS:
             prefix = f"anon_{found['user']}_{found['attachment']}_"
-            late = bool(found["late"])
-            return [
-                (Owner(f"anon-{found['user']}", found["user"], late, None, int(found["attachment"]), "", prefix), "")
-            ]
-        if not below and (found := CANVAS.fullmatch(first)):
-            prefix = first[: found.end("attachment") + 1]
-            student, late = (found["name"] or found["user"]).replace("_", "-"), bool(found["late"])
-            return [(Owner(student, found["user"], late, None, int(found["attachment"]), "", prefix), "canvas")]
-        if not below and (found := ONE_NUMBER.fullmatch(first)):
+            return [(Owner(f"anon-{found['user']}", found["user"], late, None, order, "", prefix), "")]
+        student = (found["name"] or found["user"]).replace("_", "-")
+        return [(Owner(student, found["user"], late, None, order, "", prefix), "canvas")]
+
+    def _plain(self, first, is_folder):
+        if not is_folder and (found := ONE_NUMBER.fullmatch(first)):
             return [(Owner(found["name"], found["user"], bool(found["late"])), "id")]
-        student = first if below else PurePosixPath(first).stem.partition("_")[0]
-        if not below and self.roster:  # a name that the roster knows may hold a _
+        student = first if is_folder else PurePosixPath(first).stem.partition("_")[0]
+        if not is_folder and self.roster:  # a name that the roster knows may hold a _
             whole = alike(PurePosixPath(first).stem)
             known = [one for key, one in self.known["id"].items() if whole == key or whole.startswith(f"{key}_")]
             student = max((one.id for one in known), key=len, default=student)
         return [(Owner(student), "id")] if self.roster or is_student(student) else []
-
-    def _of_gradescope(self, parts):
-        for part in parts[:2]:
-            if part in self.submissions:
-                when, people = self.submissions[part]
-                return [(Owner(student, sid, time=when, attempt=part), "gradescope") for student, sid in people]
-        return []
 
     def _known(self, owner, column):
         """Return ``owner`` as the roster calls them; without a roster, or where it is blind, as the platform does."""
         if column and self.roster:
             found = self._in_roster(owner, column)
             if len(found) == 1:
-                return replace(owner, student=found[0].id, number="")
+                number = owner.number if self.platform == "Moodle" else ""  # its files of grades go by it
+                return replace(owner, student=found[0].id, number=number)
             who = f"{owner.student} ({owner.number})" if owner.number else owner.student
             problem = (
                 f"{who} is not in the roster" if not found else f"{who} may be {len(found)} students of the roster"
@@ -157,12 +233,10 @@ class Owners:
         return [found] if found else []
 
 
-def _moodle(name):
-    return next((found for part in name.split("/")[:2] if (found := MOODLE.fullmatch(part))), None)
-
-
-def _time(text: str) -> datetime | None:
-    """Return the time that ``text`` states, in UTC, or None."""
+def stated_time(text: str | bytes) -> datetime | None:
+    """Return the time that ``text`` states, as a ``timestamp.txt`` or a platform does, in UTC, or None."""
+    if isinstance(text, bytes):
+        text = text[:100].decode("utf-8", "replace")
     text = re.sub(r"\s*(UTC|Z)$", "+00:00", text.strip())
     text = re.sub(r"(\.\d{6})\d+", r"\1", text).replace(" +", "+").replace(" -", "-")
     try:
@@ -173,44 +247,52 @@ def _time(text: str) -> datetime | None:
     return found if found.year >= FIRST_YEAR else None
 
 
-def stated_time(text: bytes) -> datetime | None:
-    """Return the time that a ``timestamp.txt`` states, in UTC, or None."""
-    return _time(text[:100].decode("utf-8", "replace"))
-
-
-class _Plain(yaml.SafeLoader):
-    """YAML as Ruby writes it: its own classes are read as the plain tables and texts that they are, and nothing is made."""
-
-
-def _plain(loader: Any, _: str, node: Any) -> Any:
-    if isinstance(node, yaml.MappingNode):
-        return loader.construct_mapping(node)
-    return None if isinstance(node, yaml.SequenceNode) else loader.construct_scalar(node)
-
-
-_Plain.add_multi_constructor("!", _plain)
-_Plain.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: _plain(loader, "", node))
+# All that it reads are texts, lists and tables: no tag makes anything, and no table is merged into another.
+_Plain = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def _submissions(metadata: bytes) -> Mapping[str, tuple[datetime | None, list[tuple[str, str]]]]:
-    """Return what Gradescope says: folder -> (when it came, the people whose it is, each with their SID)."""
+    """Return what Gradescope says: folder -> (when it came, the people whose it is, each with their SID).
+
+    Raises
+    ------
+    ValueError
+        If ``metadata`` is no table in YAML.
+    """
     try:
+        _refuse_depth(metadata)
         data = yaml.load(metadata, _Plain) if metadata else {}
-    except (yaml.YAMLError, RecursionError, ValueError, TypeError):
-        return {}
+    except yaml.YAMLError as error:
+        raise ValueError(f"no YAML that can be read ({' '.join(str(error).split())})") from None
+    if not isinstance(data, dict):
+        raise ValueError("no table of submissions")
     found = {}
-    for folder, told in data.items() if isinstance(data, dict) else ():
+    for folder, told in data.items():
         people = told.get(":submitters") if isinstance(told, dict) else None
         if not isinstance(people, list):
             continue
         when = told.get(":created_at")
         when = when.get("utc") or when.get("time") if isinstance(when, dict) else when
         known = [one for one in people if isinstance(one, dict)]
-        found[str(folder)] = (_time(str(when or "")), [_person(one) for one in known])
+        found[folder] = (stated_time(_text(when)), [_person(one) for one in known])
     return found
+
+
+def _refuse_depth(text):
+    """Refuse YAML that is nested deeper than any platform's: reading it takes a stack as deep, in C without a limit."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Plain):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise ValueError(f"no YAML that can be read (it is nested deeper than {DEEPEST})")
+
+
+def _text(value):
+    """Return ``value`` if it is a text; "" for what stands for nothing, and for a table, however large it would print."""
+    return value if isinstance(value, str) and value not in ("~", "null") else ""
 
 
 def _person(told):
     """Return ``(what to call them, their SID)``: by e-mail, or else by what there is."""
-    names = [str(told.get(field) or "") for field in (":email", ":sid", ":name")]
+    names = [_text(told.get(field)) for field in (":email", ":sid", ":name")]
     return next((name for name in names if is_student(name)), names[0] or names[1]), names[1]

@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import os
 import shutil
 import stat
 import zipfile
@@ -10,6 +11,8 @@ import zipfile
 import pytest
 
 from autograder.courses import collect as collecting
+from autograder.courses import platforms
+from autograder.courses.archives import RefusedEntry, opened
 from autograder.courses.collect import collect, printable
 from autograder.courses.course import Course
 from autograder.errors import CourseError
@@ -185,22 +188,27 @@ def test_several_files_of_one_person_have_one_owner(course, tmp_path):
 
 
 NAMES = {
-    "é/scoring.ipynb": "é",
-    "Jose\u0301_scoring.ipynb": "José",
-    "तर्क/scoring.ipynb": "तर्क",
-    "李小龍_1_2_scoring.ipynb": "李小龍",
-    "محمد/scoring.ipynb": "محمد",
-    "O'Brien_scoring.ipynb": "O'Brien",
-    "Ada King_4_assignsubmission_file_/scoring.ipynb": "Ada King",
-    "Bea King_5_assignsubmission_file_scoring.ipynb": "Bea King",
+    "files and folders": {
+        "é/scoring.ipynb": "é",
+        "Jose\u0301_scoring.ipynb": "José",
+        "तर्क/scoring.ipynb": "तर्क",
+        "محمد/scoring.ipynb": "محمد",
+        "O'Brien_scoring.ipynb": "O'Brien",
+    },
+    "Canvas": {"李小龍_1_2_scoring.ipynb": "李小龍", "öz_3_4_scoring.ipynb": "öz"},
+    "Moodle": {
+        "Ada King_4_assignsubmission_file_/scoring.ipynb": "Ada King",
+        "Bea King_5_assignsubmission_file_scoring.ipynb": "Bea King",
+    },
 }
 
 
-def test_names_of_any_script_are_taken(course, tmp_path):
-    collected, left = collect(course, "scoring", handed_out(tmp_path, *((name, OURS) for name in NAMES)))
-    assert {one.student: one.problem for one in collected} == dict.fromkeys(NAMES.values(), "")
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+def test_names_of_any_script_are_taken(course, tmp_path, names):
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *((name, OURS) for name in names)))
+    assert {one.student: one.problem for one in collected} == dict.fromkeys(names.values(), "")
     assert left == []
-    assert course.students("scoring") == sorted(NAMES.values())
+    assert course.students("scoring") == sorted(names.values())
 
 
 def test_a_name_in_an_archive_of_a_mac_is_read_as_it_was_written(course, tmp_path):
@@ -655,3 +663,175 @@ def test_metadata_that_would_make_objects_makes_none(course, tmp_path):
     entries = (f"{GRADESCOPE}submission_metadata.yml", bad), (f"{GRADESCOPE}submission_1/scoring.ipynb", "x")
     collected, left = collect(course, "scoring", handed_out(tmp_path, *entries))
     assert (collected, left) == ([], [f"{GRADESCOPE}submission_1/scoring.ipynb"])
+
+
+def taken_for(course, tmp_path, *parts):
+    """Collect an archive of ``parts``; return what it was taken for, what became of it, and what was left."""
+    said = []
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts), notice=said.append)
+    return said[0].removeprefix("taken for "), {one.student: one.problem for one in collected}, left
+
+
+FORGED = {  # what a student may call a file -> nothing that follows from it
+    "like the exchange": "a+b+c.ipynb",
+    "like the exchange, with a topic and a time": "ada+scoring+2026-11-29 10:00:00 UTC.ipynb",
+    "like Moodle": "Ada King_2_assignsubmission_file_x.ipynb",
+    "like Canvas": "kingada_17_3001_x.ipynb",
+    "like Gradescope": "submission_metadata.yml",
+}
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
+@pytest.mark.parametrize("has_roster", [False, True])
+def test_what_a_student_calls_a_file_makes_it_no_other_platforms_archive_and_nobody_elses(
+    course, tmp_path, forged, has_roster
+):
+    content = METADATA.replace("submission_501", "ben_i") if forged.endswith(".yml") else OURS.replace("ours", "forged")
+    honest = [("ben_i/scoring.ipynb", OURS), ("cem/scoring.ipynb", OURS), ("anna/scoring.ipynb", OURS)]
+    folders = [(name.replace("ben_i", "ben"), text) for name, text in honest] if not has_roster else honest[:2]
+    course = with_a_roster(course) if has_roster else course
+    ben = folders[0][0].partition("/")[0]
+    platform, collected, left = taken_for(course, tmp_path, *folders, (f"{ben}/{forged}", content))
+    assert platform == "files and folders"
+    assert collected == {name.partition("/")[0]: "" for name, _ in folders}
+    assert course.submission(ben, "scoring").read_text() == OURS
+    assert left == [f"{ben}/{forged}"]
+    assert times(course) == dict.fromkeys(collected, "")
+
+
+def test_a_folder_of_one_student_of_the_roster_is_theirs_whatever_its_files_are_called(course, tmp_path):
+    parts = [(f"ben_i/{name}", METADATA if name.endswith("yml") else OURS) for name in FORGED.values()]
+    platform, collected, _ = taken_for(with_a_roster(course), tmp_path, *parts)
+    assert platform == "files and folders"
+    assert list(collected) == ["ben_i"]
+    assert not course.submission("ada", "scoring").exists()
+
+
+PREFIXES = {
+    "Moodle": [f"{name}_10{n}_assignsubmission_file/" for n, name in enumerate(("Ada King", "Ben Ito", "Cem Öz"))],
+    "Canvas": ["kingada_17_3001_", "itoben_18_3002_", "özcem_19_3003_"],
+    "nbgrader's exchange": [f"{name}+scoring+2026-11-29 10:00:00 UTC/" for name in ("ada", "ben_i", "cem")],
+    "Gradescope": [f"submission_50{n}/" for n in (1, 2)],
+}
+STRANGE = ["eve/scoring.ipynb", "eve+scoring+yesterday/scoring.ipynb", "Bob_2_assignsubmission_file_x.ipynb"]
+
+
+@pytest.mark.parametrize("platform", PREFIXES)
+@pytest.mark.parametrize("strange", STRANGE)
+@pytest.mark.parametrize("top", ["", "all of them/"])
+def test_what_does_not_have_the_form_of_the_rest_is_nobodys_and_is_listed(course, tmp_path, platform, strange, top):
+    parts = [(f"{top}{prefix}scoring.ipynb", OURS) for prefix in PREFIXES[platform]]
+    parts += [(f"{top}submission_metadata.yml", METADATA)] if platform == "Gradescope" else []
+    if platform == "Moodle" and strange.startswith("Bob"):
+        strange = "ada.ipynb"
+    found, collected, left = taken_for(with_a_roster(course), tmp_path, *parts, (f"{top}{strange}", OURS))
+    assert (found, left) == (platform, [f"{top}{strange}"])
+    assert collected == dict.fromkeys(("ada", "ben_i", "cem"), "")
+
+
+def test_gradescopes_own_file_is_the_one_beside_all_submissions_and_no_students(course, tmp_path):
+    forged = METADATA.replace("submission_502", "submission_501").replace("Ada King", "Ben Ito")
+    parts = [(f"{GRADESCOPE}submission_502/submission_metadata.yml", forged), *entries_of("Gradescope")[0]]
+    platform, collected, left = taken_for(with_a_roster(course), tmp_path, *parts)
+    assert (platform, sorted(collected)) == ("Gradescope", ["ada", "ben_i", "cem"])
+    assert course.submission("ada", "scoring").read_text() == f"of {GRADESCOPE}submission_501/scoring.ipynb"
+    assert left == [f"{GRADESCOPE}submission_502/submission_metadata.yml"]
+
+
+LAUGHS = "".join(
+    f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9) if n else 'ha'}]\n" for n in range(9)
+)  # 9**8 when printed
+MERGED = "".join(f"m{n}: &m{n} {{<<: [{', '.join([f'*m{n - 1}'] * 9) if n else ''}]}}\n" for n in range(9))
+
+
+@pytest.mark.parametrize("told", ["submitters", "email", "created_at", "merged"])
+def test_a_few_lines_of_metadata_do_not_become_gigabytes(told):
+    people = (
+        "submission_1:\n  :submitters:\n  - :name: Ada\n    :sid: '1'\n    :email: {email}\n  :created_at: {when}\n"
+    )
+    text = LAUGHS + people.format(
+        email="*l8" if told == "email" else "ada@home.org",
+        when="*l8" if told == "created_at" else "2026-11-30 10:00:00 Z",
+    )
+    text = (
+        MERGED + text
+        if told == "merged"
+        else text.replace("- :name", "- *l8\n  - :name")
+        if told == "submitters"
+        else text
+    )
+    when, people = platforms._submissions(text.encode())["submission_1"]
+    assert people == [("Ada" if told == "email" else "ada@home.org", "1")] or people == [("1", "1")]
+    assert (when is None) == (told == "created_at")
+
+
+BAD_METADATA = {
+    "broken": (b"submission_1: [", "no YAML that can be read"),
+    "nested": (b"a: " + b"[" * 100_000, "no YAML that can be read"),
+    "a list": (b"- submission_1\n", "no table of submissions"),
+    "too large": (b"# " + b"x" * 2**20, "more than 1 MB"),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), BAD_METADATA.values(), ids=BAD_METADATA)
+def test_metadata_of_the_platform_that_cannot_be_read_is_said_and_nothing_is_collected(course, tmp_path, content, said):
+    path = handed_out(
+        tmp_path, (f"{GRADESCOPE}submission_metadata.yml", content), (f"{GRADESCOPE}submission_1/x.ipynb", "x")
+    )
+    with pytest.raises(
+        CourseError, match=rf"class.zip, {GRADESCOPE}submission_metadata.yml: (.|\n)*Remedy: download"
+    ) as error:
+        collect(course, "scoring", path, max_mb=1)
+    assert said in str(error.value)
+    assert course.students("scoring") == []
+
+
+@pytest.mark.parametrize("platform", PREFIXES)
+def test_a_time_that_a_student_states_in_a_platforms_archive_counts_for_nothing(course, tmp_path, platform):
+    with_a_roster(course)
+    parts = [(f"{prefix}{name}", text) for prefix in PREFIXES[platform] for name, text in [("scoring.ipynb", OURS)]]
+    parts += [(f"{prefix}timestamp.txt", "2026-01-01 00:00:00 UTC") for prefix in PREFIXES[platform]]
+    parts += [("submission_metadata.yml", METADATA)] if platform == "Gradescope" else []
+    _, collected, _ = taken_for(course, tmp_path, *parts)
+    assert sorted(collected) == ["ada", "ben_i", "cem"]
+    assert not [when for when in times(course).values() if when.startswith("2026-01-01")]
+
+
+STATED = {"0001-01-01 00:00:00 +0500": "", "9999-12-31 23:59:59 UTC": "9999-12-31 23:59:59.000000 UTC"}
+STATED |= {"9999-12-31 23:59:59 -0500": "", "1979-12-31 00:00:00 UTC": "", "10000-01-01 00:00:00 UTC": ""}
+
+
+@pytest.mark.parametrize("stated", STATED)
+def test_a_time_that_nobody_can_have_handed_in_at_stops_nobody(course, tmp_path, stated):
+    parts = ("ada/scoring.ipynb", OURS), ("ada/timestamp.txt", stated), ("cem/scoring.ipynb", OURS)
+    _, collected, _ = taken_for(with_a_roster(course), tmp_path, *parts)
+    assert collected == {"ada": "", "cem": ""}
+    assert times(course) == {"ada": STATED[stated], "cem": ""}
+
+
+def test_an_entry_that_is_packed_in_an_odd_way_is_set_aside(course, tmp_path):
+    info = entry("ada/scoring.ipynb")
+    info.compress_type = zipfile.ZIP_LZMA  # reads what memory its header asks for
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as bundle:
+        bundle.writestr(info, OURS, zipfile.ZIP_LZMA)
+        bundle.writestr(entry("cem/scoring.ipynb"), OURS)
+    collected, _ = collect(course, "scoring", tmp_path / "class.zip")
+    assert {one.student: one.problem for one in collected} == {
+        "ada": "the archive is packed in a way that is not read here",
+        "cem": "",
+    }
+
+
+def test_a_folder_of_more_than_is_allowed_is_not_walked_to_its_end(tmp_path, monkeypatch):
+    for number in range(30):
+        (tmp_path / "all" / f"{number:02d}" / "deeper").mkdir(parents=True)
+    seen, scan = [], os.scandir
+
+    def scanned(path):
+        seen.append(path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scanned)
+    with pytest.raises(RefusedEntry, match="more than 10 files and folders"), opened(tmp_path / "all", 10, 1):
+        pass
+    assert len(seen) < 5
