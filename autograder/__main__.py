@@ -1,7 +1,6 @@
 """The command line: ``python -m autograder``. Exit status 0 only when all was done."""
 
 import contextlib
-import secrets
 import shutil
 import sys
 import time
@@ -60,30 +59,27 @@ def release(
     """
     from autograder.audit.search import DRAWS, searched
     from autograder.courses.course import Course
+    from autograder.courses.release import new_seed
     from autograder.courses.release import release as make
 
     require_checkout("release")
     root = Course.at(course)
     plan = root.plan()
     website = _website(base_url, no_links, plan.website)
-    kept = next((one for one in (seed, plan.assignment(topic).seed, root.seed(topic)) if one is not None), None)
+    kept = root.chosen_seed(topic, seed)
     with out.status(f"Drawing hidden cases of {topic} that catch every wrong answer that is known …"):
-        found = searched(topic, secrets.randbelow(2**32) if kept is None else kept, DRAWS if kept is None else 1)
+        found = searched(topic, new_seed() if kept is None else kept, DRAWS if kept is None else 1)
     seed = found.seed
     for line in found.lines(verbose):
         out.print(line, highlight=False, markup=False)
-    log = root.log(topic).read_bytes() if root.log(topic).is_file() else b""
     with out.status(f"Releasing {topic}: reference and untouched release are graded both ways …"):
-        path = make(root, topic, seed, website=website)
-    number = root.version(topic, path.read_text(encoding="utf-8"))
+        made = make(root, topic, seed, website=website)
     out.print(
-        f"Released {topic}, version {number}: the reference earns all automatic points, the untouched release none."
+        f"Released {topic}, version {made.version}: the reference earns all automatic points, the untouched release none."
     )
-    changed = root.log(topic).read_bytes() != log
-    entry = root.log(topic).read_text(encoding="utf-8").split("\n## ")[1].splitlines()[2:]
-    for line in entry if changed else ["- Nothing has changed since the last release."]:
-        out.print(f"  {line.removeprefix('- ')}", markup=False, highlight=False)
-    out.print(f"For students: {path}")
+    for line in made.changes or ("Nothing has changed since the last release.",):
+        out.print(f"  {line}", markup=False, highlight=False)
+    out.print(f"For students: {made.path}")
     out.print(f"For markers:  {root.marking_scheme(topic)}")
 
 
@@ -140,10 +136,12 @@ def collect(
     )
     here = set(root.students(topic))
     if missing := [one.id for one in root.plan().students if one.id not in here]:
-        _say(
-            f"{len(missing)} of the roster have handed in nothing: {', '.join(missing[:20])}{' …' * (len(missing) > 20)}"
-        )
+        _say(f"{len(missing)} of the roster have handed in nothing: {_some(missing)}")
     raise typer.Exit(SET_ASIDE if aside or notebooks else 0)
+
+
+def _some(names, most=20):
+    return ", ".join(names[:most]) + " …" * (len(names) > most)
 
 
 def _say(text):
@@ -324,7 +322,7 @@ def report(
 
 def _tell_exported(exported, target, what):
     for why, names in exported.left_out.items():
-        _say(f"{len(names)} {why}: {', '.join(names[:20])}{' …' * (len(names) > 20)}")
+        _say(f"{len(names)} {why}: {_some(names)}")
     _say(f"{exported.count} {what} in {target}")
     raise typer.Exit(SET_ASIDE if exported.left_out else 0)
 

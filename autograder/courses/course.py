@@ -305,9 +305,17 @@ class Course:
         kept = [self._kept(topic, name) for name in record.get("releases", [])]
         return tuple(dict.fromkeys([newest, *(path.read_text(encoding="utf-8") for path in kept if path.is_file())]))
 
-    def seed(self, topic: str) -> int | None:
-        """Return the seed with which ``topic`` was released before, or None."""
-        return self._recorded(topic).get("seed")
+    def state(self, topic: str) -> str:
+        """Return a hash of what ``released`` reads in this folder: while it is the same, so is what was released."""
+        found = hashlib.sha256()
+        for path in (self._record(topic), self.release(topic), self.root / FILE):
+            found.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
+        return found.hexdigest()
+
+    def chosen_seed(self, topic: str, given: int | None = None) -> int | None:
+        """Return the seed of hidden cases: ``given``, or the plan's, or that of the last release; None where one is to draw."""
+        kept = self._recorded(topic).get("seed")
+        return next((one for one in (given, self.plan().assignment(topic).seed, kept) if one is not None), None)
 
     def _recorded(self, topic):
         path = self._record(topic)

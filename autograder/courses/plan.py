@@ -11,8 +11,9 @@ import math
 import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -161,13 +162,24 @@ def read_plan(root: str | Path) -> Plan:
     CourseError
         For the first thing in ``course.toml`` or in the roster that cannot be understood.
     """
-    path = Path(root) / FILE
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        tables = tomllib.loads(text)
+        plan, roster = _read(Path(root).joinpath(FILE).read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return Plan()
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise CourseError(f"not valid TOML: {error}", FILE, "mend the line that the message names.") from None
+    return replace(plan, students=read_roster(Path(root) / roster)) if roster else plan
+
+
+@lru_cache(maxsize=4)
+def _read(text):
+    """Return the ``Plan`` that ``text`` states, without students, and the name of the roster's file, "" for none.
+
+    It is asked for once a student by nbgrader's own commands, and by the late rule.
+    """
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise CourseError(f"not valid TOML: {error}", FILE, "mend the line that the message names.") from None
     top = Place(FILE, text, "", "")
     for name in ("late", "assignment"):
@@ -188,8 +200,7 @@ def read_plan(root: str | Path) -> Plan:
         name = next(iter(tables))
         top.refuse(f"unknown field {name!r}", "the fields are title, website, roster, late, assignment.", name)
     roster = simple.pop("roster")
-    students = read_roster(Path(root) / roster) if roster else ()
-    return Plan(late=late, assignments=found, students=students, **simple)
+    return Plan(late=late, assignments=found, **simple), roster
 
 
 def _assignment(topic, table, place):
@@ -236,23 +247,28 @@ def read_roster(path: str | Path) -> tuple[Student, ...]:
         raise CourseError("there is no such roster", path.name, remedy) from None
     except UnicodeDecodeError:
         raise CourseError("it is not in UTF-8", path.name, "save it as CSV in UTF-8.") from None
+    return _roster(text, path.name)
+
+
+@lru_cache(maxsize=4)
+def _roster(text, file):
     rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
     columns = [(name or "").strip().casefold() for name in rows.fieldnames or ()]
     known = [one.name for one in fields(Student)]
     for name in columns:
         if name not in known:
             remedy = f"the columns are {', '.join(known)}."
-            raise CourseError(f"unknown column {name!r}", f"{path.name}, line 1", remedy)
+            raise CourseError(f"unknown column {name!r}", f"{file}, line 1", remedy)
     if "id" not in columns:
-        raise CourseError("there is no column id", f"{path.name}, line 1", "add one: what the student is called here.")
+        raise CourseError("there is no column id", f"{file}, line 1", "add one: what the student is called here.")
     rows.fieldnames = columns
-    return tuple(_students(rows, path))
+    return tuple(_students(rows, file))
 
 
-def _students(rows: Any, path: Path) -> Iterator[Student]:
+def _students(rows: Any, file: str) -> Iterator[Student]:
     owners: dict[tuple[str, str], int] = {}
     for row in rows:
-        place = f"{path.name}, line {rows.line_num}"
+        place = f"{file}, line {rows.line_num}"
         if None in row:
             raise CourseError("it has more fields than the first line", place, "put text that holds a comma in quotes.")
         values = {name: unicodedata.normalize("NFC", (value or "").strip()) for name, value in row.items()}

@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -52,8 +53,17 @@ from autograder.notebooks.cell_ids import (
 from autograder.paths import BOOK
 
 
-def release(course: Course, topic: str, seed: int | None = None, book: str | Path = BOOK, website: str = "") -> Path:
-    """Make the source and the release of ``topic`` in ``course``; return the path of the release.
+@dataclass(frozen=True)
+class Release:
+    """A release that was made: where it is, its number, and in sentences what it changed; () for nothing."""
+
+    path: Path
+    version: int
+    changes: tuple[str, ...]
+
+
+def release(course: Course, topic: str, seed: int | None = None, book: str | Path = BOOK, website: str = "") -> Release:
+    """Make the source and the release of ``topic`` in ``course``; return what it is and what it changed.
 
     It links to its chapter on ``website``, where that is given. Which exercises it asks, what they are worth and when it
     is due is as the course's plan says. What has changed since the last release is added to the course's log.
@@ -65,7 +75,8 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
     """
     plan = course.plan()
     wanted = plan.assignment(topic)
-    seed = next(s for s in (seed, wanted.seed, course.seed(topic), secrets.randbelow(2**32)) if s is not None)
+    chosen = course.chosen_seed(topic, seed)
+    seed = new_seed() if chosen is None else chosen
     everything = exercises.load(topic, seed, wanted.extra)
     questions = wanted.chosen(everything)
     left_out = [one.name for one in everything if one.name not in {asked.name for asked in questions}]
@@ -87,9 +98,15 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
         write_bytes(trial.release(topic).read_bytes(), course.release(topic))
     digest = exercises.digest(everything)
     course.record(topic, seed, digest)
-    _log(course, topic, before, released, (seed, digest))
+    made = _described(course, topic, before, released, (seed, digest))
+    _log(course, topic, made)
     enter_lateness(course, topic)
-    return course.release(topic)
+    return made
+
+
+def new_seed() -> int:
+    """Draw the seed of an assignment that has none."""
+    return secrets.randbelow(2**32)
 
 
 def changes(old: NotebookNode, new: NotebookNode) -> list[str]:
@@ -122,10 +139,9 @@ def _points(cells, name):
     return float(meta.points) if meta is not None and meta.grade else 0.0
 
 
-def _log(course, topic, before, new, state):
-    """Write into the course's log what this release changed. One that changed nothing has no entry."""
-    number = course.version(topic, course.release(topic).read_text(encoding="utf-8"))
-    path = course.log(topic)
+def _described(course, topic, before, new, state):
+    """Return the ``Release`` whose notebook is ``new``; ``before`` is what was released before it."""
+    path = course.release(topic)
     if before is None:
         said = ["The first release."]
     else:
@@ -135,10 +151,15 @@ def _log(course, topic, before, new, state):
             said.append("Hidden cases: drawn from another seed.")
         elif state[1] != digest:
             said.append("Hidden cases, references or mistakes: others than before.")
-    if said:
-        entry = "\n".join(
-            [f"## Version {number}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC", "", *(f"- {one}" for one in said)]
-        )
+    return Release(path, course.version(topic, path.read_text(encoding="utf-8")), tuple(said))
+
+
+def _log(course, topic, made):
+    """Write into the course's log what this release changed. One that changed nothing has no entry."""
+    if made.changes:
+        when = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+        entry = "\n".join([f"## Version {made.version}, {when}", "", *(f"- {one}" for one in made.changes)])
+        path = course.log(topic)
         earlier = path.read_text(encoding="utf-8").partition("\n\n")[2] if path.is_file() else ""
         write_text(f"# Releases of {topic}\n\n{entry}\n\n{earlier}".rstrip() + "\n", path)
 

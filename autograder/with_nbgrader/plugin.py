@@ -5,6 +5,7 @@ trusted output, hidden tests taken out. Reads the course directory; writes verdi
 """
 
 from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
 from types import new_class
 from typing import Any, cast
@@ -59,6 +60,16 @@ def configure(config: Config) -> None:
     harmless.configure(config)
 
 
+def _released(course, topic):
+    """Return what was released of ``topic``: read once for a class, and again when it has changed."""
+    return _read(course, topic, course.state(topic))
+
+
+@lru_cache(maxsize=4)
+def _read(course, topic, _):
+    return course.released(topic)
+
+
 class Repair(NbGraderPreprocessor):
     """Put back what a damaged submission lacks, before nbgrader looks at it."""
 
@@ -67,7 +78,7 @@ class Repair(NbGraderPreprocessor):
         topic = names["assignment"]
         enter_lateness(course, topic, names["student"])
         content = repair.read_file(course.submission(names["student"], topic), course.submitted)
-        nb, template = repair.read_notebook(content, course.released(topic).notebooks, topic)
+        nb, template = repair.read_notebook(content, _released(course, topic).notebooks, topic)
         notes = repair.repair(nb, template)
         repair.tell(nb, notes)
         for note in notes:
@@ -83,7 +94,7 @@ class Gather(NbGraderPreprocessor):
         topic, student = names["assignment"], names["student"]
         with Recorder(course, topic) as recorder:
             marks = recorder.standing(student).marks
-        resources["feedback"] = marks, student, topic, tuple(map(handout, course.released(topic).notebooks))
+        resources["feedback"] = marks, student, topic, tuple(map(handout, _released(course, topic).notebooks))
         return nb, resources
 
 
@@ -121,7 +132,7 @@ class Judge(_Limited):
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
         topic, student = names["assignment"], names["student"]
-        released = course.released(topic)
+        released = _released(course, topic)
         doctor.require_once(self.isolation, course.hidden)
         content = repair.read_file(course.submission(student, topic), course.submitted, self.submission_mb)
         _, attempt = course.tries(student, topic, content)
