@@ -58,7 +58,7 @@ def main():
         plain = _plain_course(Path(folder) / "plain", ours)
         sample = random.Random(1).sample(names, min(options.sample, len(names)))
         blocks = [sample[n :: options.rounds] for n in range(options.rounds)]
-        _refuse_noise()
+        refuse_noise()
         taken = {"plain": [], "ours": []}
         for number, block in enumerate(blocks):
             taken["plain"].append((len(block), *_plain(plain, ours, block)))
@@ -83,13 +83,12 @@ def _options():
     return parser.parse_args()
 
 
-def _make_class(course, count):
-    """Hand in for ``count`` students: each answers each exercise rightly, in another style, wrongly, or not at all."""
+def class_of(course, count):
+    """Yield ``(name, notebook as text)`` of ``count`` students: each answers each exercise rightly, otherwise, wrongly, or not."""
     source = nbformat.read(course.source(TOPIC), as_version=4)
     released = nbformat.read(course.release(TOPIC), as_version=4)
     answers = {cell.metadata.nbgrader.grade_id: cell.source for cell in source.cells}
     asked = exercises.load(TOPIC, 0)
-    names = []
     for number in range(count):
         rng = random.Random(number)
         notebook = nbformat.from_dict(json.loads(nbformat.writes(released)))
@@ -102,10 +101,16 @@ def _make_class(course, count):
                 cells[exercise.name]["source"] = _without_markers(answers[exercise.name])
             elif chance < 0.95:
                 cells[exercise.name]["source"] = _other(exercise, rng) or cells[exercise.name].source
-        names.append(f"student{number:05d}")
-        path = course.submission(names[-1], TOPIC)
+        yield f"student{number:05d}", nbformat.writes(notebook)
+
+
+def _make_class(course, count):
+    names = []
+    for name, text in class_of(course, count):
+        names.append(name)
+        path = course.submission(name, TOPIC)
         path.parent.mkdir(parents=True)
-        path.write_text(nbformat.writes(notebook), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     return names
 
 
@@ -141,14 +146,14 @@ def _plain(plain, ours, block):
         target = plain.submission(name, TOPIC)
         target.parent.mkdir(parents=True)
         shutil.copyfile(ours.submission(name, TOPIC), target)
-    with _measured() as taken:
+    with measured() as taken:
         _nbgrader(plain.root, "autograde", TOPIC)
         _nbgrader(plain.root, "generate_feedback", TOPIC)
     return taken[0], taken[1]
 
 
 def _ours(course, names, options, *more):
-    with _measured() as taken:
+    with measured() as taken:
         command = [
             sys.executable,
             "-m",
@@ -166,11 +171,11 @@ def _ours(course, names, options, *more):
 
 
 @contextmanager
-def _measured():
+def measured():
     """Give a list that holds, at the end, the CPU seconds and wall seconds of all that was started, sandboxes too.
 
     They are those of the whole machine: what a sandbox has used is nobody's to ask for once it has gone. So nothing else
-    may run beside this; ``_refuse_noise`` looks.
+    may run beside this; ``refuse_noise`` looks.
     """
     taken = []
     before, began = _cpu_of_the_machine(), time.monotonic()
@@ -187,7 +192,7 @@ def _cpu_of_the_machine():
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
-def _refuse_noise(seconds=5.0, most=0.1):
+def refuse_noise(seconds=5.0, most=0.1):
     """Stop where something else uses more than a tenth of a core."""
     before = _cpu_of_the_machine()
     time.sleep(seconds)

@@ -1,0 +1,178 @@
+"""What does a class cost from the platform's archive to the platform's files? It goes through the commands as on Canvas.
+
+    python benchmarks/class_of.py --students 1000
+
+Simulated students, the same ones each time, whose submissions come as one archive with Canvas's names: collected, graded in
+the full sandbox, handed back as pages and as a file of grades, and reported on, each by its command. Printed for each: wall
+seconds, CPU seconds, and the most memory that it and all that it had started held at one moment, where pages that several
+share count once. At the end everybody must have a grade and a page.
+"""
+
+import argparse
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import zipfile
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+EVERY = 0.5  # seconds between two looks at the memory
+PLAN = """roster = "students.csv"
+[late]
+percent_a_day = 10
+[assignment.scoring]
+due = 2026-11-30T23:59:00Z
+"""
+LATE = 7  # one of so many hands in late
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one command took: wall and CPU seconds, MB of memory at most; and what it said."""
+
+    name: str
+    wall: float
+    cpu: float
+    megabytes: float
+    said: str
+
+
+def main():
+    sys.path.insert(0, str(ROOT))
+    from autograder import sandbox
+    from autograder.courses.course import init
+    from autograder.courses.release import release
+    from benchmarks.grading import TOPIC, refuse_noise
+
+    options = _options()
+    with tempfile.TemporaryDirectory(prefix="class-") as folder:
+        course = init(Path(folder) / "course")
+        release(course, TOPIC, 0)
+        sandbox.close()  # that proved the release: what is counted has its own
+        if not options.shared:
+            refuse_noise()
+        steps = through(course, options.students, Path(folder), options.workers)
+        refuse_losses(course, options.students, Path(folder))
+    noise = ", shared with others: CPU seconds are those of all of them" if options.shared else ""
+    print(f"{options.students} students, {options.workers} workers, {os.cpu_count()} cores{noise}")
+    print(f"{'':10} {'wall s':>9} {'CPU s':>9} {'CPU ms each':>12} {'MB at most':>11}")
+    for step in steps:
+        each = 1000 * step.cpu / options.students
+        print(f"{step.name:10} {step.wall:9.1f} {step.cpu:9.1f} {each:12.1f} {step.megabytes:11.0f}")
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--students", type=int, default=1000, help="how many the class has")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="submissions run at once")
+    parser.add_argument("--shared", action="store_true", help="measure although something else runs on this machine")
+    return parser.parse_args()
+
+
+def through(course, count, folder, workers):
+    """Take a class of ``count`` through all commands in ``course``, where the assignment is released; return the ``Step``s.
+
+    What comes and goes lies in ``folder``: submissions.zip, pages.zip, grades.csv, report.html.
+    """
+    from benchmarks.grading import TOPIC
+
+    hand_in(course, count, folder / "submissions.zip")
+    canvas = ["--to", "canvas", "--output"]
+    commands = {
+        "collect": [TOPIC, folder / "submissions.zip"],
+        "grade": [TOPIC, "--workers", workers],
+        "feedback": [TOPIC, *canvas, folder / "pages.zip"],
+        "export": [TOPIC, *canvas, folder / "grades.csv", "--unmarked"],  # nobody has marked the essays
+        "report": [TOPIC, "--output", folder / "report.html"],
+    }
+    return [_step(name, [*words, "--course", course.root]) for name, words in commands.items()]
+
+
+def hand_in(course, count, archive):
+    """Write the roster of ``count`` students, and the ``archive`` that Canvas would give out of what they handed in."""
+    from benchmarks.grading import TOPIC, class_of
+
+    rows = []
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for number, (name, text) in enumerate(class_of(course, count)):
+            late = "LATE_" * (number % LATE == 0)
+            bundle.writestr(f"{name}_{late}{1000 + number}_{50_000 + number}_{TOPIC}.ipynb", text)
+            rows.append([name, f"Student {number}", 1000 + number])
+    with (course.root / "students.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["id", "name", "canvas"], *rows])
+    (course.root / "course.toml").write_text(PLAN, encoding="utf-8")
+
+
+def refuse_losses(course, count, folder):
+    """Stop unless each of ``count`` students has a grade and a page, and the report was written."""
+    with zipfile.ZipFile(folder / "pages.zip") as bundle:
+        pages = len(bundle.namelist())
+    with (folder / "grades.csv").open(encoding="utf-8", newline="") as file:
+        grades = len(list(csv.reader(file))) - 2  # header and points
+    if {pages, grades, len(course.students("scoring"))} != {count} or not (folder / "report.html").is_file():
+        sys.exit(f"error: of {count} students, {grades} have a grade and {pages} a page")
+
+
+def _step(name, words):
+    from benchmarks.grading import measured
+
+    command = [sys.executable, "-m", "autograder", name, *map(str, words)]
+    with tempfile.TemporaryFile("w+") as said, measured() as taken:
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, cwd=ROOT)
+        most, done = [0.0], threading.Event()
+        watch = threading.Thread(target=_watch, args=(process.pid, most, done))
+        watch.start()
+        try:
+            process.wait()
+        finally:
+            done.set()
+            watch.join()
+        said.seek(0)
+        text = said.read()
+    if process.returncode not in (0, 3):  # 3: some pages say that a person has still to mark
+        sys.exit(f"error: {name} ended with {process.returncode}\n{text}")
+    return Step(name, taken[1], taken[0], most[0], text)
+
+
+def _watch(number, most, done):
+    """Keep in ``most`` the most MB that process ``number`` and all below it held, until ``done``."""
+    while True:
+        most[0] = max(most[0], sum(map(_megabytes, [number, *_below(number)])))
+        if done.wait(EVERY):
+            return
+
+
+def _below(number):
+    """Return the numbers of all processes that ``number`` has started, and they."""
+    children = defaultdict(list)
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            children[int(path.read_text().rpartition(")")[2].split()[1])].append(int(path.parent.name))
+        except OSError:  # it has ended
+            continue
+    found, layer = [], [number]
+    while layer := [child for parent in layer for child in children[parent]]:
+        found += layer
+    return found
+
+
+def _megabytes(number):
+    """Return the memory of a process, its share of what several hold; all it holds where the share may not be read."""
+    try:
+        lines = Path(f"/proc/{number}/smaps_rollup").read_text().splitlines()
+        return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+    except (OSError, ValueError):
+        pass
+    try:
+        return int(Path(f"/proc/{number}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+    except (OSError, IndexError):
+        return 0.0
+
+
+if __name__ == "__main__":
+    main()
