@@ -12,7 +12,7 @@ import json
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, timedelta
 from pathlib import Path, PurePosixPath
@@ -23,6 +23,7 @@ from autograder.courses.plan import Assignment, alike
 from autograder.courses.platforms import Owner, Owners, is_notebook, recognised, stated_time
 from autograder.errors import CourseError
 from autograder.files import as_json, write_bytes, write_text
+from autograder.notebooks.handout import Handout, handout, receipt_of_file
 from autograder.sandbox import Limits
 from solutions.answer_key import topics
 
@@ -36,7 +37,7 @@ class Collected:
     """What became of one try of a student: ``problem`` is "" where it stands in ``submitted`` now, or was kept as earlier.
 
     ``file`` is what it was called in the archive, ``version`` the number of the release that it was made from, 0 if that is
-    not known, ``note`` what else is to say of it.
+    not known, ``code`` that of its receipt, "" if it is no notebook, ``note`` what else is to say of it.
     """
 
     student: str
@@ -44,6 +45,7 @@ class Collected:
     replaced: bool = False
     file: str = ""
     version: int = 0
+    code: str = ""
     note: str = ""
 
 
@@ -83,6 +85,7 @@ class _Wanted:
     max_mb: int
     assignment: Assignment
     versions: tuple[tuple[int, dict[str, str]], ...]  # number of a release -> its locked cells, the newest first
+    handouts: Mapping[int, Handout]  # by the number of a release; under 0 the newest
     topics: tuple[str, ...]  # all that there are
 
 
@@ -123,7 +126,9 @@ def collect(
     released, plan = course.released(topic), course.plan()
     beside = frozenset(exercise.trained.file for exercise in released.exercises if exercise.trained)
     names, versions = frozenset(exercise.name for exercise in released.exercises), _versions(course, topic, released)
-    wanted = _Wanted(topic, names, beside, max_mb, plan.assignment(topic), versions, tuple(topics()))
+    given_out = [*zip([number for number, _ in versions], released.notebooks, strict=True), (0, released.notebooks[0])]
+    handouts = {number: handout(notebook) for number, notebook in given_out}
+    wanted = _Wanted(topic, names, beside, max_mb, plan.assignment(topic), versions, handouts, tuple(topics()))
     try:
         _refuse_links(course, course.root / "submitted")
     except RefusedEntry as refusal:
@@ -360,7 +365,14 @@ def _put(course, wanted, student, files, one):
     if before and (not known or known[-1].files != before.files):  # put there by hand, or by nbgrader
         known = [*(old for old in known if old.files != before.files), before]
     version = _version(wanted, files[notebook.name])
-    told = Collected(student, file=printable(one.file), version=version, note=_lateness(wanted, student, one))
+    receipt = receipt_of_file(files[notebook.name], wanted.handouts[version])
+    told = Collected(
+        student,
+        file=printable(one.file),
+        version=version,
+        code=receipt.code if receipt else "",
+        note=", ".join(filter(None, [_lateness(wanted, student, one), _changed(receipt)])),
+    )
     counts = known[-1] if known else None
     if counts and one.files != counts.files and (_is_known(one, known) or one.is_before(counts)):
         _keep(course, student, topic, files)
@@ -469,6 +481,13 @@ def _lateness(wanted, student, one):
     if one.late:
         return "late, by how much is not known" + ("" if due else ", and no due date in course.toml")
     return ""
+
+
+def _changed(receipt):
+    """Return in words that the receipt in a notebook is not that of the answers which stand there."""
+    if receipt is None or receipt.printed in ("", receipt.code):
+        return ""
+    return f"its own receipt says {receipt.printed}: not run once more after its last change"
 
 
 def _span(seconds):

@@ -14,24 +14,46 @@ What the platforms accept:
   here.
 """
 
+import contextlib
 import csv
 import io
 import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nbformat import v4
+
 from autograder.courses.collect import tries
 from autograder.courses.course import Course
-from autograder.courses.plan import Student, alike
-from autograder.courses.standings import Result, results
+from autograder.courses.plan import Student, alike, by_id
+from autograder.courses.standings import results
 from autograder.errors import CourseError
 from autograder.files import write_text
+from autograder.notebooks.cell_ids import code_cells
+from autograder.notebooks.handout import handed_to, handout, receipt_of
 
 PLATFORMS = ("csv", "canvas", "moodle", "gradescope")
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 GRADESCOPE = ("First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points")
-CSV = ("student", "name", "email", "handed_in", "points", "late_penalty", "score", "max_score", "needs_marking")
+CSV = (
+    "student",
+    "name",
+    "email",
+    "handed_in",
+    "points",
+    "late_penalty",
+    "score",
+    "max_score",
+    "needs_marking",
+    "receipt",
+)
+
+
+NAMESAKE = (
+    "have a full name that occurs twice, and neither number nor e-mail that tells them apart in Moodle's worksheet"
+)
 
 
 @dataclass(frozen=True)
@@ -80,9 +102,11 @@ def export(
         raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(PLATFORMS)}.")
     refuse_overwriting(target, force)
     everybody, students = results(course, topic), course.plan().students
-    points = _points(course, topic)
+    released = course.released(topic)
+    points = sum(released.points.values())
     if to == "csv":
-        sheet = _plain(everybody, students, points)
+        codes = _codes(course, topic, everybody, tuple(map(handout, released.notebooks)))
+        sheet = _plain(everybody, students, points, codes)
     elif to == "moodle":
         sheet = _moodle(course, topic, everybody, students, points, given, unmarked)
     else:
@@ -113,25 +137,32 @@ def refuse_overwriting(target: str | Path, force: bool) -> None:
         raise CourseError("there is such a file already", str(target), "name another with --output, or give --force.")
 
 
-def _points(course, topic):
-    return sum(course.released(topic).points.values())
-
-
 def _number(value):
     return f"{round(value, 4):.10g}"
 
 
-def _plain(everybody, students, points):
+def _codes(course, topic, names, handouts):
+    """Return the code of the receipt of what was graded of each student, as the feedback page says it; "" where there is none."""
+    codes = {}
+    for name in names:
+        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
+            notebook = v4.reads(course.autograded(name, topic).read_text(encoding="utf-8"))
+            sources = [cell.source for cell in code_cells(notebook)]
+            codes[name] = receipt_of(sources, handed_to(notebook.cells, handouts)).code
+    return codes
+
+
+def _plain(everybody, students, points, codes):
     sheet, listed = _Sheet(CSV), {one.id: one for one in students}
     for name in sorted({*everybody, *listed}):
         student, one = listed.get(name, Student(id=name)), everybody.get(name)
         about = [name, student.name, student.email]
         if one is None:
-            sheet.rows.append([*about, "", "", "", "", _number(points), ""])
+            sheet.rows.append([*about, "", "", "", "", _number(points), "", ""])
             continue
         when = f"{one.time:%Y-%m-%d %H:%M:%S} UTC" if one.time else ""
         scores = [_number(value) for value in (one.earned, one.penalty, one.score, points)]
-        sheet.rows.append([*about, when, *scores, "; ".join(one.waiting)])
+        sheet.rows.append([*about, when, *scores, "; ".join(one.waiting), codes.get(name, "")])
         sheet.count += 1
         if one.waiting:
             sheet.leave_out("wait for a person's marks, and count as they are until then", name)
@@ -173,15 +204,15 @@ def _from_canvas(given, students):
     if list(header[:2]) != list(CANVAS[:2]):
         remedy = "export the gradebook in Canvas, and name that file."
         raise CourseError(f"its columns begin with {', '.join(header[:2])}, not Student, ID", str(given), remedy)
-    by_number = {alike(one.canvas): one.id for one in students if one.canvas}
-    by_login = {alike(one.login): one.id for one in students if one.login}
+    by_number, by_login = by_id(students, "canvas"), by_id(students, "login")
     found = {}
     for row in rows:
         if len(row) < len(CANVAS[:2]):
             continue
         told = dict(zip(header, row, strict=False))
         login = told.get("SIS Login ID", "")
-        name = by_number.get(alike(told["ID"])) or by_login.get(alike(login)) or login
+        known = by_number.get(alike(told["ID"])) or by_login.get(alike(login))
+        name = known.id if known else login
         if told["ID"].strip() and name:
             sis, section = told.get("SIS User ID", ""), told.get("Section", "")
             found[name] = Student(
@@ -217,39 +248,71 @@ def _moodle(course, topic, everybody, students, points, given, unmarked):
     if lacking:
         remedy = "name the grading worksheet as Moodle gave it out, with Moodle set to English and in UTF-8."
         raise CourseError(f"it has no column {', '.join(lacking)}", str(given), remedy)
-    sheet, mine = _Sheet(header), {one.student: one for one in _counting(_Sheet(()), everybody, unmarked)}
-    of_moodle = [(one, name) for name in everybody for one in tries(course, name, topic) if one.platform == "Moodle"]
-    numbers = {one.number: name for one, name in of_moodle if one.number}
-    names = {alike(text): one.id for one in students for text in (one.name, one.email) if text}
-    for name, one in everybody.items():
-        if name not in mine and one.waiting:
-            sheet.leave_out("wait for a person's marks", name)
-    done = set()
-    for row in rows:
-        told = {name: row[place].strip() for name, place in places.items() if place < len(row)}
-        number = re.sub(r"\D*", "", told.get("identifier", ""))
-        said = [told.get("email address", ""), told.get("full name", "")]
-        student = numbers.get(number) or next((names[alike(text)] for text in said if alike(text) in names), "")
-        most = told.get("maximum grade", "")
-        if student in mine and student not in done:
-            if most and _differs(most, points):
-                what = f"Moodle's maximum grade is {most}, and {topic} has {points:g} points"
-                raise CourseError(
-                    what, str(given), "set the maximum grade of Moodle's assignment to that, and download again."
-                )
-            if told.get("grade can be changed", "").casefold() == "no":
-                sheet.leave_out("have a grade that Moodle does not let change", student)
-                done.add(student)
-            else:
-                row = [*row]
-                row[places["grade"]] = _number(mine[student].score)
-                sheet.count += 1
-                done.add(student)
+    sheet = _Sheet(header)
+    mine = {one.student: one for one in _counting(sheet, everybody, unmarked)}
+    told = [{name: row[place].strip() for name, place in places.items() if place < len(row)} for row in rows]
+    found = _of_moodle(course, topic, everybody, students, told)
+    for number, row in enumerate(rows):
+        if (student := found.get(number, "")) not in mine:
+            sheet.rows.append(row)
+            continue
+        most = told[number].get("maximum grade", "")
+        if most and _differs(most, points):
+            what = f"Moodle's maximum grade is {most}, and {topic} has {points:g} points"
+            remedy = "set the maximum grade of Moodle's assignment to that, and download again."
+            raise CourseError(what, str(given), remedy)
+        if told[number].get("grade can be changed", "").casefold() == "no":
+            sheet.leave_out("have a grade that Moodle does not let change", student)
+        else:
+            row = [*row, *[""] * (len(header) - len(row))]
+            row[places["grade"]] = _number(mine[student].score)
+            sheet.count += 1
         sheet.rows.append(row)
-    for name in mine:
-        if name not in done:
-            sheet.leave_out("are not in Moodle's worksheet", name)
+    names, shared = {one.id: alike(one.name) for one in students if one.name}, _namesakes(students, told)
+    for student in sorted(set(mine) - set(found.values())):
+        twice = names.get(student) in shared
+        sheet.leave_out(NAMESAKE if twice else "are not in Moodle's worksheet", student)
     return sheet
+
+
+def _of_moodle(course, topic, everybody, students, told):
+    """Return whose each row of Moodle's worksheet is, by its place: by its number, or else e-mail, or else full name.
+
+    A number or a name that two have is nobody's, and so are two rows that would be one student's.
+    """
+    tried = [(one.number, name) for name in everybody for one in tries(course, name, topic) if one.platform == "Moodle"]
+    shared = _namesakes(students, told)
+    known = {
+        "number": _by_what_is_theirs((number, name) for number, name in tried if number),
+        "e-mail": _by_what_is_theirs((alike(one.email), one.id) for one in students if one.email),
+        "name": {alike(one.name): one.id for one in students if one.name and alike(one.name) not in shared},
+    }
+    found: dict[int, str] = {}
+    for what, column in (("number", "identifier"), ("e-mail", "email address"), ("name", "full name")):
+        claims = {}
+        for place in set(range(len(told))) - set(found):
+            text = told[place].get(column, "")
+            student = known[what].get(re.sub(r"\D", "", text) if what == "number" else alike(text), "")
+            if student and student not in found.values():
+                claims[place] = student
+        count = Counter(claims.values())
+        found |= {place: student for place, student in claims.items() if count[student] == 1}
+    return found
+
+
+def _by_what_is_theirs(pairs):
+    """Return ``{id: student}`` of ``pairs``, without an id that two students have."""
+    owners = defaultdict(set)
+    for what, student in pairs:
+        owners[what].add(student)
+    return {what: students.pop() for what, students in owners.items() if len(students) == 1}
+
+
+def _namesakes(students, told):
+    """Return the full names that occur twice: in the roster, or in Moodle's worksheet."""
+    names = [one.name for one in students], [row.get("full name", "") for row in told]
+    counts = [Counter(alike(name) for name in some) for some in names]
+    return {name for count in counts for name, often in count.items() if often > 1}
 
 
 def _differs(text, points):
@@ -270,6 +333,3 @@ def _read(path):
     if not rows:
         raise CourseError("the file is empty", str(path), "download it again.")
     return rows[0], rows[1:]
-
-
-__all__ = ["PLATFORMS", "Exported", "Result", "export", "refuse_overwriting"]

@@ -82,12 +82,12 @@ def _gain(move):
 def collected_table(collected: Iterable["Collected"]) -> Table:
     """Return which file became whose, made from which release, and what is to say of it; what was set aside comes last."""
     grid = Table(pad_edge=False)
-    for name in ("file", "student", "version"):
+    for name in ("file", "student", "version", "receipt"):
         grid.add_column(name, overflow="fold")
     grid.add_column("what became of it", ratio=1, overflow="fold")
     for one in sorted(collected, key=lambda one: bool(one.problem)):
         said = f"set aside: {one.problem}" if one.problem else one.note or "collected"
-        grid.add_row(*(Text(plain(text)) for text in (one.file, one.student, str(one.version or "?"), said)))
+        grid.add_row(*(Text(plain(text)) for text in (one.file, one.student, str(one.version or "?"), one.code, said)))
     return grid
 
 

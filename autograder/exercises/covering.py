@@ -51,11 +51,6 @@ class Row:
     expected: object = None
 
 
-def plans_of(entry: Code, optional: frozenset[str]) -> list[dict[str, Family | Sizes]]:
-    """Return the families that meet in each drawn call of ``entry``, by argument; under "the sizes" those of the sizes."""
-    return [_said(plan) for plan in _plans(_factors(entry, optional))]
-
-
 def covered(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[Row]:
     """Yield the drawn calls of ``entry``; those of its ``gradients`` come last. An ``optional`` argument may be absent."""
     plans = _plans(_factors(entry, optional))

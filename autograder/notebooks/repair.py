@@ -105,11 +105,6 @@ def read_notebook(content: bytes, templates: Sequence[NotebookNode], topic: str)
     return notebook, template
 
 
-def read_submission(path: str | Path, template: NotebookNode, topic: str, max_mb: int = MAX_MB) -> NotebookNode:
-    """Return the notebook at ``path``: ``read_file``, then ``read_notebook``."""
-    return read_notebook(read_file(path, max_mb=max_mb), [template], topic)[0]
-
-
 def _made_from(notebook, templates):
     """Return the one of ``templates``, the newest first, whose locked cells ``notebook`` has most of."""
     sources = {id_of(cell): cell.source for cell in notebook.cells}

@@ -17,6 +17,7 @@ from autograder.courses.collect import collect, printable
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.files import write_bytes
+from autograder.notebooks.handout import handout, receipt_of_file
 from tests.autograder.test_main import autograder
 
 pytestmark = pytest.mark.suite("assignments")
@@ -644,9 +645,38 @@ def test_the_command_says_what_it_took_it_for_and_who_has_not_handed_in(course, 
         "kingada_17_3001_scoring.ipynb",
         "ada",
         "1",
+        receipt_of_file(course.release("scoring").read_bytes(), asked_in(course)).code,
         "collected",
     ]
     assert "2 of the roster have handed in nothing: ben_i, cem" in done.stdout
+
+
+def asked_in(course):
+    return handout(course.released("scoring").notebooks[0])
+
+
+def run_and_saved(course, answer, printed):
+    """Return the bytes of a release with ``answer`` to one exercise, and a receipt that printed the code ``printed``."""
+    data = json.loads(course.release("scoring").read_bytes())
+    for cell in data["cells"]:
+        if cell["metadata"]["nbgrader"]["grade_id"] == "scoring-dot_product_score":
+            cell["source"] = answer
+        elif cell["metadata"]["nbgrader"]["grade_id"] == "receipt":
+            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": f"Code: {printed}\n"}]
+    return json.dumps(data)
+
+
+def test_the_code_of_the_receipt_is_told_and_whether_the_notebook_has_printed_another(course, tmp_path):
+    answer = "def dot_product_score(query, keys):\n    return 1"
+    code = receipt_of_file(run_and_saved(course, answer, "").encode(), asked_in(course)).code
+    files = {"ada": run_and_saved(course, answer, code), "ben": run_and_saved(course, answer, "0000-0000")}
+    path = handed_out(
+        tmp_path, *((f"{name}.ipynb", text) for name, text in files.items()), ("cem.ipynb", "no notebook")
+    )
+    told = {one.student: one for one in collect(course, "scoring", path)[0]}
+    assert [one.code for one in told.values()] == [code, code, ""]
+    assert (told["ada"].note, told["cem"].note) == ("", "")
+    assert told["ben"].note == "its own receipt says 0000-0000: not run once more after its last change"
 
 
 def test_a_link_in_a_folder_is_not_followed(course, tmp_path):
@@ -744,25 +774,22 @@ LAUGHS = "".join(
 MERGED = "".join(f"m{n}: &m{n} {{<<: [{', '.join([f'*m{n - 1}'] * 9) if n else ''}]}}\n" for n in range(9))
 
 
-@pytest.mark.parametrize("told", ["submitters", "email", "created_at", "merged"])
-def test_a_few_lines_of_metadata_do_not_become_gigabytes(told):
-    people = (
-        "submission_1:\n  :submitters:\n  - :name: Ada\n    :sid: '1'\n    :email: {email}\n  :created_at: {when}\n"
-    )
-    text = LAUGHS + people.format(
-        email="*l8" if told == "email" else "ada@home.org",
-        when="*l8" if told == "created_at" else "2026-11-30 10:00:00 Z",
-    )
-    text = (
-        MERGED + text
-        if told == "merged"
-        else text.replace("- :name", "- *l8\n  - :name")
-        if told == "submitters"
-        else text
-    )
-    when, people = platforms._submissions(text.encode())["submission_1"]
-    assert people == [("Ada" if told == "email" else "ada@home.org", "1")] or people == [("1", "1")]
-    assert (when is None) == (told == "created_at")
+PERSON = (
+    "submission_1:\n  :submitters:\n  - :sid: '1'\n    :email: ada@home.org\n  :created_at: 2026-11-30 10:00:00 Z\n"
+)
+TOLD = {  # what stands in place of what -> the SID that is read
+    "a number": ("'1'", "*l8", ""),
+    "a time": ("2026-11-30 10:00:00 Z", "*l8", "1"),
+    "a person": ("- :sid", "- *l8\n  - :sid", "1"),
+    "nothing": ("", "", "1"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "number"), TOLD.values(), ids=TOLD)
+def test_a_few_lines_of_metadata_do_not_become_gigabytes(old, new, number):
+    when, people = platforms._submissions((LAUGHS + MERGED + PERSON.replace(old, new)).encode())["submission_1"]
+    assert people == [("ada@home.org", number)]
+    assert (when is None) == (old.startswith("2026"))
 
 
 BAD_METADATA = {

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from autograder.courses.collect import collect
-from autograder.courses.export import export
+from autograder.courses.export import NAMESAKE, export
 from autograder.courses.handback import hand_back
 from autograder.courses.platforms import MOODLE
 from autograder.courses.standings import results
@@ -83,6 +83,10 @@ def test_a_plain_file_has_everybody_and_flags_what_waits(graded, tmp_path):
     told = {row[0]: dict(zip(header, row, strict=True)) for row in rows}
     assert list(told) == ["ada", "ben", "cem", "dora", "eve"]
     assert (told["ada"]["score"], told["ben"]["needs_marking"]) == (number(TOTAL), ESSAY)
+    for name in ("ada", "dora"):
+        code = told[name]["receipt"]
+        assert re.fullmatch(r"[0-9a-f]{4}-[0-9a-f]{4}", code)
+        assert f"<code>{code}</code>" in graded.feedback(name, "scoring").read_text(encoding="utf-8")
     assert (told["eve"]["score"], told["eve"]["name"]) == ("", "Eve Absent")
     assert exported.count == 4
     assert list(exported.left_out.values()) == [("ben",)]
@@ -113,6 +117,8 @@ def test_a_gradebook_that_canvas_gave_out_names_the_column_and_the_ids(graded, t
         '"King, Ada",17,X17,aking,Morning,3,,1\n"Late, Dora",44,X44,dora,Morning,,,\n',
         encoding="utf-8",
     )
+    with given.open("a", encoding="utf-8") as file:
+        file.write("\n,\n   \n")  # blank rows, as a spreadsheet leaves them
     exported = export(graded, "scoring", "canvas", tmp_path / "grades.csv", given)
     rows = read(tmp_path / "grades.csv")
     assert rows[0][-1] == "Scoring (4711)"
@@ -150,6 +156,61 @@ def test_moodles_worksheet_comes_back_with_grades_and_else_as_it_was(graded, tmp
         "have a grade that Moodle does not let change": ("dora",),
         "are not in Moodle's worksheet": ("cem",),
     }
+
+
+def collected_from_moodle(graded, tmp_path, **numbers):
+    """Collect what each of the class has handed in once more, from Moodle, as participants of these ``numbers``."""
+    names = {"ada": "Ada King", "cem": "Öz, Cem", "dora": "Dora Late"}
+    parts = [
+        (f"{names[one]}_{number}_assignsubmission_file/scoring.ipynb", graded.submission(one, "scoring").read_bytes())
+        for one, number in numbers.items()
+    ]
+    collected, left = collect(graded, "scoring", handed_out(tmp_path, *parts))
+    assert (left, [one.problem for one in collected]) == ([], [""] * len(numbers))
+
+
+def test_a_row_of_moodles_is_found_by_the_number_that_the_submission_had(graded, tmp_path):
+    collected_from_moodle(graded, tmp_path, ada=201, dora=203)
+    given = tmp_path / "worksheet.csv"
+    given.write_text(
+        "Identifier,Full name,Grade,Last modified (grade)\n"
+        "Participant 201,Countess of Lovelace,,-\n"
+        "Participant 203,Ada King,,-\n"
+        "Participant 204\n"
+        "\n",
+        encoding="utf-8",
+    )
+    exported = export(graded, "scoring", "moodle", tmp_path / "grades.csv", given)
+    assert [row[2] for row in read(tmp_path / "grades.csv")[1:3]] == [number(TOTAL), number(AUTOMATIC)]
+    assert read(tmp_path / "grades.csv")[3:] == [["Participant 204"], []]
+    assert exported.count == 2
+    assert exported.left_out["are not in Moodle's worksheet"] == ("cem",)
+
+
+def test_a_short_row_of_moodles_gets_its_grade_where_it_belongs(graded, tmp_path):
+    collected_from_moodle(graded, tmp_path, ada=201)
+    (tmp_path / "worksheet.csv").write_text("Identifier,Full name,Grade,Last modified (grade)\nParticipant 201\n")
+    export(graded, "scoring", "moodle", tmp_path / "grades.csv", tmp_path / "worksheet.csv")
+    assert read(tmp_path / "grades.csv")[1] == ["Participant 201", "", number(TOTAL), ""]
+
+
+NAMESAKES = {  # the roster's second name, the worksheet's names -> who gets no grade, and is listed
+    "in the roster": ("Ada King", ["Ada King", "Cem Öz"], ("ada", "cem")),
+    "in the worksheet": ("Cem Öz", ["Ada King", "ada king", "Cem Öz"], ("ada",)),
+    "nowhere": ("Cem Öz", ["Ada King", "Cem Öz"], ()),
+}
+
+
+@pytest.mark.parametrize(("second", "listed", "left_out"), NAMESAKES.values(), ids=NAMESAKES)
+def test_of_two_namesakes_nobody_gets_the_grade_of_the_other(graded, tmp_path, second, listed, left_out):
+    (graded.root / "students.csv").write_text(f"id,name\nada,Ada King\ncem,{second}\n", encoding="utf-8")
+    rows = [f"Participant {number},{name},,-" for number, name in enumerate(listed, 101)]
+    given = tmp_path / "worksheet.csv"
+    given.write_text("\n".join(["Identifier,Full name,Grade,Last modified (grade)", *rows]), encoding="utf-8")
+    exported = export(graded, "scoring", "moodle", tmp_path / "grades.csv", given)
+    grades = {row[0]: row[2] for row in read(tmp_path / "grades.csv")[1:]}
+    assert sum(bool(grade) for grade in grades.values()) == exported.count == 2 - len(left_out)
+    assert exported.left_out.get(NAMESAKE, ()) == left_out
 
 
 def test_moodle_is_told_only_what_it_can_take(graded, tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.errors import CourseError
-from autograder.notebooks.repair import read_submission, repair
+from autograder.notebooks.repair import MAX_MB, read_file, read_notebook, repair
 
 GRADED = {"toy-double-test", "toy-half-test", "toy-why"}
 
@@ -51,6 +51,10 @@ def assert_whole(notebook):
     assert len(ids) == len(set(ids))
     assert set(ids) >= GRADED
     assert len({cell["id"] for cell in notebook.cells}) == len(notebook.cells)
+
+
+def read_submission(path, template, topic, max_mb=MAX_MB):
+    return read_notebook(read_file(path, max_mb=max_mb), [template], topic)[0]
 
 
 def test_an_untouched_notebook_stays_as_it_is():
