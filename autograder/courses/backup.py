@@ -10,7 +10,7 @@ import re
 import sqlite3
 import subprocess
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy.engine import make_url
@@ -19,6 +19,7 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 
 KEPT = 10
+MOMENT = "%Y-%m-%d-%H%M%S-%f"
 PATIENCE = 5.0  # seconds that another program may hold the gradebook
 KINDS = {False: ".db", True: ".sql"}  # of copies: of a file, of a database on a server
 OF_THE_MOMENT = re.compile(rb"^(\\(un)?restrict .*|-- Dumped .*)$", flags=re.MULTILINE)  # no two dumps have the same
@@ -35,8 +36,8 @@ def back_up(course: Course, occasion: str) -> None:
     gradebook = course.gradebook_file
     if not course.has_gradebook:
         return
-    when = datetime.now(UTC).strftime("%Y-%m-%d-%H%M%S-%f")
-    path = _folder(course) / f"{when}-before-{occasion}{KINDS[course.is_on_a_server]}"
+    newest = next(iter(backups(course)), None)
+    path = _folder(course) / f"{_moment(newest)}-before-{occasion}{KINDS[course.is_on_a_server]}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(path.name + ".draft")
@@ -44,7 +45,6 @@ def back_up(course: Course, occasion: str) -> None:
             _dump(course, draft)
         else:
             _copy(gradebook, draft)
-        newest = next(iter(backups(course)), None)
         if newest is not None and _content(course, newest) == _content(course, draft):
             draft.unlink()
             return
@@ -93,6 +93,16 @@ def restore(course: Course, name: str) -> None:
     for beside in ("gradebook.db-journal", "gradebook.db-wal", "gradebook.db-shm"):
         (course.root / beside).unlink(missing_ok=True)
     draft.replace(gradebook)
+
+
+def _moment(newest):
+    """Return what time it is as the name of a copy has it: after ``newest``, also where the clock has gone backwards."""
+    moment = datetime.now(UTC)
+    if newest is not None:
+        with contextlib.suppress(ValueError, OverflowError):  # somebody has named it otherwise
+            stated = datetime.strptime(newest.name.partition("-before-")[0], MOMENT).replace(tzinfo=UTC)
+            moment = max(moment, stated + timedelta(microseconds=1))
+    return moment.strftime(MOMENT)
 
 
 def _copy(source, target):

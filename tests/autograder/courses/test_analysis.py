@@ -1,7 +1,9 @@
 """The report says of a class what can be said: no more than its size allows, and no names unless asked."""
 
 import json
+import os
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -156,3 +158,18 @@ def test_what_a_name_means_stays():
 def test_what_cannot_be_read_stops_no_report(course, content):  # noqa: F811
     hand_in(course, "ada").write_text(content)
     assert studied(course, "scoring").alike == ()
+
+
+def test_a_pipe_and_a_folder_that_is_a_link_are_nobodys_answers_and_hold_no_report_up(course, tmp_path):  # noqa: F811
+    hand_in(course, "ada", change=with_answer(FIRST))
+    shutil.copytree(course.root / "submitted" / "ada", tmp_path / "elsewhere")
+    (course.root / "submitted" / "ben").symlink_to(tmp_path / "elsewhere")
+    pipe = course.submission("cem", "scoring")
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+    done = autograder("report", "scoring", "--course", course.root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert studied(course, "scoring").alike == ()
+    (course.root / "submitted" / "ben").unlink()
+    shutil.copytree(tmp_path / "elsewhere", course.root / "submitted" / "ben")
+    assert [names for _, names in studied(course, "scoring").alike] == [("ada", "ben")]

@@ -11,8 +11,10 @@ import sqlite3
 import subprocess
 import sys
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 
 import nbformat
 import pytest
@@ -20,6 +22,8 @@ from nbgrader.api import Gradebook
 
 from autograder.courses import backup, batch
 from autograder.courses.course import Course, init
+from autograder.courses.export import export
+from autograder.courses.handback import hand_back
 from autograder.courses.release import release
 from autograder.errors import CourseError
 from autograder.grading import grade, judge, submission
@@ -223,6 +227,26 @@ def test_the_last_ten_backups_that_differ_are_kept(course):
     assert_refused(autograder("restore", "../../nbgrader_config.py", "--course", course.root), "no backup")
 
 
+def test_a_clock_that_goes_backwards_loses_no_backup(course, monkeypatch):
+    made = []
+
+    class Backwards(datetime):
+        @classmethod
+        def now(cls, zone=None):
+            return datetime(2040 - len(made), 1, 1, tzinfo=zone)
+
+    monkeypatch.setattr(backup, "datetime", Backwards)
+    for number in range(backup.KEPT + 3):
+        with Gradebook(course.gradebook) as gradebook:
+            gradebook.add_student(f"student{number}")
+        backup.back_up(course, "grade")
+        made.append(backup.backups(course)[0].read_bytes())
+        back_up_again = backup.backups(course)
+        backup.back_up(course, "grade")
+        assert backup.backups(course) == back_up_again  # nothing has changed since
+    assert [path.read_bytes() for path in backup.backups(course)] == made[::-1][: backup.KEPT]
+
+
 HALF_DONE = """
 import os, sqlite3, sys
 connection = sqlite3.connect(sys.argv[1])
@@ -332,6 +356,36 @@ def test_a_gradebook_that_is_locked_is_said_and_a_second_run_completes(course, g
     with held(course, how), pytest.raises(CourseError, match=r"locked.*\n  Remedy: .*close what else uses"):
         grade_quickly(course)
     assert grade_quickly(course)["mia"].total == AUTOMATIC
+
+
+@pytest.mark.parametrize("what", ["export", "feedback", "report"])
+def test_what_reads_a_gradebook_that_is_locked_says_so_and_writes_nothing(course, grade_quickly, tmp_path, what):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    words = [what, "scoring", "--output", tmp_path / "out", "--course", course.root]
+    with held(course, "BEGIN EXCLUSIVE"):
+        assert_refused(autograder(*words), "locked", "close what else uses")
+    assert not list(tmp_path.glob("out*"))
+    assert autograder(*words).returncode in (0, 3)
+
+
+ODD_NAMES = ["Ada King", "तर्क", "O'Brien", "@x", "+1", "a.b-c", "李小龍"]
+
+
+def test_a_student_of_an_odd_name_goes_the_whole_way(course, grade_quickly, tmp_path):
+    for name in ODD_NAMES:
+        hand_in(course, name)
+    grade_quickly(course)
+    exported = export(course, "scoring", "csv", tmp_path / "grades.csv")
+    handed = hand_back(course, "scoring", "folder", tmp_path / "pages.zip")
+    assert (exported.count, handed.count) == (len(ODD_NAMES), len(ODD_NAMES))
+    with (tmp_path / "grades.csv").open(encoding="utf-8", newline="") as file:
+        assert {row["student"] for row in csv.DictReader(file)} == {*ODD_NAMES}
+    with zipfile.ZipFile(tmp_path / "pages.zip") as bundle:
+        assert {*bundle.namelist()} == {f"{name}/scoring.html" for name in ODD_NAMES}
+    assert {name for name in ODD_NAMES if course.is_recorded(name, "scoring")} == {*ODD_NAMES}
+    (row,) = grade_quickly(course, ODD_NAMES[0], again=True).values()
+    assert (row.student, row.total) == (ODD_NAMES[0], AUTOMATIC)
 
 
 def test_a_file_that_may_not_be_read_sets_its_student_aside_and_nobody_else(course, grade_quickly, monkeypatch):

@@ -7,6 +7,7 @@ import nbformat
 import pytest
 
 from autograder import exercises
+from autograder.courses import plan
 from autograder.courses.course import Course, init
 from autograder.courses.plan import LateRule, Plan, read_plan, read_roster
 from autograder.courses.release import release
@@ -196,3 +197,22 @@ def test_a_plan_that_cannot_be_read_stops_the_command_with_its_line(chosen, tmp_
     shutil.copytree(chosen.root, tmp_path / "course")
     (tmp_path / "course" / "course.toml").write_text("[late]\nper_cent = 3\n")
     assert_refused(autograder("grade", "scoring", "--course", tmp_path / "course"), "line 2", "per_cent")
+
+
+def test_what_has_not_changed_is_not_parsed_again(tmp_path, monkeypatch):
+    texts, parse = [], plan.tomllib.loads
+
+    def parsed(text):
+        texts.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(plan.tomllib, "loads", parsed)
+    first = "[late]\npercent_a_day = 1\n# read once\n"
+    root = written(tmp_path, f'roster = "students.csv"\n{first}')
+    before = [read_plan(root) for _ in range(3)]
+    assert len(texts) == 1
+    assert [one.late.percent_a_day for one in before] == [1, 1, 1]
+    written(tmp_path, f'roster = "students.csv"\n{first}', ROSTER + "cem,Cem Öz,,,\n")
+    assert len(read_plan(root).students) == len(before[0].students) + 1
+    written(tmp_path, f'roster = "students.csv"\n{first.replace("= 1", "= 2")}')
+    assert (read_plan(root).late.percent_a_day, len(texts)) == (2, 2)

@@ -68,6 +68,14 @@ def test_an_answer_counts_as_such_once_its_starter_is_gone():
     assert receipt.count_of(answers) == 1
 
 
+def test_the_mark_of_a_starter_is_looked_for_line_by_line():
+    """A pattern that begins on one line and ends on another looks at all blank lines again from each of them."""
+    text = "\n" * 200_000 + "  raise NotImplementedError()  " + "\n" * 200_000
+    found = receipt.UNANSWERED.search(text)
+    assert found.group() == "  raise NotImplementedError()  "
+    assert receipt.UNANSWERED.search("raise \nNotImplementedError()") is None
+
+
 def test_text_that_no_file_can_hold_has_the_code_of_what_a_file_holds_instead():
     assert code_of("def one(): return '\ud800'") == code_of("def one(): return '?'")
 
