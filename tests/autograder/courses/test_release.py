@@ -4,14 +4,16 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from nbgrader.api import Gradebook
 
 from autograder import exercises, sandbox
 from autograder.courses import demo, release
-from autograder.courses.course import init
+from autograder.courses.course import Course, init
 from autograder.errors import CourseError
 from autograder.exercises import key_linter
 from autograder.exercises.packing import unpacked
@@ -251,3 +253,43 @@ def test_the_marking_scheme_has_every_criterion_and_the_release_has_none(release
         for criterion in entry.criteria:
             assert criterion.text in scheme
             assert criterion.text not in text
+
+
+def releasing(root):
+    """Return how often a file comes to its place in a course that is released in ``root``, and all files but databases."""
+    course = Course.at(root) if root.exists() else init(root)
+    release.release(course, "scoring", seed=0)
+    files = {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    log = files.pop(course.log("scoring").relative_to(root)).decode()
+    assert log.count("## Version 1") == log.count("## Version") == 1
+    assert not [path for path in files if path.name.endswith(".draft")]
+    return {path: content for path, content in files.items() if path.suffix != ".db"}
+
+
+def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(tmp_path, monkeypatch, request):
+    monkeypatch.setattr(release, "check", lambda *args: None)  # what is proved is not what is tried here
+    replace, done, stop = Path.replace, [], []
+
+    def replaced(draft, target):
+        if Path(target).is_relative_to(tmp_path):
+            done.append(target)
+            if len(done) in stop:
+                raise KeyboardInterrupt
+        return replace(draft, target)
+
+    monkeypatch.setattr(Path, "replace", replaced)
+    init(tmp_path / "whole")
+    done.clear()
+    wanted, count = releasing(tmp_path / "whole"), len(done)
+    assert count >= 5
+    for place in range(1, count + 1) if request.config.getoption("--full") else (2, count - 1):
+        root = init(tmp_path / f"stopped{place}").root
+        done.clear()
+        stop[:] = [place]
+        with pytest.raises(KeyboardInterrupt):
+            releasing(root)
+        assert len(done) == place
+        stop.clear()
+        assert releasing(root) == wanted
+        with Gradebook(f"sqlite:///{root / 'gradebook.db'}", course_id="") as gradebook:
+            assert [one.name for one in gradebook.assignments] == ["scoring"]
