@@ -38,9 +38,9 @@ def back_up(course: Course, occasion: str) -> None:
         return
     newest = next(iter(backups(course)), None)
     path = _folder(course) / f"{_moment(newest)}-before-{occasion}{KINDS[course.is_on_a_server]}"
+    draft = path.with_name(path.name + ".draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(path.name + ".draft")
         if course.is_on_a_server:
             _dump(course, draft)
         else:
@@ -52,6 +52,8 @@ def back_up(course: Course, occasion: str) -> None:
         for old in backups(course)[KEPT:]:
             old.unlink()
     except (sqlite3.Error, OSError) as error:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
         raise CourseError(
             f"the gradebook cannot be backed up ({error})",
             str(gradebook),
@@ -89,7 +91,8 @@ def restore(course: Course, name: str) -> None:
         _copy(path, draft)
     except sqlite3.Error as error:
         draft.unlink(missing_ok=True)
-        raise CourseError(f"the backup cannot be read ({error})", str(path), "name another one.") from None
+        remedy = "make room on the disk, and restore it again." if "full" in str(error) else "name another one."
+        raise CourseError(f"the backup cannot be read, or not be copied ({error})", str(path), remedy) from None
     for beside in ("gradebook.db-journal", "gradebook.db-wal", "gradebook.db-shm"):
         (course.root / beside).unlink(missing_ok=True)
     draft.replace(gradebook)
