@@ -16,11 +16,12 @@ pytestmark = pytest.mark.suite("assignments")
 SIZE = 30_000_000  # bytes of the disk, of which all but a little is filled
 STUDENTS = ["ada", "ben", "cem", "dora"]
 
+COUNTED = ("collecting", "grading", "restoring")
 COMMANDS = """
 import json, os, shutil, sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from autograder.courses import batch
+from autograder.courses import backup, batch
 from autograder.courses.collect import collect
 from autograder.courses.course import Course
 from autograder.errors import CourseError
@@ -52,6 +53,10 @@ def grading():
         rows = batch.grade_class(course, "scoring", Limits(), executor=pool)
     return [[row.student, row.failed, row.set_aside, row.total] for row in rows]
 
+def restoring():
+    backup.restore(course, backup.backups(course)[0].name)
+    return True
+
 with_room(150_000, collecting)
 files = [course.submission(name, "scoring") for name in course.students("scoring")]
 told["at first"] = [file.stat().st_size for file in files if file.is_file()]
@@ -60,6 +65,8 @@ for room in (0, 100_000, 400_000, 700_000):
     with_room(room, grading)
 told["graded"] = with_room(None, grading)
 told["again"] = with_room(0, grading) or with_room(None, grading)
+with_room(0, restoring)
+told["restored"] = with_room(None, restoring)
 print(json.dumps(told))
 """
 
@@ -79,13 +86,15 @@ def test_on_a_disk_that_is_full_nothing_is_half_written_and_with_room_all_is_don
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     told = json.loads(done.stdout.splitlines()[-1])
-    said = {name: [text for command, text in told["said"] if command == name] for name in ("collecting", "grading")}
+    said = {name: [text for command, text in told["said"] if command == name] for name in COUNTED}
     assert len(said["collecting"]) == 1
     assert "No space left on device" in said["collecting"][0]
     assert said["grading"]
+    assert len(said["restoring"]) == 1
     assert all("make room" in text for texts in said.values() for text in texts)
     assert told["drafts"] == []
     assert 0 < len(told["at first"]) < len(STUDENTS)
     assert {*told["at first"]} == {len(content)}
     assert told["collected"] == [[name, ""] for name in STUDENTS]
+    assert told["restored"]
     assert told["graded"] == told["again"] == [[name, "", "", AUTOMATIC] for name in STUDENTS]
