@@ -46,20 +46,20 @@ def back_up(course: Course, occasion: str) -> None:
         else:
             _copy(gradebook, draft)
         if newest is not None and _content(course, newest) == _content(course, draft):
-            draft.unlink()
             return
         draft.replace(path)
         for old in backups(course)[KEPT:]:
             old.unlink()
     except (sqlite3.Error, OSError) as error:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
         raise CourseError(
             f"the gradebook cannot be backed up ({error})",
             str(gradebook),
             "make room on the disk, make the course directory writable for you, close what else uses the gradebook; "
             "or put a backup in its place: `python -m autograder restore` lists them.",
         ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
 
 
 def backups(course: Course) -> list[Path]:
