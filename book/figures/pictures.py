@@ -1,0 +1,268 @@
+"""The style of the book's pictures: matplotlib's figures as SVG that takes its colours and its font from the page.
+
+In: figures as a page's cells draw them, in the colours that are named here. Out: SVG that holds each of them twice, for the
+width of a column and for that of a phone, where panels stand below each other. The extension ``pictures_in_place`` puts it
+into the page.
+"""
+
+import hashlib
+import html
+import io
+import re
+import xml.etree.ElementTree as ET
+
+import matplotlib.pyplot as plt
+from cycler import cycler
+from IPython import get_ipython
+from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+from matplotlib.patches import Rectangle
+
+from figures.hindi import use_devanagari
+
+INK, MUTED, LINE, SURFACE, PAPER = "#222832", "#48566b", "#d1d5da", "#f3f4f5", "#ffffff"
+BLUE, ORANGE, GREEN, PURPLE = "#0067a8", "#b4530a", "#007a5a", "#8a4f9e"
+WEIGHT = "#0067a9"  # of a heat map's cells: blue, which text can be read on in either mode
+VARIABLES = {
+    MUTED: "--figure-0",
+    LINE: "--pst-color-border",
+    SURFACE: "--pst-color-surface",
+    PAPER: "--pst-color-background",
+    BLUE: "--figure-1",
+    ORANGE: "--figure-2",
+    GREEN: "--figure-3",
+    PURPLE: "--figure-4",
+}
+SHADE = 0.6  # as --shade in figures.css
+COLUMN, PHONE = 680, 340  # pixels
+PANEL = 300  # pixels: the greatest height of a panel on a phone
+
+STYLE = {
+    "figure.dpi": 72,  # so that a point is a pixel
+    "savefig.dpi": 72,
+    "figure.figsize": (COLUMN / 72, 320 / 72),
+    "figure.facecolor": "none",
+    "figure.constrained_layout.use": True,
+    "figure.constrained_layout.h_pad": 0.1,  # inches
+    "figure.constrained_layout.hspace": 0.04,
+    "figure.constrained_layout.wspace": 0.04,
+    "axes.facecolor": "none",
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 14,
+    "axes.labelsize": 14,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, PURPLE]),
+    "font.size": 14,
+    "text.color": INK,
+    "text.parse_math": False,  # `_math` writes it, for the font of the page
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 13,
+    "ytick.labelsize": 13,
+    "grid.color": LINE,
+    "legend.frameon": False,
+    "legend.fontsize": 13,
+    "lines.linewidth": 2.5,
+    "patch.edgecolor": "none",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "book",  # the same picture from every build
+}
+
+
+def use_style():
+    """Let every figure of the page be drawn in the style of the book, Hindi included, and shown as SVG."""
+    plt.rcParams.update(STYLE)
+    use_devanagari()
+    shell = get_ipython()
+    if shell is not None:
+        plt.close(plt.figure())  # brings in the backend of notebooks, which would set its own formats later
+        for formatter in shell.display_formatter.formatters.values():
+            formatter.pop(Figure, None)
+        shell.display_formatter.formatters["image/svg+xml"].for_type(Figure, as_svg)
+
+
+def heat_map(axes, weights, rows, columns, numbers=True):
+    """Draw weights as a heat map on ``axes``, which can be read in both colour modes.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    weights : (target_len, source_len)
+        From 0 to 1.
+    rows, columns : list of str
+        What stands beside each row and above each column.
+    numbers : bool
+        Whether each cell shows its weight; the largest are paler then, so that they can be read.
+    """
+    height, width = len(rows), len(columns)
+    for i, row in enumerate(weights):
+        for j, weight in enumerate(row):
+            if weight > 0.005:
+                look = {"facecolor": WEIGHT if numbers else BLUE, "alpha": round(float(weight), 2)}
+                axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **look))
+            if numbers:
+                axes.text(j, i, f"{weight:.2f}", ha="center", va="center", fontsize=13)
+    axes.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
+    axes.set_xticks(range(width), columns)
+    axes.set_yticks(range(height), rows)
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.tick_params(length=0)
+    axes.spines[:].set(visible=True, color=LINE)
+
+
+def as_svg(figure):
+    """Return a figure as one SVG with a part for each width; one that is drawn for a phone has one part only.
+
+    Raises
+    ------
+    ValueError
+        If the figure has a colour that the page cannot change with its mode, or a hatch.
+    """
+    width, height = figure.get_size_inches() * 72
+    parts = [_part(figure, "wide" if width > PHONE + 20 else "only")]
+    if width > PHONE + 20:
+        _stack(figure)
+        parts.append(_part(figure, "narrow"))
+    own = "".join(f"{name}:{colour};" for colour, name in VARIABLES.items())
+    style = f"<style>svg{{color:{INK};{own}--shade:{SHADE};font-family:sans-serif}}.narrow{{display:none}}</style>"
+    size = f'width="{width:.0f}" height="{height:.0f}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {size}>{style}{"".join(parts)}</svg>'
+
+
+def _stack(figure):
+    """Make a figure as narrow as a phone, with its panels below each other."""
+    panels = [axes for axes in figure.axes if axes.get_subplotspec() is not None]
+    rows, columns = panels[0].get_gridspec().get_geometry()
+    height = figure.get_size_inches()[1] * 72 / rows
+    if columns > 1:
+        grid = GridSpec(len(panels), 1, figure=figure)
+        for place, axes in enumerate(panels):
+            axes.set_subplotspec(grid[place])
+            axes.tick_params(labelleft=True)
+            if not axes.xaxis.get_label_text() and place % columns:
+                axes.set_xlabel(panels[place - 1].get_xlabel())
+            at_top = axes.xaxis.get_label_position() == "top"
+            axes.tick_params(labeltop=at_top, labelbottom=not at_top)
+    if columns * rows == 1 and panels[0].get_aspect() == "auto":
+        height = min(height, PANEL)
+    figure.set_size_inches(PHONE / 72, len(panels) * height / 72)
+
+
+def _part(figure, name):
+    written = io.StringIO()
+    figure.savefig(written, format="svg", metadata={"Date": None})
+    root = ET.fromstring(written.getvalue())
+    box = figure.get_tightbbox()
+    width, height = figure.get_size_inches() * 72
+    top, bottom = height - 72 * box.y1, height - 72 * box.y0  # what a picture leaves empty there is cut off
+    prefix = f"p{hashlib.sha256(written.getvalue().encode()).hexdigest()[:8]}"
+    known = {node.get("id"): f"{prefix}-{n}" for n, node in enumerate(root.iter()) if _tag(node) in ("path", "use")}
+    body = "".join(_written(node, known) for node in root)
+    view = f"0 {top - 2:.0f} {width:.0f} {bottom - top + 4:.0f}"
+    return f'<svg class="{name}" viewBox="{view}">{body}</svg>'
+
+
+def _tag(node):
+    return node.tag.rpartition("}")[2]
+
+
+def _written(node, known):
+    """Return a node of matplotlib's SVG as text, without what says nothing."""
+    tag = _tag(node)
+    if tag in ("metadata", "style", "clipPath", "pattern"):
+        return ""
+    inner = _text(node) if tag == "text" else "".join(_written(child, known) for child in node)
+    kept, style = [], dict(part.split(": ", 1) for part in node.get("style", "").split("; ") if part)
+    for name, value in node.attrib.items():
+        name = name.rpartition("}")[2]
+        if name in ("d", "x", "y", "transform"):
+            value = _rounded(value)
+            if not (tag == "text" and name == "transform" and value.startswith("rotate(0 ")):
+                kept.append((name, value))
+        elif name == "href":
+            kept.append((name, "#" + known[value[1:]]))
+        elif name == "id" and tag == "path" and value.startswith("m"):  # a marker, used by its id
+            kept.append((name, known[value]))
+        elif name in ("width", "height"):
+            kept.append((name, value))
+    if tag in ("path", "use") and style:
+        unseen = style.get("fill") == "none" and "stroke" not in style
+        if unseen or style.get("opacity") == "0":
+            return ""
+    if tag in ("g", "defs") and (not inner or not kept):
+        return f"<defs>{inner}</defs>" if tag == "defs" and inner else inner
+    if declared := _declared(style):
+        kept.append(("style", declared))
+    attributes = "".join(f' {name}="{html.escape(value)}"' for name, value in kept)
+    return f"<{tag}{attributes}>{inner}</{tag}>" if inner else f"<{tag}{attributes}/>"
+
+
+def _rounded(numbers):
+    """Return coordinates with at most one decimal."""
+    short = re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), numbers)
+    return re.sub(r"\s*\n\s*|\s+(?=[MLQCz])", "", short.replace("-0 ", "0 ")).strip()
+
+
+def _declared(style):
+    """Return a style with the page's colours, and the page's font."""
+    kept = {}
+    for name, value in style.items():
+        if name in ("fill", "stroke") and value != "none":
+            if value == WEIGHT:
+                style = style | {"opacity": f"calc({style.get('opacity', 1)}*var(--shade))"}
+                value = f"var({VARIABLES[BLUE]})"
+            else:
+                value = "currentcolor" if value == INK else f"var({_variable(value)})"
+        if name not in ("font-family", "stroke-linejoin", "stroke-linecap", "opacity"):
+            kept[name] = value
+    if "opacity" in style:
+        kept["opacity"] = style["opacity"]
+    return ";".join(f"{name}:{value}" for name, value in kept.items())
+
+
+def _variable(colour):
+    if colour.startswith("url("):
+        raise ValueError("a hatch stays as it is in dark mode. Remedy: tell bars apart by their colours.")
+    if colour not in VARIABLES:
+        raise ValueError(f"{colour} stays as it is in dark mode. Remedy: take a colour that `figures.pictures` names.")
+    return VARIABLES[colour]
+
+
+LETTERS = {"alpha": "α", "tau": "τ", "ln": "ln", "sqrt": "√", "sum": "∑", ",": "\u2009", "cdot": "·"}
+MATHS = re.compile(r"\$([^$]*)\$")
+TOKEN = re.compile(r"\\([a-z]+|,) ?|([_^])(?:\{([^}]*)\}|(.))|(.)")
+
+
+def _text(node):
+    """Return what a text says: formulas in the font of formulas, Hindi marked as such."""
+    size = float(re.search(r"font-size: ([\d.]+)px", node.get("style"))[1])
+    return "".join(
+        _math(part, size) if number % 2 else _hindi(html.escape(part))
+        for number, part in enumerate(MATHS.split(node.text or ""))
+    )
+
+
+def _hindi(text):
+    return re.sub(r"[\u0900-\u097f]+(?: +[\u0900-\u097f]+)*", r'<tspan lang="hi">\g<0></tspan>', text)
+
+
+def _math(tex, size):
+    parts, low = [], max(0.75 * size, 11.5)  # anything smaller could not be read on a phone
+    for command, shift, group, single, letter in TOKEN.findall(tex):
+        if shift:
+            down = 0.25 * size if shift == "_" else -0.4 * size
+            parts.append(f'<tspan dy="{down:.1f}" style="font-size:{low:.1f}px">{_math(group or single, low)}</tspan>')
+            parts.append(f'<tspan dy="{-down:.1f}">\u200b</tspan>')
+        else:
+            shown = LETTERS[command] if command else letter
+            upright = command == "ln" or not shown.isalpha()
+            parts.append(html.escape(shown) if upright else f'<tspan class="m">{shown}</tspan>')
+    return "".join(parts)

@@ -1,0 +1,202 @@
+"""The pictures: as matplotlib's figures become them, and as the extension puts them into a page."""
+
+import importlib
+import re
+
+import matplotlib.pyplot as plt
+import nbformat
+import numpy as np
+import pytest
+
+from autograder.paths import ROOT
+from tests.book.small_site import build_site, write_site
+
+CONF = """
+extensions = ["myst_nb", "sphinx_exercise", "pictures_in_place"]
+nb_execution_mode = "off"
+"""
+WORDS = "A line that rises from left to right."
+STYLES = (ROOT / "book" / "_static" / "figures.css").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def pictures(monkeypatch):
+    """The module, as a page finds it, and its style for as long as a test runs."""
+    monkeypatch.syspath_prepend(ROOT / "book")
+    module = importlib.import_module("figures.pictures")
+    with plt.rc_context():
+        module.use_style()
+        yield module
+    plt.close("all")
+
+
+def parts_of(svg):
+    return dict(re.findall(r'<svg class="(\w+)"(.*?)</svg>', svg, flags=re.DOTALL))
+
+
+def texts_of(part):
+    return [re.sub(r"<[^>]+>|\u200b", "", text) for text in re.findall(r"<text.*?</text>", part)]
+
+
+def test_panels_stand_beside_each_other_in_a_column_and_below_each_other_on_a_phone(pictures):
+    figure, panels = plt.subplots(1, 2, figsize=(9.4, 3), sharey=True)
+    for panel, name in zip(panels, ("first", "second"), strict=True):
+        panel.plot([0, 1], [0, 1])
+        panel.set(title=name, yticks=[0, 1], yticklabels=["low", "high"])
+    parts = parts_of(pictures.as_svg(figure))
+    assert list(parts) == ["wide", "narrow"]
+    places = {}
+    for name, part in parts.items():
+        found = re.findall(r'x="([\d.]+)" y="([\d.]+)"[^>]*>(first|second)<', part)
+        places[name] = {title: (float(x), float(y)) for x, y, title in found}
+        assert texts_of(part).count("high") == (1 if name == "wide" else 2)  # a panel that stands alone needs its own
+    assert places["wide"]["first"][1] == places["wide"]["second"][1]
+    assert places["narrow"]["first"][0] == places["narrow"]["second"][0]
+    assert places["narrow"]["first"][1] + 100 < places["narrow"]["second"][1]
+    widths = {name: float(re.search(r'viewBox="0 -?\d+ (\d+) \d+"', part)[1]) for name, part in parts.items()}
+    assert widths["narrow"] == pictures.PHONE
+    assert widths["wide"] <= pictures.COLUMN
+
+
+def test_a_figure_as_narrow_as_a_phone_is_drawn_once(pictures):
+    figure, axes = plt.subplots(figsize=(4.7, 3))
+    axes.plot([0, 1], [0, 1])
+    assert list(parts_of(pictures.as_svg(figure))) == ["only"]
+
+
+def test_every_colour_is_a_variable_of_the_page(pictures):
+    figure, axes = plt.subplots()
+    for name in ("INK", "MUTED", "LINE", "BLUE", "ORANGE", "GREEN", "PURPLE", "PAPER", "SURFACE"):
+        axes.plot([0, 1], [0, 1], "o-", color=getattr(pictures, name), label=name)
+    axes.legend()
+    drawn = "".join(parts_of(pictures.as_svg(figure)).values())
+    assert set(re.findall(r"(?:fill|stroke):([^;\"]*)", drawn)) == {
+        "none",
+        "currentcolor",
+        *(f"var({name})" for name in pictures.VARIABLES.values()),
+    }
+
+
+@pytest.mark.parametrize("color", ["tab:blue", "black", "0.5"])
+def test_a_colour_that_dark_mode_would_not_change_is_refused(pictures, color):
+    figure, axes = plt.subplots()
+    axes.plot([0, 1], [0, 1], color=color)
+    with pytest.raises(ValueError, match="dark mode. Remedy"):
+        pictures.as_svg(figure)
+
+
+def test_a_hatch_is_refused(pictures):
+    figure, axes = plt.subplots()
+    axes.bar([0], [1], hatch="//")
+    with pytest.raises(ValueError, match="hatch"):
+        pictures.as_svg(figure)
+
+
+def test_the_colours_are_those_of_the_page_in_light_mode(pictures):
+    light = dict(re.findall(r"(--[\w-]+): ([^;]+);", STYLES.partition("}")[0]))
+    for colour, name in pictures.VARIABLES.items():
+        if name.startswith("--figure"):
+            assert light[name] == colour
+    assert float(light["--shade"].split(" ")[0]) == pictures.SHADE
+
+
+def luminance(colour):
+    channels = np.array(colour) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+# the theme's ground and ink in either mode
+@pytest.mark.parametrize(("number", "ground", "ink"), [(0, "#ffffff", "#222832"), (1, "#121212", "#ced6dd")])
+def test_a_weight_can_be_read_on_the_darkest_cell_of_a_heat_map(number, ground, ink):
+    blue, shade = (re.findall(rf"{name}: ([^;]+);", STYLES)[number] for name in ("--figure-1", "--shade"))
+    ground, ink, blue = (np.array([int(each[i : i + 2], 16) for i in (1, 3, 5)]) for each in (ground, ink, blue))
+    cell = float(shade) * blue + (1 - float(shade)) * ground
+    dark, bright = sorted([luminance(cell), luminance(ink)])
+    assert (bright + 0.05) / (dark + 0.05) >= 4.5
+
+
+def test_a_heat_map_is_as_dark_as_its_weights_and_says_them(pictures):
+    figure, axes = plt.subplots(figsize=(4.7, 3))
+    pictures.heat_map(axes, [[0.25, 0.75], [1.0, 0.0]], ["तर्क", "के"], ["reason", "with"])
+    (part,) = parts_of(pictures.as_svg(figure)).values()
+    assert re.findall(r"opacity:calc\(([\d.]+)\*var\(--shade\)\)", part) == ["0.25", "0.75", "1"]
+    assert {"0.25", "0.75", "1.00", "0.00", "reason", "with", "तर्क", "के"} <= set(texts_of(part))
+    assert part.count('<tspan lang="hi">') == 2
+
+
+def test_formulas_in_a_picture_are_text_with_letters_and_indices(pictures):
+    figure, axes = plt.subplots(figsize=(4.7, 3))
+    axes.set(title=r"the sum $\sum_j \alpha_{ij}\,h_j$ < 1", xlabel="$r^2$")
+    (part,) = parts_of(pictures.as_svg(figure)).values()
+    assert "the sum ∑j αij\u2009hj &lt; 1" in texts_of(part)
+    assert "r2" in texts_of(part)
+    low = [float(size) for size in re.findall(r"<tspan dy=[^>]*font-size:([\d.]+)px", part)]
+    assert len(low) == 4
+    assert min(low) >= 11
+
+
+def test_no_element_is_found_by_an_id_of_another_picture(pictures):
+    drawn = ""
+    for end in (1, 2):
+        figure, axes = plt.subplots()
+        axes.plot([0, end], [0, 1], "o")
+        drawn += pictures.as_svg(figure)
+    ids, used = re.findall(r' id="([^"]+)"', drawn), re.findall(r' href="#([^"]+)"', drawn)
+    assert len(ids) == len(set(ids))
+    assert set(used) <= set(ids)
+
+
+def cell(svg, **metadata):
+    made = nbformat.v4.new_code_cell("draw()", execution_count=1, metadata={"mystnb": metadata})
+    made.outputs = [nbformat.v4.new_output("display_data", data={"image/svg+xml": svg})]
+    return made
+
+
+def notebook(*cells):
+    python = {"language_info": {"name": "python", "pygments_lexer": "python"}}
+    return nbformat.writes(nbformat.v4.new_notebook(cells=list(cells), metadata=python))
+
+
+@pytest.fixture
+def drawn(pictures):
+    figure, axes = plt.subplots()
+    axes.plot([0, 1], [0, 1])
+    return pictures.as_svg(figure)
+
+
+def test_a_picture_stands_in_its_page_with_its_words_and_is_numbered_by_chapter(tmp_path, drawn):
+    head = nbformat.v4.new_markdown_cell("# A page\n\nSee {numref}`second`.")
+    one, two = (
+        cell(drawn, image={"alt": WORDS}, figure={"name": name, "caption": f"What *{name}* shows."})
+        for name in ("first", "second")
+    )
+    index = "# Book\n\n```{toctree}\nnotes\nencoder\nscoring\n```\n"
+    pages = {"index.md": index, **{f"{name}.ipynb": notebook(head, one, two) for name in ("notes", "encoder", "scoring")}}
+    pages["notes.ipynb"] = pages["notes.ipynb"].replace("first", "third").replace("second", "fourth")
+    pages["encoder.ipynb"] = pages["encoder.ipynb"].replace("first", "fifth").replace("second", "sixth")
+    write_site(tmp_path, CONF, pages)
+    for _ in range(2):  # the second time nothing has changed
+        site, _ = build_site(tmp_path)
+        for name, wanted in {"notes": ["1", "2"], "encoder": ["1.1", "1.2"], "scoring": ["2.1", "2.2"]}.items():
+            text = (site / f"{name}.html").read_text(encoding="utf-8")
+            assert re.findall(r'<span class="caption-number">Figure ([\d.]+) </span>', text) == wanted
+            assert f">Figure {wanted[1]}</span></a>" in text  # in the text that refers to it
+            assert text.count(f'<div class="picture" role="img" aria-label="{WORDS}">') == 2
+            assert text.count('<svg aria-hidden="true" class="wide"') == 2
+            assert "<style>svg" not in text
+            assert "<img" not in text
+        assert not list((site / "_images").glob("*.svg")) if (site / "_images").exists() else True
+
+
+def test_a_picture_without_words_is_a_warning(tmp_path, drawn):
+    write_site(tmp_path, CONF, {"index.ipynb": notebook(nbformat.v4.new_markdown_cell("# A page"), cell(drawn))})
+    _, warnings = build_site(tmp_path, strict=False)
+    assert "a picture says nothing to those who cannot see it" in warnings
+
+
+def test_a_picture_of_another_kind_stays_as_it_is(tmp_path):
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"></svg>'
+    write_site(tmp_path, CONF, {"index.md": "# A page\n\n![A white dot](dot.svg)\n", "dot.svg": svg})
+    site, _ = build_site(tmp_path)
+    assert '<img alt="A white dot" src="_images/dot.svg"' in (site / "index.html").read_text(encoding="utf-8")
