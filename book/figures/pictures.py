@@ -35,7 +35,7 @@ VARIABLES = {
 }
 SHADE = 0.6  # as --shade in figures.css
 COLUMN, PHONE = 680, 340  # pixels
-PANEL = 300  # pixels: the greatest height of a panel on a phone
+PANEL = 340  # pixels: the greatest height of a panel on a phone
 
 STYLE = {
     "figure.dpi": 72,  # so that a point is a pixel
@@ -236,7 +236,7 @@ def _variable(colour):
     return VARIABLES[colour]
 
 
-LETTERS = {"alpha": "α", "tau": "τ", "ln": "ln", "sqrt": "√", "sum": "∑", ",": "\u2009", "cdot": "·"}
+LETTERS = {"alpha": "α", "tau": "τ", "ln": "ln", "sqrt": "√", "sum": "∑", ",": "\u2009", "cdot": "·", "-": "\N{MINUS SIGN}"}
 MATHS = re.compile(r"\$([^$]*)\$")
 TOKEN = re.compile(r"\\([a-z]+|,) ?|([_^])(?:\{([^}]*)\}|(.))|(.)")
 
@@ -262,7 +262,7 @@ def _math(tex, size):
             parts.append(f'<tspan dy="{down:.1f}" style="font-size:{low:.1f}px">{_math(group or single, low)}</tspan>')
             parts.append(f'<tspan dy="{-down:.1f}">\u200b</tspan>')
         else:
-            shown = LETTERS[command] if command else letter
+            shown = LETTERS[command] if command else LETTERS.get(letter, letter)
             upright = command == "ln" or not shown.isalpha()
             parts.append(html.escape(shown) if upright else f'<tspan class="m">{shown}</tspan>')
     return "".join(parts)
