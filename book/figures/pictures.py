@@ -9,16 +9,18 @@ import hashlib
 import html
 import io
 import re
+import tempfile
+import warnings
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import matplotlib.pyplot as plt
-from cycler import cycler
+from fontTools.ttLib import TTFont
 from IPython import get_ipython
+from matplotlib import font_manager
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 from matplotlib.patches import Rectangle
-
-from figures.hindi import use_devanagari
 
 INK, MUTED, LINE, SURFACE, PAPER = "#222832", "#48566b", "#d1d5da", "#f3f4f5", "#ffffff"
 BLUE, ORANGE, GREEN, PURPLE = "#0067a8", "#b4530a", "#007a5a", "#8a4f9e"
@@ -34,6 +36,7 @@ VARIABLES = {
     PURPLE: "--figure-4",
 }
 SHADE = 0.6  # as --shade in figures.css
+HINDI = Path(__file__).parents[1] / "_static" / "fonts" / "noto-sans-devanagari-devanagari-400-normal.woff"
 COLUMN, PHONE = 680, 340  # pixels
 PANEL = 340  # pixels: the greatest height of a panel on a phone
 
@@ -56,7 +59,7 @@ STYLE = {
     "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, PURPLE]),
+    "axes.prop_cycle": plt.cycler(color=[BLUE, ORANGE, GREEN, PURPLE]),
     "font.size": 14,
     "text.color": INK,
     "text.parse_math": False,  # `_math` writes it, for the font of the page
@@ -79,13 +82,24 @@ STYLE = {
 def use_style():
     """Let every figure of the page be drawn in the style of the book, Hindi included, and shown as SVG."""
     plt.rcParams.update(STYLE)
-    use_devanagari()
+    plt.rcParams["font.family"] = ["DejaVu Sans", _devanagari()]
+    warnings.filterwarnings("error", message="Glyph .* missing from font")
     shell = get_ipython()
     if shell is not None:
         plt.close(plt.figure())  # brings in the backend of notebooks, which would set its own formats later
         for formatter in shell.display_formatter.formatters.values():
             formatter.pop(Figure, None)
         shell.display_formatter.formatters["image/svg+xml"].for_type(Figure, as_svg)
+
+
+def _devanagari():
+    """Return the name of the site's font of Hindi, by which matplotlib measures the words that a browser will write."""
+    font = TTFont(HINDI)
+    font.flavor = None  # matplotlib reads TrueType, not WOFF
+    with tempfile.NamedTemporaryFile(suffix=".ttf", delete=False) as file:
+        font.save(file)
+    font_manager.fontManager.addfont(file.name)
+    return font_manager.FontProperties(fname=file.name).get_name()
 
 
 def heat_map(axes, weights, rows, columns, numbers=True):
@@ -236,7 +250,16 @@ def _variable(colour):
     return VARIABLES[colour]
 
 
-LETTERS = {"alpha": "α", "tau": "τ", "ln": "ln", "sqrt": "√", "sum": "∑", ",": "\u2009", "cdot": "·", "-": "\N{MINUS SIGN}"}
+LETTERS = {
+    "alpha": "α",
+    "tau": "τ",
+    "ln": "ln",
+    "sqrt": "√",
+    "sum": "∑",
+    ",": "\u2009",
+    "cdot": "·",
+    "-": "\N{MINUS SIGN}",
+}
 MATHS = re.compile(r"\$([^$]*)\$")
 TOKEN = re.compile(r"\\([a-z]+|,) ?|([_^])(?:\{([^}]*)\}|(.))|(.)")
 

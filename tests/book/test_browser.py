@@ -247,6 +247,61 @@ def test_every_formula_is_seen_whole_without_scrolling(visits, width):
     assert {page: tex for page, tex in cut.items() if tex} == {}
 
 
+def test_the_letters_of_every_picture_are_large_enough_and_whole_on_a_phone(browser, address, site):
+    size(browser, 375)
+    seen_there = {}
+    for path in sorted((site / "book").glob("*.html")):
+        if '<div class="picture"' not in path.read_text(encoding="utf-8"):
+            continue
+        open_page(browser, f"{address}/book/{path.name}")
+        seen_there[path.stem] = browser.execute_script(
+            """
+            return [...document.querySelectorAll(".picture")].map((picture) => {
+              const svgs = [...picture.querySelectorAll("svg")].filter((svg) => svg.checkVisibility());
+              const letters = svgs.flatMap((svg) => {
+                const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+                return [...svg.querySelectorAll("text, tspan")].filter((each) => each.textContent.trim())
+                  .map((each) => [scale * parseFloat(getComputedStyle(each).fontSize), each.getBoundingClientRect()]);
+              });
+              const around = picture.getBoundingClientRect();
+              return {
+                drawn: svgs.length,
+                smallest: Math.min(...letters.map(([size]) => size)),
+                overhang: Math.max(...letters.map(([, box]) => Math.max(box.right - around.right, around.left - box.left))),
+              };
+            });
+            """
+        )
+    assert sum(map(len, seen_there.values())) > 15
+    for page, found in seen_there.items():
+        for picture in found:
+            assert picture["drawn"] == 1, page
+            assert picture["smallest"] >= 11, (page, picture)
+            assert picture["overhang"] <= 1, (page, picture)
+
+
+def test_a_picture_takes_its_colours_from_the_mode_and_its_font_from_the_page(browser, address):
+    size(browser, 1280)
+    open_page(browser, f"{address}/book/softmax.html")
+    looks = []
+    for mode in ("light", "dark"):
+        browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
+        looks.append(
+            browser.execute_script(
+                """
+                const [line, text] = [".wide path[style*='--figure-1']", ".wide text"].map((part) =>
+                  getComputedStyle(document.querySelector(`.picture ${part}`)));
+                const page = getComputedStyle(document.querySelector("article p"));
+                return [line.stroke, text.fill, text.fontFamily === page.fontFamily, text.fill === page.color];
+                """
+            )
+        )
+    (light_line, light_text, *agree), (dark_line, dark_text, *agree_too) = looks
+    assert light_line != dark_line
+    assert light_text != dark_text
+    assert agree == agree_too == [True, True]
+
+
 def test_a_formula_without_room_scrolls_by_itself_and_shows_that_it_does(browser, address):
     size(browser, 320)
     open_page(browser, f"{address}/book/scoring.html")

@@ -97,14 +97,40 @@ def test_every_chapter_keeps_the_order_of_its_sections():
             assert found == wanted
 
 
-def test_every_picture_says_in_words_what_it_shows(site):
+def test_every_picture_stands_in_its_page_with_words_a_caption_and_its_number(site):
+    numbered = {}
     for name, html in pages(site).items():
         article = html[html.index("<article") : html.index("</article>")]
-        for tag in re.findall(r"<img[^>]*>", article):
-            alt = re.search(r'alt="([^"]*)"', tag)
-            assert alt, (name, tag)
-            assert len(alt[1]) > 30, (name, tag)
-            assert "_images" not in alt[1], (name, tag)
+        assert "<img" not in article, name  # none needs to be fetched
+        figures = re.findall(r"<figure.*?</figure>", article, flags=re.DOTALL)
+        whole = "".join(figures)
+        for kind in ('<div class="picture"', 'class="moving"'):
+            assert article.count(kind) == whole.count(kind), name
+        assert len(figures) == whole.count('<div class="picture"') + whole.count('class="moving"'), name
+        for words in re.findall(r'<div class="picture" role="img" aria-label="([^"]*)">', article):
+            assert len(words) > 60, (name, words)
+        for figure in figures:
+            caption = re.search(
+                r'<span class="caption-number">Figure ([\d.]+) </span><span class="caption-text">(.*?)</span', figure
+            )
+            assert caption, (name, figure[:200])
+            assert len(caption[2]) > 20, (name, caption[2])
+            numbered.setdefault(name, []).append(caption[1])
+    order = [path for path in re.findall(r"book/(\w+)", (ROOT / "_toc.yml").read_text()) if path in answer_key.topics()]
+    for name, numbers in numbered.items():
+        chapter = f"{order.index(name) + 1}." if name in order else ""
+        assert numbers == [f"{chapter}{place}" for place in range(1, len(numbers) + 1)], name
+    assert set(order) < set(numbered)
+
+
+def test_no_picture_has_a_colour_of_its_own(site):
+    for name, html in pages(site).items():
+        drawn = "".join(re.findall(r'<div class="picture".*?</div>', html, flags=re.DOTALL))
+        colours = set(re.findall(r"(?:fill|stroke):([^;\"]*)", drawn))
+        allowed = {"none", "currentcolor", *(f"var(--figure-{tone})" for tone in range(5))}
+        allowed |= {f"var(--pst-color-{ground})" for ground in ("border", "surface", "background")}
+        assert colours <= allowed, name
+        assert not re.search(r"(?<!href=\")#[0-9a-f]{3,8}\b|rgb\(| fill=| stroke=", drawn), name
 
 
 def test_no_page_shows_the_body_of_a_graded_function(site):

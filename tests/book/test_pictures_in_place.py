@@ -81,7 +81,7 @@ def test_every_colour_is_a_variable_of_the_page(pictures):
 def test_a_colour_that_dark_mode_would_not_change_is_refused(pictures, color):
     figure, axes = plt.subplots()
     axes.plot([0, 1], [0, 1], color=color)
-    with pytest.raises(ValueError, match="dark mode. Remedy"):
+    with pytest.raises(ValueError, match="in dark mode"):
         pictures.as_svg(figure)
 
 
@@ -172,7 +172,10 @@ def test_a_picture_stands_in_its_page_with_its_words_and_is_numbered_by_chapter(
         for name in ("first", "second")
     )
     index = "# Book\n\n```{toctree}\nnotes\nencoder\nscoring\n```\n"
-    pages = {"index.md": index, **{f"{name}.ipynb": notebook(head, one, two) for name in ("notes", "encoder", "scoring")}}
+    pages = {
+        "index.md": index,
+        **{f"{name}.ipynb": notebook(head, one, two) for name in ("notes", "encoder", "scoring")},
+    }
     pages["notes.ipynb"] = pages["notes.ipynb"].replace("first", "third").replace("second", "fourth")
     pages["encoder.ipynb"] = pages["encoder.ipynb"].replace("first", "fifth").replace("second", "sixth")
     write_site(tmp_path, CONF, pages)
