@@ -318,6 +318,21 @@ def test_a_formula_without_room_scrolls_by_itself_and_shows_that_it_does(browser
     assert overhang(browser) <= 1
 
 
+def test_on_a_phone_code_shows_that_it_goes_on_and_can_be_copied_without_hovering(browser, address):
+    size(browser, 375)
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    open_page(browser, f"{address}/book/for_contributors.html")
+    shown = browser.execute_script(
+        """
+        const code = [...document.querySelectorAll("div.highlight pre")].find((pre) => pre.checkVisibility());
+        const button = code.closest("div.highlight").querySelector("button.copybtn");
+        return [getComputedStyle(code).backgroundAttachment, getComputedStyle(button).opacity];
+        """
+    )
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    assert shown == ["local, local, scroll, scroll, scroll", "1"]
+
+
 def test_every_page_is_typeset_without_an_error(visits):
     for page, found in visits.items():
         assert (found["fonts"], found["complaints"]) == ([], []), page
