@@ -74,6 +74,7 @@ STYLE = {
     "legend.fontsize": 13,
     "lines.linewidth": 2.5,
     "patch.edgecolor": "none",
+    "path.simplify_threshold": 0.3,  # pixels: bends that nobody would see
     "svg.fonttype": "none",
     "svg.hashsalt": "book",  # the same picture from every build
 }
@@ -197,7 +198,9 @@ def _written(node, known):
     kept, style = [], dict(part.split(": ", 1) for part in node.get("style", "").split("; ") if part)
     for name, value in node.attrib.items():
         name = name.rpartition("}")[2]
-        if name in ("d", "x", "y", "transform"):
+        if name == "d":
+            kept.append((name, _outline(value)))
+        elif name in ("x", "y", "transform"):
             value = _rounded(value)
             if not (tag == "text" and name == "transform" and value.startswith("rotate(0 ")):
                 kept.append((name, value))
@@ -221,8 +224,28 @@ def _written(node, known):
 
 def _rounded(numbers):
     """Return coordinates with at most one decimal."""
-    short = re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), numbers)
-    return re.sub(r"\s*\n\s*|\s+(?=[MLQCz])", "", short.replace("-0 ", "0 ")).strip()
+    return re.sub(r"-?\d+\.\d+", lambda number: _short(round(10 * float(number[0]))), numbers)
+
+
+def _short(tenths):
+    return f"{tenths / 10:.1f}".removesuffix(".0")
+
+
+def _outline(path):
+    """Return a path in few letters: each point of a straight line as its distance from the one before."""
+    steps = [(step[0], step[1:].split()) for step in re.findall(r"[A-Za-z][^A-Za-z]*", path)]
+    if not {letter for letter, _ in steps} <= {"M", "L", "z"}:
+        return re.sub(r" (?=-)|(?<=[A-Z]) | (?=[A-Z])", "", " ".join(_rounded(path).split()))
+    parts, here, last = [], (0, 0), ""
+    for letter, numbers in steps:
+        there = tuple(round(10 * float(number)) for number in numbers)
+        if letter == "L":
+            apart = f"{_short(there[0] - here[0])} {_short(there[1] - here[1])}"
+            parts.append(f" {apart}" if last == "L" else f"l{apart}")
+        else:
+            parts.append(letter + " ".join(map(_short, there)))
+        here, last = there or here, letter
+    return "".join(parts).replace(" -", "-")
 
 
 def _declared(style):

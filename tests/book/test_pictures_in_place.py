@@ -147,6 +147,21 @@ def test_no_element_is_found_by_an_id_of_another_picture(pictures):
     assert set(used) <= set(ids)
 
 
+def test_a_line_goes_where_matplotlib_lets_it_go(pictures):
+    rng = np.random.default_rng(0)
+    walk = rng.normal(size=(200, 2)).cumsum(axis=0)
+    figure, axes = plt.subplots(figsize=(4.7, 3))
+    (line,) = axes.plot(*walk.T, color=pictures.PURPLE)
+    line.get_path().should_simplify = False
+    (part,) = parts_of(pictures.as_svg(figure)).values()
+    (drawn,) = (path for path in re.findall(r'<path d="([^"]+)" style="([^"]+)"', part) if "--figure-4" in path[1])
+    start, steps = (np.array(re.findall(r"-?[\d.]+", each), dtype=float) for each in drawn[0].split("l"))
+    found = np.vstack([start, start + steps.reshape(-1, 2).cumsum(axis=0)])
+    wanted = line.get_transform().transform(walk)
+    wanted[:, 1] = 3 * 72 - wanted[:, 1]
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=0.051)
+
+
 def cell(svg, **metadata):
     made = nbformat.v4.new_code_cell("draw()", execution_count=1, metadata={"mystnb": metadata})
     made.outputs = [nbformat.v4.new_output("display_data", data={"image/svg+xml": svg})]
