@@ -370,11 +370,14 @@ def test_no_page_weighs_more_than_350_kilobytes_with_all_that_it_shows(weights):
     assert max(heavy.values()) <= 350_000, heavy
 
 
-def test_a_second_page_brings_its_text_its_pictures_and_its_fonts_and_little_else(weights):
-    first = weights["book/scoring.html"]
+def test_a_second_page_brings_itself_and_little_else(weights, site):
+    first, itself, beside = weights["book/scoring.html"], {}, {}
     for page, files in weights.items():
-        more = {path: size for path, size in files.items() if path not in first and path.suffix not in PACKED}
-        assert sum(more.values()) <= 50_000, (page, more)
+        more = {path: size for path, size in files.items() if path not in first}
+        itself[page] = files[site / page]  # its text, formulas and pictures
+        beside[page] = sum(size for path, size in more.items() if path != site / page)
+    assert max(itself.values()) <= 50_000, itself
+    assert max(beside.values()) <= 20_000, beside
 
 
 def test_every_icon_is_in_the_font_of_icons(browser, address, site):
