@@ -377,7 +377,7 @@ def test_a_second_page_brings_itself_and_little_else(weights, site):
         itself[page] = files[site / page]  # its text, formulas and pictures
         beside[page] = sum(size for path, size in more.items() if path != site / page)
     assert max(itself.values()) <= 50_000, itself
-    assert max(beside.values()) <= 20_000, beside
+    assert max(beside.values()) <= 40_000, beside  # above all fonts of formulas that the first had no need of
 
 
 def test_every_icon_is_in_the_font_of_icons(browser, address, site):
