@@ -1,0 +1,265 @@
+"""What does a reader on a phone in a train wait for, beside the same pages as Jupyter Book makes them by default?
+
+    python benchmarks/site.py
+    python benchmarks/site.py --pages scoring softmax --ours _build/html
+
+Both websites are opened by Chromium in turns, each page with an empty cache, at 375 x 740 pixels and at the speed of a slow
+mobile connection, as DevTools emulates it. Printed: the bytes of the first load, the time until the first formula can be read
+(it is on the page, and so are its fonts), the time of the largest contentful paint, and how far the layout has shifted, which
+are medians; then the ratios. Pages are sent gzipped. The stock website has the same sources, without what this book changes
+of the theme, and MathJax, which it would fetch from another host, is served with it. Nothing else is asked for: no other
+host can be reached. Both websites are built first, where no folder is named, and that runs all pages once.
+"""
+
+import argparse
+import functools
+import gzip
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import yaml
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ("intro", "scoring", "softmax", "capstone", "notation")
+LATENCY, DOWN, UP = 150, 1.6e6 / 8, 0.75e6 / 8  # milliseconds; bytes a second
+SCREEN = {"width": 375, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+QUIET_AFTER = 0.5  # seconds without a change, after which a page counts as complete
+PATIENCE = 90  # seconds
+MATHJAX = "mathjax@3.2.2"  # the series that Sphinx asks for by default
+MATHJAX_FILE = "mathjax/node_modules/mathjax/es5/tex-mml-chtml.js"
+GZIPPED = {".html", ".css", ".js", ".json", ".svg"}
+DIRECTIVES = (
+    "assignment_card",
+    "course_site",
+    "self_check",
+    "landing",
+    "made_files",
+)  # without which pages cannot be read
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+
+WATCH = """
+(() => {
+  const seen = (window.measured = {formula: null, paint: null, shift: 0, changed: 0});
+  const observe = (type, note) => new PerformanceObserver((list) => {
+    list.getEntries().forEach(note);
+    seen.changed = performance.now();
+  }).observe({type, buffered: true});
+  observe("largest-contentful-paint", (entry) => (seen.paint = entry.startTime));
+  observe("layout-shift", (entry) => (seen.shift += entry.value));
+  const readable = (formula) => [formula, ...formula.querySelectorAll("*")].every((part) =>
+    ["", "::before"].every((pseudo) => {
+      const {fontSize, fontFamily} = getComputedStyle(part, pseudo);
+      return document.fonts.check(`${fontSize} ${fontFamily}`);
+    }));
+  const look = () => {
+    const formula = document.querySelector(".katex-html, mjx-container");
+    const painted = performance.getEntriesByName("first-contentful-paint").length;
+    if (!painted || !formula?.getClientRects().length || !readable(formula)) requestAnimationFrame(look);
+    else requestAnimationFrame(() => (seen.formula = seen.changed = performance.now()));
+  };
+  requestAnimationFrame(look);
+})();
+"""
+# What was measured, and for how many milliseconds nothing has changed: -1 while something is to come.
+STATE = """
+const ready = measured.paint && document.readyState === "complete";
+const typeset = measured.formula || !document.querySelector(".math");
+return [measured, ready && typeset ? performance.now() - measured.changed : -1];
+"""
+
+
+@dataclass(frozen=True)
+class Load:
+    """One page opened once: bytes, and milliseconds from when it was asked for; the shift has no unit.
+
+    ``formula`` is None where the page has none.
+    """
+
+    size: int
+    formula: float | None
+    paint: float
+    shift: float
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Serves a website as hosts of websites do: gzipped, over connections that stay open."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        path = Path(self.translate_path(self.path))
+        if not path.is_file():
+            self.send_error(404)
+            return
+        data = _packed(path) if path.suffix in GZIPPED else path.read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(path))
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Cache-Control", "max-age=600")
+        if path.suffix in GZIPPED:
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args):
+        pass
+
+
+@functools.cache
+def _packed(path):
+    return gzip.compress(path.read_bytes(), 6)
+
+
+def main():
+    options = _options()
+    with tempfile.TemporaryDirectory(prefix="site-") as name:
+        folder = Path(name)
+        ours, stock = options.ours or build(folder, "ours"), options.stock or build(folder, "stock")
+        with served(ours) as our_address, served(stock) as stock_address, browser(folder / "profile") as chromium:
+            loads = {(page, site): [] for page in options.pages for site in ("ours", "stock")}
+            for _ in range(options.rounds):
+                for page in options.pages:
+                    for site, address in (("ours", our_address), ("stock", stock_address)):
+                        loads[page, site].append(load(chromium, f"{address}/book/{page}.html"))
+    medians = {key: median(found) for key, found in loads.items()}
+    print("\n".join(table(medians)))
+
+
+def build(folder, kind):
+    """Build the website into ``folder``, as it is or ``kind="stock"``; return where it is. Pages are run once for both."""
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    config["execute"] |= {"execute_notebooks": "cache", "cache": str(folder / "cache")}
+    sphinx = config["sphinx"]
+    sphinx["local_extensions"] = {name: str(ROOT / path) for name, path in sphinx["local_extensions"].items()}
+    if kind == "stock":
+        changed = ("extensions", "html_theme_options", "html_context", "html_js_files", "html_math_renderer")
+        sphinx["config"] = {name: value for name, value in sphinx["config"].items() if name not in changed}
+        sphinx["config"]["mathjax_path"] = MATHJAX_FILE
+        sphinx["config"]["html_static_path"] = [str(ROOT / "book" / "_static")]
+        sphinx["extra_extensions"] = ["sphinx_exercise", "sphinxcontrib.bibtex"]
+        sphinx["local_extensions"] = {name: sphinx["local_extensions"][name] for name in DIRECTIVES}
+    path = folder / f"{kind}.yml"
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    program = Path(sys.executable).with_name("jupyter-book")
+    command = [program, "build", ROOT, "--config", path, "--path-output", folder / kind, "--keep-going", "--quiet"]
+    _run(command)
+    site = folder / kind / "_build" / "html"
+    if kind == "stock":
+        prefix = site / "_static" / Path(MATHJAX_FILE).parts[0]
+        _run(["npm", "install", "--prefix", prefix, "--no-audit", "--no-fund", "--loglevel=error", MATHJAX])
+    return site
+
+
+def _run(command):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment)
+    if done.returncode:
+        sys.exit(f"{command[0]} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+
+
+@contextmanager
+def served(folder):
+    """Serve the website in ``folder`` on this machine; yield its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder)) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@contextmanager
+def browser(profile, latency=LATENCY, down=DOWN, up=UP):
+    """Yield Chromium with a phone's screen and connection: latency in milliseconds, bytes a second; no other host is there."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = next(filter(None, map(shutil.which, PROGRAMS)), None) or sys.exit(
+        "Chromium is not on this machine. Remedy: run `make browser`."
+    )
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
+    arguments = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync"]
+    arguments += ["--disable-background-networking", "--disable-component-update", f"--user-data-dir={profile}"]
+    arguments += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+    if os.geteuid() == 0:
+        arguments.append("--no-sandbox")  # Chromium's own sandbox refuses root; these pages are ours
+    for argument in arguments:
+        options.add_argument(argument)
+    chromium = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        chromium.set_page_load_timeout(PATIENCE)
+        chromium.execute_cdp_cmd("Network.enable", {})
+        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SCREEN)
+        speed = {"offline": False, "latency": latency, "downloadThroughput": down, "uploadThroughput": up}
+        chromium.execute_cdp_cmd("Network.emulateNetworkConditions", speed)
+        chromium.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+        yield chromium
+    finally:
+        chromium.quit()
+
+
+def load(chromium, url):
+    """Open a page for the first time; return a ``Load``.
+
+    Raises
+    ------
+    TimeoutError
+        If it does not come to rest, or has a formula that nobody can read.
+    """
+    chromium.get("about:blank")
+    chromium.execute_cdp_cmd("Network.clearBrowserCache", {})
+    chromium.get_log("performance")
+    chromium.get(url)
+    began = time.monotonic()
+    while True:
+        found, still = chromium.execute_script(STATE)
+        if still > QUIET_AFTER * 1000:
+            break
+        if time.monotonic() - began > PATIENCE:
+            raise TimeoutError(f"{url} is not complete after {PATIENCE} s: {found}")
+        time.sleep(0.1)
+    messages = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
+    finished = [each["params"] for each in messages if each["method"] == "Network.loadingFinished"]
+    size = sum(round(each["encodedDataLength"]) for each in finished)
+    return Load(size, found["formula"], found["paint"], found["shift"])
+
+
+def median(loads):
+    """Return the ``Load`` of the medians, each number for itself."""
+    return Load(*(statistics.median(getattr(each, name) for each in loads) for name in Load.__dataclass_fields__))
+
+
+def table(medians):
+    """Yield the lines of what is printed: ``medians`` by page and website, and how many times the stock one has."""
+    yield f"{'page':12}{'website':9}{'kB':>7}{'formula s':>11}{'paint s':>9}{'shift':>8}"
+    for page in dict.fromkeys(page for page, _ in medians):
+        for site in ("ours", "stock"):
+            m = medians[page, site]
+            numbers = f"{m.size / 1000:7.0f}{m.formula / 1000:11.2f}{m.paint / 1000:9.2f}{m.shift:8.3f}"
+            yield f"{page if site == 'ours' else '':12}{site:9}{numbers}"
+        ours, stock = medians[page, "ours"], medians[page, "stock"]
+        ratios = f"{stock.size / ours.size:6.1f}x{stock.formula / ours.formula:10.1f}x{stock.paint / ours.paint:8.1f}x"
+        yield f"{'':12}{'ratio':9}{ratios}"
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pages", nargs="+", default=PAGES, help="names of pages of the book that have formulas")
+    parser.add_argument("--rounds", type=int, default=9, help="how often each page is opened on each website")
+    parser.add_argument("--ours", type=Path, help="the folder of the website, if it is built")
+    parser.add_argument("--stock", type=Path, help="the folder of the stock website, if it is built")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
