@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help course test test-full check site sandbox browser database format clean
+.PHONY: help course test test-full check site pdf sandbox browser database format clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,10 @@ site: $(STAMP)  ## Build the website alone, warnings as errors
 	@echo "== The website: the notebooks that it offers, then its pages, which run as they are built (a few minutes)"
 	@rm -rf _build/assignments && $(BIN)/python -m autograder handouts _build/assignments
 	@$(BIN)/jupyter-book build . -W -n --keep-going --quiet
+
+pdf: site browser  ## Build the website, and print it into one PDF, which its first page then offers
+	@echo "== The book on paper (a minute or two)"
+	@$(BIN)/python book/_ext/on_paper.py _build/html
 
 test: $(STAMP) sandbox browser database  ## Everything that must pass, with the time that each part took
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE)

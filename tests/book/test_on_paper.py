@@ -1,0 +1,201 @@
+"""The extension that puts the book on paper: what is in the PDF, and what stays on the screen."""
+
+import re
+import sys
+
+import pytest
+from bs4 import BeautifulSoup
+from pypdf import PdfReader, PdfWriter
+
+from autograder.paths import ROOT
+from tests.book.small_site import build_site, write_site
+
+CONF = f"""
+html_static_path = [{str(ROOT / "book" / "_static")!r}]
+project = "A small book"
+author = "Two authors"
+extensions = ["myst_nb", "sphinx_copybutton", "formulas_in_place", "self_check", "on_paper"]
+myst_enable_extensions = ["dollarmath"]
+nb_execution_mode = "off"
+html_theme = "sphinx_book_theme"
+html_title = "A small book"
+html_context = {{"default_mode": "dark"}}
+html_math_renderer = "katex"
+"""
+LANDING = """# The beginning
+
+```{on-paper}
+```
+
+Go on to {ref}`a formula <a-formula>` and to [a file](other.txt).
+
+```{toctree}
+:hidden:
+:caption: The only part
+
+one
+```
+"""
+ALPHABET = "abcdefghijklmnopqrstuvwxyz" * 8
+HEAD = """---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+---
+"""
+CHAPTER = f"""{HEAD}
+# The chapter
+
+```{{code-cell}} python
+:tags: [hide-input]
+print("this is folded")
+```
+
+```python
+letters = "{ALPHABET}"
+```
+
+(a-formula)=
+
+## A formula
+
+It is $x^2$.
+
+```{{self-check}}
+Which one?
+
+- right: this
+
+  Because of its reason.
+
+- wrong: that
+
+  For another reason.
+```
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("paper")
+    write_site(folder, CONF, {"index.md": LANDING, "one.md": CHAPTER, "other.txt": "only on the website"})
+    return build_site(folder)[0]
+
+
+@pytest.fixture(scope="module")
+def on_paper(site):
+    return sys.modules["on_paper"]  # which the build has imported
+
+
+@pytest.fixture(scope="module")
+def before(site):
+    return (site / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def printed(before, on_paper, site):
+    return PdfReader(on_paper.print_book(site))
+
+
+def letters(reader):
+    return re.sub(r"\s", "", "".join(page.extract_text() for page in reader.pages))
+
+
+def fills(reader):
+    """Return the luminance, from 0 to 1, of each rectangle that is filled on the pages, larger than a line of text."""
+    found = []
+    for page in reader.pages:
+        luminance, area = 0.0, 0.0
+        for operands, operator in page.get_contents().operations:
+            if operator in (b"rg", b"g"):
+                red, green, blue = map(float, operands * (3 if operator == b"g" else 1))
+                luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+            elif operator == b"re":
+                area = abs(float(operands[2]) * float(operands[3]))
+            elif operator in (b"f", b"f*") and area > 10_000:
+                found.append(luminance)
+            elif operator in (b"m", b"q"):
+                area = 0.0
+    return found
+
+
+def test_the_pdf_holds_the_title_and_each_page_in_its_order(printed):
+    text = letters(printed)
+    places = [text.index(words) for words in ("Asmallbook", "Twoauthors", "Theonlypart", "Goonto", "Itis")]
+    assert places == sorted(places)
+
+
+def test_its_bookmarks_are_the_headings(printed):
+    def titles(outline):
+        return [titles(entry) if isinstance(entry, list) else entry.title for entry in outline]
+
+    assert titles(printed.outline) == ["A small book", "The beginning", "The chapter", ["A formula"]]
+
+
+def test_a_bookmark_has_the_words_of_its_heading(on_paper):
+    writer = PdfWriter()
+    writer.add_blank_page(100, 100)
+    for said in ("Thefirst", "Something else", "A secondA second", "The last"):
+        writer.add_outline_item(said, 0)
+    on_paper._name_bookmarks(writer, ["The first", "A second", "The last"])
+    assert [entry.title for entry in writer.outline] == ["The first", "Something else", "A second", "The last"]
+
+
+def test_code_is_whole_and_what_is_folded_as_code_is_left_out(printed):
+    text = letters(printed)
+    assert ALPHABET in text
+    assert not re.search("folded|Showcode|Hidecode", text)
+
+
+def test_each_formula_is_there_once(printed):
+    assert letters(printed).count("x2") == 1
+
+
+def test_the_reasons_of_a_self_check_are_open(printed):
+    text = letters(printed)
+    assert "Becauseofitsreason" in text
+    assert "Foranotherreason" in text
+
+
+def test_links_lead_within_the_pdf_or_nowhere(printed, on_paper, site):
+    whole = BeautifulSoup(on_paper.whole_book(site), "html.parser")
+    links = [link["href"] for link in whole.select("a[href]")]
+    assert {"#one--top", "#one--a-formula"} <= set(links)
+    for link in links:
+        assert link.startswith("#")
+        assert len(whole.select(f'[id="{link[1:]}"]')) == 1, link
+    assert "a file" in whole.get_text()
+    notes = [note.get_object() for page in printed.pages for note in page.get("/Annots", ())]
+    assert sorted(note["/Dest"] for note in notes) == ["/one--a-formula", "/one--top"]
+
+
+def test_the_pdf_has_no_dark_ground_though_the_screen_has(printed):
+    assert min(fills(printed), default=1.0) > 0.85
+
+
+def test_a_page_that_a_reader_prints_is_light_and_has_no_menu(on_paper, site, tmp_path):
+    with on_paper.served(site) as address:
+        on_paper.print_address(f"{address}/one.html", tmp_path / "light.pdf")
+        page = (site / "one.html").read_text(encoding="utf-8")
+        sheet = re.compile(r"<[^>]*print\.(?:css|js)[^>]*>")
+        assert len(sheet.findall(page)) == 2
+        (site / "dark.html").write_text(sheet.sub("", page), encoding="utf-8")
+        on_paper.print_address(f"{address}/dark.html", tmp_path / "dark.pdf")
+        (site / "dark.html").unlink()
+    light, dark = PdfReader(tmp_path / "light.pdf"), PdfReader(tmp_path / "dark.pdf")
+    assert min(fills(dark)) < 0.2  # so it would have been noticed
+    assert min(fills(light), default=1.0) > 0.85
+    assert ALPHABET in letters(light)
+    assert not re.search("folded|Showcode|Search|Contents|Theonlypart", letters(light))
+
+
+def test_the_landing_page_links_the_pdf_once_it_is_there(before, printed, on_paper, site):
+    assert on_paper.NAME not in before
+    on_paper.print_book(site)
+    page = BeautifulSoup((site / "index.html").read_text(encoding="utf-8"), "html.parser")
+    (link,) = page.select(f'a[href="{on_paper.NAME}"]')
+    assert (site / link["href"]).read_bytes().startswith(b"%PDF")
+
+
+def test_without_a_website_there_is_nothing_to_print(on_paper, tmp_path):
+    with pytest.raises(on_paper.PrintError, match="make site"):
+        on_paper.print_book(tmp_path)
