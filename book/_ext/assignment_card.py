@@ -33,6 +33,9 @@ def add(app, doctree):
         for label, address in app.config.course_hosts.items():
             whole = html.escape(address.format(notebook=f"{topic}.ipynb"))
             links.append(LINK.format(whole, "", f"Open in {html.escape(label)}"))
+    if "runnable" in app.extensions:
+        up = "../" * app.env.docname.count("/")
+        links.append(LINK.format(f"{up}chapters/{topic}-code.ipynb", " download", "Run the chapter's code"))
     points = sum(entry.points for entry in entries)
     number = chapter_number(Path(app.srcdir, f"{app.env.docname}.md"))
     text = CARD.format(
