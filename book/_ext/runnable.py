@@ -67,7 +67,7 @@ import types
 from pathlib import Path
 
 import matplotlib.pyplot
-import numpy
+import numpy  # both are needed further down: what is missing, is missed here
 import torch
 from IPython import get_ipython
 from IPython.core.magic import register_cell_magic
@@ -75,11 +75,12 @@ from IPython.core.magic import register_cell_magic
 
 def _answers(topic):
     """Return what the answer cells of the assignment define that lies beside this notebook, if it does."""
-    found = {"np": numpy, "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "__name__": topic}
+    found = {"__name__": topic}
     path = Path(f"{topic}.ipynb")
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if path.is_file() else ():
         marks, source = cell["metadata"].get("nbgrader", {}), "".join(cell["source"])
-        if cell["cell_type"] == "code" and (marks.get("solution") or not marks) and "NotImplementedError" not in source:
+        wanted = marks.get("solution") or marks.get("grade_id") in ("imports", "provided")
+        if cell["cell_type"] == "code" and wanted and "NotImplementedError" not in source:
             try:
                 exec(compile(source, str(path), "exec"), found)
             except Exception as error:

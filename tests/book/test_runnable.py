@@ -11,8 +11,8 @@ import sys
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from nbformat.v4 import new_code_cell, new_notebook
 
+from autograder.notebooks.assemble import source_notebook
 from autograder.paths import ROOT
 from solutions import answer_key
 from tests.autograder.samples import topic_exercises
@@ -59,13 +59,12 @@ def run(notebook, folder):
     return done.returncode, done.stdout + done.stderr
 
 
-def answers(topic):
-    """Return the notebook of ``topic`` with all answers in it, as a student may have written them."""
-    written = [
-        re.sub(r" *### (BEGIN|END) SOLUTION\n", "", each.source) for each in topic_exercises(topic) if each.source
-    ]
-    marks = {"nbgrader": {"solution": True}}
-    return new_notebook(cells=[new_code_cell(f"import math\n\n\n{source}", metadata=marks) for source in written])
+def answered(topic):
+    """Return the assignment of ``topic`` with all answers in it, as a student may have written them."""
+    notebook = source_notebook(topic, topic_exercises(topic))
+    for cell in notebook.cells:
+        cell.source = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", cell.source)
+    return notebook
 
 
 @pytest.mark.parametrize("topic", answer_key.topics())
@@ -79,7 +78,7 @@ def test_each_chapter_runs_in_an_empty_folder_and_says_which_answers_it_needs(ru
 
 @pytest.mark.parametrize("topic", ["encoder", "softmax"])
 def test_with_the_answers_beside_it_all_of_a_chapter_runs(runnable, topic, tmp_path):
-    nbformat.write(answers(topic), tmp_path / f"{topic}.ipynb")
+    nbformat.write(answered(topic), tmp_path / f"{topic}.ipynb")
     status, said = run(runnable.notebook(ROOT / "book" / f"{topic}.md"), tmp_path)
     assert status == 0, said
     assert LACKING not in said
