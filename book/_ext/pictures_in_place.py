@@ -1,8 +1,7 @@
-"""Pictures that cells draw stand in the page itself, where they have its colours and its font; each has its number.
+"""Pictures that cells draw stand in the page itself, where they have its colours and its font.
 
 In: the SVG that ``figures.pictures`` makes of a figure, the words that the cell gives for it, and the captions. Out: the same
-as elements of the page. Pictures are numbered by chapter, Figure 2.1 being the first of the second one; on a page that is no
-chapter they count from 1.
+as elements of the page.
 """
 
 import html
@@ -12,8 +11,6 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
-
-from solutions import answer_key
 
 logger = logging.getLogger(__name__)
 PART = re.compile(r'<svg class="(?:wide|narrow|only)".*?</svg>', flags=re.DOTALL)
@@ -38,20 +35,7 @@ class PutInPlace(SphinxPostTransform):
             image.replace_self(nodes.raw("", picture, format="html"))
 
 
-def number(app, env):
-    """Number the captions chapter by chapter; those of listings have none."""
-    topics = answer_key.topics()
-    chapters = [name for name in env.toctree_includes.get(env.config.root_doc, ()) if name.rpartition("/")[2] in topics]
-    for page, kinds in env.toc_fignumbers.items():
-        kinds.pop("code-block", None)
-        chapter = (chapters.index(page) + 1,) if page in chapters else ()
-        for place, name in enumerate(kinds.get("figure", ()), start=1):
-            kinds["figure"][name] = (*chapter, place)
-    return []
-
-
 def setup(app):
     app.add_post_transform(PutInPlace)
-    app.connect("env-get-updated", number, priority=900)  # after Sphinx has numbered them
     app.connect("config-inited", lambda app, config: config.numfig_format.update(figure="Figure %s"), priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

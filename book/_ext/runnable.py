@@ -9,6 +9,7 @@ cells that need them say which ones. What needs the repository itself is left ou
 import ast
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import jupytext
@@ -16,6 +17,7 @@ import nbformat
 from docutils import nodes
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from autograder.notebooks.chapter import chapter_number
 from solutions import answer_key
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +30,7 @@ NO_COPY = "runs-here-only"
 COPIED = f":not(.{NO_COPY}) > div > div.highlight pre"
 FIGURES = {  # what draws on a page, for a notebook: a moving figure is its table there
     "figures.moving": ("table", "alignment", "_shown", "_language"),
-    "figures.hindi": (),
+    "figures.pictures": ("INK", "BLUE", "WEIGHT", "heat_map"),
 }
 FIGURE_PARTS = {
     "figures.moving": """
@@ -42,13 +44,15 @@ def moving(name, title, numbers, still):
 def publish(path):
     return str(path)
 """,
-    "figures.hindi": '''
+    "figures.pictures": '''
 import warnings
+
+from matplotlib.patches import Rectangle
 
 warnings.filterwarnings("ignore", message="Glyph .* missing from font")
 
 
-def use_devanagari():
+def use_style():
     """Leave matplotlib as it is: without a Devanagari font it draws Hindi as boxes."""
 ''',
 }
@@ -329,10 +333,26 @@ def _plain(text):
     text = re.sub(r"^(`{3,})\{[^\n]*\n.*?^\1`*[ ]*$", "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"^\([\w-]+\)=\n?", "", text, flags=re.MULTILINE)
     text = re.sub(r"\s?\{footcite:\w+\}`[^`]*`", "", text)
+    text = re.sub(
+        r"^\$\$ \(([\w-]+)\)$", lambda found: f"\\tag{{{_equations()[found[1]]}}}\n$$", text, flags=re.MULTILINE
+    )
+    text = re.sub(r"\{eq\}`([\w-]+)`", lambda found: f"({_equations()[found[1]]})", text)
+    text = re.sub(r"\{numref\}`[^`]*`", "the picture below", text)
     text = re.sub(r"\{[\w:-]+\}`([^`<]*?)\s*(?:<[^`]*>)?`", r"\1", text)
     text = re.sub(r"\[\]\((\w+)\.md[^)]*\)", r"\1", text)
     text = re.sub(r"\[([^\]]+)\]\(\w+\.md[^)]*\)", r"\1", text)
     return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+@cache
+def _equations():
+    """Return the number of each labelled equation of the chapters, as the pages have it."""
+    found = {}
+    for topic in answer_key.topics():
+        path = ROOT / "book" / f"{topic}.md"
+        labels = re.findall(r"^\$\$ \(([\w-]+)\)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        found |= {label: f"{chapter_number(path)}.{place}" for place, label in enumerate(labels, start=1)}
+    return found
 
 
 def _examples(names):

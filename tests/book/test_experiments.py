@@ -136,6 +136,10 @@ def test_what_the_page_says_of_the_fixed_vector_is_in_the_record(record):
     assert min(last[0].min(), last[1].min()) > 0.98
     assert last[2].mean() == pytest.approx(0.87, abs=0.005)
     assert shares(record, "fixed", 6000, 4000, "11-15").mean() == pytest.approx(0.43, abs=0.005)
+    longest = [shares(record, "fixed", 60_000, 16_000, group) for group in GROUPS]
+    assert [len(found) for found in longest] == [3, 3, 3]
+    assert min(longest[0].min(), longest[1].min()) == 1
+    assert longest[2].mean() == pytest.approx(0.95, abs=0.005)
     for sentences in SENTENCES:
         by_steps = np.array(
             [[shares(record, "fixed", sentences, k, g).mean() for g in GROUPS] for k in (300, 1000, 4000)]
@@ -152,10 +156,31 @@ def test_what_the_page_says_of_attention_is_in_the_record(record):
     assert early.shape == (2, 3, 3)
     assert early[:, :2].min() > 0.99
     assert early[0, 2].mean() == pytest.approx(0.96, abs=0.005)
-    assert early[0, 2].mean() > shares(record, "fixed", 60_000, 4000, "11-15").max()
-    for row in record["rows"]:
-        if (row["group"], row["model"], row["steps"]) == ("bottleneck", "attention", 1000):
-            assert sum(every - right for right, every in row["right_of"].values()) <= 1
+    assert early[0, 2].mean() > shares(record, "fixed", 60_000, 16_000, "11-15").max()
+    later = [row for row in record["rows"] if row["model"] == "attention" and row["steps"] in (1000, 4000)]
+    assert len(later) == 12
+    for row in later:
+        wrong = sum(every - right for right, every in row["right_of"].values())
+        assert wrong <= (1 if row["steps"] == 1000 else 3)
+
+
+def test_what_the_page_says_of_the_three_scores_is_in_the_record(record):
+    rows = [row for row in record["rows"] if row["group"] == "score"]
+    exact, entropy = {}, {}
+    for row in rows:
+        right, every = np.sum(list(row["right_of"].values()), axis=0)
+        exact.setdefault((row["model"], row["size"]), []).append(right / every)
+        entropy.setdefault((row["model"], row["size"]), []).append(row["trained"]["entropy_share"])
+        assert row["untrained"]["entropy_share"] > 0.93
+    assert {len(found) for found in exact.values()} == {3}
+    assert max(entropy["dot", 64] + entropy["dot", 256]) < 0.1
+    assert min(exact["dot", 64]) > 0.96
+    assert [round(share(exact["dot", 256]), 2) for share in (min, max)] == [0.4, 0.69]
+    assert [round(share(exact["scaled-dot", 256]), 2) for share in (min, max)] == [0.97, 0.98]
+    assert min(exact["additive", 256]) == min(map(min, exact.values()))
+    assert min(entropy["additive", 256]) > 0.3
+    assert max(exact["scaled-dot", 16]) < min(exact["additive", 16] + exact["dot", 16])
+    assert {row["rate"] for row in rows} == {0.024}
 
 
 def test_what_the_page_says_of_the_two_orders_is_in_the_record(record):

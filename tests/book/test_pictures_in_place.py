@@ -12,9 +12,10 @@ from autograder.paths import ROOT
 from tests.book.small_site import build_site, write_site
 
 CONF = """
-extensions = ["myst_nb", "sphinx_exercise", "pictures_in_place"]
+extensions = ["myst_nb", "sphinx_exercise", "numbers_by_chapter", "pictures_in_place"]
 nb_execution_mode = "off"
 """
+NAMES = ("notes", "encoder", "scoring")
 WORDS = "A line that rises from left to right."
 STYLES = (ROOT / "book" / "_static" / "figures.css").read_text(encoding="utf-8")
 
@@ -187,17 +188,17 @@ def test_a_picture_stands_in_its_page_with_its_words_and_is_numbered_by_chapter(
         for name in ("first", "second")
     )
     index = "# Book\n\n```{toctree}\nnotes\nencoder\nscoring\n```\n"
-    pages = {
-        "index.md": index,
-        **{f"{name}.ipynb": notebook(head, one, two) for name in ("notes", "encoder", "scoring")},
-    }
-    pages["notes.ipynb"] = pages["notes.ipynb"].replace("first", "third").replace("second", "fourth")
-    pages["encoder.ipynb"] = pages["encoder.ipynb"].replace("first", "fifth").replace("second", "sixth")
-    write_site(tmp_path, CONF, pages)
+    contents = "format: jb-book\nroot: book/index\nchapters:\n" + "".join(f"  - file: book/{name}\n" for name in NAMES)
+    pages = {"_toc.yml": contents, "book/index.md": index}
+    pages |= {f"book/{name}.ipynb": notebook(head, one, two) for name in NAMES}
+    for name, first, second in (("notes", "third", "fourth"), ("encoder", "fifth", "sixth")):
+        page = f"book/{name}.ipynb"
+        pages[page] = pages[page].replace("first", first).replace("second", second)
+    write_site(tmp_path, CONF + 'root_doc = "book/index"\n', pages)
     for _ in range(2):  # the second time nothing has changed
         site, _ = build_site(tmp_path)
         for name, wanted in {"notes": ["1", "2"], "encoder": ["1.1", "1.2"], "scoring": ["2.1", "2.2"]}.items():
-            text = (site / f"{name}.html").read_text(encoding="utf-8")
+            text = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
             assert re.findall(r'<span class="caption-number">Figure ([\d.]+) </span>', text) == wanted
             assert f">Figure {wanted[1]}</span></a>" in text  # in the text that refers to it
             assert text.count(f'<div class="picture" role="img" aria-label="{WORDS}">') == 2
