@@ -187,7 +187,7 @@ def imported(*folders):
             modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             found |= {module.split(".")[0]: path for module in modules}
     beside = {"compare", "wire", "worker"}  # in the sandbox they lie side by side
-    own = {"autograder", "benchmarks", "solutions", "tests"}
+    own = {"autograder", "benchmarks", "solutions", "tests"} | {path.stem for path in (ROOT / "book/_ext").glob("*.py")}
     return {name: path for name, path in found.items() if name not in own | beside | sys.stdlib_module_names}
 
 

@@ -29,6 +29,12 @@ def findings(browser, rules=None):  # noqa: F811
     )
 
 
+def hold_still(browser):  # noqa: F811
+    """Let colours change at once, or they are seen half-way; show all sections, or axe-core sees no ground behind them."""
+    still = "*, ::before, ::after {transition: none !important} section {content-visibility: visible !important}"
+    browser.execute_script("document.head.insertAdjacentHTML('beforeend', arguments[0])", f"<style>{still}</style>")
+
+
 def test_axe_finds_nothing_amiss_on_any_page_light_or_dark_narrow_or_wide(browser, address, site, request):  # noqa: F811
     program = AXE.read_text(encoding="utf-8")
     full = request.config.getoption("--full")
@@ -41,9 +47,7 @@ def test_axe_finds_nothing_amiss_on_any_page_light_or_dark_narrow_or_wide(browse
         open_page(browser, f"{address}/{page}")
         browser.execute_script(program)
         browser.execute_script("document.querySelectorAll('details').forEach((each) => (each.open = true))")
-        still = "*, ::before, ::after {transition: none !important}"  # or a colour is seen half-way
-        still += "section {content-visibility: visible !important}"  # axe-core sees no ground where nothing is laid out
-        browser.execute_script("document.head.insertAdjacentHTML('beforeend', arguments[0])", f"<style>{still}</style>")
+        hold_still(browser)
         if page != "book/the_paper.html":  # formulas are all alike, and many: those of one page are looked at
             browser.execute_script("document.querySelectorAll('.katex').forEach((formula) => formula.replaceWith('x'))")
         widths = (1280, 375) if full else (1280, 375)[number % 2 :][:1]

@@ -381,7 +381,8 @@ def test_without_scripts_a_figure_is_a_table_of_the_reference(site, element):
     inside = re.search(rf"<{element} .*?</{element}>", page, flags=re.DOTALL)[0]
     table = re.search(r"<table>.*?</table>", inside, flags=re.DOTALL)[0]
     assert len(re.findall(r"<td>[^<]*\d[^<]*</td>", table)) >= 6
-    assert "<svg" in inside if element == "step-figure" else "<img" in page[page.index("See it") :]
+    still = inside if element == "step-figure" else page[page.index('id="see-it"') :]
+    assert ("<svg" if element == "step-figure" else '<div class="picture"') in still
 
 
 def test_on_paper_a_figure_is_its_table(browser, address):  # noqa: F811

@@ -8,7 +8,7 @@ from selenium.webdriver.common.keys import Keys
 
 from autograder.paths import ROOT
 from tests.book.small_site import build_site, write_site
-from tests.book.test_axe import AXE, findings
+from tests.book.test_axe import AXE, findings, hold_still
 from tests.book.test_browser import browser, open_page, requests, seen, serving, size, tap, until  # noqa: F401
 
 CONF = f"""
@@ -216,6 +216,7 @@ def test_axe_finds_nothing_amiss_in_what_is_found(asked, browser, place):  # noq
             open_page(browser, page)
             until(browser, lambda: seen(browser, "#search-results a"))
         browser.execute_script(program)
+        hold_still(browser)
         for mode in ("light", "dark"):
             browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
             amiss = findings(browser)

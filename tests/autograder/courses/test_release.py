@@ -266,6 +266,7 @@ def releasing(root):
     return {path: content for path, content in files.items() if path.suffix != ".db"}
 
 
+@pytest.mark.turns(2)
 def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(tmp_path, monkeypatch, request):
     monkeypatch.setattr(release, "check", lambda *args: None)  # what is proved is not what is tried here
     replace, done, stop = Path.replace, [], []
