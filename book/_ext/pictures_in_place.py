@@ -13,6 +13,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
+DRAWN = re.compile(r'<[\w-]+ class="(?:picture|moving)"')
 PART = re.compile(r'<svg class="(?:wide|narrow|only)".*?</svg>', flags=re.DOTALL)
 
 
@@ -35,7 +36,24 @@ class PutInPlace(SphinxPostTransform):
             image.replace_self(nodes.raw("", picture, format="html"))
 
 
+class PutCodeBelow(SphinxPostTransform):
+    """Let the code that drew a picture follow it in the page itself.
+
+    Turned round by a style, code would stand above the picture for as long as a browser has half of the cell, and then move.
+    """
+
+    default_priority = 310  # after the pictures are in place, and the code is folded
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        for cell in list(self.document.findall(nodes.container)):
+            drawn = any(DRAWN.search(raw.astext()) for raw in cell.findall(nodes.raw))
+            if cell.get("nb_element") == "cell_code" and drawn and len(cell) > 1:
+                cell.append(cell.pop(0))
+
+
 def setup(app):
     app.add_post_transform(PutInPlace)
+    app.add_post_transform(PutCodeBelow)
     app.connect("config-inited", lambda app, config: config.numfig_format.update(figure="Figure %s"), priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

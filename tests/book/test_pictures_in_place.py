@@ -204,6 +204,8 @@ def test_a_picture_stands_in_its_page_with_its_words_and_is_numbered_by_chapter(
             assert text.count(f'<div class="picture" role="img" aria-label="{WORDS}">') == 2
             assert text.count('<svg aria-hidden="true" class="wide"') == 2
             assert "<style>svg" not in text
+            parts = re.findall(r'<div class="(picture|cell_input)', text)
+            assert parts == ["picture", "cell_input"] * 2
             assert "<img" not in text
         assert not list((site / "_images").glob("*.svg")) if (site / "_images").exists() else True
 
