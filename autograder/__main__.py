@@ -336,8 +336,8 @@ def restore(
 ) -> None:
     """List the backups of the gradebook, or put one of them in its place. One is made before each release and grading."""
     from autograder.courses import backup
-    from autograder.courses.batch import the_only_one
     from autograder.courses.course import Course
+    from autograder.courses.one_at_a_time import the_only_one
 
     root = Course.at(course)
     if name:

@@ -70,7 +70,7 @@ def pytest_xdist_auto_num_workers(config):
 
 TOOK = pytest.StashKey()
 SLOW = ("book", "assignments", "sandbox")
-MARKED = re.compile(r'^pytestmark = pytest\.mark\.suite\("(\w+)"\)$', flags=re.MULTILINE)
+MARKED = re.compile(r'^pytestmark = \[?pytest\.mark\.suite\("(\w+)"\)', flags=re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -123,7 +123,7 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.line(
             f"Property tests took a fixed sample of {examples} examples at most, the audit one of "
             f"{sample_of_mutants(config)} mutants an exercise, the comparison with stock nbgrader 2 students, the kills one "
-            "run, the linter one draw of each key, axe-core a third of the pages at one width; `make test-full` takes 400 at "
+            "run, the linter one draw of each key, axe-core a quarter of the pages at one width; `make test-full` takes 400 at "
             "random, all, all, three, two, and two."
         )
 

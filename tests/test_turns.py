@@ -9,17 +9,24 @@ import pytest
 
 from autograder.paths import ROOT
 from tests import turns
-from tests.turns import ALL_TURNS, MANY, TURN, in_turn, keep, said
+from tests.turns import ALL_TURNS, PARTS, TURN, in_turn, keep, said
 
+VERY_MANY, MANY = PARTS
+FILE = SimpleNamespace(nodeid="test_x.py")
 FUNCTIONS = {  # name: how many parameters, its marks, its suite
     "few": (MANY, (), "autograder"),
     "many": (MANY + 1, (), "autograder"),
+    "very_many": (VERY_MANY + 1, (), "autograder"),
     "many_each_time": (MANY + 1, (pytest.mark.each_time.mark,), "autograder"),
     "many_of_the_sandbox": (MANY + 1, (), "sandbox"),
     "long": (1, (pytest.mark.turns(2).mark,), "sandbox"),
     "long_and_few": (8, (pytest.mark.turns(4).mark,), "audit"),
 }
-ALL = sum(count for count, _, _ in FUNCTIONS.values())
+OF_A_LONG_FILE = {
+    "shares": (2, (pytest.mark.turns(3).mark,), "sandbox"),
+    "shares_too": (9, (pytest.mark.turns(3).mark,), "book"),
+}
+ALL = sum(count for count, _, _ in (FUNCTIONS | OF_A_LONG_FILE).values())
 CONFTEST = """
 from tests import turns
 
@@ -39,13 +46,13 @@ def pytest_collection_modifyitems(config, items):
 def done_by(turn, monkeypatch):
     """Return the names of the tests that a turn does, and what is said of those that it does not."""
     monkeypatch.setenv(TURN, str(turn))
-    items = [
-        SimpleNamespace(
-            nodeid=f"test_x.py::{name}[{number}]", iter_markers=lambda marks=marks: iter(marks), suite=suite
-        )
-        for name, (count, marks, suite) in FUNCTIONS.items()
-        for number in range(count)
-    ]
+    items = []
+    for name, (count, marks, suite) in (FUNCTIONS | OF_A_LONG_FILE).items():
+        for number in range(count):
+            item = SimpleNamespace(nodeid=f"test_x.py::{name}[{number}]", suite=suite)
+            marked = [(FILE if name in OF_A_LONG_FILE else item, mark) for mark in marks]
+            item.iter_markers_with_node = lambda marked=marked: iter(marked)
+            items.append(item)
     before, gone = list(items), []
     hook = SimpleNamespace(pytest_deselected=lambda items: gone.extend(items))
     config = SimpleNamespace(stash={turns.LEFT: []}, hook=hook)
@@ -67,7 +74,14 @@ def test_a_turn_leaves_out_what_may_be_left_out_and_says_how_much(turn, monkeypa
     whole = {"few": MANY, "many_each_time": MANY + 1, "many_of_the_sandbox": MANY + 1, "long_and_few": 2}
     assert {name: done[name] for name in whole} == whole
     assert 0 <= done["many"] - MANY // 3 <= 1
+    assert 0 <= done["very_many"] - VERY_MANY // 6 <= 1
     assert sentence.startswith(f"{ALL - len(names)} tests")
+
+
+def test_a_file_is_done_whole_or_not_at_all(monkeypatch):
+    whole = {f"test_x.py::{name}[{number}]" for name, (count, *_) in OF_A_LONG_FILE.items() for number in range(count)}
+    done = [whole & set(done_by(turn, monkeypatch)[0]) for turn in range(3)]
+    assert sorted(done, key=len) == [set(), set(), whole]
 
 
 def test_where_everything_is_asked_for_nothing_is_left_out(monkeypatch):

@@ -1,10 +1,11 @@
-"""The whole run takes turns: of what is asked of very many alike, and of what takes long, each run does a part.
+"""The whole run takes turns: of what is asked of many alike, and of what takes long, each run does a part.
 
-A pytest plugin. A test that is asked of more than ``MANY`` parameters does every third of them. A test that is marked
-``turns(n)`` is done in one run of n; where it has parameters, each is. Which part a run does follows from the commit, so
-that the same commit is tested in the same way again, and the commits that follow do the rest; ``--turn K`` chooses, and
-``--full`` does everything. So does naming files, or a test: who asks for one test wants all of it. What is marked
-``each_time`` is never left out, nor is anything of the sandbox.
+A pytest plugin. Of a test that is asked of many parameters a run does a part, as ``PARTS`` has it. A test that is marked
+``turns(n)`` is done in one run of n; where it has parameters, each is. A file that is marked so is done or left whole,
+because what takes long there is what its tests share. Which part a run does follows from the commit, so that the same
+commit is tested in the same way again, and the commits that follow do the rest; ``--turn K`` chooses, and ``--full`` does
+everything. So does naming files, or a test: who asks for one test wants all of it. What is marked ``each_time`` is never
+left out, nor is anything of the sandbox that does not say so itself.
 """
 
 import os
@@ -14,8 +15,8 @@ from collections import defaultdict
 
 import pytest
 
-MANY, THIRDS = 25, 3
-ALL_TURNS = 12  # after so many, each test has been done, be it one of two, three or four
+PARTS = {80: 6, 6: 3}  # a test with more parameters than this: one in so many
+ALL_TURNS = 12  # after so many, each test has been done, be it one of two, three, four or six
 TURN = "TESTS_TURN"  # in the environment, where the processes of pytest-xdist find it; empty: everything
 LEFT = pytest.StashKey()
 
@@ -54,13 +55,17 @@ def in_turn(things, turns):
 
 
 def _turns_of(items, suite):
-    """Return in how many runs the tests of one function are done once; 1: in each."""
-    marks = {mark.name: mark for mark in items[0].iter_markers()}
+    """Return in how many runs the tests of one function are done once, and the file that is done whole or not at all.
+
+    The number is 1 for what each run does, the file None where the tests of a function take turns among themselves.
+    """
+    marks = {mark.name: (node, mark) for node, mark in reversed(list(items[0].iter_markers_with_node()))}
     if "each_time" in marks:
-        return 1
+        return 1, None
     if "turns" in marks:
-        return marks["turns"].args[0]
-    return THIRDS if len(items) > MANY and suite != "sandbox" else 1
+        node, mark = marks["turns"]
+        return mark.args[0], None if node is items[0] else node.nodeid
+    return next((turns for many, turns in PARTS.items() if len(items) > many and suite != "sandbox"), 1), None
 
 
 def keep(config, items, suite_of):
@@ -71,9 +76,9 @@ def keep(config, items, suite_of):
     for item in items:
         groups[item.nodeid.partition("[")[0]].append(item)
     for name, group in groups.items():
-        turn = int(os.environ[TURN]) + zlib.crc32(name.encode())  # or the first of each would fall together
-        turns = _turns_of(group, suite_of(group[0]))
-        left += [item for place, item in enumerate(group) if (place + turn) % turns]
+        turns, file = _turns_of(group, suite_of(group[0]))
+        turn = int(os.environ[TURN]) + zlib.crc32((file or name).encode())  # or the first of each would fall together
+        left += [item for place, item in enumerate(group) if (turn if file else place + turn) % turns]
     config.stash[LEFT] = left
     config.hook.pytest_deselected(items=left)
     away = {id(item) for item in left}

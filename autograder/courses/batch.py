@@ -7,11 +7,10 @@ Nobody's submission stops another's. Killed at any moment and started again, it 
 
 import concurrent.futures
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -24,6 +23,7 @@ from autograder import sandbox
 from autograder.courses import report
 from autograder.courses.backup import back_up
 from autograder.courses.course import Course, Released
+from autograder.courses.one_at_a_time import the_only_one
 from autograder.courses.record import Received, Recorder, received
 from autograder.errors import CourseError, of_the_disk, of_the_gradebook
 from autograder.feedback import pages
@@ -496,18 +496,3 @@ def _tell(row, graded, notes):
     row.notes = tuple(notes)
     if graded.failure and graded.failure not in row.notes:
         row.notes += (graded.failure,)
-
-
-@contextlib.contextmanager
-def the_only_one(course: Course) -> Iterator[None]:
-    """Refuse where another process is grading in this course. The lock goes with the process, however that ends."""
-    path = course.root / ".autograder" / "lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise CourseError(
-                "somebody is grading in this course already", str(course.root), "wait until that has ended."
-            ) from None
-        yield

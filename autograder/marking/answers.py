@@ -5,7 +5,6 @@ nbgrader's gradebook, a connection for each call, because the gradebook may be a
 autograded notebooks.
 """
 
-import fcntl
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import aliased
 
 from autograder.courses.course import Course
+from autograder.courses.one_at_a_time import while_nobody_grades
 from autograder.errors import CourseError, of_the_gradebook
 from autograder.exercises import Exercise
 from autograder.notebooks.handout import Question, handout
@@ -153,7 +153,7 @@ def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer
     CourseError
         If a class is being graded in this course, or the gradebook cannot be written.
     """
-    with _while_nobody_grades(course), _opened(course) as gradebook:
+    with while_nobody_grades(course), _opened(course) as gradebook:
         db = gradebook.db
         for answer, held in marks:
             before = answer.held
@@ -223,18 +223,3 @@ def _opened(course: Course) -> Iterator[Gradebook]:
             yield gradebook
     except sqlalchemy.exc.DatabaseError as error:
         raise CourseError(*of_the_gradebook(error, course)) from None
-
-
-@contextmanager
-def _while_nobody_grades(course: Course) -> Iterator[None]:
-    """Refuse while a class is graded, whose texts then change under the marker's eyes; markers do not hinder each other."""
-    path = course.root / ".autograder" / "lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            raise CourseError(
-                "a class is being graded in this course", str(course.root), "wait until that has ended, and mark again."
-            ) from None
-        yield

@@ -41,7 +41,7 @@ def test_axe_finds_nothing_amiss_on_any_page_light_or_dark_narrow_or_wide(browse
     amiss = {}
     names = sorted(str(path.relative_to(site)) for path in all_pages(site))
     names.remove("index.html")  # which leads on at once
-    names = in_turn(names, 3)
+    names = in_turn(names, 4)
     assert names
     for number, page in enumerate(names):
         open_page(browser, f"{address}/{page}")

@@ -11,6 +11,8 @@ import pytest
 
 from autograder.paths import ROOT
 
+pytestmark = pytest.mark.turns(3)
+
 BLOCK = re.compile(r"^(`{3,})\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)^\1$", flags=re.DOTALL | re.MULTILINE)
 FILES = [
     "book/scoring.md",
@@ -53,7 +55,6 @@ def test_the_five_additions_of_the_page_make_an_exercise_that_releases(project, 
     assert "/book/scoring.html" not in notebook  # as --no-links asks
 
 
-@pytest.mark.turns(2)
 def test_the_check_of_the_page_covers_the_new_exercise(project):
     done = run(project, "-m", "autograder", "check", "scoring")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -122,7 +123,6 @@ def test_a_file_that_cannot_be_read_is_one_sentence_with_line_and_remedy(checked
     assert re.match(rf"error: {SPOILT[name][2]}.*\n  Remedy: .*\n$", words), words
 
 
-@pytest.mark.turns(2)
 def test_the_quick_tests_cover_the_new_exercise_without_being_told(project):
     tests = ["tests/autograder/grading/test_judge.py", "tests/solutions/test_answer_key.py"]
     done = run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", "score_margin")

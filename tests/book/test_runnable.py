@@ -18,6 +18,8 @@ from solutions import answer_key
 from tests.autograder.samples import topic_exercises
 from tests.book.small_site import build_site, write_site
 
+pytestmark = pytest.mark.turns(3)
+
 BLOCK = """
 import sys
 
@@ -68,7 +70,6 @@ def answered(topic):
 
 
 @pytest.mark.parametrize("topic", answer_key.topics())
-@pytest.mark.turns(4)
 def test_each_chapter_runs_in_an_empty_folder_and_says_which_answers_it_needs(runnable, topic, tmp_path):
     status, said = run(runnable.notebook(ROOT / "book" / f"{topic}.md"), tmp_path)
     assert status == 0, said
@@ -78,7 +79,6 @@ def test_each_chapter_runs_in_an_empty_folder_and_says_which_answers_it_needs(ru
 
 
 @pytest.mark.parametrize("topic", ["encoder", "softmax"])
-@pytest.mark.turns(2)
 def test_with_the_answers_beside_it_all_of_a_chapter_runs(runnable, topic, tmp_path):
     nbformat.write(answered(topic), tmp_path / f"{topic}.ipynb")
     status, said = run(runnable.notebook(ROOT / "book" / f"{topic}.md"), tmp_path)

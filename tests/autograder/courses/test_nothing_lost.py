@@ -24,6 +24,7 @@ from autograder.courses import backup, batch
 from autograder.courses.course import Course, init
 from autograder.courses.export import export
 from autograder.courses.handback import hand_back
+from autograder.courses.one_at_a_time import the_only_one
 from autograder.courses.release import release
 from autograder.errors import CourseError
 from autograder.grading import grade, judge, submission
@@ -489,7 +490,7 @@ def _below(ancestor):
 
 def test_a_second_batch_in_the_same_course_is_refused(course, grade_quickly):
     hand_in(course, "mia")
-    with batch.the_only_one(course), pytest.raises(CourseError, match="somebody is grading"):
+    with the_only_one(course), pytest.raises(CourseError, match="somebody is grading"):
         grade_quickly(course)
 
 

@@ -18,13 +18,14 @@ from nbgrader.api import Gradebook
 from autograder import sandbox
 from autograder.courses import batch, demo
 from autograder.courses.course import Course
+from autograder.courses.one_at_a_time import the_only_one
 from autograder.errors import CourseError
 from autograder.grading import grade
 from autograder.sandbox import Call, Cell, Limits, Lost, Script, doctor, start
 from autograder.sandbox.conversation import Silent
 from tests.autograder.samples import AUTOMATIC
 
-pytestmark = pytest.mark.suite("sandbox")
+pytestmark = [pytest.mark.suite("sandbox"), pytest.mark.turns(2)]
 QUIET = ("ada_loops", "bela_einsum", "emil_no_tanh", "gita_slips", "fay_transposed", "ines_half_finished")
 COPIES, WORKERS = 3, 2
 VICTIMS = ("child", "zygote", "bwrap")  # the grader goes on without them, until it is killed itself
@@ -142,7 +143,6 @@ def killed_on_the_way(course, rng):
     return killed, started
 
 
-@pytest.mark.turns(2)
 def test_killed_at_many_moments_and_started_again_nothing_is_lost(course, tmp_path, request):
     clean = Course(tmp_path / "clean")
     shutil.copytree(course.root, clean.root)
@@ -268,9 +268,9 @@ def test_a_sandbox_that_is_lost_twice_is_the_machines_fault():
 
 def test_two_graders_in_one_course_do_not_meet(course):
     with (
-        batch.the_only_one(course),
+        the_only_one(course),
         pytest.raises(batch.CourseError, match="somebody is grading"),
-        batch.the_only_one(course),
+        the_only_one(course),
     ):
         pass
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.courses.batch import the_only_one
+from autograder.courses.one_at_a_time import the_only_one
 from autograder.errors import CourseError
 from autograder.marking.answers import scheme
 from autograder.marking.server import serve

@@ -14,7 +14,7 @@ from autograder.courses import batch, demo
 from autograder.courses.course import Course
 from autograder.sandbox import Limits
 
-pytestmark = pytest.mark.suite("assignments")
+pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(2)]
 QUIET = [student.name for student in demo.students() if student.kind in ("right", "wrong", "unfinished")]
 SAMPLE = random.Random(9).sample(QUIET, 2)  # for `make test`; `make test-full` takes all
 
@@ -105,7 +105,6 @@ for name in sys.argv[1:]:
 """
 
 
-@pytest.mark.turns(2)
 def test_the_formgraders_button_gives_the_same_grades(demonstration, tmp_path):
     course, names = demonstration[0], ["hugo_squeezed", "zita_forges_values"]
     shutil.copytree(course.root, tmp_path / "course", ignore=shutil.ignore_patterns("verdicts", "autograded"))
@@ -130,7 +129,6 @@ c.AssignLatePenalties.plugin_class = Half
 """
 
 
-@pytest.mark.turns(2)
 def test_what_comes_late_is_entered_as_nbgrader_enters_it(released, tmp_path):
     """Through the course's own rule for late submissions: the same rows, and the penalty stands on the page at once."""
     courses = []
@@ -157,7 +155,6 @@ def test_what_comes_late_is_entered_as_nbgrader_enters_it(released, tmp_path):
         assert ("Late submission penalty" in ours.feedback(name, "scoring").read_text()) == late
 
 
-@pytest.mark.turns(2)
 def test_nbgrader_itself_grades_through_the_plugin_in_a_course_directory(demonstration, tmp_path):
     course = demonstration[0]
     shutil.copytree(course.root, tmp_path / "course")

@@ -1,0 +1,34 @@
+"""Who may work in a course at the same time: one that grades, or any number that mark.
+
+In: a course. Out: nothing. Writes an empty file to hold on to; the hold goes with the process, however that ends.
+"""
+
+import contextlib
+import fcntl
+from collections.abc import Iterator
+
+from autograder.courses.course import Course
+from autograder.errors import CourseError
+
+
+@contextlib.contextmanager
+def _held(course: Course, how: int, problem: str, remedy: str) -> Iterator[None]:
+    path = course.root / ".autograder" / "lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, how | fcntl.LOCK_NB)
+        except OSError:
+            raise CourseError(problem, str(course.root), remedy) from None
+        yield
+
+
+def the_only_one(course: Course) -> contextlib.AbstractContextManager[None]:
+    """Refuse where another process grades or saves a mark in this course."""
+    return _held(course, fcntl.LOCK_EX, "somebody is grading in this course already", "wait until that has ended.")
+
+
+def while_nobody_grades(course: Course) -> contextlib.AbstractContextManager[None]:
+    """Refuse while a class is graded, whose texts then change under the marker's eyes; markers do not hinder each other."""
+    remedy = "wait until that has ended, and mark again."
+    return _held(course, fcntl.LOCK_SH, "a class is being graded in this course", remedy)
