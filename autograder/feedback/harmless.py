@@ -26,6 +26,7 @@ LONGEST_TEXT = (
     10_000  # characters of Markdown, and of HTML, that are made into a page; what is longer is shown as it is
 )
 LONGEST_CODE = 50_000  # characters of code that are set in colours
+MOST_PICTURES = 20 * 2**20  # characters of pictures in one text, each as often as it is shown
 MOST_COLOURS = 500  # changes of colour in one output
 ESCAPE = re.compile(r"\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
 ONE_COLOUR = r"(?:(?:38|48);(?:5;\d{1,3}|2;\d{1,3};\d{1,3};\d{1,3})|(?!38|48)\d{0,3})"
@@ -125,6 +126,8 @@ def _shorten(output):
 
 
 class _Renderer(standalone.Renderer):
+    pictures = 0  # characters of pictures so far
+
     def __init__(self, attachments, anchors):
         super().__init__(
             escape=True, allow_harmful_protocols=False, attachments=attachments, exclude_anchor_links=not anchors
@@ -134,7 +137,13 @@ class _Renderer(standalone.Renderer):
         return self.block_code(code)
 
     def image(self, text, url, title=None):
-        picture = self.attachments.get(url.removeprefix("attachment:"))
-        if url.startswith("attachment:") and not picture:  # pasted elsewhere, or of a kind that is not shown
-            return f"[{html.escape(url.removeprefix('attachment:'))}: this picture was not handed in]"
+        if not url.startswith("attachment:"):
+            return super().image(text, url, title)
+        name = url.removeprefix("attachment:")
+        picture = self.attachments.get(name)
+        if not picture:  # pasted elsewhere, or of a kind that is not shown
+            return f"[{html.escape(name)}: this picture was not handed in]"
+        self.pictures += sum(len(data) for data in picture.values())
+        if self.pictures > MOST_PICTURES:
+            return f"[{html.escape(name)}: these are too many pictures for a page]"
         return super().image(text, url, title)

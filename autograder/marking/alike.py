@@ -12,8 +12,7 @@ import numpy as np
 
 from autograder.marking.answers import Answer
 
-SIGNS = r"""[.,;:!?…"'“”‘’«»()]+"""
-AT_AN_EDGE = re.compile(rf"(?<!\S){SIGNS}|{SIGNS}(?!\S)")  # of a word: inside one, they may be part of a formula
+SIGNS = """.,;:!?…"'“”‘’«»()"""  # at the edges of a word: inside one, they may be part of a formula
 WORD = re.compile(r"[^\W\d_]{2,}")
 LEAST = 0.6  # share of words that near-identical answers have in common
 BINS = 4096  # words are counted by their hash, so that a matrix of answers and words stays small
@@ -36,7 +35,7 @@ def normal(text: str) -> str:
 
     A single letter keeps its case, and so does what has other signs in it: W and w are two things.
     """
-    words = AT_AN_EDGE.sub(" ", text).split()
+    words = [word for part in text.split() if (word := part.strip(SIGNS))]
     return " ".join(word.casefold() if WORD.fullmatch(word) else word for word in words)
 
 
@@ -60,17 +59,18 @@ def _side_by_side(groups: list[Group]) -> list[Group]:
     groups = sorted(groups, key=lambda group: -len(group.answers))
     if not groups:
         return []
-    words = np.zeros((len(groups), BINS), dtype=np.float32)
+    words = np.zeros((len(groups), BINS), dtype=np.float32)  # (groups, words)
     for row, group in zip(words, groups, strict=True):
         row[[zlib.crc32(word.encode("utf-8", "replace")) % BINS for word in normal(group.answers[0].text).split()]] = 1
     sizes = words.sum(axis=1)
+    common = words @ words.T  # (groups, groups)
     ordered, left = [], np.ones(len(groups), dtype=bool)
     for first in range(len(groups)):
         best, at = np.zeros(len(groups), dtype=np.float32), first if left[first] else None
         while at is not None:
             ordered.append(Group(groups[at].answers, near=bool(best[at] > 0)))
             left[at] = False
-            common = words @ words[at]  # (groups,)
-            best = np.maximum(best, common / np.maximum(sizes + sizes[at] - common, 1)) * left  # Jaccard's likeness
+            either = np.maximum(sizes + sizes[at] - common[at], 1)
+            best = np.maximum(best, common[at] / either) * left  # Jaccard's likeness
             at = int(best.argmax()) if best.max() >= LEAST else None
     return ordered

@@ -7,17 +7,14 @@ autograded notebooks.
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-import sqlalchemy.exc
 from nbgrader.api import (
     Assignment,
     Comment,
     Grade,
-    Gradebook,
     GradeCell,
     SolutionCell,
     SubmittedAssignment,
@@ -28,7 +25,8 @@ from sqlalchemy.orm import aliased
 
 from autograder.courses.course import Course
 from autograder.courses.one_at_a_time import while_nobody_grades
-from autograder.errors import CourseError, of_the_gradebook
+from autograder.courses.standings import gradebook_of, require_gradebook
+from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.notebooks.handout import Question, handout
 from solutions.answer_key import Criterion, Text
@@ -133,11 +131,26 @@ def answers(course: Course, topic: str, exercise: str) -> list[Answer]:
     CourseError
         If the gradebook cannot be read.
     """
-    if not course.has_gradebook:
-        raise CourseError("there is no gradebook yet", str(course.root), f"run `python -m autograder grade {topic}`.")
-    with _opened(course) as gradebook:
-        rows = gradebook.db.execute(_rows_of(topic, exercise)).all()
-    return [_answer(course, topic, exercise, row) for row in rows]
+    return [_answer(course, topic, exercise, row) for row in _rows(course, topic, exercise)]
+
+
+def progress(course: Course, topic: str, exercise: str) -> dict[str, int]:
+    """Return how many of the answers to ``exercise`` are marked, of how many, and how many more are as handed out.
+
+    Raises
+    ------
+    CourseError
+        If the gradebook cannot be read.
+    """
+    rows = _rows(course, topic, exercise)
+    waiting = [bool(row.needs_manual_grade) for row in rows if not _is_untouched(row)]
+    return {"marked": waiting.count(False), "of": len(waiting), "untouched": len(rows) - len(waiting)}
+
+
+def _rows(course, topic, exercise):
+    require_gradebook(course, topic)
+    with gradebook_of(course) as gradebook:
+        return gradebook.db.execute(_rows_of(topic, exercise)).all()
 
 
 def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer, Held]]) -> list[Answer]:
@@ -153,7 +166,7 @@ def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer
     CourseError
         If a class is being graded in this course, or the gradebook cannot be written.
     """
-    with while_nobody_grades(course), _opened(course) as gradebook:
+    with while_nobody_grades(course), gradebook_of(course) as gradebook:
         db = gradebook.db
         for answer, held in marks:
             before = answer.held
@@ -197,10 +210,13 @@ def _rows_of(topic, exercise):
 
 
 def _answer(course, topic, exercise, row):
-    student, grade, automatic, manual, waiting, remark, comment = row
+    student, grade, _, manual, waiting, remark, comment = row
     text, attachments = _text(course, topic, exercise, student)
-    untouched = automatic is not None and manual is None and not waiting
-    return Answer(student, grade, remark, text, Held(manual, bool(waiting), comment), untouched, attachments)
+    return Answer(student, grade, remark, text, Held(manual, bool(waiting), comment), _is_untouched(row), attachments)
+
+
+def _is_untouched(row):
+    return row.auto_score is not None and row.manual_score is None and not row.needs_manual_grade
 
 
 def _text(course, topic, exercise, student):
@@ -214,12 +230,3 @@ def _text(course, topic, exercise, student):
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return "", {}
     return "", {}
-
-
-@contextmanager
-def _opened(course: Course) -> Iterator[Gradebook]:
-    try:
-        with Gradebook(course.gradebook, course_id="") as gradebook:  # with a name, it would write that name
-            yield gradebook
-    except sqlalchemy.exc.DatabaseError as error:
-        raise CourseError(*of_the_gradebook(error, course)) from None

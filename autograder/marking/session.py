@@ -8,7 +8,9 @@ import hashlib
 import hmac
 import secrets
 from functools import cache, lru_cache
+from html import escape
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import msgspec
@@ -19,7 +21,7 @@ from msgspec import Meta
 from autograder.courses.course import Course
 from autograder.feedback import harmless, showing
 from autograder.marking.alike import Group, arranged
-from autograder.marking.answers import Answer, Changed, Held, Scheme, answers, save, scheme
+from autograder.marking.answers import Answer, Changed, Held, Scheme, answers, progress, save, scheme
 
 LONGEST = 10_000  # characters of a comment
 REMEMBERED = 2000  # answers that were rendered
@@ -65,29 +67,27 @@ class Session:
         self.marked: set[str] = set()  # students, in this sitting
         self._key = secrets.token_bytes()
         self._shown: dict[str, dict[str, Answer]] = {}  # id -> seen -> answer
-        self.answers()
+        self.progress()  # which can be refused
 
     def answers(self) -> list[Answer]:
         """Return the answers that a person marks, as they are now; those that were left as handed out are not among them."""
         found = answers(self.course, self.topic, self.exercise)
-        self.untouched = sum(answer.is_untouched for answer in found)
         return [answer for answer in found if not answer.is_untouched]
 
     def progress(self) -> dict[str, int]:
-        """Return how many are marked, and of how many."""
-        found = self.answers()
-        return {"marked": sum(not answer.held.waiting for answer in found), "of": len(found)}
+        """Return how many are marked, of how many, and how many more are as handed out."""
+        return progress(self.course, self.topic, self.exercise)
 
     def page(self) -> str:
         """Return the page, with everything as it is now."""
         found = self.answers()
-        groups = arranged(found, key=self._id)
+        groups, counts = arranged(found, key=self._id), self.progress()
         criteria = [(one, _one_line(one.comment)) for one in self.scheme.criteria]
         data = {
             "points": self.scheme.points,
             "criteria": [{"points": one.points, "comment": comment} for one, comment in criteria],
             "groups": [self._told(group) for group in groups],
-            "progress": {"marked": sum(not answer.held.waiting for answer in found), "of": len(found)},
+            "progress": counts,
         }
         return _template().render(
             scheme=self.scheme,
@@ -95,7 +95,7 @@ class Session:
             question=Markup(showing.prose(self.scheme.question.text)),
             answer=Markup(showing.prose(self.scheme.answer)),
             groups=[(group, self._spellings(group)) for group in groups],
-            untouched=self.untouched,
+            untouched=counts["untouched"],
             names=self.names,
             data=data,
         )
@@ -155,16 +155,24 @@ class Session:
         spelt: dict[str, tuple[Markup, list[tuple[str, str]]]] = {}
         for answer in group.answers:
             text = answer.text.strip()
-            html = Markup(showing.prose(text, answer.attachments) if answer.attachments else _rendered(text))
+            html = Markup(_rendered(text) if not answer.attachments else _shown(text, answer.attachments))
             spelt.setdefault(_one_line(html), (html, []))[1].append(
                 (self._id(answer), answer.student if self.names else "")
             )
         return list(spelt.values())
 
 
+def _shown(text, attachments=MappingProxyType({})):
+    """Return an answer as HTML; as it was written, where no page can be made of it."""
+    try:
+        return showing.prose(text, attachments)
+    except Exception:  # whatever a text may do to the converter: the others have still to be marked
+        return f"<pre>{escape(text)}</pre>"
+
+
 @lru_cache(REMEMBERED)
 def _rendered(text):
-    return showing.prose(text)
+    return _shown(text)
 
 
 def _one_line(text: str) -> str:

@@ -8,6 +8,7 @@ import contextlib
 import secrets
 import signal
 import tempfile
+import threading
 import webbrowser
 from collections.abc import Callable
 from html import escape
@@ -31,7 +32,9 @@ def sit(session: Session, port: int, browser: bool, say: Callable[[str], object]
     """
     progress, topic = session.progress(), session.topic
     if not progress["of"]:
-        left = f"all {session.untouched} were left as handed out" if session.untouched else "nobody has been graded yet"
+        left = (
+            f"all {count} were left as handed out" if (count := progress["untouched"]) else "nobody has been graded yet"
+        )
         remedy = f"`python -m autograder collect {topic} ARCHIVE`, then `python -m autograder grade {topic}`."
         raise CourseError(f"there is no answer to {session.exercise}: {left}", str(session.course.root), remedy)
     back_up(session.course, "mark")
@@ -63,5 +66,9 @@ def _open(address, stack):
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="marking-"))
     page = Path(folder) / "marking.html"
     page.write_text(LEADS.format(escape(address)), encoding="utf-8")
-    with contextlib.suppress(webbrowser.Error):
-        webbrowser.open(page.as_uri())
+
+    def show():
+        with contextlib.suppress(webbrowser.Error):
+            webbrowser.open(page.as_uri())
+
+    threading.Thread(target=show, daemon=True).start()  # a browser in the terminal comes back when it is closed

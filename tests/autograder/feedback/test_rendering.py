@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from autograder.courses.course import Course
 from autograder.courses.record import Recorder
-from autograder.feedback import pages, rendering, showing
+from autograder.feedback import harmless, pages, rendering, showing
 from autograder.feedback.marks import Mark, Marks
 from autograder.grading.grade import Graded
 from autograder.grading.judge import Part, Verdict
@@ -240,6 +240,13 @@ def test_a_written_answer_is_shown_with_its_formulas_and_pictures():
     assert answer.img["src"] == "data:image/png;base64,aGk="
     assert answer.find(class_="heading").get_text() == "Because"
     assert "<b>bold</b>" in answer.get_text()
+
+
+def test_a_picture_is_not_shown_so_often_that_its_page_has_no_end():
+    data = "a" * (harmless.MOST_PICTURES // 3)
+    shown = harmless.prose("![x](attachment:x.png)\n" * 5, {"x.png": {"image/png": data}})
+    assert shown.count(data) == 3
+    assert shown.count("[x.png: these are too many pictures for a page]") == 2
 
 
 def test_cells_of_ones_own_stand_folded_below_the_exercise_before_them():

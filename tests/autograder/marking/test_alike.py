@@ -50,6 +50,11 @@ def test_what_may_mean_another_thing_is_another_answer(one, other):
     assert len(arranged(answers(one, other), key=lambda answer: answer.student)) == 2
 
 
+def test_a_word_of_very_many_signs_holds_nobody_up():
+    signs = "." * 1_000_000  # what an answer may have; in a time that grows with the square, hours
+    assert normal(f"a{signs}a {signs} b{signs}") == f"a{signs}a b"
+
+
 @pytest.mark.parametrize("texts", list(itertools.permutations([SAID, OTHER, ALMOST])))
 def test_near_identical_answers_stand_next_to_each_other_and_say_so(texts):
     found = arranged(answers(*texts), key=lambda answer: answer.student)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import html
 import http.client
 import json
 import threading
@@ -12,9 +13,11 @@ from nbgrader.api import Gradebook
 
 from autograder.courses.one_at_a_time import the_only_one
 from autograder.errors import CourseError
+from autograder.feedback import showing
+from autograder.marking import sitting
 from autograder.marking.answers import scheme
 from autograder.marking.server import serve
-from autograder.marking.session import Conflict, Seen, Session, Wanted
+from autograder.marking.session import Conflict, Seen, Session, Wanted, _rendered
 from tests.autograder.essays import ANSWERS, ESSAY, KEYS, SIGN, essays, grade, hand_in
 from tests.autograder.test_main import assert_refused, autograder
 
@@ -88,7 +91,7 @@ def test_marks_of_like_answers_are_saved_for_all_of_them_and_nobody_else(session
 
 
 def test_what_was_left_as_handed_out_waits_for_nobody(session):
-    assert session.untouched == 1
+    assert session.progress()["untouched"] == 1
     assert "emil_roth" not in {answer.student for answer in session.answers()}
 
 
@@ -386,3 +389,28 @@ def test_a_port_that_is_taken_is_refused_in_words(graded, session):
         port = str(urlsplit(address).port)
         where = ("--course", graded.root, "--no-browser")
         assert_refused(autograder("mark", "scoring", "what_to_recompute", "--port", port, *where), "--port", port)
+
+
+def test_an_answer_of_which_no_page_can_be_made_is_shown_as_it_was_written(course, monkeypatch):
+    ready = Session(course, "scoring", "what_to_recompute")
+    (spoilt,) = {answer.text for answer in ready.answers()} & {SIGN}
+    prose = showing.prose
+
+    def fails(text, attachments=None):
+        if text == spoilt:
+            raise RecursionError
+        return prose(text, attachments or {})
+
+    monkeypatch.setattr(showing, "prose", fails)
+    _rendered.cache_clear()
+    assert f"<pre>{html.escape(spoilt)}</pre>" in ready.page()
+    _rendered.cache_clear()
+
+
+def test_a_browser_that_does_not_come_back_holds_nobody_up(monkeypatch):
+    opened, closed = threading.Event(), threading.Event()
+    monkeypatch.setattr(sitting.webbrowser, "open", lambda address: (opened.set(), closed.wait()))
+    with contextlib.ExitStack() as stack:
+        sitting._open("http://127.0.0.1:1/", stack)
+        assert opened.wait(60)
+        closed.set()
