@@ -146,6 +146,8 @@ def _run(course, program, options):
         "PASSWORD": url.password,
         "DATABASE": url.database,
     }
+    stated = {key.upper(): value if isinstance(value, str) else ",".join(value) for key, value in url.query.items()}
+    given |= stated  # an address may name its host there, a socket's folder or how it is encrypted
     environment = {f"PG{name}": str(value) for name, value in given.items() if value}
     try:
         subprocess.run(

@@ -151,8 +151,8 @@ def _collect(course, wanted, archive, entries, students, notice):
     names = [entry.name for entry in entries]
     found = recognised(names, wanted.topics, students)
     try:
-        metadata = next((entry.read() for entry in entries if entry.name == found.metadata), b"")
-        owners = Owners(found, names, wanted.topics, students, metadata if found.platform == "Gradescope" else b"")
+        told = [entry for entry in entries if found.platform == "Gradescope" and entry.name == found.metadata]
+        owners = Owners(found, names, wanted.topics, students, told[0].read() if told else b"")
     except (RefusedEntry, ValueError) as error:
         remedy = "download the archive again; if the file is large, give --submission-mb."
         raise CourseError(str(error), f"{archive}, {found.metadata}", remedy) from None
@@ -512,7 +512,7 @@ def _version(wanted, content):
         for cell in json.loads(content)["cells"]:
             grade_id = (cell["metadata"].get("nbgrader") or {}).get("grade_id")
             sources[grade_id] = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
         return 0
     kept = [
         (sum(sources.get(name) == text for name, text in locked.items()), number) for number, locked in wanted.versions

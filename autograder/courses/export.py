@@ -31,8 +31,7 @@ from autograder.courses.plan import Student, alike, by_id
 from autograder.courses.standings import results
 from autograder.errors import CourseError
 from autograder.files import write_text
-from autograder.notebooks.cell_ids import code_cells
-from autograder.notebooks.handout import handed_to, handout, receipt_of
+from autograder.notebooks.handout import handed_to, handout, receipt_of_notebook
 
 PLATFORMS = ("csv", "canvas", "moodle", "gradescope")
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
@@ -147,8 +146,7 @@ def _codes(course, topic, names, handouts):
     for name in names:
         with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
             notebook = v4.reads(course.autograded(name, topic).read_text(encoding="utf-8"))
-            sources = [cell.source for cell in code_cells(notebook)]
-            codes[name] = receipt_of(sources, handed_to(notebook.cells, handouts)).code
+            codes[name] = receipt_of_notebook(notebook, handed_to(notebook.cells, handouts)).code
     return codes
 
 
@@ -251,7 +249,8 @@ def _moodle(course, topic, everybody, students, points, given, unmarked):
     sheet = _Sheet(header)
     mine = {one.student: one for one in _counting(sheet, everybody, unmarked)}
     told = [{name: row[place].strip() for name, place in places.items() if place < len(row)} for row in rows]
-    found = _of_moodle(course, topic, everybody, students, told)
+    shared = _namesakes(students, told)
+    found = _of_moodle(course, topic, everybody, students, told, shared)
     for number, row in enumerate(rows):
         if (student := found.get(number, "")) not in mine:
             sheet.rows.append(row)
@@ -268,23 +267,22 @@ def _moodle(course, topic, everybody, students, points, given, unmarked):
             row[places["grade"]] = _number(mine[student].score)
             sheet.count += 1
         sheet.rows.append(row)
-    names, shared = {one.id: alike(one.name) for one in students if one.name}, _namesakes(students, told)
+    names = {one.id: alike(one.name) for one in students if one.name}
     for student in sorted(set(mine) - set(found.values())):
         twice = names.get(student) in shared
         sheet.leave_out(NAMESAKE if twice else "are not in Moodle's worksheet", student)
     return sheet
 
 
-def _of_moodle(course, topic, everybody, students, told):
+def _of_moodle(course, topic, everybody, students, told, shared):
     """Return whose each row of Moodle's worksheet is, by its place: by its number, or else e-mail, or else full name.
 
-    A number or a name that two have is nobody's, and so are two rows that would be one student's.
+    A number that two have is nobody's, nor is a name that is ``shared``, and so are two rows that would be one student's.
     """
     tried = [(one.number, name) for name in everybody for one in tries(course, name, topic) if one.platform == "Moodle"]
-    shared = _namesakes(students, told)
     known = {
         "number": _by_what_is_theirs((number, name) for number, name in tried if number),
-        "e-mail": _by_what_is_theirs((alike(one.email), one.id) for one in students if one.email),
+        "e-mail": {email: one.id for email, one in by_id(tuple(students), "email").items()},
         "name": {alike(one.name): one.id for one in students if one.name and alike(one.name) not in shared},
     }
     found: dict[int, str] = {}

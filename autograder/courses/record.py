@@ -91,7 +91,7 @@ class Recorder(contextlib.ExitStack):
         if self.dry and not is_entered(self.course, self.topic):
             raise CourseError(
                 "the gradebook does not have this assignment as it was released, so there is nothing to compare with",
-                str(self.course.root / "gradebook.db"),
+                str(self.course.root),
                 f"run `python -m autograder grade {self.topic}` without --dry-run, which puts it there.",
             )
         self.put_back = not self.dry and enter_assignment(self.course, self.topic)

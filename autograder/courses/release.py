@@ -34,6 +34,7 @@ from autograder import exercises, sandbox
 from autograder.courses.backup import back_up
 from autograder.courses.course import Course, init
 from autograder.courses.plan import in_utc
+from autograder.courses.standings import gradebook_of
 from autograder.errors import CourseError, of_the_gradebook
 from autograder.exercises import Exercise, key_linter
 from autograder.exercises.packing import readable
@@ -263,14 +264,12 @@ def _cells_in_gradebook(course, topic):
     if not course.has_gradebook:
         return None
     try:
-        with Gradebook(course.gradebook, course_id="") as gradebook:  # with a name, it would write that name
+        with gradebook_of(course) as gradebook:
             notebook = gradebook.find_notebook(topic, topic)
             points = {str(cell.name): float(cell.max_score) for cell in notebook.grade_cells}
             return points, len(notebook.submissions)
     except MissingEntry:
         return None
-    except sqlalchemy.exc.DatabaseError as error:
-        raise CourseError(*of_the_gradebook(error, course)) from None
 
 
 def check(source: NotebookNode, released: NotebookNode, questions: Sequence[Exercise]) -> None:

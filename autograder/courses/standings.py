@@ -3,6 +3,8 @@
 In: a course, a topic. Out: a ``Result`` a student. Reads the gradebook in one query, writes nothing.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -65,6 +67,28 @@ class Result:
         return tuple(name for name, entry in self.entries.items() if entry.waiting)
 
 
+@contextmanager
+def gradebook_of(course: Course) -> Iterator[Gradebook]:
+    """Open the gradebook of ``course``.
+
+    Raises
+    ------
+    CourseError
+        If the database fails, now or while it is open.
+    """
+    try:
+        with Gradebook(course.gradebook, course_id="") as gradebook:  # with a name, it would write that name
+            yield gradebook
+    except sqlalchemy.exc.DatabaseError as error:
+        raise CourseError(*of_the_gradebook(error, course)) from None
+
+
+def require_gradebook(course: Course, topic: str) -> None:
+    """Refuse where nothing was graded yet."""
+    if not course.has_gradebook:
+        raise CourseError("there is no gradebook yet", str(course.root), f"run `python -m autograder grade {topic}`.")
+
+
 def results(course: Course, topic: str) -> dict[str, Result]:
     """Return the ``Result`` of each student who is in the gradebook for ``topic``, by name.
 
@@ -73,18 +97,15 @@ def results(course: Course, topic: str) -> dict[str, Result]:
     CourseError
         If the gradebook does not know the assignment, or cannot be read.
     """
-    if not course.has_gradebook:
-        raise CourseError("there is no gradebook yet", str(course.root), f"run `python -m autograder grade {topic}`.")
+    require_gradebook(course, topic)
     found: dict[str, Result] = {}
     try:
-        with Gradebook(course.gradebook, course_id="") as gradebook:
+        with gradebook_of(course) as gradebook:
             assignment = gradebook.find_assignment(topic).id
             rows = gradebook.db.execute(ROWS.where(SubmittedAssignment.assignment_id == assignment)).all()
     except MissingEntry:
         remedy = f"run `python -m autograder release {topic}`."
         raise CourseError(f"the gradebook does not know {topic}", str(course.root), remedy) from None
-    except sqlalchemy.exc.DatabaseError as error:
-        raise CourseError(*of_the_gradebook(error, course)) from None
     for student, time, penalty, cell, points, automatic, manual, extra, waiting in rows:
         one = found.setdefault(student, Result(student, time, float(penalty or 0.0)))
         one.entries[exercise_of_test(cell)] = Entry(float(points), automatic, manual, extra, bool(waiting))

@@ -17,8 +17,8 @@ from nbformat import NotebookNode
 
 from autograder.feedback import showing
 from autograder.feedback.marks import Mark, Marks
-from autograder.notebooks.cell_ids import MENDED, check_id, code_cells, id_of, test_id, text_id
-from autograder.notebooks.handout import Handout, Question, receipt_of
+from autograder.notebooks.cell_ids import MENDED, check_id, id_of, test_id, text_id
+from autograder.notebooks.handout import Handout, Question, receipt_of_notebook
 from autograder.notebooks.receipt import UNANSWERED
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -85,7 +85,7 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
         asked=asked,
         came=_time(marks.came),
         late=_lateness(marks),
-        receipt=receipt_of([cell.source for cell in code_cells(notebook)], asked),
+        receipt=receipt_of_notebook(notebook, asked),
         marks=marks,
         mended=mended,
         failures=failures,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
-from autograder.notebooks import receipt
-from autograder.notebooks.cell_ids import RECEIPT, exercise_of_text, id_of
+from autograder.notebooks import receipt, repair
+from autograder.notebooks.cell_ids import RECEIPT, code_cells, exercise_of_text, id_of
 
 TITLE = re.compile(r"^#+ +(.*)$", flags=re.MULTILINE)
 POINTS = re.compile(r"^\*[\d.]+ points?\*\s*", flags=re.MULTILINE)
@@ -117,13 +117,21 @@ def receipt_of(sources: Iterable[str], asked: Handout, printed: str = "") -> Rec
     return Receipt(receipt.count_of(answers), len(answers), receipt.code_of(topic_of(asked), answers), printed)
 
 
+def receipt_of_notebook(notebook: NotebookNode, asked: Handout) -> Receipt:
+    """Return the ``Receipt`` of a notebook that was graded."""
+    return receipt_of([cell.source for cell in code_cells(notebook)], asked)
+
+
 def receipt_of_file(content: bytes, asked: Handout) -> Receipt | None:
-    """Return the ``Receipt`` of the bytes of a file that was handed in, None if that is no notebook."""
+    """Return the ``Receipt`` of the bytes of a file that was handed in, None if that cannot be graded."""
     try:
-        cells = [cell for cell in json.loads(content)["cells"] if cell["cell_type"] == "code"]
+        cells = json.loads(content)["cells"]
+        if len(cells) > repair.MOST_CELLS or sum(len("".join(cell["source"])) for cell in cells) > repair.LONGEST:
+            return None
+        cells = [cell for cell in cells if cell["cell_type"] == "code"]
         sources = ["".join(cell["source"]) for cell in cells]
         outputs = [str(cell.get("outputs")) for cell in cells if RUN.search("".join(cell["source"]))]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
         return None
     printed = CODE.findall(outputs[-1]) if outputs else []
     return receipt_of(sources, asked, printed[-1] if printed else "")

@@ -1,11 +1,13 @@
 """A department's gradebook, in a real PostgreSQL: released, graded, marked by two at once, exported, kept and put back."""
 
 import csv
+import json
 import os
 import pwd
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -167,6 +169,26 @@ def test_a_server_that_is_not_there_is_refused_in_words_without_its_password(tmp
             refused()
         assert "hush" not in str(error.value)
     assert not list((other.root / ".autograder" / "backups").iterdir())  # nor half a copy
+
+
+def test_the_programs_of_a_backup_go_where_the_gradebook_is(tmp_path):
+    course = init(tmp_path / "course")
+    address = "postgresql://ada:hush@/grades?host=/run/elsewhere&port=5433&sslmode=verify-full"
+    course.config.write_text(f"{course.config.read_text()}\nc.CourseDirectory.db_url = {address!r}\n")
+    heard = tmp_path / "heard.json"
+    program = f"import json, os; json.dump(dict(os.environ), open({str(heard)!r}, 'w'))"
+    backup._run(course, sys.executable, ["-c", program])
+    known = {
+        name: value for name, value in json.loads(heard.read_text(encoding="utf-8")).items() if name.startswith("PG")
+    }
+    assert known == {
+        "PGUSER": "ada",
+        "PGPASSWORD": "hush",
+        "PGDATABASE": "grades",
+        "PGHOST": "/run/elsewhere",
+        "PGPORT": "5433",
+        "PGSSLMODE": "verify-full",
+    }
 
 
 @pytest.mark.parametrize("address", ["mysql://host/grades", "sqlite:////elsewhere/gradebook.db"])

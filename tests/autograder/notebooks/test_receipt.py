@@ -6,8 +6,9 @@ import json
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
 
-from autograder.notebooks import receipt
+from autograder.notebooks import receipt, repair
 from autograder.notebooks.assemble import source_notebook
 from autograder.notebooks.cell_ids import id_of
 from autograder.notebooks.handout import handout, receipt_of, receipt_of_file
@@ -164,3 +165,11 @@ def test_the_receipt_of_cells_is_that_of_their_file(asked):
     source = source_notebook("scoring", topic_exercises("scoring"))
     sources = [cell.source for cell in source.cells if cell.cell_type == "code"]
     assert receipt_of(sources, asked) == receipt_of_file(as_file(source), asked)
+
+
+@pytest.mark.parametrize(
+    "cells", [["x"] * (repair.MOST_CELLS + 1), ["x" * (repair.LONGEST + 1)]], ids=["cells", "characters"]
+)
+def test_what_is_too_much_to_be_graded_has_no_receipt(cells, asked):
+    notebook = new_notebook(cells=[new_code_cell(source) for source in cells])
+    assert receipt_of_file(nbformat.writes(notebook).encode(), asked) is None
