@@ -26,16 +26,15 @@ def add(app, doctree):
         return
     entries = answer_key.load(topic).values()
     least, most = answer_key.minutes(entries)
-    links = [LINK.format("#exercises", "", "To the exercises")]
+    links, up = [LINK.format("#exercises", "", "To the exercises")], "../" * app.env.docname.count("/")
     if topic in app.config.course_assignments:
-        up = "../" * app.env.docname.count("/")
         links.append(LINK.format(f"{up}assignments/{topic}.ipynb", " download", "Download the notebook"))
         for label, address in app.config.course_hosts.items():
             whole = html.escape(address.format(notebook=f"{topic}.ipynb"))
             links.append(LINK.format(whole, "", f"Open in {html.escape(label)}"))
     if "runnable" in app.extensions:
-        up = "../" * app.env.docname.count("/")
         links.append(LINK.format(f"{up}chapters/{topic}-code.ipynb", " download", "Run the chapter's code"))
+    app.env.note_dependency(str(Path(app.srcdir, "_toc.yml")))  # which numbers the chapters
     points = sum(entry.points for entry in entries)
     number = chapter_number(Path(app.srcdir, f"{app.env.docname}.md"))
     text = CARD.format(

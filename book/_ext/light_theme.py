@@ -127,9 +127,14 @@ def _used(selector, words):
 
 def use_templates(app):
     if app.builder.format == "html":
-        loader = app.builder.templates
-        loader.loaders.insert(0, DictLoader(TEMPLATES))
-        loader.templatepathlen += 1  # what begins with "!" is looked for after it
+        put_first(app, TEMPLATES)
+
+
+def put_first(app, templates):
+    """Let ``{name: template}`` take the place of the theme's; those can still be extended."""
+    loader = app.builder.templates
+    loader.loaders.insert(0, DictLoader(templates))
+    loader.templatepathlen += 1  # what begins with "!" is looked for after it
 
 
 def leave_out(app, pagename, templatename, context, doctree):

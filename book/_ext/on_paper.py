@@ -81,15 +81,15 @@ def print_book(site):
     site = Path(site)
     if not (site / "index.html").is_file():
         raise PrintError(f"there is no website in {site}. Remedy: run `make site`.")
-    path = site / NAME
-    text = whole_book(site)
+    path, pages = site / NAME, _pages(site)
+    text = whole_book(site, pages)
     with tempfile.TemporaryDirectory(prefix="print-") as folder, served(site, text) as address:
         printed = Path(folder) / NAME
         print_address(f"{address}/{WHOLE}", printed)
         writer = PdfWriter(clone_from=printed)
         _name_bookmarks(writer, _headings(text))
         writer.write(path)
-    landing = _pages(site)[0]
+    landing = pages[0]
     up = "../" * landing.count("/")
     link = LINK.format(href=f"{up}{NAME}", size=path.stat().st_size / 1e6)
     text = (site / landing).read_text(encoding="utf-8")
@@ -98,9 +98,8 @@ def print_book(site):
     return path
 
 
-def whole_book(site):
-    """Return the pages of the website in the folder ``site`` as one HTML document, which lies at the top of the website."""
-    pages = _pages(site)
+def whole_book(site, pages):
+    """Return the ``pages`` of the website in the folder ``site`` as one HTML document, which lies at its top."""
     soups = {page: BeautifulSoup((site / page).read_text(encoding="utf-8"), "html.parser") for page in pages}
     first = soups[pages[0]]
     sheets = [sheet for soup in soups.values() for sheet in soup.select('link[rel="stylesheet"]')]
@@ -297,8 +296,10 @@ def served(site, text=""):
     handler = partial(_Handler, directory=site, whole=text.encode())
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
 
 
 def main():

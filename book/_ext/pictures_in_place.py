@@ -26,7 +26,9 @@ class PutInPlace(SphinxPostTransform):
     def run(self, **kwargs):
         for image in list(self.document.findall(nodes.image)):
             path = Path(self.app.srcdir, image["uri"])
-            if path.suffix != ".svg" or 'class="picture"' not in (text := path.read_text(encoding="utf-8"))[:200]:
+            if path.suffix != ".svg" or not path.is_file():  # of another host, or missing, which Sphinx says
+                continue
+            if 'class="picture"' not in (text := path.read_text(encoding="utf-8"))[:200]:
                 continue
             if not image.get("alt"):
                 logger.warning("a picture says nothing to those who cannot see it", location=image, type="picture")

@@ -271,6 +271,8 @@ def read(sources, course):
                 dropped = dropped or len(names) < len(statement.names)
                 elsewhere += [ast.unparse(ast.ImportFrom(statement.module, names, 0))] if names else []
                 continue
+            if isinstance(statement, ast.Import) and any(alias.name.split(".")[0] in OURS for alias in statement.names):
+                raise ValueError(f"{ast.unparse(statement)}: write `from … import …`, which a notebook can bring along")
             course.examples |= _examples_of(statement)
             taken = frozenset().union(*(origins.get(name, frozenset()) for name in used))
             if any(
@@ -337,6 +339,7 @@ def _plain(text):
         r"^\$\$ \(([\w-]+)\)$", lambda found: f"\\tag{{{_equations()[found[1]]}}}\n$$", text, flags=re.MULTILINE
     )
     text = re.sub(r"\{eq\}`([\w-]+)`", lambda found: f"({_equations()[found[1]]})", text)
+    text = re.sub(r"^\{numref\}`[^`]*`", "The picture below", text, flags=re.MULTILINE)
     text = re.sub(r"\{numref\}`[^`]*`", "the picture below", text)
     text = re.sub(r"\{[\w:-]+\}`([^`<]*?)\s*(?:<[^`]*>)?`", r"\1", text)
     text = re.sub(r"\[\]\((\w+)\.md[^)]*\)", r"\1", text)
@@ -351,7 +354,8 @@ def _equations():
     for topic in answer_key.topics():
         path = ROOT / "book" / f"{topic}.md"
         labels = re.findall(r"^\$\$ \(([\w-]+)\)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-        found |= {label: f"{chapter_number(path)}.{place}" for place, label in enumerate(labels, start=1)}
+        chapter = chapter_number(path)
+        found |= {label: f"{chapter}.{place}" for place, label in enumerate(labels, start=1)}
     return found
 
 
@@ -381,18 +385,16 @@ def _examples_of(tree):
     return {call.args[0].value for call in named}
 
 
+@cache
 def _modules():
     """Return ``{module of solutions that a notebook may bring along: (its source, its syntax tree)}``."""
-    if not _READ:
-        for folder in ("in_numpy", "in_torch"):
-            for path in (SOLUTIONS / folder).glob("*.py"):
-                source = path.read_text(encoding="utf-8")
-                if path.stem != "__init__":
-                    _READ[f"solutions.{folder}.{path.stem}"] = source, ast.parse(source)
-    return _READ
-
-
-_READ = {}
+    found = {}
+    for folder in ("in_numpy", "in_torch"):
+        for path in (SOLUTIONS / folder).glob("*.py"):
+            source = path.read_text(encoding="utf-8")
+            if path.stem != "__init__":
+                found[f"solutions.{folder}.{path.stem}"] = source, ast.parse(source)
+    return found
 
 
 def _imported(statement):
@@ -415,7 +417,7 @@ def _used(statement):
 
 
 def mark(app, doctree):
-    """Take the copy button away from cells that would run nowhere else, and link the notebook from the card of a chapter."""
+    """Take the copy button away from cells that would run nowhere else."""
     blocks = [block for block in doctree.findall(nodes.container) if "cell_input" in block["classes"]]
     sources = [block.next_node(nodes.literal_block).astext() for block in blocks]
     for block, cell in zip(blocks, read(sources, Course()), strict=True):

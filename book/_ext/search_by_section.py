@@ -19,9 +19,11 @@ from pathlib import Path
 import formulas_in_place
 from docutils import nodes
 from docutils.utils import new_document
-from jinja2 import DictLoader
+from light_theme import put_first
 from self_check import ReasonNode
 from sphinx import addnodes
+
+from autograder.formulas import FormulaError
 
 INDEX = "search-sections.js"
 SUB, SUP, END = "\ue000", "\ue001", "\ue002"
@@ -45,7 +47,10 @@ RESULTS = '{% extends "!search.html" %}{% block scripts %}{{ super.super() }}{% 
 @lru_cache(4096)
 def readable(tex):
     r"""Return a formula as one line of text without TeX, such as ``α⟨ij⟩ = softmax(e⟨ij⟩)`` with SUB and END for ⟨ and ⟩."""
-    found = re.search(r"<math.*?</math>", formulas_in_place.typesetter.html(tex), flags=re.DOTALL)
+    try:
+        found = re.search(r"<math.*?</math>", formulas_in_place.typesetter.html(tex), flags=re.DOTALL)
+    except FormulaError:  # where it stands there is a warning
+        return ""
     if not found:
         return ""
     text = re.sub("\u2061 *", " ", _line(ET.fromstring(found[0])))
@@ -189,9 +194,7 @@ def begin(app):
         own(name, new_document(""), title)
 
     app.builder.index_page = index_page
-    loader = app.builder.templates
-    loader.loaders.insert(0, DictLoader({"search.html": RESULTS}))
-    loader.templatepathlen += 1  # what begins with "!" is looked for after it
+    put_first(app, {"search.html": RESULTS})
 
 
 def write(app, exception):

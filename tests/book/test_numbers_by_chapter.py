@@ -77,6 +77,21 @@ def test_exercises_and_equations_count_from_one_in_each_chapter_and_chapters_are
     assert links == {"(2.1)": "scoring.html#equation-score", "(1)": "notation.html#equation-equal"}
 
 
+def test_a_build_in_which_nothing_is_new_writes_no_page(small):
+    site, _ = build_site(small.parents[1])
+    pages = [site / "book" / f"{name}.html" for name in ("intro", "notation", "encoder", "scoring")]
+    before = [page.stat().st_mtime_ns for page in pages]
+    build_site(small.parents[1])
+    assert [page.stat().st_mtime_ns for page in pages] == before
+    (small / "encoder.md").write_text(
+        ENCODER.replace("```{exercise}", "```{exercise} Zero\n:label: encoder-zero\n\nNo.\n```\n\n```{exercise}"),
+        encoding="utf-8",
+    )
+    build_site(small.parents[1])
+    encoder = BeautifulSoup(pages[2].read_text(encoding="utf-8"), "html.parser")
+    assert captions(encoder) == ["Exercise 1.1", "Exercise 1.2"]
+
+
 def test_the_numbers_of_texts_follow_the_table_of_contents(small):
     assert [text.number for text in chapter_texts(small / "scoring.md")[1].values()] == ["2.1", "2.2"]
     contents = small.parent / "_toc.yml"

@@ -159,7 +159,7 @@ def test_the_reasons_of_a_self_check_are_open(printed):
 
 
 def test_links_lead_within_the_pdf_or_nowhere(printed, on_paper, site):
-    whole = BeautifulSoup(on_paper.whole_book(site), "html.parser")
+    whole = BeautifulSoup(on_paper.whole_book(site, on_paper._pages(site)), "html.parser")
     links = [link["href"] for link in whole.select("a[href]")]
     assert {"#one--top", "#one--a-formula"} <= set(links)
     for link in links:

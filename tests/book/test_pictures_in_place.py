@@ -216,6 +216,14 @@ def test_a_picture_without_words_is_a_warning(tmp_path, drawn):
     assert "a picture says nothing to those who cannot see it" in warnings
 
 
+def test_a_picture_that_is_missing_is_a_warning_and_one_of_another_host_is_none(tmp_path):
+    pictures = "![A dot](gone.svg)\n\n![Another](https://example.org/a.svg)\n"
+    write_site(tmp_path, CONF, {"index.md": f"# A page\n\n{pictures}"})
+    _, warnings = build_site(tmp_path, strict=False)
+    assert "image file not readable: gone.svg" in warnings
+    assert "example.org" not in warnings
+
+
 def test_a_picture_of_another_kind_stays_as_it_is(tmp_path):
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"></svg>'
     write_site(tmp_path, CONF, {"index.md": "# A page\n\n![A white dot](dot.svg)\n", "dot.svg": svg})

@@ -251,3 +251,10 @@ def test_a_page_that_is_not_read_anew_stays_in_the_index(built):
     assert "quaggas" in text
     assert "zebras" not in text
     assert "they add to 1" in text
+
+
+def test_a_formula_that_cannot_be_set_is_a_warning_and_the_other_pages_are_built(tmp_path):
+    write_site(tmp_path, CONF, {"index.md": "# A page\n\nA slip: $\\frac{$.\n", "book/notation.md": NOTATION})
+    site, warnings = build_site(tmp_path, strict=False)
+    assert warnings.count("index.md:3: WARNING") == 1
+    assert (site / "search-sections.js").is_file()
