@@ -42,9 +42,9 @@ def pytest_configure(config):
     config.pluginmanager.register(refusals, "refusals")
     config.pluginmanager.register(shared, "shared")
     config.pluginmanager.register(turns, "turns")
-    if os.environ[turns.TURN] and hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):
         website.stand_back()
-    elif os.environ[turns.TURN] and config.getoption("numprocesses", None):
+    elif turns.is_whole(config) and config.getoption("numprocesses", None):
         config.pluginmanager.register(website.Ahead(), "website")
 
 

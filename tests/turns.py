@@ -34,11 +34,14 @@ def pytest_configure(config):
         os.environ[TURN] = str(_by_commit(config.rootpath) if turn is None else turn) if _takes_turns(config) else ""
 
 
-def _takes_turns(config):
-    if config.getoption("--turn") is not None:
-        return True
+def is_whole(config):
+    """Return whether all tests are asked for, in turns or not: no file is named, and it is not the quick part."""
     named = config.args_source is pytest.Config.ArgsSource.ARGS or config.getoption("keyword")
-    return not (named or config.getoption("--full") or config.getoption("--quick"))
+    return not (named or config.getoption("--quick"))
+
+
+def _takes_turns(config):
+    return config.getoption("--turn") is not None or (is_whole(config) and not config.getoption("--full"))
 
 
 def _by_commit(root):
@@ -90,13 +93,14 @@ def keep(config, items, suite_of):
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
     """Hear from the processes how many tests they left out: each of them left out the same."""
-    node.config.stash[LEFT] = range(getattr(node, "workeroutput", {}).get("left", 0))
+    if hasattr(node, "workeroutput"):  # a process that was killed says nothing
+        node.config.stash[LEFT] = range(node.workeroutput.get("left", 0))
 
 
 def said(config):
     """Return the sentence that a run ends with; None where nothing was left out."""
     left = len(config.stash[LEFT])
     return left and (
-        f"{left} tests were left to other turns: this was turn {os.environ[TURN]} of {ALL_TURNS}, as the commit has it. "
+        f"{left} tests were left to other turns: this was turn {os.environ[TURN]} of {ALL_TURNS}. The commit decides; "
         "`--turn K` does another, `make test-full` all; a file that is named is done whole."
     )
