@@ -7,6 +7,7 @@ gradebook. The page knows answers by numbers that say nothing of whose they are.
 import hashlib
 import hmac
 import secrets
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from html import escape
 from pathlib import Path
@@ -162,7 +163,7 @@ class Session:
         return list(spelt.values())
 
 
-def _shown(text, attachments=MappingProxyType({})):
+def _shown(text: str, attachments: Mapping[str, Mapping[str, str]] = MappingProxyType({})) -> str:
     """Return an answer as HTML; as it was written, where no page can be made of it."""
     try:
         return showing.prose(text, attachments)
