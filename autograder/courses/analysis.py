@@ -14,6 +14,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -32,11 +33,21 @@ WORDS = 12  # of a written answer that two may not have by chance
 
 
 @dataclass(frozen=True)
+class Recognised:
+    """A hint: how many have it now, how many were graded again after they had it, and how many had all points then."""
+
+    hint: str
+    now: int
+    again: int
+    mended: int
+
+
+@dataclass(frozen=True)
 class Item:
     """One exercise: the share of its points that was earned on average, and how it goes with the rest of the marks.
 
     ``discrimination`` is (correlation, low, high) with the 95 % interval, None where there are too few students to say or
-    all have the same. ``parts`` has (name, how many have it whole, of how many), ``mistakes`` (hint, how many got it).
+    all have the same. ``parts`` has (name, how many have it whole, of how many), ``mistakes`` one ``Recognised`` a hint.
     """
 
     name: str
@@ -45,7 +56,7 @@ class Item:
     difficulty: float | None
     discrimination: tuple[float, float, float] | None
     parts: tuple[tuple[str, int, int], ...] = ()
-    mistakes: tuple[tuple[str, int], ...] = ()
+    mistakes: tuple[Recognised, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,7 +86,8 @@ def studied(course: Course, topic: str) -> Study:
         If it was not released, or the gradebook cannot be read.
     """
     released, everybody = course.released(topic), results(course, topic)
-    graded = {student: found for student in everybody if (found := _verdicts(course, student, topic))}
+    tries = {student: found for student in everybody if (found := _verdicts(course, student, topic))}
+    graded = {student: found[-1] for student, found in tries.items()}
     roster = [one.id for one in course.plan().students]
     handed_in = set(course.students(topic))
     starters = {cell.metadata.nbgrader.grade_id: cell.source for cell in released.notebooks[0].cells}
@@ -85,7 +97,7 @@ def studied(course: Course, topic: str) -> Study:
         topic,
         sum(released.points.values()),
         tuple(sorted(one.score for one in everybody.values())),
-        tuple(items(released.exercises, everybody, graded)),
+        tuple(items(released.exercises, everybody, tries)),
         sum(bool(one.waiting) for one in everybody.values()),
         sum(one.timed_out for one in graded.values()),
         sum(one.penalty > 0 for one in everybody.values()),
@@ -95,30 +107,30 @@ def studied(course: Course, topic: str) -> Study:
 
 
 def _verdicts(course, student, topic):
-    """Return the kept verdicts that were recorded of ``student``, or None."""
+    """Return the kept verdicts of all that ``student`` was graded for, in order; the last is what counts now."""
     try:
-        key = json.loads(course.known(student, topic)["mark"])[0]
-        return course.store.get(key)
-    except (KeyError, ValueError, TypeError, IndexError):
-        return None
+        known = course.known(student, topic)
+        last, graded = json.loads(known["mark"])[0], known.get("graded", {})
+        earlier = [key for content in known["tries"] if (key := graded.get(content)) not in (None, last)]
+        return [found for key in (*earlier, last) if (found := course.store.get(key))]
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError):
+        return []
 
 
 def items(
-    exercises: Iterable[Exercise], everybody: Mapping[str, Result], graded: Mapping[str, Graded]
+    exercises: Iterable[Exercise], everybody: Mapping[str, Result], tries: Mapping[str, Sequence[Graded]]
 ) -> Iterable[Item]:
-    """Yield an ``Item`` for each of ``exercises``."""
-    exercises = list(exercises)
+    """Yield an ``Item`` for each of ``exercises``; ``tries`` has what each student was graded for, the last counts."""
     for exercise in exercises:
         marked = [one for one in everybody.values() if _is_marked(one, exercise)]
         shares = np.array([one.entries[exercise.name].score / exercise.points for one in marked])
         rest = np.array([one.earned - one.entries[exercise.name].score for one in marked])
-        verdicts = [found for one in graded.values() if (found := one.by_exercise.get(exercise.name))]
+        verdicts = [found for one in tries.values() if (found := one[-1].by_exercise.get(exercise.name))]
         parts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         for verdict in verdicts:
             for part in verdict.parts if len(exercise.parts) > 1 else ():
                 parts[part.name][0] += part.earned >= part.points
                 parts[part.name][1] += 1
-        hints = Counter(hint for verdict in verdicts for hint in dict.fromkeys(verdict.hints))
         yield Item(
             exercise.name,
             exercise.points,
@@ -126,8 +138,23 @@ def items(
             float(shares.mean()) if marked else None,
             discrimination(shares, rest),
             tuple((name, whole, count) for name, (whole, count) in parts.items()),
-            tuple(hints.most_common()),
+            tuple(_recognised(exercise.name, tries.values())),
         )
+
+
+def _recognised(name, tries):
+    """Yield the ``Recognised`` of the hints to an exercise, the most frequent first."""
+    now, again, mended = Counter(), Counter(), Counter()
+    for one in tries:
+        verdicts = [found for graded in one if (found := graded.by_exercise.get(name))]
+        now.update(set(verdicts[-1].hints) if verdicts else ())
+        followed = {
+            hint: after for before, after in pairwise(verdicts) for hint in before.hints
+        }  # by what came next, last
+        again.update(set(followed))
+        mended.update(hint for hint, after in followed.items() if after.earned == after.points)
+    for hint, _ in (now + again).most_common():
+        yield Recognised(hint, now[hint], again[hint], mended[hint])
 
 
 def _is_marked(one, exercise):

@@ -339,6 +339,7 @@ class _Batch:
         ready.record = {
             "mark": self._mark(ready),
             "tries": ready.tries,
+            "graded": {**ready.earlier.get("graded", {}), ready.tries[ready.attempt]: ready.key},
             "notebook": hashlib.sha256(outcome.notebook).hexdigest(),
             "told": {result.name: result.text for result in outcome.results if result.text},
             "scores": {result.name: result.auto_score for result in outcome.results if result.is_graded},

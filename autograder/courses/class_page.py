@@ -152,17 +152,26 @@ def _parts(items):
 
 def _mistakes(items):
     rows = [
-        f"<tr><td class='number'>{count}</td><th scope='row'>{html.escape(item.name)}</th><td>{html.escape(plain(hint))}</td></tr>"
+        f"<tr><td class='number'>{one.now}</td><td class='number'>{_of(one.mended, one.again)}</td>"
+        f"<th scope='row'>{html.escape(item.name)}</th><td>{html.escape(plain(one.hint))}</td></tr>"
         for item in items
-        for hint, count in item.mistakes
+        for one in item.mistakes
     ]
     if not rows:
         return "<h3>Mistakes</h3><p>No mistake was recognised.</p>"
-    return "<h3>Mistakes</h3>" + _table(
-        "Mistakes that were recognised, and the hint that was given",
-        _head("students", "exercise", "hint"),
+    words = (
+        "<p>Whoever was graded again after a hint counts among those who handed in again; right then is who had all points of "
+        "the exercise in the next try.</p>"
+    )
+    return f"<h3>Mistakes</h3>{words}" + _table(
+        "Mistakes that were recognised, the hint that was given, and what came of it",
+        _head("students now", "right then, of those who handed in again", "exercise", "hint"),
         "".join(rows),
     )
+
+
+def _of(some, all_of_them):
+    return f"{some} of {all_of_them}" if all_of_them else "–"
 
 
 def _alike(study, names):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
-from autograder.courses.analysis import LEAST, discrimination, normal_code, normal_text, studied
+from autograder.courses.analysis import LEAST, Recognised, discrimination, normal_code, normal_text, studied
+from autograder.courses.class_page import class_page
 from autograder.grading import grade, judge
 from tests.autograder.courses.test_nothing_lost import ESSAY, course, grade_quickly, hand_in  # noqa: F401
 from tests.autograder.test_main import autograder
@@ -69,9 +70,13 @@ def graded(course, grade_quickly):  # noqa: F811
     return course
 
 
+def items_of(study):
+    return {item.name: item for item in study.items}
+
+
 def test_difficulty_discrimination_parts_mistakes_and_time_outs_are_counted(graded):
     study = studied(graded, "scoring")
-    items = {item.name: item for item in study.items}
+    items = items_of(study)
     exercises = list(graded.released("scoring").exercises)
     for number, exercise in enumerate(exercises):
         if exercise.is_automatic and exercise.name != UPSIDE_DOWN:
@@ -81,10 +86,25 @@ def test_difficulty_discrimination_parts_mistakes_and_time_outs_are_counted(grad
     assert last.discrimination[1] > 0
     place = [exercise.name for exercise in exercises].index(CODE)
     wrong = sum(n < 2 * place for n in range(24))
-    assert items[CODE].mistakes == ((HINT, wrong),)
+    assert items[CODE].mistakes == (Recognised(HINT, wrong, 0, 0),)
     assert items[CODE].parts == tuple((name, 24 - wrong, 24) for name in exercises[place].parts)
     assert (study.timed_out, study.waiting, study.missing) == (1, 24, ("eve",))
     assert (items[ESSAY].marked, items[ESSAY].difficulty) == (0, None)
+
+
+def test_a_hint_is_counted_with_what_the_next_try_made_of_it(graded, grade_quickly):  # noqa: F811
+    """Students 3 to 5 hand in again: the first gets the exercise right, the second again not, the third first not."""
+    for levels in ((23, 1, 2), (23, 1, 23)):
+        for number, level in zip((3, 4, 5), levels, strict=True):
+            hand_in(graded, f"student{number}", essay=f"{level} because of the other state.")
+        grade_quickly(graded, grade_one=by_level)
+    before = items_of(studied(graded, "scoring"))[CODE]
+    grade_quickly(graded, grade_one=by_level)  # the same once more is no other try
+    study = studied(graded, "scoring")
+    wrong = 2 * [exercise.name for exercise in graded.released("scoring").exercises].index(CODE)
+    assert items_of(study)[CODE] == before
+    assert before.mistakes == (Recognised(HINT, wrong - 2, 3, 2),)
+    assert f">2 of 3</td><th scope='row'>{CODE}</th>" in class_page("", [study])
 
 
 def test_answers_that_differ_in_names_and_layout_only_are_one_group_and_the_starter_is_none(graded):
