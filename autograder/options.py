@@ -19,7 +19,7 @@ Isolation = Annotated[
     str | None,
     typer.Option(
         help="zygote: warm sandbox, fresh namespaces for each submission. single-use: a bubblewrap of its own for each. "
-        "container: Podman or Docker. none: trusted submissions only."
+        "container: Podman or Docker. user: another user, inside of a container for each. none: trusted submissions only."
     ),
 ]
 Topic = Annotated[str, typer.Argument(help="The assignment, named as its chapter: scoring.")]

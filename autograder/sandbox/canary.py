@@ -35,10 +35,15 @@ def begin(token: str) -> None:
         os._exit(0)
 
 
-def tried(paths: list[str], names: list[str], places: list[str], folders: list[str], port: int) -> dict[str, object]:
-    """Return what could be done: files of ``paths`` read, modules ``names`` of ``places`` imported, ``folders`` written …"""
+def tried(
+    paths: list[str], names: list[str], places: list[str], folders: list[str], port: int, by_rights: bool = False
+) -> dict[str, object]:
+    """Return what could be done: files of ``paths`` read, modules ``names`` of ``places`` imported, ``folders`` written …
+
+    Where only the rights of files keep them (``by_rights``), one may be seen that cannot be read.
+    """
     return {
-        "reads": [path for path in paths if _holds_something(path)],
+        "reads": [path for path in paths if _holds_something(path) and not (by_rights and _cannot_be_read(path))],
         "imports": _imported(names, places),
         "network": any(_connects(address) for address in (("127.0.0.1", port), ("192.0.2.1", 80))),
         "sockets": [family for family in ("AF_VSOCK", "AF_NETLINK", "AF_PACKET") if _opens(family)],
@@ -61,6 +66,15 @@ def _holds_something(path):
         return os.stat(path).st_size > 0 and not os.path.isdir(path)
     except OSError:
         return False
+
+
+def _cannot_be_read(path):
+    try:
+        with open(path, "rb") as file:
+            file.read(1)
+    except OSError:
+        return True
+    return False
 
 
 def _imported(names, places):

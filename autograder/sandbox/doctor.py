@@ -16,13 +16,14 @@ from pathlib import Path
 
 from autograder import sandbox
 from autograder.errors import CourseError
-from autograder.sandbox import Limits, Prepared, bubblewrap, cgroup, container
+from autograder.sandbox import Limits, Prepared, another_user, bubblewrap, cgroup, container
 from autograder.sandbox.hidden import PACKAGES, home, projects
 
 MOST_FILES = 200  # that are looked for below one folder
 CANARY = Path(__file__).with_name("canary.py")
 PROCESSES = Path("/proc")  # of this machine, where it has such a list
-STAYS = "keeps a process alive after its end"
+STAYS, SEES = "keeps a process alive after its end", "sees processes other than its own"
+WRITES = "writes outside its scratch directory"
 
 
 def examine(
@@ -34,7 +35,8 @@ def examine(
     """Return ``[(what was tried, whether it was stopped)]`` for ``isolation``: what could be looked for on this machine.
 
     ``hidden`` are the paths that submissions must not see, beside those of the project and of the home directory;
-    ``prepared`` is what they will be sent with.
+    ``prepared`` is what they will be sent with. Of another user of this machine it is not asked what that cannot promise:
+    to see no process, and to write nowhere where everybody may (it is emptied afterwards).
 
     Raises
     ------
@@ -47,27 +49,30 @@ def examine(
         secret.write(b"hush")
         secret.flush()
         paths = [secret.name, *_files(hidden)]
-        paths += ["/etc/shadow", "/etc/passwd"] if isolation != "container" else []  # an image has its own
+        if isolation != "container":  # an image has its own
+            paths += ["/etc/shadow"] if isolation == "user" else ["/etc/shadow", "/etc/passwd"]
         given = {
             "paths": paths,
             "names": ["solutions", "solutions.answer_key", "autograder", "autograder.errors"],
             "places": _import_places(),
             "folders": ["/usr", "/var/tmp", "/worker", str(Path(__file__).parents[1])],
             "port": server.getsockname()[1],
+            "by_rights": isolation == "user",
         }
         with_these = isolation, limits, hidden, prepared
         seen = _send(f"begin({token!r})", f"tried(**{given!r})", *with_these)
+    everybody, writes = set(another_user.FOR_EVERYBODY) if isolation == "user" else set(), seen.get("writes")
     alive = _still_runs(token)
     after = _send("", f"{{'left': left({token!r})}}", *with_these)
     for folder in ("/dev/shm", "/dev"):  # it is there if there was no sandbox
         Path(folder, token).unlink(missing_ok=True)
-    return [
+    findings = [
         ("reads files of the course, the project, the home directory or this machine", seen.get("reads") == []),
         ("imports the project's packages", seen.get("imports") == []),
         ("opens a connection to this machine or to another", seen.get("network") is False),
         ("opens a socket past the network (vsock, netlink, packet)", seen.get("sockets") == []),
-        ("sees processes other than its own", type(seen.get("processes")) is int and seen["processes"] <= 4),
-        ("writes outside its scratch directory", seen.get("writes") == []),
+        (SEES, type(seen.get("processes")) is int and seen["processes"] <= 4),
+        (WRITES, type(writes) is list and set(writes) <= everybody),
         ("raises its own limits", seen.get("raises_limits") is False),
         ("makes namespaces of its own", seen.get("namespace") is False),
         ("runs as root", seen.get("root") is False),
@@ -75,6 +80,7 @@ def examine(
         *([] if alive is None else [(STAYS, not alive)]),
         ("leaves files for the next submission", after.get("left") == []),
     ]
+    return [finding for finding in findings if isolation != "user" or finding[0] != SEES]
 
 
 def require(
@@ -156,7 +162,7 @@ def _send(first, expression, isolation, limits, hidden, prepared):
 
 def remedy(isolation: str) -> str:
     """Return what to do where ``isolation`` does not hold."""
-    return container.REMEDY if isolation == "container" else bubblewrap.REMEDY
+    return {"container": container.REMEDY, "user": another_user.REMEDY}.get(isolation, bubblewrap.REMEDY)
 
 
 def _still_runs(token):

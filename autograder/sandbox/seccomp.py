@@ -74,8 +74,11 @@ MACHINES = {
 }
 
 
-def program(machine: str | None = None) -> bytes:
-    """Return the filter for ``machine`` as bytes, or b"" for an architecture that is not known here."""
+def program(machine: str | None = None, local_sockets: bool = True) -> bytes:
+    """Return the filter for ``machine`` as bytes, or b"" for an architecture that is not known here.
+
+    Without ``local_sockets`` there are none at all: for who shares the names of sockets with the rest of the machine.
+    """
     known = MACHINES.get(machine or platform.machine())
     if known is None:
         return b""
@@ -89,6 +92,8 @@ def program(machine: str | None = None) -> bytes:
     # clone: no flag that makes a namespace
     lines += [(JUMP_EQUAL, 0, 4, clone), (LOAD, 0, 0, FIRST_ARGUMENT), (JUMP_ANY_BIT, 0, 1, NEW_NAMESPACES)]
     lines += [(RETURN, 0, 0, ERRNO | EPERM), (RETURN, 0, 0, ALLOW)]
+    if not local_sockets:
+        lines += [(JUMP_EQUAL, 0, 1, socket), (RETURN, 0, 0, ERRNO | EPERM)]
     # socket: local ones only
     lines += [(JUMP_EQUAL, 0, 3, socket), (LOAD, 0, 0, FIRST_ARGUMENT), (JUMP_EQUAL, 1, 0, AF_UNIX)]
     lines += [(RETURN, 0, 0, ERRNO | EPERM), (RETURN, 0, 0, ALLOW)]

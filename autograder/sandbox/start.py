@@ -23,13 +23,13 @@ from functools import partial
 from typing import IO, cast
 
 from autograder.errors import CourseError
-from autograder.sandbox import bubblewrap, cgroup, container, seccomp
+from autograder.sandbox import another_user, bubblewrap, cgroup, container, seccomp
 from autograder.sandbox.conversation import GRACE, START
 from autograder.sandbox.script import NOTHING, Limits, Prepared
 
 PARTING = 2.0  # seconds that a zygote may take to go
 MOST_PREPARED = 100_000  # bytes, of one message on a socket
-ISOLATIONS = ("zygote", "single-use", "container", "none")
+ISOLATIONS = ("zygote", "single-use", "container", "user", "none")
 
 
 class Lost(Exception):
@@ -70,6 +70,8 @@ def started(
         return _process(partial(_bubblewrapped, hidden=hidden), limits)
     if isolation == "container":  # nothing of this machine is shown to it, so there is nothing to hide
         return _process(_contained, limits, remedy=container.REMEDY)
+    if isolation == "user":  # nothing is hidden from it but by the rights of files
+        return _process(_as_another_user, limits, remedy=another_user.REMEDY)
     return _process(_bare, limits, alone=False)
 
 
@@ -131,6 +133,12 @@ def _contained(stack, limits):
     command = container.command(limits)
     container.require_image(command[0])
     return command, {}
+
+
+def _as_another_user(stack, limits):
+    group = stack.enter_context(cgroup.limited(limits))
+    command, settings = another_user.prepare(stack, bubblewrap.ENVIRONMENT)
+    return group.join(command), settings
 
 
 def _bare(stack, limits):

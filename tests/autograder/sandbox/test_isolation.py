@@ -63,6 +63,14 @@ def test_the_filter_refuses_what_it_lists_and_nothing_else(machine):
         assert decided(program, socket, family, machine) == wanted
 
 
+def test_without_local_sockets_there_is_none_at_all():
+    for machine, (socket, other) in {"x86_64": (41, 39), "aarch64": (198, 172)}.items():
+        program = seccomp.program(machine, local_sockets=False)
+        for family in (1, 2, 10, 16, 40):
+            assert decided(program, socket, family, machine) == REFUSED
+        assert decided(program, other, machine=machine) == seccomp.ALLOW
+
+
 def test_another_architecture_or_calling_convention_is_ended():
     program = seccomp.program("x86_64")
     assert decided(program, 0, machine="aarch64") == seccomp.KILL

@@ -1,0 +1,132 @@
+"""The command line that runs a worker as a user of its own: for containers in which no namespace can be made.
+
+In: limits. Out: an argument list and an environment. Makes folders for the worker and, when it has ended, ends what that user
+runs and removes what that user has left. Only root can.
+
+What keeps a submission apart then: the rights of files, so nothing that must stay unseen may be readable for everybody; the
+filter of system calls, which leaves it no socket at all, because those of the machine's other processes would be in reach;
+limits of each process. It sees the names of other processes, and can write where everybody can.
+"""
+
+import base64
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.errors import CourseError
+from autograder.sandbox import bubblewrap, seccomp
+
+CONFINE = Path(__file__).with_name("confine.py")
+FOR_EVERYBODY = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")
+PROCESSES = Path("/proc")
+DYING = 10.0  # seconds that what was killed may take to be gone
+REMEDY = (
+    "grade as root in a container of its own for each submission, with util-linux (setpriv) in it, or where bubblewrap can "
+    "make namespaces."
+)
+
+
+def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str], dict[str, object]]:
+    """Return ``(command, what Popen needs beside)`` of a worker with ``env``; ``stack`` ends all of that user's processes.
+
+    Raises
+    ------
+    CourseError
+        If this process may not become another user, or the kernel has no filter for this machine.
+    """
+    program = seccomp.program(local_sockets=False)
+    problem = (
+        "only root can run a submission as another user"
+        if os.geteuid() != 0
+        else "setpriv is missing"
+        if shutil.which("setpriv") is None
+        else "there is no filter of system calls for this kind of machine"
+        if not program
+        else "there is no list of processes"
+        if not PROCESSES.is_dir()
+        else ""
+    )
+    user = "" if problem else bubblewrap.a_user_of_its_own()
+    if problem or user == bubblewrap.NOBODY:
+        raise CourseError(problem or "there is no number left for a user of its own", "this machine", REMEDY)
+    number = int(user)
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="submission-", ignore_cleanup_errors=True))
+    worker = stack.enter_context(tempfile.TemporaryDirectory(prefix="worker-"))
+    for path in (*bubblewrap.WORKER_FILES, CONFINE):
+        os.chmod(shutil.copy(path, worker), 0o644)
+    os.chmod(worker, 0o755)
+    env = {name: value.replace("/scratch", folder) for name, value in env.items()}
+    os.makedirs(env["TMPDIR"])
+    for path in (folder, env["TMPDIR"]):
+        os.chown(path, number, number)
+    stack.callback(_end, number)
+    command = [
+        "setpriv",
+        "--reuid",
+        user,
+        "--regid",
+        user,
+        "--clear-groups",
+        "--bounding-set",
+        "-all",
+        "--no-new-privs",
+    ]
+    command += [sys.executable, "-I", "-B", f"{worker}/{CONFINE.name}", base64.b64encode(program).decode()]
+    command += [sys.executable, "-I", "-B", f"{worker}/{bubblewrap.WORKER_FILES[0].name}"]
+    return command, {"env": env, "cwd": folder}
+
+
+def _end(user):
+    """End every process of ``user``, then remove what that user has left where everybody may write.
+
+    Raises
+    ------
+    CourseError
+        If something goes on all the same.
+    """
+    end, name = time.monotonic() + DYING, str(user)
+    as_user = ["setpriv", "--reuid", name, "--regid", name, "--clear-groups", "--no-new-privs"]
+    while alive := list(_running(user)):
+        if time.monotonic() > end:
+            raise CourseError(f"{len(alive)} processes of a submission go on", "this machine", REMEDY)
+        # all at once, so that none can start another meanwhile
+        subprocess.run([*as_user, "sh", "-c", "kill -9 -1"], stderr=subprocess.DEVNULL, check=False)
+        time.sleep(0.02)
+    for folder in FOR_EVERYBODY:
+        for path in _left(Path(folder), user):
+            _remove(path)
+
+
+def _running(user) -> Iterator[int]:
+    """Yield the processes of ``user`` that have not ended; one that has may stand in the list until its parent looks."""
+    for path in PROCESSES.glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):
+            lines = dict(line.split(":\t", 1) for line in path.read_text().splitlines() if ":\t" in line)
+            if str(user) in lines["Uid"].split() and lines["State"][0] not in "ZX":
+                yield int(path.parent.name)
+
+
+def _left(folder, user):
+    """Return what lies in ``folder``, however deep, and belongs to ``user``, the innermost first; through no link."""
+    found = []
+    for top, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(top, name)
+            with contextlib.suppress(OSError):
+                if path.lstat().st_uid == user:
+                    found.append(path)
+    return found[::-1]
+
+
+def _remove(path):
+    with contextlib.suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
