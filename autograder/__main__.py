@@ -328,6 +328,45 @@ def _tell_exported(exported, target, what):
 
 
 @app.command()
+def pack(
+    topic: Topic,
+    platform: Annotated[str, typer.Option("--for", help="gradescope.")] = "gradescope",
+    output: Annotated[
+        Path | None, typer.Option(help="The file to write; by default TOPIC-autograder-PLATFORM.zip.")
+    ] = None,
+    torch_index: Annotated[
+        str, typer.Option(help="Address of a package index with a torch for machines without a graphics card.")
+    ] = "",
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    course: CoursePath = Path("course"),
+) -> None:
+    """Make of an assignment an autograder that a platform runs by itself: points and hints as soon as somebody hands in.
+
+    The archive has the answers in it: hand it to nobody but the platform.
+    """
+    from autograder.courses.course import Course
+    from autograder.courses.gradescope.pack import pack as make
+    from autograder.files import write_bytes
+    from autograder.notebooks.website import web_address
+    from autograder.with_nbgrader.plugin import settings
+
+    require_checkout("pack")
+    if platform != "gradescope":
+        raise CourseError(f"no platform called {platform!r}", "--for", "name gradescope.")
+    root, target = Course.at(course), output or Path(f"{topic}-autograder-{platform}.zip")
+    if target.exists() and not force:
+        raise CourseError("there is such a file already", str(target), "give another name with --output, or --force.")
+    released, (limits, _) = root.released(topic), settings(root)
+    _tell_changes(topic, released)
+    archive = make(root, topic, released, limits, web_address(torch_index, "--torch-index") if torch_index else "")
+    write_bytes(archive.content, target)
+    _say(f"Autograder of {topic}: {target} ({len(archive.content) / 2**20:.1f} MB), with the answers in it.")
+    _say(f"Autograder points on Gradescope: {archive.points:g}")
+    for name, points in archive.by_person.items():
+        _say(f"A manual question of {points:g} points: {name}; marking scheme: {root.marking_scheme(topic)}")
+
+
+@app.command()
 def restore(
     name: Annotated[
         str, typer.Argument(help="The backup to put in the gradebook's place; without one, all are listed.")
@@ -514,15 +553,7 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
         out.print(TRUSTED_ONLY)
     released = course.released(topic)
     questions = released.exercises
-    if released.changed:
-        out.print(
-            "[yellow]The key or the solutions have changed since the release: grading goes by what they say now.[/]"
-        )
-    for name, points in released.other_points.items():
-        out.print(
-            f"[yellow]{name} is worth {released.points[name]:g} points as released, and that counts; the key or course.toml "
-            f"now says {points:g}.[/] To go by that, run `python -m autograder release {topic}`."
-        )
+    _tell_changes(topic, released)
     with contextlib.ExitStack() as stack:
         executor, (scheduler, *certificates) = None, machines
         if scheduler:
@@ -572,6 +603,19 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
             markup=False,
         )
     return rows
+
+
+def _tell_changes(topic, released):
+    """Say what differs between the release and the key as it is now."""
+    if released.changed:
+        out.print(
+            "[yellow]The key or the solutions have changed since the release: grading goes by what they say now.[/]"
+        )
+    for name, points in released.other_points.items():
+        out.print(
+            f"[yellow]{name} is worth {released.points[name]:g} points as released, and that counts; the key or course.toml "
+            f"now says {points:g}.[/] To go by that, run `python -m autograder release {topic}`."
+        )
 
 
 def _tell_moves(rows, topic):

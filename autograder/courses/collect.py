@@ -76,13 +76,22 @@ class Try:
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """What an assignment consists of: the notebook of ``topic`` with its ``exercises``, the files ``beside`` it."""
+class Asked:
+    """What an assignment consists of: the notebook of ``topic`` with its ``exercises``, the files ``beside`` it.
+
+    No file may have more than ``max_mb`` megabytes.
+    """
 
     topic: str
     exercises: frozenset[str]
     beside: frozenset[str]
     max_mb: int
+
+
+@dataclass(frozen=True)
+class _Wanted(Asked):
+    """What is ``Asked`` in a course: of which releases, when it is due."""
+
     assignment: Assignment
     versions: tuple[tuple[int, dict[str, str]], ...]  # number of a release -> its locked cells, the newest first
     handouts: Mapping[int, Handout]  # by the number of a release; under 0 the newest
@@ -145,6 +154,28 @@ def collect(
             what = f"this is no zip archive that can be read ({error})"
             raise CourseError(what, str(archive), "download it again.") from None
         return _collect(course, wanted, archive, entries, plan.students, notice or (lambda said: None))
+
+
+def one_try(folder: str | Path, asked: Asked) -> dict[str, bytes]:
+    """Return what counts of the files in ``folder``, all of one student: the notebook and what belongs to it, by name.
+
+    Which one counts is decided as ``collect`` does it for one try of one student.
+
+    Raises
+    ------
+    RefusedEntry
+        If there is no notebook, or it cannot be told which counts, or something there may not be read.
+    OSError
+        If there is no such folder, or it cannot be listed.
+    """
+    with opened(folder, MOST_IN_ONE, asked.max_mb) as entries:
+        everything = _Part("submission", "", Owner(""), bytes)
+        return _chosen(asked, _parts(entries, asked, None, within=everything)[0])[0]
+
+
+def with_remedy(problem: str, topic: str) -> str:
+    """Return for a student why what was handed in is not taken, and what to hand in."""
+    return f"{problem}\n  Remedy: hand in {topic}.ipynb itself, not a folder, a link or an archive in an archive."
 
 
 def _collect(course, wanted, archive, entries, students, notice):
@@ -524,9 +555,8 @@ def _version(wanted, content):
 def _tell(course, topic, student, problem):
     """Ask ``student`` to hand in again, on the feedback page."""
     page = course.feedback(student, topic)
-    message = f"{problem}\n  Remedy: hand in {topic}.ipynb itself, not a folder, a link or an archive in an archive."
     with contextlib.suppress(RefusedEntry), _writing(course, page):  # whoever collects reads the problem all the same
-        course.say_set_aside(student, topic, message)
+        course.say_set_aside(student, topic, with_remedy(problem, topic))
 
 
 @contextlib.contextmanager

@@ -55,7 +55,7 @@ def course(released, tmp_path):
 
 
 def test_help_is_everywhere():
-    for command in ([], ["init"], ["release"], ["handouts"], ["grade"], ["doctor"], ["demo"]):
+    for command in ([], ["init"], ["release"], ["handouts"], ["grade"], ["pack"], ["doctor"], ["demo"]):
         done = autograder(*command, "--help")
         assert done.returncode == 0
         assert "Usage" in done.stdout

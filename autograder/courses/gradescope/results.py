@@ -1,0 +1,114 @@
+"""What a student reads on Gradescope, in the form of its results.json: points, words and hints by exercise.
+
+In: an ``Outcome``, or a sentence. Out: a dict for JSON. Pure. The form is that of
+https://gradescope-autograders.readthedocs.io/en/latest/specs/: a ``score`` for the whole goes before those of tests, and
+where it stands a test needs none. So the score is the sum of what the grader gives, and an answer that a person marks is a
+test without points: Gradescope's own manual grading gives those. Output of the grader itself is for instructors only.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import nbformat
+
+from autograder.courses.report import plain
+from autograder.feedback import pages
+from autograder.feedback.harmless import plain as without_colours
+from autograder.feedback.rendering import NO_RESPONSE, PERSON
+from autograder.grading.submission import Outcome
+from autograder.notebooks.cell_ids import code_cells
+from autograder.notebooks.handout import Handout, handed_to, receipt_of
+
+BY_PERSON = "This is not part of the score above; a person gives its points."
+NOTHING = "Not answered."
+
+
+def graded(outcome: Outcome, content: bytes, releases: Sequence[Handout], seconds: float) -> dict[str, Any]:
+    """Return the results of a submission whose notebook had the bytes ``content``.
+
+    ``releases`` are those that it may have been made from, the newest first.
+    """
+    assert outcome.graded is not None
+    notebook = nbformat.reads(outcome.notebook.decode(), as_version=4)
+    asked = handed_to(notebook.cells, releases)
+    receipt = receipt_of([cell.source for cell in code_cells(notebook)], asked)
+    titles = {question.name: question.title for release in (*releases, asked) for question in release.questions}
+    untouched = {result.name for result in outcome.results if result.comment == NO_RESPONSE}
+    verdicts, failure = outcome.graded.verdicts, outcome.graded.failure
+    earned = sum(verdict.earned or 0.0 for verdict in verdicts)
+    points = sum(verdict.points for verdict in verdicts if verdict.earned is not None)
+    waiting = sum(verdict.points for verdict in verdicts if verdict.earned is None)
+    lines = [f"{earned:g} of the {points:g} points that the grader gives."]
+    lines += [f"The other {waiting:g} are given by a person."] if waiting else []
+    lines += [f"Version of the notebook: {asked.version}. Receipt of what was graded: {receipt.code}."]
+    lines += [f"Before it was graded, the notebook was mended: {note}" for note in outcome.notes]
+    lines += [failure] if failure and earned < points else []
+    return {
+        "score": _number(earned),
+        "execution_time": round(seconds, 1),
+        "output": _text(lines),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [_test(verdict, titles.get(verdict.exercise, ""), untouched) for verdict in verdicts],
+        "extra_data": {"handed_in": hashlib.sha256(content).hexdigest()},
+    }
+
+
+def not_graded(why: str, content: bytes | None = None) -> dict[str, Any]:
+    """Return the results of what cannot be graded as it was handed in, with the words for its student."""
+    return {
+        "score": 0,
+        "output": _text([f"This was not graded: {why}"]),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [],
+        "extra_data": {} if content is None else {"handed_in": hashlib.sha256(content).hexdigest()},
+    }
+
+
+def failed(why: str) -> dict[str, Any]:
+    """Return results without a score, for what is not the student's fault."""
+    text = f"{why} What you handed in is not to blame, and there is no score. Please tell whoever teaches the course."
+    return {"output": text, "visibility": "visible", "stdout_visibility": "hidden", "tests": []}
+
+
+def attempt(metadata: bytes, content: bytes) -> int:
+    """Return which of the student's different tries ``content`` is, from 0, by what Gradescope says of the earlier ones.
+
+    https://gradescope-autograders.readthedocs.io/en/latest/submission_metadata/ lists earlier submissions with their results,
+    in which ``graded`` has left a hash. What cannot be read counts as no try.
+    """
+    try:
+        earlier = json.loads(metadata)["previous_submissions"]
+        earlier = sorted(earlier, key=lambda one: str(one.get("submission_time")))
+        found = [((one.get("results") or {}).get("extra_data") or {}).get("handed_in") for one in earlier]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return 0
+    tries = list(dict.fromkeys(one for one in found if isinstance(one, str)))
+    mine = hashlib.sha256(content).hexdigest()
+    return tries.index(mine) if mine in tries else len(tries)
+
+
+def _test(verdict, title, untouched):
+    name = title or verdict.exercise
+    if verdict.earned is None:
+        said = NOTHING if verdict.exercise in untouched else f"{PERSON} {BY_PERSON}"
+        return {"name": f"{name} ({verdict.points:g} points, by a person)", "output": said, "visibility": "visible"}
+    said = pages.words(verdict)[1:] or ["Right."]
+    return {
+        "name": name,
+        "score": _number(verdict.earned),
+        "max_score": _number(verdict.points),
+        "output": _text(said),
+        "visibility": "visible",
+    }
+
+
+def _number(points):
+    return round(points, 6)
+
+
+def _text(lines):
+    return plain(without_colours("\n".join(lines)))
