@@ -140,7 +140,7 @@ def warnings(isolation: str, limits: Limits) -> list[str]:
     """Return sentences on what holds, but less well than it could, and on what could not be looked for."""
     if not PROCESSES.is_dir():
         return [f"This machine has no {PROCESSES}: whether a submission {STAYS} could not be looked for."]
-    if isolation in ("zygote", "single-use") and not cgroup.available(limits):
+    if isolation in ("zygote", "single-use", "user") and not cgroup.available(limits):
         return [
             "There is no control group to be had, so memory is limited for each process, not for a submission as a whole: "
             "one that takes all there is may get others ended by the kernel. Those are run again, alone. To have one, grade "

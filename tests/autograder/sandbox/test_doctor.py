@@ -56,6 +56,7 @@ def test_without_a_control_group_the_doctor_warns_and_stays_green(monkeypatch):
     monkeypatch.setattr(cgroup, "available", lambda limits: False)
     (warning,) = doctor.warnings("zygote", Limits())
     assert "no control group" in warning
+    assert doctor.warnings("user", Limits()) == [warning]
     assert "--memory-mb" in warning
     monkeypatch.setattr(cgroup, "available", lambda limits: True)
     assert doctor.warnings("zygote", Limits()) == doctor.warnings("container", Limits()) == []

@@ -462,7 +462,8 @@ def test_the_archive_is_the_same_each_time_and_has_what_gradescope_asks_for_at_i
         info, content = found[name]
         assert info.external_attr >> 16 == 0o100755
         assert content.startswith(b"#!/bin/")
-        subprocess.run(["sh" if name == "run_autograder" else "bash", "-n"], input=content, check=True)
+        subprocess.run([content[2:].split()[0], "-n"], input=content, check=True)
+        subprocess.run(["sh", "-n"], input=content, check=True)
     assert {info.date_time for info, _ in found.values()} == {(1980, 1, 1, 0, 0, 0)}
 
 
@@ -478,6 +479,35 @@ def test_setup_names_what_is_in_the_archive_and_installs_what_was_tested(archive
     assert {"numpy", "torch", "nbgrader"} <= {one.name for one in wanted}
     assert [one.name for one in wanted if pinned[canonicalize_name(one.name)] not in one.specifier] == []
     assert "torch_index=''" in script
+
+
+APT = """#!/bin/sh
+echo "apt-get $*" >> /autograder/said
+case "$*" in *python3.11*) exit 100;; esac
+"""
+PYTHON = """#!/bin/sh
+echo "python3.12 $*" >> /autograder/said
+mkdir -p "$3/bin" && printf '#!/bin/sh\\necho "python $*" >> /autograder/said\\n' > "$3/bin/python" && chmod 700 "$3/bin/python"
+"""
+
+
+@needs_root
+def test_setup_takes_the_python_that_there_is_and_leaves_the_answers_to_root_alone(tree):
+    (tree / "programs").mkdir()
+    for name, text in (("apt-get", APT), ("python3.12", PYTHON)):
+        (tree / "programs" / name).write_text(text)
+        (tree / "programs" / name).chmod(0o755)
+    tell = "stat -c %A /opt/attention-grader/bin/python /autograder/source /autograder/source/assignment.json"
+    script = f"PATH=/autograder/programs:$PATH bash /autograder/source/setup.sh && {tell}"
+    done = in_a_container(tree, "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["-rwxr-xr-x", "drwx------", "-rw-------"]
+    said = (tree / "said").read_text().splitlines()
+    assert [line.split()[-1] for line in said[:4]] == ["-qq", "util-linux", "python3.11-venv", "python3.12-venv"]
+    assert said[4] == "python3.12 -m venv /opt/attention-grader"
+    assert said[5].endswith("-c /autograder/source/constraints.txt -r /autograder/source/requirements.txt")
+    assert "--extra-index-url" not in said[5]
+    assert len(said) == 6
 
 
 def test_a_further_index_is_written_into_setup_as_one_word(course):
