@@ -12,6 +12,7 @@ import base64
 import contextlib
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -113,14 +114,20 @@ def _running(user) -> Iterator[int]:
 
 
 def _left(folder, user):
-    """Return what lies in ``folder``, however deep, and belongs to ``user``, the innermost first; through no link."""
+    """Return what lies in ``folder``, however deep, and belongs to ``user``, the innermost first; through no link.
+
+    What nobody else may enter is passed over.
+    """
     found = []
     for top, folders, files in os.walk(folder):
+        open_ones = []
         for name in (*folders, *files):
             path = Path(top, name)
             with contextlib.suppress(OSError):
-                if path.lstat().st_uid == user:
-                    found.append(path)
+                state = path.lstat()
+                found += [path] if state.st_uid == user else []
+                open_ones += [name] if state.st_uid == user or state.st_mode & stat.S_IXOTH else []
+        folders[:] = [name for name in folders if name in open_ones]  # in place: these are walked
     return found[::-1]
 
 

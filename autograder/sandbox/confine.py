@@ -25,7 +25,10 @@ def main() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if not program or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(filled), 0, 0) != 0:
         sys.exit(f"the filter of system calls cannot be set: {os.strerror(ctypes.get_errno())}")
-    os.execv(command[0], command)
+    try:
+        os.execv(command[0], command)
+    except OSError as error:
+        sys.exit(f"{command[0]} cannot be started by another user: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -38,6 +38,10 @@ def tried(what):
         return type(error).__name__
 def spy():
     def left_behind():
+        for folder in ("/tmp/a/b", "/var/tmp/c"):
+            os.makedirs(folder)
+            with open(folder + "/left", "w"):
+                pass
         subprocess.Popen(["sh", "-c", "while :; do :; done"], start_new_session=True)
     of_root = [name for name in os.listdir("/proc") if name.isdigit() and os.stat("/proc/" + name).st_uid == 0]
     return {
@@ -116,6 +120,17 @@ def test_where_it_cannot_be_had_it_is_refused_and_nothing_runs(monkeypatch, plac
     with contextlib.ExitStack() as stack, pytest.raises(CourseError, match=words):
         another_user.prepare(stack, bubblewrap.ENVIRONMENT)
     with pytest.raises(CourseError, match=words):
+        sandbox.run(Script((Cell("1"),), {}), isolation="user")
+
+
+@needs_root
+def test_a_python_that_only_root_can_reach_is_refused_in_a_sentence(tmp_path, monkeypatch):
+    (tmp_path / "python").symlink_to(sys.executable)  # the folders of tests are their user's own
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(another_user.sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(
+        CourseError, match=r"did not start: .*python cannot be started by another user: Permission denied"
+    ):
         sandbox.run(Script((Cell("1"),), {}), isolation="user")
 
 
