@@ -18,8 +18,7 @@ from autograder.feedback import pages
 from autograder.feedback.harmless import plain as without_colours
 from autograder.feedback.rendering import NO_RESPONSE, PERSON
 from autograder.grading.submission import Outcome
-from autograder.notebooks.cell_ids import code_cells
-from autograder.notebooks.handout import Handout, handed_to, receipt_of
+from autograder.notebooks.handout import Handout, handed_to, receipt_of_notebook
 
 BY_PERSON = "This is not part of the score above; a person gives its points."
 NOTHING = "Not answered."
@@ -33,7 +32,7 @@ def graded(outcome: Outcome, content: bytes, releases: Sequence[Handout], second
     assert outcome.graded is not None
     notebook = nbformat.reads(outcome.notebook.decode(), as_version=4)
     asked = handed_to(notebook.cells, releases)
-    receipt = receipt_of([cell.source for cell in code_cells(notebook)], asked)
+    receipt = receipt_of_notebook(notebook, asked)
     titles = {question.name: question.title for release in (*releases, asked) for question in release.questions}
     untouched = {result.name for result in outcome.results if result.comment == NO_RESPONSE}
     verdicts, failure = outcome.graded.verdicts, outcome.graded.failure
