@@ -147,9 +147,11 @@ def as_svg(figure):
         _stack(figure)
         parts.append(_part(figure, "narrow"))
     own = "".join(f"{name}:{colour};" for colour, name in VARIABLES.items())
-    style = f"<style>svg{{color:{INK};{own}--shade:{SHADE};font-family:sans-serif}}.narrow{{display:none}}</style>"
+    rules = f"svg{{color:{INK};{own}--shade:{SHADE};font-family:sans-serif}}text{{fill:currentcolor}}.narrow{{display:none}}"
     size = f'width="{width:.0f}" height="{height:.0f}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {size}>{style}{"".join(parts)}</svg>'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {size}><style>{rules}</style>{"".join(parts)}</svg>'
+    )
 
 
 def _stack(figure):
@@ -201,8 +203,8 @@ def _written(node, known):
         if name == "d":
             kept.append((name, _outline(value)))
         elif name in ("x", "y", "transform"):
-            value = _rounded(value)
-            if not (tag == "text" and name == "transform" and value.startswith("rotate(0 ")):
+            value = _rounded(value, 0 if tag == "text" else 1)
+            if not (tag == "text" and name == "transform" and re.match(r"rotate\(-?0 ", value)):
                 kept.append((name, value))
         elif name == "href":
             kept.append((name, "#" + known[value[1:]]))
@@ -216,15 +218,21 @@ def _written(node, known):
             return ""
     if tag in ("g", "defs") and (not inner or not kept):
         return f"<defs>{inner}</defs>" if tag == "defs" and inner else inner
+    if tag == "text":  # what any text is unless it says otherwise
+        style = {name: value for name, value in style.items() if (name, value) not in USUAL}
     if declared := _declared(style):
         kept.append(("style", declared))
     attributes = "".join(f' {name}="{html.escape(value)}"' for name, value in kept)
     return f"<{tag}{attributes}>{inner}</{tag}>" if inner else f"<{tag}{attributes}/>"
 
 
-def _rounded(numbers):
-    """Return coordinates with at most one decimal."""
-    return re.sub(r"-?\d+\.\d+", lambda number: _short(round(10 * float(number[0]))), numbers)
+def _rounded(numbers, decimals=1):
+    """Return coordinates with at most that many decimals, 0 or 1."""
+
+    def rounded(number):
+        return _short(round(float(number[0]) * 10**decimals) * 10 ** (1 - decimals))
+
+    return re.sub(r"-?\d+\.\d+", rounded, numbers)
 
 
 def _short(tenths):
@@ -232,19 +240,22 @@ def _short(tenths):
 
 
 def _outline(path):
-    """Return a path in few letters: each point of a straight line as its distance from the one before."""
-    steps = [(step[0], step[1:].split()) for step in re.findall(r"[A-Za-z][^A-Za-z]*", path)]
-    if not {letter for letter, _ in steps} <= {"M", "L", "z"}:
-        return re.sub(r" (?=-)|(?<=[A-Z]) | (?=[A-Z])", "", " ".join(_rounded(path).split()))
-    parts, here, last = [], (0, 0), ""
-    for letter, numbers in steps:
-        there = tuple(round(10 * float(number)) for number in numbers)
-        if letter == "L":
-            apart = f"{_short(there[0] - here[0])} {_short(there[1] - here[1])}"
-            parts.append(f" {apart}" if last == "L" else f"l{apart}")
-        else:
+    """Return a path in few letters: each step as distances from where it begins, so that equal outlines read alike."""
+    parts, start, here, last = [], [], [], ""
+    for letter, numbers in re.findall(r"([A-Za-z])([^A-Za-z]*)", path):
+        there = [round(10 * float(number)) for number in numbers.split()]
+        if letter == "M":
+            start = there
             parts.append(letter + " ".join(map(_short, there)))
-        here, last = there or here, letter
+        elif letter == "z":
+            there = start
+            parts.append(letter)
+        elif letter in "LQC":
+            apart = " ".join(_short(number - here[n % 2]) for n, number in enumerate(there))
+            parts.append(f"{' ' if last == letter else letter.lower()}{apart}")
+        else:
+            raise ValueError(f"a path takes a step {letter}, where matplotlib takes M, L, Q, C and z.")
+        here, last = there[-2:], letter
     return "".join(parts).replace(" -", "-")
 
 
@@ -273,6 +284,7 @@ def _variable(colour):
     return VARIABLES[colour]
 
 
+USUAL = {("fill", INK), ("text-anchor", "start")}
 LETTERS = {
     "alpha": "α",
     "tau": "τ",

@@ -163,6 +163,29 @@ def test_a_line_goes_where_matplotlib_lets_it_go(pictures):
     np.testing.assert_allclose(found, wanted, rtol=0, atol=0.051)
 
 
+@pytest.mark.parametrize(
+    ("written", "short"),
+    [
+        ("M 1.04 2 L 3 2 L 3 -4.25 z ", "M1 2l2 0 0-6.2z"),
+        ("M 1 1 Q 2 1 2 2 Q 2 3 3 3 ", "M1 1q1 0 1 1 0 1 1 1"),
+        ("M 10 0 C 11 0 12 1 12 2 L 12 5 z M 5 5 L 6 6 ", "M10 0c1 0 2 1 2 2l0 3zM5 5l1 1"),
+        ("M 1 1 L 5 1 z L 2 2 ", "M1 1l4 0zl1 1"),  # it begins again where it was closed
+    ],
+)
+def test_an_outline_is_written_in_steps(pictures, written, short):
+    assert pictures._outline(written) == short
+
+
+def test_a_text_says_only_what_is_unlike_others(pictures):
+    figure, axes = plt.subplots(figsize=(4.7, 3))
+    axes.text(0, 0.5, "left")
+    axes.text(0.5, 0.5, "turned", rotation=90, color=pictures.BLUE)
+    (part,) = parts_of(pictures.as_svg(figure)).values()
+    left, turned = (re.search(rf"<text([^>]*)>{word}<", part)[1] for word in ("left", "turned"))
+    assert re.fullmatch(r' x="\d+" y="\d+" style="font-size:14px"', left)
+    assert re.search(r'rotate\(-90[^"]*\)" style="[^"]*fill:var\(--figure-1\)', turned)
+
+
 def cell(svg, **metadata):
     made = nbformat.v4.new_code_cell("draw()", execution_count=1, metadata={"mystnb": metadata})
     made.outputs = [nbformat.v4.new_output("display_data", data={"image/svg+xml": svg})]
