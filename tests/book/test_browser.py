@@ -190,7 +190,7 @@ def cut_off(browser):
             const box = part.getBoundingClientRect();
             return box.right > around.right + 1 || box.left < around.left - 1;
           });
-        }).map((formula) => formula.querySelector("annotation").textContent);
+        }).map((formula) => formula.querySelector("math").textContent);
         """
     )
 

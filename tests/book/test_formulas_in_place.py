@@ -64,14 +64,14 @@ def page(build):
 
 
 def spoken(element):
-    """Return the formulas within ``element`` as they were written."""
-    return [each.text.strip() for each in element.select("annotation[encoding='application/x-tex']")]
+    """Return the formulas within ``element`` as they are read aloud."""
+    return [each.text for each in element.select("math")]
 
 
 def test_formulas_of_text_and_tables_are_typeset_and_no_script_is_asked_for(page):
     article = page.select_one("div.body")
-    assert spoken(article)[:2] == ["h_j", "a < b"]
-    assert spoken(article.select_one("table")) == ["W_a", r"a \times n"]
+    assert spoken(article)[:2] == ["hj", "a<b"]
+    assert spoken(article.select_one("table")) == ["Wa", "a×n"]
     assert len(article.select(".math > .katex, .math > .katex-display")) == len(article.select(".math")) == 8
     assert not [each for each in page.select("script") if "MathJax" in str(each) or "katex" in str(each)]
     assert [each["href"].partition("?")[0] for each in page.select("link[href*=katex]")] == ["_static/katex/katex.css"]
@@ -79,7 +79,6 @@ def test_formulas_of_text_and_tables_are_typeset_and_no_script_is_asked_for(page
 
 def test_displayed_formulas_keep_their_lines(page):
     lines, aligned = page.select("div.math")[1:]
-    assert r"\\" in spoken(lines)[0]
     assert len(lines.select(".katex-newline")) == 1
     assert len(aligned.select("mtr")) == 2
 
@@ -89,7 +88,7 @@ def test_an_equation_has_its_number_and_what_refers_to_it_leads_there(page):
     assert link.text == "(1)"
     equation = page.select_one(f"div.math[id='{link['href'][1:]}']")
     assert equation.select_one(".eqno").text.startswith("(1)")
-    assert spoken(equation)[0].startswith("e_{ij}")
+    assert spoken(equation)[0].startswith("eij=")
     assert page.select("div.math .eqno")[1].text.startswith("(2)")
 
 
@@ -101,7 +100,7 @@ def test_what_a_cell_puts_out_as_markdown_or_latex_is_typeset(build):
     site, warnings = build(index_ipynb=nbformat.writes(nbformat.v4.new_notebook(cells=[cell], metadata=python)))
     assert warnings == ""
     page = BeautifulSoup((site / "index.html").read_text(encoding="utf-8"), "html.parser")
-    assert spoken(page) == ["c_i", r"\displaystyle \alpha_{i1}"]
+    assert spoken(page) == ["ci", "αi1"]
 
 
 def test_a_formula_that_cannot_be_set_is_a_warning_with_file_and_line(build):

@@ -102,13 +102,13 @@ def page(browser, chapter):  # noqa: F811
 
 
 def note(browser):  # noqa: F811
-    """Return ``{symbol as it was written: what is said of it}`` of the note that is shown."""
+    """Return ``{symbol as it is read aloud: what is said of it}`` of the note that is shown."""
     return browser.execute_script(
         """
         const told = [...document.querySelectorAll(".symbols-note:popover-open dt")];
         const plain = (cell) => {
           const copy = cell.cloneNode(true);
-          copy.querySelectorAll(".math").forEach((formula) => formula.replaceWith(formula.querySelector("annotation").textContent));
+          copy.querySelectorAll(".math").forEach((formula) => formula.replaceWith(formula.querySelector("math").textContent));
           return copy.textContent;
         };
         return Object.fromEntries(told.map((sign) => [plain(sign), plain(sign.nextElementSibling)]));
@@ -116,16 +116,16 @@ def note(browser):  # noqa: F811
     )
 
 
-def letter(browser, tex, name):  # noqa: F811
-    """Return the place of a letter in the formula that begins with ``tex``."""
+def letter(browser, read, name):  # noqa: F811
+    """Return the place of a letter in the formula that is read aloud beginning with ``read``."""
     return browser.execute_script(
         """
-        const [tex, name] = arguments;
+        const [read, name] = arguments;
         const formulas = [...document.querySelectorAll("article .math")];
-        const formula = formulas.find((each) => each.querySelector("annotation").textContent.trim().startsWith(tex));
+        const formula = formulas.find((each) => each.querySelector("math").textContent.startsWith(read));
         return [...formula.querySelectorAll(".katex-html .mathnormal")].find((each) => each.textContent === name);
         """,
-        tex,
+        read,
         name,
     )
 
@@ -151,12 +151,12 @@ def test_the_keyboard_reads_all_symbols_of_a_section_and_comes_back(page, key):
     until(page, lambda: note(page))
     assert note(page) == {
         "s": "decoder state, annotation; shape n; in code query, (batch, query_size)",
-        "W_a": "matrices; shape a \\times n",
+        "Wa": "matrices; shape a×n",
         "h": "decoder state, annotation; shape m",
-        "T_x, T_y": "words of a sentence",
+        "Tx,Ty": "words of a sentence",
         "e": "something special",
         "p": "something special",
-        "U_a": "matrices; shape a \\times m",
+        "Ua": "matrices; shape a×m",
     }
     assert page.execute_script("return document.activeElement.className") == "symbols-note"
     link = "document.querySelector('#first .symbols-of a')"
@@ -168,9 +168,9 @@ def test_the_keyboard_reads_all_symbols_of_a_section_and_comes_back(page, key):
 
 
 def test_a_pointer_that_rests_on_a_symbol_reads_what_it_is_and_may_go_on_to_it(page):
-    ActionChains(page).move_to_element(letter(page, r"\hat s", "W")).perform()
+    ActionChains(page).move_to_element(letter(page, "s^", "W")).perform()
     until(page, lambda: note(page))
-    assert note(page) == {"W_a": "matrices; shape a \\times n"}
+    assert note(page) == {"Wa": "matrices; shape a×n"}
     ActionChains(page).move_to_element(page.find_element("css selector", ".symbols-note dd")).pause(0.6).perform()
     assert note(page)
     ActionChains(page).move_to_element(page.find_element("css selector", "article h1")).perform()
@@ -178,23 +178,23 @@ def test_a_pointer_that_rests_on_a_symbol_reads_what_it_is_and_may_go_on_to_it(p
 
 
 @pytest.mark.parametrize(
-    ("tex", "name", "told"),
+    ("read", "name", "told"),
     [
-        (r"\hat s", "i", "s"),  # an index is part of what it stands below
-        (r"\hat s", "T", "T_x, T_y"),
-        (r"\hat s", "p", "p"),  # a power is not
-        (r"U_a", "a", "U_a"),
+        ("s^", "i", "s"),  # an index is part of what it stands below
+        ("s^", "T", "Tx,Ty"),
+        ("s^", "p", "p"),  # a power is not
+        ("Ua", "a", "Ua"),
     ],
 )
-def test_a_tap_reads_the_symbol_that_it_meets(page, tex, name, told):
-    letter(page, tex, name).click()
+def test_a_tap_reads_the_symbol_that_it_meets(page, read, name, told):
+    letter(page, read, name).click()
     until(page, lambda: note(page))
     assert [*note(page)] == [told]
 
 
 def test_a_letter_of_another_page_is_not_explained(page):
-    letter(page, r"\hat s", "q").click()
-    letter(page, r"\hat s", "h").click()
+    letter(page, "s^", "q").click()
+    letter(page, "s^", "h").click()
     until(page, lambda: note(page))
     assert [*note(page)] == ["h"]
 
@@ -203,7 +203,7 @@ def test_where_a_page_speaks_of_a_note_its_own_letters_are_named(page):
     page.execute_script("document.querySelector('#within .symbols-of a').click()")
     until(page, lambda: note(page))
     assert note(page) == {
-        "W_a": "matrices; shape a \\times n; in note D a letter of its own",
+        "Wa": "matrices; shape a×n; in note D a letter of its own",
         "z": "in note D a letter of its own",
     }
 
