@@ -58,7 +58,8 @@ def arrange(text, fonts, options):
         ),
         ADDED.sub("", head),  # a page that did not change is not written anew
     )
-    added = [PRELOAD.format(font, font.rpartition(".")[2]) for font in fonts] if 'class="katex' in body else []
+    asked = fonts if 'class="katex' in body else []
+    added = [PRELOAD.format(font, Path(font.partition("?")[0]).suffix[1:]) for font in asked]
     head = LAST_STYLE.sub(lambda found: "\n".join([found[0], *added, LATER]), head, count=1)
     return head + end + body
 

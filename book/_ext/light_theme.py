@@ -9,6 +9,7 @@ styles of what stands on them. A page with exercises also has a link that skips 
 | Font Awesome: a script and three fonts | an author might name any icon | the icons of ``ICONS``, cut out of one font |
 | Sphinx's index of the search, with each page | of its search while one types | that of search_by_section, when somebody searches |
 | what dropdowns, cards, cells and copying need | a page might have them | where the page has them |
+| the title and the contents again, for paper | of its own sheet for printing | on_paper's sheet, without them |
 | styles of everything that Bootstrap knows | likewise | of the classes that some page or script names |
 """
 
@@ -59,6 +60,7 @@ TEMPLATES = {
     "layout.html": """
 {% extends "!layout.html" %}
 {% block extrahead %}{% endblock %}
+{% block docs_body %}{{ super.super() }}{% endblock %}
 {% block header %}
 {{ super() }}
 {% if body is defined and '<section id="exercises"' in body %}
@@ -189,5 +191,5 @@ def setup(app):
     app.light_theme_digest = digest.hexdigest()[:12]
     app.connect("builder-inited", use_templates)
     app.connect("html-page-context", leave_out, priority=900)
-    app.connect("build-finished", trim)
+    app.connect("build-finished", trim, priority=700)  # of styles and pages as they will be
     return {"parallel_read_safe": True, "parallel_write_safe": True}

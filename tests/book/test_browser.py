@@ -19,6 +19,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
+from autograder import formulas
 from solutions import answer_key
 from tests.book.test_build import all_pages
 
@@ -214,15 +215,24 @@ def visits(browser, address, site, server):
     for page in sorted(str(path.relative_to(site)) for path in all_pages(site)):
         size(browser, 1280)
         open_page(browser, f"{address}/{page}")
-        formulas, shown, fonts, needs = browser.execute_script(
+        formulas, shown, fonts, needs, letters = browser.execute_script(
             """
             const within = (selector) => document.querySelectorAll(selector).length;
             const fonts = [...document.fonts].filter((font) => font.status === "error").map((font) => font.family);
+            const letters = {}, walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+            while (walk.nextNode()) {
+              const around = walk.currentNode.parentElement.closest(".katex-html *, .picture .m, .picture .m *");
+              if (!around) continue;
+              const look = getComputedStyle(walk.currentNode.parentElement);
+              const face = [look.fontFamily.split(",")[0].replaceAll('"', ""), look.fontWeight, look.fontStyle].join();
+              letters[face] = (letters[face] ?? "") + walk.currentNode.data;
+            }
             const needs = performance.getEntriesByType("resource").map((entry) => entry.name);
-            return [within("span.math, div.math"), within(".math > .katex, .math > .katex-display"), fonts, needs];
+            return [within("span.math, div.math"), within(".math > .katex, .math > .katex-display"), fonts, needs, letters];
             """
         )
         seen_there = {"formulas": formulas, "shown": shown, "fonts": fonts, "needs": [browser.current_url, *needs]}
+        seen_there["letters"] = letters
         seen_there |= {"complaints": complaints(browser), "asked": requests(browser), "failures": list(server.failures)}
         for width in WIDTHS if page.startswith("book/") else ():  # the entrance is gone by now
             size(browser, width)
@@ -400,6 +410,24 @@ def test_every_icon_is_in_the_font_of_icons(browser, address, site):
     letters = {content.strip('"') for content in shown - {"none"}}
     assert len(letters) > 8
     assert letters <= font
+
+
+def test_every_letter_of_a_formula_is_in_the_font_that_the_page_sets_it_in(visits, site):
+    shown = {}
+    for found in visits.values():
+        for look, letters in found["letters"].items():
+            shown.setdefault(look, set()).update(letters)
+    faces = {}
+    for look, letters in shown.items():
+        family, weight, style = look.split(",")
+        if family.startswith("KaTeX_"):
+            name = {"font-family": family, "font-weight": weight, "font-style": style}
+            faces[formulas.face(name)] = letters
+    assert {"AMS-Regular", "Main-Bold", "Main-Regular", "Math-Italic", "Size1-Regular"} <= set(faces)
+    for face, letters in faces.items():
+        whole = TTFont(formulas.KATEX / "fonts" / f"KaTeX_{face}.ttf").getBestCmap()
+        light = TTFont(site / "_static" / "katex" / "fonts" / f"KaTeX_{face}.woff").getBestCmap()
+        assert {ord(letter) for letter in letters} & set(whole) <= set(light), face
 
 
 def stop(browser):

@@ -75,6 +75,7 @@ def test_no_script_keeps_the_text_waiting_and_what_the_options_say_stands_before
 
 def test_a_page_that_is_not_written_anew_is_arranged_anew(site, first_sight):
     page = (site / "deep" / "formulas.html").read_text(encoding="utf-8")
-    once = first_sight.arrange(page, ["other.woff2"], "the options")
+    once = first_sight.arrange(page, ["other.woff2?v=1"], "the options")
     assert once.count('rel="preload"') == once.count("other.woff2") == once.count("content-visibility") == 1
-    assert first_sight.arrange(once, ["other.woff2"], "the options") == once
+    assert 'as="font" type="font/woff2"' in once
+    assert first_sight.arrange(once, ["other.woff2?v=1"], "the options") == once

@@ -46,6 +46,11 @@ def test_a_page_asks_for_what_it_holds_and_no_page_for_fontawesome_or_the_index_
     assert "searchindex.js" in (site / "search.html").read_text(encoding="utf-8")
 
 
+def test_a_page_says_its_title_once_as_a_heading(site):
+    for page in ("card.html", "chapter.html"):
+        assert len(re.findall(r"<h1\b", (site / page).read_text(encoding="utf-8"))) == 1
+
+
 def test_only_a_page_with_exercises_has_a_link_that_skips_to_them(site):
     skips = {
         page: (site / f"{page}.html").read_text(encoding="utf-8").count('<a href="#exercises">Skip')
