@@ -386,6 +386,28 @@ def test_without_scripts_a_figure_is_a_table_of_the_reference(site, element):
     assert ("<svg" if element == "step-figure" else '<div class="picture"') in still
 
 
+@pytest.mark.parametrize("width", [320, 375, 414, 600, 631, 768, 1024, 1280])
+def test_the_step_has_from_the_first_moment_the_height_that_it_will_have(browser, address, width):  # noqa: F811
+    element = figure(browser, address, "step-figure")
+    shape = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 992}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
+    reserved, *heights = browser.execute_script(
+        """
+        const [element] = arguments, reserved = parseFloat(getComputedStyle(element).minHeight);
+        element.style.minHeight = "0";
+        return [reserved, ...element.inputs.map((input) => {
+          input.checked = true;
+          element.show(true);
+          return element.getBoundingClientRect().height;
+        })];
+        """,
+        element,
+    )
+    size(browser, 1280)
+    assert len(heights) > 2
+    assert max(heights) <= reserved <= max(heights) + 32  # pixels: below it no more room than two lines
+
+
 def test_on_paper_a_figure_is_its_table(browser, address):  # noqa: F811
     size(browser, 1280)
     element = figure(browser, address, "scoring-figure")
