@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import gzip
+import io
 import json
 import os
 import shutil
@@ -11,6 +12,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from fontTools.ttLib import TTFont
 from selenium import webdriver
@@ -341,6 +344,72 @@ def test_on_a_phone_code_shows_that_it_goes_on_and_can_be_copied_without_hoverin
     )
     browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
     assert shown == ["local, local, scroll, scroll, scroll", "1"]
+
+
+COVERS_ARE_OF_THE_GROUND = """
+const pen = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d", {willReadFrequently: true});
+const mixed = (colours) => {
+  for (const colour of ["#fff", ...colours]) {
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+  }
+  return [...pen.getImageData(0, 0, 1, 1).data];
+};
+const found = {};
+for (const each of document.querySelectorAll(arguments[0])) {
+  const cover = each.appendChild(document.createElement("i")), behind = [];
+  cover.style.background = "var(--ground)";
+  const ground = mixed([getComputedStyle(cover).backgroundColor]);
+  cover.remove();
+  for (let around = each.parentElement; around; around = around.parentElement)
+    behind.unshift(getComputedStyle(around).backgroundColor);
+  const there = mixed(behind), kind = each.closest(".exercise") ? "exercise" : each.closest(".admonition") ? "admonition" : "text";
+  (found[kind] ??= []).push(Math.max(...there.map((part, n) => Math.abs(part - ground[n]))));
+}
+return found;
+"""
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_what_covers_the_shadows_has_the_colour_of_what_lies_behind(browser, address, mode):
+    size(browser, 375)
+    apart = {}
+    for page in ("softmax", "decoder_fusion", "from_bahdanau_to_transformers"):
+        open_page(browser, f"{address}/book/{page}.html")
+        browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
+        for scrolls in ("div.math > .katex-display", ".pst-scrollable-table-container"):
+            found = browser.execute_script(COVERS_ARE_OF_THE_GROUND, f".bd-content {scrolls}")
+            for kind, differences in found.items():
+                apart.setdefault((scrolls, kind), []).extend(differences)
+    assert {kind for _, kind in apart} >= {"exercise", "text"}
+    assert min(map(len, apart.values())) > 0
+    assert max(map(max, apart.values())) <= 2, apart  # of 255: parts are rounded
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_on_a_phone_a_table_shows_on_which_side_it_goes_on(browser, address, mode):
+    size(browser, 375)
+    open_page(browser, f"{address}/book/notation.html")
+    browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
+    table = next(
+        each
+        for each in browser.find_elements("css selector", ".pst-scrollable-table-container")
+        if browser.execute_script("return arguments[0].scrollWidth - arguments[0].clientWidth", each) > 100
+    )
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", table)
+
+    def shades():
+        """Return by how much the left and the right edge differ from the ground within: most of a column is ground."""
+        drawn = plt.imread(io.BytesIO(table.screenshot_as_png))[:, :, :3].mean(axis=2)
+        left, right, within = (np.median(drawn[:, column]) for column in (2, -3, drawn.shape[1] // 2))
+        return abs(left - within), abs(right - within)
+
+    left, right = shades()
+    assert left < 0.06 < 0.1 < right
+    browser.execute_script("arguments[0].scrollLeft = arguments[0].scrollWidth", table)
+    until(browser, lambda: shades()[0] > 0.1)
+    left, right = shades()
+    assert right < 0.06 < 0.1 < left
 
 
 def test_every_page_is_typeset_without_an_error(visits):
