@@ -139,6 +139,8 @@ def _light(html):
     """Return a formula without its TeX, what its MathML says of looks, and fractions of an em that nobody sees."""
     heard, drawn, seen = html.partition('<span class="katex-html"')
     heard = UNHEARD.sub("", ANNOTATION.sub(r"\1", heard))
+    if "<mstyle " not in heard:  # what it has said was of looks
+        heard = re.sub("</?mstyle>", "", heard)
     return heard + drawn + re.sub(r'style="[^"]*"', lambda style: LENGTH.sub(_hundredths, style[0]), seen)
 
 

@@ -5,8 +5,9 @@ In: the pages as they were written. Out: the same to look at, but for operators 
 | a page repeats | because | instead |
 |---|---|---|
 | lengths in every part of a formula | KaTeX writes styles | classes, with their rules in the style of formulas |
+| a mark that ends each stack of indices | KaTeX takes an element for it | one that the style adds |
 | marks on words of code that look like the rest | Pygments marks every one | none |
-| spaces that indent the HTML | templates are written so | the ends of lines |
+| spaces that indent the HTML, remarks of templates | they are written so | the ends of lines within a text |
 """
 
 import re
@@ -33,7 +34,11 @@ PARTS = re.compile(
 STYLED = re.compile(r'<span(?: class="([^"]*)")? style="([^"]*)"')
 CLASSES = re.compile(r'class="([^"]*)"')
 NAMED = re.compile(rf"([{''.join(LENGTHS.values())}])(-?\d+)")
+END_BY_STYLE = (".katex .vlist-s{", '.katex .vlist-t2>.vlist-r:first-child::after{content:"\\200b";')
+END_OF_STACK = '<span class="vlist-s">\u200b</span>'
 AS_WRITTEN = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", flags=re.DOTALL)
+BLOCK = "td|th|tr|thead|tbody|table|li|ul|ol|dl|dt|dd|div|section|nav|p|h[1-6]|figure|figcaption|meta|link"
+BETWEEN_BLOCKS = re.compile(rf">\n(?=</?(?:{BLOCK})\b)")
 CODE = re.compile(r"<pre\b.*?</pre>", flags=re.DOTALL)
 MARK = re.compile(r'<span class="(\w+)">([^<]*)</span>')
 GROUND = re.compile(r"^(.*)\.highlight \{.*(?<!-)color: ([^; ]+)", flags=re.MULTILINE)
@@ -52,10 +57,13 @@ def plain(sheet):
 
 def lighter(text, unmarked):
     """Return a page without what makes it longer only; ``unmarked`` are marks of code that need not be."""
+    head, end, body = text.partition("</head>")
+    text = re.sub(r"<!--.*?-->", "", head, flags=re.DOTALL) + end + body
     text = CODE.sub(lambda code: MARK.sub(lambda found: found[2] if found[1] in unmarked else found[0], code[0]), text)
     parts = AS_WRITTEN.split(text)
-    parts[::3] = (re.sub(r"\s*\n\s*", "\n", part) for part in parts[::3])
+    parts[::3] = (BETWEEN_BLOCKS.sub(">", re.sub(r"\s*\n\s*", "\n", part)) for part in parts[::3])
     del parts[2::3]  # the names of elements
+    parts = [part.replace(END_OF_STACK, "") for part in parts]
     return PARTS.sub(lambda formula: STYLED.sub(_by_class, formula[0]), "".join(parts))
 
 
@@ -91,8 +99,8 @@ def lighten(app, exception):
             if light[path] != text:
                 path.write_text(light[path], encoding="utf-8")
     if (site / SHEET).is_file():
-        with open(site / SHEET, "a", encoding="utf-8") as file:
-            file.write(rules(light.values()))
+        sheet = (site / SHEET).read_text(encoding="utf-8").replace(*END_BY_STYLE)
+        (site / SHEET).write_text(sheet + rules(light.values()), encoding="utf-8")
 
 
 def setup(app):

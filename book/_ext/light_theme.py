@@ -151,6 +151,13 @@ def leave_out(app, pagename, templatename, context, doctree):
         return True
 
     context["script_files"] = [each for each in context["script_files"] if needed(each)]
+    if not any(text in body for text in NEEDED_FOR["togglebutton"]):  # nor what its script would be told
+        told = {
+            id(each)
+            for each in context["script_files"]
+            if "toggle" in str(getattr(each, "attributes", {}).get("body", ""))
+        }
+        context["script_files"] = [each for each in context["script_files"] if id(each) not in told]
     context["css_files"] = [each for each in context["css_files"] if needed(each)]
     context["theme_digest"] = app.light_theme_digest
 

@@ -147,7 +147,8 @@ def as_svg(figure):
         _stack(figure)
         parts.append(_part(figure, "narrow"))
     own = "".join(f"{name}:{colour};" for colour, name in VARIABLES.items())
-    rules = f"svg{{color:{INK};{own}--shade:{SHADE};font-family:sans-serif}}text{{fill:currentcolor}}.narrow{{display:none}}"
+    rules = f"svg{{color:{INK};{own}--shade:{SHADE};font-family:sans-serif}}.narrow{{display:none}}"
+    rules += "text{fill:currentcolor;font-size:13px;text-anchor:middle}"
     size = f'width="{width:.0f}" height="{height:.0f}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {size}><style>{rules}</style>{"".join(parts)}</svg>'
@@ -218,8 +219,10 @@ def _written(node, known):
             return ""
     if tag in ("g", "defs") and (not inner or not kept):
         return f"<defs>{inner}</defs>" if tag == "defs" and inner else inner
-    if tag == "text":  # what any text is unless it says otherwise
-        style = {name: value for name, value in style.items() if (name, value) not in USUAL}
+    if tag == "text":  # which is in the middle of its place, unless it says where it begins or ends
+        style = {
+            name: value for name, value in ({"text-anchor": "start"} | style).items() if (name, value) not in USUAL
+        }
     if declared := _declared(style):
         kept.append(("style", declared))
     attributes = "".join(f' {name}="{html.escape(value)}"' for name, value in kept)
@@ -284,7 +287,7 @@ def _variable(colour):
     return VARIABLES[colour]
 
 
-USUAL = {("fill", INK), ("text-anchor", "start")}
+USUAL = {("fill", INK), ("font-size", "13px"), ("text-anchor", "middle")}
 LETTERS = {
     "alpha": "α",
     "tau": "τ",

@@ -63,6 +63,13 @@ def test_each_length_of_a_formula_is_a_class_that_has_a_rule(site, page):
     assert not [each["style"] for each in drawn if re.search(r"\dem", each.get("style", ""))]
 
 
+def test_the_end_of_a_stack_of_indices_is_of_the_style(site, page):
+    assert page.select(".katex-html .vlist-t2")
+    assert not page.select(".vlist-s")
+    sheet = (site / "_static" / "katex" / "katex.css").read_text(encoding="utf-8")
+    assert '.vlist-t2>.vlist-r:first-child::after{content:"\\200b";display:table-cell' in sheet
+
+
 def test_code_keeps_its_letters_and_its_lines_and_the_marks_that_have_a_colour(page):
     code = page.select_one(".highlight pre")
     assert code.text == 'def scores(x):\n    # two\n    #   lines\n\n    return x + "a" * 2\n'
@@ -84,9 +91,11 @@ def test_what_has_the_colour_of_the_rest_in_one_mode_only_stays_marked(light_pag
     [
         ("<p>\n    One\n\n    two</p>", "<p>\nOne\ntwo</p>"),
         ("<p>a  b</p>", "<p>a  b</p>"),
-        ("<pre>  a\n\n  b</pre>\n\n  <p>", "<pre>  a\n\n  b</pre>\n<p>"),
+        ("<pre>  a\n\n  b</pre>\n\n  <b>", "<pre>  a\n\n  b</pre>\n<b>"),
         ("<script>\n  a\n\n</script><textarea>\n\n</textarea>", "<script>\n  a\n\n</script><textarea>\n\n</textarea>"),
         ('<pre><span class="n">x</span><span class="k">if</span></pre>', '<pre>x<span class="k">if</span></pre>'),
+        ("<td>\n  <b>1</b>\n  <i>2</i>\n  </td>\n  <td>", "<td>\n<b>1</b>\n<i>2</i></td><td>"),
+        ("<head><!-- a remark --><title></head><!-- a mark -->", "<head><title></head><!-- a mark -->"),
         ('<p><span class="n">x</span></p>', '<p><span class="n">x</span></p>'),
     ],
 )

@@ -9,20 +9,21 @@ from fontTools.ttLib import TTFont
 from tests.book.small_site import build_site, write_site
 
 CONF = """
-extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton", "light_theme"]
+extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton", "sphinx_togglebutton", "light_theme"]
 html_theme = "sphinx_book_theme"
 html_context = {"default_mode": "auto"}
 """
 PLAIN = "# Plain\n\nText, nothing else.\n"
 CHAPTER = "# Chapter\n\n## Exercises\n\nThe first one.\n"
+TOGGLE = "# Toggle\n\n```{admonition} Title\n:class: dropdown\nIts text\n```\n"
 CARD = "# Card\n\n```{card} A title\nIts text\n```\n\n```python\nx = 1\n```\n"
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("light")
-    index = f"{PLAIN}\n```{{toctree}}\ncard\nchapter\n```\n"
-    write_site(folder, CONF, {"index.md": index, "chapter.md": CHAPTER, "card.md": CARD})
+    index = f"{PLAIN}\n```{{toctree}}\ncard\nchapter\ntoggle\n```\n"
+    write_site(folder, CONF, {"index.md": index, "chapter.md": CHAPTER, "toggle.md": TOGGLE, "card.md": CARD})
     return build_site(folder)[0]
 
 
@@ -44,6 +45,11 @@ def test_a_page_asks_for_what_it_holds_and_no_page_for_fontawesome_or_the_index_
         text = (site / page).read_text(encoding="utf-8")
         assert not re.search(r"fontawesome|searchindex\.js|searchtools\.js", text)
     assert "searchindex.js" in (site / "search.html").read_text(encoding="utf-8")
+
+
+def test_a_script_that_is_not_asked_for_is_not_told_anything(site):
+    texts = [(site / page).read_text(encoding="utf-8") for page in ("index.html", "toggle.html")]
+    assert ["togglebuttonSelector" in text for text in texts] == [False, True]
 
 
 def test_a_page_says_its_title_once_as_a_heading(site):

@@ -178,11 +178,13 @@ def test_an_outline_is_written_in_steps(pictures, written, short):
 
 def test_a_text_says_only_what_is_unlike_others(pictures):
     figure, axes = plt.subplots(figsize=(4.7, 3))
-    axes.text(0, 0.5, "left")
+    axes.text(0, 0.5, "left", fontsize=13)
+    axes.text(0, 0.9, "usual", fontsize=13, ha="center")
     axes.text(0.5, 0.5, "turned", rotation=90, color=pictures.BLUE)
     (part,) = parts_of(pictures.as_svg(figure)).values()
     left, turned = (re.search(rf"<text([^>]*)>{word}<", part)[1] for word in ("left", "turned"))
-    assert re.fullmatch(r' x="\d+" y="\d+" style="font-size:14px"', left)
+    assert re.fullmatch(r' x="\d+" y="\d+" style="text-anchor:start"', left)
+    assert re.search(r'<text x="\d+" y="\d+">usual<', part)
     assert re.search(r'rotate\(-90[^"]*\)" style="[^"]*fill:var\(--figure-1\)', turned)
 
 
