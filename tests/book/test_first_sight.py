@@ -2,6 +2,7 @@
 
 import re
 import sys
+from graphlib import CycleError
 
 import pytest
 from bs4 import BeautifulSoup
@@ -76,6 +77,44 @@ def test_no_script_keeps_the_text_waiting_and_what_the_options_say_stands_before
 def test_a_page_that_is_not_written_anew_is_arranged_anew(site, first_sight):
     page = (site / "deep" / "formulas.html").read_text(encoding="utf-8")
     once = first_sight.arrange(page, ["other.woff2?v=1"], "the options")
-    assert once.count('rel="preload"') == once.count("other.woff2") == once.count("content-visibility") == 1
+    assert once.count('rel="preload"') == once.count("other.woff2") == 1
     assert 'as="font" type="font/woff2"' in once
     assert first_sight.arrange(once, ["other.woff2?v=1"], "the options") == once
+
+
+def test_the_pages_ask_for_one_file_of_styles_that_has_all_of_theirs_in_their_order(site):
+    for page in ("index.html", "deep/formulas.html"):
+        asked = [link["href"] for link in head(site, page).select('link[rel="stylesheet"]')]
+        assert len(asked) == 1
+        path, _, version = asked[0].partition("?v=")
+        assert (site / page).parent.joinpath(path).resolve() == (site / "_static" / "book.css").resolve()
+        assert re.fullmatch(r"\w{12}", version)
+    sheet = (site / "_static" / "book.css").read_text(encoding="utf-8")
+    names = re.match(r"/\*! (.*) \*/\n", sheet)[1].split()
+    assert {"basic.css", "pygments.css", "katex/katex.css", "copybutton.css"} <= set(names)
+    assert names.index("basic.css") < names.index("styles/pydata-sphinx-theme.css") < names.index("katex/katex.css")
+    assert "content-visibility" in sheet
+    for address in re.findall(r"url\([\"']?(?!data:)([^\"')?]+)", sheet):
+        assert (site / "_static" / address).is_file(), address
+
+
+def test_a_page_that_is_not_written_anew_keeps_its_styles_when_another_is(site, first_sight, tmp_path):
+    for name in ("a.css", "b.css", "c.css"):
+        (tmp_path / name).write_text(f".{name[0]}{{top:0}}", encoding="utf-8")
+    link = '<link rel="stylesheet" href="../_static/{}?v=1"/>\n'
+    printed = '<link media="print" rel="stylesheet" href="../_static/print.css">\n'
+    old = f"<head>{link.format('a.css')}{printed}{link.format('c.css')}</head>"
+    (one,) = first_sight.join_styles(tmp_path, {"one": old}).values()
+    assert re.findall(r'href="([^"?]*)', one) == ["../_static/book.css", "../_static/print.css"]
+    new = f"<head>{link.format('b.css')}{link.format('c.css')}</head>"
+    pages = first_sight.join_styles(tmp_path, {"one": one, "two": new})
+    assert re.findall(r"\.(\w)\{top", (tmp_path / "book.css").read_text(encoding="utf-8")) == ["a", "b", "c"]
+    versions = {re.search(r"book\.css\?v=(\w+)", text)[1] for text in pages.values()}
+    assert len(versions) == 1
+    assert versions.isdisjoint(re.findall(r"book\.css\?v=(\w+)", one))
+
+
+def test_styles_that_pages_have_in_two_orders_are_refused(first_sight):
+    assert first_sight.in_order([["a", "b"], ["a", "c"]])[0] == "a"
+    with pytest.raises(CycleError):
+        first_sight.in_order([["a", "b"], ["b", "a"]])
