@@ -34,7 +34,9 @@ FACE = re.compile(r"@font-face\{[^}]*?url\(fonts/KaTeX_([\w-]+)\.woff2\)[^}]*\}"
 SOURCES = re.compile(r'src:url\(fonts/(KaTeX_[\w-]+\.woff2)\) format\("woff2"\)[^}]*')
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 # What KaTeX writes and nobody sees or hears: the MathML is for the ear, and a browser knows it by its name.
-ANNOTATION = re.compile(r"<semantics>(.*?)<annotation.*?</annotation></semantics>", flags=re.DOTALL)
+ANNOTATION = re.compile(
+    r"<semantics>(?:<mrow>)?(.*?)(?:</mrow>)?<annotation.*?</annotation></semantics>", flags=re.DOTALL
+)
 OF_LOOKS = "stretchy|separator|fence|symmetric|lspace|rspace|minsize|maxsize|scriptlevel|displaystyle"
 OF_LOOKS += "|columnalign|columnspacing|rowspacing|columnlines|rowlines|xmlns"
 UNHEARD = re.compile(rf' (?:{OF_LOOKS})="[^"]*"')
