@@ -449,7 +449,7 @@ def test_a_second_page_brings_40_kilobytes_at_most(weights, site):
     for page, files in weights.items():
         second[page] = sum(size for path, size in files.items() if path not in first or path == site / page)
     assert len(second) > 10
-    assert {page: size for page, size in second.items() if size > HEAVIER.get(page, 40_000)} == {}
+    assert {page: size for page, size in second.items() if size > HEAVIER.get(page, 40 * 1024)} == {}
 
 
 def test_a_second_page_has_no_font_to_wait_for(weights):
