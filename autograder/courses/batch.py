@@ -239,7 +239,7 @@ class _Batch:
         try:
             content = repair.read_file(path, self.course.submitted, self.limits.submission_mb)
             files = handed_in_files(self.released.exercises, path.parent)
-            beside = {name: text for name in BESIDE if (text := _small_text(path.with_name(name)))}
+            beside = _beside(path)
         except CourseError as error:
             self._set_aside(row, str(error))
             return
@@ -388,6 +388,9 @@ class _Batch:
         row.set_aside = report.plain(reason)
         if not self.recorder.dry:
             self.course.say_set_aside(row.student, self.topic, row.set_aside)
+            page = self.course.feedback(row.student, self.topic)
+            with contextlib.suppress(OSError):  # what cannot be read is what it was set aside for
+                _keep_beside(_beside(self.course.submission(row.student, self.topic)), page.parent)
         standing = self.recorder.standing(row.student)
         if not standing.is_new:
             self._enter_points(row, standing.marks)
@@ -473,6 +476,11 @@ def _small_text(path):
     with contextlib.suppress(CourseError):
         return repair.read_file(path)[:MOST_BESIDE].decode("utf-8", "replace")
     return ""
+
+
+def _beside(path):
+    """Return what nbgrader's exchange has put beside the notebook at ``path``: text by name of a file."""
+    return {name: text for name in BESIDE if (text := _small_text(path.with_name(name)))}
 
 
 def _keep_beside(texts, folder):

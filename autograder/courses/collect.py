@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from autograder.courses.archives import BROKEN, RefusedEntry, opened, unpacked
 from autograder.courses.course import Course
 from autograder.courses.plan import Assignment, alike
-from autograder.courses.platforms import Owner, Owners, is_notebook, recognised, stated_time
+from autograder.courses.platforms import NBGRADERS, Owner, Owners, is_notebook, recognised, stated_time
 from autograder.errors import CourseError
 from autograder.files import as_json, write_bytes, write_text
 from autograder.notebooks.handout import Handout, handout, receipt_of_file
@@ -29,7 +29,8 @@ from solutions.answer_key import topics
 
 MOST_ENTRIES, MOST_IN_ONE, MOST_CANDIDATES = 100_000, 1000, 20
 IN_THE_WAY = (FileExistsError, NotADirectoryError, IsADirectoryError)
-TIMESTAMP = "timestamp.txt"
+TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"
+MOST_SECRET = 1000  # characters; nbgrader's have 128
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class Try:
     """Something that a student has handed in: a hash of each file, by its name, and what is known of when.
 
     ``time`` is when it came, in UTC, as the platform says; ``moment`` the date that the archive has for it; ``order`` grows
-    with each try on a platform that numbers them. ``platform`` and ``prefix`` are what it was called there.
+    with each try on a platform that numbers them. ``platform`` and ``prefix`` are what it was called there. ``secret`` is
+    what nbgrader's exchange knows a try by when its feedback goes back: another one each time, so it is none of the files.
     """
 
     files: dict[str, str]
@@ -66,6 +68,7 @@ class Try:
     prefix: str = ""
     number: str = ""
     file: str = ""
+    secret: str = ""
 
     def is_before(self, other: "Try") -> bool:
         """Return whether this came before ``other``, as far as that is known."""
@@ -216,7 +219,8 @@ def _parts(entries, wanted, owners, within=None):
         name = f"{within.name}/{entry.name}" if within else entry.name
         found = [within.owner] if within else _owners(entry.name, wanted, owners)
         file = PurePosixPath(name).name
-        asked = is_notebook(name) or file == TIMESTAMP or any(_is_called(one, name) for one in wanted.beside)
+        secret = file == SECRET and owners and owners.platform == NBGRADERS
+        asked = is_notebook(name) or file == TIMESTAMP or secret or any(_is_called(one, name) for one in wanted.beside)
         if found and asked:
             parts += [_Part(name, entry.moment, owner, entry.read) for owner in found]
         elif file != TIMESTAMP and (within or name != owners.found.metadata):
@@ -277,14 +281,14 @@ def _take(course, wanted, parts, here, platform):
         tries[part.owner.attempt].append(part)
     done, left = [], []
     for attempt in sorted(tries, key=lambda attempt: str(tries[attempt][0].owner.time or "")):
-        if all(part.file == TIMESTAMP for part in tries[attempt]):
+        if all(part.file in (TIMESTAMP, SECRET) for part in tries[attempt]):
             continue
         try:
             files, counting, unused = _chosen(wanted, tries[attempt])
             left += unused
             done.append(_put(course, wanted, student, files, _try(files, counting, tries[attempt], platform)))
         except RefusedEntry as refusal:
-            _tell(course, wanted.topic, student, str(refusal))
+            _tell(course, wanted.topic, student, str(refusal), tries[attempt])
             done.append(Collected(student, str(refusal), file=printable(tries[attempt][0].name)))
     return done, left
 
@@ -306,7 +310,14 @@ def _try(files, counting, parts, platform):
         prefix=owner.prefix,
         number=owner.number,
         file=counting.name,
+        secret=_secret(parts, PurePosixPath(counting.name).parent),
     )
+
+
+def _secret(parts, folder):
+    """Return the secret that nbgrader's exchange has put into ``folder``; "" without one."""
+    found = (part.read() for part in parts if part.name == str(folder / SECRET))
+    return next(found, b"").decode("utf-8", "replace")[:MOST_SECRET]
 
 
 def _as_nbgrader_writes(when):
@@ -317,7 +328,7 @@ def _chosen(wanted, parts):
     """Return ``({file name: bytes}, the part of the notebook, [name of a file not taken])`` of one try."""
     files, left = [], []
     for part in parts:
-        if part.file == TIMESTAMP:
+        if part.file in (TIMESTAMP, SECRET):
             continue
         if part.file.casefold().endswith(".zip"):
             inside, others = _unpacked(part, wanted)
@@ -422,7 +433,7 @@ def _put(course, wanted, student, files, one):
     same = counts is not None and one.files == counts.files
     if counts and same and counts.platform and one.is_before(counts):
         one = counts  # handed in once more later
-    _put_time(course, wanted, student, one)
+    _put_beside(course, wanted, student, one)
     known = [*known[:-1], one] if same else [*known, one]
     _write_down(course, place, known)
     note = "as before" if same else f"replaces {_count(len(known) - 1)}" if replaced else ""
@@ -487,18 +498,22 @@ def _write_down(course, place, known):
         write_text(as_json({"tries": [asdict(one) for one in known]}), place)
 
 
-def _put_time(course, wanted, student, one):
-    """Write into ``timestamp.txt`` when it came, or that it was late; take away what an earlier try has left there."""
+def _put_beside(course, wanted, student, one):
+    """Write into ``timestamp.txt`` when it came, or that it was late, and beside it the secret of nbgrader's exchange.
+
+    What an earlier try has left there is taken away.
+    """
     when = one.time
     if not when and one.late and wanted.assignment.due:
         until = wanted.assignment.extensions.get(student, wanted.assignment.due)
         when = _as_nbgrader_writes(max(until, wanted.assignment.due) + timedelta(seconds=1))
-    place = course.submission(student, wanted.topic).with_name(TIMESTAMP)
-    with _writing(course, place):
-        if when and not (place.is_file() and place.read_text(encoding="utf-8", errors="replace") == when):
-            write_text(when, place)
-        elif not when:
-            place.unlink(missing_ok=True)
+    for name, text in ((TIMESTAMP, when), (SECRET, one.secret)):
+        place = course.submission(student, wanted.topic).with_name(name)
+        with _writing(course, place):
+            if text and not (place.is_file() and place.read_text(encoding="utf-8", errors="replace") == text):
+                write_text(text, place)
+            elif not text:
+                place.unlink(missing_ok=True)
 
 
 def _lateness(wanted, student, one):
@@ -552,11 +567,16 @@ def _version(wanted, content):
     return next((number for count, number in kept if count == most), 0) if most else 0
 
 
-def _tell(course, topic, student, problem):
-    """Ask ``student`` to hand in again, on the feedback page."""
+def _tell(course, topic, student, problem, parts):
+    """Ask ``student`` to hand in again, on the feedback page; what nbgrader's exchange takes it back by stands beside it."""
     page = course.feedback(student, topic)
+    secret = next((_secret([part], PurePosixPath(part.name).parent) for part in parts if part.file == SECRET), "")
     with contextlib.suppress(RefusedEntry), _writing(course, page):  # whoever collects reads the problem all the same
         course.say_set_aside(student, topic, with_remedy(problem, topic))
+        if secret:
+            when = parts[0].owner.time
+            write_text(_as_nbgrader_writes(when) if when else "", page.with_name(TIMESTAMP))
+            write_text(secret, page.with_name(SECRET))
 
 
 @contextlib.contextmanager

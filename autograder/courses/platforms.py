@@ -32,6 +32,7 @@ ANONYMOUS = re.compile(r"(?:(?P<late>LATE)_)?anon_(?P<user>[A-Za-z0-9]+)_(?P<att
 ONE_NUMBER = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<user>\d+)_.*", re.IGNORECASE)  # Canvas's, and like it
 MOODLE = re.compile(r"(?P<name>[^_]+)_(?P<user>\d+)_(?P<kind>assignsubmission_[a-z]+)(?:_.*)?", re.IGNORECASE)
 EXCHANGE = re.compile(r"(?P<name>[^+/]+)\+(?P<topic>[^+/]+)\+(?P<time>[^+/]+?(?: UTC)?)(?:\+[^+/]+)?")
+NBGRADERS = "nbgrader's exchange"
 METADATA = "submission_metadata.yml"
 COLUMNS = ("id", "login", "email", "sis", "canvas", "gradescope")  # of the roster, by which a file may be known
 DEEPEST = 100  # of the metadata's tables and lists in one another
@@ -101,7 +102,7 @@ def _platform_of(split, topics):
     files = {first for first, *below in split if not below and is_notebook(first)}
     forms = {
         "Moodle": [bool(MOODLE.fullmatch(part)) for part in (*folders, *files)],
-        "nbgrader's exchange": [_of_exchange(part, topics) is not None for part in folders] + [False] * len(files),
+        NBGRADERS: [_of_exchange(part, topics) is not None for part in folders] + [False] * len(files),
         "Canvas": [bool(_of_canvas(part)) for part in files] + [False] * len(folders),
     }
     best = max(forms, key=lambda platform: sum(forms[platform]))
@@ -168,7 +169,7 @@ class Owners:
             return [(Owner(student, sid, time=when, attempt=first), "gradescope") for student, sid in people]
         if self.platform == "Moodle":
             return self._of_moodle(MOODLE.fullmatch(first))
-        if self.platform == "nbgrader's exchange":
+        if self.platform == NBGRADERS:
             found = _of_exchange(first, self.topics) if below else None
             if not found or found["topic"] != topic:
                 return []

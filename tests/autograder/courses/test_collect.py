@@ -582,6 +582,47 @@ def test_tries_of_one_archive_are_told_apart(course, tmp_path):
     )
 
 
+def of_the_exchange(time, notebook="scoring.ipynb", text="the same"):
+    """Return the entries of one try in nbgrader's exchange, with the secret by which its feedback goes back."""
+    folder = f"ada+scoring+{time}+x"
+    return [
+        (f"{folder}/{notebook}", text),
+        (f"{folder}/timestamp.txt", time),
+        (f"{folder}/submission_secret.txt", f"of {time}"),
+    ]
+
+
+EARLIER, LATER = "2026-11-28 10:00:00.000000 UTC", "2026-11-29 10:00:00.000000 UTC"
+
+
+@pytest.mark.parametrize("order", [(EARLIER, LATER), (LATER, EARLIER)])
+def test_beside_a_notebook_of_the_exchange_stand_time_and_secret_of_the_last_try(course, tmp_path, order):
+    for time in order:
+        _, left = collect(course, "scoring", handed_out(tmp_path, *of_the_exchange(time)))
+        assert left == []
+    beside = course.submission("ada", "scoring").with_name("submission_secret.txt")
+    assert (times(course), beside.read_text()) == ({"ada": LATER}, f"of {LATER}")
+    collect(course, "scoring", handed_out(tmp_path, (entry("ada/scoring.ipynb", year=2027), "another")))
+    assert not beside.exists()  # the page of what was sent by another way does not go back by the exchange
+
+
+def test_a_page_for_who_has_to_hand_in_again_can_go_back_through_the_exchange(course, tmp_path):
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, *of_the_exchange(LATER, "scoring.zip")))
+    assert [one.problem for one in collected] == ["the archive is damaged"]
+    page = course.feedback("ada", "scoring")
+    assert "the archive is damaged" in page.read_text()
+    beside = [page.with_name(name).read_text() for name in ("timestamp.txt", "submission_secret.txt")]
+    assert beside == [LATER, f"of {LATER}"]
+
+
+def test_no_other_platform_has_secrets(course, tmp_path):
+    _, left = collect(
+        course, "scoring", handed_out(tmp_path, ("ada/scoring.ipynb", ""), ("ada/submission_secret.txt", ""))
+    )
+    assert left == ["ada/submission_secret.txt"]
+    assert not course.submission("ada", "scoring").with_name("submission_secret.txt").exists()
+
+
 def test_the_time_beside_a_notebook_is_its_own_and_not_that_of_another_assignment(course, tmp_path):
     stamps = {"encoder": "2026-11-01 08:00:00 UTC", "scoring": "2026-11-02 08:00:00.5 UTC", "softmax": "no time"}
     parts = [(f"ada/{topic}/{topic}.ipynb", topic) for topic in stamps]

@@ -511,10 +511,13 @@ def test_a_release_that_nbgrader_would_refuse_leaves_everything_as_it_was(course
 
 
 def test_feedback_can_be_released_through_nbgraders_exchange(course, grade_quickly, tmp_path):
-    path = hand_in(course, "mia")
-    path.with_name("timestamp.txt").write_text("2026-03-01 12:00:00.000000 UTC")
-    path.with_name("submission_secret.txt").write_text("ab" * 64)
-    grade_quickly(course)
+    paths = {student: hand_in(course, student) for student in ("mia", "noa")}
+    for student, path in paths.items():
+        path.with_name("timestamp.txt").write_text("2026-03-01 12:00:00.000000 UTC")
+        path.with_name("submission_secret.txt").write_text(student * 64)
+    paths["noa"].write_bytes(b"")
+    rows = grade_quickly(course)
+    assert [student for student, row in rows.items() if row.set_aside] == ["noa"]
     exchange = tmp_path / "exchange"
     exchange.mkdir(mode=0o777)
     exchange.chmod(0o777)
@@ -522,4 +525,4 @@ def test_feedback_can_be_released_through_nbgraders_exchange(course, grade_quick
     course.config.write_text(config)
     done = nbgrader("release_feedback", "scoring", cwd=course.root)
     assert done.returncode == 0, done.stderr
-    assert len(list(exchange.rglob("feedback/*.html"))) == 1, done.stderr
+    assert len(list(exchange.rglob("feedback/*.html"))) == 2, done.stderr
