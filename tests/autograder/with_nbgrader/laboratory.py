@@ -1,0 +1,163 @@
+"""What people do with an assignment of this course where nbgrader's exchange is: students in JupyterLab, in a browser.
+
+An instructor hands out, collects, grades and hands back with the commands that `for_instructors` names.
+"""
+
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+
+from selenium.common.exceptions import (
+    ElementClickInterceptedException,
+    ElementNotInteractableException,
+    StaleElementReferenceException,
+)
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.wait import WebDriverWait
+
+from autograder.courses.course import Course, init
+from autograder.courses.release import release
+from tests.autograder.with_nbgrader.people import OF_THEIR_OWN, PATIENCE
+from tests.shared import made_once
+
+NOT_YET = (StaleElementReferenceException, ElementClickInterceptedException, ElementNotInteractableException)
+PLAN = 'title = "Attention"\n[assignment.scoring]\nexercises = ["additive_score"]\n'
+HEAD = "def additive_score(query, keys, W_query, W_key, v): return "
+SUM = "(query @ W_query.T)[:, None, :] + keys @ W_key.T"
+RIGHT, NO_TANH = f"{HEAD}np.tanh({SUM}) @ v", f"{HEAD}({SUM}) @ v"
+FETCHED, SUBMITTED = "#fetched_assignments_list", "#submitted_assignments_list"
+
+
+def course_of(instructor, exchange):
+    """Return the course in the home of ``instructor``, in which one exercise of scoring is released, and in ``exchange``."""
+
+    def make(folder):
+        course = init(folder / "course")
+        (course.root / "course.toml").write_text(PLAN, encoding="utf-8")
+        release(course, "scoring", seed=0)
+        return course
+
+    shutil.copytree(made_once("laboratory", make).root, instructor.home / "course")
+    course = Course.at(instructor.owns(instructor.home / "course"))
+    with course.config.open("a", encoding="utf-8") as config:
+        config.write(f'\nc.Exchange.root = "{exchange}"\n')
+    exchange.mkdir()
+    exchange.chmod(0o777)
+    instructor.run("nbgrader", "release_assignment", "scoring", cwd=course.root)
+    return course
+
+
+def settings(exchange, student=""):
+    """Return the nbgrader_config.py of students; where one user of the system plays all, it must say which this is."""
+    who = "" if OF_THEIR_OWN else f"c.CourseDirectory.student_id = {student}\n"
+    return (
+        f'import os\nc = get_config()\nc.CourseDirectory.course_id = "attention"\nc.Exchange.root = "{exchange}"\n{who}'
+    )
+
+
+def collect_grade_and_hand_back(instructor, course, exchange):
+    """Do what an instructor does when all have handed in; return what `collect` and `grade` said."""
+    command = [sys.executable, "-m", "autograder"]
+    here = ["--course", course.root]
+    said = instructor.run(*command, "collect", "scoring", exchange / "attention" / "inbound", *here)
+    said += instructor.run(*command, "grade", "scoring", *here)
+    instructor.run("nbgrader", "release_feedback", "scoring", cwd=course.root)
+    return said
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A student's JupyterLab, in the window that ``browser`` shows."""
+
+    browser: object
+
+    def until(self, found):
+        """Return what ``found`` returns as soon as it is something; what is about to change is asked again."""
+        return WebDriverWait(self.browser, PATIENCE, ignored_exceptions=NOT_YET).until(lambda _: found())
+
+    def seen(self, selector, words=""):
+        """Return the first thing to be seen that ``selector`` selects and whose text begins with ``words``, or None."""
+        for element in self.browser.find_elements("css selector", selector):
+            if element.is_displayed() and element.text.strip().startswith(words):
+                return element
+        return None
+
+    def text(self, selector):
+        return self.until(lambda: self.seen(selector)).text
+
+    def click(self, selector, words=""):
+        def clicked():
+            element = self.seen(selector, words)
+            return element and (element.click() or True)
+
+        self.until(clicked)
+
+    def menu(self, name, entry):
+        self.click(".lm-MenuBar-item", name)
+        self.click(".lm-Menu-item", entry)
+
+    def fetch(self):
+        """Fetch the assignment from nbgrader's list, and open its notebook."""
+        self.menu("Nbgrader", "Assignment List")
+        self.click("#released_assignments_list button", "Fetch")
+        self.click(f"{FETCHED} a.assignment-notebooks-link", "scoring")
+        self.click(f"{FETCHED} .nested_list_item a", "scoring")
+        self.until(lambda: self.seen(".jp-Notebook-ExecutionIndicator[data-status=idle]"))
+
+    def cell(self, words):
+        """Return the cell of code that has these ``words``; only those near the window are in the page."""
+
+        def found():
+            cells = self.browser.find_elements("css selector", ".jp-Notebook .jp-CodeCell")
+            if here := next((cell for cell in cells if words in cell.text), None):
+                return here
+            self.browser.execute_script(
+                """
+                const panel = document.querySelector(".jp-NotebookPanel .jp-WindowedPanel-outer");
+                const end = panel.scrollHeight - panel.clientHeight - 1;
+                panel.scrollTop = panel.scrollTop >= end ? 0 : panel.scrollTop + panel.clientHeight / 2;
+                """
+            )
+            return None
+
+        return self.until(found)
+
+    def answer(self, text):
+        """Type ``text`` in the place of the starter, run all cells, save; return what the check said, and the receipt."""
+        editor = self.cell("YOUR CODE HERE").find_element("css selector", ".cm-content")
+        editor.click()
+        ActionChains(self.browser).key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).send_keys(text).perform()
+        self.until(lambda: editor.text == text)
+        self.menu("Run", "Run All Cells")
+        receipt = self.until(lambda: re.search(r"Code: (\S+)", self.cell("# Your receipt").text))[1]
+        said = self.cell('check("scoring-additive_score")').text
+        self.menu("File", "Save Notebook")
+        self.until(lambda: not self.seen(".lm-TabBar-tab.jp-mod-dirty"))
+        return said, receipt
+
+    def validate(self):
+        """Return what nbgrader's dialog says."""
+        self.click("jp-button.validate-button")
+        said = self.text(".jp-Dialog-content")
+        self.click(".jp-Dialog button.jp-mod-accept")
+        self.until(lambda: not self.seen(".jp-Dialog"))
+        return said
+
+    def submit(self):
+        self.click(".lm-DockPanel-tabBar .lm-TabBar-tab", "Assignments")
+        self.click(f"{FETCHED} button", "Submit")
+        self.until(lambda: self.seen(f"{SUBMITTED} .nested_list_item"))
+
+    def feedback(self):
+        """Fetch the feedback, open the page as a student does, and return its text."""
+        self.click(f"{SUBMITTED} button", "Fetch Feedback")
+        self.click(f"{SUBMITTED} a", "(view feedback)")
+        page = self.until(lambda: self.seen(".jp-DirListing-item", "scoring.html"))
+        ActionChains(self.browser).double_click(page).perform()
+        self.browser.switch_to.frame(self.until(lambda: self.seen(".jp-HTMLViewer iframe")))
+        try:
+            return self.until(lambda: self.browser.execute_script("return document.body.innerText"))
+        finally:
+            self.browser.switch_to.default_content()

@@ -1,0 +1,81 @@
+"""An assignment goes out, comes back and is handed back through nbgrader's exchange, with students in JupyterLab."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.autograder.with_nbgrader.laboratory import (
+    NO_TANH,
+    RIGHT,
+    Desk,
+    collect_grade_and_hand_back,
+    course_of,
+    settings,
+)
+from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, people
+from tests.book.test_browser import browser, open_page, size  # noqa: F401
+
+pytestmark = [pytest.mark.suite("book"), pytest.mark.turns(2)]
+
+
+@contextlib.contextmanager
+def jupyterlab(student):
+    """Run JupyterLab as ``student`` does; give its address."""
+    runtime = student.home / ".local" / "share" / "jupyter" / "runtime"
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"]
+    with student.running(*command) as (process, log):
+        while not (found := list(runtime.glob("jpserver-*.json"))):
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.1)
+        told = json.loads(found[0].read_text())
+        yield f"http://127.0.0.1:{told['port']}/lab?token={told['token']}"
+
+
+@pytest.mark.parametrize("who", [AS])
+def test_two_students_fetch_answer_validate_submit_and_see_their_feedback(browser, who):  # noqa: F811
+    with contextlib.ExitStack() as stack:
+        place, (instructor, *students) = stack.enter_context(people("prof", "ada", "ben"))
+        exchange = place / "exchange"
+        course = course_of(instructor, exchange)
+        desks, receipts = {}, {}
+        for student in students:
+            config = student.home / "nbgrader_config.py"
+            config.write_text(settings(exchange, repr(student.name)), encoding="utf-8")
+            student.owns(config)
+        addresses = [stack.enter_context(jupyterlab(student)) for student in students]
+        for student, address, answer in zip(students, addresses, (RIGHT, NO_TANH), strict=True):
+            browser.switch_to.new_window("tab")
+            size(browser, 1280)
+            open_page(browser, address)
+            desk = Desk(browser)
+            desk.fetch()
+            said, receipts[student.name] = desk.answer(answer)
+            validated = desk.validate()
+            if answer == RIGHT:
+                assert "the shown cases are right" in said
+                assert "Success! Your notebook passes all the tests." in validated
+            else:
+                assert "tanh" in said
+                assert "NotYet" in said
+                assert "Success" not in validated
+            desk.submit()
+            desks[student.name] = browser.current_window_handle
+        if OF_THEIR_OWN:  # nobody sees what others have handed in
+            looked = subprocess.run(
+                [*students[1].prefix, "ls", exchange / "attention" / "inbound"], capture_output=True
+            )
+            assert looked.returncode, looked.stdout
+        said = collect_grade_and_hand_back(instructor, course, exchange)
+        assert "taken for nbgrader's exchange" in said
+        assert "2 collected (0 anew), 0 set aside, 0 not taken" in said
+        assert all(receipt in said for receipt in receipts.values())
+        for student, points in zip(students, ("3 of 3", "0 of 3"), strict=True):
+            browser.switch_to.window(desks[student.name])
+            page = Desk(browser).feedback()
+            assert receipts[student.name] in page
+            assert (f"Student\n{student.name}" in page, points in page) == (True, True), page
+        assert "tanh" in page
