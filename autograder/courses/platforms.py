@@ -13,7 +13,8 @@ Where the names come from:
   name; everybody is called Participant, in the site's language, where marking is blind.
 - Gradescope: submission_metadata.yml beside one folder a submission, with :submitters (:name, :sid, :email) and
   :created_at; Gradescope does not document it, and it was learned from programs that read it.
-- nbgrader's exchange: ``exchange/default/submit.py``: STUDENT+ASSIGNMENT+TIME, with +RANDOM behind it, as a folder.
+- nbgrader's exchange: ``exchange/default/submit.py``: STUDENT+ASSIGNMENT+TIME, with +RANDOM behind it, as a folder;
+  in it a submission_secret.txt, from which ``release_feedback.py`` has the name of the page that goes back.
 - anything else: STUDENT/FILE, STUDENT_FILE or STUDENT.zip.
 """
 

@@ -19,6 +19,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from autograder.courses.course import Course, init
 from autograder.courses.release import release
+from autograder.paths import ROOT
 from tests.autograder.with_nbgrader.people import OF_THEIR_OWN, PATIENCE
 from tests.shared import made_once
 
@@ -27,6 +28,7 @@ PLAN = 'title = "Attention"\n[assignment.scoring]\nexercises = ["additive_score"
 HEAD = "def additive_score(query, keys, W_query, W_key, v): return "
 SUM = "(query @ W_query.T)[:, None, :] + keys @ W_key.T"
 RIGHT, NO_TANH = f"{HEAD}np.tanh({SUM}) @ v", f"{HEAD}({SUM}) @ v"
+EXCHANGE = "/srv/attention/exchange"  # in the book
 FETCHED, SUBMITTED = "#fetched_assignments_list", "#submitted_assignments_list"
 
 
@@ -50,11 +52,15 @@ def course_of(instructor, exchange):
 
 
 def settings(exchange, student=""):
-    """Return the nbgrader_config.py of students; where one user of the system plays all, it must say which this is."""
-    who = "" if OF_THEIR_OWN else f"c.CourseDirectory.student_id = {student}\n"
-    return (
-        f'import os\nc = get_config()\nc.CourseDirectory.course_id = "attention"\nc.Exchange.root = "{exchange}"\n{who}'
-    )
+    """Return the nbgrader_config.py that `for_instructors` has for students, with another ``exchange``.
+
+    Where one user of the system plays all, it must say which ``student`` this is.
+    """
+    page = (ROOT / "book" / "for_instructors.md").read_text(encoding="utf-8")
+    shown = re.search(r"^:caption: nbgrader_config\.py\n\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)[1]
+    assert EXCHANGE in shown
+    who = "" if OF_THEIR_OWN else f"import os\nc.CourseDirectory.student_id = {student}\n"
+    return shown.replace(EXCHANGE, str(exchange)) + who
 
 
 def collect_grade_and_hand_back(instructor, course, exchange):
@@ -152,6 +158,7 @@ class Desk:
 
     def feedback(self):
         """Fetch the feedback, open the page as a student does, and return its text."""
+        self.menu("Nbgrader", "Assignment List")
         self.click(f"{SUBMITTED} button", "Fetch Feedback")
         self.click(f"{SUBMITTED} a", "(view feedback)")
         page = self.until(lambda: self.seen(".jp-DirListing-item", "scoring.html"))

@@ -9,6 +9,7 @@ told who is who.
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -81,8 +82,17 @@ class Person:
             try:
                 yield process, log
             finally:
-                process.kill() if OF_THEIR_OWN else process.terminate()  # in a view, all else ends with it
+                _end(process)
                 process.wait(PATIENCE)
+
+
+def _end(process):
+    """End ``process``. In a view it is the first one there that is ended, and it is gone when all others are."""
+    if process.poll() is None and OF_THEIR_OWN:
+        (first,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(first), signal.SIGKILL)
+    elif process.poll() is None:
+        process.terminate()
 
 
 @contextlib.contextmanager
@@ -128,7 +138,18 @@ def view(place: Path, names: tuple[str, ...]) -> list[str]:
     needed = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable), ROOT, place]
     closed = {parent for path in needed for parent in path.resolve().parents if not parent.stat().st_mode & 0o001}
     # bubblewrap's own /proc is covered in part, and a sandbox that is started in this view could then have none
-    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "bwrap", "--die-with-parent"]
+    command = [
+        "setpriv",
+        "--pdeathsig",
+        "KILL",
+        "unshare",
+        "--mount",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+    ]
+    command += ["bwrap", "--die-with-parent"]
     command += [*bubblewrap.View(["/", *needed], closed).arguments(), "--dev-bind", "/proc", "/proc"]
     command += ["--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--bind", str(place), str(place)]
     for file in ("passwd", "group"):

