@@ -5,6 +5,7 @@ letters were written, and what kind of thing is counted where they stand; never 
 """
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, combinations_with_replacement, product
 
@@ -112,6 +113,13 @@ def _axis(entry, axis, yours, right, roles, equations):
     if mine.isdigit():
         return f"axis {axis} is {mine} whatever the sizes are, and something else is counted there"
     said = f"axis {axis} is {mine}" + (f", {roles[mine]}" if mine in roles else "")
+    more, less = _besides(mine, belongs)
+    if more and not less and belongs not in roles:
+        letter = next(iter(more))
+        often = "more often than it belongs there" if letter in belongs.split() else "beside what belongs there"
+        return f"{said}: {letter}{f', {roles[letter]},' if letter in roles else ''} is counted {often}"
+    if less and not more:
+        return f"{said}, and that is only a part of what is counted there"
     if belongs in roles:
         if mine not in roles and belongs in mine.split():
             return f"{said}, and that is more than what is counted there"
@@ -121,6 +129,25 @@ def _axis(entry, axis, yours, right, roles, equations):
     if mine in belongs.split():
         return f"{said}, and that is only a part of what is counted there"
     return f"{said}, and something else is counted there"
+
+
+def _besides(mine, belongs):
+    """Return which letters the sum ``mine`` has more of than ``belongs``, and fewer of; none if one of them is no sum."""
+    terms = [_summands(mine), _summands(belongs)]
+    if None in terms:
+        return Counter(), Counter()
+    return terms[0] - terms[1], terms[1] - terms[0]
+
+
+def _summands(name):
+    """Return how often each letter stands in the sum ``name``, as "2 * m + d"; None of a product of letters."""
+    found = Counter()
+    for term in name.split(" + "):
+        times, _, letter = term.rpartition(" * ")
+        if not letter.isidentifier() or (times and not times.isdigit()):
+            return None
+        found[letter] += int(times or 1)
+    return found
 
 
 def _multiplied(entry, equations):

@@ -31,6 +31,7 @@ def told(yours, right, entry="W_key"):
 
 
 RIGHT = {"W_key": lambda m, a, **_: (a, m), "v": lambda a, **_: (a,), "twice": lambda m, a, **_: (a, 2 * m)}
+RIGHT["joined"] = lambda m, n, **_: (m + n,)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,18 @@ RIGHT = {"W_key": lambda m, a, **_: (a, m), "v": lambda a, **_: (a,), "twice": l
         ("v", lambda a, **_: (1, a), "(1, a) has the right sizes, and an axis too many"),
         ("v", lambda **_: (), "() has sizes that belong there, and an axis too few"),
         ("twice", lambda m, a, **_: (a, m), "axis 1 is m, the size of an annotation, and that is only a part of what"),
+        (
+            "twice",
+            lambda m, a, **_: (a, 3 * m),
+            "m, the size of an annotation, is counted more often than it belongs there",
+        ),
+        (
+            "twice",
+            lambda m, n, a, **_: (a, 2 * m + n),
+            "n, the size of the decoder state, is counted beside what belongs",
+        ),
+        ("joined", lambda n, **_: (n,), "axis 0 is n, the size of the decoder state, and that is only a part of what"),
+        ("joined", lambda m, a, **_: (m * a,), "axis 0 is m * a, and something else is counted there"),
         (
             "twice",
             lambda n, a, **_: (a, n),
