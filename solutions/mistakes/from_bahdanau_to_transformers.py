@@ -13,12 +13,17 @@ def multi_head_shapes__one_head(heads, m, r, T_x, T_y):
 
 def multi_head_shapes__transposed(heads, m, r, T_x, T_y):
     """A matrix has a row for each number that comes out, and a column for each number that goes in."""
-    return {
-        "W_key": (m, heads * r),
-        "keys": (heads, r, T_x),
-        "weights": (heads, T_x, T_y),
-        "joined": (heads * r, T_y),
-    }
+    return {"W_key": (m, heads * r), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__positions_last(heads, m, r, T_x, T_y):
+    """Each position, or step, has a row of its own: the entries of its vector stand along the last axis."""
+    return {"W_key": (heads * r, m), "keys": (heads, r, T_x), "weights": (heads, T_y, T_x), "joined": (heads * r, T_y)}
+
+
+def multi_head_shapes__source_first(heads, m, r, T_x, T_y):
+    """Each decoder step has a row of weights of its own, with one weight for each source position."""
+    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_x, T_y), "joined": (T_y, heads * r)}
 
 
 def multi_head_shapes__heads_shared(heads, m, r, T_x, T_y):
