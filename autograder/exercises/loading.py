@@ -118,7 +118,7 @@ def _exercise(entry, seed, references=None, mistakes=None):
 
 def _case(exercise, row, reference, wrong):
     entry, inputs = exercise.entry, row.inputs
-    outcome = _outcome(exercise, reference, inputs, row.gradients)
+    outcome = outcome_of(exercise, reference, inputs, row.gradients)
     if outcome.raised:
         what = "returns no numbers" if outcome.raised == UNREADABLE else f"raises {outcome.raised}"
         raise AnswerKeyError(f"the reference {what} on case {row.name!r}", entry.where, "mend one of the two.")
@@ -146,10 +146,13 @@ def _tolerance(size):
 
 
 def _outcome_of(exercise, wrong, inputs, gradients, name):
-    return _outcome(exercise, wrong[name], inputs, gradients)
+    return outcome_of(exercise, wrong[name], inputs, gradients)
 
 
-def _outcome(exercise, function, inputs, gradients):
+def outcome_of(
+    exercise: Exercise, function: Callable[..., object], inputs: Mapping[str, object], gradients: tuple[str, ...]
+) -> Outcome:
+    """Return what ``function``, of this project, gives for ``inputs``."""
     turn = convert(exercise)
     try:
         with warnings.catch_warnings():

@@ -11,7 +11,9 @@ import numpy as np
 
 from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Case, Exercise, compare, compiled
 from autograder.exercises.numbers import is_finite
+from autograder.exercises.variations import sizes_of
 from autograder.grading import shapes
+from autograder.grading.recognise import recognised, sizes_alike
 from autograder.sandbox import Reply, wire
 
 # Of the whole exercise, whatever the case.
@@ -32,6 +34,7 @@ LARGE_ENTRIES = (
     "Only cases with large numbers are wrong, all others are right: follow the largest and the smallest of them through "
     "your formula."
 )
+BROADCASTS = ("ValueError", "RuntimeError")  # raised where the shapes of two arrays do not fit
 NUMERICAL = ("", "OverflowError", "FloatingPointError", "ZeroDivisionError")  # raised because a number is large
 ONLY_WITH = "Only cases with {} are wrong, all others are right: {}"
 SIZE_ONE = (
@@ -44,6 +47,18 @@ GRADIENT = (
 NO_GRADIENT = (
     "The values are right, but no gradient can be taken of them: does everything stay a tensor of the graph up to what you "
     "return?"
+)
+WRITTEN = (
+    "The values are right, but the way back to the gradient breaks off: has a tensor been written into after something was "
+    "worked out of it, or is part of an earlier call kept?"
+)
+BROADCAST = (
+    "It raises wherever {0} and {1} differ, and nowhere else: two arrays meet there, and the axis that counts {0} in one stands "
+    "where the other counts {1}. One of them lacks an axis of length 1."
+)
+ALIKE = (
+    "Only cases in which {} and {} are of one size are wrong, all others are right: which line tells axes apart by their "
+    "sizes?"
 )
 ROUNDED = "Right as far as it goes, but with fewer decimals than are asked for."
 
@@ -114,10 +129,12 @@ def _judge(exercise, replies):
         parts.append(Part(part, got, points, reason, _note(carried.get(part))))
     earned = compare.points_earned(results, exercise.parts)
     hints = _also_changed(replies) if earned == exercise.points else _hints(exercise, replies, found)
-    if earned < exercise.points and not hints and exercise.kind == "code":
-        hints = tuple(filter(None, [_property(exercise, replies, found)]))
     if earned < exercise.points and not hints and exercise.kind == "number":
         hints = (ROUNDED,) if _is_rounded(exercise, replies, found) else ()
+    if earned < exercise.points and not hints and exercise.kind in ("code", "number"):
+        hints = tuple(filter(None, [recognised(exercise, replies, found)]))
+    if earned < exercise.points and not hints and exercise.kind == "code":
+        hints = tuple(filter(None, [_property(exercise, replies, found)]))
     return Verdict(exercise.name, earned, exercise.points, tuple(parts), hints)
 
 
@@ -198,12 +215,15 @@ def _first_reason(part, cases, found):
 def _property(exercise, replies, found):
     """Name the first property that fails, where no mistake is recognised; "" where the reasons say it already.
 
-    The order: nothing, another kind, another shape (the reasons); an input changed; not the same for the same; not finite
-    (the reasons); wrong gradients of right values; wrong with padding, with large numbers, with an axis of length 1 only;
-    else the values (the reasons).
+    The order: two axes that meet and should not; nothing, another kind, another shape (the reasons); an input changed; not the
+    same for the same; not finite (the reasons); wrong gradients of right values; wrong with padding, with large numbers, with an
+    axis of length 1 only; else the values (the reasons).
     """
     rows = list(zip(exercise.hidden, replies, found, strict=True))
     wrong = [(case, reply) for case, reply, reasons in rows if any(reasons.values())]
+    meeting = _never_meant(exercise, rows)
+    if meeting:
+        return meeting
     if any(not reply.raised and not _has_form(reply.value, case.expected) for case, reply in wrong):
         return ""
     # torch refuses a change of an input whose gradient is wanted, and what raised tells of no change
@@ -217,17 +237,39 @@ def _property(exercise, replies, found):
         return ""
     if all(case.gradients for case, _ in wrong):
         if any(reply.raised for _, reply in wrong):
-            return "" if any(reply.raised in RAISED for _, reply in wrong) else NO_GRADIENT
+            if any(reply.raised in RAISED for _, reply in wrong):
+                return ""
+            return f"{NO_GRADIENT} Or: {WRITTEN}" if _breaks_off(exercise, replies, found) else NO_GRADIENT
         return GRADIENT.format(", ".join(dict.fromkeys(n for _, _, reasons in rows for n in reasons if reasons[n])))
-    return _only_with(exercise.hidden, wrong)
+    return _only_with(exercise, wrong)
 
 
-def _only_with(hidden, wrong):
+def _never_meant(exercise, rows):
+    """Name two sizes that a call raises for exactly where they differ and neither is 1: their axes are taken for one."""
+    raised = [sizes_of(exercise, case.inputs) for case, reply, _ in rows if reply.raised]
+    if not raised or any(reply.raised not in BROADCASTS for _, reply, _ in rows if reply.raised):
+        return ""
+    others = [sizes_of(exercise, case.inputs) for case, reply, _ in rows if not reply.raised]
+    letters = list(dict.fromkeys(letter for sizes in raised for letter in sizes))
+    for place, one in enumerate(letters):
+        for other in letters[place + 1 :]:
+            met = [(sizes.get(one), sizes.get(other)) for sizes in others]
+            if (
+                all(1 != sizes.get(one) != sizes.get(other) != 1 for sizes in raised)
+                and all(x == y or 1 in (x, y) for x, y in met)
+                and any(x == y != 1 for x, y in met)
+            ):
+                return BROADCAST.format(one, other)
+    return ""
+
+
+def _only_with(exercise, wrong):
     """Return the sentence on what all ``wrong`` cases have in common, and others, which are right, have not; or "".
 
-    That is a family of inputs, of several the rarest; else padding or large numbers, whichever fewer cases have. That a
-    case with a single position is right says nothing about these two: there, much is right by chance.
+    That is a family of inputs, of several the rarest; else two sizes that are alike; else padding or large numbers, whichever
+    fewer cases have. That a case with a single position is right says nothing about these two: there, much is right by chance.
     """
+    hidden = exercise.hidden
     shared = set.intersection(*({*case.families} for case, _ in wrong))
     counts = {
         words: sum(words in case.families for case in hidden) for words in wrong[0][0].families if words in shared
@@ -235,6 +277,10 @@ def _only_with(hidden, wrong):
     if counts and min(counts.values()) < len(hidden):
         words = min(counts, key=lambda name: counts[name])
         return ONLY_WITH.format(words, wrong[0][0].families[words])
+    at_fault = {id(case) for case, _ in wrong}
+    alike = sizes_alike(exercise, [case for case, _ in wrong], [case for case in hidden if id(case) not in at_fault])
+    if alike:
+        return ALIKE.format(*alike)
     fitting = []
     for belongs, sentence in ((_is_masked, MASK), (_is_large, LARGE_ENTRIES)):
         others = [case for case in hidden if not belongs(case) and not _is_tiny(case)]
@@ -331,12 +377,28 @@ def _hints(exercise, replies, found):
         same = [name for name in alike if explained[name][0] & left == chosen]
         hints.append(" Or: ".join(dict.fromkeys(exercise.hints[name] for name in same)))
         left -= chosen
+    if hints and _breaks_off(exercise, replies, found):
+        hints[-1] += f" Or: {WRITTEN}"
     return tuple(dict.fromkeys(hints))
+
+
+def _breaks_off(exercise, replies, found):
+    """Return whether nothing is wrong but that a gradient cannot be taken: the exception, which mistakes share, says not why."""
+    rows = zip(exercise.hidden, replies, found, strict=True)
+    wrong = [(case, reply) for case, reply, reasons in rows if any(reasons.values())]
+    changed = any(reply.changed for reply in replies)
+    return not changed and all(case.gradients and reply.raised == "RuntimeError" for case, reply in wrong)
 
 
 def _explained(exercise, name, replies, found):
     """Return the entries in which the student's values equal those of mistake ``name`` where it is wrong, and the others."""
-    agree, differ, every = set(), set(), {entry for reasons in found for entry in reasons}
+    agree, differ, elsewhere, telling, every = (
+        set(),
+        set(),
+        set(),
+        set(),
+        {entry for reasons in found for entry in reasons},
+    )
     changes_input = any(reply.changed for reply in replies)  # reason enough to raise where a gradient is wanted
     rows = list(zip(exercise.hidden, exercise.misses, replies, found, strict=True))
     for case, misses, reply, reasons in sorted(rows, key=lambda row: not row[0].gradients):  # these have most entries
@@ -359,9 +421,15 @@ def _explained(exercise, name, replies, found):
             if reason:
                 unlike = likeness.get(entry, likeness.get("", "another kind of value"))
                 (differ if unlike else agree).add(entry)
+                if unlike and not case.gradients:
+                    elsewhere.add("wrong" if reasons[entry] else "right")
+                elif not unlike and case.gradients and np.any(reply.value[entry]):
+                    telling.add(entry)
             elif reasons[entry]:
                 differ.add(entry)
     # The gradients of one call stand or fall together: a single one may be alike by chance, and so may an exception.
     gradients = {entry: case for case in exercise.hidden if case.gradients for entry in case.gradients}
-    by_chance = differ & set(gradients) or (differ and any(c.mistaken[name].raised for c in gradients.values()))
+    # So may those of a mistake whose values are wrong, and not the student's: all the more if they are all 0.
+    by_chance = "wrong" in elsewhere or ("right" in elsewhere and not telling) or differ & set(gradients)
+    by_chance = by_chance or (differ and any(c.mistaken[name].raised for c in gradients.values()))
     return (agree - set(gradients) if by_chance else agree), differ

@@ -63,8 +63,8 @@ def weights_by_hand_twin__three_decimals():
 
 
 def masked_softmax__nan_hidden(scores, source_mask=None):
-    """Only cases with large numbers are wrong, all others are right: follow the largest and the smallest of them through
-    your formula.
+    """Your numbers come out exactly if the exponentials are taken of the scores as they are: of large ones they overflow or
+    vanish, so that something has to be subtracted from each row first.
     """
     if source_mask is None:
         source_mask = np.ones(scores.shape, dtype=bool)
@@ -150,8 +150,8 @@ def hindi_distribution__rounded_to_two_decimals():
 
 
 def cross_entropy__probability_with_floor(logits, targets, target_mask):
-    """Only cases with large numbers are wrong, all others are right: follow the largest and the smallest of them through
-    your formula.
+    """Your numbers come out exactly if a small number is added inside the logarithm: it bounds what a logarithm can become,
+    and moves all others, or if a probability is kept from becoming smaller than some bound before its logarithm is taken.
     """
     e = np.exp(logits - logits.max(axis=-1, keepdims=True))
     p = e / e.sum(axis=-1, keepdims=True)
@@ -175,3 +175,118 @@ def training_shapes__contexts_per_source_word(batch, T_x, T_y, m, V_y):
         "heat_maps": (batch, T_y, T_x),
         "predictions": (batch, T_y, V_y),
     }
+
+
+def decoder_step_state__context_of_first(embedded, query, context, W_y, W_s, W_c):
+    """Your numbers come out exactly if context of the first sentence serves for all sentences."""
+    return np.tanh(embedded @ W_y.T + query @ W_s.T + W_c @ context[0])
+
+
+def decoder_step_state__one_matrix_where_it_fits(embedded, query, context, W_y, W_s, W_c):
+    """Your numbers come out exactly if W_s stands in place of W_c where both have the same sizes."""
+    matrix = W_s if W_s.shape == W_c.shape else W_c
+    return np.tanh(embedded @ W_y.T + query @ W_s.T + context @ matrix.T)
+
+
+def fused_input__softplus(embedded, context, L_1):
+    """Your numbers come out exactly if a smooth softplus stands where the ReLU belongs: it is not 0 where its input is
+    negative.
+    """
+    return np.logaddexp(0, np.concatenate([embedded, context], axis=1) @ L_1.T)
+
+
+def rnn_states__transposed_where_square(embedded, W_x, W_h):
+    """Your numbers come out exactly if W_x is transposed where its sizes let it be."""
+    matrix = W_x if W_x.shape[0] == embedded.shape[-1] else W_x.T
+    state, states = np.zeros((len(embedded), len(W_h))), []
+    for j in range(embedded.shape[1]):
+        state = np.tanh(embedded[:, j] @ matrix + state @ W_h.T)
+        states.append(state)
+    return np.stack(states, axis=1)
+
+
+def rnn_states__tanh_at_the_end(embedded, W_x, W_h):
+    """Your numbers come out exactly if the state is carried on as it is before its tanh."""
+    state, states = np.zeros((len(embedded), len(W_h))), []
+    for j in range(embedded.shape[1]):
+        state = embedded[:, j] @ W_x.T + state @ W_h.T
+        states.append(state)
+    return np.tanh(np.stack(states, axis=1))
+
+
+def context_vector__reshaped(weights, keys):
+    """Your numbers come out exactly if a reshape stands where the axes source_len and key_size of keys have to be exchanged:
+    it keeps the order of the numbers.
+    """
+    return (weights[:, None] @ keys.reshape(len(keys), keys.shape[2], -1).swapaxes(1, 2))[:, 0]
+
+
+def attend__as_many_as_there_are_words(scores, keys, source_mask):
+    """Your numbers come out exactly if only the number of true entries in a row of source_mask counts, as if its words always
+    stood first.
+    """
+    real = torch.arange(scores.shape[1]) < source_mask.sum(1, keepdim=True)
+    weights = torch.softmax(scores.masked_fill(~real, torch.finfo(scores.dtype).min), dim=1) * real
+    return (weights.unsqueeze(1) @ keys).squeeze(1)
+
+
+def decoder_step__keys_cleared(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Your numbers come out exactly if keys are set to 0 at pads, and these still take part in the sum."""
+    keys = keys.masked_fill(~source_mask.unsqueeze(-1), 0.0)
+    weights = torch.softmax(torch.tanh((query @ W_query.T).unsqueeze(1) + keys @ W_key.T) @ v, dim=1)
+    context = (weights.unsqueeze(1) @ keys).squeeze(1)
+    return torch.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
+
+
+def softmax__bounded(scores):
+    """Your numbers come out exactly if scores are cut off at a bound, beyond which different numbers become equal."""
+    powers = np.exp(np.clip(scores, -500, 500))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def additive_score__joined_otherwise(query, keys, W_query, W_key, v):
+    """Your numbers come out exactly if W_query and W_key are joined in one order, and what they multiply in the other."""
+    queries = np.broadcast_to(query[:, None], (*keys.shape[:2], query.shape[1]))
+    return np.tanh(np.concatenate([keys, queries], axis=2) @ np.hstack([W_query, W_key]).T) @ v
+
+
+def luong_step__scores_scaled(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Your numbers come out exactly if the scores are divided by the root of query_size."""
+    state = np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
+    scores = np.einsum("bn,nm,bjm->bj", state, W, keys) / np.sqrt(state.shape[1])
+    low = np.finfo(float).min
+    shifted = np.where(source_mask, scores - np.where(source_mask, scores, low).max(axis=1, keepdims=True), low)
+    powers = np.exp(shifted)
+    total = powers.sum(axis=1, keepdims=True)
+    context = np.einsum("bj,bjm->bm", powers / np.where(total > 0, total, 1), keys)
+    return np.tanh(np.concatenate([context, state], axis=1) @ W_mix.T)
+
+
+def states_by_hand_twin__sign_lost():
+    """Your numbers come out exactly if a sign is lost or turned round among the numbers of W_h."""
+    E = np.array([[0.5, -1.0, 0.0, 2.0, 1.0], [1.0, 0.5, 2.0, -0.5, 0.0]])
+    W_x = np.array([[0.5, 0.0], [0.0, 1.0], [-0.5, 1.0]])
+    W_h = np.array([[0.0, 1.0, 0.0], [0.5, 0.0, 0.0], [0.0, 0.5, 1.0]])
+    first = np.tanh(W_x @ E[:, 3])
+    return {"h_1": first.tolist(), "h_2": np.tanh(W_x @ E[:, 1] + W_h @ first).round(4).tolist()}
+
+
+def weights_by_hand_twin__largest_first():
+    """Your numbers come out exactly if your result is sorted, and no longer stands in the order of the text."""
+    powers = np.exp([0.5, -0.3, 1.2, 0.1])
+    return sorted((powers / powers.sum()).tolist(), reverse=True)
+
+
+def dot_product_score__axis_forgotten(query, keys):
+    """It raises wherever batch and source_len differ, and nowhere else: two arrays meet there, and the axis that counts batch in
+    one stands where the other counts source_len. One of them lacks an axis of length 1.
+    """
+    return (keys * query).sum(axis=-1)
+
+
+def score_every_step__cut_off(queries, projected_keys, W_query, v):
+    """The values are right, but not the gradient by queries, projected_keys, W_query, v: where on the way to the result is it
+    cut off, as by detach, no_grad, numpy or a plain number?
+    """
+    scores = torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
+    return torch.tensor(scores.tolist(), dtype=queries.dtype, requires_grad=True)

@@ -1,0 +1,296 @@
+"""Find out what was done otherwise where no listed mistake explains an answer: name what has the student's own numbers.
+
+In: an exercise, replies, the reasons found. Out: a sentence, or "". Pure: it runs references of this project, no student code.
+
+What is said is true in any case, as it says what the numbers come out by. It is said only where it cannot be by chance: the
+numbers agree in every case that can tell, and they are many, not all alike, and none that come by themselves, as 0 does.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder.exercises import Case, Exercise, compare
+from autograder.exercises.model import Outcome
+from autograder.exercises.variation import STAGE
+from autograder.exercises.variations import Variations, sizes_of, variations_of
+from autograder.sandbox import Reply, wire
+
+EXACTLY = "Your numbers come out exactly if {}."
+WHERE_WRONG = "Not everywhere, but wherever your numbers are wrong, they come out exactly if {}."
+WHERE = "Only {} are wrong. There, your numbers come out exactly if {}."
+MISTAKE_WHERE = "Only {} are wrong, and there this applies: {}"
+REORDERED = "The right numbers, but in another order than is asked for."
+MOST = 2  # clauses of which one can be meant: more say nothing
+ENOUGH = 2  # different wrong numbers that agree, none of them 0 or 1
+MANY = 4  # wrong numbers that agree, where they are whole, or no numbers
+CASES = 2  # in which they do
+LARGE = 50.0
+SMALL = 10  # whole numbers up to here may stand for choices, of which one is soon like another
+
+
+@dataclass(frozen=True)
+class Row:
+    """A hidden case, its reply and the reasons found in it, with its ``place`` among the hidden cases."""
+
+    place: int
+    case: Case
+    reply: Reply
+    reasons: Mapping[str, str]
+
+    @property
+    def wrong(self):
+        return any(self.reasons.values())
+
+
+def recognised(exercise: Exercise, replies: Sequence[Reply], found: Sequence[Mapping[str, str]]) -> str:
+    """Return the sentence on what has the student's own numbers, or ""."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # a slip may well overflow
+        return _recognised(exercise, replies, found)
+
+
+def _recognised(exercise, replies, found):
+    rows = [Row(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, found, strict=True))]
+    wrong = [row for row in rows if row.wrong]
+    again = len(rows) > 1 and compare.differs(rows[0].reply.value, rows[-1].reply.value)  # the same call
+    if not wrong or again or any(row.reply.raised or isinstance(row.reply.value, wire.Other) for row in rows):
+        return ""
+    if not all(_has_form(row.reply.value, row.case.expected) for row in wrong):
+        return _listed(exercise, rows, wrong)
+    if all(row.case.gradients for row in wrong):
+        return ""  # of right values: there, many ways of losing a gradient are alike
+    everywhere, there = _varied(exercise, rows, wrong)
+    if 0 < len(everywhere) <= MOST:
+        return EXACTLY.format(", or if ".join(everywhere))
+    return _listed(exercise, rows, wrong) or _there(exercise, rows, wrong, there) or _reordered(wrong)
+
+
+def _listed(exercise, rows, wrong):
+    """Name the listed mistakes that explain all that is wrong, though they would have done more wrong."""
+    hints: dict[str, None] = {}
+    for name in exercise.hints if _is_no_chance(exercise, wrong, everywhere=False) else ():
+        outcomes = ((row, row.case.mistaken[name]) for row in wrong)
+        if all(not outcome.raised and _agrees(exercise, row, outcome) for row, outcome in outcomes):
+            hints[exercise.hints[name]] = None
+    if not 0 < len(hints) <= MOST:
+        return ""
+    return MISTAKE_WHERE.format(_where(exercise, rows, wrong) or "some cases", " Or: ".join(hints))
+
+
+def _reordered(wrong):
+    """Say that all wrong values have the right numbers, several and no two alike, in another order."""
+    for row in wrong:
+        for entry in [entry for entry, reason in row.reasons.items() if reason]:
+            mine, right = (_numbers(_entry(value, entry)).ravel() for value in (row.reply.value, row.case.expected))
+            if mine.size < 3 or not np.isfinite(mine).all() or len({f"{x:.3g}" for x in right}) < right.size:
+                return ""
+            if not np.allclose(np.sort(mine), np.sort(right), rtol=0, atol=row.case.atol):
+                return ""
+    return REORDERED
+
+
+def _there(exercise, rows, wrong, clauses):
+    """Name the variations that explain all that is wrong, though they would have done more wrong."""
+    if not 0 < len(clauses) <= MOST or not _is_no_chance(exercise, wrong, everywhere=False):
+        return ""
+    said, where = ", or if ".join(clauses), _where(exercise, rows, wrong)
+    return WHERE.format(where, said) if where else WHERE_WRONG.format(said)
+
+
+def _varied(exercise, rows, wrong):
+    """Return the clauses of the plainest variations whose numbers are the student's: everywhere, and where these are wrong."""
+    everywhere: dict[str, None] = {}
+    there: dict[str, None] = {}
+    if not _is_no_chance(exercise, wrong):
+        return everywhere, there
+    variations = variations_of(exercise)
+    pilot = next(row for row in wrong if not row.case.gradients)
+    large = _is_large(pilot)
+    others, at = [row for row in wrong if row is not pilot], _first_wrong(pilot)
+    rank = None
+    for number, variation in enumerate(variations.all):
+        if rank is not None and variation.rank > rank:
+            break
+        if (variation.rare and not large) or variation.clause in everywhere:
+            continue
+        outcome = variations.outcome(number, pilot.place)
+        if outcome is None or outcome.raised or not _may_agree(outcome.value, at):
+            continue
+        if not all(_is_explained(exercise, variations, number, row) for row in (pilot, *others)):
+            continue
+        if all(_is_right(exercise, variations, number, row) for row in rows if not row.wrong):
+            everywhere[variation.clause] = None
+            rank = variation.rank
+        elif variation.rank < STAGE:  # many wrong ways of taking a softmax are alike where it overflows
+            there[variation.clause] = None
+    return everywhere, there
+    variations = variations_of(exercise)
+    pilot = next(row for row in wrong if not row.case.gradients)
+    large = _is_large(pilot)
+    order = [pilot, *(row for row in wrong if row is not pilot)]
+    rank = None
+    for number, variation in enumerate(variations.all):
+        if rank is not None and variation.rank > rank:
+            break
+        if (variation.rare and not large) or variation.clause in everywhere:
+            continue
+        if not all(_is_explained(exercise, variations, number, row) for row in order):
+            continue
+        if all(_is_right(exercise, variations, number, row) for row in rows if not row.wrong):
+            everywhere[variation.clause] = None
+            rank = variation.rank
+        elif variation.rank < STAGE:  # many wrong ways of taking a softmax are alike where it overflows
+            there[variation.clause] = None
+    return everywhere, there
+
+
+def _first_wrong(row):
+    """Return ``(entry, index, number)`` of the first wrong number of a case: what differs there need not be looked at."""
+    for entry, reason in row.reasons.items():
+        if reason:
+            mine, right = (_numbers(_entry(value, entry)) for value in (row.reply.value, row.case.expected))
+            wrong = ~np.isclose(mine, right, rtol=0, atol=row.case.atol)
+            for index in map(tuple, np.argwhere(wrong)):
+                return entry, index, float(mine[index]), row.case.atol
+    return None
+
+
+def _may_agree(value, at):
+    if at is None:
+        return True
+    entry, index, number, atol = at
+    value = _entry(value, entry)
+    if getattr(value, "ndim", -1) != len(index):
+        return not isinstance(value, np.ndarray)
+    try:
+        theirs = float(value[index])
+    except IndexError:
+        return False
+    return abs(theirs - number) <= atol or theirs == number or (theirs != theirs and number != number)
+
+
+def _is_explained(exercise, variations: Variations, number, row):
+    outcome = variations.outcome(number, row.place)
+    return outcome is not None and not outcome.raised and _agrees(exercise, row, outcome)
+
+
+def _is_right(exercise, variations, number, row):
+    """Return whether a variation is right on a case: it gives what is expected."""
+    outcome = variations.outcome(number, row.place)
+    if outcome is None:
+        return True
+    return not outcome.raised and not any(
+        compare.reasons(outcome.value, row.case.expected, exercise.kind, row.case.atol).values()
+    )
+
+
+def _agrees(exercise: Exercise, row: Row, outcome: Outcome) -> bool:
+    """Return whether the student's value is ``outcome``, entry by entry; what is not finite must be so in the same places."""
+    expected = row.case.expected
+    for entry in expected if isinstance(expected, dict) else ("",):
+        mine, theirs = _entry(row.reply.value, entry), _entry(outcome.value, entry)
+        try:
+            mine, theirs = compare.read_value(mine), compare.read_value(theirs)
+        except (TypeError, ValueError, OverflowError):
+            return False
+        if isinstance(mine, dict) or isinstance(theirs, dict) or mine.shape != theirs.shape:
+            return False
+        mine, theirs = mine.astype(float), theirs.astype(float)
+        atol = _tight(mine, row.case.atol) if exercise.kind == "number" else row.case.atol
+        if not np.allclose(mine, theirs, rtol=0, atol=atol, equal_nan=True):
+            return False
+    return True
+
+
+def _tight(mine, atol):
+    """Return how far worked numbers may lie off what they are to be alike: half a unit of the last decimal they have."""
+    decimals = next((n for n in range(4, 7) if np.allclose(mine, np.round(mine, n), rtol=0, atol=1e-12)), 7)
+    return min(atol, 0.51 * 10.0**-decimals)
+
+
+def _is_no_chance(exercise, wrong, everywhere=True):
+    """Return whether the wrong numbers are such that something that agrees with all of them does not do so by chance.
+
+    Zeros, ones and what is no number come out of many slips: they tell only if there are many, and all else agrees ``everywhere``.
+    """
+    telling, count, cases = set(), 0, 0
+    for row in wrong:
+        expected = row.case.expected
+        before = count
+        for entry in expected if isinstance(expected, dict) else ("",):
+            mine = _numbers(_entry(row.reply.value, entry))
+            right = _numbers(_entry(expected, entry))
+            same = mine.shape == right.shape
+            off = ~np.isclose(mine, right, rtol=0, atol=row.case.atol) if same else np.ones(mine.shape, dtype=bool)
+            count += int(off.sum())
+            told = mine[off & np.isfinite(mine)]
+            telling |= {float(f"{x:.4g}") for x in told if abs(x) > row.case.atol and abs(abs(x) - 1) > row.case.atol}
+        cases += count > before
+    if exercise.kind == "number":
+        return any(x != round(x) or abs(x) > SMALL for x in telling)
+    telling = {x for x in telling if x != round(x)} if exercise.kind == "code" else telling
+    return len(telling) >= ENOUGH or (everywhere and count >= MANY and cases >= CASES)
+
+
+def _numbers(value):
+    try:
+        value = compare.read_value(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.zeros(0)
+    return np.zeros(0) if isinstance(value, dict) else value.astype(float)
+
+
+def _where(exercise, rows, wrong):
+    """Return what the wrong cases, and no right one, have in common: a family of inputs, or two sizes that are alike."""
+    right = [row for row in rows if not row.wrong]
+    shared = set.intersection(*({*row.case.families} for row in wrong))
+    for words in shared:
+        if not any(words in row.case.families for row in right):
+            return f"cases with {words}"
+    alike = sizes_alike(exercise, [row.case for row in wrong], [row.case for row in right])
+    if alike:
+        return f"cases in which {alike[0]} and {alike[1]} are of one size"
+    return f"cases with {min(shared)}" if shared else ""
+
+
+def sizes_alike(exercise: Exercise, wrong: Sequence[Case], right: Sequence[Case]) -> tuple[str, str] | None:
+    """Return two letters whose sizes are the same in all ``wrong`` cases and in no ``right`` one, or None.
+
+    A size of 1 on both says nothing of a right case: there, axes can be taken for each other without harm.
+    """
+    sizes = [sizes_of(exercise, case.inputs) for case in wrong]
+    others = [sizes_of(exercise, case.inputs) for case in right]
+    letters = [letter for letter in (sizes[0] if sizes else ()) if all(letter in row for row in sizes)]
+    for place, one in enumerate(letters):
+        for other in letters[place + 1 :]:
+            if all(row[one] == row[other] for row in sizes) and not any(
+                row.get(one) == row.get(other) != 1 for row in others
+            ):
+                return one, other
+    return None
+
+
+def _entry(value, entry):
+    return value.get(entry) if entry and isinstance(value, dict) else value
+
+
+def _has_form(value, expected):
+    """Return whether ``value`` holds numbers, of the shape of ``expected``."""
+    if isinstance(expected, dict):
+        return isinstance(value, dict) and all(n in value and _has_form(value[n], e) for n, e in expected.items())
+    try:
+        value = compare.read_value(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return not isinstance(value, dict) and value.shape == np.shape(expected)
+
+
+def _is_large(row):
+    return any(
+        item.dtype.kind == "f" and np.abs(item).max(initial=0.0) >= LARGE
+        for item in row.case.inputs.values()
+        if isinstance(item, np.ndarray)
+    )

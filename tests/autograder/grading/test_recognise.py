@@ -1,0 +1,185 @@
+"""What has the student's own numbers is named, and nothing is named that has them by chance. See also tests/submissions/told.py."""
+
+import re
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.audit import calls
+from autograder.exercises import compare
+from autograder.exercises.tracing import Traced
+from autograder.exercises.variations import sizes_of, variations_of
+from autograder.grading import judge
+from autograder.grading.recognise import recognised, sizes_alike
+from autograder.sandbox import Reply
+from tests.autograder.samples import NAMES, exercise_named, reference_of, replies_of
+
+WORKED = [name for name in NAMES if exercise_named(name).kind in ("code", "number")]
+FEW = 6  # hidden cases of an exercise
+
+
+def said_of(exercise, replies):
+    """What is recognised in ``replies``, whatever listed mistakes would say."""
+    replies = [replies[exercise.name, n] for n in range(len(exercise.hidden))]
+    found = [judge.reasons_of(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
+    return recognised(exercise, replies, found)
+
+
+def changed(exercise, change, only):
+    """The replies of the reference, with ``change`` done to those of the cases in question."""
+    replies = replies_of(reference_of(exercise), exercise)
+    for number, case in enumerate(exercise.hidden):
+        if only(case):
+            replies[exercise.name, number] = Reply(value=change(case))
+    return replies
+
+
+@pytest.mark.parametrize("name", WORKED)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_reference_taken_apart_still_gives_what_it_gave(name):
+    exercise = exercise_named(name)
+    traced = Traced(reference_of(exercise))
+    assert [site.number for site in traced.sites] == list(range(len(traced.sites)))
+    for case in [case for case in exercise.hidden if not case.gradients][:FEW]:
+        given = {n: torch.from_numpy(x.copy()) if exercise.in_torch else x for n, x in case.inputs.items()}
+        value = compare.plain_value(traced.run(given, {}))
+        assert not any(compare.reasons(value, case.expected, exercise.kind, case.atol).values())
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_no_clause_has_a_number_that_an_exercise_might_ask_for(name):
+    for variation in variations_of(exercise_named(name)).all:
+        assert "{" not in variation.clause
+        assert not re.search(r"\d[.]\d|\d{3}", variation.clause), variation.clause
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_agrees_in_all_cases_but_one_is_not_named():
+    exercise = exercise_named("decoder_fusion-decoder_step_state")
+
+    def first_context(embedded, query, context, W_y, W_s, W_c):
+        return reference_of(exercise)(embedded, query, context * 0 + context[:1], W_y, W_s, W_c)
+
+    replies = replies_of(first_context, exercise)
+    assert said_of(exercise, replies) == (
+        "Your numbers come out exactly if context of the first sentence serves for all sentences."
+    )
+    place = next(n for n, case in enumerate(exercise.hidden) if n and len(case.inputs["query"]) > 1)
+    off = replies[exercise.name, place].value + 0.0123
+    assert said_of(exercise, {**replies, (exercise.name, place): Reply(value=off)}) == ""
+
+
+def test_zeros_in_a_few_cases_come_out_of_too_many_slips_to_name_one():
+    exercise = exercise_named("context-attend")
+    at_end = "pads at the end"
+    replies = changed(
+        exercise, lambda case: np.zeros(np.shape(case.expected)), lambda c: at_end in c.families and not c.gradients
+    )
+    assert said_of(exercise, replies) == ""
+
+
+def test_a_gradient_of_zeros_with_right_values_names_nothing_but_the_gradient():
+    exercise = exercise_named("softmax-entropy")
+
+    def detached(scores, temperature):
+        return reference_of(exercise)(scores, temperature.detach())
+
+    replies = replies_of(detached, exercise)
+    assert said_of(exercise, replies) == ""  # rounding the temperature would have the same gradient
+    (verdict,) = judge.judge([exercise], replies)
+    assert not any("come out exactly" in hint for hint in verdict.hints)
+
+
+def test_one_number_with_as_many_decimals_as_it_has_must_agree_in_all_of_them():
+    exercise = exercise_named("output_layer-what_is_left")
+    (case,) = exercise.hidden
+    right = {name: float(value) for name, value in case.expected.items()}
+    negative = {**right, "loss": -right["loss"]}
+    assert "opposite sign" in said_of(exercise, {(exercise.name, 0): Reply(value=negative)})
+    near = {**right, "loss": round(-right["loss"], 4) + 0.0002}
+    assert said_of(exercise, {(exercise.name, 0): Reply(value=near)}) == ""
+
+
+def test_a_listed_mistake_that_is_made_in_some_cases_only_is_said_with_where():
+    exercise = exercise_named("encoder-look_up")
+
+    def longer_axis_is_the_vocabulary(tokens, E_x):
+        return (E_x if len(E_x) >= E_x.shape[1] else E_x.T)[tokens]
+
+    (verdict,) = judge.judge([exercise], replies_of(longer_axis_is_the_vocabulary, exercise))
+    (hint,) = verdict.hints
+    assert hint.endswith(exercise.hints["look_up__rows"])
+    assert hint.startswith("Only ")
+
+
+def test_a_variation_that_is_made_in_some_cases_only_is_said_with_where():
+    exercise = exercise_named("decoder_fusion-decoder_step_state")
+
+    def only(case):
+        return any("embedded" in words for words in case.families) and len(case.inputs["query"]) > 1
+
+    def first(case):
+        inputs = {**case.inputs, "context": np.broadcast_to(case.inputs["context"][:1], case.inputs["context"].shape)}
+        return reference_of(exercise)(**inputs)
+
+    said = said_of(exercise, changed(exercise, first, only))
+    assert said.endswith("context of the first sentence serves for all sentences.")
+
+
+def test_sizes_that_are_alike_in_all_wrong_cases_and_in_no_right_one_are_found():
+    exercise = exercise_named("decoder_fusion-fused_input")
+    one, other = "embedding_size", "key_size"
+
+    def alike(case):
+        sizes = sizes_of(exercise, case.inputs)
+        return sizes[one] == sizes[other] != 1
+
+    wrong = [case for case in exercise.hidden if alike(case)]
+    right = [case for case in exercise.hidden if not alike(case)]
+    assert sizes_alike(exercise, wrong, right) == (one, other)
+    assert sizes_alike(exercise, wrong, [*right, wrong[0]]) is None
+
+
+def test_a_tensor_that_is_written_into_is_said_beside_a_mistake_that_raises_the_same():
+    exercise = exercise_named("encoder-annotate")
+
+    def in_place(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+        size, keep = len(W_h), source_mask.unsqueeze(-1)
+        out = embedded.new_zeros(len(embedded), embedded.shape[1] + 2, 2 * size)
+        for j in range(embedded.shape[1]):
+            out[:, j + 1, :size] = torch.tanh(embedded[:, j] @ W_x.T + out[:, j, :size] @ W_h.T) * keep[:, j]
+        for j in reversed(range(embedded.shape[1])):
+            new = torch.tanh(embedded[:, j] @ W_x_back.T + out[:, j + 2, size:] @ W_h_back.T)
+            out[:, j + 1, size:] = new * keep[:, j]
+        return out[:, 1:-1]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        verdict = calls.verdict_on(in_place, exercise)
+    assert judge.WRITTEN in " ".join(verdict.hints)
+
+
+def test_the_same_answer_is_told_the_same_whatever_was_judged_before():
+    exercise = exercise_named("scoring-additive_score")
+
+    def last_query(query, keys, W_query, W_key, v, place):
+        return reference_of(exercise)(query * 0 + query[place], keys, W_query, W_key, v)
+
+    last, first = (replies_of(partial(last_query, place=place), exercise) for place in (-1, 0))
+    told = said_of(exercise, last)
+    assert "last sentence" in told
+    assert "first sentence" in said_of(exercise, first)
+    assert said_of(exercise, last) == told
+
+
+def test_a_choice_among_a_few_numbers_is_no_number_that_came_out_of_a_slip():
+    exercise = exercise_named("softmax-broken_maps")
+    (case,) = exercise.hidden
+    for name, right in case.expected.items():
+        for number in range(1, 7):
+            value = {**case.expected, name: number}
+            if number != right:
+                assert said_of(exercise, {(exercise.name, 0): Reply(value=value)}) == ""
