@@ -120,7 +120,11 @@ def of_operation(site, text, exercise):
         def turned(one, other):
             return one @ turns.swapped(other, -1, -2) if len(np.shape(other)) > 1 else one @ other
 
-        yield Variation(f"{right or 'the matrix'} is transposed where its sizes let it be", 6, changes(turned))
+        yield Variation(
+            f"{right or 'the matrix'} is transposed where the two sizes are equal, as when the sizes decide whether to transpose",
+            6,
+            changes(turned),
+        )
 
 
 def of_call(site):

@@ -1,15 +1,13 @@
 """Run a reference with one thing done otherwise: a value on its way changed, a function or an operation replaced.
 
-In: a reference, as a function. Out: its ``Sites``, and what it returns when some of them are changed. Touches nothing.
+In: the text of a reference. Out: its ``Sites``, and what it returns when some of them are changed. Touches nothing.
 """
 
 import ast
-import inspect
 import operator
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any, cast
 
 OPERATORS = {
@@ -40,11 +38,14 @@ Change = Callable[..., object]
 
 
 class Traced:
-    """A reference taken apart. ``run`` calls it with some of its ``sites`` changed, and keeps the values met in ``seen``."""
+    """A reference taken apart: its ``source``, with the names ``around`` it.
 
-    def __init__(self, function: FunctionType):
+    ``run`` calls it with some of its ``sites`` changed, and keeps the values met in ``seen``.
+    """
+
+    def __init__(self, source: str, around: Mapping[str, object]):
         self.sites: list[Site] = []
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        tree = ast.parse(textwrap.dedent(source))
         definition = cast("ast.FunctionDef", tree.body[0])  # the source of a function is one def
         body = definition.body[1:] if ast.get_docstring(definition) is not None else definition.body
         arguments = [argument.arg for argument in definition.args.args]
@@ -52,9 +53,9 @@ class Traced:
         definition.body = [*heads, *(self._statement(node) for node in body)]
         self._changes: Mapping[int, Change] = {}
         self.seen: dict[int, Any] = {}
-        scope: dict[str, Any] = {**function.__globals__, "_value": self._value, "_call": self._call}
+        scope: dict[str, Any] = {**around, "_value": self._value, "_call": self._call}
         exec(compile(ast.fix_missing_locations(tree), "<reference>", "exec"), scope)
-        self._function = scope[function.__name__]
+        self._function = scope[definition.name]
 
     def run(self, inputs: Mapping[str, object], changes: Mapping[int, Change]) -> object:
         """Call the reference; ``changes`` maps the number of a site to what is done there: see ``_value`` and ``_call``."""
@@ -98,7 +99,7 @@ class Traced:
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.Dict):
             node.value.values = [
                 self._site("result", self._expression(item, key.value), key.value, key.value)
-                if isinstance(key, ast.Constant)
+                if isinstance(key, ast.Constant) and isinstance(key.value, str)
                 else item
                 for key, item in zip(node.value.keys, node.value.values, strict=True)
             ]

@@ -163,9 +163,9 @@ def of_rows(axis: int, letter: str, one: str, many: str) -> Iterator[Way]:
 
         return turn
 
-    yield Way(f"{{it}} {{has}} its {many} in the opposite order", other_order)
-    yield Way(f"{{it}} {{has}} its {many} moved by one, so that each meets what belongs to its neighbour", moved(1))
-    yield Way(f"{{it}} {{has}} its {many} moved by one, so that each meets what belongs to its neighbour", moved(-1))
+    yield Way(f"{{it}} {{has}} the {many} in the opposite order", other_order)
+    yield Way(f"{{it}} {{has}} the {many} moved by one, so that each meets what belongs to its neighbour", moved(1))
+    yield Way(f"{{it}} {{has}} the {many} moved by one, so that each meets what belongs to its neighbour", moved(-1))
 
 
 def _counts(value, axis, letter, known):
@@ -215,11 +215,13 @@ ROUNDED = "{it} {is} rounded or cut to a few decimals on the way"
 EVERYWHERE = (
     Way("{it} {has} no effect", lambda value, known: value * 0 if is_real(value) and _is_finite(value) else None),
     Way("{it} {has} the opposite sign", _of_numbers(lambda value: -value)),
-    Way("{it} {loses} its minus signs", _of_numbers(abs)),
+    Way("{it} {loses} the minus signs", _of_numbers(abs)),
     Way("{it} {counts} twice", _of_numbers(lambda value: 2 * value)),
     Way("{it} {counts} half", _of_numbers(lambda value: value / 2)),
     Way("{it} {is} squared", _of_numbers(lambda value: value * value)),
-    Way("{it} {is} transposed where its sizes let it be", _transposed),
+    Way(
+        "{it} {is} transposed where the two sizes are equal, as when the sizes decide whether to transpose", _transposed
+    ),
     *(Way(ROUNDED, lambda v, k, n=n: rounded(v, n) if is_real(v) else None) for n in DECIMALS),
     *(Way(ROUNDED, lambda v, k, n=n: _cut(v, n) if is_real(v) else None) for n in DECIMALS),
 )
@@ -352,8 +354,8 @@ MASKS = (
         _masks(_as_lengths),
     ),
     Way("whatever stands before the last word counts as a word, pads too", _masks(_up_to_last)),
-    Way("the row of {it} that belongs to the first sentence serves for all sentences", _masks(lambda m: _row_of(m, 0))),
-    Way("the row of {it} that belongs to the last sentence serves for all sentences", _masks(lambda m: _row_of(m, -1))),
+    Way("{it} of the first sentence {serves} for all sentences", _masks(lambda m: _row_of(m, 0))),
+    Way("{it} of the last sentence {serves} for all sentences", _masks(lambda m: _row_of(m, -1))),
     Way(
         "a sentence counts as empty as soon as its first position is a pad",
         _masks(lambda mask: mask & mask[..., :1]),

@@ -29,7 +29,7 @@ ALONG = {  # what stands along the axis of a letter: one, and several
 
 
 # What the steps of a reference are called in words, where their name is not that of an argument or of the field.
-SAID = {
+SAID: dict[str, str] = {
     "exponentials": "the exponentials",
     "powers": "the exponentials",
     "total": "the sum of the exponentials",
@@ -47,7 +47,7 @@ SAID = {
     "contexts": "the contexts",
     "coverage": "the coverage",
     "state": "the state",
-    "joined": "what is joined",
+    "joined": "the joined vector",
     "logits": "the logits",
     "log_probabilities": "the logarithms of the probabilities",
     "distribution": "the distribution",
@@ -105,6 +105,7 @@ VERBS = {
     "is": "are",
     "has": "have",
     "serves": "serve",
+    "stands": "stand",
     "counts": "count",
     "loses": "lose",
     "comes": "come",

@@ -7,7 +7,8 @@ touches nothing else. What has once been worked out is kept with the exercise.
 import itertools
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from weakref import WeakKeyDictionary
+from typing import Any
+from weakref import WeakKeyDictionary, proxy
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from autograder.exercises.variation import (
     said_of,
     worded,
 )
+from solutions.answer_key import AnswerKeyError
 from solutions.answer_key.records import letters_of
 
 
@@ -36,20 +38,24 @@ class Variations:
     """All variations of one exercise. ``outcome(number, n)`` is what the variation gives on the hidden case n."""
 
     def __init__(self, exercise: Exercise):
-        self._exercise, self._cases = exercise, exercise.hidden
+        self._exercise, self._cases = proxy(exercise), exercise.hidden  # weak, so that both can go
         self._known: dict[tuple[int, int], Outcome | None] = {}
         self._sizes_known: dict[int, dict[str, int]] = {}
 
     @cached_property
     def _traced(self):
         entry = self._exercise.entry
-        return Traced(getattr(module(f"solutions.{entry.module}.{entry.topic}"), entry.function))
+        return Traced(self._exercise.source, vars(module(f"solutions.{entry.module}.{entry.topic}")))
 
     @cached_property
     def all(self) -> tuple[Variation, ...]:
-        """Every variation, the plainest first; none if the reference cannot be taken apart."""
+        """Every variation, the plainest first; none of a reference that stands elsewhere than in ``solutions``."""
+        try:
+            traced = self._traced
+        except AnswerKeyError:
+            return ()
         with np.errstate(all="ignore"):
-            return tuple(sorted(_variations(self._exercise, self._traced), key=lambda one: one.rank))
+            return tuple(sorted(_variations(self._exercise, traced), key=lambda one: one.rank))
 
     def outcome(self, number: int, place: int) -> Outcome | None:
         """Return what the variation ``number`` of ``all`` gives on the hidden case ``place``; None where it is as right."""
@@ -92,7 +98,7 @@ def variations_of(exercise: Exercise) -> Variations:
     return _KEPT[exercise]
 
 
-def sizes_of(exercise: Exercise, inputs: Mapping[str, object]) -> dict[str, int]:
+def sizes_of(exercise: Exercise, inputs: Mapping[str, Any]) -> dict[str, int]:
     """Return the size of each letter that stands alone on an axis of an argument, as it is in ``inputs``."""
     sizes = {}
     for name, argument in exercise.entry.arguments.items():
@@ -163,6 +169,8 @@ def _of_argument(site, exercise, sites):
                 yield at(site, way, site.name, 0 if letter in ALONG else 1)
     for one in range(len(argument.axes)):
         for other in range(one + 1, len(argument.axes)):
+            if argument.axes[one] == argument.axes[other]:
+                continue  # as good as transposed
             for way in turns.of_axes(one, other, (str(argument.axes[one]), str(argument.axes[other]))):
                 yield at(site, way, site.name, 1)
     if argument.kind != "mask":
@@ -241,12 +249,13 @@ def _in_place(site, other):
             return {}
         return {site.number: lambda _: given}
 
-    return Variation(f"{other} stands in place of {site.name} where both have the same sizes", 1, changes)
+    clause = f"{{it}} {{stands}} in place of {site.name} where both have the same sizes"
+    return Variation(worded(clause, other), 1, changes)
 
 
 def _of_results(sites, letters, exercise):
     for site in [site for site in sites if site.kind == "result"]:
-        said = SAID.get(site.name, site.name)
+        said = SAID.get(site.name) or site.name
         for letter in letters:
             for way in turns.scaled(letter):
                 yield at(site, way, said, 2)

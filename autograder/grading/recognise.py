@@ -163,7 +163,7 @@ def _may_agree(value, at):
         return True
     entry, index, number, atol = at
     value = _entry(value, entry)
-    if getattr(value, "ndim", -1) != len(index):
+    if not isinstance(value, np.ndarray) or value.ndim != len(index):
         return not isinstance(value, np.ndarray)
     try:
         theirs = float(value[index])

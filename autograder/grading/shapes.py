@@ -133,10 +133,10 @@ def _axis(entry, axis, yours, right, roles, equations):
 
 def _besides(mine, belongs):
     """Return which letters the sum ``mine`` has more of than ``belongs``, and fewer of; none if one of them is no sum."""
-    terms = [_summands(mine), _summands(belongs)]
-    if None in terms:
+    here, there = _summands(mine), _summands(belongs)
+    if here is None or there is None:
         return Counter(), Counter()
-    return terms[0] - terms[1], terms[1] - terms[0]
+    return here - there, there - here
 
 
 def _summands(name):

@@ -196,7 +196,9 @@ def fused_input__softplus(embedded, context, L_1):
 
 
 def rnn_states__transposed_where_square(embedded, W_x, W_h):
-    """Your numbers come out exactly if W_x is transposed where its sizes let it be."""
+    """Your numbers come out exactly if W_x is transposed where the two sizes are equal, as when the sizes decide whether to
+    transpose.
+    """
     matrix = W_x if W_x.shape[0] == embedded.shape[-1] else W_x.T
     state, states = np.zeros((len(embedded), len(W_h))), []
     for j in range(embedded.shape[1]):

@@ -15,7 +15,7 @@ from autograder.exercises.variations import sizes_of, variations_of
 from autograder.grading import judge
 from autograder.grading.recognise import recognised, sizes_alike
 from autograder.sandbox import Reply
-from tests.autograder.samples import NAMES, exercise_named, reference_of, replies_of
+from tests.autograder.samples import NAMES, exercise_named, module_of, reference_of, replies_of
 
 WORKED = [name for name in NAMES if exercise_named(name).kind in ("code", "number")]
 FEW = 6  # hidden cases of an exercise
@@ -41,7 +41,7 @@ def changed(exercise, change, only):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_reference_taken_apart_still_gives_what_it_gave(name):
     exercise = exercise_named(name)
-    traced = Traced(reference_of(exercise))
+    traced = Traced(exercise.source, vars(module_of(f"solutions.{exercise.entry.module}", name)))
     assert [site.number for site in traced.sites] == list(range(len(traced.sites)))
     for case in [case for case in exercise.hidden if not case.gradients][:FEW]:
         given = {n: torch.from_numpy(x.copy()) if exercise.in_torch else x for n, x in case.inputs.items()}
