@@ -3,16 +3,18 @@
 In: a site of a reference. Out: ``Variation`` objects. Touches nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from autograder.exercises import turns
+from autograder.exercises.model import Exercise
+from autograder.exercises.tracing import Site
 from autograder.exercises.variation import SAID, Variation, at, listing, named, said_of, worded
 
 
-def of_use(site, sites, text, exercise):
+def of_use(site: Site, sites: Sequence[Site], text: str, exercise: Exercise) -> Iterator[Variation]:
     where = said_of(site, text) or "the result"
     name = named(site.name, text) or ("one of the given numbers" if exercise.kind == "number" else "")
     if not name:
@@ -49,7 +51,7 @@ def _before_tanh(use, tanh, clause, name):
     return Variation(worded(clause, name), 5, changes)
 
 
-def of_number(site, text, exercise):
+def of_number(site: Site, text: str, exercise: Exercise) -> Iterator[Variation]:
     where = named(site.inside, text) if site.inside else "what is returned"
     where = where or ("a step" if exercise.kind == "number" else "")
     if not where:
@@ -72,7 +74,7 @@ def of_number(site, text, exercise):
         yield Variation(clause, 8, changes(lambda value: value if value else 1))
 
 
-def of_operation(site, text, exercise):
+def of_operation(site: Site, text: str, exercise: Exercise) -> Iterator[Variation]:
     left, right = (listing(names, text) for names in site.names)
 
     def changes(turn):
@@ -127,7 +129,7 @@ def of_operation(site, text, exercise):
         )
 
 
-def of_call(site):
+def of_call(site: Site) -> Iterator[Variation]:
     def changes(turn):
         return lambda known: {site.number: turn}
 
@@ -140,7 +142,7 @@ def of_call(site):
         yield Variation(clause, 6, changes(_along(axis)))
 
 
-def of_terms(site, sites):
+def of_terms(site: Site, sites: Sequence[Site]) -> Iterator[Variation]:
     """Yield that a function is taken of each term of a sum by itself."""
     term = sites[site.number + 1] if site.number + 1 < len(sites) else site
     if site.name not in ("tanh", "exp", "log") or (term.kind, term.name) != ("operation", "Add"):

@@ -3,14 +3,18 @@
 In: an exercise, its reference taken apart. Out: ``Variation`` objects. Runs the reference; touches nothing else.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from autograder.exercises import stages, turns
-from autograder.exercises.model import convert
+from autograder.exercises.model import Case, Exercise, convert
+from autograder.exercises.tracing import Traced
 from autograder.exercises.variation import SAID, STAGE, Variation, at
 
 
-def values_met(exercise, traced, case):
+def values_met(exercise: Exercise, traced: Traced, case: Case) -> dict[int, Any]:
     """Return what stands at each site on one call, for those whose turns depend on it."""
     turn = convert(exercise)
     try:
@@ -21,7 +25,7 @@ def values_met(exercise, traced, case):
     return dict(traced.seen)
 
 
-def of_softmax(exercise, traced):
+def of_softmax(exercise: Exercise, traced: Traced) -> Iterator[Variation]:
     """Yield the wrong ways of taking a softmax, where the exercise has a step that is one."""
     found = _stage_of(exercise, traced)
     if found is None:

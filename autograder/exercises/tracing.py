@@ -119,14 +119,14 @@ class _Sites(ast.NodeTransformer):
     def __init__(self, traced, inside):
         self.traced, self.inside, self.of_numbers = traced, inside, "number"
 
-    def visit_BinOp(self, node):
+    def visit_BinOp(self, node: Any) -> ast.AST:
         if type(node.op) not in OPERATORS:
             return self.generic_visit(node)
         names = _names(node.left), _names(node.right)
         number = self.traced._new("operation", type(node.op).__name__, self.inside, names)
         return self._called(number, _operator(node.op), [self.visit(node.left), self.visit(node.right)], [])
 
-    def visit_Call(self, node):
+    def visit_Call(self, node: Any) -> ast.AST:
         if any(isinstance(argument, ast.Starred) for argument in node.args):
             return self.generic_visit(node)
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -137,43 +137,38 @@ class _Sites(ast.NodeTransformer):
         named = [ast.keyword(one.arg, self.visit(one.value)) for one in node.keywords]
         return self._called(number, node.func, given, named)
 
-    def visit_Name(self, node):
+    def visit_Name(self, node: Any) -> ast.AST:
         if not isinstance(node.ctx, ast.Load) or node.id in ("np", "torch", "math", "nn"):
             return node
         return self.traced._site("use", node, node.id, self.inside)
 
-    def visit_UnaryOp(self, node):
+    def visit_UnaryOp(self, node: Any) -> ast.AST:
         if isinstance(node.op, ast.USub) and _is_number(node.operand):
             return self.traced._site(self.of_numbers, node, "", self.inside)
         return self.generic_visit(node)
 
-    def visit_Constant(self, node):
+    def visit_Constant(self, node: Any) -> ast.AST:
         return self.traced._site(self.of_numbers, node, "", self.inside) if _is_number(node) else node
 
-    def visit_Subscript(self, node):
+    def visit_Subscript(self, node: Any) -> ast.AST:
         node.value = self.visit(node.value)
         before, self.of_numbers = self.of_numbers, "index"
         node.slice = self.visit(node.slice)
         self.of_numbers = before
         return node
 
-    def visit_keyword(self, node):
+    def visit_keyword(self, node: Any) -> ast.AST:
         return node
 
-    def visit_comprehension(self, node):
+    def visit_comprehension(self, node: Any) -> ast.AST:
         node.iter = self.visit(node.iter)
         return node
 
-    def visit_Lambda(self, node):
+    def visit_Lambda(self, node: Any) -> ast.AST:
         return node
 
     def _called(self, number, function, given, named):
         return ast.Call(ast.Name("_call", ast.Load()), [number, function, *given], named)
-
-
-def apply_operator(name: str, left: Any, right: Any) -> object:
-    """Return what the operator called ``name`` gives."""
-    return next(function for kind, function in OPERATORS.items() if kind.__name__ == name)(left, right)
 
 
 def _operator(kind):

@@ -3,7 +3,7 @@
 In: a place of a reference, what is done there. Out: frozen ``Variation`` objects. Touches nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from autograder.exercises.tracing import Site
@@ -88,7 +88,7 @@ def said_of(site: Site, text: str) -> str:
     return SAID.get(name, "") or (name if name and name in text else "")
 
 
-def at(site, way: Way, said: str, rank: int, clause: str = "") -> Variation:
+def at(site: Site, way: Way, said: str, rank: int, clause: str = "") -> Variation:
     """Return the variation in which ``way`` is gone at ``site``."""
 
     def changes(known):
@@ -120,7 +120,7 @@ def worded(clause: str, said: str, several: bool = False) -> str:
     return clause.format(it=said, **{one: (more if many else one) for one, more in VERBS.items()})
 
 
-def at_all(sites, way, said, rank):
+def at_all(sites: Iterable[Site], way: Way, said: str, rank: int) -> Variation:
     """Return the variation in which ``way`` is gone at several sites."""
 
     def changes(known):
@@ -133,11 +133,11 @@ def at_all(sites, way, said, rank):
     return Variation(worded(way.clause, said, several=len(sites) > 1), rank, changes, way.rare)
 
 
-def named(name, text):
+def named(name: str, text: str) -> str:
     """Return what the variable ``name`` is called in a sentence, "" if it is a word that only the reference has."""
     return SAID.get(name, "") or (name if name in text or "_" in name or len(name) < 2 else "")
 
 
-def listing(names, text):
+def listing(names: Iterable[str], text: str) -> str:
     known = [SAID.get(name, name if name in text else "") for name in names]
     return " and ".join(name for name in known if name)

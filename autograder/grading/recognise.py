@@ -41,7 +41,7 @@ class Row:
     reasons: Mapping[str, str]
 
     @property
-    def wrong(self):
+    def wrong(self) -> bool:
         return any(self.reasons.values())
 
 
