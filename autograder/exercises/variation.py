@@ -3,7 +3,7 @@
 In: a place of a reference, what is done there. Out: frozen ``Variation`` objects. Touches nothing.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autograder.exercises.tracing import Site
@@ -120,7 +120,7 @@ def worded(clause: str, said: str, several: bool = False) -> str:
     return clause.format(it=said, **{one: (more if many else one) for one, more in VERBS.items()})
 
 
-def at_all(sites: Iterable[Site], way: Way, said: str, rank: int) -> Variation:
+def at_all(sites: Sequence[Site], way: Way, said: str, rank: int) -> Variation:
     """Return the variation in which ``way`` is gone at several sites."""
 
     def changes(known):
