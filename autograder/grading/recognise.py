@@ -127,24 +127,6 @@ def _varied(exercise, rows, wrong):
         elif variation.rank < STAGE:  # many wrong ways of taking a softmax are alike where it overflows
             there[variation.clause] = None
     return everywhere, there
-    variations = variations_of(exercise)
-    pilot = next(row for row in wrong if not row.case.gradients)
-    large = _is_large(pilot)
-    order = [pilot, *(row for row in wrong if row is not pilot)]
-    rank = None
-    for number, variation in enumerate(variations.all):
-        if rank is not None and variation.rank > rank:
-            break
-        if (variation.rare and not large) or variation.clause in everywhere:
-            continue
-        if not all(_is_explained(exercise, variations, number, row) for row in order):
-            continue
-        if all(_is_right(exercise, variations, number, row) for row in rows if not row.wrong):
-            everywhere[variation.clause] = None
-            rank = variation.rank
-        elif variation.rank < STAGE:  # many wrong ways of taking a softmax are alike where it overflows
-            there[variation.clause] = None
-    return everywhere, there
 
 
 def _first_wrong(row):
@@ -247,7 +229,7 @@ def _where(exercise, rows, wrong):
     """Return what the wrong cases, and no right one, have in common: a family of inputs, or two sizes that are alike."""
     right = [row for row in rows if not row.wrong]
     shared = set.intersection(*({*row.case.families} for row in wrong))
-    for words in shared:
+    for words in sorted(shared):
         if not any(words in row.case.families for row in right):
             return f"cases with {words}"
     alike = sizes_alike(exercise, [row.case for row in wrong], [row.case for row in right])
