@@ -49,6 +49,10 @@ DIRECTIVES = (
     "made_files",
 )  # without which pages cannot be read
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+QUIET = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync"]
+QUIET += ["--disable-background-networking", "--disable-component-update", "--disable-quic"]
+if os.geteuid() == 0:
+    QUIET.append("--no-sandbox")  # Chromium's own sandbox refuses root; these pages are ours
 
 WATCH = """
 (() => {
@@ -190,12 +194,8 @@ def browser(profile, latency=LATENCY, down=DOWN, up=UP):
         "Chromium is not on this machine. Remedy: run `make browser`."
     )
     options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
-    arguments = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync"]
-    arguments += ["--disable-background-networking", "--disable-component-update", f"--user-data-dir={profile}"]
-    arguments += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
-    if os.geteuid() == 0:
-        arguments.append("--no-sandbox")  # Chromium's own sandbox refuses root; these pages are ours
-    for argument in arguments:
+    alone = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+    for argument in [*QUIET, alone, f"--user-data-dir={profile}"]:
         options.add_argument(argument)
     chromium = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     try:

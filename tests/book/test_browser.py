@@ -5,7 +5,6 @@ import functools
 import gzip
 import io
 import json
-import os
 import shutil
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -23,6 +22,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from autograder import formulas
+from benchmarks.site import PROGRAMS, QUIET
 from solutions import answer_key
 from tests.book.test_build import all_pages
 
@@ -30,8 +30,6 @@ MENU, ON_THIS_PAGE = "nav.bd-links a[href='softmax.html']", "nav.page-toc a[href
 WIDTHS = {320: 640, 375: 740, 768: 1024, 1280: 900}  # of the window: its height
 PATIENCE = 120  # seconds: machines may be busy
 REMEDY = "run `make browser`, or install Chromium and its driver (Debian: apt-get install chromium chromium-driver)."
-QUIET = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync"]
-QUIET += ["--disable-background-networking", "--disable-component-update", "--disable-quic"]
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -72,8 +70,7 @@ def address(server):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    names = ("chromium", "chromium-browser", "google-chrome")
-    program = next(filter(None, map(shutil.which, names)), None)
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     driver = shutil.which("chromedriver")
     if not program or not driver:
         pytest.fail(f"Chromium or its driver is not on this machine: {REMEDY}")
@@ -82,8 +79,6 @@ def browser(tmp_path_factory):
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     for argument in [*QUIET, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
         options.add_argument(argument)
-    if os.geteuid() == 0:
-        options.add_argument("--no-sandbox")  # Chromium's own sandbox refuses root; these pages are ours
     browser = webdriver.Chrome(options=options, service=Service(driver))
     browser.set_page_load_timeout(PATIENCE)
     browser.set_script_timeout(PATIENCE)
