@@ -121,7 +121,9 @@ def _axis(entry, axis, yours, right, roles, equations):
     if less and not more:
         return f"{said}, and that is only a part of what is counted there"
     if belongs in roles:
-        if mine not in roles and belongs in mine.split():
+        if mine.startswith(f"{belongs} - "):
+            return f"{said}, and that is less than what is counted there"
+        if mine not in roles and belongs in mine.split() and "-" not in mine.split():
             return f"{said}, and that is more than what is counted there"
         vector = _multiplied(entry, equations) if len(right) == 2 and axis == 1 else ""
         reason = f": this matrix multiplies {vector}" if vector else ""

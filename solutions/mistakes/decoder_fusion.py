@@ -10,7 +10,7 @@ def note_c_parameters__transposed(d, m, n):
 
 
 def note_c_parameters__exchanged(d, m, n):
-    """Look at the subscripts: y for the word, s for the state, c for the context. You exchanged two of them."""
+    """Look at the subscripts: y for the word, s for the state, c for the context. One stands where another belongs."""
     return {"W_y": (n, d), "W_s": (n, m), "W_c": (n, n)}
 
 

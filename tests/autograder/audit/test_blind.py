@@ -54,10 +54,11 @@ def test_the_record_counts_no_fewer_answers_than_there_are(name):
         assert first["false_accepts"] <= first["wrong"]
 
 
-def test_the_hints_were_judged_for_as_many_answers_of_each_topic_and_those_that_mislead_are_named():
-    judged = tomllib.loads((BLIND / "hints.toml").read_text(encoding="utf-8"))
+@pytest.mark.parametrize(("file", "of_each"), [("hints.toml", 30), ("hints_again.toml", 15)])
+def test_the_hints_were_judged_for_as_many_answers_of_each_topic_and_those_that_mislead_are_named(file, of_each):
+    judged = tomllib.loads((BLIND / file).read_text(encoding="utf-8"))
     misled = judged.pop("misled")
     assert set(judged) == set(ROUNDS["third"])
-    assert {sum(words.values()) for words in judged.values()} == {30}
+    assert {sum(words.values()) for words in judged.values()} == {of_each}
     assert len(misled) == sum(words["misled"] for words in judged.values())
     assert set(misled) <= {name for topic in ROUNDS["third"] for _, name, _ in answers("third", topic)}

@@ -50,6 +50,7 @@ RIGHT["joined"] = lambda m, n, **_: (m + n,)
         ("W_key", lambda m, a, **_: (a, 2 * m), "axis 1 is 2 * m, and that is more than what is counted there"),
         ("W_key", lambda m, n, a, **_: (a, m + n), "axis 1 is m + n, and that is more than what is counted there"),
         ("W_key", lambda m, T_x, a, **_: (a, m * T_x), "axis 1 is m * T_x, and that is more"),
+        ("W_key", lambda m, a, **_: (a, m - 1), "axis 1 is m - 1, and that is less than what is counted there"),
         ("W_key", lambda a, **_: (a, 300), "axis 1 is 300 whatever the sizes are"),
         ("W_key", lambda m, n, a, **_: (a, 5 * m + 7 * n), "axis 1 is no letter, and no simple product or sum of them"),
         ("W_key", lambda **_: (1,) * 40, ""),
