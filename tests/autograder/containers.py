@@ -16,10 +16,10 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a 
 def in_a_container(tree, *command, rights=RIGHTS):
     """Run ``command`` as root in a container that has Python, the folder ``tree`` as /autograder, and ``rights``."""
     args = ["bwrap", "--unshare-pid", "--unshare-ipc", "--die-with-parent"]
+    for folder in ("/tmp", "/var/tmp"):  # first: what is needed may lie there
+        args += ["--perms", "1777", "--tmpfs", folder]
     args += bubblewrap.View(bubblewrap.needed(), ()).arguments()
     args += ["--bind", str(tree), "/autograder", "--proc", "/proc", "--dev", "/dev"]
-    for folder in ("/tmp", "/var/tmp"):
-        args += ["--perms", "1777", "--tmpfs", folder]
     for file in ("/etc/passwd", "/etc/shadow"):
         args += ["--ro-bind", file, file]
     args += ["--perms", "0700", "--dir", "/home/grader", "--setenv", "HOME", "/home/grader"]

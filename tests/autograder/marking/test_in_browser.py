@@ -244,4 +244,4 @@ def test_the_formgrader_opens_scores_comments_leads_on_and_a_regrade_keeps_it(br
         student: (points, False, comment) for student, (points, comment) in left.items()
     }
     assert "Three." in course.feedback("cem_kaya", "scoring").read_text(encoding="utf-8")
-    assert Session(course, "scoring", "what_to_recompute").progress() == {"marked": 4, "of": 4}
+    assert Session(course, "scoring", "what_to_recompute").progress() == {"marked": 4, "of": 4, "untouched": 1}

@@ -64,16 +64,18 @@ def spy():
 """
 SEND = """
 import json, sys
+from pathlib import Path
 from autograder import sandbox
-from autograder.sandbox import Call, Cell, Limits, Script, doctor
+from autograder.sandbox import Call, Cell, Limits, Script, another_user, doctor
+def there():
+    return {str(path) for folder in another_user.FOR_EVERYBODY for path in Path(folder).glob("*")}
+before = there()
 cells = Cell(sys.argv[1]), Cell("", "spy-spy", "spy")
 for found in (doctor.examine("user", hidden=("/autograder",)),
               sandbox.run(Script(cells, {"spy-spy": (Call({}),)}), Limits(), "user").replies["spy-spy", 0].value):
     print(json.dumps(found))
-from pathlib import Path
-from autograder.sandbox import another_user
 print(json.dumps([p for p in (q.read_text() for q in Path("/proc").glob("[0-9]*/cmdline")) if p.startswith("sh")]))
-print(json.dumps([str(p) for d in another_user.FOR_EVERYBODY for p in Path(d).glob("*")]))
+print(json.dumps(sorted(there() - before)))
 """
 
 
