@@ -13,15 +13,16 @@ from tests.shared import made_once
 
 SHARES = {  # in this order, so that no long file comes last
     "sandbox": 7,
-    "book": 5,
     "assignments": 4,
     "audit": 1,
+    "book": 5,
     "autograder": 1.5,
     "solutions": 0.5,
     "project": 1,
 }  # minutes of all processes together: on two cores these are four, so that the whole takes five
 FIRST = ["test_batch.py", "test_hostile.py", "test_judge.py", "test_resume.py", "test_one_fate.py", "test_cluster.py"]
-FIRST += ["test_release.py", "test_browser.py", "test_axe.py"]  # by now the website stands
+FIRST += ["test_release.py"]
+FIRST_OF_THE_BOOK = ["test_browser.py", "test_axe.py", "test_figures.py"]  # by then the website stands
 
 hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("sample", max_examples=25, deadline=None, derandomize=True)
@@ -94,7 +95,8 @@ def pytest_collection_modifyitems(config, items):
 def _place(item):
     """Return where a test comes: first the files that take longest or that make what others wait for."""
     name = item.path.name
-    return FIRST.index(name) if name in FIRST else len(FIRST), list(SHARES).index(_suite(item))
+    first = FIRST.index(name) if name in FIRST else len(FIRST)
+    return first, list(SHARES).index(_suite(item)), name not in FIRST_OF_THE_BOOK
 
 
 def pytest_runtest_setup(item):

@@ -2,10 +2,10 @@
 
 A pytest plugin. Of a test that is asked of many parameters a run does a part, as ``PARTS`` has it. A test that is marked
 ``turns(n)`` is done in one run of n; where it has parameters, each is. A file that is marked so is done or left whole,
-because what takes long there is what its tests share. Which part a run does follows from the commit, so that the same
-commit is tested in the same way again, and the commits that follow do the rest; ``--turn K`` chooses, and ``--full`` does
-everything. So does naming files, or a test: who asks for one test wants all of it. What is marked ``each_time`` is never
-left out, nor is anything of the sandbox that does not say so itself.
+because what takes long there is what its tests share; such files are spread over the turns. Which part a run does follows
+from the commit, so that the same commit is tested in the same way again, and the commits that follow do the rest;
+``--turn K`` chooses, and ``--full`` does everything. So does naming files, or a test: who asks for one test wants all of
+it. What is marked ``each_time`` is never left out, nor is anything of the sandbox that does not say so itself.
 """
 
 import os
@@ -15,8 +15,8 @@ from collections import defaultdict
 
 import pytest
 
-PARTS = {80: 6, 6: 3}  # a test with more parameters than this: one in so many
-ALL_TURNS = 12  # after so many, each test has been done, be it one of two, three, four or six
+PARTS = {80: 12, 6: 4}  # a test with more parameters than this: one in so many
+ALL_TURNS = 12  # after so many, each test has been done, be it one of two, three, four, six or twelve
 TURN = "TESTS_TURN"  # in the environment, where the processes of pytest-xdist find it; empty: everything
 LEFT = pytest.StashKey()
 
@@ -78,10 +78,15 @@ def keep(config, items, suite_of):
     groups, left = defaultdict(list), []
     for item in items:
         groups[item.nodeid.partition("[")[0]].append(item)
+    turns_of = {name: _turns_of(group, suite_of(group[0])) for name, group in groups.items()}
+    files = sorted({file for _, file in turns_of.values() if file})
     for name, group in groups.items():
-        turns, file = _turns_of(group, suite_of(group[0]))
-        turn = int(os.environ[TURN]) + zlib.crc32((file or name).encode())  # or the first of each would fall together
-        left += [item for place, item in enumerate(group) if (turn if file else place + turn) % turns]
+        turns, file = turns_of[name]
+        if file:
+            left += group if (int(os.environ[TURN]) + files.index(file)) % turns else []
+            continue
+        turn = int(os.environ[TURN]) + zlib.crc32(name.encode())  # or the first of each would fall together
+        left += [item for place, item in enumerate(group) if (place + turn) % turns]
     config.stash[LEFT] = left
     config.hook.pytest_deselected(items=left)
     away = {id(item) for item in left}

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.site import browser, load, served
 from tests.book.test_build import all_pages
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(4)
 
 
 def test_no_layout_shifts_by_more_than_a_fiftieth(site, tmp_path):

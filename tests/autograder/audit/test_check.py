@@ -19,7 +19,7 @@ from autograder.paths import BOOK
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 
-pytestmark = [pytest.mark.suite("audit"), pytest.mark.filterwarnings("ignore"), pytest.mark.turns(2)]
+pytestmark = [pytest.mark.suite("audit"), pytest.mark.filterwarnings("ignore"), pytest.mark.turns(3)]
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from autograder.marking.session import Conflict, Session, Wanted
 from tests.autograder.essays import ESSAY, KEYS, SIGN, grade, hand_in
 from tests.autograder.marking.test_marking import group_of, in_gradebook
 
-pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(3)]
+pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(4)]
 REMEDY = "run `make database`, or install PostgreSQL (Debian: apt-get install postgresql)."
 USER, PASSWORD = "marker", "not a secret: it rules over nothing but this test"
 

@@ -39,7 +39,7 @@ def tls(certificates):
     return ["--tls-ca", certificates.ca, "--tls-cert", certificates.cert, "--tls-key", certificates.key]
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 def test_workers_give_the_same_grades_as_this_machine(demonstration, course, machines):
     address, certificates = machines
     words = ["--cell-seconds", 4, "--call-seconds", 2, "--submission-seconds", 60, *tls(certificates)]
