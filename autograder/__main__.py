@@ -345,6 +345,7 @@ def pack(
     The archive has the answers in it: hand it to nobody but the platform.
     """
     from autograder.courses.course import Course
+    from autograder.courses.export import refuse_overwriting
     from autograder.courses.gradescope.pack import pack as make
     from autograder.files import write_bytes
     from autograder.notebooks.website import web_address
@@ -354,8 +355,7 @@ def pack(
     if platform != "gradescope":
         raise CourseError(f"no platform called {platform!r}", "--for", "name gradescope.")
     root, target = Course.at(course), output or Path(f"{topic}-autograder-{platform}.zip")
-    if target.exists() and not force:
-        raise CourseError("there is such a file already", str(target), "give another name with --output, or --force.")
+    refuse_overwriting(target, force)
     released, (limits, _) = root.released(topic), settings(root)
     _tell_changes(topic, released)
     archive = make(root, topic, released, limits, web_address(torch_index, "--torch-index") if torch_index else "")

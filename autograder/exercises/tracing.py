@@ -4,19 +4,12 @@ In: the text of a reference. Out: its ``Sites``, and what it returns when some o
 """
 
 import ast
-import operator
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-OPERATORS = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.MatMult: operator.matmul,
-}
+OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult)
 
 
 @dataclass(frozen=True)
@@ -120,7 +113,7 @@ class _Sites(ast.NodeTransformer):
         self.traced, self.inside, self.of_numbers = traced, inside, "number"
 
     def visit_BinOp(self, node: Any) -> ast.AST:
-        if type(node.op) not in OPERATORS:
+        if not isinstance(node.op, OPERATORS):
             return self.generic_visit(node)
         names = _names(node.left), _names(node.right)
         number = self.traced._new("operation", type(node.op).__name__, self.inside, names)

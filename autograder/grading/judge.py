@@ -14,6 +14,7 @@ from autograder.exercises.numbers import is_finite
 from autograder.exercises.variations import sizes_of
 from autograder.grading import shapes
 from autograder.grading.recognise import recognised, sizes_alike
+from autograder.grading.values import arrays_of, entry_of, has_form, is_large
 from autograder.sandbox import Reply, wire
 
 # Of the whole exercise, whatever the case.
@@ -27,7 +28,6 @@ RAISED = {
     "TooLarge": "it returned more than can be read back: is an axis too many, or much too long?",
     "no reply": "it gave no result: the process ended, or the result was too large to be read",
 }
-LARGE = 50.0  # drawn inputs stay below 5 unless their case scales them up
 
 MASK = "Only cases with padding are wrong, all others are right: where does the mask come in?"
 LARGE_ENTRIES = (
@@ -224,7 +224,7 @@ def _property(exercise, replies, found):
     meeting = _never_meant(exercise, rows)
     if meeting:
         return meeting
-    if any(not reply.raised and not _has_form(reply.value, case.expected) for case, reply in wrong):
+    if any(not reply.raised and not has_form(reply.value, case.expected) for case, reply in wrong):
         return ""
     # torch refuses a change of an input whose gradient is wanted, and what raised tells of no change
     telling = replies if any(reply.raised for _, reply in wrong) else [reply for _, reply in wrong]
@@ -282,7 +282,7 @@ def _only_with(exercise, wrong):
     if alike:
         return ALIKE.format(*alike)
     fitting = []
-    for belongs, sentence in ((_is_masked, MASK), (_is_large, LARGE_ENTRIES)):
+    for belongs, sentence in ((_is_masked, MASK), (is_large, LARGE_ENTRIES)):
         others = [case for case in hidden if not belongs(case) and not _is_tiny(case)]
         by_numbers = sentence is MASK or all(reply.raised in NUMERICAL for _, reply in wrong)
         if others and by_numbers and all(belongs(case) for case, _ in wrong):
@@ -299,7 +299,7 @@ def _is_rounded(exercise, replies, found):
     for case, reply, reasons in zip(exercise.hidden, replies, found, strict=True):
         for entry in (entry for entry, reason in reasons.items() if reason):
             try:
-                mine, right = _entry(reply.value, entry), np.asarray(_entry(case.expected, entry), dtype=float)
+                mine, right = entry_of(reply.value, entry), np.asarray(entry_of(case.expected, entry), dtype=float)
                 mine = compare.read_value(mine)
                 if isinstance(mine, dict):
                     return False
@@ -314,21 +314,6 @@ def _is_rounded(exercise, replies, found):
     return bool(rounded) and all(rounded)
 
 
-def _entry(value, entry):
-    return value[entry] if entry and isinstance(value, dict) else value
-
-
-def _has_form(value, expected):
-    """Return whether ``value`` holds numbers, of the shape of ``expected``."""
-    if isinstance(expected, dict):
-        return isinstance(value, dict) and all(n in value and _has_form(value[n], e) for n, e in expected.items())
-    try:
-        value = compare.read_value(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return not isinstance(value, dict) and value.shape == np.shape(expected)
-
-
 def _unlike(one, other):
     """Return whether two replies to the same call differ; one that never came says nothing."""
     if one.raised in RAISED or other.raised in RAISED:
@@ -336,24 +321,16 @@ def _unlike(one, other):
     return one.raised != other.raised or (not one.raised and compare.differs(one.value, other.value))
 
 
-def _arrays(case):
-    return [item for item in case.inputs.values() if isinstance(item, np.ndarray)]
-
-
 def _is_masked(case):
-    return any(item.dtype.kind == "b" and not item.all() for item in _arrays(case))
-
-
-def _is_large(case):
-    return any(item.dtype.kind == "f" and np.abs(item).max(initial=0.0) >= LARGE for item in _arrays(case))
+    return any(item.dtype.kind == "b" and not item.all() for item in arrays_of(case))
 
 
 def _is_tiny(case):
-    return any(item.shape.count(1) > 1 for item in _arrays(case))
+    return any(item.shape.count(1) > 1 for item in arrays_of(case))
 
 
 def _has_size_one(case):
-    return any(1 in item.shape for item in _arrays(case))
+    return any(1 in item.shape for item in arrays_of(case))
 
 
 def _hints(exercise, replies, found):

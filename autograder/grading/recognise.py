@@ -16,6 +16,7 @@ from autograder.exercises import Case, Exercise, compare
 from autograder.exercises.model import Outcome
 from autograder.exercises.variation import STAGE
 from autograder.exercises.variations import Variations, sizes_of, variations_of
+from autograder.grading.values import entry_of, has_form, is_large
 from autograder.sandbox import Reply, wire
 
 EXACTLY = "Your numbers come out exactly if {}."
@@ -27,7 +28,6 @@ MOST = 2  # clauses of which one can be meant: more say nothing
 ENOUGH = 2  # different wrong numbers that agree, none of them 0 or 1
 MANY = 4  # wrong numbers that agree, where they are whole, or no numbers
 CASES = 2  # in which they do
-LARGE = 50.0
 SMALL = 10  # whole numbers up to here may stand for choices, of which one is soon like another
 
 
@@ -58,7 +58,7 @@ def _recognised(exercise, replies, found):
     again = len(rows) > 1 and compare.differs(rows[0].reply.value, rows[-1].reply.value)  # the same call
     if not wrong or again or any(row.reply.raised or isinstance(row.reply.value, wire.Other) for row in rows):
         return ""
-    if not all(_has_form(row.reply.value, row.case.expected) for row in wrong):
+    if not all(has_form(row.reply.value, row.case.expected) for row in wrong):
         return _listed(exercise, rows, wrong)
     if all(row.case.gradients for row in wrong):
         return ""  # of right values: there, many ways of losing a gradient are alike
@@ -84,7 +84,7 @@ def _reordered(wrong):
     """Say that all wrong values have the right numbers, several and no two alike, in another order."""
     for row in wrong:
         for entry in [entry for entry, reason in row.reasons.items() if reason]:
-            mine, right = (_numbers(_entry(value, entry)).ravel() for value in (row.reply.value, row.case.expected))
+            mine, right = (_numbers(entry_of(value, entry)).ravel() for value in (row.reply.value, row.case.expected))
             if mine.size < 3 or not np.isfinite(mine).all() or len({f"{x:.3g}" for x in right}) < right.size:
                 return ""
             if not np.allclose(np.sort(mine), np.sort(right), rtol=0, atol=row.case.atol):
@@ -108,7 +108,7 @@ def _varied(exercise, rows, wrong):
         return everywhere, there
     variations = variations_of(exercise)
     pilot = next(row for row in wrong if not row.case.gradients)
-    large = _is_large(pilot)
+    large = is_large(pilot.case)
     others, at = [row for row in wrong if row is not pilot], _first_wrong(pilot)
     rank = None
     for number, variation in enumerate(variations.all):
@@ -133,7 +133,7 @@ def _first_wrong(row):
     """Return ``(entry, index, number)`` of the first wrong number of a case: what differs there need not be looked at."""
     for entry, reason in row.reasons.items():
         if reason:
-            mine, right = (_numbers(_entry(value, entry)) for value in (row.reply.value, row.case.expected))
+            mine, right = (_numbers(entry_of(value, entry)) for value in (row.reply.value, row.case.expected))
             wrong = ~np.isclose(mine, right, rtol=0, atol=row.case.atol)
             for index in map(tuple, np.argwhere(wrong)):
                 return entry, index, float(mine[index]), row.case.atol
@@ -144,7 +144,7 @@ def _may_agree(value, at):
     if at is None:
         return True
     entry, index, number, atol = at
-    value = _entry(value, entry)
+    value = entry_of(value, entry)
     if not isinstance(value, np.ndarray) or value.ndim != len(index):
         return not isinstance(value, np.ndarray)
     try:
@@ -173,7 +173,7 @@ def _agrees(exercise: Exercise, row: Row, outcome: Outcome) -> bool:
     """Return whether the student's value is ``outcome``, entry by entry; what is not finite must be so in the same places."""
     expected = row.case.expected
     for entry in expected if isinstance(expected, dict) else ("",):
-        mine, theirs = _entry(row.reply.value, entry), _entry(outcome.value, entry)
+        mine, theirs = entry_of(row.reply.value, entry), entry_of(outcome.value, entry)
         try:
             mine, theirs = compare.read_value(mine), compare.read_value(theirs)
         except (TypeError, ValueError, OverflowError):
@@ -203,8 +203,8 @@ def _is_no_chance(exercise, wrong, everywhere=True):
         expected = row.case.expected
         before = count
         for entry in expected if isinstance(expected, dict) else ("",):
-            mine = _numbers(_entry(row.reply.value, entry))
-            right = _numbers(_entry(expected, entry))
+            mine = _numbers(entry_of(row.reply.value, entry))
+            right = _numbers(entry_of(expected, entry))
             same = mine.shape == right.shape
             off = ~np.isclose(mine, right, rtol=0, atol=row.case.atol) if same else np.ones(mine.shape, dtype=bool)
             count += int(off.sum())
@@ -253,26 +253,3 @@ def sizes_alike(exercise: Exercise, wrong: Sequence[Case], right: Sequence[Case]
             ):
                 return one, other
     return None
-
-
-def _entry(value, entry):
-    return value.get(entry) if entry and isinstance(value, dict) else value
-
-
-def _has_form(value, expected):
-    """Return whether ``value`` holds numbers, of the shape of ``expected``."""
-    if isinstance(expected, dict):
-        return isinstance(value, dict) and all(n in value and _has_form(value[n], e) for n, e in expected.items())
-    try:
-        value = compare.read_value(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return not isinstance(value, dict) and value.shape == np.shape(expected)
-
-
-def _is_large(row):
-    return any(
-        item.dtype.kind == "f" and np.abs(item).max(initial=0.0) >= LARGE
-        for item in row.case.inputs.values()
-        if isinstance(item, np.ndarray)
-    )

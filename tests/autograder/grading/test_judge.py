@@ -647,7 +647,7 @@ def test_what_is_right_until_it_is_called_again_is_not_right(name):
     assert verdict.hints == ("It gives another result when it is called again with the same input.",)
 
 
-GROUPS = {"mask": (judge._is_masked, judge.MASK), "large": (judge._is_large, judge.LARGE_ENTRIES)}
+GROUPS = {"mask": (judge._is_masked, judge.MASK), "large": (judge.is_large, judge.LARGE_ENTRIES)}
 GROUPS["size one"] = judge._has_size_one, judge.SIZE_ONE
 
 

@@ -1,0 +1,38 @@
+"""Look at a value that a function returned, and at the case it was returned for.
+
+In: replies' values as the sandbox gives them out, cases. Out: entries, whether something is so. Pure.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.exercises import Case, compare
+
+LARGE = 50.0  # drawn inputs stay below 5 unless their case scales them up
+
+
+def entry_of(value: Any, entry: str) -> Any:
+    """Return the ``entry`` of ``value``, None if it lacks it; the value itself if ``entry`` is "" or it has no entries."""
+    return value.get(entry) if entry and isinstance(value, dict) else value
+
+
+def has_form(value: Any, expected: Any) -> bool:
+    """Return whether ``value`` holds numbers, of the shape of ``expected``."""
+    if isinstance(expected, dict):
+        return isinstance(value, dict) and all(n in value and has_form(value[n], e) for n, e in expected.items())
+    try:
+        value = compare.read_value(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return not isinstance(value, dict) and value.shape == np.shape(expected)
+
+
+def arrays_of(case: Case) -> list[np.ndarray]:
+    """Return the inputs of ``case`` that are arrays."""
+    return [item for item in case.inputs.values() if isinstance(item, np.ndarray)]
+
+
+def is_large(case: Case) -> bool:
+    """Return whether a number among the inputs of ``case`` is as large as no ordinary one."""
+    return any(item.dtype.kind == "f" and np.abs(item).max(initial=0.0) >= LARGE for item in arrays_of(case))
