@@ -1,8 +1,10 @@
 """What several processes of one test run need, made by one of them."""
 
+import contextlib
 import fcntl
 import os
 import pickle
+import socket
 import tempfile
 import traceback
 from pathlib import Path
@@ -37,3 +39,10 @@ def made_once(name, make):
     failure = folder / "failure.txt"
     assert not failure.is_file(), f"{name} could not be made:\n{failure.read_text(encoding='utf-8')}"
     return pickle.loads((folder / "made.pickle").read_bytes())
+
+
+def free_ports(count):
+    """Return the numbers of so many ports that nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in sockets]

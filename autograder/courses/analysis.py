@@ -13,7 +13,7 @@ import re
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -112,7 +112,8 @@ def _verdicts(course, student, topic):
         known = course.known(student, topic)
         last, graded = json.loads(known["mark"])[0], known.get("graded", {})
         earlier = [key for content in known["tries"] if (key := graded.get(content)) not in (None, last)]
-        return [found for key in (*earlier, last) if (found := course.store.get(key))]
+        found = [course.store.get(key) for key in (*earlier, last)]
+        return [replace(one, outputs={}) for one in found if one] if found[-1] else []
     except (KeyError, ValueError, TypeError, AttributeError, IndexError):
         return []
 
@@ -147,11 +148,11 @@ def _recognised(name, tries):
     now, again, mended = Counter(), Counter(), Counter()
     for one in tries:
         verdicts = [found for graded in one if (found := graded.by_exercise.get(name))]
-        now.update(set(verdicts[-1].hints) if verdicts else ())
+        now.update(dict.fromkeys(verdicts[-1].hints).keys() if verdicts else ())
         followed = {
             hint: after for before, after in pairwise(verdicts) for hint in before.hints
         }  # by what came next, last
-        again.update(set(followed))
+        again.update(followed.keys())
         mended.update(hint for hint, after in followed.items() if after.earned == after.points)
     for hint, _ in (now + again).most_common():
         yield Recognised(hint, now[hint], again[hint], mended[hint])

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+NO_DATE = (1980, 1, 1, 0, 0, 0)  # what a zip archive has where it states none
 BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
 
 
@@ -70,22 +71,29 @@ def _of_bundle(bundle, most, max_mb):
 
 
 def _of_folder(root, most, max_mb):
-    count = 0
-    for folder, inside, files in os.walk(root):
-        inside.sort()  # in place: it is walked in this order
-        count += len(inside)
-        for file in sorted(files):
-            path = Path(folder) / file
-            name = path.relative_to(root).as_posix()
-            if _is_debris(name):
-                continue
-            count += 1
-            if count > most:
-                break
-            date = time.gmtime(path.lstat().st_mtime)[:6]
-            yield Entry(name, date, _of_file(path, max_mb))
+    """Yield the entries of ``root``, sorted. No function calls itself for a folder in a folder: they may be thousands deep."""
+    ahead, count = [(root, PurePosixPath())], 0
+    while ahead:
+        folder, name = ahead.pop()
+        try:
+            inside = sorted(os.scandir(folder), key=lambda one: one.name)
+            folders = [one for one in inside if one.is_dir(follow_symlinks=False)]
+        except OSError:  # as where it has another owner, or its whole name is longer than the system takes
+            continue
+        kept = [one for one in inside if one not in folders and not _is_debris(str(name / one.name))]
+        count += len(folders) + len(kept)
         if count > most:
             raise RefusedEntry(f"it has more than {most} files and folders")
+        for one in kept:
+            yield Entry(str(name / one.name), _date_of(one), _of_file(Path(one.path), max_mb))
+        ahead += [(Path(one.path), name / one.name) for one in reversed(folders)]
+
+
+def _date_of(file):
+    try:
+        return time.gmtime(file.stat(follow_symlinks=False).st_mtime)[:6]
+    except OSError:  # reading it is refused then as well
+        return NO_DATE
 
 
 def _of_file(path, max_mb):

@@ -22,6 +22,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder import sandbox
 from autograder.courses import report
 from autograder.courses.backup import back_up
+from autograder.courses.collect import SECRET, TIMESTAMP
 from autograder.courses.course import Course, Released
 from autograder.courses.one_at_a_time import the_only_one
 from autograder.courses.record import Received, Recorder, received
@@ -41,7 +42,7 @@ from solutions.answer_key import AnswerKeyError
 
 SLACK = 240.0  # seconds that starting, reading and writing may take on top of what a submission may run
 PAGE_SECONDS = 60.0
-BESIDE = ("timestamp.txt", "submission_secret.txt")  # what nbgrader's exchange puts beside a notebook, and wants back
+BESIDE = (TIMESTAMP, SECRET)  # what nbgrader's exchange puts beside a notebook, and wants back
 MOST_BESIDE = 1000  # bytes
 
 
@@ -126,7 +127,9 @@ def grade_class(
             str(course.submitted),
             f"put notebooks at submitted/STUDENT/{topic}/{topic}.ipynb.",
         )
+    names = sorted(students) or found
     count: int = workers or getattr(executor, "workers", None) or os.cpu_count() or 1
+    count = min(count, len(names))  # one that would have nothing to do need not be started
     with contextlib.ExitStack() as stack:
         stack.enter_context(the_only_one(course))
         if not dry:
@@ -145,7 +148,7 @@ def grade_class(
             )
 
         batch = _Batch(course, topic, released, limits, isolation, recorder, start, feedback and not dry, again)
-        return batch.grade(sorted(students) or found, 2 * count + 2, progress or (lambda *args: None))
+        return batch.grade(names, 2 * count + 2, progress or (lambda *args: None))
 
 
 @contextlib.contextmanager
@@ -388,9 +391,10 @@ class _Batch:
         row.set_aside = report.plain(reason)
         if not self.recorder.dry:
             self.course.say_set_aside(row.student, self.topic, row.set_aside)
-            page = self.course.feedback(row.student, self.topic)
+            beside = {}
             with contextlib.suppress(OSError):  # what cannot be read is what it was set aside for
-                _keep_beside(_beside(self.course.submission(row.student, self.topic)), page.parent)
+                beside = _beside(self.course.submission(row.student, self.topic))
+            _keep_beside(beside, self.course.feedback(row.student, self.topic).parent)
         standing = self.recorder.standing(row.student)
         if not standing.is_new:
             self._enter_points(row, standing.marks)
@@ -463,7 +467,7 @@ class _Ready:
 
     @property
     def received(self) -> Received:
-        return received(self.beside["timestamp.txt"]) if "timestamp.txt" in self.beside else Received()
+        return received(self.beside[TIMESTAMP]) if TIMESTAMP in self.beside else Received()
 
 
 def _points(mark):

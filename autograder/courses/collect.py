@@ -388,7 +388,7 @@ def _holds(content, exercises):
     try:
         metas = [cell["metadata"].get("nbgrader") for cell in json.loads(content)["cells"]]
         return any(isinstance(meta, dict) and meta.get("grade_id") in exercises for meta in metas)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
         return False
 
 
@@ -570,13 +570,15 @@ def _version(wanted, content):
 def _tell(course, topic, student, problem, parts):
     """Ask ``student`` to hand in again, on the feedback page; what nbgrader's exchange takes it back by stands beside it."""
     page = course.feedback(student, topic)
-    secret = next((_secret([part], PurePosixPath(part.name).parent) for part in parts if part.file == SECRET), "")
-    with contextlib.suppress(RefusedEntry), _writing(course, page):  # whoever collects reads the problem all the same
-        course.say_set_aside(student, topic, with_remedy(problem, topic))
-        if secret:
+    with contextlib.suppress(RefusedEntry):  # whoever collects reads the problem all the same
+        with _writing(course, page):
+            course.say_set_aside(student, topic, with_remedy(problem, topic))
+        found = (_secret([part], PurePosixPath(part.name).parent) for part in parts if part.file == SECRET)
+        if secret := next(found, ""):
             when = parts[0].owner.time
-            write_text(_as_nbgrader_writes(when) if when else "", page.with_name(TIMESTAMP))
-            write_text(secret, page.with_name(SECRET))
+            for name, text in ((TIMESTAMP, _as_nbgrader_writes(when) if when else ""), (SECRET, secret)):
+                with _writing(course, page.with_name(name)):
+                    write_text(text, page.with_name(name))
 
 
 @contextlib.contextmanager

@@ -173,17 +173,14 @@ def enter_lateness(course: Course, topic: str, student: str = "") -> None:
     plan = course.plan().assignment(topic)
     if plan.due is None:
         return
-    try:
-        with Gradebook(course.gradebook, course_id="") as gradebook:
-            assignment = cast(Any, gradebook.find_assignment(topic))
-            if assignment.duedate != in_utc(plan.due):
-                assignment.duedate = in_utc(plan.due)
-            if student:
-                with contextlib.suppress(MissingEntry):
-                    cast(Any, gradebook.find_submission(topic, student)).extension = plan.extension(student)
-            gradebook.db.commit()
-    except sqlalchemy.exc.DatabaseError as error:
-        raise CourseError(*of_the_gradebook(error, course)) from None
+    with gradebook_of(course) as gradebook:
+        assignment = cast(Any, gradebook.find_assignment(topic))
+        if assignment.duedate != in_utc(plan.due):
+            assignment.duedate = in_utc(plan.due)
+        if student:
+            with contextlib.suppress(MissingEntry):
+                cast(Any, gradebook.find_submission(topic, student)).extension = plan.extension(student)
+        gradebook.db.commit()
 
 
 def handouts(folder: str | Path, topics: Sequence[str], website: str = "") -> list[Path]:

@@ -206,7 +206,7 @@ def _softplus(x):
 
 
 def _logistic(x):
-    return 1 / (1 + turns.function("exp", -x)) if turns.is_array(x) else 1 / (1 + np.exp(-x))
+    return 1 / (1 + turns.function("exp", -x))
 
 
 def _backwards(function, *given, **named):

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from autograder.exercises.turns import limits
+
 FILLED = (-10.0, -50.0, -100.0, -500.0, -1e3, -1e4, -1e5, -1e6, -1e8, -1e9, -1e10, -1e12)
-ADDED = (-10.0, -50.0, -100.0, -500.0, -1e3, -1e4, -1e5, -1e6, -1e8, -1e9, -1e10, -1e12)
 INSIDE = (1e-45, 1e-38, 1e-30, 1e-20, 1e-16, 1e-15, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-BOUNDS = (10.0, 20.0, 30.0, 50.0, 60.0, 80.0, 88.0, 100.0, 200.0, 300.0, 500.0, 600.0, 700.0, 709.0, 1000.0, 1e4)
+LEAST_BOUND = 10.0  # scores below it are ordinary
 
 Weigh = Callable[[Any, Any], Any]
 
@@ -70,7 +71,7 @@ def slips() -> Iterator[Slip]:
             kept = NOT_LOW if number or again else ZERO
             yield Slip(kept, _filled(number, True, again), masks=True, rare=bool(number) or again)
             yield Slip(NOT_LOW if number else ZERO, _filled(number, False, again), masks=True, rare=number < -100)
-        for number in ADDED:
+        for number in FILLED:
             yield Slip(TAKEN_OFF, _added(number, True, again), masks=True, rare=number < -100)
             yield Slip(TAKEN_OFF, _added(number, False, again), masks=True, rare=number < -100)
         for inside in INSIDE:
@@ -79,14 +80,14 @@ def slips() -> Iterator[Slip]:
     yield Slip(UNIFORM, lambda scores, real: _soft(_fill(scores, real, _lowest(scores))), masks=True)
     for axis in (0, 1):
         yield Slip(OTHER_AXIS, _along(axis))
-    yield Slip(TWICE, lambda scores, real: _right(_right(scores, real), real))
+    yield Slip(TWICE, lambda scores, real: right(right(scores, real), real))
     yield Slip(UNNORMALISED, lambda scores, real: _powers(scores, real, _top(scores, real)))
     yield Slip(UNNORMALISED, lambda scores, real: _powers(scores, real, 0.0))
     for base in (2.0, 10.0):
-        yield Slip(POWERS, lambda scores, real, base=base: _right(scores * np.log(base), real))
+        yield Slip(POWERS, lambda scores, real, base=base: right(scores * np.log(base), real))
     yield Slip(PROPORTIONAL, lambda scores, real: _shared(_kept(scores, real)))
     yield Slip(HARD, _hard)
-    yield Slip(EVEN, lambda scores, real: _right(scores * 0, real))
+    yield Slip(EVEN, lambda scores, real: right(scores * 0, real))
     for below in INSIDE:
         yield Slip(ADDED_BELOW, _added_below(below, True))
         yield Slip(ADDED_BELOW, _added_below(below, False))
@@ -108,14 +109,8 @@ def slips() -> Iterator[Slip]:
                 yield Slip(
                     clause, _shifted(shift, mend, masked_first), masks=clause in (WITH_PADS, PADS_OVERFLOW), rare=True
                 )
-    for bound in BOUNDS:
-        for low, high in ((-bound, bound), (None, bound), (-bound, None)):
-            yield Slip(BOUNDED, _bounded(low, high), rare=True)
-
-
-def right(scores: Any, real: Any) -> Any:
-    """Return the right weights, to find out whether a step is a softmax at all."""
-    return _right(scores, real)
+    for low, high in limits(LEAST_BOUND):
+        yield Slip(BOUNDED, _bounded(low, high), rare=True)
 
 
 # Scores and weights are numpy arrays or tensors; what follows is written in torch, which computes both alike.
@@ -153,7 +148,8 @@ def _soft(scores, axis=-1):
     return scores.softmax(axis)
 
 
-def _right(scores, real):
+def right(scores: Any, real: Any) -> Any:
+    """Return the right weights; also to find out whether a step is a softmax at all."""
     return _kept(_soft(_fill(scores, real, _lowest(scores))), real)
 
 
@@ -253,7 +249,7 @@ def _shifted(shift, mend, masked_first):
 
 
 def _bounded(low, high):
-    return lambda scores, real: _right(scores.clamp(low, high), real)
+    return lambda scores, real: right(scores.clamp(low, high), real)
 
 
 # --- logarithms of weights -------------------------------------------------------------------------------------------
@@ -279,7 +275,7 @@ def log_slips() -> Iterator[Slip]:
         yield Slip(
             OTHER_AXIS, lambda scores, real, axis=axis: scores.log_softmax(axis) if axis < scores.ndim - 1 else None
         )
-    yield Slip("the softmax is taken twice", lambda scores, real: _soft(scores).log_softmax(-1))
+    yield Slip(TWICE, lambda scores, real: _soft(scores).log_softmax(-1))
     shifts = (
         (NO_SHIFT, lambda scores: scores * 0),
         (OF_ALL, lambda scores: scores.max()),
@@ -290,9 +286,8 @@ def log_slips() -> Iterator[Slip]:
     )  # fmt: skip
     for clause, shift in shifts:
         yield Slip(clause, lambda scores, real, shift=shift: _log_shifted(scores, shift(scores)), rare=True)
-    for bound in BOUNDS:
-        for low, high in ((-bound, bound), (None, bound), (-bound, None)):
-            yield Slip(BOUNDED, lambda s, real, low=low, high=high: s.clamp(low, high).log_softmax(-1), rare=True)
+    for low, high in limits(LEAST_BOUND):
+        yield Slip(BOUNDED, lambda s, real, low=low, high=high: s.clamp(low, high).log_softmax(-1), rare=True)
 
 
 def _log_shifted(scores, by):

@@ -123,7 +123,7 @@ class _Sites(ast.NodeTransformer):
         if any(isinstance(argument, ast.Starred) for argument in node.args):
             return self.generic_visit(node)
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        number = self.traced._new("call", name, self.inside, tuple(map(_names, node.args)))
+        number = self.traced._new("call", name, self.inside)
         if isinstance(node.func, ast.Attribute):
             node.func.value = self.visit(node.func.value)
         given = [self.visit(argument) for argument in node.args]

@@ -35,6 +35,13 @@ FLOORS = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.1, 0.5, 1.0)
 DECIMALS = (2, 3)
 
 
+def limits(least: float = 0.0) -> Iterator[tuple[float | None, float | None]]:
+    """Yield what somebody may cut numbers off at: (low, high), None for no limit, each from ``least`` away from 0."""
+    for bound in BOUNDS:
+        if bound >= least:
+            yield from ((-bound, bound), (None, bound), (-bound, None))
+
+
 @dataclass(frozen=True)
 class Known:
     """What is known of a call: its ``inputs`` as the function gets them, the ``sizes`` by letter, the mask if it has one."""
@@ -231,8 +238,7 @@ SORTED = (
 )
 CUT = tuple(
     Way("{it} {is} cut off at a bound, beyond which different numbers become equal", _bounded(low, high), rare=True)
-    for bound in BOUNDS
-    for low, high in ((-bound, bound), (None, bound), (-bound, None))
+    for low, high in limits()
 )
 HELD = (
     Way("{it} {is} held between -1 and 1", _bounded(-1.0, 1.0)),
@@ -281,7 +287,7 @@ def joined(one: Any, other: Any) -> Any:
 
 
 def _is_finite(value):
-    return bool(function("isfinite", value).all()) if is_array(value) else math.isfinite(value)
+    return bool(function("isfinite", value).all())
 
 
 def _cut(value, decimals):

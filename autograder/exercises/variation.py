@@ -3,6 +3,7 @@
 In: a place of a reference, what is done there. Out: frozen ``Variation`` objects. Touches nothing.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -88,17 +89,9 @@ def said_of(site: Site, text: str) -> str:
     return SAID.get(name, "") or (name if name and name in text else "")
 
 
-def at(site: Site, way: Way, said: str, rank: int, clause: str = "") -> Variation:
+def at(site: Site, way: Way, said: str, rank: int) -> Variation:
     """Return the variation in which ``way`` is gone at ``site``."""
-
-    def changes(known):
-        def change(value):
-            turned = way.turn(value, known)
-            return value if turned is None else turned
-
-        return {site.number: change}
-
-    return Variation(worded(clause or way.clause, said), rank, changes, way.rare)
+    return at_all([site], way, said, rank)
 
 
 VERBS = {
@@ -115,7 +108,7 @@ VERBS = {
 
 def worded(clause: str, said: str, several: bool = False) -> str:
     """Return ``clause`` with what is said of it, and its verb in the singular or plural of ``said``: W_x is, keys are."""
-    name = said.removeprefix("the ").split(",")[0].split(" ")[0]
+    name = re.split(r",| of | on ", said.removeprefix("the "))[0].split(" ")[-1]
     many = several or (name.islower() and name.endswith("s") and not name.endswith("ss"))
     return clause.format(it=said, **{one: (more if many else one) for one, more in VERBS.items()})
 

@@ -137,7 +137,7 @@ def _variations(exercise, traced) -> Iterator[Variation]:
         steps = [site for site in sites if site.kind == "value" and not site.name.startswith("W_")]
         for way in turns.EVERYWHERE:
             if way.clause == turns.ROUNDED:
-                yield at_all(steps, way, "every step", 6)
+                yield at_all(steps, way, "all steps", 6)
     traced_values = values_met(exercise, traced, of_case)
     for site in sites:
         said = said_of(site, text)
@@ -167,12 +167,11 @@ def _of_argument(site, exercise, sites):
             words = ALONG.get(letter, (f"entry along {letter}", f"entries along {letter}"))
             for way in turns.of_rows(axis, letter, *words):
                 yield at(site, way, site.name, 0 if letter in ALONG else 1)
-    for one in range(len(argument.axes)):
-        for other in range(one + 1, len(argument.axes)):
-            if argument.axes[one] == argument.axes[other]:
-                continue  # as good as transposed
-            for way in turns.of_axes(one, other, (str(argument.axes[one]), str(argument.axes[other]))):
-                yield at(site, way, site.name, 1)
+    for one, other in itertools.combinations(range(len(argument.axes)), 2):
+        if argument.axes[one] == argument.axes[other]:
+            continue  # as good as transposed
+        for way in turns.of_axes(one, other, (str(argument.axes[one]), str(argument.axes[other]))):
+            yield at(site, way, site.name, 1)
     if argument.kind != "mask":
         for way in (*turns.EVERYWHERE, *turns.CUT, *turns.FLOORED):
             yield at(site, way, site.name, 1)
@@ -259,9 +258,8 @@ def _of_results(sites, letters, exercise):
         for letter in letters:
             for way in turns.scaled(letter):
                 yield at(site, way, said, 2)
-        for axis, letter in ((0, SENTENCES),):
-            for way in turns.of_rows(axis, letter, *ALONG[letter]):
-                yield at(site, way, said, 2)
+        for way in turns.of_rows(0, SENTENCES, *ALONG[SENTENCES]):
+            yield at(site, way, said, 2)
         for axis in (1, 2):
             for way in turns.of_rows(axis, "", f"entry along axis {axis}", f"entries along axis {axis}"):
                 yield at(site, way, said, 3)
@@ -288,10 +286,9 @@ def _of_value(site, said, letters, value, exercise, sites):
         words = ALONG.get(letter, (f"entry along axis {axis}", f"entries along axis {axis}"))
         for way in turns.of_rows(axis, letter, *words):
             yield at(site, way, said, 4)
-    for one in range(axes):
-        for other in range(one + 1, axes):
-            for way in turns.of_axes(one, other, (str(one), str(other))):
-                yield at(site, way, said, 5)
+    for one, other in itertools.combinations(range(axes), 2):
+        for way in turns.of_axes(one, other, (str(one), str(other))):
+            yield at(site, way, said, 5)
     for way in (*turns.EVERYWHERE, *turns.HELD, *turns.CUT):
         yield at(site, way, said, 4)
     if exercise.kind == "number":

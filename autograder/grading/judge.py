@@ -6,6 +6,7 @@ processes, no student code.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from autograder.exercises.numbers import is_finite
 from autograder.exercises.variations import sizes_of
 from autograder.grading import shapes
 from autograder.grading.recognise import recognised, sizes_alike
-from autograder.grading.values import arrays_of, entry_of, has_form, is_large
+from autograder.grading.values import arrays_of, entry_of, has_form, is_large, numbers_of
 from autograder.sandbox import Reply, wire
 
 # Of the whole exercise, whatever the case.
@@ -188,10 +189,10 @@ def _by_letters(exercise, replies, found):
     values = [replies[n].value for n in several]
     sizes = [exercise.hidden[n].inputs for n in several]
     for entry in found[0]:
-        mine: list = [value.get(entry) if isinstance(value, dict) else value for value in values]
+        mine: list = [entry_of(value, entry) for value in values]
         if not all(found[n][entry] for n in several) or any(compare.shape_difference(one, None) for one in mine):
             continue
-        right = [case.expected[entry] if entry else case.expected for case in exercise.hidden[:SHAPE_DRAWS]]
+        right = [entry_of(case.expected, entry) for case in exercise.hidden[:SHAPE_DRAWS]]
         name = entry or exercise.function
         explanation = shapes.explain(name, mine, right, sizes, exercise.letters, exercise.entry.equations)
         for reasons in found:
@@ -251,15 +252,14 @@ def _never_meant(exercise, rows):
         return ""
     others = [sizes_of(exercise, case.inputs) for case, reply, _ in rows if not reply.raised]
     letters = list(dict.fromkeys(letter for sizes in raised for letter in sizes))
-    for place, one in enumerate(letters):
-        for other in letters[place + 1 :]:
-            met = [(sizes.get(one), sizes.get(other)) for sizes in others]
-            if (
-                all(1 != sizes.get(one) != sizes.get(other) != 1 for sizes in raised)
-                and all(x == y or 1 in (x, y) for x, y in met)
-                and any(x == y != 1 for x, y in met)
-            ):
-                return BROADCAST.format(one, other)
+    for one, other in combinations(letters, 2):
+        met = [(sizes.get(one), sizes.get(other)) for sizes in others]
+        if (
+            all(1 != sizes.get(one) != sizes.get(other) != 1 for sizes in raised)
+            and all(x == y or 1 in (x, y) for x, y in met)
+            and any(x == y != 1 for x, y in met)
+        ):
+            return BROADCAST.format(one, other)
     return ""
 
 
@@ -298,14 +298,7 @@ def _is_rounded(exercise, replies, found):
     rounded = []
     for case, reply, reasons in zip(exercise.hidden, replies, found, strict=True):
         for entry in (entry for entry, reason in reasons.items() if reason):
-            try:
-                mine, right = entry_of(reply.value, entry), np.asarray(entry_of(case.expected, entry), dtype=float)
-                mine = compare.read_value(mine)
-                if isinstance(mine, dict):
-                    return False
-                mine = mine.astype(float)
-            except (TypeError, ValueError, OverflowError, KeyError, AttributeError):
-                return False
+            mine, right = (numbers_of(entry_of(value, entry)) for value in (reply.value, case.expected))
             if mine.shape != right.shape or not np.isfinite(mine).all():
                 return False
             # one decimal is right by chance too often, unless there are several numbers

@@ -6,9 +6,11 @@ What is said is true in any case, as it says what the numbers come out by. It is
 numbers agree in every case that can tell, and they are many, not all alike, and none that come by themselves, as 0 does.
 """
 
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from autograder.exercises import Case, Exercise, compare
 from autograder.exercises.model import Outcome
 from autograder.exercises.variation import STAGE
 from autograder.exercises.variations import Variations, sizes_of, variations_of
-from autograder.grading.values import entry_of, has_form, is_large
+from autograder.grading.values import entry_of, has_form, is_large, numbers_of
 from autograder.sandbox import Reply, wire
 
 EXACTLY = "Your numbers come out exactly if {}."
@@ -24,6 +26,7 @@ WHERE_WRONG = "Not everywhere, but wherever your numbers are wrong, they come ou
 WHERE = "Only {} are wrong. There, your numbers come out exactly if {}."
 MISTAKE_WHERE = "Only {} are wrong, and there this applies: {}"
 REORDERED = "The right numbers, but in another order than is asked for."
+ONE_AT_A_TIME = threading.Lock()  # a reference that is taken apart holds what is changed in it while it runs
 MOST = 2  # clauses of which one can be meant: more say nothing
 ENOUGH = 2  # different wrong numbers that agree, none of them 0 or 1
 MANY = 4  # wrong numbers that agree, where they are whole, or no numbers
@@ -47,7 +50,7 @@ class Row:
 
 def recognised(exercise: Exercise, replies: Sequence[Reply], found: Sequence[Mapping[str, str]]) -> str:
     """Return the sentence on what has the student's own numbers, or ""."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with ONE_AT_A_TIME, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # a slip may well overflow
         return _recognised(exercise, replies, found)
 
@@ -71,11 +74,12 @@ def _recognised(exercise, replies, found):
 def _listed(exercise, rows, wrong):
     """Name the listed mistakes that explain all that is wrong, though they would have done more wrong."""
     hints: dict[str, None] = {}
-    for name in exercise.hints if _is_no_chance(exercise, wrong, everywhere=False) else ():
+    for name in exercise.hints:
         outcomes = ((row, row.case.mistaken[name]) for row in wrong)
         if all(not outcome.raised and _agrees(exercise, row, outcome) for row, outcome in outcomes):
             hints[exercise.hints[name]] = None
-    if not 0 < len(hints) <= MOST:
+    # asked last: what agrees has the shape of a mistake's outcome, and a student's own may have millions of numbers
+    if not 0 < len(hints) <= MOST or not _is_no_chance(exercise, wrong, everywhere=False):
         return ""
     return MISTAKE_WHERE.format(_where(exercise, rows, wrong) or "some cases", " Or: ".join(hints))
 
@@ -84,7 +88,7 @@ def _reordered(wrong):
     """Say that all wrong values have the right numbers, several and no two alike, in another order."""
     for row in wrong:
         for entry in [entry for entry, reason in row.reasons.items() if reason]:
-            mine, right = (_numbers(entry_of(value, entry)).ravel() for value in (row.reply.value, row.case.expected))
+            mine, right = (numbers_of(entry_of(value, entry)).ravel() for value in (row.reply.value, row.case.expected))
             if mine.size < 3 or not np.isfinite(mine).all() or len({f"{x:.3g}" for x in right}) < right.size:
                 return ""
             if not np.allclose(np.sort(mine), np.sort(right), rtol=0, atol=row.case.atol):
@@ -133,7 +137,7 @@ def _first_wrong(row):
     """Return ``(entry, index, number)`` of the first wrong number of a case: what differs there need not be looked at."""
     for entry, reason in row.reasons.items():
         if reason:
-            mine, right = (_numbers(entry_of(value, entry)) for value in (row.reply.value, row.case.expected))
+            mine, right = (numbers_of(entry_of(value, entry)) for value in (row.reply.value, row.case.expected))
             wrong = ~np.isclose(mine, right, rtol=0, atol=row.case.atol)
             for index in map(tuple, np.argwhere(wrong)):
                 return entry, index, float(mine[index]), row.case.atol
@@ -203,8 +207,8 @@ def _is_no_chance(exercise, wrong, everywhere=True):
         expected = row.case.expected
         before = count
         for entry in expected if isinstance(expected, dict) else ("",):
-            mine = _numbers(entry_of(row.reply.value, entry))
-            right = _numbers(entry_of(expected, entry))
+            mine = numbers_of(entry_of(row.reply.value, entry))
+            right = numbers_of(entry_of(expected, entry))
             same = mine.shape == right.shape
             off = ~np.isclose(mine, right, rtol=0, atol=row.case.atol) if same else np.ones(mine.shape, dtype=bool)
             count += int(off.sum())
@@ -212,17 +216,9 @@ def _is_no_chance(exercise, wrong, everywhere=True):
             telling |= {float(f"{x:.4g}") for x in told if abs(x) > row.case.atol and abs(abs(x) - 1) > row.case.atol}
         cases += count > before
     if exercise.kind == "number":
-        return any(x != round(x) or abs(x) > SMALL for x in telling)
-    telling = {x for x in telling if x != round(x)} if exercise.kind == "code" else telling
+        return any(x != np.round(x) or abs(x) > SMALL for x in telling)
+    telling = {x for x in telling if x != np.round(x)} if exercise.kind == "code" else telling
     return len(telling) >= ENOUGH or (everywhere and count >= MANY and cases >= CASES)
-
-
-def _numbers(value):
-    try:
-        value = compare.read_value(value)
-    except (TypeError, ValueError, OverflowError):
-        return np.zeros(0)
-    return np.zeros(0) if isinstance(value, dict) else value.astype(float)
 
 
 def _where(exercise, rows, wrong):
@@ -246,10 +242,9 @@ def sizes_alike(exercise: Exercise, wrong: Sequence[Case], right: Sequence[Case]
     sizes = [sizes_of(exercise, case.inputs) for case in wrong]
     others = [sizes_of(exercise, case.inputs) for case in right]
     letters = [letter for letter in (sizes[0] if sizes else ()) if all(letter in row for row in sizes)]
-    for place, one in enumerate(letters):
-        for other in letters[place + 1 :]:
-            if all(row[one] == row[other] for row in sizes) and not any(
-                row.get(one) == row.get(other) != 1 for row in others
-            ):
-                return one, other
+    for one, other in combinations(letters, 2):
+        if all(row[one] == row[other] for row in sizes) and not any(
+            row.get(one) == row.get(other) != 1 for row in others
+        ):
+            return one, other
     return None

@@ -28,6 +28,15 @@ def has_form(value: Any, expected: Any) -> bool:
     return not isinstance(value, dict) and value.shape == np.shape(expected)
 
 
+def numbers_of(value: Any) -> np.ndarray:
+    """Return ``value`` as an array of floats; an empty one, of shape (0,), if that cannot be done."""
+    try:
+        value = compare.read_value(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.zeros(0)
+    return np.zeros(0) if isinstance(value, dict) else value.astype(float)
+
+
 def arrays_of(case: Case) -> list[np.ndarray]:
     """Return the inputs of ``case`` that are arrays."""
     return [item for item in case.inputs.values() if isinstance(item, np.ndarray)]

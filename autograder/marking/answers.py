@@ -142,8 +142,16 @@ def progress(course: Course, topic: str, exercise: str) -> dict[str, int]:
     CourseError
         If the gradebook cannot be read.
     """
-    rows = _rows(course, topic, exercise)
-    waiting = [bool(row.needs_manual_grade) for row in rows if not _is_untouched(row)]
+    return _progress([(_is_untouched(row), bool(row.needs_manual_grade)) for row in _rows(course, topic, exercise)])
+
+
+def progress_of(found: Sequence[Answer]) -> dict[str, int]:
+    """As ``progress``, of answers that were read already."""
+    return _progress([(answer.is_untouched, answer.held.waiting) for answer in found])
+
+
+def _progress(rows):
+    waiting = [is_waiting for is_untouched, is_waiting in rows if not is_untouched]
     return {"marked": waiting.count(False), "of": len(waiting), "untouched": len(rows) - len(waiting)}
 
 

@@ -22,7 +22,7 @@ from msgspec import Meta
 from autograder.courses.course import Course
 from autograder.feedback import harmless, showing
 from autograder.marking.alike import Group, arranged
-from autograder.marking.answers import Answer, Changed, Held, Scheme, answers, progress, save, scheme
+from autograder.marking.answers import Answer, Changed, Held, Scheme, answers, progress, progress_of, save, scheme
 
 LONGEST = 10_000  # characters of a comment
 REMEMBERED = 2000  # answers that were rendered
@@ -72,8 +72,10 @@ class Session:
 
     def answers(self) -> list[Answer]:
         """Return the answers that a person marks, as they are now; those that were left as handed out are not among them."""
-        found = answers(self.course, self.topic, self.exercise)
-        return [answer for answer in found if not answer.is_untouched]
+        return [answer for answer in self._everybodys() if not answer.is_untouched]
+
+    def _everybodys(self):
+        return answers(self.course, self.topic, self.exercise)
 
     def progress(self) -> dict[str, int]:
         """Return how many are marked, of how many, and how many more are as handed out."""
@@ -81,8 +83,11 @@ class Session:
 
     def page(self) -> str:
         """Return the page, with everything as it is now."""
-        found = self.answers()
-        groups, counts = arranged(found, key=self._id), self.progress()
+        found = (
+            self._everybodys()
+        )  # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
+        counts = progress_of(found)
+        groups = arranged([answer for answer in found if not answer.is_untouched], key=self._id)
         criteria = [(one, _one_line(one.comment)) for one in self.scheme.criteria]
         data = {
             "points": self.scheme.points,

@@ -108,13 +108,17 @@ def _running(user) -> Iterator[int]:
     """Yield the processes of ``user`` that have not ended; one that has may stand in the list until its parent looks."""
     for path in PROCESSES.glob("[0-9]*/status"):
         with contextlib.suppress(OSError):
-            lines = dict(line.split(":\t", 1) for line in path.read_text().splitlines() if ":\t" in line)
+            lines = dict(
+                line.split(":\t", 1)
+                for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
+                if ":\t" in line
+            )
             if str(user) in lines["Uid"].split() and lines["State"][0] not in "ZX":
                 yield int(path.parent.name)
 
 
 def _left(folder, user):
-    """Return what lies in ``folder``, however deep, and belongs to ``user``, the innermost first; through no link.
+    """Return what lies in ``folder`` and belongs to ``user``, but for what lies in it in turn; through no link.
 
     What nobody else may enter is passed over.
     """
@@ -125,15 +129,13 @@ def _left(folder, user):
             path = Path(top, name)
             with contextlib.suppress(OSError):
                 state = path.lstat()
-                found += [path] if state.st_uid == user else []
-                open_ones += [name] if state.st_uid == user or state.st_mode & stat.S_IXOTH else []
+                mine = state.st_uid == user
+                found += [path] if mine else []
+                open_ones += [name] if not mine and state.st_mode & stat.S_IXOTH else []
         folders[:] = [name for name in folders if name in open_ones]  # in place: these are walked
-    return found[::-1]
+    return found
 
 
 def _remove(path):
-    with contextlib.suppress(OSError):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink()
+    """Remove ``path`` with all that is in it; not by Python, which gives up in folders a thousand deep."""
+    subprocess.run(["rm", "-rf", "--", str(path)], stderr=subprocess.DEVNULL, check=False)

@@ -99,23 +99,23 @@ def joined(sheets):
         sheet = re.sub(r'@charset "[^"]*";', "", sheet)
         return ADDRESS.sub(lambda found: f"url({normpath(join(dirname(name), found[2]))})", sheet)
 
-    return f"/*! {' '.join(sheets)} */\n" + "\n".join(moved(name, sheet) for name, sheet in sheets.items()) + LATER
+    return "\n".join(moved(name, sheet) for name, sheet in sheets.items()) + LATER
 
 
 def join_styles(static, texts):
     """Write the styles that the pages ask for as one file into the folder ``static``, and let the pages ask for that."""
     path = static / JOINED
-    before = (
-        OF.match(path.read_text(encoding="utf-8")) if path.is_file() else None
-    )  # of pages that are not written anew
-    lists = [before[1].split()] if before else []
-    for text in texts.values():
-        names = [name for _, name in STYLE.findall(text.partition("</head>")[0]) if name != JOINED]
-        lists += [names] if names not in lists else []
+    asked = [[name for _, name in STYLE.findall(text.partition("</head>")[0])] for text in texts.values()]
+    kept = any(JOINED in names for names in asked) and path.is_file()  # by pages that are not written anew
+    before = OF.match(path.read_text(encoding="utf-8")) if kept else None
+    lists = [names.split() for names in before[1].split("|")] if before else []
+    for names in ([name for name in each if name != JOINED] for each in asked):
+        lists += [names] if names and names not in lists else []
     names = [name for name in in_order(lists) if (static / name).is_file()]
     if not names:
         return texts
-    sheet = joined({name: (static / name).read_text(encoding="utf-8") for name in names})
+    sheet = f"/*! {' | '.join(map(' '.join, lists))} */\n"
+    sheet += joined({name: (static / name).read_text(encoding="utf-8") for name in names})
     path.write_text(sheet, encoding="utf-8")
     version = hashlib.sha256(sheet.encode()).hexdigest()[:12]  # so that no browser takes an older one for it
 

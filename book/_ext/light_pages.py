@@ -13,7 +13,8 @@ In: the pages as they were written. Out: the same to look at, but for operators 
 import re
 from pathlib import Path
 
-SHEET = Path("_static", "katex", "katex.css")
+from light_fonts import BESIDE, DRAWN, SHEET
+
 COLOURS = Path("_static", "pygments.css")
 # In hundredths of an em: the class H72 is a height of 0.72em. Nobody else's classes begin with a capital.
 LENGTHS = {
@@ -28,9 +29,7 @@ LENGTHS = {
     "border-bottom-width": "B",
 }
 LENGTH = re.compile(rf"(?<![\w-])({'|'.join(LENGTHS)}):(-?\d*\.?\d+)em(?:;|$)")
-PARTS = re.compile(
-    r'<span class="katex-html" aria-hidden="true">.*?(?=<span class="katex-mathml">|</?(?:p|div|td|li)\b)', re.DOTALL
-)
+PARTS = re.compile(rf"{DRAWN}.*?(?={BESIDE.pattern})", re.DOTALL)
 STYLED = re.compile(r'<span(?: class="([^"]*)")? style="([^"]*)"')
 CLASSES = re.compile(r'class="([^"]*)"')
 NAMED = re.compile(rf"([{''.join(LENGTHS.values())}])(-?\d+)")

@@ -145,19 +145,14 @@ def leave_out(app, pagename, templatename, context, doctree):
 
     def needed(asset):
         name = Path(str(getattr(asset, "filename", asset))).name
+        if "toggle" in str(getattr(asset, "attributes", {}).get("body", "")):  # what its script is told
+            name = "togglebutton"
         for part, texts in NEEDED_FOR.items():
             if name.startswith(part):
                 return any(text in body for text in texts)
         return True
 
     context["script_files"] = [each for each in context["script_files"] if needed(each)]
-    if not any(text in body for text in NEEDED_FOR["togglebutton"]):  # nor what its script would be told
-        told = {
-            id(each)
-            for each in context["script_files"]
-            if "toggle" in str(getattr(each, "attributes", {}).get("body", ""))
-        }
-        context["script_files"] = [each for each in context["script_files"] if id(each) not in told]
     context["css_files"] = [each for each in context["css_files"] if needed(each)]
     context["theme_digest"] = app.light_theme_digest
 
@@ -166,20 +161,14 @@ def trim(app, exception):
     """Put the light styles and their font in the place of the theme's own, and take away what is not asked for any more."""
     if exception or app.builder.format != "html":
         return
-    static, pages = Path(app.outdir, "_static"), [*Path(app.outdir).rglob("*.html")]
-    texts = {path: path.read_text(encoding="utf-8") for path in (*pages, *static.rglob("*.js"))}
-    words = {word for text in texts.values() for word in WORD.findall(text)}
+    static = Path(app.outdir, "_static")
+    texts = (path.read_text(encoding="utf-8") for path in (*Path(app.outdir).rglob("*.html"), *static.rglob("*.js")))
+    words = {word for text in texts for word in WORD.findall(text)}
     light, drawn = style((STATIC / STYLE).read_text(encoding="utf-8"))
     (static / STYLE).write_text(light, encoding="utf-8")
     for path in (path for name in TRIMMED for path in static.glob(name)):
         sheet = without_unused(re.sub(r"/\*[^!].*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL), words)
         path.write_text(sheet, encoding="utf-8")
-        digest = hashlib.sha256(sheet.encode()).hexdigest()[:12]  # so that no browser takes an older one for it
-        asked = re.compile(rf'({re.escape(path.name)})(?:\?[^"]*)?(?=")')
-        for page in pages:
-            texts[page] = asked.sub(rf"\1?v={digest}", texts[page])
-    for page in pages:
-        page.write_text(texts[page], encoding="utf-8")
     options = subset.Options(flavor="woff", layout_features=[], drop_tables=["FFTM", "GSUB", "GPOS"])
     cutter = subset.Subsetter(options)
     cutter.populate(unicodes=drawn)

@@ -114,6 +114,36 @@ def test_a_page_that_is_not_written_anew_keeps_its_styles_when_another_is(site, 
     assert versions.isdisjoint(re.findall(r"book\.css\?v=(\w+)", one))
 
 
+def styled(*names):
+    links = (f'<link rel="stylesheet" href="_static/{name}.css"/>\n' for name in names)
+    return f"<head>{''.join(links)}</head>"
+
+
+@pytest.fixture
+def sheets(tmp_path):
+    for name in "abxy":
+        (tmp_path / f"{name}.css").write_text(f".{name}{{top:0}}", encoding="utf-8")
+    return tmp_path
+
+
+def in_sheet(folder):
+    return re.findall(r"\.(\w)\{top", (folder / "book.css").read_text(encoding="utf-8"))
+
+
+def test_where_all_pages_are_written_anew_nothing_is_kept_of_their_earlier_styles(sheets, first_sight):
+    first_sight.join_styles(sheets, {"one": styled("a", "x"), "two": styled("a", "b")})
+    first_sight.join_styles(sheets, {"one": styled("b", "a"), "two": styled("b")})  # in another order, and without x
+    assert in_sheet(sheets) == ["b", "a"]
+
+
+def test_an_order_that_no_page_has_asked_for_binds_no_page_that_comes_later(sheets, first_sight):
+    pages = first_sight.join_styles(sheets, {"one": styled("a", "x", "b"), "two": styled("a", "y", "b")})
+    for first, second in ("xy", "yx"):
+        first_sight.join_styles(sheets, {**pages, "three": styled("a", first, second, "b")})
+        assert in_sheet(sheets) == ["a", first, second, "b"]
+        first_sight.join_styles(sheets, {"one": styled("a", "x", "b"), "two": styled("a", "y", "b")})
+
+
 def test_styles_that_pages_have_in_two_orders_are_refused(first_sight):
     assert first_sight.in_order([["a", "b"], ["a", "c"]])[0] == "a"
     with pytest.raises(CycleError):

@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from autograder.files import as_json
 from autograder.sandbox import Limits
 
 FILE = "assignment.json"
@@ -37,4 +38,4 @@ class Packed:
         return cls(**{**data, **listed, "limits": Limits(**data["limits"])})
 
     def text(self) -> str:
-        return json.dumps(asdict(self), indent=1, sort_keys=True) + "\n"
+        return as_json(asdict(self))

@@ -55,7 +55,7 @@ def graded(outcome: Outcome, content: bytes, releases: Sequence[Handout], second
     }
 
 
-def not_graded(why: str, content: bytes | None = None) -> dict[str, Any]:
+def not_graded(why: str) -> dict[str, Any]:
     """Return the results of what cannot be graded as it was handed in, with the words for its student."""
     return {
         "score": 0,
@@ -63,7 +63,7 @@ def not_graded(why: str, content: bytes | None = None) -> dict[str, Any]:
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": [],
-        "extra_data": {} if content is None else {"handed_in": hashlib.sha256(content).hexdigest()},
+        "extra_data": {},
     }
 
 
@@ -83,7 +83,7 @@ def attempt(metadata: bytes, content: bytes) -> int:
         earlier = json.loads(metadata)["previous_submissions"]
         earlier = sorted(earlier, key=lambda one: str(one.get("submission_time")))
         found = [((one.get("results") or {}).get("extra_data") or {}).get("handed_in") for one in earlier]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
         return 0
     tries = list(dict.fromkeys(one for one in found if isinstance(one, str)))
     mine = hashlib.sha256(content).hexdigest()

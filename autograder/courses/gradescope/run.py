@@ -135,7 +135,7 @@ def grade_one(root: Path) -> dict[str, Any]:
         print(error)
         return results.failed(BROKEN)
     if outcome.set_aside:
-        return results.not_graded(outcome.set_aside, content)
+        return results.not_graded(outcome.set_aside)
     return results.graded(outcome, content, tuple(map(handout, templates)), time.monotonic() - began)
 
 

@@ -1,8 +1,11 @@
 """A function is called as the sandbox would call it, and no longer than a call may run."""
 
+import warnings
+
 import numpy as np
 
 from autograder.audit import calls
+from autograder.audit.inputs import Inputs
 from solutions.in_numpy.scoring import additive_score
 from tests.autograder.audit.toys import STRONG, toy
 from tests.autograder.samples import exercise_named
@@ -32,3 +35,11 @@ def test_a_reply_is_what_the_sandbox_would_say():
     assert calls.reply_to(lambda *_: object(), exercise, case).value.kind == "object"
     assert calls.reply_to(lambda *_: 1 / 0, exercise, case).raised == "ZeroDivisionError"
     assert np.allclose(calls.reply_to(additive_score, exercise, case).value, case.expected)
+
+
+def test_what_divides_by_zero_while_it_is_tried_says_nothing():
+    exercise = exercise_named("capstone-exact_match")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        value = calls.called(lambda *_: np.zeros(2).sum() / np.zeros(2).sum(), exercise, Inputs({}, ()))
+    assert np.isnan(value)

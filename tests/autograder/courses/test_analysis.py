@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,6 +106,17 @@ def test_a_hint_is_counted_with_what_the_next_try_made_of_it(graded, grade_quick
     assert items_of(study)[CODE] == before
     assert before.mistakes == (Recognised(HINT, wrong - 2, 3, 2),)
     assert f">2 of 3</td><th scope='row'>{CODE}</th>" in class_page("", [study])
+
+
+def test_a_try_that_was_killed_counts_for_nothing_and_no_earlier_one_in_its_place(graded, grade_quickly):  # noqa: F811
+    before = items_of(studied(graded, "scoring"))[CODE]
+    hand_in(graded, "student3", essay="23 because of the other state.")
+    grade_quickly(graded, grade_one=lambda *given: replace(by_level(*given), killed=True))
+    study = studied(graded, "scoring")
+    now = items_of(study)[CODE]
+    assert [count for _, _, count in now.parts] == [count - 1 for _, _, count in before.parts]
+    assert now.mistakes[0].now == before.mistakes[0].now - 1
+    assert study.timed_out == 0  # that was the earlier try
 
 
 def test_answers_that_differ_in_names_and_layout_only_are_one_group_and_the_starter_is_none(graded):

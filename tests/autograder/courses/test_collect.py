@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import stat
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -613,6 +615,46 @@ def test_a_page_for_who_has_to_hand_in_again_can_go_back_through_the_exchange(co
     assert "the archive is damaged" in page.read_text()
     beside = [page.with_name(name).read_text() for name in ("timestamp.txt", "submission_secret.txt")]
     assert beside == [LATER, f"of {LATER}"]
+
+
+def inbound(folder, name):
+    """Make a try in a folder as nbgrader's exchange has it, without the file that holds the answer; return its place."""
+    place = folder / f"{name}+scoring+{LATER}+x"
+    place.mkdir(parents=True)
+    (place / "timestamp.txt").write_text(LATER)
+    return place
+
+
+@pytest.mark.parametrize("spoilt", ["a link", "too large"])
+def test_a_secret_that_cannot_be_read_is_one_students_matter(course, tmp_path, spoilt):
+    place, other = (inbound(tmp_path / "inbound", name) for name in ("ada", "ben"))
+    (place / "scoring.ipynb").write_text("{}")
+    (other / "scoring.ipynb").write_text("{}")
+    if spoilt == "a link":
+        (place / "submission_secret.txt").symlink_to("/etc/hostname")
+    else:
+        (place / "submission_secret.txt").write_bytes(b"0" * (21 * 2**20))
+    told = {one.student: one.problem for one in collect(course, "scoring", tmp_path / "inbound")[0]}
+    assert (bool(told["ada"]), told["ben"]) == (True, "")
+    assert told["ada"] in course.feedback("ada", "scoring").read_text()
+    assert course.submission("ben", "scoring").exists()
+
+
+def test_folders_a_thousand_deep_are_one_students_matter(course, tmp_path):
+    for name in ("ada", "ben"):
+        (tmp_path / "class" / name).mkdir(parents=True)
+        (tmp_path / "class" / name / "scoring.ipynb").write_text("{}")
+    at = os.open(tmp_path / "class" / "ada", os.O_RDONLY)
+    for _ in range(2 * sys.getrecursionlimit()):  # a path of so many names is longer than the system takes
+        os.mkdir("abc", dir_fd=at)
+        at, before = os.open("abc", os.O_RDONLY, dir_fd=at), at
+        os.close(before)
+    os.close(at)
+    try:
+        collected, _ = collect(course, "scoring", tmp_path / "class")
+    finally:  # Python's own way of removing a folder gives up here
+        subprocess.run(["rm", "-rf", str(tmp_path / "class")], check=True)
+    assert {one.student: one.problem for one in collected} == {"ada": "", "ben": ""}
 
 
 def test_no_other_platform_has_secrets(course, tmp_path):

@@ -5,7 +5,6 @@ import json
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from autograder.errors import CourseError
 from autograder.marking.session import Conflict, Session, Wanted
 from tests.autograder.essays import ESSAY, KEYS, SIGN, grade, hand_in
 from tests.autograder.marking.test_marking import group_of, in_gradebook
+from tests.shared import free_ports
 
 pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(4)]
 REMEDY = "run `make database`, or install PostgreSQL (Debian: apt-get install postgresql)."
@@ -61,8 +61,7 @@ def server():
         initdb = [program("initdb"), "--no-sync", "--encoding=UTF8", "--locale=C", f"--username={USER}"]
         initdb += ["--auth=scram-sha-256", f"--pwfile={place / 'password'}", f"--pgdata={place / 'data'}"]
         subprocess.run([*as_user, *initdb], cwd=place, check=True, capture_output=True)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        (port,) = free_ports(1)
         options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories='' -c fsync=off"
         control = [*as_user, program("pg_ctl"), f"--pgdata={place / 'data'}", "--wait", "--timeout=300"]
         log = f"--log={place / 'log'}"
@@ -160,8 +159,7 @@ def test_two_mark_at_once_and_a_regrade_an_export_and_a_restore_keep_what_they_g
 
 def test_a_server_that_is_not_there_is_refused_in_words_without_its_password(tmp_path):
     other = init(tmp_path / "course")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    (port,) = free_ports(1)
     address = f"postgresql://{USER}:hush@127.0.0.1:{port}/postgres"
     other.config.write_text(f"{other.config.read_text()}\nc.CourseDirectory.db_url = {address!r}\n")
     for refused in (lambda: results(other, "scoring"), lambda: backup.back_up(other, "grade")):

@@ -11,8 +11,9 @@ import torch
 from autograder.audit import calls
 from autograder.exercises import compare
 from autograder.exercises.tracing import Traced
+from autograder.exercises.variation import worded
 from autograder.exercises.variations import sizes_of, variations_of
-from autograder.grading import judge
+from autograder.grading import judge, recognise
 from autograder.grading.recognise import recognised, sizes_alike
 from autograder.sandbox import Reply
 from tests.autograder.samples import NAMES, exercise_named, module_of, reference_of, replies_of
@@ -183,3 +184,38 @@ def test_a_choice_among_a_few_numbers_is_no_number_that_came_out_of_a_slip():
             value = {**case.expected, name: number}
             if number != right:
                 assert said_of(exercise, {(exercise.name, 0): Reply(value=value)}) == ""
+
+
+@pytest.mark.parametrize("filled", [np.finfo(float).min, np.finfo(float).max])
+def test_the_largest_number_that_there_is_is_judged_as_any_other(filled):
+    exercise = exercise_named("softmax-masked_softmax")
+    replies = changed(exercise, lambda case: np.where(case.expected > 0, case.expected, filled), lambda case: True)
+    (verdict,) = judge.judge([exercise], replies)
+    assert verdict.earned < verdict.points
+
+
+def test_of_another_shape_only_what_a_listed_mistake_has_is_looked_through(monkeypatch):
+    exercise = exercise_named("scoring-additive_score")
+
+    def refuse(*args, **more):
+        raise AssertionError("a student's numbers are as many as they like")
+
+    monkeypatch.setattr(recognise, "_is_no_chance", refuse)
+    many = changed(exercise, lambda case: np.ones(1000 * np.size(case.expected)), lambda case: True)
+    assert said_of(exercise, many) == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "verb"),
+    [
+        ("W_x", "is"),
+        ("keys", "are"),
+        ("the masked scores", "are"),
+        ("the projected queries", "are"),
+        ("the mask of scores", "is"),
+        ("the mean of the rows, pads included", "is"),
+        ("all steps", "are"),
+    ],
+)
+def test_the_verb_is_that_of_what_is_spoken_of(said, verb):
+    assert worded("{it} {is} squared", said) == f"{said} {verb} squared"

@@ -14,7 +14,7 @@ from autograder.paths import ROOT
 from autograder.sandbox import Cell, Script, another_user, bubblewrap, seccomp
 from tests.autograder.containers import in_a_container, needs_root
 
-pytestmark = pytest.mark.suite("sandbox")
+pytestmark = [pytest.mark.suite("sandbox"), pytest.mark.turns(3)]
 
 
 @pytest.fixture
@@ -42,7 +42,13 @@ def spy():
             os.makedirs(folder)
             with open(folder + "/left", "w"):
                 pass
-        subprocess.Popen(["sh", "-c", "while :; do :; done"], start_new_session=True)
+        # under a name that is no text
+        subprocess.Popen(["sh", "-c", r"printf '\377\376' > /proc/$$/comm; while :; do :; done"], start_new_session=True)
+        os.mkdir("/tmp/deep")
+        os.chdir("/tmp/deep")
+        for _ in range(1500):  # deeper than Python's own functions go
+            os.mkdir("d")
+            os.chdir("d")
     of_root = [name for name in os.listdir("/proc") if name.isdigit() and os.stat("/proc/" + name).st_uid == 0]
     return {
         "processes": len(of_root),

@@ -16,7 +16,7 @@ from tests.autograder.with_nbgrader.laboratory import (
     course_of,
     settings,
 )
-from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, people
+from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, PATIENCE, people
 from tests.book.test_browser import browser, open_page, size  # noqa: F401
 
 pytestmark = [pytest.mark.suite("book"), pytest.mark.turns(3)]
@@ -28,10 +28,15 @@ def jupyterlab(student):
     runtime = student.home / ".local" / "share" / "jupyter" / "runtime"
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"]
     with student.running(*command) as (process, log):
-        while not (found := list(runtime.glob("jpserver-*.json"))):
+        ends = time.monotonic() + PATIENCE
+        # the file is there before it is filled
+        while not (
+            found := [text for path in runtime.glob("jpserver-*.json") if (text := path.read_text()).endswith("}")]
+        ):
             assert process.poll() is None, log.read_text()
+            assert time.monotonic() < ends, log.read_text()
             time.sleep(0.1)
-        told = json.loads(found[0].read_text())
+        told = json.loads(found[0])
         yield f"http://127.0.0.1:{told['port']}/lab?token={told['token']}"
 
 

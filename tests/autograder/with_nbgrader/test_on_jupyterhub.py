@@ -7,7 +7,6 @@ import contextlib
 import os
 import secrets
 import shutil
-import socket
 import urllib.request
 from pathlib import Path
 
@@ -24,17 +23,11 @@ from tests.autograder.with_nbgrader.laboratory import (
 )
 from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, Person, people, view
 from tests.book.test_browser import browser, open_page, size, until  # noqa: F401
+from tests.shared import free_ports
 
 pytestmark = [pytest.mark.suite("book"), pytest.mark.turns(3)]
 CONFIG = ROOT / "autograder" / "with_nbgrader" / "jupyterhub_config.py"
 PROXY = ROOT / "node_modules" / ".bin"
-
-
-def free_ports(count):
-    """Return the numbers of so many ports that nobody listens on."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in sockets]
 
 
 @contextlib.contextmanager

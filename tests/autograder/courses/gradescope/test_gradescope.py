@@ -324,6 +324,7 @@ def test_what_cannot_be_graded_is_worth_nothing_and_says_why(course, tree, grade
         found = graded_here(tree)
         assert found["score"] == 0
         assert found["tests"] == []
+        assert found["extra_data"] == {}  # it is no try, and the next one gets no other hidden cases for it
         assert words in found["output"]
         assert "Remedy" in found["output"]
 
