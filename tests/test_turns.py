@@ -11,7 +11,7 @@ from autograder.paths import ROOT
 from tests import turns
 from tests.turns import ALL_TURNS, PARTS, TURN, in_turn, keep, said
 
-VERY_MANY, MANY = PARTS
+VERY_MANY, _, MANY = PARTS
 FILE = SimpleNamespace(nodeid="test_x.py")
 FUNCTIONS = {  # name: how many parameters, its marks, its suite
     "few": (MANY, (), "autograder"),
@@ -97,6 +97,8 @@ def test_where_everything_is_asked_for_nothing_is_left_out(monkeypatch):
     ("asked", "said_at_the_end"),
     [
         ([], "15 passed, 45 deselected"),
+        (["--quick"], "15 passed, 45 deselected"),
+        (["--full"], "60 passed"),
         (["tests/test_one.py"], "60 passed"),
     ],
 )

@@ -15,7 +15,7 @@ from collections import defaultdict
 
 import pytest
 
-PARTS = {80: 12, 6: 4}  # a test with more parameters than this: one in so many
+PARTS = {80: 12, 30: 6, 6: 4}  # a test with more parameters than this: one in so many
 ALL_TURNS = 12  # after so many, each test has been done, be it one of two, three, four, six or twelve
 TURN = "TESTS_TURN"  # in the environment, where the processes of pytest-xdist find it; empty: everything
 LEFT = pytest.StashKey()
@@ -36,12 +36,15 @@ def pytest_configure(config):
 
 def is_whole(config):
     """Return whether all tests are asked for, in turns or not: no file is named, and it is not the quick part."""
-    named = config.args_source is pytest.Config.ArgsSource.ARGS or config.getoption("keyword")
-    return not (named or config.getoption("--quick"))
+    return not (_is_named(config) or config.getoption("--quick"))
+
+
+def _is_named(config):
+    return config.args_source is pytest.Config.ArgsSource.ARGS or bool(config.getoption("keyword"))
 
 
 def _takes_turns(config):
-    return config.getoption("--turn") is not None or (is_whole(config) and not config.getoption("--full"))
+    return config.getoption("--turn") is not None or not (_is_named(config) or config.getoption("--full"))
 
 
 def _by_commit(root):
@@ -79,11 +82,13 @@ def keep(config, items, suite_of):
     for item in items:
         groups[item.nodeid.partition("[")[0]].append(item)
     turns_of = {name: _turns_of(group, suite_of(group[0])) for name, group in groups.items()}
-    files = sorted({file for _, file in turns_of.values() if file})
+    alike = defaultdict(list)  # the files that are done as rarely, spread over the turns among themselves
+    for turns, file in sorted({(turns, file) for turns, file in turns_of.values() if file}):
+        alike[turns].append(file)
     for name, group in groups.items():
         turns, file = turns_of[name]
         if file:
-            left += group if (int(os.environ[TURN]) + files.index(file)) % turns else []
+            left += group if (int(os.environ[TURN]) + alike[turns].index(file)) % turns else []
             continue
         turn = int(os.environ[TURN]) + zlib.crc32(name.encode())  # or the first of each would fall together
         left += [item for place, item in enumerate(group) if (place + turn) % turns]

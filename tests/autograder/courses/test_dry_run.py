@@ -18,7 +18,7 @@ from tests.autograder.courses.test_nothing_lost import (  # noqa: F401
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import autograder
 
-pytestmark = pytest.mark.suite("assignments")
+pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(2)]
 HARDER = "scoring-additive_score"
 
 
@@ -74,7 +74,6 @@ def test_without_the_assignment_in_the_gradebook_there_is_nothing_to_compare_wit
     assert not (course.root / "gradebook.db").exists()
 
 
-@pytest.mark.turns(2)
 def test_regrade_says_it_and_records_only_when_told_to(course):  # noqa: F811
     hand_in(course, "ada", essay=None)
     words = ["regrade", "scoring", "--course", course.root, "--isolation", "none", "--workers", "1"]

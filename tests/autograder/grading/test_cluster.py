@@ -17,7 +17,7 @@ from autograder.sandbox import Limits, doctor
 from benchmarks.grading import dask_cluster, make_certificate
 from tests.autograder.test_main import assert_refused, autograder
 
-pytestmark = pytest.mark.suite("sandbox")
+pytestmark = [pytest.mark.suite("sandbox"), pytest.mark.turns(3)]
 STUDENTS = ("ada_loops", "emil_no_tanh", "gita_slips", "vic_exits", "omar_not_a_notebook")
 
 
@@ -39,7 +39,6 @@ def tls(certificates):
     return ["--tls-ca", certificates.ca, "--tls-cert", certificates.cert, "--tls-key", certificates.key]
 
 
-@pytest.mark.turns(3)
 def test_workers_give_the_same_grades_as_this_machine(demonstration, course, machines):
     address, certificates = machines
     words = ["--cell-seconds", 4, "--call-seconds", 2, "--submission-seconds", 60, *tls(certificates)]

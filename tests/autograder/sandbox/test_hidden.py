@@ -17,6 +17,8 @@ from autograder.sandbox import bubblewrap, hidden
 from autograder.sandbox.bubblewrap import View
 from tests.autograder.grading.test_hostile import hand_in
 
+pytestmark = pytest.mark.turns(3)
+
 ROOT = Path(__file__).parents[3]
 PARTS = ("pyproject.toml", "README.md", "LICENSE", "autograder", "solutions")
 
@@ -189,7 +191,6 @@ def test_the_canary_looks_for_the_course_itself(installed, course_beside):
 
 
 @pytest.mark.suite("sandbox")
-@pytest.mark.turns(2)
 def test_a_thief_of_answers_that_lie_beside_python_earns_nothing(installed, course_beside):
     done = python(installed, *GRADE, "--course", course_beside.root)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -238,7 +239,6 @@ except ImportError:
 
 
 @pytest.mark.suite("sandbox")
-@pytest.mark.turns(2)
 def test_a_batch_is_refused_where_the_course_could_be_read(installed, course_beside):
     (packages,) = installed.glob("lib/python3*/site-packages")
     everywhere = packages / "sitecustomize.py"  # also in the processes that the batch starts
