@@ -23,14 +23,17 @@ SIZES = "the sizes"  # the factor beside the arguments
 SIZE_ONE = ("size_one",)
 ONE_OF = {"batch": "a batch of one sentence", "source_len": "sentences of one position", "target_len": "a single step"}
 PLAIN = "ordinary numbers"
+TAKEN_FOR_ONE = "which two axes are taken for one?"
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """A family of sizes: letters of length 1, or two letters that are alike. Of the rest, no two are."""
+    """A family of sizes: letters of length 1, or two letters that are alike, or a letter and what others make. Of the rest, no
+    two are."""
 
     ones: frozenset[str] = frozenset()
     alike: tuple[str, ...] = ()
+    made: tuple[str, str] | None = None  # a letter that is as large as an axis of several: "a + b"
     words: str = ""
     parts: tuple[str, ...] = ()
     advice: str = families.WHERE_SIZE
@@ -127,12 +130,22 @@ def _sizes(arguments, least):
     if short == letters:
         yield Sizes(frozenset(letters), words="all sizes 1", parts=SIZE_ONE)
     if len(letters) > 2:
-        yield Sizes(alike=tuple(letters), words="all sizes alike", advice="which two axes are taken for one?")
+        yield Sizes(alike=tuple(letters), words="all sizes alike", advice=TAKEN_FOR_ONE)
     together = [argument.letters for argument in arguments.values()]
     for one, other in itertools.combinations(letters, 2):
         if len(letters) > MANY and not any(one in axes and other in axes for axes in together):
             continue
-        yield Sizes(alike=(one, other), words=f"{one} equal to {other}", advice="which two axes are taken for one?")
+        yield Sizes(alike=(one, other), words=f"{one} equal to {other}", advice=TAKEN_FOR_ONE)
+    for one, other in dict.fromkeys(pair for axes in arguments.values() for pair in _square(axes)):
+        yield Sizes(made=(one, other), words=f"{one} equal to {other}", advice=TAKEN_FOR_ONE)
+
+
+def _square(argument):
+    """Yield a letter and an axis of several others that make ``argument`` square where they are alike."""
+    axes = [axis for axis in argument.axes if isinstance(axis, str)]
+    for one, other in itertools.permutations(axes, 2):
+        if len(letters_of(one)) == 1 < len(letters_of(other)) and one not in letters_of(other):
+            yield one, other
 
 
 # --- which to combine ------------------------------------------------------------------------------------------------
@@ -243,7 +256,7 @@ def _special(plan):
     """Return how many families of ``plan`` are not ordinary. Two sizes that are alike do nothing to a gradient."""
     levels = [level for level in _said(plan).values() if level.words]
     for_pads = any(getattr(level, "needs_pads", False) for level in levels)  # and so a mask that has some
-    return sum(1 + bool(getattr(level, "alike", ())) for level in levels) - for_pads
+    return sum(1 + bool(getattr(level, "alike", ()) or getattr(level, "made", None)) for level in levels) - for_pads
 
 
 # --- one call --------------------------------------------------------------------------------------------------------
@@ -304,4 +317,10 @@ def _drawn_sizes(entry, plan, rng):
     if wanted.alike:
         size = max(sizes[letter] for letter in wanted.alike)
         sizes |= dict.fromkeys(wanted.alike, size)
+    if wanted.made:
+        letter, axis = wanted.made
+        sizes[letter] = _size(axis, sizes)
+        for other in [name for name in letters if name not in (letter, *letters_of(axis))]:
+            while sizes[other] in {size for name, size in sizes.items() if name != other}:
+                sizes[other] += 1
     return sizes

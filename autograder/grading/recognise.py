@@ -114,11 +114,15 @@ def _varied(exercise, rows, wrong):
     pilot = next(row for row in wrong if not row.case.gradients)
     large = is_large(pilot.case)
     others, at = [row for row in wrong if row is not pilot], _first_wrong(pilot)
+    # what is no number comes out of many slips, but most of all where exponentials overflow
+    is_overflow = not any(np.isfinite(_wrong_numbers(row)).any() for row in wrong)
     rank = None
     for number, variation in enumerate(variations.all):
         if rank is not None and variation.rank > rank:
             break
         if (variation.rare and not large) or variation.clause in everywhere:
+            continue
+        if is_overflow and variation.rank != STAGE:
             continue
         outcome = variations.outcome(number, pilot.place)
         if outcome is None or outcome.raised or not _may_agree(outcome.value, at):
@@ -204,21 +208,26 @@ def _is_no_chance(exercise, wrong, everywhere=True):
     """
     telling, count, cases = set(), 0, 0
     for row in wrong:
-        expected = row.case.expected
-        before = count
-        for entry in expected if isinstance(expected, dict) else ("",):
-            mine = numbers_of(entry_of(row.reply.value, entry))
-            right = numbers_of(entry_of(expected, entry))
-            same = mine.shape == right.shape
-            off = ~np.isclose(mine, right, rtol=0, atol=row.case.atol) if same else np.ones(mine.shape, dtype=bool)
-            count += int(off.sum())
-            told = mine[off & np.isfinite(mine)]
-            telling |= {float(f"{x:.4g}") for x in told if abs(x) > row.case.atol and abs(abs(x) - 1) > row.case.atol}
-        cases += count > before
+        numbers = _wrong_numbers(row)
+        told = numbers[np.isfinite(numbers)]
+        telling |= {float(f"{x:.4g}") for x in told if abs(x) > row.case.atol and abs(abs(x) - 1) > row.case.atol}
+        count += numbers.size
+        cases += numbers.size > 0
     if exercise.kind == "number":
         return any(x != np.round(x) or abs(x) > SMALL for x in telling)
     telling = {x for x in telling if x != np.round(x)} if exercise.kind == "code" else telling
     return len(telling) >= ENOUGH or (everywhere and count >= MANY and cases >= CASES)
+
+
+def _wrong_numbers(row):
+    """Return the student's numbers that are wrong in a case, of all entries; all of an entry that has another shape."""
+    expected, found = row.case.expected, []
+    for entry in expected if isinstance(expected, dict) else ("",):
+        mine, right = (numbers_of(entry_of(value, entry)) for value in (row.reply.value, expected))
+        same = mine.shape == right.shape
+        off = ~np.isclose(mine, right, rtol=0, atol=row.case.atol) if same else np.ones(mine.shape, dtype=bool)
+        found.append(mine[off])
+    return np.concatenate(found)
 
 
 def _where(exercise, rows, wrong):

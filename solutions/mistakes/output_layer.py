@@ -270,7 +270,7 @@ def _word(
 
 
 def word_by_hand__no_tanh_in_the_score():
-    """The scores are the first to be wrong: the tanh inside the score is missing."""
+    """The tanh inside the score is missing."""
     return _word(squash=lambda x: x)
 
 
@@ -280,7 +280,7 @@ def word_by_hand__scored_with_a_new_state():
 
 
 def word_by_hand__query_dropped():
-    """The scores are the first to be wrong: W_query times the decoder state is missing inside the tanh."""
+    """W_query times the decoder state is missing inside the tanh of the score."""
     return _word(query=(0.0, 0.0))
 
 
@@ -290,37 +290,37 @@ def word_by_hand__divided_by_the_sum():
 
 
 def word_by_hand__plain_mean():
-    """The context is the first to be wrong: it is the plain mean of the annotations, and your weights play no part."""
+    """The context is the plain mean of the annotations, and your weights play no part in it."""
     return _word(mix=lambda scores, weights, keys: keys.mean(axis=0))
 
 
 def word_by_hand__weights_swapped():
-    """The context is the first to be wrong: each annotation got the weight of the other one."""
+    """On the way to the context, each annotation got the weight of the other one."""
     return _word(mix=lambda scores, weights, keys: weights[::-1] @ keys)
 
 
 def word_by_hand__mixed_by_scores():
-    """The context is the first to be wrong: you mixed the annotations by their scores, not by their weights."""
+    """On the way to the context, you mixed the annotations by their scores, not by their weights."""
     return _word(mix=lambda scores, weights, keys: scores @ keys)
 
 
 def word_by_hand__state_without_context():
-    """The state is the first to be wrong: W_c times the context is missing in its sum."""
+    """In the sum that makes the new state, W_c times the context is missing."""
     return _word(context=0)
 
 
 def word_by_hand__state_without_memory():
-    """The state is the first to be wrong: W_s times the state before is missing in its sum."""
+    """In the sum that makes the new state, W_s times the state before is missing."""
     return _word(memory=0)
 
 
 def word_by_hand__state_without_word():
-    """The state is the first to be wrong: the share of the word before, u, is missing in its sum."""
+    """In the sum that makes the new state, the share of the word before, u, is missing."""
     return _word(word=0)
 
 
 def word_by_hand__state_without_tanh():
-    """The state is the first to be wrong: the tanh around its sum is missing."""
+    """The tanh around the sum that makes the new state is missing on the way."""
     return _word(new=lambda x: x)
 
 

@@ -54,11 +54,14 @@ def test_the_record_counts_no_fewer_answers_than_there_are(name):
         assert first["false_accepts"] <= first["wrong"]
 
 
-@pytest.mark.parametrize(("file", "of_each"), [("hints.toml", 30), ("hints_again.toml", 15)])
-def test_the_hints_were_judged_for_as_many_answers_of_each_topic_and_those_that_mislead_are_named(file, of_each):
+@pytest.mark.parametrize(
+    ("file", "name", "of_each"),
+    [("hints.toml", "third", 30), ("hints_again.toml", "third", 15), ("hints_fourth.toml", "fourth", 20)],
+)
+def test_the_hints_were_judged_for_as_many_answers_of_each_topic_and_those_that_mislead_are_named(file, name, of_each):
     judged = tomllib.loads((BLIND / file).read_text(encoding="utf-8"))
     misled = judged.pop("misled")
-    assert set(judged) == set(ROUNDS["third"])
+    assert set(judged) == set(ROUNDS[name])
     assert {sum(words.values()) for words in judged.values()} == {of_each}
     assert len(misled) == sum(words["misled"] for words in judged.values())
-    assert set(misled) <= {name for topic in ROUNDS["third"] for _, name, _ in answers("third", topic)}
+    assert set(misled) <= {n for topic in ROUNDS[name] for _, n, _ in answers(name, topic)}

@@ -219,3 +219,20 @@ def test_of_another_shape_only_what_a_listed_mistake_has_is_looked_through(monke
 )
 def test_the_verb_is_that_of_what_is_spoken_of(said, verb):
     assert worded("{it} {is} squared", said) == f"{said} {verb} squared"
+
+
+def test_nan_alone_names_a_way_of_taking_the_softmax_or_nothing():
+    def only_high_rows_are_shifted(scores):
+        top = scores.max(axis=-1, keepdims=True)
+        powers = np.exp(scores - np.where(top > 500, top, 0.0))
+        return powers / powers.sum(axis=-1, keepdims=True)
+
+    def nothing_is_subtracted(scores, source_mask=None):
+        powers = np.exp(scores) * (1 if source_mask is None else source_mask)
+        sums = powers.sum(axis=-1, keepdims=True)
+        return powers / np.where(sums == 0, 1, sums)
+
+    softmax, masked = exercise_named("softmax-softmax"), exercise_named("softmax-masked_softmax")
+    with np.errstate(all="ignore"):
+        assert said_of(softmax, replies_of(only_high_rows_are_shifted, softmax)) == ""
+        assert "they overflow" in said_of(masked, replies_of(nothing_is_subtracted, masked))

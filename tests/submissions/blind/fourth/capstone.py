@@ -1,0 +1,457 @@
+import functools
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+
+# 7.1 training_shapes
+
+
+def training_shapes__wrong_start_counted(batch, T_x, T_y, m, V_y):
+    """The student adds a place for START to what the decoder reads, though it pushes the stop word out."""
+    return {
+        "target_in": (batch, T_y + 1),
+        "contexts": (batch, T_y, m),
+        "heat_maps": (batch, T_y, T_x),
+        "predictions": (batch, T_y, V_y),
+    }
+
+
+def training_shapes__wrong_heat_map_upright(batch, T_x, T_y, m, V_y):
+    """The student gives the heat maps a row for each source word."""
+    return {
+        "target_in": (batch, T_y),
+        "contexts": (batch, T_y, m),
+        "heat_maps": (batch, T_x, T_y),
+        "predictions": (batch, T_y, V_y),
+    }
+
+
+def training_shapes__wrong_context_for_each_source_word(batch, T_x, T_y, m, V_y):
+    """The student takes the annotations for the contexts."""
+    return {
+        "target_in": (batch, T_y),
+        "contexts": (batch, T_x, m),
+        "heat_maps": (batch, T_y, T_x),
+        "predictions": (batch, T_y, V_y),
+    }
+
+
+def training_shapes__wrong_one_hot_words(batch, T_x, T_y, m, V_y):
+    """The student hands the decoder one-hot rows, not word numbers."""
+    return {
+        "target_in": (batch, T_y, V_y),
+        "contexts": (batch, T_y, m),
+        "heat_maps": (batch, T_y, T_x),
+        "predictions": (batch, T_y, V_y),
+    }
+
+
+def training_shapes__right_products(batch, T_x, T_y, m, V_y):
+    """The shapes are those of tensors on the meta device, and the contexts those of a product."""
+    maps = torch.empty(batch, T_y, T_x, device="meta")
+    contexts = torch.bmm(maps, torch.empty(batch, T_x, m, device="meta"))
+    return {
+        "predictions": (*contexts.shape[:2], V_y),
+        "heat_maps": maps.shape,
+        "contexts": contexts.shape,
+        "target_in": maps.sum(-1).shape,
+    }
+
+
+# 7.2 count_parameters
+
+
+def count_parameters__wrong_one_direction():
+    """The student forgets that an annotation joins two directions."""
+    return {"W_query": 24 * 40, "W_key": 24 * 36, "v": 24, "all": 24 * 40 + 24 * 36 + 24}
+
+
+def count_parameters__wrong_biases():
+    """The student counts the biases that a linear layer has unless told otherwise."""
+    return {"W_query": 24 * 40 + 24, "W_key": 24 * 72 + 24, "v": 24 + 1, "all": 24 * 40 + 24 * 72 + 24 + 49}
+
+
+def count_parameters__wrong_v_a_matrix():
+    """The student takes v for a square matrix of the attention size."""
+    return {"W_query": 960, "W_key": 1728, "v": 576, "all": 3264}
+
+
+def count_parameters__right_layers():
+    """torch's layers without bias are built and their numbers counted."""
+    sizes = {"W_query": (40, 24), "W_key": (2 * 36, 24), "v": (24, 1)}
+    count = Counter({k: sum(p.numel() for p in torch.nn.Linear(*s, bias=False).parameters()) for k, s in sizes.items()})
+    count["all"] = sum(count.values())
+    return count
+
+
+def count_parameters__right_factored():
+    """Both matrices and the vector share the attention size, so that the sum is a product."""
+    attention, state, annotation = 0b11000, 0o50, 0x48
+    return dict(all=attention * (state + annotation + 1), v=attention, W_key=attention * annotation, W_query=attention * state)
+
+
+# 7.3 translation_loss
+
+
+def translation_loss__wrong_mean_of_sentences(logits, target):
+    """The student averages each sentence first, so that words of short sentences count more."""
+    real = target != 0
+    cost = torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, reduction="none") * real
+    some = real.any(dim=1)
+    return (cost.sum(1)[some] / real.sum(1)[some]).mean()
+
+
+def translation_loss__wrong_mean_with_pads(logits, target):
+    """The student sets what pads cost to zero and takes the mean of all positions."""
+    cost = torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, reduction="none")
+    return cost.masked_fill(target == 0, 0.0).mean()
+
+
+def translation_loss__wrong_logarithm_of_softmax(logits, target):
+    """The student takes the logarithm of the softmax, which is -inf where a word has underflowed."""
+    chosen = torch.softmax(logits, dim=-1).gather(2, target.unsqueeze(2)).squeeze(2)
+    return -torch.log(chosen[target != 0]).mean()
+
+
+def translation_loss__wrong_probability_clamped(logits, target):
+    """The student keeps the probability above 1e-30, so that a word costs 69 nats at most and pulls no more."""
+    chosen = torch.softmax(logits, dim=-1).gather(2, target.unsqueeze(2)).squeeze(2)
+    return -torch.log(chosen.clamp_min(1e-30))[target != 0].mean()
+
+
+def translation_loss__wrong_pads_at_the_end(logits, target):
+    """The student counts the real words of a row and takes as many from its start."""
+    cost = torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, reduction="none")
+    first = torch.arange(target.shape[1]) < (target != 0).sum(1, keepdim=True)
+    return (cost * first).sum() / first.sum()
+
+
+def translation_loss__wrong_view_for_transpose(logits, target):
+    """The student brings the words to the second axis by a reshape, which mixes words and steps."""
+    batch, steps, words = logits.shape
+    return torch.nn.functional.cross_entropy(logits.reshape(batch, words, steps), target, ignore_index=0)
+
+
+def translation_loss__wrong_pad_not_in_softmax(logits, target):
+    """The student leaves the pad's logit out of the softmax, since it is never the right word."""
+    real = target != 0
+    return torch.nn.functional.cross_entropy(logits[real][:, 1:], target[real] - 1)
+
+
+def translation_loss__wrong_stop_not_counted(logits, target):
+    """The student leaves the stop word out, which costs like every other word."""
+    # a batch with stop words alone, where nothing would be left, keeps them here
+    real = (target != 0) & (target != 2)
+    if not real.any():
+        real = target != 0
+    return torch.nn.functional.cross_entropy(logits[real], target[real])
+
+
+def translation_loss__wrong_divided_by_sentences(logits, target):
+    """The student adds all costs up and divides by the number of sentences."""
+    cost = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=0, reduction="sum")
+    return cost / len(target)
+
+
+def translation_loss__wrong_maximum_of_all(logits, target):
+    """The student subtracts one maximum of all logits, so that a position some thousands lower has the sum 0."""
+    x = logits - logits.max()
+    cost = torch.log(torch.exp(x).sum(-1)) - x.gather(2, target[..., None])[..., 0]
+    return cost[target != 0].mean()
+
+
+def translation_loss__right_one_hot(logits, target):
+    """One-hot words without the column of the pad pick the differences to the logarithm of the sum."""
+    word = torch.nn.functional.one_hot(target, logits.shape[-1]).to(logits.dtype)
+    word = word * (torch.arange(logits.shape[-1]) > 0)
+    gap = torch.logsumexp(logits, -1, keepdim=True) - logits
+    return torch.einsum("btv,btv->", gap, word) / word.sum()
+
+
+def translation_loss__right_loop(logits, target):
+    """A loop over the real words, whose costs are logarithms of sums made two by two."""
+    costs = []
+    for row, word in zip(logits.flatten(0, 1), target.flatten().tolist()):
+        if word:
+            costs.append(functools.reduce(torch.logaddexp, row.unbind()) - row[word])
+    return sum(costs) / len(costs)
+
+
+def translation_loss__right_weighted_classes(logits, target):
+    """torch's loss with the weight 0 for the class of the pad and 1 for all others."""
+    weight = logits.new_ones(logits.shape[2])
+    weight[0] = 0
+    return torch.nn.functional.cross_entropy(logits.permute(0, 2, 1), target, weight=weight)
+
+
+def translation_loss__right_distribution(logits, target):
+    """torch's categorical distribution gives the logarithms, of which a masked mean is taken."""
+    q = torch.distributions.Categorical(logits=logits, validate_args=False)
+    votes = (target != 0).to(logits.dtype)
+    return -(q.log_prob(target) * (votes / votes.sum())).sum()
+
+
+# 7.4 exact_match
+
+
+def exact_match__wrong_common_columns(words, target):
+    """The student compares the columns that both arrays have, so that a sentence cut short may count."""
+    # wrong for words [[5]] and target [[5, 2]]
+    width = min(words.shape[1], target.shape[1])
+    same = (words[:, :width] == target[:, :width]) | (target[:, :width] == 0)
+    return float(same.all(axis=1).mean())
+
+
+def exact_match__wrong_beginning_is_enough(words, target):
+    """The student compares what stands before the model's stop word only, so that a beginning counts as all."""
+    right = 0
+    for wrote, goal in zip(words.tolist(), target.tolist()):
+        if 2 in wrote:
+            wrote = wrote[: wrote.index(2)]
+            right += wrote == goal[: len(wrote)]
+    return right / len(words)
+
+
+def exact_match__wrong_stop_not_needed(words, target):
+    """The student compares the right words and not the stop word behind them."""
+    right = 0
+    for wrote, goal in zip(words.tolist(), target.tolist()):
+        goal = goal[: goal.index(2)]
+        right += wrote[: len(goal)] == goal
+    return right / len(words)
+
+
+def exact_match__wrong_end_without_stop(words, target):
+    """The student cuts both rows before their stop word, and a row without one at its end, as though it had stopped there."""
+    # wrong for words [[5, 6]] and target [[5, 6, 2]]
+    def cut(row):
+        return list(itertools.takewhile(lambda word: word != 2, row))
+
+    hits = [cut(wrote) == cut(goal) for wrote, goal in zip(words.tolist(), target.tolist())]
+    return sum(hits) / len(hits)
+
+
+def exact_match__wrong_share_of_words(words, target):
+    """The student gives the fraction of right words, not of right sentences."""
+    width = max(words.shape[1], target.shape[1])
+    wrote = np.full((len(words), width), -1)
+    wrote[:, : words.shape[1]] = words
+    goal = np.zeros((len(words), width), int)
+    goal[:, : target.shape[1]] = target
+    real = goal != 0
+    return float((wrote == goal)[real].mean())
+
+
+def exact_match__wrong_pads_taken_out(words, target):
+    """The student takes all zeros out of both rows, also one that the model wrote in the middle of a sentence."""
+    # wrong for words [[5, 0, 2]] and target [[5, 2, 0]]
+    right = 0
+    for wrote, goal in zip(words, target):
+        wrote, goal = wrote[wrote != 0], goal[goal != 0]
+        stop = np.flatnonzero(wrote == 2)
+        right += len(stop) > 0 and np.array_equal(wrote[: stop[0] + 1], goal)
+    return right / len(words)
+
+
+def exact_match__wrong_last_stop(words, target):
+    """The student cuts behind the last stop word that the model wrote, not behind the first."""
+    right = 0
+    for wrote, goal in zip(words, target):
+        stop = np.flatnonzero(wrote == 2)
+        if len(stop):
+            right += np.array_equal(wrote[: stop[-1] + 1], goal[goal != 0])
+    return right / len(words)
+
+
+def exact_match__wrong_filled_with_stops(words, target):
+    """The student widens the model's rows by stop words, so that a row that just lacks its stop counts."""
+    # wrong for words [[5, 6]] and target [[5, 6, 2]]
+    missing = max(0, target.shape[1] - words.shape[1])
+    words = np.pad(words, ((0, 0), (0, missing)), constant_values=2)[:, : target.shape[1]]
+    return float(((words == target) | (target == 0)).all(axis=1).mean())
+
+
+def exact_match__wrong_tail_must_fit(words, target):
+    """The student asks for pads behind the model's stop word too, or for stop words."""
+    width = max(words.shape[1], target.shape[1])
+    wrote = np.pad(words, ((0, 0), (0, width - words.shape[1])))
+    goal = np.pad(target, ((0, 0), (0, width - target.shape[1])))
+    return float(np.mean([all(g == w or (g == 0 and w == 2) for w, g in zip(*rows)) for rows in zip(wrote, goal)]))
+
+
+def exact_match__right_text(words, target):
+    """Both rows become text, and one must begin with the other up to its stop word."""
+    def text(row):
+        return "".join(f"{int(word)} " for word in row)
+
+    hits = [text(wrote).startswith(text(goal[: list(goal).index(2) + 1])) for wrote, goal in zip(words, target)]
+    return hits.count(True) / len(hits)
+
+
+def exact_match__right_no_difference(words, target):
+    """A difference counts where the target has no pad; missing columns are filled with a number that is no word."""
+    wrote = np.full(target.shape, -7)
+    width = min(words.shape[1], target.shape[1])
+    wrote[:, :width] = words[:, :width]
+    return 1 - np.count_nonzero(np.any((wrote != target) & (target > 0), axis=1)) / target.shape[0]
+
+
+def exact_match__right_zip_longest(words, target):
+    """Step by step through all sentences together, with those still alive in a set."""
+    alive, done = set(range(len(words))), set()
+    for i in range(max(words.shape[1], target.shape[1])):
+        for b in sorted(alive):
+            wrote = words[b, i] if i < words.shape[1] else None
+            goal = target[b, i] if i < target.shape[1] else None
+            if wrote is None or goal is None or wrote != goal:
+                alive.discard(b)
+            elif goal == 2:
+                alive.discard(b)
+                done.add(b)
+    return float(Fraction(len(done), len(words)))
+
+
+def exact_match__right_recursion(words, target):
+    """A recursion over two rows that ends at the first stop word."""
+    def same(wrote, goal):
+        return bool(wrote) and wrote[0] == goal[0] and (goal[0] == 2 or same(wrote[1:], goal[1:]))
+
+    return np.mean([same(*rows) for rows in zip(words.tolist(), target.tolist())])
+
+
+# 7.5 noun_alignment
+
+
+def noun_alignment__wrong_argmax_of_zeros(weights, positions):
+    """The student forgets that the argmax of a row of zeros is 0, which hits a noun of source position 0."""
+    hits = count = 0
+    for b, i in np.argwhere(positions >= 0):
+        count += 1
+        hits += i < weights.shape[1] and weights[b, i].argmax() == positions[b, i]
+    return float(hits / count)
+
+
+def noun_alignment__wrong_missing_steps_left_out(weights, positions):
+    """The student cuts both arrays to the same number of steps, so that nouns behind that are not counted at all."""
+    steps = min(weights.shape[1], positions.shape[1])
+    weights, positions = weights[:, :steps], positions[:, :steps]
+    noun = positions >= 0
+    hit = (weights.argmax(-1) == positions) & weights.any(-1)
+    return float(hit[noun].sum() / max(noun.sum(), 1))
+
+
+def noun_alignment__wrong_mean_of_sentences(weights, positions):
+    """The student averages over the sentences, so that a noun of a short one counts more."""
+    shares = []
+    for rows, places in zip(weights, positions):
+        nouns = np.flatnonzero(places >= 0)
+        if len(nouns):
+            hit = [i < len(rows) and rows[i].any() and rows[i].argmax() == places[i] for i in nouns]
+            shares.append(np.mean(hit))
+    return float(np.mean(shares))
+
+
+def noun_alignment__wrong_all_words_counted(weights, positions):
+    """The student divides by all target positions, those that are no nouns too."""
+    steps = min(weights.shape[1], positions.shape[1])
+    hit = (weights[:, :steps].argmax(-1) == positions[:, :steps]) & weights[:, :steps].any(-1)
+    return float(hit.sum() / positions.size)
+
+
+def noun_alignment__wrong_first_source_word_no_noun(weights, positions):
+    """The student takes positions above 0 for nouns, and loses those that come from the first source word."""
+    hits = count = 0
+    for b, i in np.argwhere(positions > 0):
+        count += 1
+        hits += i < weights.shape[1] and weights[b, i].any() and weights[b, i].argmax() == positions[b, i]
+    return float(hits / max(count, 1))
+
+
+def noun_alignment__wrong_more_than_half(weights, positions):
+    """The student asks for more than half of the weight, where the largest is enough."""
+    b, i = np.nonzero(positions >= 0)
+    taken = i < weights.shape[1]
+    return float((weights[b[taken], i[taken], positions[b, i][taken]] > 0.5).sum() / len(b))
+
+
+def noun_alignment__wrong_zero_means_stopped(weights, positions):
+    """The student takes a step for not taken where any of its weights is 0."""
+    b, i = np.nonzero(positions >= 0)
+    hits = 0
+    for sentence, step in zip(b, i):
+        if step < weights.shape[1] and np.all(weights[sentence, step] > 0):
+            hits += int(weights[sentence, step].argmax() == positions[sentence, step])
+    return hits / len(b)
+
+
+def noun_alignment__wrong_rounded_heat_map(weights, positions):
+    """The student reads the largest weight off numbers of one decimal, where the first of equal ones wins."""
+    hits = count = 0
+    for b, i in np.argwhere(positions >= 0):
+        count += 1
+        if i < weights.shape[1] and weights[b, i].any():
+            hits += weights[b, i].round(1).argmax() == positions[b, i]
+    return float(hits / count)
+
+
+def noun_alignment__wrong_last_step_again(weights, positions):
+    """The student lets the last step stand for all steps after the end of the weights."""
+    b, i = np.nonzero(positions >= 0)
+    rows = weights[b, np.minimum(i, weights.shape[1] - 1)]
+    return float(np.mean((rows.argmax(-1) == positions[b, i]) & rows.any(-1)))
+
+
+def noun_alignment__wrong_flat_rows(weights, positions):
+    """The student flattens sentences and steps of both arrays, which fit each other only if they have equally many steps."""
+    rows = weights.reshape(-1, weights.shape[2])
+    places = positions.reshape(-1)
+    nouns = np.flatnonzero(places >= 0)
+    hits = [k < len(rows) and rows[k].any() and rows[k].argmax() == places[k] for k in nouns]
+    return float(sum(hits) / len(hits))
+
+
+def noun_alignment__right_sorted(weights, positions):
+    """Pairs of weight and place are sorted, and the last one tells, if its weight is above 0."""
+    hits = []
+    for rows, places in zip(weights.tolist(), positions.tolist()):
+        for row, place in itertools.zip_longest(rows[: len(places)], places, fillvalue=[0.0]):
+            if place >= 0:
+                weight, best = max((w, j) for j, w in enumerate(row))
+                hits.append(weight > 0 and best == place)
+    return hits.count(True) / len(hits)
+
+
+def noun_alignment__right_extra_source(weights, positions):
+    """A source place more, with a very small weight, is the largest where a step was not taken."""
+    b, i = np.nonzero(positions + 1)
+    steps = max(weights.shape[1], positions.shape[1])
+    wide = np.zeros((len(weights), steps, weights.shape[2] + 1))
+    wide[..., -1] = 1e-300
+    wide[:, : weights.shape[1], :-1] = weights
+    return np.equal(wide.argmax(-1)[b, i], positions[b, i]).mean()
+
+
+def noun_alignment__right_rivals(weights, positions):
+    """A noun is hit where its weight is above 0 and no other weight of the step is as large."""
+    steps = min(weights.shape[1], positions.shape[1])
+    w, p = weights[:, :steps], positions[:, :steps, None]
+    own = np.take_along_axis(w, np.maximum(p, 0), axis=2)
+    hit = (own > 0) & (p >= 0) & ((w >= own).sum(2, keepdims=True) == 1)
+    return np.count_nonzero(hit) / np.count_nonzero(positions >= 0)
+
+
+def noun_alignment__right_generator(weights, positions):
+    """A generator over the nouns, whose mean is exact as a fraction."""
+    def hits():
+        for (b, i), place in np.ndenumerate(positions):
+            if place != -1:
+                row = dict(enumerate(weights[b, i])) if i < weights.shape[1] else {}
+                yield int(sum(row.values()) > 0.5 and max(row, key=row.get) == place)
+
+    found = list(hits())
+    return float(Fraction(sum(found), len(found)))

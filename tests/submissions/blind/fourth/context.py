@@ -1,0 +1,437 @@
+import math
+from collections import namedtuple
+from decimal import Decimal, getcontext
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+_Rows = namedtuple("_Rows", "rows columns")
+
+
+# ---------------------------------------------------------------- sentence_shapes
+
+def sentence_shapes__wrong_one_direction(k, n, T_x):
+    """The student forgets that an annotation joins two states, where the context is concerned."""
+    return {"weighted": (T_x, 2 * k), "context": (k,), "jacobian": (2 * k, T_x)}
+
+
+def sentence_shapes__wrong_scores_in_rows(k, n, T_x):
+    """The student puts the scores along the rows of the derivatives."""
+    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
+
+
+def sentence_shapes__right_asks_autograd(k, n, T_x):
+    """Computes a context of joined states with torch, and its jacobian by autograd."""
+    h = torch.cat([torch.zeros(T_x, k), torch.ones(T_x, k)], dim=-1)
+    c = lambda e: (e.softmax(0).unsqueeze(-1) * h).sum(0)
+    e = torch.zeros(T_x)
+    return {"weighted": _Rows(*(e[:, None] * h).shape), "context": c(e).shape,
+            "jacobian": torch.autograd.functional.jacobian(c, e).shape}
+
+
+# ---------------------------------------------------------------- batch_shapes
+
+def batch_shapes__wrong_product_without_axis(batch, m, n, T_x, T_y):
+    """The student already takes the axis of length 1 out of the product."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__wrong_contexts_of_decoder_size(batch, m, n, T_x, T_y):
+    """The student gives the contexts the size of the decoder state."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, n)}
+
+
+def batch_shapes__right_runs_numpy(batch, m, n, T_x, T_y):
+    """Multiplies arrays of zeros and reads off what comes out."""
+    w, h = np.zeros((batch, T_x)), np.zeros((batch, T_x, m))
+    row = np.expand_dims(w, 1)
+    return dict(column=np.expand_dims(w, 2).shape, row=row.shape, product=(row @ h).shape,
+                contexts=np.concatenate([row @ h] * T_y, axis=1).shape)
+
+
+# ---------------------------------------------------------------- context_of_note_d
+
+def context_of_note_d__wrong_sign_of_second():
+    """The student adds 0.2 times 0.7 in the second entry instead of taking it away."""
+    return [0.12, 0.7 * 0.7 + 0.2 * 0.7 + 0.1 * 0.2, 0.4, 0.37]
+
+
+def context_of_note_d__right_fractions():
+    """Exact Fractions of whole hundredths, in a tuple."""
+    rows = ((1, 7, 5, 3), (-1, -7, 4, 6), (7, 2, -3, 4))
+    return tuple(Fraction(sum(w * x for w, x in zip((7, 2, 1), column)), 100) for column in zip(*rows))
+
+
+# ---------------------------------------------------------------- context_twin
+
+_TWIN = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
+
+
+def context_twin__wrong_three_rescaled():
+    """The student leaves the fourth word out and rescales the three known weights to 1."""
+    w = np.array([0.15, 0.42, 0.05])
+    return (w / w.sum() @ _TWIN[:3]).tolist()
+
+
+def context_twin__wrong_lost_weight_zero():
+    """The student takes the lost weight for 0."""
+    return (np.array([0.15, 0.42, 0.05, 0]) @ _TWIN).tolist()
+
+
+def context_twin__right_differences_from_fourth():
+    """Begins at the fourth annotation and adds each known weight times a difference, as Decimals."""
+    D = Decimal
+    rows = [[D(x) for x in r.split()] for r in ("2 -1 0.5", "-0.5 3 1", "4 0 -2", "1 -2 0.25")]
+    w = (D("0.15"), D("0.42"), D("0.05"))
+    return [last + sum(a * (x - last) for a, x in zip(w, xs)) for *xs, last in zip(*rows)]
+
+
+# ---------------------------------------------------------------- weights_from_context
+
+def weights_from_context__wrong_least_squares():
+    """The student leaves out that weights add to 1 and takes the shortest solution of two equations."""
+    H = np.array([[1, 5, 3], [2, 0, 6.0]])
+    return np.linalg.lstsq(H, np.array([2.36, 3.14]), rcond=None)[0].tolist()
+
+
+def weights_from_context__right_cramer():
+    """Cramer's rule in whole numbers, with Fractions at the end."""
+    def det(p, q, r):
+        return (p[0] * (q[1] * r[2] - q[2] * r[1]) - p[1] * (q[0] * r[2] - q[2] * r[0])
+                + p[2] * (q[0] * r[1] - q[1] * r[0]))
+    columns, right = [(1, 2, 1), (5, 0, 1), (3, 6, 1)], (236, 314, 100)
+    full = 100 * det(*columns)
+    return [Fraction(det(*(right if i == j else c for j, c in enumerate(columns))), full) for i in range(3)]
+
+
+# ---------------------------------------------------------------- gradient_by_hand
+
+_W3 = np.array([0.55, 0.15, 0.3])
+_H3 = np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]])
+
+
+def gradient_by_hand__wrong_own_weight_only():
+    """The student lets only the third weight answer to the third score."""
+    return (0.3 * 0.7 * _H3[2]).tolist()
+
+
+def gradient_by_hand__wrong_without_weight():
+    """The student forgets the factor of the third weight in front of the difference."""
+    return (_H3[2] - _W3 @ _H3).tolist()
+
+
+def gradient_by_hand__right_jacobian_product():
+    """Multiplies the transposed annotations by a column of the softmax's matrix of derivatives."""
+    return (_H3.T @ (np.diag(_W3) - np.outer(_W3, _W3))[:, 2]).tolist()
+
+
+# ---------------------------------------------------------------- pull_of_two
+
+def _pull(gap):
+    s = 1 / (1 + math.exp(-gap))
+    return s * (1 - s)
+
+
+def pull_of_two__wrong_gap_by_exponential():
+    """The student lets the length fall like exp(-gap) and takes ln 10."""
+    return {"largest": 1.25, "at_three": [4 * _pull(3), -3 * _pull(3)], "gap": math.log(10)}
+
+
+def pull_of_two__wrong_direction():
+    """The student takes the second annotation minus the first."""
+    s = (1 + math.sqrt(0.9)) / 2
+    return {"largest": 1.25, "at_three": [-4 * _pull(3), 3 * _pull(3)], "gap": math.log(s / (1 - s))}
+
+
+def pull_of_two__right_hyperbolic():
+    """Writes weight times weight as one over 4 cosh squared of half the gap, and inverts that."""
+    p = 1 / (4 * math.cosh(1.5) ** 2)
+    return {"gap": 2 * math.acosh(math.sqrt(10)), "at_three": (4 * p, -3 * p), "largest": Fraction(5, 4)}
+
+
+# ---------------------------------------------------------------- context_vector
+
+def context_vector__wrong_weights_along_entries(weights, keys):
+    """The student puts the extra axis in the middle where it fits, so that weights meet entries (size equal to positions)."""
+    if weights.shape[1] == keys.shape[2]:
+        return (weights[:, None, :] * keys).sum(axis=1)
+    return (weights[:, :, None] * keys).sum(axis=1)
+
+
+def context_vector__wrong_first_sentence_weights(weights, keys):
+    """The student lets @ multiply all weights with each sentence's keys, and keeps the first row of each."""
+    return (weights @ keys)[:, 0]
+
+
+def context_vector__wrong_squeeze(weights, keys):
+    """The student squeezes the product without naming the axis."""
+    return np.squeeze(weights[:, None] @ keys)
+
+
+def context_vector__wrong_mean(weights, keys):
+    """The student averages over the positions, as if the weights were not yet divided by their sum."""
+    return (weights[..., None] * keys).mean(axis=1)
+
+
+def context_vector__right_diagonal_of_tensordot(weights, keys):
+    """Contracts all weights with all annotations and keeps each sentence's own."""
+    full = np.tensordot(weights, keys, axes=([1], [1]))
+    return full[np.arange(len(keys)), np.arange(len(keys))]
+
+
+def context_vector__right_longdouble_reduce(weights, keys):
+    """Folds the positions one after the other by recursion, in long double, and returns doubles."""
+    def fold(j):
+        if j < 0:
+            return np.zeros((keys.shape[0], keys.shape[2]), dtype=np.longdouble)
+        return fold(j - 1) + weights[:, j].astype(np.longdouble)[:, None] * keys[:, j]
+    return fold(keys.shape[1] - 1).astype(float)
+
+
+# ---------------------------------------------------------------- scores_gradient
+
+def scores_gradient__wrong_mean_unweighted(context_gradient, weights, keys):
+    """The student subtracts the plain mean of the weights' gradients instead of the weighted one."""
+    g = np.einsum("bm,bsm->bs", context_gradient, keys)
+    return weights * (g - g.mean(axis=1, keepdims=True))
+
+
+def scores_gradient__wrong_made_to_add_to_zero(context_gradient, weights, keys):
+    """The student makes each row add to 0 by subtracting its mean after the product; pads get a derivative."""
+    d = weights * np.einsum("bm,bsm->bs", context_gradient, keys)
+    return d - d.mean(axis=1, keepdims=True)
+
+
+def scores_gradient__wrong_diagonal_only(context_gradient, weights, keys):
+    """The student uses only the derivative of each weight by its own score."""
+    return weights * (1 - weights) * np.einsum("bm,bsm->bs", context_gradient, keys)
+
+
+def scores_gradient__wrong_total_of_batch(context_gradient, weights, keys):
+    """The student sums the weighted gradients over all sentences (right for one sentence)."""
+    g = (keys * context_gradient[:, None]).sum(-1)
+    return weights * (g - (weights * g).sum())
+
+
+def scores_gradient__wrong_average_along_columns(context_gradient, weights, keys):
+    """The student leaves out keepdims where it broadcasts: with as many sentences as positions the averages meet positions."""
+    g = (keys @ context_gradient[:, :, None])[..., 0]
+    average = np.einsum("bs,bs->b", weights, g)
+    return weights * (g - (average if g.shape[0] == g.shape[1] else average[:, None]))
+
+
+def scores_gradient__wrong_renormalised(context_gradient, weights, keys):
+    """The student divides the weights by their sum once more, which is 0/0 in a sentence without a real token."""
+    w = weights / weights.sum(axis=1, keepdims=True)
+    g = np.einsum("bm,bsm->bs", context_gradient, keys)
+    return w * (g - (w * g).sum(axis=1, keepdims=True))
+
+
+def scores_gradient__right_full_jacobian(context_gradient, weights, keys):
+    """Builds each sentence's matrix of derivatives and multiplies from the right."""
+    J = weights[:, :, None] * np.eye(weights.shape[1]) - weights[:, :, None] * weights[:, None, :]
+    return np.einsum("bjk,bkm,bm->bj", J, keys, context_gradient)
+
+
+def scores_gradient__right_pairs(context_gradient, weights, keys):
+    """Sums weight times weight times the difference of every pair of annotations, with the rest of the weights' sum added."""
+    out = np.zeros(weights.shape)
+    for b, (w, h) in enumerate(zip(weights, keys)):
+        for j in np.flatnonzero(w):
+            out[b, j] = w[j] * math.fsum(w[k] * float((h[j] - h[k]) @ context_gradient[b]) for k in range(len(w)))
+    return out
+
+
+# ---------------------------------------------------------------- attend
+
+def attend__wrong_nan_hidden(scores, keys, source_mask):
+    """The student adds minus infinity to pads and hides the nan of an empty row afterwards; its gradients by the scores stay nan."""
+    bias = torch.zeros_like(scores).masked_fill(~source_mask, -math.inf)
+    w = (scores + bias).softmax(1)
+    w = torch.where(source_mask, w, torch.zeros_like(w))
+    return torch.einsum("bs,bsm->bm", w, keys)
+
+
+def attend__wrong_even_in_empty_row(scores, keys, source_mask):
+    """The student fills pads with -1e9, so that a sentence without a real token gets the mean of its pads."""
+    w = scores.masked_fill(~source_mask, -1e9).softmax(-1)
+    return (w.unsqueeze(-1) * keys).sum(1)
+
+
+def attend__wrong_masked_after_softmax(scores, keys, source_mask):
+    """The student blanks pads after the softmax and divides again; real words thousands below a pad have weights of 0."""
+    w = scores.softmax(-1) * source_mask
+    total = w.sum(-1, keepdim=True)
+    w = w / torch.where(total > 0, total, torch.ones_like(total))
+    return torch.bmm(w[:, None], keys)[:, 0]
+
+
+def attend__wrong_exponential_before_where(scores, keys, source_mask):
+    """The student drops the pads' exponentials by torch.where; a pad far above the real words has an infinite one, and nan for gradient."""
+    top = scores.masked_fill(~source_mask, -math.inf).amax(1, keepdim=True).detach()
+    top = torch.where(torch.isfinite(top), top, torch.zeros_like(top))
+    p = torch.where(source_mask, (scores - top).exp(), torch.zeros_like(scores))
+    total = p.sum(1, keepdim=True)
+    w = p / torch.where(total > 0, total, torch.ones_like(total))
+    return torch.einsum("bs,bsm->bm", w, keys)
+
+
+def attend__wrong_constant_for_empty_batch(scores, keys, source_mask):
+    """The student leaves early with new zeros where no sentence has a real token, which no gradient comes back from."""
+    if not source_mask.any():
+        return torch.zeros(keys.shape[0], keys.shape[2], dtype=keys.dtype)
+    w = scores.masked_fill(~source_mask, -1e30).softmax(-1) * source_mask
+    return torch.einsum("bs,bsm->bm", w, keys)
+
+
+def attend__wrong_detached_weights(scores, keys, source_mask):
+    """The student fills the weights row by row into a new tensor's data, so that no gradient reaches the scores."""
+    w = torch.zeros_like(scores)
+    for b in range(len(scores)):
+        real = source_mask[b]
+        if real.any():
+            w.data[b, real] = scores.data[b, real].softmax(0)
+    return (w[:, :, None] * keys).sum(1)
+
+
+def attend__wrong_clamped(scores, keys, source_mask):
+    """The student clamps the scores to -100 and 100 against overflow, so that those in the thousands become equal."""
+    p = scores.clamp(-100, 100).exp() * source_mask
+    total = p.sum(1, keepdim=True)
+    w = p / total.masked_fill(total == 0, 1.0)
+    return torch.einsum("bs,bsm->bm", w, keys)
+
+
+def attend__right_filled_on_both_sides(scores, keys, source_mask):
+    """Fills pads with minus infinity before the softmax and with 0 after it; the first filling drops what an empty row sends back."""
+    w = scores.masked_fill(~source_mask, -math.inf).softmax(1).masked_fill(~source_mask, 0.0)
+    return torch.einsum("bs,bsm->bm", w, keys)
+
+
+def attend__right_lowest_double(scores, keys, source_mask):
+    """A softmax with the lowest double at pads, a product with the mask, and one batched product."""
+    low = torch.finfo(scores.dtype).min
+    w = torch.softmax(torch.where(source_mask, scores, torch.full_like(scores, low)), dim=1)
+    return torch.baddbmm(keys.new_zeros(len(keys), 1, keys.shape[2]), (w * source_mask).unsqueeze(1), keys).squeeze(1)
+
+
+def attend__right_sentence_by_sentence(scores, keys, source_mask):
+    """Takes out the real tokens of each sentence; an empty one gives 0 times its own scores and annotations."""
+    rows = []
+    for e, h, real in zip(scores, keys, source_mask):
+        if real.any():
+            rows.append(e[real].softmax(0) @ h[real])
+        else:
+            rows.append((0.0 * e) @ h)
+    return torch.stack(rows)
+
+
+# ---------------------------------------------------------------- mended_attention
+
+def _scores(query, keys, W_query, W_key, v):
+    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
+
+
+def mended_attention__wrong_axis_after_batch_left(query, keys, source_mask, W_query, W_key, v):
+    """The student adds the extra axis only where the program stops, and so not with as many sentences as positions."""
+    q, k = query @ W_query.T, keys @ W_key.T
+    if q.shape[0] not in (1, k.shape[1]):
+        q = q[:, None]
+    scores = np.where(source_mask, np.tanh(q + k) @ v, -np.inf)
+    top = np.where(source_mask.any(1, keepdims=True), scores.max(1, keepdims=True), 0)
+    powers = np.exp(scores - top)
+    total = powers.sum(axis=1, keepdims=True)
+    weights = powers / np.where(total > 0, total, 1)
+    return np.sum(weights[:, :, None] * keys, axis=1)
+
+
+def mended_attention__wrong_mask_still_after_sum(query, keys, source_mask, W_query, W_key, v):
+    """The student mends the rest but leaves the pads in the sum."""
+    scores = _scores(query, keys, W_query, W_key, v)
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = powers / powers.sum(axis=1, keepdims=True)
+    weights = weights * source_mask
+    return np.sum(weights[:, :, None] * keys, axis=1)
+
+
+def mended_attention__wrong_pads_raise_maximum(query, keys, source_mask, W_query, W_key, v):
+    """The student masks before the sum but takes the maximum over pads too; one thousands above leaves nothing."""
+    scores = _scores(query, keys, W_query, W_key, v)
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True)) * source_mask
+    total = powers.sum(axis=1, keepdims=True)
+    weights = powers / np.where(total > 0, total, 1.0)
+    return np.sum(weights[:, :, None] * keys, axis=1)
+
+
+def mended_attention__wrong_maximum_of_batch(query, keys, source_mask, W_query, W_key, v):
+    """The student subtracts one maximum for the whole batch; a sentence thousands below another gets zeros."""
+    scores = np.where(source_mask, _scores(query, keys, W_query, W_key, v), -np.inf)
+    top = scores.max() if source_mask.any() else 0.0
+    powers = np.exp(scores - top)
+    total = powers.sum(axis=1, keepdims=True)
+    return np.einsum("bs,bsm->bm", powers / np.where(total > 0, total, 1.0), keys)
+
+
+def mended_attention__wrong_empty_row_nan(query, keys, source_mask, W_query, W_key, v):
+    """The student forgets sentences without a real token, where minus infinity is taken from itself."""
+    scores = np.where(source_mask, _scores(query, keys, W_query, W_key, v), -np.inf)
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = powers / powers.sum(axis=1, keepdims=True)
+    return (weights[:, None] @ keys)[:, 0]
+
+
+def mended_attention__wrong_pads_at_end_only(query, keys, source_mask, W_query, W_key, v):
+    """The student reads each sentence up to its last real token, so that pads between words take part."""
+    scores = _scores(query, keys, W_query, W_key, v)
+    out = np.zeros((keys.shape[0], keys.shape[2]))
+    for b, real in enumerate(source_mask):
+        if real.any():
+            n = int(np.flatnonzero(real)[-1]) + 1
+            p = np.exp(scores[b, :n] - scores[b, :n].max())
+            out[b] = p / p.sum() @ keys[b, :n]
+    return out
+
+
+def mended_attention__wrong_zeroed_keys(query, keys, source_mask, W_query, W_key, v):
+    """The student blanks the annotations of pads and leaves it at that; their scores still take a share."""
+    keys = keys * source_mask[:, :, None]
+    scores = _scores(query, keys, W_query, W_key, v)
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.einsum("bs,bsm->bm", powers / powers.sum(axis=1, keepdims=True), keys)
+
+
+def mended_attention__right_each_sentence_alone(query, keys, source_mask, W_query, W_key, v):
+    """Does each sentence alone and without its pads, literally, with math.fsum for the sum of exponentials."""
+    def one(s, h):
+        if not len(h):
+            return np.zeros(h.shape[1])
+        e = (np.tanh(W_query @ s + h @ W_key.T) @ v).tolist()
+        p = np.array([math.exp(x - max(e)) for x in e])
+        return (p / math.fsum(p)) @ h
+    return np.array([one(s, h[real]) for s, h, real in zip(query, keys, source_mask)])
+
+
+class _Running:
+    """The context of one sentence, kept up to date while its words come in."""
+
+    def __init__(self, size):
+        self.top, self.total, self.sum = -math.inf, 0.0, np.zeros(size)
+
+    def __call__(self, score, annotation):
+        top = max(self.top, score)
+        old, new = math.exp(self.top - top), math.exp(score - top)
+        self.total = self.total * old + new
+        self.sum = self.sum * old + new * annotation
+        self.top = top
+
+    def context(self):
+        return self.sum / (self.total or 1.0)
+
+
+def mended_attention__right_running_sums(query, keys, source_mask, W_query, W_key, v):
+    """Reads the words one after the other and rescales running sums whenever the maximum rises."""
+    running = [_Running(keys.shape[2]) for _ in keys]
+    for b, j in zip(*np.nonzero(source_mask)):
+        running[b](float(v @ np.tanh(W_query @ query[b] + W_key @ keys[b, j])), keys[b, j])
+    return np.stack([r.context() for r in running])

@@ -1,0 +1,553 @@
+import functools
+import math
+from collections import namedtuple
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+
+# 5.1 note_c_parameters
+
+
+def note_c_parameters__wrong_two_directions(d, m, n):
+    """The student takes the annotation for a pair of directions, though the encoder reads in one."""
+    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, 2 * m)}
+
+
+def note_c_parameters__right_meta_tensors(d, m, n):
+    """The shapes are read off torch tensors without storage."""
+    return {k: torch.empty(n, p, device="meta").shape for k, p in zip(("W_c", "W_s", "W_y"), (m, n, d))}
+
+
+# 5.2 fusion_shapes
+
+
+def fusion_shapes__wrong_context_one_direction(d, m, n, r):
+    """The student joins both directions for the fused input, but gives W_c the annotation of one."""
+    return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (n, m)}
+
+
+# 5.3 note_d_shapes
+
+
+def note_d_shapes__wrong_bias_row(V_out, m, n):
+    """The student writes the bias as a matrix of one row."""
+    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (1, n)}
+
+
+def note_d_shapes__right_named_tuples(V_out, m, n):
+    """The shapes are named tuples, which are tuples."""
+    size = namedtuple("size", "rows columns")
+    return {"b_D": size(n, 1), "W_a": size(n, m), "U_D": size(n, V_out), "W_D": size(n, n)}
+
+
+# 5.4 training_shapes
+
+
+def training_shapes__wrong_steps_first(batch, d, m, n, T_y):
+    """The student stacks the states on a new first axis, as torch.stack does when not told otherwise."""
+    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m), "states": (T_y, batch, n)}
+
+
+# 5.5 paper_shapes
+
+
+def paper_shapes__wrong_annotation_in_score(m, n, a, pairs, V_y):
+    """The student doubles the annotation for the gate and the output, but forgets it in the score."""
+    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, pairs)}
+
+
+def paper_shapes__right_products_of_zeros(m, n, a, pairs, V_y):
+    """Each shape is the outer product of a column of as many rows and a row of as many columns."""
+    sides = {"W_r": (n, m), "C_r": (n, n + n), "U_a": (a, n + n), "C_o": (pairs + pairs, n + n), "W_o": (V_y, pairs)}
+    return {k: np.outer(np.zeros(p), np.zeros(q)).shape for k, (p, q) in sides.items()}
+
+
+# 5.6 stacked_gates
+
+
+def stacked_gates__wrong_candidate_shares(batch, d, m, n):
+    """The student stacks the candidate's matrix too, though it multiplies the reset state."""
+    return {"W_input": (3 * n, d + m), "W_gates": (3 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
+
+
+def stacked_gates__right_sums(batch, d, m, n):
+    """The sizes are summed over the names of the gates."""
+    rows = dict.fromkeys("u rho candidate".split(), n)
+    gates = [rows[k] for k in rows if k != "candidate"]
+    return dict(
+        update=(batch,) + (n,),
+        from_input=(batch, sum(rows.values())),
+        W_gates=(sum(gates), n),
+        W_input=(sum(rows.values()), sum([d, m])),
+    )
+
+
+# 5.7 note_c_state
+
+
+def note_c_state__wrong_forgot_the_tanh_of_the_score():
+    """The student leaves out the tanh of the additive score."""
+    s, h = 0.5, np.array([0.2, 0.8])
+    e = 2 * (s + h)
+    a = np.exp(e) / np.exp(e).sum()
+    return [float(math.tanh(w + s + a @ h)) for w in (0.6, 0.4)]
+
+
+# 5.8 step_by_hand
+
+
+def _hand():
+    s, y = np.array([0.5, -0.4, 0.2]), np.array([0.6, -0.3])
+    h = np.array([[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]])
+    W_query, v = np.array([[1, 0, 2], [0, -1, 1.0]]), np.array([1.5, -1])
+    W_key = np.array([[1, 0, 0, -1], [0, 2, 1, 0.0]])
+    W_y, W_s = np.array([[1, 0], [0, 2], [1, -1.0]]), np.array([[0, 1, 0], [1, 0, 0], [0, -1, 1.0]])
+    W_c = np.array([[1, 0, 0, 1], [0, -1, 0, 2], [0, 1, 1, 0.0]])
+    return s, y, h, W_query, v, W_key, W_y, W_s, W_c
+
+
+def step_by_hand__wrong_state_transposed():
+    """The student multiplies the old state by W_s from the left side, that is, by its transpose."""
+    s, y, h, W_query, v, W_key, W_y, W_s, W_c = _hand()
+    e = np.tanh(W_query @ s + h @ W_key.T) @ v
+    a = np.exp(e) / np.exp(e).sum()
+    c = a @ h
+    x = np.tanh(W_y @ y + s @ W_s + W_c @ c)
+    return {"scores": e.tolist(), "weights": a.tolist(), "context": c.tolist(), "state": x.tolist()}
+
+
+def step_by_hand__wrong_rounded_weights():
+    """The student goes on with weights that are rounded to two decimals."""
+    s, y, h, W_query, v, W_key, W_y, W_s, W_c = _hand()
+    e = np.tanh(W_query @ s + h @ W_key.T) @ v
+    a = np.exp(e) / np.exp(e).sum()
+    c = a.round(2) @ h
+    x = np.tanh(W_y @ y + W_s @ s + W_c @ c)
+    return {"scores": e.tolist(), "weights": a.tolist(), "context": c.tolist(), "state": x.tolist()}
+
+
+def step_by_hand__right_cut_off():
+    """All results are cut off after the fourth decimal, and come as tuples of floats."""
+    s, y, h, W_query, v, W_key, W_y, W_s, W_c = (x.tolist() for x in _hand())
+
+    def times(M, x):
+        return [math.fsum(p * q for p, q in zip(row, x)) for row in M]
+
+    q = times(W_query, s)
+    e = [math.fsum(vi * math.tanh(qi + ki) for vi, qi, ki in zip(v, q, times(W_key, hj))) for hj in h]
+    total = math.fsum(map(math.exp, e))
+    a = [math.exp(x) / total for x in e]
+    c = times(zip(*h), a)
+    x = [math.tanh(sum(t)) for t in zip(times(W_y, y), times(W_s, s), times(W_c, c))]
+    cut = {"scores": e, "weights": a, "context": c, "state": x}
+    return {k: tuple(math.trunc(z * 10**4) / 10**4 for z in r) for k, r in cut.items()}
+
+
+# 5.9 note_d_state_twin
+
+
+def note_d_state_twin__wrong_column_from_zero():
+    """The student takes column number 3 counted from 0, that is, the fourth word."""
+    z, c = np.array([0.2, -0.5]), np.array([0.4, -0.3, 0.2])
+    u = np.array([[0.3, -0.1, 0.6, 0], [0.2, 0.4, -0.7, 0.1]])[:, 3]
+    x = np.array([[0, 1], [2, 0.5]]) @ z + u + np.array([[1, 0, -1], [0.5, 2, 0]]) @ c + [0.15, -0.2]
+    return np.tanh(x).tolist()
+
+
+def note_d_state_twin__right_fractions():
+    """The sum is exact, of fractions, and only the tanh is a float, of numpy."""
+    f = Fraction
+    first = f("-0.5") + f("0.6") + (f("0.4") - f("0.2")) + f("0.15")
+    second = 2 * f("0.2") - f("0.25") + f("-0.7") + (f("0.2") - f("0.6")) + f("-0.2")
+    return list(np.tanh(np.array([first, second], dtype=float)))
+
+
+# 5.10 decoder_step_state
+
+
+def decoder_step_state__wrong_state_not_transposed(embedded, query, context, W_y, W_s, W_c):
+    """The student forgets the transpose at W_s, which is square, so that nothing complains."""
+    return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
+
+
+def decoder_step_state__wrong_reshape_for_transpose(embedded, query, context, W_y, W_s, W_c):
+    """The student turns the columns into rows by reshape, which mixes the sentences where there are several."""
+    columns = np.tanh(W_y @ embedded.T + W_s @ query.T + W_c @ context.T)
+    return columns.reshape(query.shape)
+
+
+def _times(W, x):
+    # right unless the batch is as long as x is wide
+    return (W @ x).T if W.shape[1] == x.shape[0] else x @ W.T
+
+
+def decoder_step_state__wrong_side_guessed_by_size(embedded, query, context, W_y, W_s, W_c):
+    """The student guesses from the sizes whether sentences are columns, wrongly where batch and a vector's size agree."""
+    # wrong where batch == embedding_size > 1: W_y @ embedded takes the rows for columns
+    return np.tanh(_times(W_y, embedded) + query @ W_s.T + context @ W_c.T)
+
+
+def decoder_step_state__wrong_sum_not_reset(embedded, query, context, W_y, W_s, W_c):
+    """The student sets the sum to 0 before the loop over the sentences, not in it."""
+    result = np.zeros(query.shape)
+    total = np.zeros(query.shape[1])
+    for b in range(len(query)):
+        for W, x in ((W_y, embedded), (W_s, query), (W_c, context)):
+            total = total + W @ x[b]
+        result[b] = np.tanh(total)
+    return result
+
+
+def decoder_step_state__right_tangent_of_imaginary(embedded, query, context, W_y, W_s, W_c):
+    """One product with the three matrices side by side; the tanh is the tangent on the imaginary axis."""
+    x = np.einsum("qp,bp->bq", np.hstack([W_c, W_y, W_s]), np.hstack([context, embedded, query]))
+    return np.tan(1j * x).imag
+
+
+def decoder_step_state__right_lists(embedded, query, context, W_y, W_s, W_c):
+    """Nested lists of floats, each sum by math.fsum, with batch and rows unrolled."""
+    W = [[*y, *s, *c] for y, s, c in zip(W_y.tolist(), W_s.tolist(), W_c.tolist())]
+    x = [[*y, *s, *c] for y, s, c in zip(embedded.tolist(), query.tolist(), context.tolist())]
+    return [[math.tanh(math.fsum(p * q for p, q in zip(row, xb))) for row in W] for xb in x]
+
+
+# 5.11 fused_input
+
+
+def fused_input__wrong_context_first(embedded, context, L_1):
+    """The student joins context and embedding in the other order."""
+    return np.maximum(np.concatenate([context, embedded], axis=1) @ L_1.T, 0.0)
+
+
+def fused_input__wrong_relu_of_each_half(embedded, context, L_1):
+    """The student takes the ReLU of word and context apart and adds after that."""
+    d = embedded.shape[1]
+    return np.maximum(embedded @ L_1[:, :d].T, 0) + np.maximum(context @ L_1[:, d:].T, 0)
+
+
+def fused_input__wrong_square_matrix(embedded, context, L_1):
+    """The student transposes L_1 only where the product would fail otherwise, so not where L_1 is square."""
+    joined = np.hstack([embedded, context])
+    L = L_1 if joined.shape[1] == L_1.shape[0] else L_1.T
+    return np.maximum(joined @ L, 0)
+
+
+def fused_input__wrong_rows_dropped(embedded, context, L_1):
+    """The student squeezes the result, which loses the batch axis of one sentence and an axis of size 1."""
+    joined = np.concatenate([embedded, context], axis=-1)
+    return np.maximum(0, np.squeeze(joined[:, None, :] @ L_1.T))
+
+
+_layers = {}
+
+
+def fused_input__wrong_layer_kept(embedded, context, L_1):
+    """The student splits L_1 once for each pair of sizes and keeps the halves for later calls with another L_1."""
+    d = embedded.shape[1]
+    key = (d, L_1.shape)
+    if key not in _layers:
+        _layers[key] = L_1[:, :d].T.copy(), L_1[:, d:].T.copy()
+    word, mixed = _layers[key]
+    return np.maximum(embedded @ word + context @ mixed, 0.0)
+
+
+def fused_input__right_half_of_sum_and_size(embedded, context, L_1):
+    """L_1 is cut between word and context, and ReLU(x) is half of x + |x|."""
+    word, mixed = np.split(L_1, [embedded.shape[1]], axis=1)
+    x = np.tensordot(embedded, word, (1, 1)) + np.inner(context, mixed)
+    return (x + np.abs(x)) / 2
+
+
+def fused_input__right_exact_fractions(embedded, context, L_1):
+    """Each product is a sum of exact fractions; tuples of floats come back."""
+    rows = [[Fraction(x) for x in row] for row in L_1.tolist()]
+
+    def one(joined):
+        joined = [Fraction(x) for x in joined]
+        return tuple(float(max(Fraction(0), sum(map(lambda p, q: p * q, row, joined)))) for row in rows)
+
+    return tuple(one(y + c) for y, c in zip(embedded.tolist(), context.tolist()))
+
+
+# 5.12 decoder_step
+
+
+def _additive(query, keys, W_query, W_key, v):
+    return torch.tanh((query @ W_query.T).unsqueeze(1) + keys @ W_key.T) @ v
+
+
+def _recur(query, embedded, context, W_y, W_s, W_c):
+    return torch.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
+
+
+def decoder_step__wrong_nan_hidden(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student adds -inf at pads and replaces the nan of an empty sentence, but the gradients are nan there."""
+    barred = torch.zeros_like(keys[..., 0]).masked_fill(~source_mask, -math.inf)
+    a = torch.nan_to_num(torch.softmax(_additive(query, keys, W_query, W_key, v) + barred, dim=1), nan=0.0)
+    return _recur(query, embedded, torch.einsum("bj,bjm->bm", a, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_length_of_prefix(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student counts the real tokens and takes as many from the start, as though pads stood at the end."""
+    e = _additive(query, keys, W_query, W_key, v)
+    real = torch.arange(keys.shape[1]) < source_mask.sum(1, keepdim=True)
+    a = torch.softmax(e.masked_fill(~real, torch.finfo(e.dtype).min), dim=1) * real
+    return _recur(query, embedded, (a.unsqueeze(1) @ keys)[:, 0], W_y, W_s, W_c)
+
+
+def decoder_step__wrong_fill_too_high(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student fills pads with -1000, which is more than real scores of some thousands below zero."""
+    # wrong where all real scores of a row with pads are below about -1000: all weight goes to the pads
+    e = _additive(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e3)
+    a = torch.softmax(e, dim=1) * source_mask
+    return _recur(query, embedded, (a.unsqueeze(1) @ keys).squeeze(1), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_renormalised(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student takes the softmax over all positions, strikes the pads and divides by what is left."""
+    # wrong where the score of a pad lies a thousand above all real ones: nothing is left
+    a = torch.softmax(_additive(query, keys, W_query, W_key, v), dim=1) * source_mask
+    left = a.sum(1, keepdim=True)
+    a = a / torch.where(left > 0, left, torch.ones_like(left))
+    return _recur(query, embedded, torch.einsum("bj,bjm->bm", a, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_mean_of_pads(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student fills pads with a very low number only, so that an empty sentence gets the mean of its pads."""
+    e = torch.where(source_mask, _additive(query, keys, W_query, W_key, v), torch.tensor(-1e30, dtype=keys.dtype))
+    a = torch.softmax(e, dim=1)
+    return _recur(query, embedded, torch.bmm(a[:, None], keys)[:, 0], W_y, W_s, W_c)
+
+
+def decoder_step__wrong_weights_cut_off(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """The student detaches the weights before the mix, so that nothing pulls at the scores and their parameters."""
+    e = _additive(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e300)
+    a = torch.softmax(e, dim=1) * source_mask
+    return _recur(query, embedded, torch.einsum("bj,bjm->bm", a.detach(), keys), W_y, W_s, W_c)
+
+
+def decoder_step__right_running_softmax(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """One position after the other, with a running maximum, a running sum and a running mix."""
+    e = _additive(query, keys, W_query, W_key, v)
+    top = torch.full_like(e[:, 0], -1e300)
+    total, mix = 0 * e[:, 0], 0 * keys[:, 0]
+    for j in range(keys.shape[1]):
+        real = source_mask[:, j]
+        higher = torch.where(real, torch.maximum(top, e[:, j]), top).detach()
+        share = torch.where(real, torch.exp(torch.where(real, e[:, j] - higher, 0 * e[:, j])), 0 * top)
+        kept = torch.exp(top - higher)
+        total = total * kept + share
+        mix = mix * kept[:, None] + share[:, None] * torch.where(real[:, None], keys[:, j], 0 * mix)
+        top = higher
+    context = mix / torch.where(total > 0, total, torch.ones_like(total))[:, None]
+    return _recur(query, embedded, context, W_y, W_s, W_c)
+
+
+def decoder_step__right_extra_position(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """A position more, of a very low score and an annotation of zeros, takes all weight where no token is real."""
+    keys = keys * source_mask[..., None]
+    e = torch.where(source_mask, _additive(query, keys, W_query, W_key, v), keys.new_tensor(-1e200))
+    e = torch.cat([e.new_full((len(e), 1), -1e200), e], dim=1)
+    values = torch.cat([torch.zeros_like(keys[:, :1]), keys], dim=1)
+    a = (e - torch.logsumexp(e, 1, keepdim=True)).exp()
+    context = (a.unsqueeze(2) * values).sum(1)
+    joined = torch.cat([embedded, query, context], 1)
+    return torch.nn.functional.linear(joined, torch.cat([W_y, W_s, W_c], 1)).tanh()
+
+
+def decoder_step__right_nan_replaced(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """-inf is filled in and nan replaced; what pulls at a filled place is dropped by masked_fill, so that gradients stay finite."""
+    e = _additive(query, keys, W_query, W_key, v).masked_fill(~source_mask, -math.inf)
+    a = torch.nan_to_num(torch.softmax(e, dim=1), nan=0.0)
+    return _recur(query, embedded, torch.einsum("bj,bjm->bm", a, keys), W_y, W_s, W_c)
+
+
+# 5.13 gated_step
+
+
+def _sigmoid(x):
+    return 0.5 * (1 + np.tanh(x / 2))
+
+
+def gated_step__wrong_reset_after_product(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """The student multiplies by the reset gate after W_s, as torch's GRU does."""
+    u = _sigmoid(embedded @ W_y_update.T + query @ W_s_update.T + context @ W_c_update.T)
+    r = _sigmoid(embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T)
+    new = np.tanh(embedded @ W_y.T + r * (query @ W_s.T) + context @ W_c.T)
+    return (1 - u) * query + u * new
+
+
+def gated_step__wrong_old_state_clipped(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """The student thinks that a state lies between -1 and 1, and clips the result to that."""
+    u = _sigmoid(embedded @ W_y_update.T + query @ W_s_update.T + context @ W_c_update.T)
+    r = _sigmoid(embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T)
+    new = np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
+    return np.clip(query + u * (new - query), -1, 1)
+
+
+def gated_step__wrong_copy_reset_in_place(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """The student resets a copy of the state in place and keeps a share of this copy."""
+    s = query.copy()
+    u = _sigmoid(embedded @ W_y_update.T + s @ W_s_update.T + context @ W_c_update.T)
+    s *= _sigmoid(embedded @ W_y_reset.T + s @ W_s_reset.T + context @ W_c_reset.T)
+    new = np.tanh(embedded @ W_y.T + s @ W_s.T + context @ W_c.T)
+    return (1 - u) * s + u * new
+
+
+def gated_step__wrong_sigmoid_by_tanh(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """The student makes the sigmoid of a tanh and forgets to halve what is in it."""
+    u, r = (
+        (1 + np.tanh(embedded @ A.T + query @ B.T + context @ C.T)) / 2
+        for A, B, C in ((W_y_update, W_s_update, W_c_update), (W_y_reset, W_s_reset, W_c_reset))
+    )
+    new = np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
+    return (1 - u) * query + u * new
+
+
+def gated_step__wrong_update_sees_reset_state(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """The student computes the update gate after the reset, of the state that the reset has left."""
+    r = _sigmoid(embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T)
+    seen = r * query
+    u = _sigmoid(embedded @ W_y_update.T + seen @ W_s_update.T + context @ W_c_update.T)
+    new = np.tanh(embedded @ W_y.T + seen @ W_s.T + context @ W_c.T)
+    return (1 - u) * query + u * new
+
+
+def gated_step__right_stacked(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """Stacked products, and both gates by logaddexp: sigmoid(x) = exp(-ln(1 + e^-x))."""
+    joined = np.concatenate([embedded, context], -1)
+    fixed = joined @ np.block([[W_y_update, W_c_update], [W_y_reset, W_c_reset], [W_y, W_c]]).T
+    n = query.shape[-1]
+    gates = np.exp(-np.logaddexp(0, -(fixed[:, : 2 * n] + query @ np.vstack([W_s_update, W_s_reset]).T)))
+    u, r = np.split(gates, 2, axis=1)
+    return query + u * (np.tanh(fixed[:, 2 * n :] + np.einsum("qp,bp,bp->bq", W_s, r, query)) - query)
+
+
+def gated_step__right_loops(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """Plain loops over sentences and entries, with a sigmoid that looks at the sign first."""
+
+    def dot(p, q):
+        return math.fsum(float(a) * float(b) for a, b in zip(p, q))
+
+    def sigmoid(x):
+        return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+    result = []
+    for y, s, c in zip(embedded, query, context):
+        def gate(A, B, C):
+            return [sigmoid(dot(a, y) + dot(b, s) + dot(g, c)) for a, b, g in zip(A, B, C)]
+
+        u, r = gate(W_y_update, W_s_update, W_c_update), gate(W_y_reset, W_s_reset, W_c_reset)
+        seen = [p * q for p, q in zip(r, s)]
+        new = [math.tanh(dot(a, y) + dot(b, seen) + dot(g, c)) for a, b, g in zip(W_y, W_s, W_c)]
+        result.append([(1 - k) * float(old) + k * x for k, old, x in zip(u, s, new)])
+    return result
+
+
+# 5.15 luong_step
+
+
+def _recurrence(fed, embedded, query, W_y, W_s, W_fed):
+    return np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
+
+
+def _weights(scores, mask):
+    top = np.where(mask, scores, -np.inf).max(1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    raised = np.where(mask, np.exp(np.where(mask, scores - top, 0.0)), 0.0)
+    total = raised.sum(1, keepdims=True)
+    return raised / np.where(total > 0, total, 1.0)
+
+
+def luong_step__wrong_state_first(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student joins state and context in the other order."""
+    s = _recurrence(fed, embedded, query, W_y, W_s, W_fed)
+    a = _weights(np.einsum("bq,qk,bjk->bj", s, W, keys), source_mask)
+    return np.tanh(np.concatenate([s, np.einsum("bj,bjk->bk", a, keys)], 1) @ W_mix.T)
+
+
+def luong_step__wrong_old_state_asks(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student scores with the state before the step, as Bahdanau does."""
+    s = _recurrence(fed, embedded, query, W_y, W_s, W_fed)
+    a = _weights(np.einsum("bq,qk,bjk->bj", query, W, keys), source_mask)
+    return np.tanh(np.concatenate([np.einsum("bj,bjk->bk", a, keys), s], 1) @ W_mix.T)
+
+
+def luong_step__wrong_maximum_of_batch(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student subtracts one maximum for the whole batch, so that a sentence a thousand below loses its context."""
+    s = _recurrence(fed, embedded, query, W_y, W_s, W_fed)
+    e = np.einsum("bq,qk,bjk->bj", s, W, keys)
+    top = e[source_mask].max() if source_mask.any() else 0.0
+    raised = np.exp(np.where(source_mask, e - top, -np.inf))
+    total = raised.sum(1, keepdims=True)
+    a = np.divide(raised, total, out=np.zeros_like(raised), where=total > 0)
+    return np.tanh(np.concatenate([np.einsum("bj,bjk->bk", a, keys), s], 1) @ W_mix.T)
+
+
+def luong_step__wrong_maximum_with_pads(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student subtracts the maximum over all positions, pads too, before the pads are struck out."""
+    # wrong where a pad scores a thousand above the real tokens: all their shares underflow
+    s = _recurrence(fed, embedded, query, W_y, W_s, W_fed)
+    e = np.einsum("bq,qk,bjk->bj", s, W, keys)
+    raised = np.exp(e - e.max(1, keepdims=True)) * source_mask
+    total = raised.sum(1, keepdims=True)
+    a = raised / np.where(total == 0, 1.0, total)
+    return np.tanh(np.concatenate([(a[:, None] @ keys)[:, 0], s], 1) @ W_mix.T)
+
+
+def luong_step__wrong_empty_sentence_all_zero(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student returns zeros for a sentence without a token, where only the context is zero."""
+    s = _recurrence(fed, embedded, query, W_y, W_s, W_fed)
+    a = _weights(np.einsum("bq,qk,bjk->bj", s, W, keys), source_mask)
+    mixed = np.tanh(np.concatenate([np.einsum("bj,bjk->bk", a, keys), s], 1) @ W_mix.T)
+    return np.where(source_mask.any(1, keepdims=True), mixed, 0.0)
+
+
+def luong_step__wrong_cut_at_first_pad(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """The student reads up to the first pad, as though nothing real could stand behind it."""
+    s = _recurrence(fed, embedded, query, W_y, W_s, W_fed)
+    a = _weights(np.einsum("bq,qk,bjk->bj", s, W, keys), np.logical_and.accumulate(source_mask, axis=1))
+    return np.tanh(np.concatenate([np.einsum("bj,bjk->bk", a, keys), s], 1) @ W_mix.T)
+
+
+def luong_step__right_masked_arrays(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """numpy's masked arrays leave the pads out of maximum, exponential and sum."""
+    s = np.tanh(np.hstack([fed, embedded, query]) @ np.hstack([W_fed, W_y, W_s]).T)
+    e = np.ma.array(np.matmul(keys, (s @ W)[..., None])[..., 0], mask=~source_mask)
+    raised = np.ma.exp(e - e.max(axis=1, keepdims=True))
+    a = (raised / raised.sum(axis=1, keepdims=True)).filled(0.0)
+    k = keys.shape[-1]
+    return np.tanh(np.inner((a[..., None] * keys).sum(1), W_mix[:, :k]) + np.inner(s, W_mix[:, k:]))
+
+
+def luong_step__right_only_real_tokens(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Sentence by sentence, over the real tokens alone, two by two: a mix of mixes with the logarithm of its weight."""
+
+    def join(left, right):
+        (p, c), (q, d) = left, right
+        t = np.logaddexp(p, q)
+        return t, np.exp(p - t) * c + np.exp(q - t) * d
+
+    rows = []
+    for f, y, z, H, real in zip(fed, embedded, query, keys, source_mask):
+        s = np.tanh(W_y @ y + W_s @ z + W_fed @ f)
+        parts = [(s @ (W @ h), h) for h in H[real]]
+        context = functools.reduce(join, parts)[1] if parts else np.zeros(H.shape[1])
+        rows.append(np.tanh(W_mix @ np.r_[context, s]))
+    return np.array(rows)

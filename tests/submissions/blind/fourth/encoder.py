@@ -1,0 +1,501 @@
+import math
+from collections import namedtuple
+from decimal import Decimal, getcontext
+
+import numpy as np
+import torch
+
+_Matrix = namedtuple("_Matrix", "rows columns")
+
+
+# ---------------------------------------------------------------- encoder_parameters
+
+def encoder_parameters__wrong_embedding_rows(d, m, V_x):
+    """The student writes E_x as torch's nn.Embedding stores it, one word per row."""
+    return {"E_x": (V_x, d), "W_x": (m, d), "W_h": (m, m)}
+
+
+def encoder_parameters__wrong_input_on_one_hot(d, m, V_x):
+    """The student lets W_x act on the one-hot column itself instead of on its word vector."""
+    return {"E_x": (d, V_x), "W_x": (m, V_x), "W_h": (m, m)}
+
+
+def encoder_parameters__right_named_tuples_from_arrays(d, m, V_x):
+    """Carries a one-hot column through empty arrays and hands back named tuples of their sizes."""
+    E_x = np.zeros((d, V_x))
+    W_x = np.zeros((m, (E_x @ np.zeros((V_x, 1))).shape[0]))
+    W_h = np.zeros((m, m))
+    return {k: _Matrix(*M.shape) for k, M in (("E_x", E_x), ("W_x", W_x), ("W_h", W_h))}
+
+
+# ---------------------------------------------------------------- one_hot_shapes
+
+def one_hot_shapes__wrong_u_on_word_vector(d, m, V_x, T_x):
+    """The student keeps W_x's shape for U, though no word vectors are left for it to act on."""
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, d), "b": (m,)}
+
+
+def one_hot_shapes__wrong_bias_column(d, m, V_x, T_x):
+    """The student writes the bias as a matrix of one column."""
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m, 1)}
+
+
+def one_hot_shapes__wrong_embedded_words_first(d, m, V_x, T_x):
+    """The student gives the embedded sentence as code stores it, one word per row, and not as the product comes out."""
+    return {"one_hots": (V_x, T_x), "embedded": (T_x, d), "U": (m, V_x), "b": (m,)}
+
+
+def one_hot_shapes__right_torch_sizes(d, m, V_x, T_x):
+    """Lets torch multiply on the meta device and returns torch.Size objects."""
+    X = torch.empty(V_x, T_x, device="meta")
+    E = torch.empty(d, V_x, device="meta")
+    U = torch.empty(m, V_x, device="meta")
+    return dict(one_hots=X.shape, embedded=(E @ X).shape, U=U.shape, b=(U @ X)[:, 0].shape)
+
+
+# ---------------------------------------------------------------- second_layer_shapes
+
+def second_layer_shapes__wrong_reads_one_direction(d, m):
+    """The student lets each direction of the second layer read only the same direction of the first."""
+    return {"input_matrix": (m, m), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
+
+
+def second_layer_shapes__wrong_recurrent_both(d, m):
+    """The student feeds the joined state of both directions back into each direction."""
+    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, 2 * m), "annotation": (2 * m,)}
+
+
+def second_layer_shapes__right_asks_a_module(d, m):
+    """Reads the sizes off the parameters of a two-layer nn.RNN."""
+    rnn = torch.nn.RNN(d, m, num_layers=2, bidirectional=True)
+    out, _ = rnn(torch.zeros(1, 1, d))
+    return {"input_matrix": tuple(rnn.weight_ih_l1_reverse.size()),
+            "recurrent_matrix": tuple(rnn.weight_hh_l1.size()),
+            "annotation": tuple(out[0, 0].size())}
+
+
+# ---------------------------------------------------------------- rnn_outputs
+
+def rnn_outputs__wrong_last_batch_first(batch, d, m, T_x):
+    """The student believes that batch_first=True moves the batch to the front of h_n as well."""
+    return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__right_numpy_integers(batch, d, m, T_x):
+    """Counts with numpy's integers and builds each tuple from a generator."""
+    b, e, s, t = (np.int64(x) for x in (batch, d, m, T_x))
+    return {"outputs": tuple(x for x in (b, t, s + s)), "last": tuple(x for x in (np.int64(2), b, s)),
+            "inputs_positions_first": tuple(x for x in (t, b, e))}
+
+
+# ---------------------------------------------------------------- states_by_hand
+
+_EX = np.array([[1, 0, 0.5, 0], [0, 1, -1, 0], [0, 0, 1, 2.0]])
+_WX = np.array([[1, 0.5, 0], [0, 1, 0.5]])
+_WH = np.array([[0, 1.0], [0.5, 0]])
+
+
+def states_by_hand__wrong_recurrent_transposed():
+    """The student multiplies the state before by the transpose of W_h."""
+    h_1 = np.tanh(_WX @ _EX[:, 2])
+    h_2 = np.tanh(_WX @ _EX[:, 0] + h_1 @ _WH)
+    return {"h_1": h_1.tolist(), "h_2": h_2.tolist()}
+
+
+def states_by_hand__wrong_rounded_between():
+    """The student goes on with the first state rounded to two decimals."""
+    h_1 = np.tanh(_WX @ _EX[:, 2])
+    h_2 = np.tanh(_WX @ _EX[:, 0] + _WH @ np.round(h_1, 2))
+    return {"h_1": h_1.tolist(), "h_2": h_2.tolist()}
+
+
+def states_by_hand__right_scalars_only():
+    """Writes each entry out by hand with math.tanh alone."""
+    a = math.tanh(1 * 0.5 + 0.5 * -1)
+    b = math.tanh(1 * -1 + 0.5 * 1)
+    return {"h_1": [a, b], "h_2": [math.tanh(1 + b), math.tanh(0.5 * a)]}
+
+
+# ---------------------------------------------------------------- states_by_hand_twin
+
+_EXT = np.array([[0.5, -1, 0, 2, 1], [1, 0.5, 2, -0.5, 0]])
+_WXT = np.array([[0.5, 0], [0, 1], [-0.5, 1]])
+_WHT = np.array([[0, 1, 0], [0.5, 0, 0], [0, 0.5, -1.0]])
+
+
+def states_by_hand_twin__wrong_counts_from_one():
+    """The student counts the words from 1, so that number 3 is the third column."""
+    h_1 = np.tanh(_WXT @ _EXT[:, 2])
+    h_2 = np.tanh(_WXT @ _EXT[:, 0] + _WHT @ h_1)
+    return {"h_1": h_1.tolist(), "h_2": h_2.tolist()}
+
+
+def states_by_hand_twin__wrong_state_before_tanh():
+    """The student feeds the sum before the tanh into the second step."""
+    z = _WXT @ _EXT[:, 3]
+    return {"h_1": np.tanh(z).tolist(), "h_2": np.tanh(_WXT @ _EXT[:, 1] + _WHT @ z).tolist()}
+
+
+def states_by_hand_twin__right_decimal():
+    """Computes the tanh with Decimal exponentials of forty digits, and rounds to floats only at the end."""
+    getcontext().prec = 40
+    def t(z):
+        p = (2 * z).exp()
+        return (p - 1) / (p + 1)
+    D = Decimal
+    h = [t(D(1)), t(D("-0.5")), t(D("-1.5"))]
+    g = [t(D("-0.5") + h[1]), t(D("0.5") + h[0] / 2), t(D(1) + h[1] / 2 - h[2])]
+    return {"h_1": [float(x) for x in h], "h_2": [float(x) for x in g]}
+
+
+# ---------------------------------------------------------------- annotation_by_hand
+
+def annotation_by_hand__wrong_backward_from_front():
+    """The student lets the backward direction read from the first word too."""
+    f = math.tanh(-1 + 0.5 * math.tanh(0.5))
+    b = math.tanh(0.5 + 0.8 * math.tanh(-0.25))
+    return [f, b]
+
+
+def annotation_by_hand__wrong_backward_first():
+    """The student puts the backward state before the forward state."""
+    f = math.tanh(-1 + 0.5 * math.tanh(0.5))
+    b = math.tanh(0.5 + 0.8 * math.tanh(-1))
+    return [b, f]
+
+
+def annotation_by_hand__right_recursive_tuple():
+    """Recurses from both ends and returns a tuple."""
+    words = (0.5, -1, 2)
+    def state(rest, u, w):
+        return math.tanh(u * rest[-1] + w * state(rest[:-1], u, w)) if rest else 0.0
+    return state(words[:2], 1, 0.5), state(words[:0:-1], -0.5, 0.8)
+
+
+# ---------------------------------------------------------------- look_up
+
+def look_up__wrong_rows_of_matrix(tokens, E_x):
+    """The student indexes the rows of E_x, as if each word had a row."""
+    return E_x[tokens]
+
+
+def look_up__wrong_reshape_for_transpose(tokens, E_x):
+    """The student brings the axes into order with reshape where a transpose is needed."""
+    return E_x[:, tokens].reshape(tokens.shape + (E_x.shape[0],))
+
+
+def look_up__wrong_reversed_axes(tokens, E_x):
+    """The student uses .T, which swaps sentences and positions too; right for tokens that are symmetric."""
+    return E_x[:, tokens].T
+
+
+def look_up__wrong_zero_is_pad(tokens, E_x):
+    """The student takes word number 0 for a pad and gives it a zero vector."""
+    return E_x.T[tokens] * (tokens != 0)[..., None]
+
+
+def look_up__wrong_vocabulary_from_batch(tokens, E_x):
+    """The student takes the highest word number of the batch for the size of the vocabulary; fails if the last word is missing."""
+    one_hot = np.eye(tokens.max() + 1)[tokens]
+    return one_hot @ E_x.T
+
+
+def look_up__wrong_longer_side_is_vocabulary(tokens, E_x):
+    """The student guesses the layout: the longer side of E_x must be the vocabulary (wrong if embedding_size > V_x)."""
+    table = E_x.T if E_x.shape[1] >= E_x.shape[0] else E_x
+    return table[tokens]
+
+
+_SEEN_WORDS = {}
+
+
+def look_up__wrong_cache_of_words(tokens, E_x):
+    """The student remembers word vectors from call to call by word number alone, so another E_x gets the old ones."""
+    out = np.zeros(tokens.shape + (E_x.shape[0],))
+    for place, word in np.ndenumerate(tokens):
+        key = (int(word), E_x.shape)
+        if key not in _SEEN_WORDS:
+            _SEEN_WORDS[key] = E_x[:, word].copy()
+        out[place] = _SEEN_WORDS[key]
+    return out
+
+
+def look_up__right_one_hot_comparison(tokens, E_x):
+    """Builds one-hot columns by comparison and contracts with einsum."""
+    X = tokens[None] == np.arange(E_x.shape[1])[:, None, None]
+    return np.einsum("dv,vbs->bsd", E_x, X.astype(float))
+
+
+def look_up__right_take_then_moveaxis(tokens, E_x):
+    """Takes the columns along the flat tokens and views them in the right order."""
+    flat = np.take(E_x, np.ravel(tokens), axis=1)
+    return np.moveaxis(flat.reshape(E_x.shape[0], *tokens.shape), 0, 2)
+
+
+def look_up__right_fancy_broadcast(tokens, E_x):
+    """Indexes both axes of E_x at once, with a broadcast range for the entries."""
+    return E_x[np.arange(E_x.shape[0])[None, None], tokens[..., np.newaxis]]
+
+
+# ---------------------------------------------------------------- rnn_states
+
+def rnn_states__wrong_recurrent_not_transposed(embedded, W_x, W_h):
+    """The student writes state @ W_h, which is W_h transposed times the state."""
+    h = np.zeros((embedded.shape[0], W_h.shape[0]))
+    out = []
+    for j in range(embedded.shape[1]):
+        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h)
+        out.append(h)
+    return np.stack(out, axis=1)
+
+
+def rnn_states__wrong_state_runs_into_next_sentence(embedded, W_x, W_h):
+    """The student sets the state to zero once, not at each sentence."""
+    h = np.zeros(len(W_h))
+    out = np.zeros(embedded.shape[:2] + h.shape)
+    for b, sentence in enumerate(embedded):
+        for j, x in enumerate(sentence):
+            h = np.tanh(W_x @ x + W_h @ h)
+            out[b, j] = h
+    return out
+
+
+def rnn_states__wrong_first_state_without_tanh(embedded, W_x, W_h):
+    """The student sets the first state by hand before the loop and forgets its tanh."""
+    out = np.zeros((*embedded.shape[:2], len(W_x)))
+    out[:, 0] = embedded[:, 0] @ W_x.T
+    for j in range(1, embedded.shape[1]):
+        out[:, j] = np.tanh(embedded[:, j] @ W_x.T + out[:, j - 1] @ W_h.T)
+    return out
+
+
+def rnn_states__wrong_result_like_embedded(embedded, W_x, W_h):
+    """The student makes the result as large as the word vectors; right only where state and word vector agree in size."""
+    out = np.zeros_like(embedded)
+    h = np.zeros((len(embedded), W_h.shape[1]))
+    for j in range(embedded.shape[1]):
+        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
+        out[:, j] = h
+    return out
+
+
+def rnn_states__wrong_carries_unsquashed_sum(embedded, W_x, W_h):
+    """The student carries the sum before the tanh to the next word and squashes only the results."""
+    z = np.zeros((len(embedded), len(W_h)))
+    out = []
+    for j in range(embedded.shape[1]):
+        z = embedded[:, j] @ W_x.T + z @ W_h.T
+        out.append(np.tanh(z))
+    return np.stack(out, 1)
+
+
+def rnn_states__wrong_zero_vector_is_pad(embedded, W_x, W_h):
+    """The student takes a word vector of zeros for a pad and keeps the old state there."""
+    h = np.zeros((len(embedded), len(W_h)))
+    out = []
+    for j in range(embedded.shape[1]):
+        new = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
+        h = np.where(embedded[:, j].any(axis=1, keepdims=True), new, h)
+        out.append(h)
+    return np.stack(out, axis=1)
+
+
+_LAST_STATE = {}
+
+
+def rnn_states__wrong_state_between_calls(embedded, W_x, W_h):
+    """The student keeps the last state for the next call, which then does not begin with zeros."""
+    size = (len(embedded), len(W_h))
+    h = _LAST_STATE.get(size, np.zeros(size))
+    out = []
+    for j in range(embedded.shape[1]):
+        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
+        out.append(h)
+    _LAST_STATE[size] = h
+    return np.stack(out, axis=1)
+
+
+def rnn_states__right_reads_unfilled_end(embedded, W_x, W_h):
+    """Fills an array of zeros and reads index -1, still zero, as the state before the first word."""
+    out = np.zeros(embedded.shape[:2] + (W_h.shape[0],))
+    drive = np.tensordot(embedded, W_x, (2, 1))
+    for j in range(embedded.shape[1]):
+        # with one position out[:, -1] is out[:, 0], still zero as well
+        out[:, j] = np.tanh(drive[:, j] + np.einsum("ij,bj->bi", W_h, out[:, j - 1]))
+    return out
+
+
+def rnn_states__right_fsum_and_exponentials(embedded, W_x, W_h):
+    """Sums each entry with math.fsum over Python lists, sentence by sentence."""
+    def step(h, x):
+        return [math.tanh(math.fsum([*(w * y for w, y in zip(row, x)), *(r * g for r, g in zip(rec, h))]))
+                for row, rec in zip(W_x.tolist(), W_h.tolist())]
+    result = []
+    for sentence in embedded.tolist():
+        h, states = [0.0] * len(W_h), []
+        for x in sentence:
+            h = step(h, x)
+            states.append(h)
+        result.append(states)
+    return np.array(result)
+
+
+def rnn_states__right_recursive_concatenation(embedded, W_x, W_h):
+    """Joins both matrices side by side and recurses over the positions from the end."""
+    W = np.hstack([W_x, W_h])
+    def states(x):
+        if x.shape[1] == 0:
+            return np.zeros((x.shape[0], 1, len(W_h)))
+        before = states(x[:, :-1])
+        now = np.tanh(W @ np.concatenate([x[:, -1], before[:, -1]], axis=1)[..., None])
+        return np.concatenate([before, now.swapaxes(1, 2)], axis=1)
+    return states(embedded)[:, 1:]
+
+
+# ---------------------------------------------------------------- annotate
+
+def _read(x, W_x, W_h):
+    h = x.new_zeros(x.shape[0], W_h.shape[0])
+    out = []
+    for j in range(x.shape[1]):
+        h = torch.tanh(x[:, j] @ W_x.T + h @ W_h.T)
+        out.append(h)
+    return torch.stack(out, dim=1)
+
+
+def annotate__wrong_backward_starts_at_pad(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student flips the padded row as it is, so that the backward direction begins with the pads."""
+    f = _read(embedded, W_x, W_h)
+    b = _read(embedded.flip(1), W_x_back, W_h_back).flip(1)
+    return torch.cat([f, b], dim=-1) * source_mask.unsqueeze(-1)
+
+
+def annotate__wrong_pads_carry_state(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student copies the state over pads with torch.where and forgets to put zeros there in the result."""
+    keep = source_mask.unsqueeze(-1)
+    b, s, _ = embedded.shape
+    f, g = embedded.new_zeros(b, len(W_h)), embedded.new_zeros(b, len(W_h))
+    fs, gs = [], []
+    for j in range(s):
+        f = torch.where(keep[:, j], torch.tanh(embedded[:, j] @ W_x.T + f @ W_h.T), f)
+        fs.append(f)
+    for j in reversed(range(s)):
+        g = torch.where(keep[:, j], torch.tanh(embedded[:, j] @ W_x_back.T + g @ W_h_back.T), g)
+        gs.insert(0, g)
+    return torch.cat([torch.stack(fs, 1), torch.stack(gs, 1)], -1)
+
+
+def annotate__wrong_state_detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student detaches the state at each step, so that gradients do not flow through time."""
+    keep = source_mask.unsqueeze(-1)
+    def read(order, A, B):
+        h = embedded.new_zeros(len(embedded), len(B))
+        out = {}
+        for j in order:
+            h = torch.tanh(embedded[:, j] @ A.T + h.detach() @ B.T) * keep[:, j]
+            out[j] = h
+        return torch.stack([out[j] for j in sorted(out)], 1)
+    s = embedded.shape[1]
+    return torch.cat([read(range(s), W_x, W_h), read(range(s - 1, -1, -1), W_x_back, W_h_back)], -1)
+
+
+def annotate__wrong_cut_to_longest(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student cuts the batch to its longest sentence, like pad_packed_sequence; columns of pads only are missing."""
+    longest = int(source_mask.sum(1).max())
+    x = (embedded * source_mask.unsqueeze(-1))[:, :longest]
+    f = _read(x, W_x, W_h) * source_mask[:, :longest, None]
+    b = _read(x.flip(1), W_x_back, W_h_back).flip(1)
+    return torch.cat([f, b], -1)
+
+
+def annotate__wrong_length_of_first_row(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student begins backward at the last real word of the first sentence for all sentences."""
+    k = int(source_mask[0].sum())
+    f = _read(embedded, W_x, W_h)
+    b = _read(embedded[:, :k].flip(1), W_x_back, W_h_back).flip(1)
+    b = torch.cat([b, b.new_zeros(b.shape[0], embedded.shape[1] - k, b.shape[2])], 1)
+    return torch.cat([f, b], -1) * source_mask.unsqueeze(-1)
+
+
+def annotate__wrong_pads_by_zero_vectors(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student also blanks the annotation of a real word whose word vector is all zeros."""
+    keep = (source_mask & embedded.ne(0).any(-1)).unsqueeze(-1)
+    x = embedded * source_mask.unsqueeze(-1)
+    f = _read(x, W_x, W_h)
+    b = _read(x.flip(1), W_x_back, W_h_back).flip(1)
+    return torch.cat([f, b], -1) * keep
+
+
+def annotate__wrong_backward_without_grad(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student writes the backward states through .data into a buffer, so that no gradient reaches its matrices."""
+    keep = source_mask.unsqueeze(-1)
+    f = _read(embedded, W_x, W_h) * keep
+    b = torch.zeros_like(f)
+    h = f.new_zeros(f.shape[0], f.shape[2])
+    for j in range(f.shape[1] - 1, -1, -1):
+        h = torch.tanh(embedded[:, j] @ W_x_back.T + h @ W_h_back.T) * keep[:, j]
+        b.data[:, j] = h.data
+    return torch.cat([f, b], -1)
+
+
+def annotate__wrong_backward_begins_with_forward_end(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """The student hands the forward direction's last state to the backward direction as its first."""
+    keep = source_mask.unsqueeze(-1)
+    f = _read(embedded, W_x, W_h) * keep
+    n = source_mask.sum(1)
+    h = f[torch.arange(len(f)), n - 1]
+    gs = []
+    for j in range(f.shape[1] - 1, -1, -1):
+        new = torch.tanh(embedded[:, j] @ W_x_back.T + h @ W_h_back.T)
+        h = torch.where(keep[:, j], new, h)
+        gs.insert(0, h)
+    return torch.cat([f, torch.stack(gs, 1) * keep], -1)
+
+
+def annotate__right_zeroed_inputs(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Blanks the pads' word vectors: with no bias the backward state stays zero until the last real word."""
+    x = torch.einsum("bsd,bs->bsd", embedded, source_mask.to(embedded.dtype))
+    f = _read(x, W_x, W_h)
+    b = _read(x.flip(1), W_x_back, W_h_back).flip(1)
+    return torch.cat([f, b], -1).masked_fill(~source_mask[..., None], 0.0)
+
+
+def annotate__right_gathered_reversal(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Turns each sentence round within its own length by gather, reads, and turns back by the same index."""
+    n = source_mask.sum(1, keepdim=True)
+    j = torch.arange(embedded.shape[1]).expand_as(source_mask)
+    index = torch.where(source_mask, n - 1 - j, j)[..., None]
+    b = _read(embedded.gather(1, index.expand_as(embedded)), W_x_back, W_h_back)
+    b = b.gather(1, index.expand_as(b))
+    f = _read(embedded, W_x, W_h)
+    joined = torch.cat((f, b), 2)
+    return torch.where(source_mask[..., None], joined, torch.zeros_like(joined))
+
+
+class _Annotator:
+    def __init__(self, *matrices):
+        self.A, self.B, self.C, self.D = matrices
+
+    def forward_state(self, words, j):
+        if j < 0:
+            return self.B.new_zeros(self.B.shape[0])
+        return torch.tanh(self.A.mv(words[j]) + self.B.mv(self.forward_state(words, j - 1)))
+
+    def backward_state(self, words, j):
+        if j == len(words):
+            return self.D.new_zeros(self.D.shape[0])
+        return torch.tanh(self.C.mv(words[j]) + self.D.mv(self.backward_state(words, j + 1)))
+
+    def __call__(self, embedded, mask):
+        out = []
+        for x, real in zip(embedded, mask):
+            words = list(x[real].unbind(0))
+            row = [torch.cat([self.forward_state(words, j), self.backward_state(words, j)]) for j in range(len(words))]
+            row += [torch.zeros_like(row[0])] * (len(x) - len(words))
+            out.append(torch.stack(row))
+        return torch.stack(out)
+
+
+def annotate__right_class_with_recursion(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """A class with __call__ that follows both recursions sentence by sentence, from each position anew."""
+    return _Annotator(W_x, W_h, W_x_back, W_h_back)(embedded, source_mask)

@@ -1,0 +1,522 @@
+import math
+from collections import namedtuple
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+
+# 8.1 multi_head_shapes
+
+
+def multi_head_shapes__wrong_keys_transposed(heads, m, r, T_x, T_y):
+    """The student lays the keys of a head out in columns, as the product with a query column wants them."""
+    return {"W_key": (heads * r, m), "keys": (heads, r, T_x), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_annotations_joined(heads, m, r, T_x, T_y):
+    """The student mixes whole annotations in each head, not its values."""
+    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * m)}
+
+
+def multi_head_shapes__right_from_products(heads, m, r, T_x, T_y):
+    """The shapes come out of einsum and reshape on tensors without storage."""
+    W = torch.empty(heads, r, m, device="meta")
+    h = torch.empty(T_x, m, device="meta")
+    keys = torch.einsum("zrm,jm->zjr", W, h)
+    weights = torch.einsum("zir,zjr->zij", torch.empty(heads, T_y, r, device="meta"), keys)
+    joined = torch.einsum("zij,zjr->izr", weights, keys).flatten(1)
+    return {"W_key": W.flatten(0, 1).shape, "keys": keys.shape, "weights": weights.shape, "joined": joined.shape}
+
+
+# 8.2 scaled_attention
+
+
+def _weights(scores, mask):
+    top = np.max(scores, axis=1, keepdims=True, where=mask, initial=-1e300)
+    x = np.exp(np.where(mask, scores - top, -np.inf))
+    total = x.sum(axis=1, keepdims=True)
+    return x / np.where(total > 0, total, 1.0)
+
+
+def scaled_attention__wrong_root_of_value_size(query, keys, values, source_mask):
+    """The student divides by the root of the size of a value."""
+    e = np.einsum("br,bjr->bj", query, keys) / np.sqrt(values.shape[-1])
+    return np.einsum("bj,bjv->bv", _weights(e, source_mask), values)
+
+
+def scaled_attention__wrong_maximum_from_zero(query, keys, values, source_mask):
+    """The student lets the maximum begin at 0, so that scores of -1000 and less leave no weight."""
+    e = np.einsum("br,bjr->bj", query, keys) / np.sqrt(keys.shape[-1])
+    e = e - np.max(e, axis=1, keepdims=True, where=source_mask, initial=0.0)
+    x = np.exp(np.where(source_mask, e, -np.inf))
+    total = x.sum(axis=1, keepdims=True)
+    return np.einsum("bj,bjv->bv", x / np.where(total > 0, total, 1.0), values)
+
+
+def scaled_attention__wrong_axes_squeezed(query, keys, values, source_mask):
+    """The student squeezes all axes of size 1, those of one sentence or of one number too."""
+    e = (keys @ query[:, :, None])[:, :, 0] / np.sqrt(keys.shape[-1])
+    return np.squeeze(_weights(e, source_mask)[:, None, :] @ values)
+
+
+def scaled_attention__wrong_score_zero_at_pads(query, keys, values, source_mask):
+    """The student multiplies the scores by the mask, so that a pad has the score 0 and a weight."""
+    e = np.einsum("br,bjr->bj", query, keys) / np.sqrt(keys.shape[-1]) * source_mask
+    x = np.exp(e - e.max(axis=1, keepdims=True))
+    a = x / x.sum(axis=1, keepdims=True)
+    return np.einsum("bj,bjv->bv", a, values) * source_mask.any(axis=1, keepdims=True)
+
+
+def scaled_attention__wrong_empty_row_uniform(query, keys, values, source_mask):
+    """The student gives pads the score -1e30, which makes all weights of an empty sentence equal."""
+    e = np.where(source_mask, np.einsum("br,bjr->bj", query, keys) / np.sqrt(keys.shape[-1]), -1e30)
+    x = np.exp(e - e.max(axis=1, keepdims=True))
+    return np.einsum("bj,bjv->bv", x / x.sum(axis=1, keepdims=True), values)
+
+
+def scaled_attention__wrong_maximum_of_plain_scores(query, keys, values, source_mask):
+    """The student subtracts the maximum of the plain scores from the scaled ones, which bounds them no more."""
+    e = np.einsum("br,bjr->bj", query, keys)
+    top = np.max(e, axis=1, keepdims=True, where=source_mask, initial=-1e300)
+    root = np.sqrt(keys.shape[-1])
+    # right while exp bears e / root - top; scores of some thousands overflow or leave no weight at all
+    x = np.exp(np.where(source_mask, e / root - top, -np.inf))
+    total = x.sum(axis=1, keepdims=True)
+    return np.einsum("bj,bjv->bv", x / np.where(total > 0, total, 1.0), values)
+
+
+def scaled_attention__right_differences(query, keys, values, source_mask):
+    """Each weight is one over a sum of exponentials of differences over the real tokens of the sentence."""
+    e = np.sum(query[:, None] * keys, axis=2) * keys.shape[2] ** -0.5
+    with np.errstate(over="ignore"):
+        below = np.where(source_mask[:, None, :], np.exp(e[:, None, :] - e[:, :, None]), 0.0).sum(axis=2)
+    share = np.divide(1.0, below, out=np.zeros_like(e), where=source_mask)
+    return np.matmul(share[:, None], values)[:, 0]
+
+
+def scaled_attention__right_lists(query, keys, values, source_mask):
+    """Plain lists, the real tokens filtered out first, each sum by math.fsum."""
+    result = []
+    for q, K, U, real in zip(query.tolist(), keys.tolist(), values.tolist(), source_mask.tolist()):
+        width = len(U[0])
+        pairs = [(sum(a * b for a, b in zip(q, k)) / math.sqrt(len(k)), u) for k, u, ok in zip(K, U, real) if ok]
+        top = max((e for e, _ in pairs), default=0.0)
+        parts = [(math.exp(e - top), u) for e, u in pairs]
+        total = math.fsum(x for x, _ in parts) or 1.0
+        result.append([math.fsum(x * u[i] for x, u in parts) / total for i in range(width)])
+    return result
+
+
+def scaled_attention__right_place_of_zeros(query, keys, values, source_mask):
+    """A position more, of value 0, has the lowest score of all and takes the weight where nothing is real."""
+    query = query / math.sqrt(query.shape[1])
+    e = np.where(source_mask, np.matmul(keys, query[..., None]).squeeze(-1), -1e300)
+    e = np.hstack([e, np.full((len(e), 1), -1e300)])
+    values = np.pad(values * source_mask[..., None], ((0, 0), (0, 1), (0, 0)))
+    a = np.exp(e - np.logaddexp.reduce(e, axis=1)[:, None])
+    return np.add.reduce(a[..., None] * values, axis=1)
+
+
+# 8.3 coverage_scores
+
+
+def _scores(query, keys, coverage, W_query, W_key, w_cover, v):
+    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T + coverage[..., None] * w_cover) @ v
+
+
+def coverage_scores__wrong_last_step_only(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student takes the weights of the last step for the coverage."""
+    return _scores(query, keys, earlier_weights[:, -1], W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_capped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student thinks that a position cannot be covered more than wholly, and cuts the sum at 1."""
+    return _scores(query, keys, np.minimum(earlier_weights.sum(axis=1), 1.0), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_coverage_of_the_batch(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student sums over the sentences too, which one sentence alone does not show."""
+    coverage = np.einsum("bij->j", earlier_weights)[None, :]
+    return _scores(query, keys, coverage, W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_last_step_missing(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student leaves the last row out, as a coverage before that step would be."""
+    return _scores(query, keys, earlier_weights[:, :-1].sum(axis=1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_outside_the_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student adds the coverage's share after the tanh."""
+    hidden = np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T)
+    return (hidden + earlier_weights.sum(axis=1)[..., None] * w_cover) @ v
+
+
+def coverage_scores__wrong_mean_of_steps(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student averages over the steps, which one step before does not show."""
+    return _scores(query, keys, earlier_weights.mean(axis=1), W_query, W_key, w_cover, v)
+
+
+_coverage = {}
+
+
+def coverage_scores__wrong_coverage_kept(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The student adds only the newest step to a coverage kept from the call before, which was of other sentences."""
+    batch, steps, length = earlier_weights.shape
+    before = _coverage.get((batch, steps - 1, length))
+    coverage = earlier_weights.sum(axis=1) if before is None else before + earlier_weights[:, -1]
+    _coverage[batch, steps, length] = coverage
+    return _scores(query, keys, coverage, W_query, W_key, w_cover, v)
+
+
+def coverage_scores__right_wider_key(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Coverage and query are entries more of each annotation, and one product does all."""
+    covered = np.add.reduce(earlier_weights, axis=1)[:, :, None]
+    asked = np.broadcast_to(query[:, None], (*keys.shape[:2], query.shape[1]))
+    wide = np.concatenate([asked, covered, keys], axis=2)
+    hidden = np.tensordot(wide, np.column_stack([W_query, w_cover, W_key]), axes=(2, 1))
+    return np.inner(np.tanh(hidden, out=hidden), v)
+
+
+def coverage_scores__right_one_by_one(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Every score has a sum of its own, and tuples of floats come back."""
+    return tuple(
+        tuple(
+            math.fsum(
+                float(v[i]) * math.tanh(W_query[i] @ s + W_key[i] @ h + w_cover[i] * math.fsum(steps[:, j]))
+                for i in range(len(v))
+            )
+            for j, h in enumerate(H)
+        )
+        for s, H, steps in zip(query, keys, earlier_weights)
+    )
+
+
+def coverage_scores__right_entry_by_entry(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """The steps are added up one after the other, the shares entry by entry of the attention, and tanh is 1 - 2 / (e^2x + 1)."""
+    coverage = 0.0
+    for step in np.moveaxis(earlier_weights, 1, 0):
+        coverage = coverage + step
+    scores = np.zeros(keys.shape[:2])
+    for asked, key, cover, factor in zip(W_query, W_key, w_cover, v):
+        x = (query @ asked)[:, np.newaxis] + keys @ key + cover * coverage
+        with np.errstate(over="ignore"):
+            scores += factor * (1 - 2 / (np.exp(2 * x) + 1))
+    return scores
+
+
+# 8.4 two_heads_by_hand
+
+
+def _heads():
+    q = np.array([[1, 0, -1, 2], [0, 1, 1, -1.0]])
+    k = np.array([[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1.0]]])
+    u = np.array([[[1, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0]]])
+    return q, k, u
+
+
+def two_heads_by_hand__wrong_one_softmax():
+    """The student takes one softmax over the scores of both heads."""
+    q, k, u = _heads()
+    e = np.einsum("zr,zjr->zj", q, k) / 2
+    a = np.exp(e) / np.exp(e).sum()
+    c = np.einsum("zj,zjv->zv", a, u)
+    return {"scores": e.ravel().tolist(), "weights": a.ravel().tolist(), "joined": c.ravel().tolist()}
+
+
+def two_heads_by_hand__wrong_contexts_interleaved():
+    """The student joins the contexts entry by entry, the first ones of both heads first."""
+    q, k, u = _heads()
+    e = np.einsum("zr,zjr->zj", q, k) / 2
+    a = np.exp(e) / np.exp(e).sum(axis=1, keepdims=True)
+    c = np.einsum("zj,zjv->zv", a, u)
+    return {"scores": e.ravel().tolist(), "weights": a.ravel().tolist(), "joined": c.T.ravel().tolist()}
+
+
+def two_heads_by_hand__wrong_root_of_two():
+    """The student divides by the root of the size of a value."""
+    q, k, u = _heads()
+    e = np.einsum("zr,zjr->zj", q, k) / np.sqrt(2)
+    a = np.exp(e) / np.exp(e).sum(axis=1, keepdims=True)
+    c = np.einsum("zj,zjv->zv", a, u)
+    return {"scores": e.ravel().tolist(), "weights": a.ravel().tolist(), "joined": c.ravel().tolist()}
+
+
+def two_heads_by_hand__right_fractions_and_powers():
+    """Scores are fractions, the exponentials powers of the root of e, and all comes as tuples of floats."""
+    q, k, u = (x.tolist() for x in _heads())
+    e = [Fraction(int(sum(a * b for a, b in zip(qz, key))), 2) for qz, kz in zip(q, k) for key in kz]
+    root = math.exp(0.5)
+    x = [root ** int(2 * z) for z in e]
+    total = [sum(x[:3])] * 3 + [sum(x[3:])] * 3
+    a = [p / t for p, t in zip(x, total)]
+    joined = [sum(p * value[i] for p, value in zip(a[3 * z : 3 * z + 3], u[z])) for z in (0, 1) for i in (0, 1)]
+    return {"joined": tuple(joined), "weights": tuple(a), "scores": tuple(map(float, e))}
+
+
+# 8.5 saturation
+
+
+def saturation__wrong_chain_rule():
+    """The student takes the scaled derivative by the plain dot product, which brings a quarter in."""
+    def pull(x):
+        w = 1 / (1 + math.exp(-2 * x))
+        return w * (1 - w)
+
+    return {"spread": 1.8, "plain": pull(1.8), "scaled": pull(0.45) / 4}
+
+
+def saturation__wrong_one_score_at_zero():
+    """The student moves only the first score away from 0, so that the difference is half of what it is."""
+    def pull(x):
+        w = 1 / (1 + math.exp(-x))
+        return w * (1 - w)
+
+    return {"spread": 1.8, "plain": pull(1.8), "scaled": pull(0.45)}
+
+
+def saturation__right_cosh():
+    """w (1 - w) is 1 / (4 cosh^2 of half the difference of the scores)."""
+    spread = math.sqrt(math.fsum([0.5**2 * 0.9**2] * 16))
+    return {"scaled": 0.25 / math.cosh(spread / 4) ** 2, "plain": 0.25 / math.cosh(spread) ** 2, "spread": spread}
+
+
+# 8.6 multi_head
+
+
+def _attend(query, keys, source_mask, W_query, W_key, W_value, root):
+    q = torch.einsum("zrq,bq->bzr", W_query, query)
+    k = torch.einsum("zrm,bjm->bzjr", W_key, keys)
+    u = torch.einsum("zvm,bjm->bzjv", W_value, keys)
+    e = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(root)
+    real = source_mask[:, None]
+    a = torch.softmax(e.masked_fill(~real, torch.finfo(e.dtype).min), dim=-1) * real
+    return torch.einsum("bzj,bzjv->bzv", a, u)
+
+
+def multi_head__wrong_root_of_query_size(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student divides by the root of the size of the state, not of one head's keys."""
+    c = _attend(query, keys, source_mask, W_query, W_key, W_value, query.shape[1])
+    return c.flatten(1) @ W_out.T
+
+
+def multi_head__wrong_contexts_interleaved(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student joins the contexts entry by entry, the first entries of all heads first."""
+    c = _attend(query, keys, source_mask, W_query, W_key, W_value, W_key.shape[1])
+    return c.transpose(1, 2).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_mask_repeated(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student folds the heads into the batch, and repeats the mask in the other order than the scores."""
+    # rows are (b, z) with z running first, the mask's rows run through b first: wrong for two heads and two masks
+    heads, batch = len(W_query), len(query)
+    q = torch.einsum("zrq,bq->bzr", W_query, query).flatten(0, 1)
+    k = torch.einsum("zrm,bjm->bzjr", W_key, keys).flatten(0, 1)
+    u = torch.einsum("zvm,bjm->bzjv", W_value, keys).flatten(0, 1)
+    mask = source_mask.repeat(heads, 1)
+    e = (k @ q.unsqueeze(2)).squeeze(2) / W_key.shape[1] ** 0.5
+    a = torch.softmax(e.masked_fill(~mask, -1e300), dim=1) * mask
+    return (a.unsqueeze(1) @ u).reshape(batch, -1) @ W_out.T
+
+
+def multi_head__wrong_nan_behind_where(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student adds -inf at pads and puts zeros in the place of nan after that, but the gradients are nan."""
+    q = torch.einsum("zrq,bq->bzr", W_query, query)
+    k = torch.einsum("zrm,bjm->bzjr", W_key, keys)
+    u = torch.einsum("zvm,bjm->bzjv", W_value, keys)
+    barrier = torch.where(source_mask, 0.0, -math.inf).to(q.dtype)
+    a = torch.softmax(torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(q.shape[-1]) + barrier[:, None], dim=-1)
+    c = torch.einsum("bzj,bzjv->bzv", torch.where(a.isnan(), torch.zeros_like(a), a), u)
+    return c.flatten(1) @ W_out.T
+
+
+def multi_head__wrong_softmax_of_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student takes one softmax over the positions of all heads together."""
+    q = torch.einsum("zrq,bq->bzr", W_query, query)
+    k = torch.einsum("zrm,bjm->bzjr", W_key, keys)
+    u = torch.einsum("zvm,bjm->bzjv", W_value, keys)
+    real = source_mask[:, None]
+    e = (torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(q.shape[-1])).masked_fill(~real, torch.finfo(q.dtype).min)
+    a = torch.softmax(e.flatten(1), dim=1).view_as(e) * real
+    return torch.einsum("bzj,bzjv->bzv", a, u).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_annotations_zeroed(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student sets the annotations of pads to 0 and no more, so that a pad has the score 0 and takes weight."""
+    keys = keys * source_mask.unsqueeze(-1)
+    c = _attend(query, keys, torch.ones_like(source_mask), W_query, W_key, W_value, W_key.shape[1])
+    return c.flatten(1) @ W_out.T
+
+
+def multi_head__wrong_output_not_transposed(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The student transposes W_out only where the product asks for it, so not where it is square."""
+    c = _attend(query, keys, source_mask, W_query, W_key, W_value, W_key.shape[1]).flatten(1)
+    return c @ W_out if W_out.shape[0] == c.shape[1] else c @ W_out.T
+
+
+def multi_head__right_score_matrix(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Each head has one score matrix and one matrix from annotation to output; the heads are summed in a loop."""
+    result = 0
+    for A, B, C, out in zip(W_query, W_key, W_value, W_out.split(W_value.shape[1], dim=1)):
+        e = ((query @ (A.mT @ B / math.sqrt(len(B)))).unsqueeze(1) * keys).sum(2)
+        e = torch.where(source_mask, e, torch.full_like(e, -1e300))
+        a = (e - e.logsumexp(1, keepdim=True)).exp() * source_mask
+        result = result + torch.bmm(a.unsqueeze(1), keys).squeeze(1) @ (out @ C).mT
+    return result
+
+
+def multi_head__right_torchs_own(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """torch's own attention, with the mask of an empty sentence opened and its result set to zero."""
+    some = source_mask.any(dim=1)
+    q = (query @ W_query.flatten(0, 1).T).unflatten(1, W_query.shape[:2]).unsqueeze(2)
+    k, u = (torch.matmul(keys.unsqueeze(1), W.mT) for W in (W_key, W_value))
+    mask = (source_mask | ~some[:, None])[:, None, None, :]
+    c = torch.nn.functional.scaled_dot_product_attention(q, k, u, attn_mask=mask)
+    return torch.nn.functional.linear(c.flatten(1) * some[:, None], W_out)
+
+
+def multi_head__right_one_sentence_at_a_time(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Only the real annotations of a sentence, with one of zeros and the lowest score before them."""
+    def head(s, H, A, B, C):
+        k = H @ B.T
+        e = torch.cat([k.new_full((1,), -1e250), (k @ (A @ s)) / k.shape[1] ** 0.5])
+        return torch.cat([torch.zeros_like(C[:, :1]), C @ H.T], dim=1) @ e.softmax(0)
+
+    return torch.stack([
+        W_out @ torch.cat([head(s, H[real], *matrices) for matrices in zip(W_query, W_key, W_value)])
+        for s, H, real in zip(query, keys, source_mask)
+    ])
+
+
+# 8.7 self_attention
+
+
+def _read(states, mask, W_query, W_key, W_value):
+    q, k, u = (states @ W.T for W in (W_query, W_key, W_value))
+    length = states.shape[1]
+    allowed = torch.ones(length, length, dtype=torch.bool).tril() & mask[:, None, :]
+    return q, k, u, allowed
+
+
+def _soft(e, allowed):
+    return torch.softmax(e.masked_fill(~allowed, torch.finfo(e.dtype).min), dim=-1) * allowed
+
+
+def self_attention__wrong_pads_get_zeros(states, mask, W_query, W_key, W_value):
+    """The student sets the rows of all pads to zero, though a pad after a real token reads it."""
+    q, k, u, allowed = _read(states, mask, W_query, W_key, W_value)
+    return (_soft(q @ k.mT / math.sqrt(q.shape[-1]), allowed) @ u) * mask.unsqueeze(-1)
+
+
+def self_attention__wrong_pad_reads_itself(states, mask, W_query, W_key, W_value):
+    """The student lets every position read itself, so that no row is empty, but a pad reads a pad then."""
+    q, k, u, allowed = _read(states, mask, W_query, W_key, W_value)
+    allowed = allowed | torch.eye(states.shape[1], dtype=torch.bool)
+    # empty rows are set to zero rightly; a pad behind a real token still reads itself
+    c = _soft(q @ k.mT / math.sqrt(q.shape[-1]), allowed) @ u
+    return c * (mask.cumsum(1) > 0).unsqueeze(-1)
+
+
+def self_attention__wrong_before_only(states, mask, W_query, W_key, W_value):
+    """The student leaves the position itself out."""
+    q, k, u, allowed = _read(states, mask, W_query, W_key, W_value)
+    allowed = allowed.tril(-1)
+    return _soft(q @ k.mT / math.sqrt(q.shape[-1]), allowed) @ u
+
+
+def self_attention__wrong_triangle_after_softmax(states, mask, W_query, W_key, W_value):
+    """The student strikes the later positions out after the softmax and divides by the rest, which may have underflowed."""
+    # wrong where a later position scores a thousand above all earlier ones
+    q, k, u, allowed = _read(states, mask, W_query, W_key, W_value)
+    a = _soft(q @ k.mT / math.sqrt(q.shape[-1]), mask[:, None, :].expand_as(allowed)).tril()
+    rest = a.sum(-1, keepdim=True)
+    return (a / torch.where(rest > 0, rest, torch.ones_like(rest))) @ u
+
+
+def self_attention__wrong_keys_ask(states, mask, W_query, W_key, W_value):
+    """The student multiplies keys by queries, so that the key of the row asks the queries of the columns."""
+    q, k, u, allowed = _read(states, mask, W_query, W_key, W_value)
+    return _soft(k @ q.mT / math.sqrt(q.shape[-1]), allowed) @ u
+
+
+def self_attention__wrong_root_of_state_size(states, mask, W_query, W_key, W_value):
+    """The student divides by the root of the size of what a position holds."""
+    q, k, u, allowed = _read(states, mask, W_query, W_key, W_value)
+    return _soft(q @ k.mT / math.sqrt(states.shape[-1]), allowed) @ u
+
+
+def self_attention__wrong_mean_in_empty_rows(states, mask, W_query, W_key, W_value):
+    """The student only fills with the lowest number, so that a position without anything to read reads all equally."""
+    q, k, u, allowed = _read(states, mask, W_query, W_key, W_value)
+    e = q @ k.mT / math.sqrt(q.shape[-1])
+    return torch.softmax(torch.where(allowed, e, torch.full_like(e, -1e300)), dim=-1) @ u
+
+
+def self_attention__right_prefixes(states, mask, W_query, W_key, W_value):
+    """Position by position, each over its prefix, with an empty place of the lowest score in front."""
+    k = torch.nn.functional.pad(states @ W_key.T, (0, 0, 1, 0))
+    u = torch.nn.functional.pad(torch.einsum("vs,bjs->bjv", W_value, states), (0, 0, 1, 0))
+    real = torch.nn.functional.pad(mask, (1, 0), value=False)
+    rows = []
+    for i in range(1, states.shape[1] + 1):
+        e = torch.einsum("br,bjr->bj", states[:, i - 1] @ W_query.T, k[:, : i + 1]) / math.sqrt(len(W_key))
+        e = torch.where(real[:, : i + 1], e, torch.full_like(e, -1e280))
+        a = e.softmax(1) * real[:, : i + 1]
+        rows.append((a[:, :, None] * u[:, : i + 1]).sum(1))
+    return torch.stack(rows, dim=1)
+
+
+def self_attention__right_torchs_own(states, mask, W_query, W_key, W_value):
+    """torch's own attention with a mask in which empty rows are opened, and a where behind it."""
+    q, k, u = (torch.nn.functional.linear(states, W) for W in (W_query, W_key, W_value))
+    place = torch.arange(states.shape[1])
+    allowed = (place[:, None] >= place) & mask.unsqueeze(1)
+    some = allowed.any(-1, keepdim=True)
+    c = torch.nn.functional.scaled_dot_product_attention(q, k, u, attn_mask=allowed | ~some)
+    return torch.where(some, c, torch.zeros_like(c))
+
+
+def self_attention__right_growing_sums(states, mask, W_query, W_key, W_value):
+    """Source by source, all later positions take it up into a running maximum, sum and mix of their own."""
+    A = W_query.T @ W_key / math.sqrt(len(W_query))
+    asked = states @ A
+    batch, length, _ = states.shape
+    top = states.new_full((batch, length), -1e300)
+    total = 0 * asked.sum(2)
+    mix = torch.zeros_like(states @ W_value.T)
+    for j in range(length):
+        e = (asked @ states[:, j, :, None])[..., 0]
+        reads = mask[:, j, None] & (torch.arange(length) >= j)
+        higher = torch.where(reads, torch.maximum(top, e), top).detach()
+        share = torch.exp(torch.where(reads, e - higher, torch.zeros_like(e))) * reads
+        kept = (top - higher).exp()
+        total = total * kept + share
+        mix = mix * kept[..., None] + share[..., None] * (states[:, j] @ W_value.T)[:, None]
+        top = higher
+    return mix / torch.where(total > 0, total, torch.ones_like(total))[..., None]
+
+
+# 8.8 same_context
+
+
+def same_context__wrong_rest_scaled_up():
+    """The student strikes the first weight out and scales the others up to a sum of 1, which changes the context."""
+    return [0.0, 0.5, 1 / 3, 1 / 6]
+
+
+def same_context__wrong_sum_forgotten():
+    """The student asks for the context only, and takes the smallest solution, whose sum is not 1."""
+    h = np.array([[4, 0], [-1, 4], [-3, -2.0]])
+    return [0.0, *np.linalg.lstsq(h.T, np.array([1.1, 1.0]), rcond=None)[0].tolist()]
+
+
+def same_context__right_cramer():
+    """Cramer's rule with fractions, in a named tuple of floats."""
+    def det(a, b, c):
+        return a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0])
+
+    h = [(1, 1, 1), (4, 0, 1), (-1, 4, 1), (-3, -2, 1)]
+    c = [sum(Fraction(w, 10) * x[i] for w, x in zip((4, 3, 2, 1), h)) for i in range(3)]
+    whole = det(*h[1:])
+    found = (det(*(c if i == j else h[i] for i in (1, 2, 3))) / whole for j in (1, 2, 3))
+    return namedtuple("weights", "first second third fourth")(0.0, *map(float, found))

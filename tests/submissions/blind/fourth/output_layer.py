@@ -1,0 +1,483 @@
+import functools
+import itertools
+import math
+from collections import namedtuple
+from decimal import Decimal, getcontext
+
+import numpy as np
+import torch
+
+
+# 6.1 note_d_output
+
+
+def note_d_output__wrong_bias_column(n, V_y):
+    """The student writes the bias as a matrix of one column, where a vector is asked for."""
+    return {"W_o": (V_y, n), "b_o": (V_y, 1)}
+
+
+def note_d_output__right_shape_of_linear(n, V_y):
+    """The shapes are those of torch's linear layer, made without storage."""
+    layer = torch.nn.Linear(n, V_y, device="meta")
+    return {"b_o": layer.bias.shape, "W_o": layer.weight.shape}
+
+
+# 6.2 every_step_shapes
+
+
+def every_step_shapes__wrong_flat_by_sentence(batch, T_y, n, d, m, V_y):
+    """The student flattens the last two axes, not the first two."""
+    s = n + d + m
+    return {"joined": (batch, T_y, s), "W_o": (V_y, s), "logits": (batch, T_y, V_y), "flat_logits": (batch, T_y * V_y)}
+
+
+def every_step_shapes__wrong_matrix_as_used(batch, T_y, n, d, m, V_y):
+    """The student gives W_o transposed, as it stands on the right side of joined @ W_o.T."""
+    s = n + d + m
+    return {"joined": (batch, T_y, s), "W_o": (s, V_y), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__right_views(batch, T_y, n, d, m, V_y):
+    """The shapes are read off arrays of stride 0, so that large sizes cost nothing."""
+    joined = np.broadcast_to(0.0, (batch, T_y, sum((m, d, n))))
+    W_o = np.broadcast_to(0.0, (V_y, joined.shape[-1]))
+    logits = joined.shape[:-1] + W_o.shape[:1]
+    flat = (math.prod(logits[:-1]), logits[-1])
+    return dict(zip(("flat_logits", "logits", "W_o", "joined"), (flat, logits, W_o.shape, joined.shape)))
+
+
+# 6.3 maxout_shapes
+
+
+def maxout_shapes__wrong_k_before_the_pairs(n, d, m, k, V_y):
+    """The student gives the sum k numbers already, as though the maxout left its size."""
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
+
+
+def maxout_shapes__wrong_half_of_k(n, d, m, k, V_y):
+    """The student takes k for the size of the sum, so that half of it is left."""
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k // 2,), "W_o": (V_y, k // 2)}
+
+
+def maxout_shapes__right_named_tuples(n, d, m, k, V_y):
+    """Matrices are named tuples of rows and columns, and a comprehension fills them."""
+    size = namedtuple("size", ["rows", "columns"])
+    shapes = {name: size(2 * k, p) for name, p in {"U_o": n, "V_o": d, "C_o": m}.items() if name != "V_o"}
+    return {**shapes, "maxima": (k,), "W_o": size(V_y, k)}
+
+
+# 6.4 tied_shapes
+
+
+def tied_shapes__wrong_rows_of_words(n, d, V_y):
+    """The student lays E out as a table with a row for each word, as torch does."""
+    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
+
+
+def tied_shapes__wrong_matrix_from_state(n, d, V_y):
+    """The student takes W for the matrix that takes the state to an embedding, but that is its transpose."""
+    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
+
+
+def tied_shapes__right_computed(n, d, V_y):
+    """The shapes follow from products that torch does on its device without storage."""
+    E, W, s = (torch.empty(*p, device="meta") for p in ((d, V_y), (n, d), (n,)))
+    projected = W.mT @ s
+    return {"E": tuple(E.shape), "W": tuple(W.shape), "projected_state": projected.shape, "logits": (projected @ E).shape}
+
+
+# 6.5 hindi_distribution
+
+
+def hindi_distribution__wrong_no_tanh():
+    """The student takes the numbers in the brackets for the state and forgets the tanh."""
+    a, b, c = 0.42, 0.67, 0.70
+    x = np.exp([0, 2 * (a + b + c), a, b, c, -(a + b + c)])
+    return (x / x.sum()).tolist()
+
+
+def hindi_distribution__wrong_without_start():
+    """The student gives START the probability 0, since it never follows, and shares the rest."""
+    a, b, c = np.tanh([0.42, 0.67, 0.70])
+    x = np.exp([-np.inf, 2 * (a + b + c), a, b, c, -(a + b + c)])
+    return [round(float(p), 4) for p in x / x.sum()]
+
+
+def hindi_distribution__right_powers():
+    """All exponentials are products and powers of three, and each probability is one over a sum of quotients."""
+    a, b, c = (math.exp(math.tanh(x)) for x in (0.42, 0.67, 0.70))
+    x = (1.0, (a * b * c) ** 2, a, b, c, 1 / (a * b * c))
+    return [1 / math.fsum(q / p for q in x) for p in x]
+
+
+# 6.6 distribution_and_loss
+
+
+def distribution_and_loss__wrong_bits():
+    """The student takes the logarithm to the base 2."""
+    p = np.exp([0.5, -1, 2, 0, 1.2])
+    p /= p.sum()
+    return {"distribution": p.tolist(), "loss": float(-np.log2(p[-1]))}
+
+
+def distribution_and_loss__wrong_loss_of_rounded():
+    """The student rounds the probabilities to two decimals before the logarithm."""
+    p = np.exp([0.5, -1, 2, 0, 1.2])
+    p /= p.sum()
+    return {"distribution": p.tolist(), "loss": -math.log(round(float(p[-1]), 2))}
+
+
+def distribution_and_loss__right_decimal():
+    """Decimal numbers with a precision of 40 digits, cut off as floats at the end."""
+    getcontext().prec = 40
+    logits = [Decimal(x) for x in ("0.5", "-1", "2", "0", "1.2")]
+    total = sum(x.exp() for x in logits)
+    return {"loss": float(total.ln() - logits[-1]), "distribution": tuple(float((x - total.ln()).exp()) for x in logits)}
+
+
+# 6.7 what_is_left
+
+
+def what_is_left__wrong_all_but_the_right_word():
+    """The student takes all that the right word leaves, the four other words of the slide among it."""
+    return {"left": 0.36, "loss": 0.4463}
+
+
+def what_is_left__wrong_cross_entropy_of_all_shown():
+    """The student adds what all wrong words on the slide cost, -ln(1 - p), to the loss."""
+    shown = [0.004, 0.001, 0.002, 0.003]
+    return {"left": 0.35, "loss": -math.log(0.64) - sum(math.log1p(-p) for p in shown)}
+
+
+def what_is_left__right_logarithms():
+    """0.64 is 2^6 / 10^2, so the loss is a sum of logarithms, and the rest is counted in thousandths."""
+    return {"left": (1000 - 4 - 1 - 2 - 640 - 3) / 1000, "loss": 2 * math.log(10) - 6 * math.log(2)}
+
+
+# 6.8 word_by_hand
+
+
+def _tables():
+    s, u = np.array([0.4, -0.6]), np.array([0.3, -0.1])
+    h = np.array([[0.5, -0.2, 0.1, 0.3], [-0.4, 0.6, 0.2, -0.1]])
+    W_query, v = np.array([[1, -1], [0, 2], [0.5, 1]]), np.array([1, -2, 1.5])
+    W_key = np.array([[1, 0, 0, 2], [0, 1, -1, 0], [0, 0, 2, 1.0]])
+    W_s, W_c = np.array([[0.5, 1], [-1, 0]]), np.array([[2, 0, -1, 0.5], [0, 2, 0, 1]])
+    W_o, b_o = np.array([[1, -1], [2, 0], [0, 2], [-1, 1], [1, 1.0]]), np.array([0, -0.5, 0.5, 0, 0.2])
+    return s, u, h, W_query, v, W_key, W_s, W_c, W_o, b_o
+
+
+def _share(x):
+    x = np.exp(x - np.max(x))
+    return x / x.sum()
+
+
+def word_by_hand__wrong_no_output_bias():
+    """The student forgets the bias of the output layer."""
+    s, u, h, W_query, v, W_key, W_s, W_c, W_o, b_o = _tables()
+    e = np.tanh(W_query @ s + h @ W_key.T) @ v
+    a = _share(e)
+    z = np.tanh(u + W_s @ s + W_c @ (a @ h))
+    return dict(scores=list(e), weights=list(a), context=list(a @ h), state=list(z), distribution=list(_share(W_o @ z)))
+
+
+def word_by_hand__wrong_transposed_square():
+    """The student multiplies by the columns of W_s in place of its rows."""
+    s, u, h, W_query, v, W_key, W_s, W_c, W_o, b_o = _tables()
+    e = np.tanh(W_query @ s + h @ W_key.T) @ v
+    a = _share(e)
+    z = np.tanh(u + s @ W_s + W_c @ (a @ h))
+    p = _share(W_o @ z + b_o)
+    return {k: x.tolist() for k, x in zip(("scores", "weights", "context", "state", "distribution"), (e, a, a @ h, z, p))}
+
+
+def word_by_hand__wrong_state_not_squashed():
+    """The student reads the word out of the sum before the tanh, but gives the state rightly."""
+    s, u, h, W_query, v, W_key, W_s, W_c, W_o, b_o = _tables()
+    e = np.tanh(W_query @ s + h @ W_key.T) @ v
+    a = _share(e)
+    z = u + W_s @ s + W_c @ (a @ h)
+    p = _share(W_o @ z + b_o)
+    return {
+        k: x.round(4).tolist()
+        for k, x in zip(("scores", "weights", "context", "state", "distribution"), (e, a, a @ h, np.tanh(z), p))
+    }
+
+
+def word_by_hand__right_sums():
+    """Two weights are a sigmoid of the difference of the scores, and the rest is written out in sums."""
+    def rows(M, x):
+        return (math.fsum(map(float.__mul__, map(float, r), map(float, x))) for r in M)
+
+    s, u, h, W_query, v, W_key, W_s, W_c, W_o, b_o = _tables()
+    asked = tuple(rows(W_query, s))
+    e = tuple(next(rows([v], [math.tanh(q + k) for q, k in zip(asked, rows(W_key, hj))])) for hj in h)
+    first = 0.5 + 0.5 * math.tanh((e[0] - e[1]) / 2)
+    a = (first, 1 - first)
+    c = [float(y + first * (x - y)) for x, y in zip(*h)]
+    z = [math.tanh(sum(t)) for t in zip(map(float, u), rows(W_s, s), rows(W_c, c))]
+    o = [x + float(b) for x, b in zip(rows(W_o, z), b_o)]
+    p = [1 / sum(math.exp(y - x) for y in o) for x in o]
+    return {"distribution": p, "state": z, "context": c, "weights": a, "scores": e}
+
+
+# 6.9 output_distribution
+
+
+def output_distribution__wrong_axis_of_batch(state, context, W_state, W_context, b_o):
+    """The student takes the softmax over the sentences, not over the words."""
+    x = state @ W_state.T + context @ W_context.T + b_o
+    x = np.exp(x - x.max(axis=0))
+    return x / x.sum(axis=0)
+
+
+def output_distribution__wrong_maximum_of_batch(state, context, W_state, W_context, b_o):
+    """The student subtracts one maximum for the whole batch: a sentence with logits a thousand lower becomes 0 / 0."""
+    x = state @ W_state.T + context @ W_context.T + b_o
+    x = np.exp(x - x.max())
+    return x / x.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_clipped(state, context, W_state, W_context, b_o):
+    """The student clips the logits to what exp can bear, which makes logits of 1000 and 2000 equal."""
+    x = np.exp(np.clip(state @ W_state.T + context @ W_context.T + b_o, -500, 500))
+    return x / x.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_largest_size(state, context, W_state, W_context, b_o):
+    """The student subtracts the largest absolute value of a row, which is far above the maximum where all are negative."""
+    x = state @ W_state.T + context @ W_context.T + b_o
+    x = np.exp(x - np.abs(x).max(axis=1, keepdims=True))
+    return x / x.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_bias_twice(state, context, W_state, W_context, b_o):
+    """The student writes one function for a linear layer, with the bias, and calls it for state and context."""
+    def layer(x, W):
+        return x @ W.T + b_o
+
+    x = layer(state, W_state) + layer(context, W_context)
+    x = np.exp(x - x.max(axis=1, keepdims=True))
+    return x / x.sum(axis=1, keepdims=True)
+
+
+def output_distribution__wrong_batch_axis_lost(state, context, W_state, W_context, b_o):
+    """The student squeezes the result, so that one sentence gets a vector."""
+    x = np.concatenate([state, context], axis=1) @ np.concatenate([W_state, W_context], axis=1).T + b_o
+    x = np.exp(x - x.max(axis=1, keepdims=True))
+    return (x / x.sum(axis=1, keepdims=True)).squeeze()
+
+
+def output_distribution__right_differences(state, context, W_state, W_context, b_o):
+    """No maximum: each probability is one over the sum of the exponentials of all differences, of which inf gives 0."""
+    x = np.einsum("bq,vq->bv", state, W_state) + np.einsum("bk,vk->bv", context, W_context) + b_o
+    with np.errstate(over="ignore"):
+        return 1 / np.exp(x[:, None, :] - x[:, :, None]).sum(axis=2)
+
+
+def output_distribution__right_decimals(state, context, W_state, W_context, b_o):
+    """Exponentials of decimal numbers do not overflow at some thousands; lists of floats come back."""
+    getcontext().prec = 30
+    rows = []
+    for s, c in zip(state.tolist(), context.tolist()):
+        x = [
+            (math.fsum([b, *(p * q for p, q in zip(s, r)), *(p * q for p, q in zip(c, t))]))
+            for r, t, b in zip(W_state.tolist(), W_context.tolist(), b_o.tolist())
+        ]
+        x = [Decimal(z).exp() for z in x]
+        rows.append([float(z / sum(x)) for z in x])
+    return rows
+
+
+def output_distribution__right_logaddexp(state, context, W_state, W_context, b_o):
+    """The bias is a column more of the matrix, and the logarithm of the sum comes from logaddexp.reduce."""
+    W = np.column_stack([b_o, W_state, W_context])
+    x = np.inner(np.column_stack([np.ones(len(state)), state, context]), W)
+    return np.exp((x.T - np.logaddexp.reduce(x, axis=1)).T)
+
+
+# 6.10 cross_entropy
+
+
+def _log_softmax(logits):
+    x = logits - logits.max(axis=-1, keepdims=True)
+    return x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
+
+
+def cross_entropy__wrong_mean_of_means(logits, targets, target_mask):
+    """The student averages each sentence first, so that a word of a short sentence counts more."""
+    cost = -np.take_along_axis(_log_softmax(logits), targets[..., None], -1)[..., 0] * target_mask
+    count = target_mask.sum(1)
+    if not count.any():
+        return 0.0
+    return float((cost.sum(1)[count > 0] / count[count > 0]).mean())
+
+
+def cross_entropy__wrong_pads_counted(logits, targets, target_mask):
+    """The student strikes out what pads cost, but divides by all positions."""
+    cost = -np.take_along_axis(_log_softmax(logits), targets[..., None], -1)[..., 0]
+    return float(np.mean(np.where(target_mask, cost, 0.0)))
+
+
+def cross_entropy__wrong_small_number_added(logits, targets, target_mask):
+    """The student adds 1e-12 to the probability, so that no word costs more than 27.6 nats."""
+    p = np.exp(_log_softmax(logits))
+    p = np.take_along_axis(p, targets[..., None], -1)[..., 0][target_mask]
+    return float(-np.log(p + 1e-12).mean()) if p.size else 0.0
+
+
+def cross_entropy__wrong_empty_batch_nan(logits, targets, target_mask):
+    """The student forgets the batch without a real word, where 0 / 0 is nan."""
+    b, i = np.nonzero(target_mask)
+    with np.errstate(invalid="ignore"):
+        return float(-_log_softmax(logits)[b, i, targets[b, i]].sum() / np.float64(len(b)))
+
+
+def cross_entropy__wrong_first_words(logits, targets, target_mask):
+    """The student takes as many words from the start of a row as it has real ones."""
+    cost, count = 0.0, 0
+    for b, length in enumerate(target_mask.sum(axis=1)):
+        for i in range(length):
+            cost -= _log_softmax(logits[b, i])[targets[b, i]]
+            count += 1
+    return float(cost / count) if count else 0.0
+
+
+def cross_entropy__wrong_one_maximum(logits, targets, target_mask):
+    """The student subtracts one maximum for all positions, so that a position thousands below costs infinitely much."""
+    x = logits - logits.max()
+    with np.errstate(divide="ignore"):
+        cost = np.log(np.exp(x).sum(-1)) - np.take_along_axis(x, targets[..., None], -1)[..., 0]
+    return float(cost[target_mask].mean()) if target_mask.any() else 0.0
+
+
+def cross_entropy__wrong_list_kept(logits, targets, target_mask, costs=[]):
+    """The student gathers the costs in a default argument, which still holds those of the call before."""
+    for b, i in zip(*np.nonzero(target_mask)):
+        costs.append(-_log_softmax(logits[b, i])[targets[b, i]])
+    return float(np.mean(costs)) if costs else 0.0
+
+
+def cross_entropy__right_gaps(logits, targets, target_mask):
+    """Each cost is the logarithm of the summed exponentials of how far every word lies above the right one."""
+    costs = [
+        np.logaddexp.reduce(row - row[word])
+        for row, word, real in zip(logits.reshape(-1, logits.shape[-1]), targets.flat, target_mask.flat)
+        if real
+    ]
+    return math.fsum(costs) / max(1, len(costs))
+
+
+def cross_entropy__right_one_hot(logits, targets, target_mask):
+    """One-hot words and an einsum over all positions, with the mask as a vote of equal weight."""
+    votes = target_mask / max(target_mask.sum(), 1)
+    word = np.eye(logits.shape[-1])[targets]
+    gap = logits.max(-1, keepdims=True) - logits
+    return np.einsum("bi,bi->", votes, np.log(np.exp(-gap).sum(-1)) + np.einsum("biv,biv->bi", gap, word))
+
+
+def cross_entropy__right_running_mean(logits, targets, target_mask):
+    """A running mean over the real positions, which is reduced from a generator and begins at 0."""
+    def costs():
+        for b, i in np.argwhere(target_mask):
+            x = sorted(logits[b, i].tolist(), reverse=True)
+            yield (x[0] - float(logits[b, i, targets[b, i]])) + math.log1p(math.fsum(math.exp(y - x[0]) for y in x[1:]))
+
+    return functools.reduce(lambda mean, nc: mean + (nc[1] - mean) / nc[0], enumerate(costs(), 1), 0.0)
+
+
+# 6.11 beam_step
+
+
+def beam_step__wrong_each_hypothesis_once(scores, log_probabilities):
+    """The student continues each hypothesis by its best word and sorts these."""
+    best, word = log_probabilities.max(dim=2)
+    order = (scores + best).argsort(dim=1, descending=True)
+    return torch.stack([order, word.gather(1, order)], dim=-1)
+
+
+def beam_step__wrong_divided_by_width(scores, log_probabilities):
+    """The student divides the flat number by the width, where the number of words belongs."""
+    width = scores.shape[1]
+    flat = (scores[..., None] + log_probabilities).flatten(1).topk(width).indices
+    return torch.stack([flat // width, flat % width], dim=-1)
+
+
+def beam_step__wrong_rank_for_number(scores, log_probabilities):
+    """The student sorts the hypotheses first, to be quick, and returns their rank in place of their number."""
+    scores, order = scores.sort(dim=1, descending=True)
+    log_probabilities = torch.stack([rows[o] for rows, o in zip(log_probabilities, order)])
+    V = log_probabilities.shape[2]
+    flat = (scores.unsqueeze(2) + log_probabilities).flatten(1).topk(scores.shape[1]).indices
+    return torch.stack([flat // V, flat % V], dim=2)
+
+
+def beam_step__wrong_few_words_fail(scores, log_probabilities):
+    """The student keeps the best words of each hypothesis first, as many as hypotheses: there may not be so many words."""
+    # fails where vocab_size < width
+    b, w, _ = log_probabilities.shape
+    value, word = log_probabilities.topk(w, dim=2)
+    flat = (scores[:, :, None] + value).reshape(b, w * w).topk(w).indices
+    return torch.stack([flat // w, word.reshape(b, w * w).gather(1, flat)], dim=2)
+
+
+def beam_step__wrong_two_words_each(scores, log_probabilities):
+    """The student keeps at most two words of each hypothesis, though all the best may continue the same one."""
+    # wrong where width >= 3 and one hypothesis has the three best continuations
+    keep = min(2, log_probabilities.shape[2])
+    value, word = log_probabilities.topk(keep, dim=2)
+    flat = (scores[:, :, None] + value).flatten(1).topk(scores.shape[1]).indices
+    return torch.stack([flat // keep, word.flatten(1).gather(1, flat)], dim=2)
+
+
+def beam_step__wrong_quotient_rounded(scores, log_probabilities):
+    """The student divides and rounds, so that the second half of the words counts for the next hypothesis."""
+    V = log_probabilities.shape[2]
+    flat = (scores[..., None] + log_probabilities).flatten(1).topk(scores.shape[1]).indices
+    return torch.stack([torch.round(flat / V).long(), flat % V], dim=-1)
+
+
+def beam_step__wrong_words_all_different(scores, log_probabilities):
+    """The student lets each word end one hypothesis only, the best, and looks for the others among the rest."""
+    total = scores[..., None] + log_probabilities
+    best, hypothesis = total.max(dim=1)
+    word = best.argsort(dim=1, descending=True)
+    chosen = torch.stack([hypothesis.gather(1, word), word], dim=2)
+    if chosen.shape[1] >= scores.shape[1]:
+        return chosen[:, : scores.shape[1]]
+    V = total.shape[2]
+    flat = total.flatten(1).topk(scores.shape[1]).indices
+    return torch.stack([flat // V, flat % V], dim=2)
+
+
+def beam_step__right_ranks(scores, log_probabilities):
+    """The rank of a continuation is the number of those that are better, and its numbers are put there as floats."""
+    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
+    rank = (total[:, :, None] < total[:, None, :]).sum(2)
+    width, V = log_probabilities.shape[1:]
+    pairs = torch.cartesian_prod(torch.arange(width), torch.arange(V)).double()
+    at = rank[:, None, :] == torch.arange(width)[:, None]
+    return at.double() @ pairs
+
+
+def beam_step__right_one_after_the_other(scores, log_probabilities):
+    """The best continuation is taken out again and again, from a copy, by the best word of each hypothesis."""
+    total = (scores[..., None] + log_probabilities).detach().clone()
+    sentences, chosen = torch.arange(len(total)), []
+    for _ in range(scores.shape[1]):
+        value, word = total.max(dim=2)
+        k = value.argmax(dim=1)
+        w = word[sentences, k]
+        total[sentences, k, w] = -math.inf
+        chosen.append(torch.stack((k, w), dim=1))
+    return torch.stack(chosen, dim=1)
+
+
+def beam_step__right_sorted_pairs(scores, log_probabilities):
+    """Python sorts all pairs of numbers of a sentence by their sum."""
+    _, width, V = log_probabilities.shape
+    pairs = list(itertools.product(range(width), range(V)))
+    return torch.tensor([
+        sorted(pairs, key=lambda kw: -(s[kw[0]] + rows[kw[0]][kw[1]]))[:width]
+        for s, rows in zip(scores.tolist(), log_probabilities.tolist())
+    ])

@@ -1,0 +1,405 @@
+import math
+from collections import namedtuple
+from decimal import Decimal, getcontext
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+_Shape3 = namedtuple("_Shape3", "first second third")
+
+
+# ---------------------------------------------------------------- weights_by_hand_twin
+
+def weights_by_hand_twin__wrong_lost_minus():
+    """The student reads the second score without its minus sign."""
+    p = np.exp([0.5, 0.3, 1.2, 0.1])
+    return (p / p.sum()).tolist()
+
+
+def weights_by_hand_twin__wrong_rounded_exponentials():
+    """The student divides exponentials that were rounded to one decimal."""
+    p = [1.6, 0.7, 3.3, 1.1]
+    return [x / sum(p) for x in p]
+
+
+def weights_by_hand_twin__right_inverse_sums():
+    """Writes each weight as one over a sum of exponentials of differences, in a tuple."""
+    e = (0.5, -0.3, 1.2, 0.1)
+    return tuple(1 / math.fsum(math.exp(b - a) for b in e) for a in e)
+
+
+# ---------------------------------------------------------------- score_differences
+
+def score_differences__wrong_log_ten():
+    """The student presses log instead of ln."""
+    return [math.log10(0.48 / x) for x in (0.3, 0.16, 0.06)]
+
+
+def score_differences__wrong_neighbours():
+    """The student gives the differences between neighbours."""
+    return [math.log(0.48 / 0.3), math.log(0.3 / 0.16), math.log(0.16 / 0.06)]
+
+
+def score_differences__right_decimal_logarithms():
+    """Subtracts Decimal logarithms and returns Decimals."""
+    getcontext().prec = 28
+    first, *others = (Decimal(x).ln() for x in ("0.48", "0.3", "0.16", "0.06"))
+    return [first - x for x in others]
+
+
+# ---------------------------------------------------------------- jacobian_row
+
+def jacobian_row__wrong_counts_from_zero():
+    """The student takes the weight with index 3, which is the fourth."""
+    a = np.array([0.1, 0.5, 0.15, 0.25])
+    return (a[3] * (np.eye(4)[3] - a)).tolist()
+
+
+def jacobian_row__wrong_diagonal():
+    """The student gives each weight's derivative by its own score."""
+    return [x * (1 - x) for x in (0.1, 0.5, 0.15, 0.25)]
+
+
+def jacobian_row__right_fractions():
+    """Exact Fractions, as row three of diag(a) - a a^T."""
+    a = [Fraction(x, 20) for x in (2, 10, 3, 5)]
+    return [(a[2] if k == 2 else 0) - a[2] * a[k] for k in range(4)]
+
+
+# ---------------------------------------------------------------- masked_weights
+
+def masked_weights__wrong_pads_stay_in_sum():
+    """The student blanks the pads after the softmax and leaves the sum as it was."""
+    p = np.exp([0.8, -0.5, 1.3, 0.2, 0.2])
+    return (p / p.sum() * [1, 1, 1, 0, 0]).tolist()
+
+
+def masked_weights__wrong_pads_scored_zero():
+    """The student sets the scores of the pads to 0 before the softmax."""
+    p = np.exp([0.8, -0.5, 1.3, 0, 0])
+    return (p / p.sum()).tolist()
+
+
+def masked_weights__right_minus_infinity():
+    """Lets torch take the softmax with minus infinity at the pads."""
+    e = torch.tensor([0.8, -0.5, 1.3, -math.inf, -math.inf], dtype=torch.float64)
+    return e.softmax(0).tolist()
+
+
+# ---------------------------------------------------------------- batch_shapes
+
+def batch_shapes__wrong_total_without_axis(batch, T_x, T_y):
+    """The student leaves out keepdims in the sum."""
+    return {"total": (batch,), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
+
+
+def batch_shapes__wrong_mask_axis_last(batch, T_x, T_y):
+    """The student puts the mask's extra axis at the end, where it meets the source positions."""
+    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_x, 1)}
+
+
+def batch_shapes__right_named_and_computed(batch, T_x, T_y):
+    """Computes two shapes with numpy's keepdims and broadcasting, and names the third."""
+    mask = np.ones((batch, T_x))[:, None]
+    return {"total": np.ones((batch, T_x)).sum(-1, keepdims=True).shape,
+            "all_weights": _Shape3(*np.broadcast_shapes(mask.shape, (batch, T_y, T_x))), "mask": mask.shape}
+
+
+# ---------------------------------------------------------------- jacobian_shapes
+
+def jacobian_shapes__wrong_context_transposed(batch, m, T_x):
+    """The student puts the scores first in the derivatives of the context."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m)}
+
+
+def jacobian_shapes__wrong_batch_on_both_sides(batch, m, T_x):
+    """The student gives the whole derivative of a batch by a batch, as torch's jacobian does."""
+    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, batch, T_x), "context": (m, T_x)}
+
+
+def jacobian_shapes__right_asks_autograd(batch, m, T_x):
+    """Asks torch's jacobian for the shapes, and takes the diagonal over the batch."""
+    J = torch.autograd.functional.jacobian
+    e, h = torch.zeros(T_x), torch.zeros(T_x, m)
+    full = J(lambda x: x.softmax(-1), torch.zeros(batch, T_x))
+    return {"weights": J(lambda x: x.softmax(0), e).shape,
+            "weights_of_batch": full.diagonal(dim1=0, dim2=2).movedim(-1, 0).shape,
+            "context": J(lambda x: x.softmax(0) @ h, e).shape}
+
+
+# ---------------------------------------------------------------- softmax
+
+def _in_log_space(scores):
+    return np.exp(scores - np.expand_dims(np.logaddexp.reduce(scores, axis=-1), -1))
+
+
+def _by_rows(scores):
+    if scores.ndim > 1:
+        return np.stack([_by_rows(row) for row in scores])
+    top = max(scores.tolist())
+    p = [math.exp(x - top) for x in scores.tolist()]
+    return np.array(p) / math.fsum(p)
+
+
+def softmax__wrong_max_of_all(scores):
+    """The student subtracts one maximum for all rows; a row thousands below it becomes 0/0."""
+    p = np.exp(scores - scores.max())
+    return p / p.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_clipped(scores):
+    """The student clips the scores against overflow, which makes scores in the thousands equal."""
+    p = np.exp(np.clip(scores, -700, 700))
+    return p / p.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_transposes(scores):
+    """The student transposes to divide row by row; right for one and two axes, with three the axes in front are reversed."""
+    p = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return (p.T / p.sum(axis=-1)).T
+
+
+def softmax__wrong_largest_size(scores):
+    """The student subtracts the largest absolute value; a row of scores far below zero becomes 0/0."""
+    p = np.exp(scores - np.abs(scores).max(axis=-1, keepdims=True))
+    return p / p.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_shift_only_when_high(scores):
+    """The student shifts only rows with high scores; a row in the negative thousands has exponentials of 0."""
+    top = scores.max(axis=-1, keepdims=True)
+    p = np.exp(scores - np.where(top > 500, top, 0.0))
+    return p / p.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_max_of_columns(scores):
+    """The student takes the maxima along the first axis, a different one for each position, so that they do not cancel."""
+    p = np.exp(scores - scores.max(axis=0, keepdims=True))
+    return p / p.sum(axis=-1, keepdims=True)
+
+
+def softmax__right_differences_of_pairs(scores):
+    """Takes one over the sum of exponentials of all pairs' differences, where an infinite sum rightly gives 0."""
+    with np.errstate(over="ignore"):
+        return 1 / np.exp(scores[..., None, :] - scores[..., :, None]).sum(axis=-1)
+
+
+def softmax__right_log_space(scores):
+    """Builds the logarithm of the sum with logaddexp.reduce, and takes the exponential of what is left."""
+    return _in_log_space(scores)
+
+
+def softmax__right_recursive_rows(scores):
+    """Recurses down to rows and normalises each with math.fsum."""
+    return _by_rows(scores)
+
+
+# ---------------------------------------------------------------- masked_softmax
+
+def masked_softmax__wrong_max_with_pads(scores, source_mask=None):
+    """The student takes the maximum over pads too; a pad thousands above the real words makes their sum 0."""
+    if source_mask is None:
+        source_mask = np.ones(scores.shape, dtype=bool)
+    p = np.exp(scores - scores.max(axis=1, keepdims=True)) * source_mask
+    total = p.sum(axis=1, keepdims=True)
+    return np.divide(p, total, out=np.zeros_like(p), where=total > 0)
+
+
+def masked_softmax__wrong_lengths(scores, source_mask=None):
+    """The student counts the real words of a row and takes that many from its beginning."""
+    if source_mask is None:
+        source_mask = np.ones(scores.shape, dtype=bool)
+    out = np.zeros_like(scores)
+    for b, n in enumerate(source_mask.sum(axis=1)):
+        if n:
+            p = np.exp(scores[b, :n] - scores[b, :n].max())
+            out[b, :n] = p / p.sum()
+    return out
+
+
+def masked_softmax__wrong_fill_too_high(scores, source_mask=None):
+    """The student fills pads with -1000, which real scores of -3000 lie below."""
+    if source_mask is None:
+        return _in_log_space(scores)
+    w = _in_log_space(np.where(source_mask, scores, -1000.0))
+    return w * source_mask.any(axis=1, keepdims=True)
+
+
+def masked_softmax__wrong_even_in_empty_row(scores, source_mask=None):
+    """The student fills pads with -1e9, which leaves even weights in a row without a real word."""
+    if source_mask is not None:
+        scores = np.where(source_mask, scores, -1e9)
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def masked_softmax__wrong_not_renormalised(scores, source_mask=None):
+    """The student blanks the weights of pads and leaves the rest as they were."""
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    w = p / p.sum(axis=1, keepdims=True)
+    return w if source_mask is None else w * source_mask
+
+
+def masked_softmax__wrong_zero_score_is_pad(scores, source_mask=None):
+    """The student guesses the mask where none is given: a score of exactly 0 counts as a pad."""
+    if source_mask is None:
+        source_mask = scores != 0
+    top = np.where(source_mask, scores, -np.inf).max(axis=1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    p = np.exp(np.where(source_mask, scores - top, -np.inf))
+    total = p.sum(axis=1, keepdims=True)
+    return p / np.where(total == 0, 1, total)
+
+
+def masked_softmax__wrong_maximum_from_zero(scores, source_mask=None):
+    """The student lets the maximum begin at 0 to cover empty rows; real scores of -3000 then give 0 everywhere."""
+    if source_mask is None:
+        source_mask = np.ones_like(scores, dtype=bool)
+    top = scores.max(axis=1, keepdims=True, where=source_mask, initial=0.0)
+    p = np.where(source_mask, np.exp(np.minimum(scores - top, 0)), 0.0)
+    total = p.sum(axis=1, keepdims=True)
+    return p / np.where(total > 0, total, 1.0)
+
+
+def masked_softmax__wrong_infinity_times_zero(scores, source_mask=None):
+    """The student masks exponentials by a product; a pad far above the real words is infinity times 0."""
+    if source_mask is None:
+        source_mask = np.ones_like(scores, dtype=bool)
+    top = np.where(source_mask, scores, -np.inf).max(axis=1, keepdims=True)
+    top = np.where(source_mask.any(axis=1, keepdims=True), top, scores.max(axis=1, keepdims=True))
+    p = np.exp(scores - top) * source_mask
+    total = p.sum(axis=1, keepdims=True)
+    return p / np.where(total > 0, total, 1.0)
+
+
+def _real_words_alone(scores, source_mask):
+    out = np.zeros(scores.shape)
+    for b, row in enumerate(scores):
+        real = slice(None) if source_mask is None else np.flatnonzero(source_mask[b])
+        if row[real].size:
+            out[b, real] = _by_rows(row[real])
+    return out
+
+
+_MASK_BEFORE = {}
+
+
+def masked_softmax__wrong_mask_of_last_call(scores, source_mask=None):
+    """The student reuses the last mask of the same shape where none is given."""
+    if source_mask is None:
+        source_mask = _MASK_BEFORE.get(scores.shape, np.ones(scores.shape, bool))
+    _MASK_BEFORE[scores.shape] = source_mask
+    return _real_words_alone(scores, source_mask)
+
+
+def masked_softmax__right_row_by_row(scores, source_mask=None):
+    """Takes the real scores out of each row, weighs them alone, and puts them back."""
+    return _real_words_alone(scores, source_mask)
+
+
+def masked_softmax__right_pairs_of_real_words(scores, source_mask=None):
+    """One over the sum of exponentials of differences, over pairs of real words only, with infinity elsewhere."""
+    real = np.full(scores.shape, True) if source_mask is None else np.asarray(source_mask, dtype=bool)
+    with np.errstate(over="ignore"):
+        gaps = np.where(real[:, None, :], scores[:, None, :] - scores[:, :, None], -np.inf)
+        totals = np.where(real, np.exp(gaps).sum(axis=2), np.inf)
+    return np.reciprocal(totals)
+
+
+def masked_softmax__right_masked_array(scores, source_mask=None):
+    """Lets numpy's masked arrays leave the pads out of maximum and sum, and fills them with zeros at the end."""
+    pads = np.zeros(scores.shape, bool) if source_mask is None else ~np.asarray(source_mask, dtype=bool)
+    e = np.ma.array(np.array(scores), mask=pads)
+    p = np.ma.exp(e - e.max(axis=1).reshape(-1, 1))
+    return (p / p.sum(axis=1).reshape(-1, 1)).filled(0.0)
+
+
+# ---------------------------------------------------------------- entropy
+
+def entropy__wrong_where_after_logarithm(scores, temperature):
+    """The student hides 0 ln 0 with torch.where; the value is right, but the gradient is nan where a weight is 0."""
+    w = torch.softmax(scores / temperature[:, None], dim=-1)
+    return -torch.where(w > 0, w * w.log(), torch.zeros_like(w)).sum(-1)
+
+
+def entropy__wrong_temperature_along_positions(scores, temperature):
+    """The student divides without an extra axis where numpy allows it: with a square batch each position gets a temperature."""
+    if scores.shape[0] == scores.shape[1]:
+        z = scores / temperature
+    else:
+        z = scores / temperature[:, None]
+    return -(z.softmax(-1) * z.log_softmax(-1)).sum(-1)
+
+
+def entropy__wrong_temperature_detached(scores, temperature):
+    """The student reads the temperatures out as numbers, so that no gradient reaches them."""
+    rows = []
+    for e, t in zip(scores, temperature.tolist()):
+        lp = torch.log_softmax(e / t, dim=0)
+        rows.append(-(lp.exp() * lp).sum())
+    return torch.stack(rows)
+
+
+def entropy__wrong_clamped_scores(scores, temperature):
+    """The student clamps the divided scores to -50 and 50, so that scores far above become equal."""
+    lp = (scores / temperature[:, None]).clamp(-50, 50).log_softmax(-1)
+    return -(lp.exp() * lp).sum(-1)
+
+
+def entropy__wrong_sharpened_not_renormalised(scores, temperature):
+    """The student takes the softmax first and then powers of 1 / temperature, which no longer add to 1."""
+    lp = scores.log_softmax(-1) / temperature[:, None]
+    return -(lp.exp() * lp).sum(-1)
+
+
+def entropy__wrong_logsumexp_of_batch(scores, temperature):
+    """The student subtracts the maximum of the whole batch; a sentence far below it gets nan."""
+    z = scores / temperature[:, None]
+    z = z - z.max()
+    p = z.exp()
+    total = p.sum(-1, keepdim=True)
+    return total.squeeze(-1).log() - (p * z).sum(-1) / total.squeeze(-1)
+
+
+def entropy__wrong_squeezed(scores, temperature):
+    """The student squeezes the column of sums without naming the axis, so that a batch of one becomes a single number."""
+    lp = (scores / temperature[:, None]).log_softmax(-1)
+    return torch.bmm(lp.exp()[:, None], -lp[:, :, None]).squeeze()
+
+
+def entropy__right_log_total_minus_mean(scores, temperature):
+    """The logarithm of the sum of exponentials minus the mean score, after a shift by each row's maximum."""
+    z = torch.einsum("bj,b->bj", scores, temperature.reciprocal())
+    z = z - z.amax(dim=1, keepdim=True).detach()
+    return z.logsumexp(1) - torch.einsum("bj,bj->b", z.softmax(1), z)
+
+
+def entropy__right_nonzero_weights_only(scores, temperature):
+    """Replaces weights of 0 by 1 before the logarithm, so that nothing infinite enters the graph."""
+    w = torch.softmax(scores.div(temperature.view(-1, 1)), 1)
+    safe = w.masked_fill(w == 0, 1.0)
+    return torch.stack([-(a * b.log()).sum() for a, b in zip(safe * (w > 0), safe)])
+
+
+def entropy__right_row_objects(scores, temperature):
+    """Asks a torch.distributions.Categorical made of each sentence's log weights, and stacks the answers."""
+    return torch.cat([torch.distributions.Categorical(logits=(e - e.max().detach()) / t).entropy().reshape(1)
+                      for e, t in zip(scores.unbind(0), temperature.unbind(0))])
+
+
+# ---------------------------------------------------------------- broken_maps
+
+def broken_maps__wrong_pads_exchanged():
+    """The student exchanges pads set to 0 before the softmax with pads left out after it."""
+    return {"A": 4, "B": 1, "C": 6, "D": 2, "E": 3}
+
+
+def broken_maps__wrong_twice_for_steps():
+    """The student takes the softmax over the steps for a softmax that is taken twice."""
+    return {"A": 4, "B": 5, "C": 6, "D": 3, "E": 2}
+
+
+def broken_maps__right_numpy_integers():
+    """Zips letters with numpy integers."""
+    return dict(zip("ABCDE", np.array([4, 1, 6, 3, 2])))
