@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
@@ -21,7 +21,9 @@ FUNCTIONS = {  # name: how many parameters, its marks, its suite
     "many_of_the_sandbox": (MANY + 1, (), "sandbox"),
     "long": (1, (pytest.mark.turns(2).mark,), "sandbox"),
     "long_and_few": (8, (pytest.mark.turns(4).mark,), "audit"),
+    "second_is_long": (2, (pytest.mark.turns(2).mark,), "sandbox"),
 }
+PLACED = SimpleNamespace(nodeid="test_y.py")
 OF_A_LONG_FILE = {
     "shares": (2, (pytest.mark.turns(3).mark,), "sandbox"),
     "shares_too": (9, (pytest.mark.turns(3).mark,), "book"),
@@ -43,15 +45,20 @@ def pytest_collection_modifyitems(config, items):
 """
 
 
-def done_by(turn, monkeypatch):
+def done_by(turn, monkeypatch, files=MappingProxyType({})):
     """Return the names of the tests that a turn does, and what is said of those that it does not."""
     monkeypatch.setenv(TURN, str(turn))
     items = []
     for name, (count, marks, suite) in (FUNCTIONS | OF_A_LONG_FILE).items():
         for number in range(count):
             item = SimpleNamespace(nodeid=f"test_x.py::{name}[{number}]", suite=suite)
-            marked = [(FILE if name in OF_A_LONG_FILE else item, mark) for mark in marks]
-            item.iter_markers_with_node = lambda marked=marked: iter(marked)
+            is_short = name == "second_is_long" and number == 0
+            marked = [
+                (files.get(name, FILE if name in OF_A_LONG_FILE else item), mark) for mark in marks if not is_short
+            ]
+            item.iter_markers_with_node = lambda name=None, marked=marked: (
+                each for each in marked if name in (None, each[1].name)
+            )
             items.append(item)
     before, gone = list(items), []
     hook = SimpleNamespace(pytest_deselected=lambda items: gone.extend(items))
@@ -78,10 +85,22 @@ def test_a_turn_leaves_out_what_may_be_left_out_and_says_how_much(turn, monkeypa
     assert sentence.startswith(f"{ALL - len(names)} tests")
 
 
+def test_a_parameter_may_take_turns_by_itself(monkeypatch):
+    done = [{name for name in done_by(turn, monkeypatch)[0] if "second_is_long" in name} for turn in range(4)]
+    assert all("test_x.py::second_is_long[0]" in names for names in done)
+    assert sum("test_x.py::second_is_long[1]" in names for names in done) == 2
+
+
 def test_a_file_is_done_whole_or_not_at_all(monkeypatch):
     whole = {f"test_x.py::{name}[{number}]" for name, (count, *_) in OF_A_LONG_FILE.items() for number in range(count)}
     done = [whole & set(done_by(turn, monkeypatch)[0]) for turn in range(3)]
     assert sorted(done, key=len) == [set(), set(), whole]
+
+
+def test_a_file_that_names_its_place_is_done_there(monkeypatch):
+    monkeypatch.setitem(FUNCTIONS, "placed", (3, (pytest.mark.turns(3, 2).mark,), "book"))
+    done = [sum("placed" in name for name in done_by(turn, monkeypatch, {"placed": PLACED})[0]) for turn in range(4)]
+    assert done == [0, 3, 0, 0]
 
 
 def test_where_everything_is_asked_for_nothing_is_left_out(monkeypatch):
@@ -96,8 +115,8 @@ def test_where_everything_is_asked_for_nothing_is_left_out(monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "said_at_the_end"),
     [
-        ([], "15 passed, 45 deselected"),
-        (["--quick"], "15 passed, 45 deselected"),
+        ([], "10 passed, 50 deselected"),
+        (["--quick"], "10 passed, 50 deselected"),
         (["--full"], "60 passed"),
         (["tests/test_one.py"], "60 passed"),
     ],

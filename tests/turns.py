@@ -2,10 +2,10 @@
 
 A pytest plugin. Of a test that is asked of many parameters a run does a part, as ``PARTS`` has it. A test that is marked
 ``turns(n)`` is done in one run of n; where it has parameters, each is. A file that is marked so is done or left whole,
-because what takes long there is what its tests share; such files are spread over the turns. Which part a run does follows
-from the commit, so that the same commit is tested in the same way again, and the commits that follow do the rest;
-``--turn K`` chooses, and ``--full`` does everything. So does naming files, or a test: who asks for one test wants all of
-it. What is marked ``each_time`` is never left out, nor is anything of the sandbox that does not say so itself.
+because what takes long there is what its tests share; such files are spread over the turns, and ``turns(n, place)`` says
+which of them it has, so that the very longest do not meet. Which part a run does follows from the commit, so that the same
+commit is tested in the same way again, and the commits that follow do the rest; ``--turn K`` chooses, and ``--full`` does
+everything. So does naming files, or a test: who asks for one test wants all of it. What is marked ``each_time`` is never left out, nor is anything of the sandbox that does not say so itself.
 """
 
 import os
@@ -15,7 +15,7 @@ from collections import defaultdict
 
 import pytest
 
-PARTS = {80: 12, 30: 6, 6: 4}  # a test with more parameters than this: one in so many
+PARTS = {80: 12, 15: 6, 6: 4}  # a test with more parameters than this: one in so many
 ALL_TURNS = 12  # after so many, each test has been done, be it one of two, three, four, six or twelve
 TURN = "TESTS_TURN"  # in the environment, where the processes of pytest-xdist find it; empty: everything
 LEFT = pytest.StashKey()
@@ -26,7 +26,7 @@ def add_option(parser):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "turns(n): takes long; done in one run of n")
+    config.addinivalue_line("markers", "turns(n, place): takes long; done in one run of n")
     config.addinivalue_line("markers", "each_time: never left out")
     config.stash[LEFT] = []
     if not hasattr(config, "workerinput"):
@@ -61,17 +61,18 @@ def in_turn(things, turns):
 
 
 def _turns_of(items, suite):
-    """Return in how many runs the tests of one function are done once, and the file that is done whole or not at all.
+    """Return in how many runs the tests of one function are done once, the file that is done whole or not at all, its place.
 
-    The number is 1 for what each run does, the file None where the tests of a function take turns among themselves.
+    The number is 1 for what each run does, the file None where the tests of a function take turns among themselves, the place
+    None where nobody has said it.
     """
     marks = {mark.name: (node, mark) for node, mark in reversed(list(items[0].iter_markers_with_node()))}
     if "each_time" in marks:
-        return 1, None
+        return 1, None, None
     if "turns" in marks:
         node, mark = marks["turns"]
-        return mark.args[0], None if node is items[0] else node.nodeid
-    return next((turns for many, turns in PARTS.items() if len(items) > many and suite != "sandbox"), 1), None
+        return mark.args[0], None if node is items[0] else node.nodeid, *(mark.args[1:] or (None,))
+    return next((turns for many, turns in PARTS.items() if len(items) > many and suite != "sandbox"), 1), None, None
 
 
 def keep(config, items, suite_of):
@@ -80,17 +81,19 @@ def keep(config, items, suite_of):
         return
     groups, left = defaultdict(list), []
     for item in items:
-        groups[item.nodeid.partition("[")[0]].append(item)
+        own = next((mark.args[0] for _, mark in item.iter_markers_with_node("turns")), 1)  # a parameter's own, perhaps
+        groups[item.nodeid.partition("[")[0], own].append(item)
     turns_of = {name: _turns_of(group, suite_of(group[0])) for name, group in groups.items()}
     alike = defaultdict(list)  # the files that are done as rarely, spread over the turns among themselves
-    for turns, file in sorted({(turns, file) for turns, file in turns_of.values() if file}):
+    for turns, file in sorted({(turns, file) for turns, file, place in turns_of.values() if file and place is None}):
         alike[turns].append(file)
     for name, group in groups.items():
-        turns, file = turns_of[name]
+        turns, file, place = turns_of[name]
         if file:
-            left += group if (int(os.environ[TURN]) + alike[turns].index(file)) % turns else []
+            place = alike[turns].index(file) if place is None else place
+            left += group if (int(os.environ[TURN]) + place) % turns else []
             continue
-        turn = int(os.environ[TURN]) + zlib.crc32(name.encode())  # or the first of each would fall together
+        turn = int(os.environ[TURN]) + zlib.crc32(name[0].encode())  # or the first of each would fall together
         left += [item for place, item in enumerate(group) if (place + turn) % turns]
     config.stash[LEFT] = left
     config.hook.pytest_deselected(items=left)

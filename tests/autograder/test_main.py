@@ -83,7 +83,7 @@ def test_a_release_that_would_link_to_a_placeholder_is_refused_before_anything_i
     assert not list(course.root.glob("*/scoring"))
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 def test_a_release_links_to_the_address_that_was_given(tmp_path):
     course = init(tmp_path)
     done = autograder("release", "scoring", "--course", tmp_path, "--seed", 0, "--base-url", "http://localhost:8000")

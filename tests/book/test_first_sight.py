@@ -9,6 +9,8 @@ from bs4 import BeautifulSoup
 
 from tests.book.small_site import build_site, write_site
 
+pytestmark = pytest.mark.turns(3)
+
 CONF = """
 extensions = ["myst_nb", "sphinx_copybutton", "formulas_in_place", "light_theme", "first_sight"]
 myst_enable_extensions = ["dollarmath"]

@@ -14,6 +14,8 @@ from autograder import formulas
 from autograder.paths import ROOT
 from tests.book.small_site import build_site, write_site
 
+pytestmark = pytest.mark.turns(3)
+
 NAME = "noto-sans-devanagari-devanagari-400-normal.woff"
 FONT = ROOT / "book" / "_static" / "fonts" / NAME
 CONF = 'extensions = ["myst_nb", "light_fonts"]\nhtml_static_path = ["book/_static"]\n'

@@ -8,6 +8,8 @@ from bs4 import BeautifulSoup
 
 from tests.book.small_site import build_site, write_site
 
+pytestmark = pytest.mark.turns(3)
+
 CONF = """
 extensions = ["myst_nb", "formulas_in_place", "light_fonts", "light_pages", "light_theme"]
 myst_enable_extensions = ["dollarmath"]

@@ -8,6 +8,8 @@ from fontTools.ttLib import TTFont
 
 from tests.book.small_site import build_site, write_site
 
+pytestmark = pytest.mark.turns(3)
+
 CONF = """
 extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton", "sphinx_togglebutton", "light_theme"]
 html_theme = "sphinx_book_theme"

@@ -11,6 +11,8 @@ from autograder.paths import BOOK
 from solutions import answer_key
 from tests.book.small_site import build_site, write_site
 
+pytestmark = pytest.mark.turns(3)
+
 CONF = """
 extensions = ["myst_nb", "sphinx_exercise", "formulas_in_place", "numbers_by_chapter"]
 numfig = True

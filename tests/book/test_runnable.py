@@ -18,7 +18,7 @@ from solutions import answer_key
 from tests.autograder.samples import topic_exercises
 from tests.book.small_site import build_site, write_site
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(6, 4)
 
 BLOCK = """
 import sys

@@ -14,7 +14,7 @@ from tests.conftest import sample_of_mutants
 @pytest.mark.suite("audit")
 @pytest.mark.parametrize("topic", TOPICS)
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 def test_the_grader_of_every_exercise_stands_the_audit(topic, request):
     count = sample_of_mutants(request.config)
     audited = list(run.audit_topic(topic, full=count is None, effort=count and (count, run.TRIED[False])))

@@ -16,7 +16,7 @@ from autograder.grading import grade, judge
 from tests.autograder.courses.test_nothing_lost import ESSAY, course, grade_quickly, hand_in  # noqa: F401
 from tests.autograder.test_main import autograder
 
-pytestmark = pytest.mark.suite("assignments")
+pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(2)]
 
 HINT = "The tanh is missing: <b>look</b> at the line before v."
 UPSIDE_DOWN = "scoring-additive_shapes"

@@ -18,7 +18,7 @@ from tests.autograder.courses.test_nothing_lost import (  # noqa: F401
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import autograder
 
-pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(2)]
+pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(4)]
 HARDER = "scoring-additive_score"
 
 

@@ -25,7 +25,7 @@ from tests.autograder.courses.test_nothing_lost import (  # noqa: F401
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import assert_refused, autograder
 
-pytestmark = pytest.mark.suite("assignments")
+pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(2)]
 
 ROSTER = """id,name,email,canvas,sis,login,section,gradescope
 ada,Ada King,ada@university.edu,17,S17,aking,A,900100

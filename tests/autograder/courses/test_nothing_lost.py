@@ -152,6 +152,7 @@ def test_the_table_counts_all_points_and_says_what_waits(course, grade_quickly):
     assert "mark" in captured.get()
 
 
+@pytest.mark.turns(3)
 def test_an_export_says_which_points_a_person_has_still_to_give(course, grade_quickly):
     hand_in(course, "mia")
     hand_in(course, "noa")
@@ -186,6 +187,7 @@ def test_a_submission_that_cannot_be_read_leaves_the_good_one_and_its_page(cours
     assert "could not be graded" not in page(course, "mia")
 
 
+@pytest.mark.turns(3)
 def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course, grade_quickly):
     hand_in(course, "mia")
     grade_quickly(course)
@@ -294,6 +296,7 @@ def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_c
     submission._drawn.cache_clear()
 
 
+@pytest.mark.turns(3)
 def test_an_old_submission_is_read_by_the_release_that_it_was_made_from(course, grade_quickly, tmp_path):
     from autograder.paths import BOOK
 
@@ -360,6 +363,7 @@ def test_a_gradebook_that_is_locked_is_said_and_a_second_run_completes(course, g
 
 
 @pytest.mark.parametrize("what", ["export", "feedback", "report"])
+@pytest.mark.turns(3)
 def test_what_reads_a_gradebook_that_is_locked_says_so_and_writes_nothing(course, grade_quickly, tmp_path, what):
     hand_in(course, "mia")
     grade_quickly(course)
@@ -425,6 +429,7 @@ def test_a_full_disk_is_said_and_a_second_run_completes(course, grade_quickly, m
     assert not list(course.root.rglob("*.draft"))
 
 
+@pytest.mark.turns(3)
 def test_a_course_that_cannot_be_written_is_said(course):
     hand_in(course, "mia")
     other = os.geteuid() == 0
@@ -455,6 +460,7 @@ def _hear_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # what a shell starts in the background ignores it
 
 
+@pytest.mark.turns(3)
 def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course, grade_quickly):
     sleepy = {"cell_type": "code", "metadata": {}, "source": "import time; time.sleep(15)", "outputs": []}
     for number in range(3):

@@ -156,6 +156,7 @@ def chosen(tmp_path_factory):
     return course
 
 
+@pytest.mark.turns(3)
 def test_a_release_asks_what_the_course_chose_for_its_points_and_says_when_it_is_due(chosen):
     notebook = nbformat.read(chosen.release("scoring"), as_version=4)
     assert "**Attention 2026. Due: Monday, 30 November 2026, 23:59 (UTC+01:00).**" in notebook.cells[0].source

@@ -63,6 +63,7 @@ def others(tmp_path_factory):
 
 
 @pytest.mark.parametrize("topic", answer_key.topics())
+@pytest.mark.turns(6)
 def test_every_topic_releases_one_notebook_proved_both_ways(topic, others, request, monkeypatch):
     if topic == "capstone":
         weights = request.getfixturevalue("capstone_weights")
@@ -71,6 +72,7 @@ def test_every_topic_releases_one_notebook_proved_both_ways(topic, others, reque
     assert [path.name for path in others.release(topic).parent.iterdir()] == [f"{topic}.ipynb"]
 
 
+@pytest.mark.turns(3)
 def test_the_lone_release_runs_in_an_empty_folder_and_says_what_is_not_answered(notebooks, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONPATH", raising=False)
     cells = run_alone(notebooks[1], tmp_path)
@@ -108,6 +110,7 @@ def answered(notebooks, tmp_path_factory):
     return run_alone(right, tmp_path_factory.mktemp("alone"))
 
 
+@pytest.mark.turns(3)
 def test_the_lone_notebook_with_right_answers_passes_every_check(answered):
     checks = 0
     for name, cell in answered.items():
@@ -125,6 +128,7 @@ def test_the_check_of_a_wrong_answer_raises_with_the_hint_of_its_mistake(answere
     assert "Hint: The tanh is missing" in error.evalue
 
 
+@pytest.mark.turns(3)
 def test_nbgrader_validate_finds_the_untouched_release_wanting(released, tmp_path):
     path = shutil.copy(released.release("scoring"), tmp_path)
     program = os.path.join(os.path.dirname(sys.executable), "nbgrader")
@@ -142,11 +146,13 @@ def validated(notebook, folder):
     return done.stdout.strip()
 
 
+@pytest.mark.turns(3)
 def test_nbgrader_validate_passes_a_finished_notebook(notebooks, tmp_path):
     said = validated(handed_in("bela_einsum", notebooks), tmp_path)
     assert said == "Success! Your notebook passes all the tests."
 
 
+@pytest.mark.turns(3)
 def test_nbgrader_validate_says_of_each_slip_the_whole_sentence_and_no_more(notebooks, tmp_path):
     notebook = handed_in("emil_no_tanh", notebooks)
     for cell in notebook.cells:
@@ -191,6 +197,7 @@ def test_the_release_holds_no_answer_no_hidden_case_and_no_seed(notebooks):
             assert not any(str(array.ravel().tolist())[1:-1] in text for array in arrays if array.size > 1)
 
 
+@pytest.mark.turns(3)
 def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_path, monkeypatch):
     sandbox.close()
     monkeypatch.setattr("autograder.sandbox.bubblewrap.available", lambda: False)
@@ -209,6 +216,7 @@ def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_
     assert earned == [[True] * 11]
 
 
+@pytest.mark.turns(3)
 def test_another_seed_changes_hidden_cases_only(released, others):
     if not others.release("scoring").is_file():
         release.release(others, "scoring", seed=1)

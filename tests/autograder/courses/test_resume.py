@@ -25,7 +25,7 @@ from autograder.sandbox import Call, Cell, Limits, Lost, Script, doctor, start
 from autograder.sandbox.conversation import Silent
 from tests.autograder.samples import AUTOMATIC
 
-pytestmark = [pytest.mark.suite("sandbox"), pytest.mark.turns(3)]
+pytestmark = [pytest.mark.suite("sandbox"), pytest.mark.turns(6, 1)]
 QUIET = ("ada_loops", "bela_einsum", "emil_no_tanh", "gita_slips", "fay_transposed", "ines_half_finished")
 COPIES, WORKERS = 3, 2
 VICTIMS = ("child", "zygote", "bwrap")  # the grader goes on without them, until it is killed itself

@@ -21,7 +21,7 @@ from autograder.marking.session import Conflict, Seen, Session, Wanted, _rendere
 from tests.autograder.essays import ANSWERS, ESSAY, KEYS, SIGN, essays, grade, hand_in
 from tests.autograder.test_main import assert_refused, autograder
 
-pytestmark = pytest.mark.suite("assignments")
+pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(2)]
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import RECEIPT, code_cells
 from autograder.notebooks.cell_ids import test_id as name_of_test
 
-pytestmark = pytest.mark.suite("assignments")
+pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(2)]
 HONEST = [s.name for s in demo.students() if s.kind in ("right", "wrong", "unfinished", "odd") and s.form == "notebook"]
 SAMPLE = ["ines_half_finished", "kofi_noisy", "emil_no_tanh"]
 # What differs from kernel to kernel: the name of a cell's file, colours, addresses in memory, how long a loop took.

@@ -14,7 +14,7 @@ from autograder.courses import batch, demo
 from autograder.courses.course import Course
 from autograder.sandbox import Limits
 
-pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(6)]
+pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(6, 2)]
 QUIET = [student.name for student in demo.students() if student.kind in ("right", "wrong", "unfinished")]
 SAMPLE = random.Random(9).sample(QUIET, 2)  # for `make test`; `make test-full` takes all
 
