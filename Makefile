@@ -37,7 +37,7 @@ test: $(STAMP) sandbox browser database  ## Everything that must pass, with the 
 test-full: $(STAMP) sandbox browser database  ## The same, with every sample whole
 	@$(BIN)/python -m pytest --full $(SIDE_BY_SIDE)
 
-check: $(STAMP)  ## The quick part of the tests, two to three minutes
+check: $(STAMP)  ## The quick part of the tests, two minutes
 	@$(BIN)/python -m pytest --quick $(SIDE_BY_SIDE)
 
 sandbox:  ## Install bubblewrap where that is permitted

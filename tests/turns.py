@@ -5,7 +5,8 @@ A pytest plugin. Of a test that is asked of many parameters a run does a part, a
 because what takes long there is what its tests share; such files are spread over the turns, and ``turns(n, place)`` says
 which of them it has, so that the very longest do not meet. Which part a run does follows from the commit, so that the same
 commit is tested in the same way again, and the commits that follow do the rest; ``--turn K`` chooses, and ``--full`` does
-everything. So does naming files, or a test: who asks for one test wants all of it. What is marked ``each_time`` is never left out, nor is anything of the sandbox that does not say so itself.
+everything. So does naming files, or a test: who asks for one test wants all of it. What is marked ``each_time`` is never
+left out, nor is anything of the sandbox that does not say so itself.
 """
 
 import os
@@ -16,6 +17,7 @@ from collections import defaultdict
 import pytest
 
 PARTS = {80: 12, 15: 6, 6: 4}  # a test with more parameters than this: one in so many
+QUICK_PARTS = {15: 12, 3: 6}  # the same, of the quick tests
 ALL_TURNS = 12  # after so many, each test has been done, be it one of two, three, four, six or twelve
 TURN = "TESTS_TURN"  # in the environment, where the processes of pytest-xdist find it; empty: everything
 LEFT = pytest.StashKey()
@@ -60,7 +62,7 @@ def in_turn(things, turns):
     return [thing for place, thing in enumerate(things) if (place + int(os.environ[TURN])) % turns == 0]
 
 
-def _turns_of(items, suite):
+def _turns_of(items, suite, parts):
     """Return in how many runs the tests of one function are done once, the file that is done whole or not at all, its place.
 
     The number is 1 for what each run does, the file None where the tests of a function take turns among themselves, the place
@@ -72,18 +74,18 @@ def _turns_of(items, suite):
     if "turns" in marks:
         node, mark = marks["turns"]
         return mark.args[0], None if node is items[0] else node.nodeid, *(mark.args[1:] or (None,))
-    return next((turns for many, turns in PARTS.items() if len(items) > many and suite != "sandbox"), 1), None, None
+    return next((turns for many, turns in parts.items() if len(items) > many and suite != "sandbox"), 1), None, None
 
 
 def keep(config, items, suite_of):
     """Leave in ``items`` those whose turn it is, in their order."""
     if not os.environ[TURN]:
         return
-    groups, left = defaultdict(list), []
+    groups, left, parts = defaultdict(list), [], QUICK_PARTS if config.getoption("--quick") else PARTS
     for item in items:
         own = next((mark.args[0] for _, mark in item.iter_markers_with_node("turns")), 1)  # a parameter's own, perhaps
         groups[item.nodeid.partition("[")[0], own].append(item)
-    turns_of = {name: _turns_of(group, suite_of(group[0])) for name, group in groups.items()}
+    turns_of = {name: _turns_of(group, suite_of(group[0]), parts) for name, group in groups.items()}
     alike = defaultdict(list)  # the files that are done as rarely, spread over the turns among themselves
     for turns, file in sorted({(turns, file) for turns, file, place in turns_of.values() if file and place is None}):
         alike[turns].append(file)

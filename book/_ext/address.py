@@ -7,6 +7,10 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 from xml.sax.saxutils import escape
 
+NOT_FOUND = """<h1>Page not found</h1>
+<p>No page has this address, or none has it any more. <a href="{top}index.html">The first page</a> leads to all chapters, and
+<a href="{top}search.html">the search</a> finds words in them.</p>
+"""
 SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 {}
@@ -17,7 +21,8 @@ SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
 def settle(app, config):
     """Let cards name the course, and let the page of a dead link, which may stand anywhere, count from the top."""
     config.ogp_site_url, config.ogp_site_name = config.html_baseurl, config.html_title
-    config.notfound_urls_prefix = f"/{urlsplit(config.html_baseurl).path.strip('/')}/".replace("//", "/")
+    top = config.notfound_urls_prefix = f"/{urlsplit(config.html_baseurl).path.strip('/')}/".replace("//", "/")
+    config.notfound_context = {"title": "Page not found", "body": NOT_FOUND.format(top=top)}
 
 
 def write_sitemap(app, exception):

@@ -184,6 +184,8 @@ def cut_off(browser):
         """
         return [...document.querySelectorAll(".math")].filter((formula) => {
           if (formula.closest(".pst-scrollable-table-container")) return false;
+          const line = formula.querySelector(".katex-display");
+          if (innerWidth > 320 && line && line.scrollWidth > line.clientWidth + 1) return true;  // there, one scrolls
           const around = formula.parentElement.closest("div, section, p, li, dd").getBoundingClientRect();
           return [...formula.querySelectorAll(".katex-base")].some((part) => {
             const box = part.getBoundingClientRect();
@@ -370,6 +372,76 @@ def test_what_covers_the_shadows_has_the_colour_of_what_lies_behind(browser, add
     assert {kind for _, kind in apart} >= {"exercise", "text"}
     assert min(map(len, apart.values())) > 0
     assert max(map(max, apart.values())) <= 2, apart  # of 255: parts are rounded
+
+
+TORN = """
+const lines = (element) => {
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;
+};
+const found = {
+  names: [...document.querySelectorAll(".bd-content :is(td, th) code .pre")].filter((name) => lines(name) > 1),
+  signs: [...document.querySelectorAll(".together")].filter((both) => {
+    const parts = both.querySelectorAll(".katex-base"), range = document.createRange();
+    range.selectNodeContents(both.lastChild);
+    return parts.length === 1 && range.getBoundingClientRect().top > parts[0].getBoundingClientRect().bottom;
+  }),
+  options: [...document.querySelectorAll(".bd-content p > code .pre, .bd-content li > code .pre")].filter(
+    (name) => name.textContent.length < 24 && lines(name) > 1),
+  ways: [...document.querySelectorAll(".prev-next-area a")].filter((way) => {
+    const box = way.getBoundingClientRect(), arrow = way.querySelector("i").getBoundingClientRect();
+    return arrow.left < box.left - 1 || arrow.right > box.right + 1;
+  }),
+};
+return Object.fromEntries(Object.entries(found).map(([kind, each]) => [kind, each.map((one) => one.textContent)]));
+"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_name_is_torn_no_comma_begins_a_line_and_no_way_on_lacks_its_arrow(browser, address, site, width):
+    size(browser, width)
+    torn = {}
+    for page in ("notation", "scoring", "softmax", "for_instructors", "from_bahdanau_to_transformers", "the_paper"):
+        open_page(browser, f"{address}/book/{page}.html")
+        found = browser.execute_script(TORN)
+        torn |= {f"{page}, {kind}": texts for kind, texts in found.items() if texts}
+    assert torn == {}
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_a_table_that_a_cell_gives_out_lies_on_the_ground_of_its_page(browser, address, mode):
+    size(browser, 1280)
+    open_page(browser, f"{address}/book/capstone.html")
+    ground = browser.execute_script(
+        """
+        document.documentElement.dataset.theme = arguments[0];
+        return getComputedStyle(document.querySelector(".cell_output .text_html:has(table.table)")).backgroundColor;
+        """,
+        mode,
+    )
+    assert ground == "rgba(0, 0, 0, 0)"
+
+
+def test_on_a_phone_the_end_of_each_line_of_code_can_be_scrolled_from_behind_the_button(browser, address):
+    size(browser, 375)
+    open_page(browser, f"{address}/book/the_paper.html")
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"features": [{"name": "hover", "value": "none"}, {"name": "pointer", "value": "coarse"}]},
+    )
+    room = browser.execute_script(
+        """
+        return [...document.querySelectorAll("div.highlight:has(button.copybtn)")].map((code) => {
+          const button = code.querySelector("button.copybtn"), pre = code.querySelector("pre");
+          return parseFloat(getComputedStyle(pre).paddingRight) - (code.getBoundingClientRect().right
+            - button.getBoundingClientRect().left);
+        });
+        """
+    )
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert len(room) > 3
+    assert min(room) >= 0
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
