@@ -4,7 +4,6 @@ In: the formulas of the pages. Out: HTML with MathML, and in ``_static/katex`` t
 formula that cannot be typeset is a warning with file and line. Numbers of equations, and what refers to them, are Sphinx's.
 """
 
-import re
 import shutil
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from autograder.errors import CourseError
 
 logger = logging.getLogger(__name__)
 typesetter = None  # of the build that runs
-SIGNS = re.compile(r"[.,;:!?)\u2019\u201d]+")
 
 
 def visit_math(translator, node):
@@ -42,18 +40,6 @@ def _typeset(node, block):
     except formulas.FormulaError as error:
         logger.warning("%s", error, location=node, type="formula")
         return ""
-
-
-def hold_together(app, doctree, docname):
-    """Put each formula and the signs right behind it, such as a comma, into one element, which the style may keep in one line."""
-    for formula in [*doctree.findall(nodes.math)]:
-        behind = formula.next_node(descend=False, siblings=True)
-        signs = SIGNS.match(behind.astext()) if isinstance(behind, nodes.Text) else None
-        if signs:
-            both = nodes.inline(classes=["together"])
-            formula.replace_self(both)
-            both += [formula, nodes.Text(signs[0])]
-            behind.parent.replace(behind, nodes.Text(behind.astext()[signs.end() :]))
 
 
 def begin(app):
@@ -83,6 +69,5 @@ def end(app, exception):
 def setup(app):
     app.add_html_math_renderer("katex", (visit_math, None), (visit_math_block, None))
     app.connect("builder-inited", begin)
-    app.connect("doctree-resolved", hold_together)
     app.connect("build-finished", end)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -27,7 +27,7 @@ OURS = ("solutions", "figures", "autograder", "benchmarks")  # packages that onl
 HERE = "needs the repository"  # of code that no notebook can bring along
 END = re.compile(r"^## (Check yourself|Exercises|Sources)$", flags=re.MULTILINE)
 NO_COPY = "runs-here-only"
-COPIED = f":not(.{NO_COPY}) > div > div.highlight pre"
+COPIED = f":not(.{NO_COPY}, .cell_output) > div > div.highlight pre"  # nobody needs to copy what a cell says
 FIGURES = {  # what draws on a page, for a notebook: a moving figure is its table there
     "figures.moving": ("table", "alignment", "_shown", "_language"),
     "figures.pictures": ("INK", "BLUE", "WEIGHT", "heat_map"),

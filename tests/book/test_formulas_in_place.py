@@ -77,13 +77,6 @@ def test_formulas_of_text_and_tables_are_typeset_and_no_script_is_asked_for(page
     assert [each["href"].partition("?")[0] for each in page.select("link[href*=katex]")] == ["_static/katex/katex.css"]
 
 
-def test_a_sign_behind_a_formula_is_one_element_with_it_and_stands_once(page):
-    held = page.select("div.body .together")
-    assert [(spoken(each), str(each.contents[-1])) for each in held] == [(["a<b"], ","), (["αij≥0"], ".")]
-    assert "b,, and" not in page.select_one("div.body").text
-    assert all(each.next_sibling is None or not str(each.next_sibling).startswith((",", ".")) for each in held)
-
-
 def test_displayed_formulas_keep_their_lines(page):
     lines, aligned = page.select("div.math")[1:]
     assert len(lines.select(".katex-newline")) == 1

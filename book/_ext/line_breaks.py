@@ -1,0 +1,55 @@
+"""Where a line of text may break: not before a comma, not within a number or a short name in code.
+
+In: the text of a page. Out: the same, with elements that the style ``course.css`` keeps in one line.
+
+| what | how it is told |
+|---|---|
+| a formula and the signs right behind it | one element of the class ``together`` |
+| a name that is longer than a line of a phone may have to be | the class ``long``: it breaks where it must, all others do not |
+| 20 000 | a space that does not break |
+"""
+
+import re
+
+from docutils import nodes
+
+SIGNS = re.compile(r"[.,;:!?)\u2019\u201d]+")
+THOUSANDS = re.compile(r"(?<=\d) (?=\d{3}\b)")
+LONGEST = 24  # characters of a name that is kept whole
+
+
+def settle(app, doctree, docname):
+    if app.builder.format != "html":
+        return
+    for formula in list(doctree.findall(nodes.math)):
+        _hold(formula)
+    for literal in doctree.findall(nodes.literal):
+        if any(len(word) > LONGEST for word in literal.astext().split()):
+            literal["classes"].append("long")
+    for text in list(doctree.findall(nodes.Text)):
+        if not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.math | nodes.math_block | nodes.raw):
+            held = THOUSANDS.sub("\u00a0", text.astext())
+            if held != text.astext():
+                _put(held, text)
+
+
+def _hold(formula):
+    """Put ``formula`` and the signs behind it into one element."""
+    behind = formula.next_node(descend=False, siblings=True)
+    signs = SIGNS.match(behind.astext()) if isinstance(behind, nodes.Text) else None
+    if signs:
+        _put(behind.astext()[signs.end() :], behind)
+        both = nodes.inline(classes=["together"])
+        formula.replace_self(both)
+        both += [formula, nodes.Text(signs[0])]
+
+
+def _put(words, text):
+    """Put ``words`` in the place of the node ``text``. A list would look for one that is equal, and others may well be."""
+    place = next(place for place, child in enumerate(text.parent.children) if child is text)
+    text.parent[place] = nodes.Text(words)
+
+
+def setup(app):
+    app.connect("doctree-resolved", settle)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,46 @@
+"""Signs stay with the formula before them, short names and numbers whole; nothing of the text is lost or said twice."""
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.book.small_site import build_site, write_site
+
+CONF = """
+extensions = ["myst_nb", "formulas_in_place", "line_breaks"]
+html_math_renderer = "katex"
+myst_enable_extensions = ["dollarmath"]
+nb_execution_mode = "off"
+"""
+PAGE = """# Scores
+
+In [here](https://example.org), [there](https://example.org), $a < b$, $c$, and [again](https://example.org), $d$.
+Of 20 000 words; `x 30 000`; $e$ is last.
+
+`--no-links` and `torch.nn.functional.scaled_dot_product_attention`
+"""
+
+
+@pytest.fixture
+def text(tmp_path):
+    write_site(tmp_path, CONF, {"index.md": PAGE})
+    site, warnings = build_site(tmp_path, strict=False)
+    assert warnings == ""
+    page = BeautifulSoup((site / "index.html").read_text(encoding="utf-8"), "html.parser")
+    for drawn in page.select(".katex-html"):
+        drawn.decompose()  # the formula is there once more, to be heard
+    return page.select_one("div.body")
+
+
+def test_each_sign_stands_once_and_in_its_place(text):
+    said = text.select("p")[0].text
+    assert said == "In here, there, a<b, c, and again, d.\nOf 20\u00a0000 words; x 30 000; e is last."
+    assert [each.text for each in text.select(".together")] == ["a<b,", "c,", "d."]
+
+
+def test_a_name_is_called_long_where_it_is(text):
+    long = {each.text: "long" in each.get("class", ()) for each in text.select("code")}
+    assert long == {
+        "x 30 000": False,
+        "--no-links": False,
+        "torch.nn.functional.scaled_dot_product_attention": True,
+    }
