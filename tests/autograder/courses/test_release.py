@@ -117,7 +117,7 @@ def test_the_lone_notebook_with_right_answers_passes_every_check(answered):
         if not name.startswith("wrong-"):
             assert not errors(cell), name
             if name.endswith("-check"):
-                assert "right" in cell.outputs[0].text, name
+                assert "right" in "".join(output.text for output in cell.outputs), name  # a busy kernel says it in parts
                 checks += 1
     assert checks == 11
 
