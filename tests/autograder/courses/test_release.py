@@ -117,7 +117,9 @@ def test_the_lone_notebook_with_right_answers_passes_every_check(answered):
         if not name.startswith("wrong-"):
             assert not errors(cell), name
             if name.endswith("-check"):
-                assert "right" in "".join(output.text for output in cell.outputs), name  # a busy kernel says it in parts
+                assert "right" in "".join(output.text for output in cell.outputs), (
+                    name
+                )  # a busy kernel says it in parts
                 checks += 1
     assert checks == 11
 
