@@ -77,16 +77,26 @@ def _of_folder(root, most, max_mb):
         folder, name = ahead.pop()
         try:
             inside = sorted(os.scandir(folder), key=lambda one: one.name)
-            folders = [one for one in inside if one.is_dir(follow_symlinks=False)]
         except OSError:  # as where it has another owner, or its whole name is longer than the system takes
             continue
-        kept = [one for one in inside if one not in folders and not _is_debris(str(name / one.name))]
+        folders, files = [], []
+        for one in inside:
+            (folders if _is_folder(one) else files).append(one)
+        kept = [one for one in files if not _is_debris(str(name / one.name))]
         count += len(folders) + len(kept)
         if count > most:
             raise RefusedEntry(f"it has more than {most} files and folders")
         for one in kept:
             yield Entry(str(name / one.name), _date_of(one), _of_file(Path(one.path), max_mb))
-        ahead += [(Path(one.path), name / one.name) for one in reversed(folders)]
+        ahead += [(Path(one.path), name / one.name) for one in reversed(folders) if not one.is_symlink()]
+
+
+def _is_folder(one):
+    """Return whether ``one`` is a folder, or a link to one, which is passed over."""
+    try:
+        return one.is_dir()
+    except OSError:  # a link that leads in a circle: reading it is refused
+        return False
 
 
 def _date_of(file):

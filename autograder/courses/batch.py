@@ -22,8 +22,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder import sandbox
 from autograder.courses import report
 from autograder.courses.backup import back_up
-from autograder.courses.collect import SECRET, TIMESTAMP
-from autograder.courses.course import Course, Released
+from autograder.courses.course import SECRET, TIMESTAMP, Course, Released
 from autograder.courses.one_at_a_time import the_only_one
 from autograder.courses.record import Received, Recorder, received
 from autograder.errors import CourseError, of_the_disk, of_the_gradebook

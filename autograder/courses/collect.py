@@ -18,7 +18,7 @@ from datetime import UTC, timedelta
 from pathlib import Path, PurePosixPath
 
 from autograder.courses.archives import BROKEN, RefusedEntry, opened, unpacked
-from autograder.courses.course import Course
+from autograder.courses.course import SECRET, TIMESTAMP, Course
 from autograder.courses.plan import Assignment, alike
 from autograder.courses.platforms import NBGRADERS, Owner, Owners, is_notebook, recognised, stated_time
 from autograder.errors import CourseError
@@ -29,7 +29,6 @@ from solutions.answer_key import topics
 
 MOST_ENTRIES, MOST_IN_ONE, MOST_CANDIDATES = 100_000, 1000, 20
 IN_THE_WAY = (FileExistsError, NotADirectoryError, IsADirectoryError)
-TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"
 MOST_SECRET = 1000  # characters; nbgrader's have 128
 
 

@@ -27,6 +27,7 @@ from autograder.notebooks.cell_ids import exercise_of_text, points_id
 from autograder.sandbox import Limits
 
 DEFAULT = Path("course")
+TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # what nbgrader's exchange puts beside a notebook
 LIMITS = "\n".join(f"# c.Judge.{one.name} = {one.default:g}" for one in fields(Limits))
 CONFIG = f'''"""nbgrader's settings for this course. The autograder takes the place of nbgrader's own execution of notebooks."""
 

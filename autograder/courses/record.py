@@ -30,7 +30,7 @@ from sqlalchemy.exc import DatabaseError, SAWarning
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.courses.course import Course
+from autograder.courses.course import TIMESTAMP, Course
 from autograder.courses.plan import in_utc
 from autograder.courses.release import enter_assignment, enter_lateness, is_entered, path_with_environment
 from autograder.errors import CourseError, of_the_gradebook
@@ -72,7 +72,7 @@ def received(text: str) -> Received:
     try:
         return Received(text, parse_utc(text.strip()) if text.strip() else None)
     except (ValueError, OverflowError, TypeError, AttributeError):
-        return Received(text, None, "timestamp.txt says no time that can be read; the submission counts as not late.")
+        return Received(text, None, f"{TIMESTAMP} says no time that can be read; the submission counts as not late.")
 
 
 class Recorder(contextlib.ExitStack):

@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -46,6 +47,17 @@ class Row:
     @property
     def wrong(self) -> bool:
         return any(self.reasons.values())
+
+    @cached_property
+    def wrong_numbers(self) -> np.ndarray:
+        """The student's numbers that are wrong, of all entries; all of an entry that has another shape."""
+        expected, found = self.case.expected, []
+        for entry in expected if isinstance(expected, dict) else ("",):
+            mine, right = (numbers_of(entry_of(value, entry)) for value in (self.reply.value, expected))
+            same = mine.shape == right.shape
+            off = ~np.isclose(mine, right, rtol=0, atol=self.case.atol) if same else np.ones(mine.shape, dtype=bool)
+            found.append(mine[off])
+        return np.concatenate(found)
 
 
 def recognised(exercise: Exercise, replies: Sequence[Reply], found: Sequence[Mapping[str, str]]) -> str:
@@ -115,7 +127,7 @@ def _varied(exercise, rows, wrong):
     large = is_large(pilot.case)
     others, at = [row for row in wrong if row is not pilot], _first_wrong(pilot)
     # what is no number comes out of many slips, but most of all where exponentials overflow
-    is_overflow = not any(np.isfinite(_wrong_numbers(row)).any() for row in wrong)
+    is_overflow = not any(np.isfinite(row.wrong_numbers).any() for row in wrong)
     rank = None
     for number, variation in enumerate(variations.all):
         if rank is not None and variation.rank > rank:
@@ -208,7 +220,7 @@ def _is_no_chance(exercise, wrong, everywhere=True):
     """
     telling, count, cases = set(), 0, 0
     for row in wrong:
-        numbers = _wrong_numbers(row)
+        numbers = row.wrong_numbers
         told = numbers[np.isfinite(numbers)]
         telling |= {float(f"{x:.4g}") for x in told if abs(x) > row.case.atol and abs(abs(x) - 1) > row.case.atol}
         count += numbers.size
@@ -217,17 +229,6 @@ def _is_no_chance(exercise, wrong, everywhere=True):
         return any(x != np.round(x) or abs(x) > SMALL for x in telling)
     telling = {x for x in telling if x != np.round(x)} if exercise.kind == "code" else telling
     return len(telling) >= ENOUGH or (everywhere and count >= MANY and cases >= CASES)
-
-
-def _wrong_numbers(row):
-    """Return the student's numbers that are wrong in a case, of all entries; all of an entry that has another shape."""
-    expected, found = row.case.expected, []
-    for entry in expected if isinstance(expected, dict) else ("",):
-        mine, right = (numbers_of(entry_of(value, entry)) for value in (row.reply.value, expected))
-        same = mine.shape == right.shape
-        off = ~np.isclose(mine, right, rtol=0, atol=row.case.atol) if same else np.ones(mine.shape, dtype=bool)
-        found.append(mine[off])
-    return np.concatenate(found)
 
 
 def _where(exercise, rows, wrong):

@@ -83,9 +83,8 @@ class Session:
 
     def page(self) -> str:
         """Return the page, with everything as it is now."""
-        found = (
-            self._everybodys()
-        )  # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
+        # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
+        found = self._everybodys()
         counts = progress_of(found)
         groups = arranged([answer for answer in found if not answer.is_untouched], key=self._id)
         criteria = [(one, _one_line(one.comment)) for one in self.scheme.criteria]

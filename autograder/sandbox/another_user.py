@@ -26,6 +26,7 @@ from autograder.sandbox import bubblewrap, seccomp
 CONFINE = Path(__file__).with_name("confine.py")
 FOR_EVERYBODY = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")
 PROCESSES = Path("/proc")
+MOST_AT_ONCE = 100  # paths that a command is given to remove
 DYING = 10.0  # seconds that what was killed may take to be gone
 REMEDY = (
     "grade as root in a container of its own for each submission, with util-linux (setpriv) in it, or where bubblewrap can "
@@ -66,7 +67,7 @@ def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str]
     os.makedirs(env["TMPDIR"])
     for path in (folder, env["TMPDIR"]):
         os.chown(path, number, number)
-    stack.callback(_end, number)
+    stack.callback(_end, number, folder)
     command = [
         "setpriv",
         "--reuid",
@@ -83,8 +84,8 @@ def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str]
     return command, {"env": env, "cwd": folder}
 
 
-def _end(user):
-    """End every process of ``user``, then remove what that user has left where everybody may write.
+def _end(user, scratch):
+    """End every process of ``user``, then remove its folder ``scratch`` and what it has left where everybody may write.
 
     Raises
     ------
@@ -99,20 +100,15 @@ def _end(user):
         # all at once, so that none can start another meanwhile
         subprocess.run([*as_user, "sh", "-c", "kill -9 -1"], stderr=subprocess.DEVNULL, check=False)
         time.sleep(0.02)
-    for folder in FOR_EVERYBODY:
-        for path in _left(Path(folder), user):
-            _remove(path)
+    _remove([scratch, *(path for folder in FOR_EVERYBODY for path in _left(Path(folder), user))])
 
 
 def _running(user) -> Iterator[int]:
     """Yield the processes of ``user`` that have not ended; one that has may stand in the list until its parent looks."""
     for path in PROCESSES.glob("[0-9]*/status"):
         with contextlib.suppress(OSError):
-            lines = dict(
-                line.split(":\t", 1)
-                for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
-                if ":\t" in line
-            )
+            text = path.read_text(encoding="utf-8", errors="replace")  # a process may call itself anything
+            lines = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
             if str(user) in lines["Uid"].split() and lines["State"][0] not in "ZX":
                 yield int(path.parent.name)
 
@@ -136,6 +132,8 @@ def _left(folder, user):
     return found
 
 
-def _remove(path):
-    """Remove ``path`` with all that is in it; not by Python, which gives up in folders a thousand deep."""
-    subprocess.run(["rm", "-rf", "--", str(path)], stderr=subprocess.DEVNULL, check=False)
+def _remove(paths):
+    """Remove ``paths`` with all that is in them; not by Python, which gives up in folders a thousand deep."""
+    for first in range(0, len(paths), MOST_AT_ONCE):
+        some = map(os.fspath, paths[first : first + MOST_AT_ONCE])
+        subprocess.run(["rm", "-rf", "--", *some], stderr=subprocess.DEVNULL, check=False)

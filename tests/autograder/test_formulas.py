@@ -110,8 +110,7 @@ def test_the_style_asks_for_the_fonts_that_there_are():
 def test_the_lock_holds_versions_and_contents_and_no_place():
     text = (ROOT / "package-lock.json").read_text(encoding="utf-8")
     packages = json.loads(text)["packages"].values()
-    plain = [
-        {name: value for name, value in package.items() if name != "funding"} for package in packages
-    ]  # whom to pay
+    # whom to pay is no place to fetch it from
+    plain = [{name: value for name, value in package.items() if name != "funding"} for package in packages]
     assert re.findall(r'"resolved"|https?://\S*', json.dumps(plain)) == []
     assert text.count('"integrity": "sha512-') == text.count('"version"')

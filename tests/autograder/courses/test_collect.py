@@ -640,6 +640,19 @@ def test_a_secret_that_cannot_be_read_is_one_students_matter(course, tmp_path, s
     assert course.submission("ben", "scoring").exists()
 
 
+def test_a_link_to_a_folder_is_passed_over_and_one_in_a_circle_is_no_file(course, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "scoring.ipynb").write_text("{}")
+    (tmp_path / "class" / "ada").mkdir(parents=True)
+    (tmp_path / "class" / "ada" / "scoring.ipynb").write_text("{}")
+    (tmp_path / "class" / "ben").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "class" / "cem").symlink_to(tmp_path / "class")
+    (tmp_path / "class" / "ada" / "round").symlink_to("round")
+    collected, left = collect(course, "scoring", tmp_path / "class")
+    assert {one.student: one.problem for one in collected} == {"ada": ""}
+    assert left == ["ada/round"]
+
+
 def test_folders_a_thousand_deep_are_one_students_matter(course, tmp_path):
     for name in ("ada", "ben"):
         (tmp_path / "class" / name).mkdir(parents=True)
