@@ -284,11 +284,11 @@ def points_earned(results, parts):
 def score(function, kind, cases, parts, convert=None, follows=None):
     """Return the points that ``function`` earns on ``cases``. The hidden test cells end with this number.
 
-    Many cases come as one text, JSON in base85 of zlib: as literals, nbgrader would take twice as long again to read and to
+    Many cases come as one text, JSON in base64 of zlib: as literals, nbgrader would take twice as long again to read and to
     colour them. ``follows`` says of a chain how each step follows from those before: see ``follow_through``.
     """
     if isinstance(cases, str):
-        cases = json.loads(zlib.decompress(base64.b85decode(cases)))
+        cases = json.loads(zlib.decompress(base64.b64decode(cases)))
     results = []
     for case in cases:
         inputs = case_inputs(case, convert)

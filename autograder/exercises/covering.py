@@ -184,6 +184,11 @@ def _plans(factors):
             plan = _filled(factors, {SIZES: level}, met, rng)
             plans.append(plan or {**ordinary, SIZES: level})
             met |= _pairs(plans[-1])
+    for (one, ones), beside in itertools.product(factors.items(), factors[SIZES]):
+        for level in ones if one != SIZES else ():
+            if _is_only_word(level, beside) and (plan := _filled(factors, {one: level, SIZES: beside}, met, rng)):
+                plans.append(plan)
+                met |= _pairs(plan)
     while len(plans) < LEAST_ROWS:
         plans.append(_filled(factors, {}, met, rng) or ordinary)
         met |= _pairs(plans[-1])
@@ -193,6 +198,11 @@ def _plans(factors):
 def _is_empty(level):
     """Return whether a sentence may be without a word: a short cut for a single position takes it for one."""
     return level.family.parts == families.EMPTY
+
+
+def _is_only_word(level, sizes):
+    """Return whether there is one word in one sentence: whoever divides by the number of words divides by 1."""
+    return level.family.name == families.ONE_WORD and sizes.ones == {level.argument.axes[0]}
 
 
 def _with_pads(factors):

@@ -25,6 +25,7 @@ WHERE_ALIKE = "which line needs them to differ?"
 WHERE_SIZE = "which line treats such an axis differently?"
 WHERE_INDEX = "what does your code do with such a number?"
 STOPS = 2  # the number of the stop word in the capstone's language; 0 is its pad
+ONE_WORD = "one_word"  # the name of a family: a mask, or a text, in which no more is left
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ MASK = (
     Family("lengths", _different_lengths, "different lengths", WHERE_MASKED, MASKING, {0: 2, -1: 2}, pads=True),
     Family("before", _before_a_word, "a pad before a word", WHERE_MASKED, MASKING, {-1: 2}, pads=True),
     Family("between", _between_words, "pads between words", WHERE_MASKED, MASKING, {-1: 3}, pads=True),
-    Family("one_word", _one_word, "a single word", WHERE_MASKED, MASKING, {-1: 2}, pads=True),
+    Family(ONE_WORD, _one_word, "a single word", WHERE_MASKED, MASKING, {-1: 2}, pads=True),
     Family("empty_row", _empty_row, "a sentence without a word", WHERE_EMPTY, EMPTY, {0: 2}, pads=True),
     Family("empty", _no_word, "no word in any sentence", WHERE_EMPTY, EMPTY, pads=True),
 )
@@ -340,7 +341,7 @@ TARGETS = (  # 0 is the pad, so there must be another word
     Family("full", _targets_without_pads, words_known=2),
     Family("end", _padded_targets, "pads at the end", WHERE_MASKED, MASKING, {-1: 2}, pads=True, words_known=2),
     Family("anywhere", _pads_anywhere, "pads between words", WHERE_MASKED, MASKING, {-1: 2}, pads=True, words_known=2),
-    Family("one_word", _one_target, "a single real word in the batch", WHERE_MASKED, MASKING, pads=True, words_known=2),
+    Family(ONE_WORD, _one_target, "a single real word in the batch", WHERE_MASKED, MASKING, pads=True, words_known=2),
 )
 
 # --- single exercises ------------------------------------------------------------------------------------------------

@@ -8,22 +8,22 @@ import re
 import zlib
 
 DRAWN = "DRAWN_CASES = "  # begins what is left out of ``readable``
-PACKED = re.compile(r'base64\.b85decode\("([^"]+)"\)')
+PACKED = re.compile(r'base64\.b64decode\("([^"]+)"\)')
 
 
 def packed(text: str) -> str:
     """Return an expression whose value is ``text``, as bytes; the notebook has imported ``base64`` and ``zlib``."""
-    return f'zlib.decompress(base64.b85decode("{compressed(text)}"))'
+    return f'zlib.decompress(base64.b64decode("{compressed(text)}"))'
 
 
 def compressed(text: str) -> str:
     """Return ``text`` in fewer signs, none of which is a quotation mark or a backslash."""
-    return base64.b85encode(zlib.compress(text.encode(), 9)).decode()
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def packed_in(source: str) -> list[str]:
     """Return the texts that are packed in ``source``."""
-    return [zlib.decompress(base64.b85decode(found)).decode() for found in PACKED.findall(source)]
+    return [zlib.decompress(base64.b64decode(found)).decode() for found in PACKED.findall(source)]
 
 
 def unpacked(source: str) -> str:

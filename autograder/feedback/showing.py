@@ -7,6 +7,7 @@ colour of its own, so that it fits into any place of a page. Pure.
 import html
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 from nbformat import NotebookNode
 from pygments.lexers.python import PythonLexer
@@ -35,8 +36,13 @@ def code(source: str) -> str:
 
 def _marked(source) -> Iterator[str]:
     for token, text in LEXER.get_tokens(source):
-        kind = next((name for marked, name in MARKED if token in marked), "")
+        kind = _kind(token)
         yield f'<span class="{kind}">{html.escape(text)}</span>' if kind else html.escape(text)
+
+
+@cache
+def _kind(token):
+    return next((name for marked, name in MARKED if token in marked), "")
 
 
 def output(item: NotebookNode) -> str:

@@ -3,6 +3,7 @@
 In: a ``Task``, on whatever machine runs it. Out: an ``Outcome``, or a feedback page. Starts a sandbox; touches nothing else.
 """
 
+import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import nbformat
+from nbformat.v4.rwbase import strip_transient
 
 from autograder import exercises
 from autograder.errors import CourseError
@@ -109,12 +111,17 @@ def grade_task(task: Task) -> Outcome:
         watch.used.update(graded.used)
     with watch.stage("notebook"):
         results = pages.autograded(notebook, graded, templates[0], task.settings)
-        content = (nbformat.writes(notebook) + "\n").encode()
+        content = _written(notebook)
     page, marks = b"", None
     if task.paper:
         with watch.stage("page"):
             page, marks = _page(notebook, results, task, template)
     return Outcome("", notes, graded, results, content, page, marks, watch.spent, watch.used)
+
+
+def _written(notebook):
+    """Return ``notebook`` as a file, each text in one piece: in lines and indented, it takes five times as long to write."""
+    return (json.dumps(strip_transient(notebook), sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
 def _page(notebook, results, task, template):

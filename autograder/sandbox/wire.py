@@ -161,7 +161,7 @@ def parse(line: bytes, items: float = math.inf) -> dict[str, Any]:
     if items < math.inf and sum(map(line.count, (b"{", b"[", b","))) > 3 * items:  # parsing it would take seconds
         raise Unreadable("too many items")
     try:
-        message = json.loads(line)
+        message = json.loads(line.decode())  # of bytes, json would first have to find out how they are encoded
     except (ValueError, RecursionError):
         raise Unreadable("no JSON") from None
     if type(message) is not dict:

@@ -7,14 +7,19 @@ checking it.
 
 import base64
 import contextlib
+import inspect
 import json
+import mmap
 import os
+import re
 import resource
 import select
 import signal
+import struct
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterable
 from typing import Any, Protocol, TextIO, cast
 
@@ -38,6 +43,9 @@ class IPythonShell(Protocol):
 
 SLOW_CALLS = 6  # calls as long as one may be: what all calls of an exercise may take together
 PATIENCE = 2.0  # seconds that a call may take beyond its own clock, which it can swallow, on a busy machine
+LOOKING = 0.2  # seconds between two looks at how far the calls have come
+PACKED = re.compile(r'compile\(zlib\.decompress\(base64\.b64decode\("([^"]+)"\)\), "(\w+\.py)", "exec"\)')
+TOGETHER, AT_LEAST_EVERY = 1 << 16, 0.02  # bytes of replies that are sent in one piece; seconds that they may wait
 
 
 class CellTimeout(BaseException):
@@ -96,16 +104,65 @@ def _limit(limits):
         resource.setrlimit(kind, (value, value))
 
 
-def _send(replies, message, most=float("inf")):
-    """Write ``message`` to the host, unless it has more than ``most`` bytes; return how many were written."""
+def _line_of(message):
     # The line break in front ends whatever a killed child may have left half written.
-    data = memoryview(b"\n" + json.dumps(message).encode() + b"\n")
-    size = len(data)
-    if size > most:
-        return 0
+    return b"\n" + json.dumps(message).encode() + b"\n"
+
+
+def _send(replies, message):
+    _write(replies, _line_of(message))
+
+
+def _write(replies, data):
+    data = memoryview(data)
     while data:
         data = data[os.write(replies, data) :]
-    return size
+
+
+class _Outbox:
+    """Replies on their way to the host, many in one piece: for each one alone, three processes would have to wake up.
+
+    They lie where the process that has forked the calls sees them too: it sends what a call that ends its process has left
+    behind. There it also sees how far the calls have come.
+    """
+
+    STATE = struct.Struct("3q")  # exercises that have ended, calls that have ended, bytes that wait
+
+    def __init__(self, replies):
+        self.replies, self.shared = replies, mmap.mmap(-1, self.STATE.size + TOGETHER)
+        self.sent = time.monotonic()
+
+    @property
+    def state(self) -> tuple[int, int, int]:
+        return cast("tuple[int, int, int]", self.STATE.unpack_from(self.shared))
+
+    def add(self, message, most=float("inf")):
+        """Put ``message`` to what is sent, unless it has more than ``most`` bytes; return how many it has, else 0."""
+        data = _line_of(message)
+        if len(data) > most:
+            return 0
+        exercises, calls, waiting = self.state
+        if waiting + len(data) > TOGETHER:
+            self.send()
+            waiting = 0
+        if len(data) > TOGETHER:
+            _write(self.replies, data)
+        else:
+            first = self.STATE.size + waiting
+            self.shared[first : first + len(data)] = data
+            self.STATE.pack_into(self.shared, 0, exercises, calls, waiting + len(data))
+        return len(data)
+
+    def count(self, exercises=0, calls=0):
+        ended, called, waiting = self.state
+        self.STATE.pack_into(self.shared, 0, ended + exercises, called + calls, waiting)
+
+    def send(self):
+        exercises, calls, waiting = self.state
+        self.sent = time.monotonic()
+        if 0 < waiting <= TOGETHER:  # it lies where a student's code can write
+            _write(self.replies, self.shared[self.STATE.size : self.STATE.size + waiting])
+            self.STATE.pack_into(self.shared, 0, exercises, calls, 0)
 
 
 @contextlib.contextmanager
@@ -196,7 +253,10 @@ def make_shell() -> IPythonShell:
     class Compiler(CachingCompiler):
         def get_code_name(self, raw_code, transformed_code, number):
             # As a kernel names a cell: tracebacks are shorter where the name is that of a file which does not exist.
-            return f"{tempfile.gettempdir()}/ipykernel_{os.getpid()}/{wire.cell_name(raw_code)}"
+            name = f"{tempfile.gettempdir()}/ipykernel_{os.getpid()}/{wire.cell_name(raw_code)}"
+            # It is no module's file. Else each traceback looks at all thousands of modules, and copies their memory.
+            inspect.modulesbyfile[name] = name
+            return name
 
     class Publisher(DisplayPublisher):
         shell: "Shell"
@@ -225,24 +285,37 @@ def make_shell() -> IPythonShell:
     class Shell(InteractiveShell):
         displayhook_class, display_pub_class, compiler_class = Hook, Publisher, Compiler
         outputs = _Outputs(0)
-        prepared, at_first = {}, None
+        prepared, compiled, at_first = {}, [], None
 
         def prepare(self, sources):
-            """Read ``sources`` of cells as ``transform_cell`` does, once for all who will be handed this shell."""
-            self.at_first = self._transforms()
-            found = {source: super(Shell, self).transform_cell(source) for source in sources}
-            # A line of its own goes through more steps, which depend on what is defined then.
-            self.prepared = {source: text for source, text in found.items() if len(text.splitlines()) > 1}
+            """Read ``sources`` of cells as ``transform_cell`` does, once for all who will be handed this shell.
+
+            What is packed in them is compiled now, and not by each submission anew.
+            """
+            self.at_first, self.compiled = self._transforms(), []
+            read = self.input_transformer_manager.transform_cell
+            self.prepared = {source: PACKED.sub(self._compiled, read(source)) for source in sources}
+
+        def _compiled(self, found):
+            try:
+                self.compiled.append(compile(zlib.decompress(base64.b64decode(found[1])), found[2], "exec"))
+            except (SyntaxError, ValueError, zlib.error):  # as each submission will find
+                return found[0]
+            return f'__import__("IPython").get_ipython().compiled[{len(self.compiled) - 1}]'
 
         def transform_cell(self, raw_cell):
-            if raw_cell in self.prepared and self._transforms() == self.at_first:
-                return self.prepared[raw_cell]
-            return super().transform_cell(raw_cell)
+            if raw_cell not in self.prepared or self._transforms() != self.at_first or self.input_transformers_post:
+                return super().transform_cell(raw_cell)
+            text = self.prepared[raw_cell]
+            if len(text.splitlines()) == 1:  # goes through more steps, which depend on what is defined now
+                with self.builtin_trap:
+                    text = self.prefilter_manager.prefilter_lines(text) + "\n"
+            return text
 
         def _transforms(self):
             steps = self.input_transformer_manager
             kinds = steps.cleanup_transforms, steps.line_transforms, steps.token_transformers
-            return steps, *map(list, (*kinds, self.input_transformers_post))
+            return steps, *map(list, kinds)
 
         def showtraceback(self, *args, **kwargs):
             _shorten(sys.exc_info()[2])
@@ -252,6 +325,9 @@ def make_shell() -> IPythonShell:
             trace = [str(line)[:20_000] for line in stb][-20:]
             output = {"output_type": "error", "ename": etype.__name__, "evalue": str(evalue)[:4000], "traceback": trace}
             self.outputs.append(output)
+
+        def _format_exception_for_storage(self, *args, **kwargs):
+            return {}  # the traceback, set in colours once more, for a history that nobody reads
 
         def enable_gui(self, gui=None):
             pass  # pictures are inline; there is no window
@@ -310,36 +386,42 @@ def _answer(exercises, captured, replies, limits):
     while first < len(exercises):
         if limits["alone"]:
             _end_all_others()
-        progress, tell = os.pipe()
+        outbox = _Outbox(replies)
+        ended, tell = os.pipe()
         child = os.fork()
         if child == 0:
-            os.close(progress)
+            os.close(ended)
             try:
                 for exercise in exercises[first:]:
-                    _call_all(exercise, captured.get(exercise["exercise"]), replies, tell, limits)
+                    _call_all(exercise, captured.get(exercise["exercise"]), outbox, limits)
+                os.write(tell, b".")
             finally:
                 os._exit(0)
         os.close(tell)
-        done, status = _watch(progress, exercises[first:], limits)
-        os.close(progress)
+        status = _watch(ended, outbox, len(exercises) - first, limits)
+        os.close(ended)
         if _end(child, patience=1.0 if status == "ended" else 0.0) == -signal.SIGKILL:
             status = "killed"
-        first += done
+        outbox.send()
+        first += max(0, min(outbox.state[0], len(exercises) - first))
+        outbox.shared.close()
         if first < len(exercises):
             _send(replies, {"exercise": exercises[first]["exercise"], "status": status})
             first += 1
 
 
-def _watch(progress, exercises, limits):
-    """Wait while the child makes its calls; return how many exercises it came to the end of, and why it stopped."""
-    for done, exercise in enumerate(exercises):
-        for _ in (*exercise["calls"], "its end"):
-            ready, _, _ = select.select([progress], [], [], limits["call_seconds"] + PATIENCE)
-            if not ready:
-                return done, "stopped"
-            if not os.read(progress, 1):
-                return done, "ended"
-    return len(exercises), "ended"
+def _watch(ended, outbox, count, limits):
+    """Wait while the child makes the calls of ``count`` exercises; return why it makes no more: "ended", or "stopped"."""
+    before, since = outbox.state[:2], time.monotonic()
+    while outbox.state[0] < count:
+        if select.select([ended], [], [], LOOKING)[0]:
+            break
+        now = outbox.state[:2]
+        if now != before:
+            before, since = now, time.monotonic()
+        elif time.monotonic() - since > limits["call_seconds"] + PATIENCE:
+            return "stopped"
+    return "ended"
 
 
 def _end(child, patience):
@@ -366,7 +448,7 @@ def _end_all_others():
             os.waitpid(-1, 0)
 
 
-def _call_all(request, function, replies, tell, limits):
+def _call_all(request, function, outbox, limits):
     """Make the calls of one exercise. After one that ran too long or returned too much, the others are not made.
 
     There are dozens of them: each would run as long, and take the time of all that comes after. Nor are they made after
@@ -389,14 +471,17 @@ def _call_all(request, function, replies, tell, limits):
                 reply["raised"] = given_up = "CellTimeout"
             except BaseException as error:
                 reply["raised"], (reply["line"], reply["cell"]) = type(error).__name__[:80], _line(error)
-        sent = _send(replies, reply, room)
-        room -= sent
-        if not sent:
+        size = outbox.add(reply, room)
+        room -= size
+        if not size:
             given_up = "TooLarge"
-            _send(replies, {"exercise": request["exercise"], "call": number, "raised": given_up})
-        os.write(tell, b".")
-    _send(replies, {"exercise": request["exercise"], "status": "ended"})
-    os.write(tell, b".")
+            outbox.add({"exercise": request["exercise"], "call": number, "raised": given_up})
+        outbox.count(calls=1)
+        if time.monotonic() - outbox.sent > AT_LEAST_EVERY:
+            outbox.send()
+    outbox.add({"exercise": request["exercise"], "status": "ended"})
+    outbox.send()
+    outbox.count(exercises=1)
 
 
 def _call(function, call, tensors):

@@ -117,6 +117,10 @@ def _warm_up(prepared):
 
     Nothing of what was handed out is run: its text is read as IPython would read it.
     """
+    import bdb  # noqa: F401  as are the two below, when a cell fails or a check looks at its first array
+
+    import IPython.core.logger  # noqa: F401
+    import numpy.ma  # noqa: F401
     import torch
 
     torch.set_num_threads(1)

@@ -71,7 +71,7 @@ def test_no_page_of_feedback_shows_what_is_packed(demonstration):
     for name, row in rows.items():
         if not row.set_aside:
             page = feedback(course, name)
-            assert "b85decode" not in page
+            assert "b64decode" not in page
             assert "What the check said" in page
 
 

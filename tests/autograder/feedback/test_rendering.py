@@ -265,7 +265,7 @@ def test_a_cell_that_all_have_shows_where_it_failed():
     failed = new_output("error", ename="NotReady", evalue="numpy is missing", traceback=["NotReady: numpy is missing"])
     text = page(change=put("imports", outputs=[failed])).get_text()
     assert "NotReady: numpy is missing" in text
-    assert "b85decode" not in text
+    assert "b64decode" not in text
 
 
 def test_what_was_mended_and_what_went_wrong_stand_above_the_table():

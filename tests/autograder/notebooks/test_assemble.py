@@ -336,7 +336,7 @@ def test_the_numbers_of_the_cells_are_data_that_read_back_as_the_cases(assembled
             call = ast.parse(cells_by_id(notebook)[f"{exercise.name}-test"].source).body[-1].value
             cases = ast.literal_eval(call.args[2])
             if exercise.kind == "code":
-                cases = json.loads(zlib.decompress(base64.b85decode(cases)))
+                cases = json.loads(zlib.decompress(base64.b64decode(cases)))
             assert ast.literal_eval(call.args[3]) == exercise.parts
             for stated, case in zip(cases, exercise.hidden, strict=True):
                 for name, item in case.inputs.items():
@@ -363,7 +363,7 @@ def test_what_a_student_meets_first_is_the_first_question(assembled):
     heading, *above = notebook.cells[: ids.index(f"{exercises[0].name}-text")]
     assert heading.cell_type == "markdown"
     assert sum(len(cell.source.splitlines()) for cell in above) <= 25
-    assert max(len(line) for cell in above for line in cell.source.splitlines() if "b85decode" not in line) <= 160
+    assert max(len(line) for cell in above for line in cell.source.splitlines() if "b64decode" not in line) <= 160
     long = [cell for cell in notebook.cells if cell.metadata.nbgrader.grade_id in ("compare", "provided")]
     assert all(cell.metadata.jupyter.source_hidden and cell.metadata.cellView == "form" for cell in long)
 

@@ -352,6 +352,21 @@ def test_calls_that_are_each_a_little_too_short_for_the_clock_do_not_take_the_ti
     assert not done.failure
 
 
+@pytest.mark.parametrize("end", ["os._exit(0)", "os.kill(os.getpid(), 9)", "os.abort()", "time.sleep(60)"])
+def test_what_was_returned_before_a_call_that_ends_its_process_is_kept(end):
+    source = f"import os, signal, time\ndef answer(n):\n    if n == 3:\n        {end}\n    return n"
+    if "sleep" in end:  # and hears no clock
+        source = source.replace("        time", "        signal.signal(signal.SIGALRM, signal.SIG_IGN)\n        time")
+    done = run(source, calls=[{"n": n} for n in range(5)])
+    assert [done.replies["exercise", n].value for n in range(5)] == [0, 1, 2, None, None]
+
+
+def test_long_replies_and_many_short_ones_all_arrive():
+    sizes = [1, 3, 7000, 9000, 2, *[1] * 300, 20_000, 1]
+    done = run("import numpy as np\ndef answer(n): return np.full(n, 0.5)", calls=[{"n": n} for n in sizes])
+    assert [len(done.replies["exercise", call].value) for call in range(len(sizes))] == sizes
+
+
 def test_a_call_whose_process_was_killed_is_known_as_such_and_one_that_left_is_not():
     killed = run("import os\ndef answer(): os.kill(os.getpid(), 9)", calls=[{}])
     assert (killed.killed, killed.timed_out, killed.replies["exercise", 0].raised) == (True, False, "no reply")

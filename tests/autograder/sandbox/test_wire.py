@@ -70,7 +70,7 @@ def test_decoding_any_claimed_array_gives_an_array_of_that_shape_or_unreadable(c
     assert array.dtype == claimed["dtype"]
 
 
-@given(st.binary() | st.text() | JSON.map(json.dumps))
+@given(st.binary() | st.text().map(str.encode) | JSON.map(json.dumps).map(str.encode))
 def test_parsing_any_line_gives_an_object_or_unreadable(line):
     with contextlib.suppress(wire.Unreadable):
         assert type(wire.parse(line)) is dict
@@ -78,8 +78,28 @@ def test_parsing_any_line_gives_an_object_or_unreadable(line):
 
 @pytest.mark.parametrize(
     "line",
-    ["[" * 100_000, '{"a":' * 100_000, '{"a": ' + "9" * 6000 + "}", b'{"a": "\xff"}', "", "[]", "NaN", '{"a": 1} x'],
-    ids=["deep lists", "deep objects", "6000 digits", "not UTF-8", "empty", "a list", "a number", "more after it"],
+    [
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b'{"a": ' + b"9" * 6000 + b"}",
+        b'{"a": "\xff"}',
+        '{"a": 1}'.encode("utf-16"),
+        b"",
+        b"[]",
+        b"NaN",
+        b'{"a": 1} x',
+    ],
+    ids=[
+        "deep lists",
+        "deep objects",
+        "6000 digits",
+        "not UTF-8",
+        "UTF-16",
+        "empty",
+        "a list",
+        "a number",
+        "more after it",
+    ],
 )
 def test_a_line_that_would_harm_the_reader_is_unreadable(line):
     with pytest.raises(wire.Unreadable):

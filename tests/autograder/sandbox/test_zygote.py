@@ -4,6 +4,7 @@ import pytest
 
 from autograder import sandbox
 from autograder.errors import CourseError
+from autograder.exercises.packing import packed
 from autograder.sandbox import Cell, Limits, Prepared, Script, start
 from autograder.sandbox.conversation import Silent, converse
 
@@ -40,6 +41,32 @@ def test_a_cell_that_was_read_before_puts_out_the_same():
 def test_whoever_changes_how_cells_are_read_changes_it_for_cells_that_were_read_before_too(steps):
     done = outputs(Prepared((HANDED_OUT,)), CHANGE.format(steps=steps), HANDED_OUT)
     assert "changed" in done[1][1][0]["text"]
+
+
+PACKED_CELL = """
+import base64, types, zlib
+checks = types.ModuleType("checks")
+exec(compile({}, "checks.py", "exec"), checks.__dict__)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def answer(): return 42", "42\n"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("def answer(: return 42", "SyntaxError"),
+    ],
+    ids=["right", "raises", "broken"],
+)
+def test_what_is_packed_in_a_cell_and_was_compiled_before_does_the_same(text, said):
+    cell = PACKED_CELL.format(packed(text))
+    before, anew = (outputs(ready, cell, "print(checks.answer())") for ready in (Prepared((cell,)), Prepared()))
+    for number, (count, items) in before.items():  # a traceback shows what stands in the cell now
+        assert [{**item, "traceback": []} for item in items] == [{**item, "traceback": []} for item in anew[number][1]]
+        assert count == anew[number][0]
+    first = next(item for _, items in before.values() for item in items)
+    assert said in (first.get("ename"), first.get("text"))
 
 
 def test_what_is_too_long_to_be_sent_first_is_only_not_prepared():
