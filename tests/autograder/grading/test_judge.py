@@ -157,6 +157,36 @@ def test_what_comes_out_of_the_sandbox_is_judged_as_the_check_in_the_notebook_ju
     called, _ = compare.call_case(lambda: value, {})
     here, there = (compare.reasons(each, expected, kind, 1e-9) for each in (called, over_the_wire(called)))
     assert {entry: bool(reason) for entry, reason in here.items()} == {e: bool(r) for e, r in there.items()}
+    assert not (judge._is_plainly_right(over_the_wire(called), expected, 1e-9) and any(there.values()))
+
+
+OFF = st.sampled_from([0.0, 4e-7, -9e-7, 2e-6, -1.0, np.nan, np.inf, -np.inf])
+
+
+@of_each_a_few
+@given(
+    right=hnp.arrays(
+        float, hnp.array_shapes(max_dims=2, max_side=3), elements=st.sampled_from([0.0, -2.5, 1e9, np.inf])
+    ),
+    data=st.data(),
+)
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_what_is_taken_for_right_at_a_glance_has_no_reason_and_what_has_none_is_seen_at_a_glance(right, data):
+    value = right + data.draw(hnp.arrays(float, right.shape, elements=OFF))
+    for mine, wanted in ((value, right), ({"a": value, "b": right, "more": 1}, {"a": right, "b": right})):
+        said = any(compare.reasons(mine, wanted, "code", 1e-6).values())
+        assert judge._is_plainly_right(mine, wanted, 1e-6) == (not said and bool(np.isfinite(right).all()))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [((2, 3), (2, 3)), ({"a": (2,), "b": (3,)}, {"a": (2,), "b": (3,)})],
+    ids=["a shape", "two shapes"],
+)
+def test_a_shape_is_seen_at_a_glance_as_whole_numbers_and_nothing_else(value, expected):
+    assert judge._is_plainly_right(value, expected, 0)
+    for other in ((2, True), (2.0, 3), [2, 3], (3, 2), (2,), {"a": (2,)}, {"a": (2,), "b": [3]}, None):
+        assert not judge._is_plainly_right(other, expected, 0)
 
 
 def entries(weird, exercise):

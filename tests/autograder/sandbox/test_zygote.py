@@ -2,9 +2,10 @@
 
 import pytest
 
-from autograder import sandbox
+from autograder import exercises, sandbox
 from autograder.errors import CourseError
 from autograder.exercises.packing import packed
+from autograder.notebooks.cells import compare_cell
 from autograder.sandbox import Cell, Limits, Prepared, Script, start
 from autograder.sandbox.conversation import Silent, converse
 
@@ -48,6 +49,12 @@ import base64, types, zlib
 checks = types.ModuleType("checks")
 exec(compile({}, "checks.py", "exec"), checks.__dict__)
 """
+
+
+def test_what_the_checks_use_was_compiled_before_a_notebook_begins():
+    source = compare_cell(exercises.load("scoring", 0)).source
+    done = outputs(Prepared((source,)), "print(len(get_ipython().compiled))", source, "print(check.__name__)")
+    assert [items[0]["text"] for _, items in done.values() if items] == ["1\n", "check\n"]
 
 
 @pytest.mark.parametrize(
