@@ -18,6 +18,7 @@ from fontTools.ttLib import TTFont
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -68,8 +69,9 @@ def address(server):
     return f"http://127.0.0.1:{server.server_port}"
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
+@contextlib.contextmanager
+def chromium(profile, preferences=None):
+    """Give a browser that keeps what it must in the folder ``profile``."""
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     driver = shutil.which("chromedriver")
     if not program or not driver:
@@ -77,13 +79,22 @@ def browser(tmp_path_factory):
     options = webdriver.ChromeOptions()
     options.binary_location = program
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    for argument in [*QUIET, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
+    options.add_experimental_option("prefs", preferences or {})
+    for argument in [*QUIET, f"--user-data-dir={profile}"]:
         options.add_argument(argument)
     browser = webdriver.Chrome(options=options, service=Service(driver))
     browser.set_page_load_timeout(PATIENCE)
     browser.set_script_timeout(PATIENCE)
-    yield browser
-    browser.quit()
+    try:
+        yield browser
+    finally:
+        browser.quit()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with chromium(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
 
 
 def size(browser, width):
@@ -468,6 +479,19 @@ def test_on_a_phone_a_table_shows_on_which_side_it_goes_on(browser, address, mod
     until(browser, lambda: shades()[0] > 0.1)
     left, right = shades()
     assert right < 0.06 < 0.1 < left
+
+
+def test_without_scripts_every_page_can_be_gone_to_and_no_button_is_dead(address, tmp_path):
+    with chromium(tmp_path, {"profile.managed_default_content_settings.javascript": 2}) as browser:
+        for width in WIDTHS:
+            size(browser, width)
+            browser.get(f"{address}/book/scoring.html")
+            buttons = browser.find_elements(By.CSS_SELECTOR, ".bd-header-article button")
+            assert [button.accessible_name for button in buttons if button.is_displayed()] == [], width
+            link = browser.find_element(By.CSS_SELECTOR, MENU)
+            assert 0 <= link.rect["x"] < width
+            link.click()
+            assert browser.current_url.endswith("/softmax.html"), width
 
 
 def test_every_page_is_typeset_without_an_error(visits):
