@@ -309,7 +309,7 @@ def make_shell() -> IPythonShell:
             text = self.prepared[raw_cell]
             if len(text.splitlines()) == 1:  # goes through more steps, which depend on what is defined now
                 with self.builtin_trap:
-                    text = self.prefilter_manager.prefilter_lines(text) + "\n"
+                    text = cast(Any, self.prefilter_manager).prefilter_lines(text) + "\n"
             return text
 
         def _transforms(self):
