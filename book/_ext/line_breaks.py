@@ -7,6 +7,7 @@ In: the text of a page. Out: the same, with elements that the style ``course.css
 | a formula and the signs right behind it | one element of the class ``together`` |
 | a name that is longer than a line of a phone may have to be | the class ``long``: it breaks where it must, all others do not |
 | 20 000 | a space that does not break |
+| an interval, such as [3-21 %] | one element of the class ``together`` |
 """
 
 import re
@@ -15,6 +16,7 @@ from docutils import nodes
 
 SIGNS = re.compile(r"[.,;:!?)\u2019\u201d]+")
 THOUSANDS = re.compile(r"(?<=\d) (?=\d{3}\b)")
+INTERVALS = re.compile(r"(\[[\d.]+(?:-|\u2013|, )[\d.]+(?: %)?\])")
 LONGEST = 24  # characters of a name that is kept whole
 
 
@@ -29,8 +31,13 @@ def settle(app, doctree, docname):
     for text in list(doctree.findall(nodes.Text)):
         if not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.math | nodes.math_block | nodes.raw):
             held = THOUSANDS.sub("\u00a0", text.astext())
-            if held != text.astext():
-                _put(held, text)
+            parts = INTERVALS.split(held)
+            if held != text.astext() or len(parts) > 1:
+                _put([_whole(part) if place % 2 else nodes.Text(part) for place, part in enumerate(parts)], text)
+
+
+def _whole(interval):
+    return nodes.inline("", interval, classes=["together"])
 
 
 def _hold(formula):
@@ -38,16 +45,16 @@ def _hold(formula):
     behind = formula.next_node(descend=False, siblings=True)
     signs = SIGNS.match(behind.astext()) if isinstance(behind, nodes.Text) else None
     if signs:
-        _put(behind.astext()[signs.end() :], behind)
+        _put([nodes.Text(behind.astext()[signs.end() :])], behind)
         both = nodes.inline(classes=["together"])
         formula.replace_self(both)
         both += [formula, nodes.Text(signs[0])]
 
 
-def _put(words, text):
-    """Put ``words`` in the place of the node ``text``. A list would look for one that is equal, and others may well be."""
+def _put(pieces, text):
+    """Put ``pieces`` in the place of the node ``text``. A list would look for one that is equal, and others may well be."""
     place = next(place for place, child in enumerate(text.parent.children) if child is text)
-    text.parent[place] = nodes.Text(words)
+    text.parent[place : place + 1] = pieces
 
 
 def setup(app):

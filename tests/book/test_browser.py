@@ -400,6 +400,9 @@ const found = {
   }),
   options: [...document.querySelectorAll(".bd-content p > code .pre, .bd-content li > code .pre")].filter(
     (name) => name.textContent.length < 24 && lines(name) > 1),
+  errata: [...document.querySelectorAll('.bd-content a[href*="errata.html#"]')].filter((number) => lines(number) > 1),
+  intervals: [...document.querySelectorAll(".together:not(:has(.math))")].filter((interval) => lines(interval) > 1),
+  pairs: [...document.querySelectorAll(".moving .pair")].filter((pair) => innerWidth > 320 && lines(pair) > 1),
   ways: [...document.querySelectorAll(".prev-next-area a")].filter((way) => {
     const box = way.getBoundingClientRect(), arrow = way.querySelector("i").getBoundingClientRect();
     return arrow.left < box.left - 1 || arrow.right > box.right + 1;
@@ -413,11 +416,32 @@ return Object.fromEntries(Object.entries(found).map(([kind, each]) => [kind, eac
 def test_no_name_is_torn_no_comma_begins_a_line_and_no_way_on_lacks_its_arrow(browser, address, site, width):
     size(browser, width)
     torn = {}
-    for page in ("notation", "scoring", "softmax", "for_instructors", "from_bahdanau_to_transformers", "the_paper"):
+    pages = "notation scoring softmax context for_instructors from_bahdanau_to_transformers the_paper"
+    for page in pages.split():
         open_page(browser, f"{address}/book/{page}.html")
         found = browser.execute_script(TORN)
         torn |= {f"{page}, {kind}": texts for kind, texts in found.items() if texts}
     assert torn == {}
+
+
+def test_fields_beside_each_other_are_on_one_line_and_what_a_cell_prints_stands_clear_of_its_code(browser, address):
+    size(browser, 1280)
+    open_page(browser, f"{address}/book/capstone.html")
+    fields = "[...document.querySelectorAll('capstone-figure :is([name=sentence], [type=file])')]"
+    boxes = until(
+        browser, lambda: browser.execute_script(f"return {fields}.map((field) => field.getBoundingClientRect())")
+    )
+    assert len(boxes) == 2
+    assert boxes[0]["x"] != boxes[1]["x"]
+    assert (boxes[0]["y"], boxes[0]["height"]) == (boxes[1]["y"], boxes[1]["height"])
+    open_page(browser, f"{address}/book/decoder_fusion.html")
+    gap = browser.execute_script(
+        """
+        const printed = document.querySelector("#picture-two-decimals ~ .output"), code = printed.closest(".cell").lastElementChild;
+        return code.getBoundingClientRect().top - printed.getBoundingClientRect().bottom;
+        """
+    )
+    assert gap >= 8
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

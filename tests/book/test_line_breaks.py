@@ -14,7 +14,7 @@ nb_execution_mode = "off"
 PAGE = """# Scores
 
 In [here](https://example.org), [there](https://example.org), $a < b$, $c$, and [again](https://example.org), $d$.
-Of 20 000 words; `x 30 000`; $e$ is last.
+Of 20 000 words 3/37 [3-21 %] and [0.5, 2]; `x [1, 2] 30 000`; $e$ is last.
 
 `--no-links` and `torch.nn.functional.scaled_dot_product_attention`
 """
@@ -33,14 +33,17 @@ def text(tmp_path):
 
 def test_each_sign_stands_once_and_in_its_place(text):
     said = text.select("p")[0].text
-    assert said == "In here, there, a<b, c, and again, d.\nOf 20\u00a0000 words; x 30 000; e is last."
-    assert [each.text for each in text.select(".together")] == ["a<b,", "c,", "d."]
+    assert (
+        said
+        == "In here, there, a<b, c, and again, d.\nOf 20\u00a0000 words 3/37 [3-21 %] and [0.5, 2]; x [1, 2] 30 000; e is last."
+    )
+    assert [each.text for each in text.select(".together")] == ["a<b,", "c,", "d.", "[3-21 %]", "[0.5, 2]"]
 
 
 def test_a_name_is_called_long_where_it_is(text):
     long = {each.text: "long" in each.get("class", ()) for each in text.select("code")}
     assert long == {
-        "x 30 000": False,
+        "x [1, 2] 30 000": False,
         "--no-links": False,
         "torch.nn.functional.scaled_dot_product_attention": True,
     }

@@ -1,6 +1,8 @@
 import { mix, pulls, softmax, total } from "./arithmetic.js";
 import { Figure, cell, digits, list, plane, slider, table } from "./base.js";
 
+const pair = (x, n) => `<span class="pair">${list(x, n)}</span>`;
+
 customElements.define("context-figure", class extends Figure {
   controls({ weights }) {
     return weights.map((w, j) => slider(`e${j + 1}`, `Score ${j + 1}`, -6, 6, "any", Math.log(w / weights.at(-1)))).join("");
@@ -21,8 +23,8 @@ customElements.define("context-figure", class extends Figure {
           area: keys, arrows: pull.map(([x, y], j) => ({ from: c, to: [c[0] + x, c[1] + y], tone: j + 1 })),
           points: [...keys.map((at, j) => ({ at, name: names[j], tone: j + 1 })), { at: c, name: "c", tone: 0, handle: true }] }) +
         table("What each annotation brings", ["Annotation", "Weight", "Weight times annotation", "Pull"], keys.map((h, j) => [
-          `<b class="dot t${j + 1}"></b>${names[j]} = ${list(h, 0)}`, cell(weights[j], [0, 1], j + 1),
-          ...[h.map((x) => weights[j] * x), pull[j]].map((x) => `<td>${list(x, 2)}</td>`)])),
+          `<b class="dot t${j + 1}"></b>${names[j]} = ${pair(h, 0)}`, cell(weights[j], [0, 1], j + 1),
+          ...[h.map((x) => weights[j] * x), pull[j]].map((x) => `<td>${pair(x, 2)}</td>`)])),
       says: `Weights ${list(weights)}. Context ${list(c)}.`,
     };
   }
