@@ -42,7 +42,7 @@ class Chapters(SphinxDirective):
             topic=topic,
             number=number,
             name=html.escape(title.partition(":")[0]),
-            question=html.escape(question),
+            question=html.escape(question.replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")),
             exercises=len(entries),
             least=least,
             most=most,

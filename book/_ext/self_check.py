@@ -74,10 +74,15 @@ class SelfCheck(SphinxDirective):
 
 
 class Number(SphinxRole):
-    """``{number}`softmax(np.array([0.0, 1.0]))[1]:.2f```: what Python makes of it, with the functions of the chapter."""
+    """``{number}`softmax(np.array([0.0, 1.0]))[1]:.2f```: what Python makes of it, with the functions of the chapter.
+
+    A vector, in parentheses, is set as a formula, like those that are typed beside it.
+    """
 
     def run(self):
         shown = eval(f"f'{{{self.text}}}'", _names(self.env.docname))
+        if shown.startswith("("):
+            return [nodes.math(self.rawtext, shown)], []
         return [nodes.Text(shown.replace("-", "\N{MINUS SIGN}"))], []
 
 

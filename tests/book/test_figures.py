@@ -3,6 +3,7 @@
 import base64
 import functools
 import gzip
+import html
 import io
 import json
 import re
@@ -551,6 +552,7 @@ def test_the_landing_page_has_a_card_for_every_assignment_with_what_its_key_says
         least, most = answer_key.minutes(entries)
         assert f"{len(entries)} exercises, {least} to {most} minutes" in text
         assert "?" in text
+        assert "'" not in html.unescape(text)
 
 
 def test_the_landing_page_has_one_way_in_for_each_reader(site):

@@ -20,7 +20,7 @@ What is $a$?
 
 - right: {number}`softmax(np.array([0.0, np.log(3)]))[1]:.2f`
 
-  Because of {number}`-1 / 4:.2f`.
+  Because of {number}`-1 / 4:.2f`, or {number}`tuple(map(round, 3 * np.ones(2)))`.
 
 - wrong: all of $b$
 
@@ -49,7 +49,8 @@ def test_a_choice_opens_with_its_reason_and_needs_no_script(build):
     assert f'<p class="question" id="{group[1]}">What is' in group[2]
     right, wrong = re.findall(r'<details class="choice (\w+)" name="(\S+)"><summary>(.*?)</summary>(.*)', group[2])
     assert right[:3] == ("right", wrong[1], "0.75")
-    assert "<strong>Right.</strong> Because of \N{MINUS SIGN}0.25." in right[3]
+    assert '<strong>Right.</strong> Because of \N{MINUS SIGN}0.25, or <span class="math' in right[3]
+    assert "(3, 3)\\)</span>." in right[3]
     assert wrong[0] == "wrong"
     assert wrong[2].startswith("all of ")
     assert f"<strong>No.</strong> {' '.join(softmax__linear.__doc__.split())}" in wrong[3]
