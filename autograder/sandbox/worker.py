@@ -254,8 +254,9 @@ def make_shell() -> IPythonShell:
         def get_code_name(self, raw_code, transformed_code, number):
             # As a kernel names a cell: tracebacks are shorter where the name is that of a file which does not exist.
             name = f"{tempfile.gettempdir()}/ipykernel_{os.getpid()}/{wire.cell_name(raw_code)}"
-            # It is no module's file. Else each traceback looks at all thousands of modules, and copies their memory.
-            inspect.modulesbyfile[name] = name
+            # It is no module's file. Else each traceback looks at all thousands of modules, and copies their memory. Python does
+            # not promise this table: without it, that takes longer.
+            getattr(inspect, "modulesbyfile", {})[name] = name
             return name
 
     class Publisher(DisplayPublisher):
