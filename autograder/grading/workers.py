@@ -31,11 +31,19 @@ class Workers:
     ``TimeoutError``; a task whose process dies raises ``ProcessExpired``."""
 
     def __init__(self, count: int, seconds: Mapping[Callable[..., Any], float]):
-        context = _context()
         self.workers, self.seconds = count, seconds
-        self.pool = ProcessPool(max_workers=count, context=context, initializer=_begin)
+        self.pool = self._new_pool()
+
+    def _new_pool(self):
+        return ProcessPool(max_workers=self.workers, context=_context(), initializer=_begin)
 
     def submit(self, function: Callable[..., Result], *args: object) -> Future[Result]:
+        if (
+            not self.pool.active
+        ):  # pebble gives up where a process dies before it was heard to have begun: not for the others
+            self.pool.stop()
+            self.pool.join()
+            self.pool = self._new_pool()
         return self.pool.schedule(function, args=args, timeout=self.seconds.get(function))
 
     def __enter__(self) -> Self:
