@@ -15,7 +15,6 @@ import re
 import resource
 import select
 import signal
-import struct
 import sys
 import tempfile
 import time
@@ -123,46 +122,35 @@ class _Outbox:
     """Replies on their way to the host, many in one piece: for each one alone, three processes would have to wake up.
 
     They lie where the process that has forked the calls sees them too: it sends what a call that ends its process has left
-    behind. There it also sees how far the calls have come.
+    behind. There it also sees in ``state`` how far the calls have come.
     """
 
-    STATE = struct.Struct("3q")  # exercises that have ended, calls that have ended, bytes that wait
+    EXERCISES, CALLS, WAITING = range(3)  # in ``state``: how many have ended of each, and how many bytes wait
 
     def __init__(self, replies):
-        self.replies, self.shared = replies, mmap.mmap(-1, self.STATE.size + TOGETHER)
+        shared = memoryview(mmap.mmap(-1, 24 + TOGETHER))
+        self.replies, self.state, self.text = replies, shared[:24].cast("q"), shared[24:]
         self.sent = time.monotonic()
-
-    @property
-    def state(self) -> tuple[int, int, int]:
-        return cast("tuple[int, int, int]", self.STATE.unpack_from(self.shared))
 
     def add(self, message, most=float("inf")):
         """Put ``message`` to what is sent, unless it has more than ``most`` bytes; return how many it has, else 0."""
         data = _line_of(message)
         if len(data) > most:
             return 0
-        exercises, calls, waiting = self.state
-        if waiting + len(data) > TOGETHER:
+        if self.state[self.WAITING] + len(data) > TOGETHER:
             self.send()
-            waiting = 0
         if len(data) > TOGETHER:
             _write(self.replies, data)
         else:
-            first = self.STATE.size + waiting
-            self.shared[first : first + len(data)] = data
-            self.STATE.pack_into(self.shared, 0, exercises, calls, waiting + len(data))
+            first = self.state[self.WAITING]
+            self.text[first : first + len(data)] = data
+            self.state[self.WAITING] += len(data)
         return len(data)
 
-    def count(self, exercises=0, calls=0):
-        ended, called, waiting = self.state
-        self.STATE.pack_into(self.shared, 0, ended + exercises, called + calls, waiting)
-
     def send(self):
-        exercises, calls, waiting = self.state
         self.sent = time.monotonic()
-        if 0 < waiting <= TOGETHER:  # it lies where a student's code can write
-            _write(self.replies, self.shared[self.STATE.size : self.STATE.size + waiting])
-            self.STATE.pack_into(self.shared, 0, exercises, calls, 0)
+        _write(self.replies, self.text[: max(0, self.state[self.WAITING])])  # where a student's code can write
+        self.state[self.WAITING] = 0
 
 
 @contextlib.contextmanager
@@ -404,8 +392,7 @@ def _answer(exercises, captured, replies, limits):
         if _end(child, patience=1.0 if status == "ended" else 0.0) == -signal.SIGKILL:
             status = "killed"
         outbox.send()
-        first += max(0, min(outbox.state[0], len(exercises) - first))
-        outbox.shared.close()
+        first += max(0, min(outbox.state[outbox.EXERCISES], len(exercises) - first))
         if first < len(exercises):
             _send(replies, {"exercise": exercises[first]["exercise"], "status": status})
             first += 1
@@ -413,11 +400,11 @@ def _answer(exercises, captured, replies, limits):
 
 def _watch(ended, outbox, count, limits):
     """Wait while the child makes the calls of ``count`` exercises; return why it makes no more: "ended", or "stopped"."""
-    before, since = outbox.state[:2], time.monotonic()
-    while outbox.state[0] < count:
+    before, since = list(outbox.state[:2]), time.monotonic()
+    while outbox.state[outbox.EXERCISES] < count:
         if select.select([ended], [], [], LOOKING)[0]:
             break
-        now = outbox.state[:2]
+        now = list(outbox.state[:2])
         if now != before:
             before, since = now, time.monotonic()
         elif time.monotonic() - since > limits["call_seconds"] + PATIENCE:
@@ -477,12 +464,12 @@ def _call_all(request, function, outbox, limits):
         if not size:
             given_up = "TooLarge"
             outbox.add({"exercise": request["exercise"], "call": number, "raised": given_up})
-        outbox.count(calls=1)
+        outbox.state[outbox.CALLS] += 1
         if time.monotonic() - outbox.sent > AT_LEAST_EVERY:
             outbox.send()
     outbox.add({"exercise": request["exercise"], "status": "ended"})
     outbox.send()
-    outbox.count(exercises=1)
+    outbox.state[outbox.EXERCISES] += 1
 
 
 def _call(function, call, tensors):
