@@ -44,7 +44,7 @@ def moving(name, title, numbers, still):
     still : str
         HTML that stands there without scripts and on paper.
     """
-    element, data = f"{name.replace('_', '-')}-figure", json.dumps(numbers).replace("<", "\\u003c")
+    element, data = f"{name.replace('_', '-')}-figure", json.dumps(numbers, ensure_ascii=False).replace("<", "\\u003c")
     return HTML(
         f'<{element} class="moving" id="figure-{name}" role="group" aria-label="{html.escape(title)}">{still}'
         f'<script type="application/json">{data}</script></{element}>'

@@ -197,7 +197,7 @@ def _written(node, known):
     tag = _tag(node)
     if tag in ("metadata", "style", "clipPath", "pattern"):
         return ""
-    inner = _text(node) if tag == "text" else "".join(_written(child, known) for child in node)
+    inner = _text(node) if tag == "text" else _inside(node, known)
     kept, style = [], dict(part.split(": ", 1) for part in node.get("style", "").split("; ") if part)
     for name, value in node.attrib.items():
         name = name.rpartition("}")[2]
@@ -227,6 +227,13 @@ def _written(node, known):
         kept.append(("style", declared))
     attributes = "".join(f' {name}="{html.escape(value)}"' for name, value in kept)
     return f"<{tag}{attributes}>{inner}</{tag}>" if inner else f"<{tag}{attributes}/>"
+
+
+def _inside(node, known):
+    """Return what a node holds as text; of marks that lie upon each other and look the same, one."""
+    parts = [_written(child, known) for child in node]
+    is_series = all(part.startswith("<use ") and "opacity" not in part for part in parts)
+    return "".join(dict.fromkeys(parts) if is_series else parts)
 
 
 def _rounded(numbers, decimals=1):

@@ -557,16 +557,12 @@ def test_no_page_weighs_more_than_350_kilobytes_with_all_that_it_shows(weights):
     assert max(heavy.values()) <= 350_000, heavy
 
 
-# The capstone alone has five pictures of what was trained, each for two widths, and a model that translates.
-HEAVIER = {"book/capstone.html": 45_000}
-
-
 def test_a_second_page_brings_40_kilobytes_at_most(weights, site):
     first, second = weights["book/scoring.html"], {}
     for page, files in weights.items():
         second[page] = sum(size for path, size in files.items() if path not in first or path == site / page)
     assert len(second) > 10
-    assert {page: size for page, size in second.items() if size > HEAVIER.get(page, 40 * 1024)} == {}
+    assert {page: size for page, size in second.items() if size > 40 * 1024} == {}
 
 
 def test_a_second_page_has_no_font_to_wait_for(weights):

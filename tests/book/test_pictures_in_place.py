@@ -178,6 +178,15 @@ def test_an_outline_is_written_in_steps(pictures, written, short):
     assert pictures._outline(written) == short
 
 
+def test_marks_that_lie_upon_each_other_are_drawn_once(pictures):
+    figure, axes = plt.subplots(figsize=(4.7, 3))
+    axes.set(xticks=[], yticks=[])
+    axes.plot([0, 1, 1, 1, 2], [0, 1, 1, 1, 0], "o")
+    assert parts_of(pictures.as_svg(figure))["only"].count("<use ") == 3
+    axes.plot([0, 0], [1, 1], "s", alpha=0.5)  # two of these are darker than one
+    assert parts_of(pictures.as_svg(figure))["only"].count("<use ") == 5
+
+
 def test_a_text_says_only_what_is_unlike_others(pictures):
     figure, axes = plt.subplots(figsize=(4.7, 3))
     axes.text(0, 0.5, "left", fontsize=13)
