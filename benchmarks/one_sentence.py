@@ -1,0 +1,98 @@
+"""Which numbers of one decimal translate one sentence? Train the model of the landing page, and print it as it stands there.
+
+    python benchmarks/one_sentence.py
+
+The encoder is left out: three annotations and the first state are given. The decoder is told the word that each of its
+steps has to write, and the source word that it has to look at; for STOP it may look wherever it likes. A model whose numbers
+were rounded after training would be another model, so it learns with its numbers rounded: each step computes with what will
+be printed, and the gradient passes the rounding by. It takes a few seconds, and the same numbers come out each time.
+"""
+
+import argparse
+
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from solutions.in_torch.context import AdditiveAttention
+from solutions.in_torch.decoder_fusion import DecoderStep, run_steps
+
+KEYS = [[0.5, -1.0], [-0.5, 0.5], [1.0, 1.0]]  # annotations of reason, with, logic
+STATE = [0.4, 0.2]
+LOOKS = [2, 1, 1, 0]  # while तर्क, के, साथ and कारण are written
+WORDS = 5  # these four, and STOP; the first word before them is START, which takes STOP's place
+STEPS, RATE = 600, 0.05
+UNSURE = 0.2  # how much of every target is spread evenly, so that no number has to grow large
+
+
+class Model(nn.Module):
+    """The decoder of the landing page: words as one-hot vectors, three hidden numbers in the score."""
+
+    def __init__(self):
+        super().__init__()
+        size = len(STATE)
+        self.step = DecoderStep(AdditiveAttention(size, size, 3), WORDS, size, size)
+        self.W_state = nn.Linear(size, WORDS, bias=False)
+        self.W_context = nn.Linear(size, WORDS, bias=False)
+
+    def forward(self):
+        """Return the logits (5, 5) and the weights (5, 3) of all steps."""
+        keys, state = torch.tensor([KEYS]).double(), torch.tensor([STATE]).double()
+        states, weights = run_steps(self.step, state, torch.eye(WORDS).double()[None], keys)
+        return (self.W_state(states) + self.W_context(weights @ keys))[0], weights[0]
+
+
+def rounded(model):
+    """Return the parameters of a model with one decimal, through which gradients pass as if they were not rounded."""
+    return {name: p + (torch.round(p, decimals=1) - p).detach() for name, p in model.named_parameters()}
+
+
+def train(seed=0):
+    """Train a model and return it, its numbers rounded."""
+    torch.manual_seed(seed)
+    model = Model().double()
+    optimizer = torch.optim.Adam(model.parameters())
+    for step in range(STEPS):
+        for group in optimizer.param_groups:
+            group["lr"] = RATE * (1 - step / STEPS)
+        logits, weights = torch.func.functional_call(model, rounded(model))
+        loss = cross_entropy(logits, torch.arange(WORDS), label_smoothing=UNSURE)
+        loss = loss + cross_entropy(weights[: len(LOOKS)].log(), torch.tensor(LOOKS), label_smoothing=UNSURE)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    model.load_state_dict(rounded(model))
+    return model
+
+
+def as_printed(model):
+    """Return the model as the landing page names its parts: lists of numbers with one decimal."""
+    step, score = model.step, model.step.attention.score
+    parts = {
+        "W_query": score.W_query.weight,
+        "W_key": score.W_key.weight,
+        "v": score.v.weight[0],
+        "W_y": step.cell.weight_ih[:, :WORDS],
+        "W_s": step.cell.weight_hh,
+        "W_c": step.cell.weight_ih[:, WORDS:],
+        "W_state": model.W_state.weight,
+        "W_context": model.W_context.weight,
+    }
+    numbers = {name: (p.detach() + 0.0).tolist() for name, p in parts.items()}
+    return {"keys": KEYS, "state": STATE} | numbers
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=0, help="of the numbers that the training begins with")
+    model = train(parser.parse_args().seed)
+    for name, numbers in as_printed(model).items():
+        print(f'    "{name}": {numbers},')
+    logits, weights = model()
+    words = torch.softmax(logits, dim=1).diagonal()
+    print("probability of each right word:", [round(p, 2) for p in words.tolist()])
+    print("weights while it is written:   ", [[round(w, 2) for w in row] for row in weights.tolist()])
+
+
+if __name__ == "__main__":
+    main()
