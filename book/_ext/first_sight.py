@@ -3,7 +3,8 @@
 In: the pages as they were written, and their styles. Out: the same, with another order of what they ask for. The styles of
 all pages are one file, which is asked for once. The fonts of nearly all formulas are asked for together with it, where a
 browser would wait until it has all styles and then the text; and no script keeps the text waiting: they run in their order
-when the page is there, as those that the theme brings itself. What stands further down is laid out when a reader comes near
+when the page is there, as those that the theme brings itself. The page has its colours before them: those of the day, or of
+the night where the reader or his device asks for it and scripts are on. What stands further down is laid out when a reader comes near
 it: a page has hundreds of formulas, and a phone takes seconds for them.
 """
 
@@ -37,6 +38,10 @@ LATER = """
 }
 """
 PRELOAD = '<link rel="preload" href="{}" as="font" type="font/{}" crossorigin>'
+UNDECIDED = ' data-theme="auto"'  # no rule of colours knows it: the theme decides in a script that comes last
+DECISION = 'document.documentElement.dataset.theme = localStorage.getItem("theme") || "auto";'
+DECIDED = """const asked = document.documentElement.dataset, night = matchMedia("(prefers-color-scheme: dark)").matches;
+    asked.theme = asked.mode !== "auto" ? asked.mode : night ? "dark" : "light";"""
 ADDED = re.compile(r'\n?<link rel="preload"[^>]* as="font"[^>]*>')
 
 
@@ -52,7 +57,7 @@ def first_fonts(sheet):
 
 
 def arrange(text, fonts, options):
-    """Return a page that asks for ``fonts``, if it has formulas, after its styles, and for no script before its text.
+    """Return a page that has its colours, asks for ``fonts``, if it has formulas, after its styles, and for no script before.
 
     Parameters
     ----------
@@ -63,6 +68,7 @@ def arrange(text, fonts, options):
         The script ``documentation_options.js``.
     """
     head, end, body = text.partition("</head>")
+    head = head.replace(UNDECIDED, ' data-theme="light"').replace(DECISION, DECIDED)
     head = WAITED_FOR.sub(
         lambda found: (
             f"<script>{options}</script>" if OPTIONS in found[1] else f'<script defer src="{found[1]}"></script>'

@@ -4,6 +4,7 @@ In: the formulas of the pages. Out: HTML with MathML, and in ``_static/katex`` t
 formula that cannot be typeset is a warning with file and line. Numbers of equations, and what refers to them, are Sphinx's.
 """
 
+import re
 import shutil
 from pathlib import Path
 
@@ -15,12 +16,14 @@ from sphinx.util.math import get_node_equation_number
 from autograder import formulas
 from autograder.errors import CourseError
 
+BASE = re.compile(r'</span>(<span class="(?:katex-)?base">)')  # a formula in a line may break before each but the first
 logger = logging.getLogger(__name__)
 typesetter = None  # of the build that runs
 
 
 def visit_math(translator, node):
-    translator.body += [translator.starttag(node, "span", "", CLASS="math"), _typeset(node, block=False), "</span>"]
+    text = BASE.sub(r"</span><wbr>\1", _typeset(node, block=False))
+    translator.body += [translator.starttag(node, "span", "", CLASS="math"), text, "</span>"]
     raise nodes.SkipNode
 
 

@@ -5,7 +5,7 @@ In: the text of a page. Out: the same, with elements that the style ``course.css
 | what | how it is told |
 |---|---|
 | a formula and the signs right behind it | one element of the class ``together`` |
-| a name that is longer than a line of a phone may have to be | the class ``long``: it breaks where it must, all others do not |
+| a name that is longer than a line of a phone may have to be | the class ``long``: it breaks where it must, all others do not; behind a bracket, a dot or a stroke if it can |
 | 20 000 | a space that does not break |
 | an interval, such as [3-21 %] | one element of the class ``together`` |
 """
@@ -17,6 +17,7 @@ from docutils import nodes
 SIGNS = re.compile(r"[.,;:!?)\u2019\u201d]+")
 THOUSANDS = re.compile(r"(?<=\d) (?=\d{3}\b)")
 INTERVALS = re.compile(r"(\[[\d.]+(?:-|\u2013|, )[\d.]+(?: %)?\])")
+JOINTS = re.compile(r"(?<=\w[(./])(?=\w)")
 LONGEST = 24  # characters of a name that is kept whole
 
 
@@ -28,6 +29,11 @@ def settle(app, doctree, docname):
     for literal in doctree.findall(nodes.literal):
         if any(len(word) > LONGEST for word in literal.astext().split()):
             literal["classes"].append("long")
+            parts = JOINTS.split(literal.astext())
+            literal.clear()
+            literal += nodes.Text(parts[0])
+            for part in parts[1:]:
+                literal += [nodes.raw("", "<wbr>", format="html"), nodes.Text(part)]
     for text in list(doctree.findall(nodes.Text)):
         if not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.math | nodes.math_block | nodes.raw):
             held = THOUSANDS.sub("\u00a0", text.astext())

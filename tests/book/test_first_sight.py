@@ -76,6 +76,13 @@ def test_no_script_keeps_the_text_waiting_and_what_the_options_say_stands_before
     assert stated < min(n for n, text in enumerate(texts) if "DOCUMENTATION_OPTIONS." in text)
 
 
+def test_a_page_has_its_colours_before_any_script_of_the_theme_runs(site):
+    text = (site / "index.html").read_text(encoding="utf-8")
+    assert BeautifulSoup(text, "html.parser").html["data-theme"] == "light"  # where scripts are off
+    assert "prefers-color-scheme: dark" in text[: text.index("</head>")]
+    assert '"auto";' not in text.replace('getItem("mode") || "auto";', "")  # nor does the theme's own decision follow
+
+
 def test_a_page_that_is_not_written_anew_is_arranged_anew(site, first_sight):
     page = (site / "deep" / "formulas.html").read_text(encoding="utf-8")
     once = first_sight.arrange(page, ["other.woff2?v=1"], "the options")

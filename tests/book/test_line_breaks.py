@@ -20,12 +20,18 @@ Of 20 000 words 3/37 [3-21 %] and [0.5, 2]; `x [1, 2] 30 000`; $e$ is last.
 """
 
 
-@pytest.fixture
-def text(tmp_path):
-    write_site(tmp_path, CONF, {"index.md": PAGE})
-    site, warnings = build_site(tmp_path, strict=False)
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lines")
+    write_site(folder, CONF, {"index.md": PAGE})
+    site, warnings = build_site(folder, strict=False)
     assert warnings == ""
-    page = BeautifulSoup((site / "index.html").read_text(encoding="utf-8"), "html.parser")
+    return (site / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def text(page):
+    page = BeautifulSoup(page, "html.parser")
     for drawn in page.select(".katex-html"):
         drawn.decompose()  # the formula is there once more, to be heard
     return page.select_one("div.body")
@@ -47,3 +53,10 @@ def test_a_name_is_called_long_where_it_is(text):
         "--no-links": False,
         "torch.nn.functional.scaled_dot_product_attention": True,
     }
+
+
+def test_a_formula_breaks_between_its_parts_and_a_long_name_at_its_joints(page):
+    body = BeautifulSoup(page, "html.parser").select_one("div.body")
+    assert [len(formula.select(".katex-html wbr")) for formula in body.select("span.math")] == [1, 0, 0, 0]
+    names = [str(name).count("<wbr/>") for name in body.select("code")]
+    assert names == [0, 0, 3]  # behind each dot

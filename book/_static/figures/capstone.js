@@ -22,8 +22,7 @@ customElements.define("capstone-figure", class extends Figure {
   }
   /* Our model, and what computes with it, are fetched when they are first wanted. */
   async model(name, bytes) {
-    const { shapes, earlier } = this.data, { checked, readNpz, translate } = await import("./model.js");
-    this.translate = translate;
+    const { shapes, earlier } = this.data, { checked, readNpz } = (this.arithmetic = await import("./model.js"));
     this.models[name] = checked(await readNpz(await bytes), shapes, earlier);
   }
   async take(file) {
@@ -61,7 +60,7 @@ customElements.define("capstone-figure", class extends Figure {
     const wrong = strange !== undefined ? `The language has no word “${safe(strange)}”. It has: ${source.slice(limits.stop + 1).join(", ")}.`
       : words.length > limits.longest ? `A sentence has at most ${limits.longest} words.` : "";
     if (wrong || !Object.keys(this.models).length) return { view: "", says: this.trouble || wrong || "Translate loads the trained model, and writes word by word." };
-    const found = Object.entries(this.models).sort().map(([name, p]) => [name, this.translate(p, words.map((word) => source.indexOf(word)), limits)]);
+    const found = Object.entries(this.models).sort().map(([name, p]) => [name, this.arithmetic.translate(p, words.map((word) => source.indexOf(word)), limits)]);
     this.longest = Math.max(...found.map(([, steps]) => steps.length));
     const named = (word) => (word === limits.stop ? "STOP" : `<span lang="hi">${target[word].replace("<", "&lt;")}</span>`);
     const heat = ([name, steps]) => `<div class="wide" tabindex="0" role="region" aria-label="${name}"><table class="heat">
