@@ -4,8 +4,8 @@ In: the pages as they were written, and their styles. Out: the same, with anothe
 all pages are one file, which is asked for once. The fonts of nearly all formulas are asked for together with it, where a
 browser would wait until it has all styles and then the text; and no script keeps the text waiting: they run in their order
 when the page is there, as those that the theme brings itself. The page has its colours before them: those of the day, or of
-the night where the reader or his device asks for it and scripts are on. What stands further down is laid out when a reader comes near
-it: a page has hundreds of formulas, and a phone takes seconds for them.
+the night where the reader or his device asks for it and scripts are on. What stands further down is laid out when a reader
+comes near it: a page has hundreds of formulas, and a phone takes seconds for them.
 """
 
 import hashlib

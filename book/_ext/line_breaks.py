@@ -5,7 +5,8 @@ In: the text of a page. Out: the same, with elements that the style ``course.css
 | what | how it is told |
 |---|---|
 | a formula and the signs right behind it | one element of the class ``together`` |
-| a name that is longer than a line of a phone may have to be | the class ``long``: it breaks where it must, all others do not; behind a bracket, a dot or a stroke if it can |
+| a name that is longer than a line of a phone may have to be | the class ``long``: it breaks where it must, no other does |
+| where such a name breaks rather: behind a bracket, a dot or a stroke | an element ``wbr`` |
 | 20 000 | a space that does not break |
 | an interval, such as [3-21 %] | one element of the class ``together`` |
 """

@@ -12,6 +12,7 @@ import re
 import tempfile
 import warnings
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -39,6 +40,7 @@ SHADE = 0.6  # as --shade in figures.css
 HINDI = Path(__file__).parents[1] / "_static" / "fonts" / "noto-sans-devanagari-devanagari-400-normal.woff"
 COLUMN, PHONE = 680, 340  # pixels
 PANEL = 340  # pixels: the greatest height of a panel on a phone
+WHOLE, HALVES, TENTHS = 10, 5, 1  # tenths of a pixel: texts, marks and bars need no more places than they have
 
 STYLE = {
     "figure.dpi": 72,  # so that a point is a pixel
@@ -202,14 +204,15 @@ def _written(node, known):
     for name, value in node.attrib.items():
         name = name.rpartition("}")[2]
         if name == "d":
-            kept.append((name, _outline(value)))
+            is_mark = node.get("id", "").startswith("m")
+            kept.append((name, _outline(value, HALVES if not is_mark and _is_upright(value) else TENTHS)))
         elif name in ("x", "y", "transform"):
-            value = _rounded(value, 0 if tag == "text" else 1)
+            value = _rounded(value, WHOLE if tag == "text" else HALVES if tag == "use" else TENTHS)
             if not (tag == "text" and name == "transform" and re.match(r"rotate\(-?0 ", value)):
                 kept.append((name, value))
         elif name == "href":
             kept.append((name, "#" + known[value[1:]]))
-        elif name == "id" and tag == "path" and value.startswith("m"):  # a marker, used by its id
+        elif name == "id" and tag == "path" and value.startswith("m"):  # a mark, used by its id
             kept.append((name, known[value]))
         elif name in ("width", "height"):
             kept.append((name, value))
@@ -236,24 +239,33 @@ def _inside(node, known):
     return "".join(dict.fromkeys(parts) if is_series else parts)
 
 
-def _rounded(numbers, decimals=1):
-    """Return coordinates with at most that many decimals, 0 or 1."""
+def _rounded(numbers, step):
+    """Return coordinates as multiples of ``step``, in tenths of a pixel."""
+    return re.sub(r"-?\d+\.\d+", lambda number: _short(_nearest(number[0], step)), numbers)
 
-    def rounded(number):
-        return _short(round(float(number[0]) * 10**decimals) * 10 ** (1 - decimals))
 
-    return re.sub(r"-?\d+\.\d+", rounded, numbers)
+def _nearest(number, step):
+    return step * round(10 * float(number) / step)
 
 
 def _short(tenths):
     return f"{tenths / 10:.1f}".removesuffix(".0")
 
 
-def _outline(path):
-    """Return a path in few letters: each step as distances from where it begins, so that equal outlines read alike."""
+def _is_upright(path):
+    """Return whether a path goes up, down and sideways only: it is an axis, a bar or a cell."""
+    corners = [numbers.split() for numbers in re.findall(r"[ML]([^A-Za-z]*)", path)]
+    return not re.search("[QC]", path) and all(x == a or y == b for (x, y), (a, b) in pairwise(corners))
+
+
+def _outline(path, step):
+    """Return a path in few letters, on multiples of ``step`` tenths of a pixel.
+
+    Each step is written as distances from where it begins, so that equal outlines read alike.
+    """
     parts, start, here, last = [], [], [], ""
     for letter, numbers in re.findall(r"([A-Za-z])([^A-Za-z]*)", path):
-        there = [round(10 * float(number)) for number in numbers.split()]
+        there = [_nearest(number, step) for number in numbers.split()]
         if letter == "M":
             start = there
             parts.append(letter + " ".join(map(_short, there)))

@@ -175,7 +175,20 @@ def test_a_line_goes_where_matplotlib_lets_it_go(pictures):
     ],
 )
 def test_an_outline_is_written_in_steps(pictures, written, short):
-    assert pictures._outline(written) == short
+    assert pictures._outline(written, pictures.TENTHS) == short
+
+
+def test_bars_and_marks_stand_on_half_pixels_and_curves_where_they_are(pictures):
+    figure, axes = plt.subplots(figsize=(4.7, 3))
+    axes.set(xticks=[], yticks=[], xlim=(0, 1), ylim=(0, 1))
+    axes.bar(0.513, 0.377, 0.123, color=pictures.ORANGE)
+    axes.plot([0.137, 0.891], [0.331, 0.633], "o-", color=pictures.PURPLE)
+    (part,) = parts_of(pictures.as_svg(figure)).values()
+    bar, line = (re.search(rf'<path d="([^"]+)" style="[^"]*--figure-{n}', part)[1] for n in (2, 4))
+    marks = re.findall(r'<use [^>]*x="([\d.]+)" y="([\d.]+)"', part)
+    assert len(marks) == 2
+    assert all(float(number) % 0.5 == 0 for number in [*re.findall(r"[\d.]+", bar), *sum(marks, ())])
+    assert any(float(number) % 0.5 for number in re.findall(r"[\d.]+", line))
 
 
 def test_marks_that_lie_upon_each_other_are_drawn_once(pictures):
