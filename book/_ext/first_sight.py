@@ -57,13 +57,13 @@ def first_fonts(sheet):
 
 
 def arrange(text, fonts, options):
-    """Return a page that has its colours, asks for ``fonts``, if it has formulas, after its styles, and for no script before.
+    """Return a page that has its colours, asks for ``fonts`` after its styles, and for no script before its text.
 
     Parameters
     ----------
     text : str
     fonts : list of str
-        Addresses, as seen from the page.
+        Addresses, as seen from the page. A page without formulas needs none.
     options : str
         The script ``documentation_options.js``.
     """

@@ -22,7 +22,9 @@ typesetter = None  # of the build that runs
 
 
 def visit_math(translator, node):
-    text = BASE.sub(r"</span><wbr>\1", _typeset(node, block=False))
+    text = _typeset(node, block=False)
+    if "whole" not in node["classes"]:
+        text = BASE.sub(r"</span><wbr>\1", text)
     translator.body += [translator.starttag(node, "span", "", CLASS="math"), text, "</span>"]
     raise nodes.SkipNode
 

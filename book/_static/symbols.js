@@ -51,14 +51,15 @@
       const titles = [...table.querySelectorAll("th")].map((cell) => cell.textContent.trim());
       return [...table.querySelectorAll("tbody tr")].map((row) => Object.fromEntries([...row.cells].map((cell, n) => [titles[n], cell])));
     });
-    const everywhere = (where) => where.startsWith("everywhere") ? !where.includes(`but ${here}`) : where.split(", ").includes(here);
+    const linked = (cell) => [...cell.querySelectorAll("a")].some((link) => link.getAttribute("href").split("#")[0] === `${here}.html`);
+    const holds = (where) => linked(where) !== where.textContent.trim().startsWith("everywhere");  // everywhere but there
     for (const row of rows) {
       const counts = row["what it counts"], stands = row["what it stands for"] ?? row["what it stands for there"];
       const other = row["letters that it alone uses, or uses otherwise"];
       const cell = row.letter ?? row.symbol ?? other, letters = lettersOf(cell);
       if (other) for (const letter of letters) notes.set(letter, [...(notes.get(letter) ?? []), row.note.textContent.trim()]);
       else if (row.code) code.set(letters.filter((letter) => !/^T_/.test(letter)).join(), row);
-      else if (row.page ? row.page.textContent.trim() === here : counts || everywhere(row.where.textContent.trim())) {
+      else if (row.page ? linked(row.page) : counts || holds(row.where)) {
         const formulas = [...cell.querySelectorAll(".math")], shapes = [...(row.shape?.querySelectorAll(".math") ?? [])];
         for (const letter of letters) {
           const at = formulas.findIndex((formula) => lettersOf(formula).includes(letter));

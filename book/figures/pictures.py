@@ -169,6 +169,8 @@ def _stack(figure):
             axes.tick_params(labelleft=True)
             if not axes.xaxis.get_label_text() and place % columns:
                 axes.set_xlabel(panels[place - 1].get_xlabel())
+            if not axes.yaxis.get_label_text() and place % columns:
+                axes.set_ylabel(panels[place - 1].get_ylabel())
             at_top = axes.xaxis.get_label_position() == "top"
             axes.tick_params(labeltop=at_top, labelbottom=not at_top)
     if columns * rows == 1 and panels[0].get_aspect() == "auto":

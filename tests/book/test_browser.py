@@ -458,7 +458,7 @@ def test_a_table_that_a_cell_gives_out_lies_on_the_ground_of_its_page(browser, a
     assert ground == "rgba(0, 0, 0, 0)"
 
 
-def test_on_a_phone_the_end_of_each_line_of_code_can_be_scrolled_from_behind_the_button(browser, address):
+def test_on_a_phone_no_letter_of_code_lies_behind_the_button_that_copies_it(browser, address):
     size(browser, 375)
     browser.execute_cdp_cmd(
         "Emulation.setEmulatedMedia",
@@ -471,8 +471,8 @@ def test_on_a_phone_the_end_of_each_line_of_code_can_be_scrolled_from_behind_the
             """
             return [...document.querySelectorAll("div.highlight:has(button.copybtn)")].map((code) => {
               const button = code.querySelector("button.copybtn"), pre = code.querySelector("pre");
-              return parseFloat(getComputedStyle(pre).paddingRight) - (code.getBoundingClientRect().right
-                - button.getBoundingClientRect().left);
+              return pre.getBoundingClientRect().top + parseFloat(getComputedStyle(pre).paddingTop)
+                - button.getBoundingClientRect().bottom;
             });
             """
         )
@@ -515,6 +515,11 @@ def test_without_scripts_every_page_can_be_gone_to_and_no_button_is_dead(address
             buttons = browser.find_elements(By.CSS_SELECTOR, ".bd-header-article button")
             assert [button.accessible_name for button in buttons if button.is_displayed()] == [], width
             link = browser.find_element(By.CSS_SELECTOR, MENU)
+            words, leads_on = (
+                browser.find_element(By.CSS_SELECTOR, f".bd-article {what}").value_of_css_property("color")
+                for what in ("p", "p a[href$='.html']")
+            )
+            assert leads_on not in (words, "rgba(0, 0, 238, 1)"), width  # nor the browser's own
             assert 0 <= link.rect["x"] < width
             link.click()
             assert browser.current_url.endswith("/softmax.html"), width

@@ -30,6 +30,7 @@ LETTER = re.compile(
     r"(?P<base>\\(?:alpha|delta|epsilon|phi|rho|sigma|tau|xi)(?![A-Za-z])|(?<![\\A-Za-z])[A-Za-z](?![A-Za-z]))"
     r"'?(?:_(?:\{(?P<group>(?:[^{}]|\{[^{}]*\})*)\}|(?P<single>[A-Za-z0-9])))?"
 )
+LINK = re.compile(r"\]\((\w+)\.md\)")
 WORDS = re.compile(r"\\(?:text|operatorname|begin|end)\s*\{[^{}]*\}|\\mathbb\s*\{?\s*R\s*\}?|\\\\\[\w+\]")
 
 
@@ -76,14 +77,14 @@ def common():
 
 def pages_of(where):
     if where.startswith("everywhere"):
-        return {*CHAPTERS} - {where.removeprefix("everywhere").removeprefix(" but ")}
-    return set(where.split(", "))
+        return {*CHAPTERS} - set(LINK.findall(where))
+    return set(LINK.findall(where))
 
 
 @pytest.fixture(scope="module")
 def local():
     """The letters of each page by their row."""
-    return [(page, listed(cell)) for page, cell, _ in rows("page")]
+    return [(LINK.search(page)[1], listed(cell)) for page, cell, _ in rows("page")]
 
 
 @pytest.fixture(scope="module")

@@ -48,14 +48,14 @@ NOTATION = r"""# Notation
 | $i$, $j$ | target step, source position | | everywhere |
 | $n$, $T_x$ | the sizes above | | everywhere |
 | $s$, $h$ | decoder state, annotation | $n$, $m$ | everywhere |
-| $W_a$, $U_a$ | matrices | $a \times n$, $a \times m$ | scoring, softmax |
-| $e$ | score | one number | everywhere but scoring |
-| $k$ | not here | | softmax |
+| $W_a$, $U_a$ | matrices | $a \times n$, $a \times m$ | [scoring](scoring.md), [softmax](https://example.org/softmax.html) |
+| $e$ | score | one number | everywhere but [scoring](scoring.md) |
+| $k$ | not here | | [softmax](https://example.org/softmax.html) |
 
 | page | letter | what it stands for there |
 |---|---|---|
-| scoring | $e$, $p$ | something special |
-| softmax | $q$ | not here |
+| [scoring](scoring.md) | $e$, $p$ | something special |
+| [softmax](https://example.org/softmax.html) | $q$ | not here |
 
 | note | letters that it alone uses, or uses otherwise |
 |---|---|
