@@ -394,9 +394,20 @@ const lines = (element) => {
 const found = {
   names: [...document.querySelectorAll(".bd-content :is(td, th) code .pre")].filter((name) => lines(name) > 1),
   signs: [...document.querySelectorAll(".together")].filter((both) => {
-    const parts = both.querySelectorAll(".katex-base"), range = document.createRange();
+    const last = [...both.querySelectorAll(".katex-base")].at(-1), range = document.createRange();
     range.selectNodeContents(both.lastChild);
-    return parts.length === 1 && range.getBoundingClientRect().top > parts[0].getBoundingClientRect().bottom;
+    return last && range.getBoundingClientRect().top > last.getBoundingClientRect().bottom;
+  }),
+  formulas: [...document.querySelectorAll(".math.whole")].filter((formula) => {
+    const parts = [...formula.querySelectorAll(".katex-base")].map((part) => part.getBoundingClientRect());
+    return parts.some((part) => part.top >= parts[0].bottom);
+  }),
+  citations: [...document.querySelectorAll("p > a.footnote-reference")].filter((reference) => {
+    const before = reference.previousSibling, range = document.createRange();
+    if (before?.nodeType !== Node.TEXT_NODE || before.length < 3) return false;
+    range.setStart(before, before.length - 2);
+    range.setEnd(before, before.length - 1);
+    return reference.getBoundingClientRect().top >= range.getBoundingClientRect().bottom;
   }),
   options: [...document.querySelectorAll(".bd-content p > code .pre, .bd-content li > code .pre")].filter(
     (name) => name.textContent.length < 24 && lines(name) > 1),
@@ -479,6 +490,24 @@ def test_on_a_phone_no_letter_of_code_lies_behind_the_button_that_copies_it(brow
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     assert len(room) > 3
     assert min(room) >= 0
+
+
+def test_on_paper_the_roots_and_arrows_of_formulas_are_drawn(browser, address):
+    size(browser, 1280)
+    heights = {}
+    for page in ("encoder", "from_bahdanau_to_transformers"):
+        open_page(browser, f"{address}/book/{page}.html")
+        for media in ("screen", "print"):
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
+            heights[page, media] = browser.execute_script(
+                """
+                return [...document.querySelectorAll(".katex svg")].map((drawn) => drawn.getBoundingClientRect().height
+                  / parseFloat(getComputedStyle(drawn).fontSize));
+                """
+            )
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        assert len(heights[page, "screen"]) > 3
+        assert heights[page, "print"] == pytest.approx(heights[page, "screen"], rel=0.05)
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
