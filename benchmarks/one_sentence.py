@@ -51,16 +51,16 @@ def train(seed=0):
     """Train a model and return it, its numbers rounded."""
     torch.manual_seed(seed)
     model = Model().double()
-    optimizer = torch.optim.Adam(model.parameters())
-    for step in range(STEPS):
-        for group in optimizer.param_groups:
-            group["lr"] = RATE * (1 - step / STEPS)
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / STEPS)
+    for _ in range(STEPS):
         logits, weights = torch.func.functional_call(model, rounded(model))
         loss = cross_entropy(logits, torch.arange(WORDS), label_smoothing=UNSURE)
         loss = loss + cross_entropy(weights[: len(LOOKS)].log(), torch.tensor(LOOKS), label_smoothing=UNSURE)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        schedule.step()
     model.load_state_dict(rounded(model))
     return model
 

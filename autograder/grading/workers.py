@@ -38,9 +38,7 @@ class Workers:
         return ProcessPool(max_workers=self.workers, context=_context(), initializer=_begin)
 
     def submit(self, function: Callable[..., Result], *args: object) -> Future[Result]:
-        if (
-            not self.pool.active
-        ):  # pebble gives up where a process dies before it was heard to have begun: not for the others
+        if not self.pool.active:  # pebble gives all of it up where a process dies before it was heard to have begun
             self.pool.stop()
             self.pool.join()
             self.pool = self._new_pool()

@@ -126,10 +126,11 @@ class _Outbox:
     """
 
     EXERCISES, CALLS, WAITING = range(3)  # in ``state``: how many have ended of each, and how many bytes wait
+    STATE = 3 * 8  # bytes
 
     def __init__(self, replies):
-        shared = memoryview(mmap.mmap(-1, 24 + TOGETHER))
-        self.replies, self.state, self.text = replies, shared[:24].cast("q"), shared[24:]
+        shared = memoryview(mmap.mmap(-1, self.STATE + TOGETHER))
+        self.replies, self.state, self.text = replies, shared[: self.STATE].cast("q"), shared[self.STATE :]
         self.sent = time.monotonic()
 
     def add(self, message, most=float("inf")):

@@ -4,7 +4,6 @@ In: the formulas of the pages. Out: HTML with MathML, and in ``_static/katex`` t
 formula that cannot be typeset is a warning with file and line. Numbers of equations, and what refers to them, are Sphinx's.
 """
 
-import re
 import shutil
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from sphinx.util.math import get_node_equation_number
 from autograder import formulas
 from autograder.errors import CourseError
 
-BASE = re.compile(r'</span>(<span class="(?:katex-)?base">)')  # a formula in a line may break before each but the first
+PARTED = '</span><span class="katex-base">'  # where a formula in a line may break
 logger = logging.getLogger(__name__)
 typesetter = None  # of the build that runs
 
@@ -24,7 +23,7 @@ typesetter = None  # of the build that runs
 def visit_math(translator, node):
     text = _typeset(node, block=False)
     if "whole" not in node["classes"]:
-        text = BASE.sub(r"</span><wbr>\1", text)
+        text = text.replace(PARTED, PARTED.replace("><", "><wbr><"))
     translator.body += [translator.starttag(node, "span", "", CLASS="math"), text, "</span>"]
     raise nodes.SkipNode
 

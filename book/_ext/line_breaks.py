@@ -43,7 +43,7 @@ def settle(app, doctree, docname):
                 literal += [nodes.raw("", "<wbr>", format="html"), nodes.Text(part)]
     for text in list(doctree.findall(nodes.Text)):
         if not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.math | nodes.math_block | nodes.raw):
-            held = text.astext() if isinstance(text.parent, nodes.title) else KEPT.sub("\u00a0", text.astext())
+            held = KEPT.sub("\u00a0", text.astext())
             if isinstance(_next(text), nodes.footnote_reference):
                 held = re.sub(r" $", "\u00a0", held)
             parts = INTERVALS.split(held)
@@ -57,7 +57,7 @@ def _whole(interval):
 
 def _hold(formula):
     """Put ``formula`` and the signs behind it into one element; call it whole if it is short."""
-    behind = formula.next_node(descend=False, siblings=True)
+    behind = _next(formula)
     signs = SIGNS.match(behind.astext()) if isinstance(behind, nodes.Text) else None
     if _length(formula.astext()) <= SHORT:
         formula["classes"].append("whole")
@@ -74,10 +74,10 @@ def _length(tex):
     return len(re.sub(r"\\.|[\s{}_^,]", "", tex))
 
 
-def _next(text):
-    """Return what follows ``text`` in its parent, which other extensions may have let it forget; None at the end."""
-    siblings = text.parent.children if text.parent else []
-    return next((after for child, after in pairwise(siblings) if child is text), None)
+def _next(node):
+    """Return what follows ``node`` in its parent, which other extensions may have let it forget; None at the end."""
+    siblings = node.parent.children if node.parent else []
+    return next((after for child, after in pairwise(siblings) if child is node), None)
 
 
 def _put(pieces, text):

@@ -3,7 +3,7 @@
 (() => {
   const LETTER = ".katex-html .mathnormal", FORMULA = ".math:not(a .math, button .math, summary .math, label .math)";
   const INDICES = /^[bijktuw0-9+−-]*$/;
-  const NOTES = /\b[Nn]otes? ([A-E](?:(?:,| and| to| against notes?) [A-E])*)\b/g;
+  const NOTES = /\b[Nn]otes?\s([A-E](?:(?:,| and| to| against notes?)\s[A-E])*)\b/g;  // a space that does not break, too
   const links = [...document.querySelectorAll(".symbols-of a")];
   if (!links.length || !HTMLElement.prototype.showPopover) return;
 

@@ -76,9 +76,8 @@ def common():
 
 
 def pages_of(where):
-    if where.startswith("everywhere"):
-        return {*CHAPTERS} - set(LINK.findall(where))
-    return set(LINK.findall(where))
+    linked = set(LINK.findall(where))
+    return {*CHAPTERS} - linked if where.startswith("everywhere") else linked
 
 
 @pytest.fixture(scope="module")
