@@ -4,7 +4,8 @@
 
 In: a website that is built. Out: in it a PDF of all its pages in their order, printed by Chromium, and on the landing page a
 link to it, where the page has the directive ``on-paper``. Without that command a website has neither. Links from page to page
-lead on within the PDF; what only the website has, such as a notebook, is named without a link.
+lead on within the PDF; what only the website has, such as a notebook, is named without a link. It is printed twice: only the
+first print knows the numbers of pages that the contents of the second have.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from urllib.parse import urlsplit
 
 from bs4 import BeautifulSoup
 from docutils import nodes
-from pypdf import PdfWriter
+from pypdf import PdfReader, PdfWriter
 from pypdf.generic import NameObject, TextStringObject
 from sphinx.util.docutils import SphinxDirective
 
@@ -41,6 +42,9 @@ PAGE = """<!DOCTYPE html>
 <meta charset="utf-8">
 <title>{title}</title>
 {styles}
+<style media="print">
+{heads}
+</style>
 </head>
 <body class="whole-book">
 <div class="cover">
@@ -54,6 +58,8 @@ PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
+HEAD = '@page {name} {{ @top-right {{ content: "{words}"; color: #48566b; font: 9pt sans-serif; }} }}'
+NUMBER = '<span class="number" data-of="{name}">{number}</span>'
 OF_THE_SCREEN = "script, noscript, template, .headerlink, .copybtn, .on-paper, details.hide"
 IDENTIFIERS = ("aria-labelledby", "aria-describedby", "for", "name")
 PATIENCE = 600  # seconds: machines may be busy
@@ -83,9 +89,10 @@ def print_book(site):
         raise PrintError(f"there is no website in {site}. Remedy: run `make site`.")
     path, pages = site / NAME, _pages(site)
     text = whole_book(site, pages)
-    with tempfile.TemporaryDirectory(prefix="print-") as folder, served(site, text) as address:
+    with tempfile.TemporaryDirectory(prefix="print-") as folder:
         printed = Path(folder) / NAME
-        print_address(f"{address}/{WHOLE}", printed)
+        _print_text(site, text, printed)
+        _print_text(site, _with_numbers(text, PdfReader(printed)), printed)
         writer = PdfWriter(clone_from=printed)
         _name_bookmarks(writer, _headings(text))
         writer.write(path)
@@ -96,6 +103,20 @@ def print_book(site):
     marked = re.compile(rf"{MARK}(\s*<p class=\"on-paper\">.*?</p>)?", flags=re.DOTALL)
     (site / landing).write_text(marked.sub(lambda _: f"{MARK}\n{link}", text, count=1), encoding="utf-8")
     return path
+
+
+def _print_text(site, text, path):
+    with served(site, text) as address:
+        print_address(f"{address}/{WHOLE}", path)
+
+
+def _with_numbers(text, printed):
+    """Return ``text`` with the numbers in its contents that the pages have in ``printed``; no line gets longer by it."""
+    for name, place in printed.named_destinations.items():
+        name = name.removeprefix("/")
+        number = printed.get_destination_page_number(place) + 1
+        text = text.replace(NUMBER.format(name=name, number=""), NUMBER.format(name=name, number=number))
+    return text
 
 
 def whole_book(site, pages):
@@ -112,6 +133,7 @@ def whole_book(site, pages):
             f'<link rel="stylesheet" href="{href}"' + (f' media="{media}">' if media else ">")
             for href, media in styles.items()
         ),
+        heads="\n".join(_head(soup, page) for page, soup in soups.items()),
         contents=_contents(first, pages),
         articles="\n".join(_article(soup, page, pages) for page, soup in soups.items()),
     )
@@ -213,9 +235,17 @@ def _contents(soup, pages):
             page = pages[0] if link["href"] == "#" else _address(pages[0], link["href"])
             if page in pages:
                 text = html.escape(link.get_text(" ", strip=True))
-                items.append(f'<li><a href="#{_identifier(page)}">{text}</a></li>')
+                name = _identifier(page)
+                items.append(f'<li><a href="#{name}">{text}</a>{NUMBER.format(name=name, number="")}</li>')
         parts.append(f"<ol>{''.join(items)}</ol>")
     return "\n".join(parts)
+
+
+def _head(soup, page):
+    """Return the rule that puts the title of a page at the head of each sheet that it takes."""
+    heading = soup.h1 or soup.title
+    words = " ".join(heading.get_text().removesuffix("#").split()).replace("\\", r"\\").replace('"', r"\"")
+    return HEAD.format(name=_identifier(page, "head"), words=words)
 
 
 def _identifier(page, name="top"):
@@ -227,6 +257,7 @@ def _article(soup, page, pages):
     article = soup.select_one("article.bd-article") or soup.article or soup.body
     article["id"] = "top"
     article["class"] = "bd-article"
+    article["style"] = f"page: {_identifier(page, 'head')}"
     for element in article.select(OF_THE_SCREEN):
         element.decompose()
     for element in article.find_all(True):

@@ -133,6 +133,27 @@ def test_its_bookmarks_are_the_headings(printed):
     assert titles(printed.outline) == ["A small book", "The beginning", "The chapter", ["A formula"]]
 
 
+def test_the_contents_say_on_which_page_a_chapter_begins(printed):
+    (chapter,) = (entry for entry in printed.outline if not isinstance(entry, list) and entry.title == "The chapter")
+    number = printed.get_destination_page_number(chapter) + 1
+    assert number == 3
+    assert re.search(r"The chapter\s*3$", printed.pages[0].extract_text())
+
+
+def test_each_sheet_has_its_number_and_at_its_head_the_title_of_its_page(printed):
+    sheets = [" ".join(page.extract_text().split()) for page in printed.pages]
+    assert [sheet.count("The beginning") for sheet in sheets] == [0, 2, 0]  # at the head, and as the title
+    assert [sheet.count("The chapter") for sheet in sheets] == [1, 0, 2]  # in the contents
+    heads = ("1 ", "The beginning 2 ", "The chapter 3 ")
+    assert [sheet for head, sheet in zip(heads, sheets, strict=True) if not sheet.startswith(head)] == []
+
+
+@pytest.mark.parametrize(("title", "words"), [("Say <em>it</em><a>#</a>", '"Say it"'), ('"A \\ b"', r'"\"A \\ b\""')])
+def test_a_title_at_the_head_of_a_sheet_is_plain_text(on_paper, title, words):
+    head = on_paper._head(BeautifulSoup(f"<h1>{title}</h1>", "html.parser"), "book/one.html")
+    assert head.startswith("@page book-one--head { @top-right { content: " + words + "; ")
+
+
 def test_a_bookmark_has_the_words_of_its_heading(on_paper):
     writer = PdfWriter()
     writer.add_blank_page(100, 100)
