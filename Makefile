@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help course test test-full check site pdf sandbox browser database format clean
+.PHONY: help course test test-grader test-full check site pdf sandbox browser database format clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -34,7 +34,10 @@ pdf: site browser  ## Build the website, and print it into one PDF, which its fi
 test: $(STAMP) sandbox browser database  ## Everything that must pass, with the time that each part took
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
-test-full: $(STAMP) sandbox browser database  ## The same, with every sample whole
+test-grader: $(STAMP) sandbox database  ## The same without the website, its browsers and the hub
+	@$(BIN)/python -m pytest --no-website $(SIDE_BY_SIDE)
+
+test-full: $(STAMP) sandbox browser database  ## All tests, with every sample whole
 	@$(BIN)/python -m pytest --full $(SIDE_BY_SIDE)
 
 check: $(STAMP)  ## The quick part of the tests, two minutes

@@ -32,6 +32,7 @@ hypothesis.settings.register_profile("full", max_examples=400, deadline=None)
 def pytest_addoption(parser):
     parser.addoption("--full", action="store_true", help="take every sample whole")
     parser.addoption("--quick", action="store_true", help="leave out what builds, grades or starts a sandbox")
+    parser.addoption("--no-website", action="store_true", help="leave out the book's tests: no website, browser or hub")
     turns.add_option(parser)
 
 
@@ -45,7 +46,7 @@ def pytest_configure(config):
     config.pluginmanager.register(turns, "turns")
     if hasattr(config, "workerinput"):
         website.stand_back()
-    elif turns.is_whole(config) and config.getoption("numprocesses", None):
+    elif turns.is_whole(config) and config.getoption("numprocesses", None) and "book" not in _left_out(config):
         config.pluginmanager.register(website.Ahead(), "website")
 
 
@@ -75,19 +76,26 @@ MARKED = re.compile(r'^pytestmark = \[?pytest\.mark\.suite\("(\w+)"\)', flags=re
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave unread, for the quick tests, the files that they leave out: importing them takes longer than any test."""
-    if not config.getoption("--quick") or not collection_path.name.startswith("test_"):
+    """Leave unread the files that a run leaves out: importing them takes longer than any test."""
+    if not _left_out(config) or not collection_path.name.startswith("test_"):
         return None
     marked = MARKED.search(collection_path.read_text(encoding="utf-8"))
     suite = marked[1] if marked else collection_path.relative_to(config.rootpath / "tests").parts[0]
-    return True if suite in SLOW else None
+    return True if suite in _left_out(config) else None
+
+
+def _left_out(config):
+    """Return the suites that a run leaves out."""
+    if config.getoption("--quick"):
+        return SLOW
+    return ("book",) if config.getoption("--no-website") else ()
 
 
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("--quick"):
-        slow = [item for item in items if _suite(item) in SLOW]
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in slow]
+    if suites := _left_out(config):
+        away = [item for item in items if _suite(item) in suites]
+        config.hook.pytest_deselected(items=away)
+        items[:] = [item for item in items if _suite(item) not in suites]
     items.sort(key=_place)
     turns.keep(config, items, _suite)
 
@@ -134,8 +142,8 @@ def _suite(item):
     marker = item.get_closest_marker("suite")
     if marker:
         return marker.args[0]
-    parts = item.nodeid.split("/")
-    return parts[1] if len(parts) > 2 else "project"
+    folder = item.nodeid.split("/")[1]
+    return folder if folder in SHARES else "project"  # as is a file beside them
 
 
 @pytest.fixture(scope="session")

@@ -97,6 +97,17 @@ def test_a_file_is_done_whole_or_not_at_all(monkeypatch):
     assert sorted(done, key=len) == [set(), set(), whole]
 
 
+@pytest.mark.parametrize(
+    ("asked", "read"), [([], {"book", "autograder"}), (["--no-website"], {"autograder"}), (["--quick"], {"autograder"})]
+)
+def test_a_run_without_the_website_reads_no_test_of_the_book(asked, read):
+    files = ["tests/book/test_address.py", "tests/autograder/test_formulas.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only", *asked, *files]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    found = {line.split("/")[1] for line in done.stdout.splitlines() if "::" in line}
+    assert found == read, done.stdout + done.stderr
+
+
 def test_a_file_that_names_its_place_is_done_there(monkeypatch):
     monkeypatch.setitem(FUNCTIONS, "placed", (3, (pytest.mark.turns(3, 2).mark,), "book"))
     done = [sum("placed" in name for name in done_by(turn, monkeypatch, {"placed": PLACED})[0]) for turn in range(4)]
