@@ -7,7 +7,9 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -230,10 +232,11 @@ class Course:
         files = [*self.root.glob("submitted/*.ipynb"), *self.root.glob("submitted/*/*.ipynb")]
         return sorted(str(path.relative_to(self.root)) for path in files)
 
-    def record(self, topic: str, seed: int, digest: str) -> None:
-        """Remember with which seed, and from which key, ``topic`` was released, and keep the release itself.
+    def record(self, topic: str, seed: int, digest: str, changes: Iterable[str] = ()) -> int:
+        """Remember with which seed, and from which key, ``topic`` was released, and keep the release; return its number.
 
-        The first one is version 1; a release that is like an earlier one has that one's number again.
+        The first one is version 1; a release that is like an earlier one has that one's number again. What it has changed
+        is remembered with it, and the log written from that, so that one who is stopped between the two loses nothing.
         """
         content, record = self.release(topic).read_bytes(), self._recorded(topic)
         name = hashlib.sha256(content).hexdigest()[:16]
@@ -242,8 +245,20 @@ class Course:
         versions = record.get("versions") or earlier[::-1]  # courses of before have the first last, and no numbers
         versions = versions if name in versions else [*versions, name]
         releases = [name, *(other for other in earlier if other != name)]
-        state = {"seed": seed, "digest": digest, "releases": releases, "versions": versions}
+        number, log = versions.index(name) + 1, record.get("log", self._logged(topic))
+        if said := [f"- {change}" for change in changes]:
+            log = ["\n".join([f"## Version {number}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC", "", *said]), *log]
+        state = {"seed": seed, "digest": digest, "releases": releases, "versions": versions, "log": log}
         write_text(as_json(state), self._record(topic))
+        if log:
+            write_text("\n\n".join([f"# Releases of {topic}", *log]) + "\n", self.log(topic))
+        return number
+
+    def _logged(self, topic):
+        """Return the entries of a log that was written before they were remembered."""
+        path = self.log(topic)
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        return [entry.strip() for entry in re.split(r"^(?=## Version )", text, flags=re.MULTILINE)[1:]]
 
     def version(self, topic: str, template: str) -> int:
         """Return the number of the release whose text is ``template``; 0 if it was never released."""
@@ -257,7 +272,9 @@ class Course:
         record = self._recorded(topic)
         if not record or not self.release(topic).is_file():
             return None
-        return nbformat.read(self.release(topic), as_version=4), record["seed"], record["digest"]
+        # as it was remembered: one that was stopped may have put the next one in its place
+        kept = next((path for name in record["releases"][:1] if (path := self._kept(topic, name)).is_file()), None)
+        return nbformat.read(kept or self.release(topic), as_version=4), record["seed"], record["digest"]
 
     def log(self, topic: str) -> Path:
         """Where it stands, newest first, what each release of ``topic`` changed against the one before."""

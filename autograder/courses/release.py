@@ -15,7 +15,6 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -98,11 +97,10 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
         write_text(assemble.marking_scheme(topic, questions), course.marking_scheme(topic))
         write_bytes(trial.release(topic).read_bytes(), course.release(topic))
     digest = exercises.digest(everything)
-    course.record(topic, seed, digest)
-    made = _described(course, topic, before, released, (seed, digest))
-    _log(course, topic, made)
+    said = _changes_since(before, released, (seed, digest))
+    number = course.record(topic, seed, digest, said)
     enter_lateness(course, topic)
-    return made
+    return Release(course.release(topic), number, said)
 
 
 def new_seed() -> int:
@@ -140,29 +138,17 @@ def _points(cells, name):
     return float(meta.points) if meta is not None and meta.grade else 0.0
 
 
-def _described(course, topic, before, new, state):
-    """Return the ``Release`` whose notebook is ``new``; ``before`` is what was released before it."""
-    path = course.release(topic)
+def _changes_since(before, new, state):
+    """Return what the release ``new``, of a seed and a hash, changes against the one ``before``; None: there was none."""
     if before is None:
-        said = ["The first release."]
-    else:
-        old, seed, digest = before
-        said = changes(old, new)
-        if state[0] != seed:
-            said.append("Hidden cases: drawn from another seed.")
-        elif state[1] != digest:
-            said.append("Hidden cases, references or mistakes: others than before.")
-    return Release(path, course.version(topic, path.read_text(encoding="utf-8")), tuple(said))
-
-
-def _log(course, topic, made):
-    """Write into the course's log what this release changed. One that changed nothing has no entry."""
-    if made.changes:
-        when = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-        entry = "\n".join([f"## Version {made.version}, {when}", "", *(f"- {one}" for one in made.changes)])
-        path = course.log(topic)
-        earlier = path.read_text(encoding="utf-8").partition("\n\n")[2] if path.is_file() else ""
-        write_text(f"# Releases of {topic}\n\n{entry}\n\n{earlier}".rstrip() + "\n", path)
+        return ("The first release.",)
+    old, *earlier = before
+    said = changes(old, new)
+    if state[0] != earlier[0]:
+        said.append("Hidden cases: drawn from another seed.")
+    elif state[1] != earlier[1]:
+        said.append("Hidden cases, references or mistakes: others than before.")
+    return tuple(said)
 
 
 def enter_lateness(course: Course, topic: str, student: str = "") -> None:

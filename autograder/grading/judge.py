@@ -193,7 +193,8 @@ def _is_plainly_right(value, expected, atol):
     if type(value) is not type(expected):
         return False
     if type(expected) is tuple:
-        return value == expected and all(type(size) is int for size in value)
+        # in this order: an array within a tuple has no truth value
+        return all(type(size) is int for size in value) and value == expected
     return (
         type(expected) is np.ndarray
         and value.dtype == expected.dtype == float

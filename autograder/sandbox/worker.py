@@ -85,6 +85,7 @@ def _take_pipes():
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
+    os.close(null)
     return replies, requests
 
 

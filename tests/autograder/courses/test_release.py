@@ -1,6 +1,7 @@
 """The release: one notebook that runs anywhere, answers in words, and gives nothing away."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -265,19 +266,23 @@ def test_the_marking_scheme_has_every_criterion_and_the_release_has_none(release
             assert criterion.text not in text
 
 
-def releasing(root):
-    """Return how often a file comes to its place in a course that is released in ``root``, and all files but databases."""
+def releasing(root, website=""):
+    """Release in the course in ``root``; return its files but databases, without the times that stand in them."""
     course = Course.at(root) if root.exists() else init(root)
-    release.release(course, "scoring", seed=0)
+    release.release(course, "scoring", seed=0, website=website)
     files = {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-    log = files.pop(course.log("scoring").relative_to(root)).decode()
-    assert log.count("## Version 1") == log.count("## Version") == 1
     assert not [path for path in files if path.name.endswith(".draft")]
-    return {path: content for path, content in files.items() if path.suffix != ".db"}
+    timeless = {
+        path: re.sub(rb"\d{4}-\d\d-\d\d \d\d:\d\d UTC", b"", content)
+        for path, content in files.items()
+        if path.suffix != ".db"
+    }
+    return timeless, timeless[course.log("scoring").relative_to(root)].decode()
 
 
 @pytest.mark.turns(2)
-def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(tmp_path, monkeypatch, request):
+@pytest.mark.parametrize("has_one", [False, True])
+def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(tmp_path, monkeypatch, request, released, has_one):
     monkeypatch.setattr(release, "check", lambda *args: None)  # what is proved is not what is tried here
     replace, done, stop = Path.replace, [], []
 
@@ -288,19 +293,28 @@ def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(tmp_path, m
                 raise KeyboardInterrupt
         return replace(draft, target)
 
-    monkeypatch.setattr(Path, "replace", replaced)
-    init(tmp_path / "whole")
-    done.clear()
-    wanted, count = releasing(tmp_path / "whole"), len(done)
-    assert count >= 5
-    for place in range(1, count + 1) if request.config.getoption("--full") else (2, count - 1):
-        root = init(tmp_path / f"stopped{place}").root
+    def begun(name):
+        root = tmp_path / name
+        shutil.copytree(released.root, root) if has_one else init(root)
         done.clear()
+        return root
+
+    monkeypatch.setattr(Path, "replace", replaced)
+    website = "https://attention.example" if has_one else ""
+    wanted, log = releasing(begun("whole"), website)
+    count = len(done)
+    assert count >= 5
+    assert re.findall("## .*|- .*", log) == [
+        *(["## Version 2, ", "- The heading."] if has_one else []),
+        *("## Version 1, ", "- The first release."),
+    ]
+    for place in range(1, count + 1) if request.config.getoption("--full") else (count - 2, count):
+        root = begun(f"stopped{place}")
         stop[:] = [place]
         with pytest.raises(KeyboardInterrupt):
-            releasing(root)
+            releasing(root, website)
         assert len(done) == place
         stop.clear()
-        assert releasing(root) == wanted
+        assert releasing(root, website) == (wanted, log)
         with Gradebook(f"sqlite:///{root / 'gradebook.db'}", course_id="") as gradebook:
             assert [one.name for one in gradebook.assignments] == ["scoring"]

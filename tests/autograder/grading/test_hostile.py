@@ -38,6 +38,10 @@ SPOILS_ITSELF |= {
     "long_names",
     "nested_lists",
 }  # they break their own honest answer too
+SPOILS_ITSELF_ALONE = {
+    "kill_everybody",
+    "kill_the_parent",
+}  # so do these, where it is not the first of its namespace that calls
 PROBE = """
 import os, random, sys
 import numpy as np, torch
@@ -137,11 +141,12 @@ def test_a_hostile_submission_earns_nothing_it_did_not_compute_and_leaves_nothin
     _, name, isolation = hostile
     graded, seen = corpus[hostile]
     beside = graded.by_exercise[BESIDE]
-    if beside.earned < beside.points and (graded.timed_out or graded.killed) and name not in SPOILS_ITSELF:
+    spoils = name in SPOILS_ITSELF or (isolation == "single-use" and name in SPOILS_ITSELF_ALONE)
+    if beside.earned < beside.points and (graded.timed_out or graded.killed) and not spoils:
         graded, seen = tried(*hostile)  # the machine may have been busy: once more, alone, as in a class
         beside = graded.by_exercise[BESIDE]
     assert graded.by_exercise[ATTACKED].earned == 0
-    if name not in SPOILS_ITSELF:
+    if not spoils:
         assert beside.earned == beside.points, (beside, graded.failure)
     assert "FOUND" not in printed(graded)
     assert len(written(graded)) < 6 * 2**20

@@ -11,7 +11,7 @@ from operator import methodcaller
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from autograder import exercises
@@ -246,6 +246,8 @@ def test_a_value_inside_another_that_cannot_cross_is_called_by_its_own_name(name
 @each_exercise
 @of_each_a_few
 @given(value=plain_values())
+@example(value=(np.ones(2), 3))  # an array within a tuple has no truth value
+@example(value=(np.ones(0, dtype=bool),))
 def test_no_value_that_crosses_the_boundary_raises(name, value):
     exercise = exercise_named(name)
     value = over_the_wire(value)
