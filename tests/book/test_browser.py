@@ -475,9 +475,16 @@ def test_on_a_phone_no_letter_of_code_lies_behind_the_button_that_copies_it(brow
         "Emulation.setEmulatedMedia",
         {"features": [{"name": "hover", "value": "none"}, {"name": "pointer", "value": "coarse"}]},
     )
-    room = []
+    room, with_room = [], {}
     for page in ("the_paper", "whole_model"):
         open_page(browser, f"{address}/book/{page}.html")
+        with_room |= browser.execute_script(  # before there is a button, so that nothing moves when it comes
+            """
+            return Object.fromEntries([...document.querySelectorAll("div.highlight > pre")].map((pre) => [
+              pre.textContent, [Boolean(pre.parentElement.querySelector("button.copybtn")),
+                                parseFloat(getComputedStyle(pre).paddingTop) > 20]]));
+            """
+        )
         room += browser.execute_script(
             """
             return [...document.querySelectorAll("div.highlight:has(button.copybtn)")].map((code) => {
@@ -490,6 +497,8 @@ def test_on_a_phone_no_letter_of_code_lies_behind_the_button_that_copies_it(brow
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     assert len(room) > 3
     assert min(room) >= 0
+    assert {has_button for has_button, _ in with_room.values()} == {True, False}
+    assert [code for code, (has_button, has_room) in with_room.items() if has_button != has_room] == []
 
 
 def test_on_paper_the_roots_and_arrows_of_formulas_are_drawn(browser, address):
