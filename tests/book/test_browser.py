@@ -494,7 +494,15 @@ def test_on_a_phone_no_letter_of_code_lies_behind_the_button_that_copies_it(brow
             });
             """
         )
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    on_paper = browser.execute_script(
+        """
+        return [...document.querySelectorAll("div.highlight > pre")]
+          .map((pre) => parseFloat(getComputedStyle(pre).paddingTop));
+        """
+    )
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+    assert max(on_paper) < 20
     assert len(room) > 3
     assert min(room) >= 0
     assert {has_button for has_button, _ in with_room.values()} == {True, False}
