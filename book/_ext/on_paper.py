@@ -60,6 +60,7 @@ PAGE = """<!DOCTYPE html>
 """
 HEAD = '@page {name} {{ @top-right {{ content: "{words}"; color: #48566b; font: 9pt sans-serif; }} }}'
 NUMBER = '<span class="number" data-of="{name}">{number}</span>'
+SHORT = 25  # lines of code that stay on one sheet
 OF_THE_SCREEN = "script, noscript, template, .headerlink, .copybtn, .on-paper, details.hide"
 IDENTIFIERS = ("aria-labelledby", "aria-describedby", "for", "name")
 PATIENCE = 600  # seconds: machines may be busy
@@ -260,6 +261,9 @@ def _article(soup, page, pages):
     article["style"] = f"page: {_identifier(page, 'head')}"
     for element in article.select(OF_THE_SCREEN):
         element.decompose()
+    for code in article.select(".highlight > pre"):
+        if len(code.get_text().splitlines()) <= SHORT:
+            code["class"] = [*code.get("class", ()), "short"]
     for element in article.find_all(True):
         for name in ("src", "data", "poster"):
             if name in element.attrs and not urlsplit(element[name]).scheme:

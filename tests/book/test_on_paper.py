@@ -169,6 +169,14 @@ def test_code_is_whole_and_what_is_folded_as_code_is_left_out(printed):
     assert not re.search("folded|Showcode|Hidecode", text)
 
 
+def test_short_code_stays_on_one_sheet(on_paper):
+    page = "<article><div class='highlight'><pre>{}</pre></div><div class='highlight'><pre>{}</pre></div></article>"
+    short, long = "x = 1\n" * on_paper.SHORT, "x = 1\n" * (on_paper.SHORT + 1)
+    article = on_paper._article(BeautifulSoup(page.format(short, long), "html.parser"), "one.html", ["one.html"])
+    marked = [pre.get("class") for pre in BeautifulSoup(article, "html.parser").find_all("pre")]
+    assert marked == [["short"], None]
+
+
 def test_each_formula_is_there_once(printed):
     assert letters(printed).count("x2") == 1
 
