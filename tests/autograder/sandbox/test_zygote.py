@@ -1,5 +1,9 @@
 """The warm sandbox: what it gets ready changes nothing but the time, and what goes wrong in it is said."""
 
+import os
+import re
+from pathlib import Path
+
 import pytest
 
 from autograder import exercises, sandbox
@@ -42,6 +46,23 @@ def test_a_cell_that_was_read_before_puts_out_the_same():
 def test_whoever_changes_how_cells_are_read_changes_it_for_cells_that_were_read_before_too(steps):
     done = outputs(Prepared((HANDED_OUT,)), CHANGE.format(steps=steps), HANDED_OUT)
     assert "changed" in done[1][1][0]["text"]
+
+
+def in_large_pages(pid):
+    """Return how much of a process and of those that it started lies in large pages, in kB."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(re.search(r"AnonHugePages: *(\d+)", rollup)[1]) + sum(map(in_large_pages, children))
+
+
+def test_what_a_zygote_has_made_lies_in_large_pages_once_it_has_served_a_few(new_zygotes):
+    """A kernel before 6.1 refuses, and then all goes on as it did."""
+    sizes = []
+    for number in range(6):
+        assert outputs(Prepared(), f"{number} + 1")[0][1][0]["data"]["text/plain"] == str(number + 1)
+        sizes.append(in_large_pages(start._of_thread.zygote[1].process.pid))
+    kernel = tuple(map(int, os.uname().release.split(".")[:2]))
+    assert sizes[-1] > sizes[0] + 50_000 or kernel < (6, 1)
 
 
 PACKED_CELL = """
