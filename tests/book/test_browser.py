@@ -144,10 +144,13 @@ def open_page(browser, url):
 
 
 def requests(browser):
-    """Return the addresses that the browser has asked for since it was last asked, its own pages left out."""
+    """Return the addresses that the browser has asked for since it was last asked, its own pages left out.
+
+    The page that it begins with is one of these, and may still be loading while the first test goes on.
+    """
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     urls = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    return [url for url in urls if urlsplit(url).scheme not in ("data", "blob")]
+    return [url for url in urls if urlsplit(url).scheme not in ("data", "blob", "chrome", "chrome-untrusted")]
 
 
 def complaints(browser):
