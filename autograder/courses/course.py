@@ -273,8 +273,9 @@ class Course:
         if not record or not self.release(topic).is_file():
             return None
         # as it was remembered: one that was stopped may have put the next one in its place
-        kept = next((path for name in record["releases"][:1] if (path := self._kept(topic, name)).is_file()), None)
-        return nbformat.read(kept or self.release(topic), as_version=4), record["seed"], record["digest"]
+        kept = [path for name in record.get("releases", [])[:1] if (path := self._kept(topic, name)).is_file()]
+        (path,) = kept or [self.release(topic)]
+        return nbformat.read(path, as_version=4), record["seed"], record["digest"]
 
     def log(self, topic: str) -> Path:
         """Where it stands, newest first, what each release of ``topic`` changed against the one before."""

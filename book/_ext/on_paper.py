@@ -60,6 +60,7 @@ PAGE = """<!DOCTYPE html>
 """
 HEAD = '@page {name} {{ @top-right {{ content: "{words}"; color: #48566b; font: 9pt sans-serif; }} }}'
 NUMBER = '<span class="number" data-of="{name}">{number}</span>'
+NOT_YET = re.compile(NUMBER.format(name='([^"]*)', number=""))
 SHORT = 25  # lines of code that stay on one sheet
 OF_THE_SCREEN = "script, noscript, template, .headerlink, .copybtn, .on-paper, details.hide"
 IDENTIFIERS = ("aria-labelledby", "aria-describedby", "for", "name")
@@ -113,11 +114,13 @@ def _print_text(site, text, path):
 
 def _with_numbers(text, printed):
     """Return ``text`` with the numbers in its contents that the pages have in ``printed``; no line gets longer by it."""
-    for name, place in printed.named_destinations.items():
-        name = name.removeprefix("/")
-        number = printed.get_destination_page_number(place) + 1
-        text = text.replace(NUMBER.format(name=name, number=""), NUMBER.format(name=name, number=number))
-    return text
+    places = printed.named_destinations
+
+    def numbered(found):
+        number = printed.get_destination_page_number(places[f"/{found[1]}"]) + 1
+        return NUMBER.format(name=found[1], number=number)
+
+    return NOT_YET.sub(numbered, text)
 
 
 def whole_book(site, pages):
