@@ -171,6 +171,12 @@ def test_what_the_workflows_run_is_there():
     assert len(re.findall(pattern.replace('\\"', '"'), config, flags=re.MULTILINE)) == 1
 
 
+def test_zizmor_finds_nothing_in_the_workflows():
+    zizmor = Path(sys.executable).with_name("zizmor")
+    done = subprocess.run([zizmor, "--offline", ".github/workflows"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_versions_that_were_tested_are_within_the_bounds():
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     tested = {canonicalize_name(line.partition("==")[0]): line.partition("==")[2] for line in lines if "==" in line}
