@@ -62,9 +62,11 @@ REFUSED = {
     "memfd_secret": (447, 447),
     "memfd_create": (319, 279),
     "shmget": (29, 194),
+    "semget": (64, 190),
     "msgget": (68, 186),
     "statmount": (457, 457),
     "listmount": (458, 458),
+    "open_tree_attr": (467, 467),
     "syslog": (103, 116),
 }
 MACHINES = {

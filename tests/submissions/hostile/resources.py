@@ -109,5 +109,5 @@ def dot_product_score(query, keys):
 import ctypes, mmap
 libc = ctypes.CDLL(None)
 for _ in range(200):
-    for number in (libc.memfd_create(b"big", 0), libc.shmget(0, 2**26, 0o1600)):
+    for number in (libc.memfd_create(b"big", 0), libc.shmget(0, 2**26, 0o1600), libc.semget(0, 32000, 0o1600)):
         if number >= 0: print("FOUND memory", number)
