@@ -351,7 +351,7 @@ def _dask(course, names, options):
         )
         return len(names) / (time.monotonic() - began)
 
-    with dask_cluster(2) as (address, shown), cluster.executor(address, "zygote", course.hidden, shown) as executor:
+    with dask_cluster(2) as (address, shown, _), cluster.executor(address, "zygote", course.hidden, shown) as executor:
         batch.grade_class(course, TOPIC, Limits(), students=names[:4], feedback=False, again=True, executor=executor)
         rates = [(rate(None), rate(executor)) for _ in range(options.rounds)]
     local, remote = (statistics.median(pair[i] for pair in rates) for i in (0, 1))
@@ -372,7 +372,7 @@ def make_certificate(folder):
 def dask_cluster(workers):
     """Start a scheduler and ``workers`` single-threaded workers as processes of their own on this machine, with TLS.
 
-    Gives the scheduler's address and ``cluster.Certificates``.
+    Gives the scheduler's address, ``cluster.Certificates``, and a function that adds a worker with more in its environment.
     """
     from autograder.grading.cluster import Certificates
 
@@ -392,8 +392,14 @@ def dask_cluster(workers):
         try:
             while not (file.is_file() and file.read_text().rstrip().endswith("}")):  # it is there before it is whole
                 time.sleep(0.1)
-            processes += [subprocess.Popen([*dask, "worker", *where, *settings], **log) for _ in range(workers)]
-            yield json.loads(file.read_text())["address"], Certificates(ca, cert, key)
+
+            def add_worker(**environment):
+                command = [*dask, "worker", *where, *settings]
+                processes.append(subprocess.Popen(command, env={**os.environ, **environment}, **log))
+
+            for _ in range(workers):
+                add_worker()
+            yield json.loads(file.read_text())["address"], Certificates(ca, cert, key), add_worker
         finally:
             for process in reversed(processes):
                 process.kill()

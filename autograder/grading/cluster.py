@@ -112,8 +112,21 @@ def _security(certificates):
 
 
 def _after_the_canary(isolation: str, hidden: tuple[str, ...], task: Callable[..., Result], *args: object) -> Result:
-    doctor.require_once(isolation, hidden)
+    try:
+        doctor.require_once(isolation, hidden)
+    except CourseError as error:
+        raise CourseError(error.args[0], _worker_address(), f"stop that worker, or mend it: {error.args[2]}") from None
     return task(*args)
+
+
+def _worker_address():
+    """Return the address of the worker that this runs on."""
+    from distributed import get_worker
+
+    try:
+        return get_worker().address
+    except ValueError:  # in a thread of this process, as in the tests
+        return "this machine"
 
 
 def _examine(client, isolation, hidden=(), examine=doctor.examine):

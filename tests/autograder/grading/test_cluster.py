@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -24,7 +25,7 @@ STUDENTS = ("ada_loops", "emil_no_tanh", "gita_slips", "vic_exits", "omar_not_a_
 @pytest.fixture(scope="module")
 def machines():
     """A scheduler with two workers: its address, and the certificates that open it."""
-    with dask_cluster(2) as (address, certificates):
+    with dask_cluster(2) as (address, certificates, _):
         yield address, certificates
 
 
@@ -91,6 +92,31 @@ def test_a_worker_that_joins_later_meets_the_canary_before_its_first_task_and_on
     with ThreadPoolExecutor(1) as pool, pytest.raises(CourseError, match="could leave"):
         cluster.Guarded(pool, "zygote", (), 1).submit(ran.append, 1).result()
     assert ran == []
+
+
+def test_a_worker_without_a_sandbox_that_joins_later_runs_nothing_and_is_named(tmp_path):
+    with (
+        dask_cluster(1) as (address, certificates, add_worker),
+        cluster.executor(address, "zygote", (), certificates) as executor,
+    ):
+        client = executor.pool._client
+        (good,) = client.run(os.getpid)
+        add_worker(PATH=str(tmp_path))  # no bubblewrap is there
+        client.wait_for_workers(2, timeout=120)
+        (late,) = set(client.run(os.getpid)) - {good}
+        # as many at a time as there are workers: the scheduler gives each of them some
+        futures = [executor.submit(_after_a_while) for _ in range(12)]
+        outcomes = [future.exception() or future.result() for future in futures]
+        pids = client.run(os.getpid)
+    refusals = [outcome for outcome in outcomes if isinstance(outcome, CourseError)]
+    assert {outcome for outcome in outcomes if not isinstance(outcome, CourseError)} <= {pids[good]}
+    assert refusals
+    assert all(late in str(refusal) and "stop that worker" in str(refusal) for refusal in refusals)
+
+
+def _after_a_while():
+    time.sleep(0.2)
+    return os.getpid()
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:8786", "127.0.0.1:8786", "ws://127.0.0.1:8786", "TCP://x:1"])
