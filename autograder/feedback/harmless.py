@@ -51,11 +51,19 @@ def markdown(context: Context, source: str) -> str:
     return prose(source, context.get("cell", {}).get("attachments", {}))
 
 
-def prose(source: str, attachments: Mapping[str, Mapping[str, str]], anchors: bool = True) -> str:
-    """Return ``source`` as ``markdown`` does; ``attachments`` holds its pictures. Headings are links if ``anchors``."""
+def prose(
+    source: str,
+    attachments: Mapping[str, Mapping[str, str]],
+    anchors: bool = True,
+    addresses: Mapping[str, str] | None = None,
+) -> str:
+    """Return ``source`` as ``markdown`` does; ``attachments`` holds its pictures. Headings are links if ``anchors``.
+
+    A picture that ``addresses`` names is loaded from there when it comes into view, and is no part of the HTML.
+    """
     if len(source) > LONGEST_TEXT:  # to read Markdown can take time that grows with the square of its length
         return f"<pre>{html.escape(source)}</pre>"
-    return MarkdownWithMath(renderer=_Renderer(attachments, anchors)).render(source)
+    return MarkdownWithMath(renderer=_Renderer(attachments, anchors, addresses or {})).render(source)
 
 
 def unchanged(text: str) -> str:
@@ -128,7 +136,8 @@ def _shorten(output):
 class _Renderer(standalone.Renderer):
     pictures = 0  # characters of pictures so far
 
-    def __init__(self, attachments, anchors):
+    def __init__(self, attachments, anchors, addresses):
+        self.addresses = addresses
         super().__init__(
             escape=True, allow_harmful_protocols=False, attachments=attachments, exclude_anchor_links=not anchors
         )
@@ -140,6 +149,8 @@ class _Renderer(standalone.Renderer):
         if not url.startswith("attachment:"):
             return super().image(text, url, title)
         name = url.removeprefix("attachment:")
+        if name in self.addresses:
+            return f'<img src="{html.escape(self.addresses[name])}" alt="{html.escape(text)}" loading="lazy">'
         picture = self.attachments.get(name)
         if not picture:  # pasted elsewhere, or of a kind that is not shown
             return f"[{html.escape(name)}: this picture was not handed in]"

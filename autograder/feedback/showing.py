@@ -22,9 +22,16 @@ LONGEST = 24  # lines of an output that are shown at once
 PICTURES = ("image/png", "image/jpeg")
 
 
-def prose(markdown: str, attachments: Mapping[str, Mapping[str, str]] | None = None) -> str:
-    """Return Markdown as HTML, its headings as bold lines: the page has headings of its own."""
-    return _without_headings(harmless.prose(markdown, attachments or {}, anchors=False))
+def prose(
+    markdown: str,
+    attachments: Mapping[str, Mapping[str, str]] | None = None,
+    addresses: Mapping[str, str] | None = None,
+) -> str:
+    """Return Markdown as HTML, its headings as bold lines: the page has headings of its own.
+
+    ``attachments`` holds pictures by name; ``addresses`` maps the names of others to where the page loads them from.
+    """
+    return _without_headings(harmless.prose(markdown, attachments or {}, anchors=False, addresses=addresses))
 
 
 def code(source: str) -> str:

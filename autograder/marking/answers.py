@@ -5,6 +5,7 @@ nbgrader's gradebook, a connection for each call, because the gradebook may be a
 autograded notebooks.
 """
 
+import base64
 import hashlib
 import json
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ from autograder.courses.standings import gradebook_of, require_gradebook
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.notebooks.handout import Question, handout
+from autograder.notebooks.repair import PICTURES
 from solutions.answer_key import Criterion, Text
 
 AnswerCell: Any = aliased(SolutionCell, flat=True)  # of the same table as GradeCell
@@ -70,7 +72,7 @@ class Answer:
     text: str
     held: Held
     is_untouched: bool = False  # as it was handed out: worth 0, and nobody need look
-    attachments: dict[str, dict[str, str]] = field(default_factory=dict, compare=False)
+    pictures: tuple[str, ...] = field(default=(), compare=False)  # names of those attached, which the text may show
 
     @property
     def seen(self) -> str:
@@ -220,7 +222,17 @@ def _rows_of(topic, exercise):
 def _answer(course, topic, exercise, row):
     student, grade, _, manual, waiting, remark, comment = row
     text, attachments = _text(course, topic, exercise, student)
-    return Answer(student, grade, remark, text, Held(manual, bool(waiting), comment), _is_untouched(row), attachments)
+    held = Held(manual, bool(waiting), comment)
+    return Answer(student, grade, remark, text, held, _is_untouched(row), tuple(attachments))
+
+
+def read_picture(course: Course, topic: str, exercise: str, student: str, name: str) -> tuple[str, bytes] | None:
+    """Return ``(MIME type, content)`` of a picture that is attached to an answer; None where there is none of that name."""
+    try:
+        mime, data = next(iter(_text(course, topic, exercise, student)[1][name].items()))
+        return (mime, base64.b64decode(data)) if mime in PICTURES else None
+    except (KeyError, StopIteration, ValueError, TypeError, AttributeError):
+        return None
 
 
 def _is_untouched(row):

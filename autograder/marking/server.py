@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 LOOPBACK = "127.0.0.1"
 LARGEST = 2**20  # bytes of a request
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -53,8 +53,14 @@ async def serve(session: Session, token: str, port: int, ready: Callable[[str], 
     listening.setblocking(False)
     port = listening.getsockname()[1]
     shared = {"session": session, "token": token, "hosts": (f"{LOOPBACK}:{port}", f"localhost:{port}")}
-    paths = [(r"/", _Page, shared), (r"/marks", _Marks, shared), (r"/(page\.(?:css|js))", _Beside, shared)]
-    application = web.Application([*paths, (r".*", _Nothing, shared)], log_function=lambda handler: None)
+    paths = [
+        (r"/", _Page, shared),
+        (r"/marks", _Marks, shared),
+        (r"/pictures/(\w+)", _Picture, shared),
+        (r"/(page\.(?:css|js))", _Beside, shared),
+        (r".*", _Nothing, shared),
+    ]
+    application = web.Application(paths, log_function=lambda handler: None)
     server = HTTPServer(application, max_body_size=LARGEST, max_buffer_size=2 * LARGEST)
     server.add_socket(listening)
     try:
@@ -92,11 +98,24 @@ class _Page(_Handler):
     def get(self):
         self.require(self.get_query_argument("token", "", strip=False))
         try:
-            self.finish(self.session.page())
+            self.finish(self.session.page(self.token))
         except CourseError as error:
             self.set_status(503)
             self.set_header("Content-Type", "text/plain; charset=utf-8")
             self.finish(f"{error}\n")
+
+
+class _Picture(_Handler):
+    """A picture of an answer, read when it comes into view: all of them at once may be more than a browser can hold."""
+
+    def get(self, picture_id):
+        self.require(self.get_query_argument("token", "", strip=False))
+        found = self.session.picture(picture_id)
+        if found is None:
+            raise web.HTTPError(404, reason="There is no such picture any more: load the page anew")
+        mime, content = found
+        self.set_header("Content-Type", mime)
+        self.finish(content)
 
 
 class _Beside(_Handler):

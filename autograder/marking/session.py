@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -22,10 +23,22 @@ from msgspec import Meta
 from autograder.courses.course import Course
 from autograder.feedback import harmless, showing
 from autograder.marking.alike import Group, arranged
-from autograder.marking.answers import Answer, Changed, Held, Scheme, answers, progress, progress_of, save, scheme
+from autograder.marking.answers import (
+    Answer,
+    Changed,
+    Held,
+    Scheme,
+    answers,
+    progress,
+    progress_of,
+    read_picture,
+    save,
+    scheme,
+)
 
 LONGEST = 10_000  # characters of a comment
 REMEMBERED = 2000  # answers that were rendered
+MAX_PAGE_CHARACTERS = 10 * 2**20  # of HTML of answers on one page
 Id = Annotated[str, Meta(max_length=64)]
 
 
@@ -68,6 +81,7 @@ class Session:
         self.marked: set[str] = set()  # students, in this sitting
         self._key = secrets.token_bytes()
         self._shown: dict[str, dict[str, Answer]] = {}  # id -> seen -> answer
+        self._pictures: dict[str, tuple[str, str]] = {}  # id -> student, name
         self.progress()  # which can be refused
 
     def answers(self) -> list[Answer]:
@@ -81,17 +95,27 @@ class Session:
         """Return how many are marked, of how many, and how many more are as handed out."""
         return progress(self.course, self.topic, self.exercise)
 
-    def page(self) -> str:
-        """Return the page, with everything as it is now."""
+    def page(self, token: str = "") -> str:
+        """Return the page, with everything as it is now. It asks for pictures with ``token``.
+
+        Where there are more answers than a browser can hold, it has those that come first: the ones that wait.
+        """
         # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
         found = self._everybodys()
         counts = progress_of(found)
         groups = arranged([answer for answer in found if not answer.is_untouched], key=self._id)
+        shown, size = [], 0
+        for group in groups:
+            spellings = self._spellings(group, token)
+            size += sum(len(html) for html, _ in spellings)
+            if shown and size > MAX_PAGE_CHARACTERS:
+                break
+            shown.append((group, spellings))
         criteria = [(one, _one_line(one.comment)) for one in self.scheme.criteria]
         data = {
             "points": self.scheme.points,
             "criteria": [{"points": one.points, "comment": comment} for one, comment in criteria],
-            "groups": [self._told(group) for group in groups],
+            "groups": [self._told(group) for group, _ in shown],
             "progress": counts,
         }
         return _template().render(
@@ -99,11 +123,18 @@ class Session:
             criteria=criteria,
             question=Markup(showing.prose(self.scheme.question.text)),
             answer=Markup(showing.prose(self.scheme.answer)),
-            groups=[(group, self._spellings(group)) for group in groups],
+            groups=shown,
+            left=sum(len(group.answers) for group in groups[len(shown) :]),
             untouched=counts["untouched"],
             names=self.names,
             data=data,
         )
+
+    def picture(self, picture_id: str) -> tuple[str, bytes] | None:
+        """Return ``(MIME type, content)`` of a picture that the page shows; None for any other ``picture_id``."""
+        if picture_id not in self._pictures:
+            return None
+        return read_picture(self.course, self.topic, self.exercise, *self._pictures[picture_id])
 
     def mark(self, wanted: Wanted) -> dict[str, Any]:
         """Save what the page ``wanted``, and return what it has to know then.
@@ -155,22 +186,31 @@ class Session:
     def _id(self, answer: Answer) -> str:
         return hmac.new(self._key, answer.student.encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:16]
 
-    def _spellings(self, group: Group) -> list[tuple[Markup, list[tuple[str, str]]]]:
+    def _addresses(self, answer, token):
+        """Return where the page finds the pictures of ``answer``, by name."""
+        found = {}
+        for name in answer.pictures:
+            key = hmac.new(self._key, f"{answer.student}\0{name}".encode("utf-8", "replace"), hashlib.sha256)
+            self._pictures[key.hexdigest()[:32]] = answer.student, name
+            found[name] = f"pictures/{key.hexdigest()[:32]}?token={quote(token)}"
+        return found
+
+    def _spellings(self, group: Group, token: str) -> list[tuple[Markup, list[tuple[str, str]]]]:
         """Return ``(HTML, [(id, student)])`` of each spelling that the answers of ``group`` have."""
         spelt: dict[str, tuple[Markup, list[tuple[str, str]]]] = {}
         for answer in group.answers:
             text = answer.text.strip()
-            html = Markup(_rendered(text) if not answer.attachments else _shown(text, answer.attachments))
+            html = Markup(_shown(text, self._addresses(answer, token)) if answer.pictures else _rendered(text))
             spelt.setdefault(_one_line(html), (html, []))[1].append(
                 (self._id(answer), answer.student if self.names else "")
             )
         return list(spelt.values())
 
 
-def _shown(text: str, attachments: Mapping[str, Mapping[str, str]] = MappingProxyType({})) -> str:
+def _shown(text: str, addresses: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return an answer as HTML; as it was written, where no page can be made of it."""
     try:
-        return showing.prose(text, attachments)
+        return showing.prose(text, addresses=addresses)
     except Exception:  # whatever a text may do to the converter: the others have still to be marked
         return f"<pre>{escape(text)}</pre>"
 

@@ -1,23 +1,29 @@
 """Marks that a person gives reach the gradebook, whole or not at all, and nobody else's are overwritten."""
 
 import asyncio
+import base64
 import contextlib
 import html
 import http.client
 import json
+import re
 import threading
+import urllib.request
 from urllib.parse import urlsplit
 
+import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
 from autograder.courses.one_at_a_time import the_only_one
 from autograder.errors import CourseError
 from autograder.feedback import showing
+from autograder.marking import session as session_module
 from autograder.marking import sitting
 from autograder.marking.answers import scheme
 from autograder.marking.server import serve
 from autograder.marking.session import Conflict, Seen, Session, Wanted, _rendered
+from autograder.notebooks.cell_ids import id_of
 from tests.autograder.essays import ANSWERS, ESSAY, KEYS, SIGN, essays, grade, hand_in
 from tests.autograder.test_main import assert_refused, autograder
 
@@ -364,6 +370,62 @@ def test_a_class_that_is_being_graded_is_said_to_the_page(address, session, cour
     assert "wait until" in json.loads(text)["problem"]
 
 
+# --- large classes ---------------------------------------------------------------------------------------------------
+
+
+PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(2 * 2**20)
+
+
+def attach(course, student, text, pictures):
+    """Put pictures into the answer of ``student`` as it was graded."""
+    path = course.autograded(student, "scoring")
+    notebook = nbformat.read(path, as_version=4)
+    (cell,) = (cell for cell in notebook.cells if id_of(cell) == ESSAY)
+    cell["source"] = text
+    cell["attachments"] = {name: {"image/png": base64.b64encode(data).decode()} for name, data in pictures.items()}
+    path.unlink()  # nbgrader's own are read-only
+    path.write_text(nbformat.writes(notebook), encoding="utf-8")
+
+
+def test_pictures_are_no_part_of_the_page_and_come_when_they_are_seen(session, course):
+    names = {f"picture{number}.png": PICTURE for number in range(5)}
+    attach(course, "cem_kaya", " ".join(f"![drawn](attachment:{name})" for name in names), names)
+    attach(course, "ada_king", "![mine](attachment:plot.png) ![gone](attachment:gone.png)", {"plot.png": PICTURE})
+    with served(session) as address:
+        status, headers, page = ask(address, "/?token=open%20sesame")
+        assert status == 200
+        assert len(page) < 100_000
+        assert "img-src 'self'" in headers["Content-Security-Policy"]
+        (source,) = re.findall(r'<img src="([^"]+)" alt="mine" loading="lazy">', page)
+        assert page.count('loading="lazy"') == 6
+        assert "gone.png: this picture was not handed in" in page
+        status, headers, _ = ask(address, f"/{source.partition('?')[0]}?token=other")
+        assert status == 403
+        assert ask(address, "/pictures/0123456789abcdef?token=open%20sesame")[0] == 404
+        with urllib.request.urlopen(address.partition("?")[0] + source, timeout=60) as reply:
+            assert reply.headers["Content-Type"] == "image/png"
+            assert reply.read() == PICTURE
+
+
+def test_a_page_has_as_many_answers_as_a_browser_can_hold_and_says_how_many_are_left(session, course, monkeypatch):
+    long = "A long answer, said at length. " * 10_000
+    for student in ("ada_king", "ben_ito", "cem_kaya"):
+        attach(course, student, f"{long} {student}", {})
+    monkeypatch.setattr(session_module, "MAX_PAGE_CHARACTERS", int(1.5 * len(long)))
+    first = session.page()
+    assert 0 < len(page_data(first)["groups"]) < 4
+    assert "not fit on this page" in first
+    seen = set()
+    for _ in range(4):  # what waits comes first, so all of them come in turn
+        groups = page_data(session.page())["groups"]
+        for group in groups:
+            if group["waiting"]:
+                session.mark(Wanted(tuple(Seen(**one) for one in group["answers"]), 1))
+                seen |= {one["id"] for one in group["answers"]}
+    assert len(seen) == 4
+    assert session.progress()["marked"] == 4
+
+
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
@@ -396,10 +458,10 @@ def test_an_answer_of_which_no_page_can_be_made_is_shown_as_it_was_written(cours
     (spoilt,) = {answer.text for answer in ready.answers()} & {SIGN}
     prose = showing.prose
 
-    def fails(text, attachments=None):
+    def fails(text, **more):
         if text == spoilt:
             raise RecursionError
-        return prose(text, attachments or {})
+        return prose(text, **more)
 
     monkeypatch.setattr(showing, "prose", fails)
     _rendered.cache_clear()
