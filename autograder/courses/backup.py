@@ -5,6 +5,7 @@ is on a server of PostgreSQL is copied and put back by PostgreSQL's own programs
 """
 
 import contextlib
+import fcntl
 import os
 import re
 import sqlite3
@@ -25,8 +26,12 @@ KINDS = {False: ".db", True: ".sql"}  # of copies: of a file, of a database on a
 OF_THE_MOMENT = re.compile(rb"^(\\(un)?restrict .*|-- Dumped .*)$", flags=re.MULTILINE)  # no two dumps have the same
 
 
-def back_up(course: Course, occasion: str) -> None:
-    """Copy the gradebook before ``occasion`` changes it; keep the last ten copies that differ.
+TABLES = {"assignment", "student", "submitted_assignment", "base_cell", "grade", "comment"}  # of every gradebook
+DUMP_END = "-- PostgreSQL database dump complete"
+
+
+def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
+    """Copy the gradebook before ``occasion`` changes it; keep the last ten copies that differ, and ``spare``.
 
     Raises
     ------
@@ -36,20 +41,21 @@ def back_up(course: Course, occasion: str) -> None:
     gradebook = course.gradebook_file
     if not course.has_gradebook:
         return
-    newest = next(iter(backups(course)), None)
-    path = _folder(course) / f"{_moment(newest)}-before-{occasion}{KINDS[course.is_on_a_server]}"
-    draft = path.with_name(path.name + ".draft")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if course.is_on_a_server:
-            _dump(course, draft)
-        else:
-            _copy(gradebook, draft)
-        if newest is not None and _content(course, newest) == _content(course, draft):
-            return
-        draft.replace(path)
-        for old in backups(course)[KEPT:]:
-            old.unlink()
+        with _locked_folder(course) as folder:
+            newest = next(iter(backups(course)), None)
+            path = folder / f"{_moment(newest)}-before-{occasion}{KINDS[course.is_on_a_server]}"
+            draft = path.with_name(path.name + ".draft")
+            try:
+                _dump(course, draft) if course.is_on_a_server else _copy(gradebook, draft)
+                if newest is not None and _content(course, newest) == _content(course, draft):
+                    return
+                draft.replace(path)
+            finally:
+                draft.unlink(missing_ok=True)
+            for old in backups(course)[KEPT:]:
+                if old != spare:
+                    old.unlink()
     except (sqlite3.Error, OSError) as error:
         raise CourseError(
             f"the gradebook cannot be backed up ({error})",
@@ -57,9 +63,24 @@ def back_up(course: Course, occasion: str) -> None:
             "make room on the disk, make the course directory writable for you, close what else uses the gradebook; "
             "or put a backup in its place: `python -m autograder restore` lists them.",
         ) from None
+
+
+@contextlib.contextmanager
+def _locked_folder(course):
+    """Let one process at a time back up or restore; give the folder of backups, without what a killed one left half written."""
+    folder = _folder(course)
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        for draft in (
+            *folder.glob("*.draft*"),
+            *course.root.glob("gradebook.db.draft*"),
+        ):  # sqlite keeps a journal beside it
+            draft.unlink()
+        yield folder
     finally:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
+        os.close(descriptor)
 
 
 def backups(course: Course) -> list[Path]:
@@ -78,24 +99,47 @@ def restore(course: Course, name: str) -> None:
     path = _folder(course) / name
     if path not in backups(course):
         raise CourseError(f"there is no backup {name!r}", str(_folder(course)), "name one that `restore` lists.")
+    _require_gradebook_copy(course, path)
     gradebook = course.gradebook_file
     if course.has_gradebook:
         with contextlib.suppress(CourseError):  # a gradebook that cannot be copied is why somebody restores
-            back_up(course, "restore")
+            back_up(course, "restore", spare=path)
     if course.is_on_a_server:
         how = ["--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", f"--file={path}"]
         _run(course, "psql", how)  # all of it, or nothing
         return
-    draft = gradebook.with_name("gradebook.db.draft")
-    try:
-        _copy(path, draft)
-    except sqlite3.Error as error:
-        draft.unlink(missing_ok=True)
-        remedy = "make room on the disk, and restore it again." if "full" in str(error) else "name another one."
-        raise CourseError(f"the backup cannot be read, or not be copied ({error})", str(path), remedy) from None
-    for beside in ("gradebook.db-journal", "gradebook.db-wal", "gradebook.db-shm"):
-        (course.root / beside).unlink(missing_ok=True)
-    draft.replace(gradebook)
+    with _locked_folder(course):
+        draft = gradebook.with_name("gradebook.db.draft")
+        try:
+            _copy(path, draft)
+        except sqlite3.Error as error:
+            draft.unlink(missing_ok=True)
+            remedy = "make room on the disk, and restore it again." if "full" in str(error) else "name another one."
+            raise CourseError(f"the backup cannot be read, or not be copied ({error})", str(path), remedy) from None
+        for beside in ("gradebook.db-journal", "gradebook.db-wal", "gradebook.db-shm"):
+            (course.root / beside).unlink(missing_ok=True)
+        draft.replace(gradebook)
+
+
+def _require_gradebook_copy(course, path):
+    """Refuse a copy that is empty, cut short, or of another database."""
+    where, remedy = str(path), "name another one that `restore` lists."
+    if course.is_on_a_server:
+        content = path.read_text(encoding="utf-8", errors="replace")
+        tables = set(re.findall(r"^CREATE TABLE (?:\w+\.)?(\w+) ", content, flags=re.MULTILINE))
+        if DUMP_END not in content:
+            raise CourseError("this backup is cut short, or no dump of PostgreSQL", where, remedy)
+    else:
+        try:
+            with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+                tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+                problems = [problem for (problem,) in connection.execute("PRAGMA quick_check(1)") if problem != "ok"]
+        except sqlite3.Error as error:
+            raise CourseError(f"this backup is no database that can be read ({error})", where, remedy) from None
+        if problems:
+            raise CourseError(f"this backup is damaged ({problems[0]})", where, remedy)
+    if missing := sorted(TABLES - tables):
+        raise CourseError(f"this is no gradebook of nbgrader: it has no table {missing[0]!r}", where, remedy)
 
 
 def _moment(newest):
