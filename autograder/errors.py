@@ -1,6 +1,7 @@
 """What goes wrong on the machine, put as the one kind of error that a user of the command line meets."""
 
 import errno
+import re
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +16,8 @@ OF_THE_DISK = {
     errno.EACCES: "make the course directory and all in it writable for you: `chown -R` or `chmod -R u+w`.",
     errno.EPERM: "make the course directory and all in it writable for you: `chown -R` or `chmod -R u+w`.",
 }
+
+OLDER_GRADEBOOK = re.compile(r"no such (column|table)|(column|relation) \S+ does not exist")  # SQLite, PostgreSQL
 
 
 class InAFolder(Protocol):
@@ -36,10 +39,13 @@ def of_the_disk(error: OSError) -> tuple[str, str, str] | None:
 def of_the_gradebook(error: Exception, course: InAFolder) -> tuple[str, str, str]:
     """Return what is wrong, where, and what to do, for an error of the database."""
     reason = str(getattr(error, "orig", None) or error).strip()
-    if course.is_on_a_server:
+    if OLDER_GRADEBOOK.search(reason):
+        remedy = (
+            "another version of nbgrader made it: run `nbgrader db upgrade` in the course directory, and try again."
+        )
+    elif course.is_on_a_server:
         remedy = "see that the database runs and lets this user in, as nbgrader_config.py names it, and try again."
-        return f"the gradebook cannot be used ({reason})", "CourseDirectory.db_url in nbgrader_config.py", remedy
-    if "locked" in reason:
+    elif "locked" in reason:
         remedy = "close what else uses it (nbgrader, the formgrader, a database browser), and run the command again."
     elif "readonly" in reason or "unable to open" in reason:
         remedy = "make the course directory and its files writable for you, and run the command again."
@@ -47,4 +53,5 @@ def of_the_gradebook(error: Exception, course: InAFolder) -> tuple[str, str, str
         remedy = "make room on the disk, and run the command again: it goes on where it was."
     else:
         remedy = "put a backup in its place: `python -m autograder restore` lists them."
-    return f"the gradebook cannot be used ({reason})", str(course.gradebook_file), remedy
+    where = "CourseDirectory.db_url in nbgrader_config.py" if course.is_on_a_server else str(course.gradebook_file)
+    return f"the gradebook cannot be used ({reason})", where, remedy

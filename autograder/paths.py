@@ -1,5 +1,7 @@
 """Where the parts of the project lie on this machine."""
 
+import os
+import sys
 from pathlib import Path
 
 from autograder.errors import CourseError
@@ -29,3 +31,10 @@ def require_checkout(what: str) -> None:
             str(ROOT),
             "clone the project and run `make course` there: this command then works from its folder.",
         )
+
+
+def add_environment_to_path() -> None:
+    """Put the programs of this environment on PATH: nbgrader calls ``alembic`` by name."""
+    programs = str(Path(sys.executable).parent)
+    if programs not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([programs, os.environ.get("PATH", "")])

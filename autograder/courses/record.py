@@ -32,9 +32,10 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.courses.course import TIMESTAMP, Course
 from autograder.courses.plan import in_utc
-from autograder.courses.release import enter_assignment, enter_lateness, is_entered, path_with_environment
+from autograder.courses.release import enter_assignment, enter_lateness, is_entered
 from autograder.errors import CourseError, of_the_gradebook
 from autograder.feedback.marks import CellResult, Entry, Marks, Remark, Standing, entered
+from autograder.paths import add_environment_to_path
 
 # What is asked and written of every submission, put together once.
 SUBMISSION = (
@@ -84,7 +85,7 @@ class Recorder(contextlib.ExitStack):
 
     def __enter__(self) -> Self:
         super().__enter__()
-        path_with_environment()
+        add_environment_to_path()
         self.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", SAWarning)  # nbgrader 0.9 adds rows in an order that SQLAlchemy 2 remarks on
         self.config = nbgrader_config(self.course, self.topic)

@@ -8,10 +8,8 @@ import contextlib
 import importlib
 import io
 import logging
-import os
 import secrets
 import shutil
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +30,7 @@ from traitlets.config import Config
 from autograder import exercises, sandbox
 from autograder.courses.backup import back_up
 from autograder.courses.course import Course, init
+from autograder.courses.one_at_a_time import the_only_one
 from autograder.courses.plan import in_utc
 from autograder.courses.standings import gradebook_of
 from autograder.errors import CourseError, of_the_gradebook
@@ -50,7 +49,7 @@ from autograder.notebooks.cell_ids import (
     test_id,
     text_id,
 )
-from autograder.paths import BOOK
+from autograder.paths import BOOK, add_environment_to_path
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,8 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
     Raises
     ------
     AnswerKeyError, CourseError
-        If key, page and solutions do not fit, or the assignment does not grade as it must.
+        If key, page and solutions do not fit, the assignment does not grade as it must, or another process is grading or
+        releasing in this course.
     """
     plan = course.plan()
     wanted = plan.assignment(topic)
@@ -81,6 +81,11 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
     questions = wanted.chosen(everything)
     left_out = [one.name for one in everything if one.name not in {asked.name for asked in questions}]
     source = assemble.source_notebook(topic, questions, book, website, plan.notice(topic), left_out)
+    with the_only_one(course):
+        return _prove_and_write(course, topic, seed, everything, questions, source)
+
+
+def _prove_and_write(course, topic, seed, everything, questions, source):
     before = course.last(topic)
     with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a course that nobody needs
         trial = init(folder)
@@ -357,7 +362,7 @@ def _begin_gradebook(course):
 @cache
 def _empty_gradebook():
     """Return nbgrader's empty gradebook: made once, because nbgrader starts another program for that."""
-    path_with_environment()
+    add_environment_to_path()
     with tempfile.TemporaryDirectory(prefix="gradebook-") as folder:
         path = Path(folder) / "gradebook.db"
         Gradebook(f"sqlite:///{path}", course_id="").close()
@@ -366,7 +371,7 @@ def _empty_gradebook():
 
 def _generate(course, topic, gradebook, course_id=""):
     """Let nbgrader make the release in ``course``, and put its entry into ``gradebook``."""
-    path_with_environment()
+    add_environment_to_path()
     config = Config()
     config.CourseDirectory.root = str(course.root)
     config.CourseDirectory.db_url = gradebook
@@ -388,10 +393,3 @@ def _generate(course, topic, gradebook, course_id=""):
         lines = [line for line in said.getvalue().splitlines() if line.strip()]
         reason = next((line for line in reversed(lines) if "Error" in line), str(error))
         raise CourseError(f"nbgrader refused it: {reason.strip()}", str(course.source(topic)), "mend it.") from error
-
-
-def path_with_environment() -> None:
-    """nbgrader calls ``alembic`` by name: put the environment's programs on PATH."""
-    programs = str(Path(sys.executable).parent)
-    if programs not in os.environ.get("PATH", "").split(os.pathsep):
-        os.environ["PATH"] = os.pathsep.join([programs, os.environ.get("PATH", "")])

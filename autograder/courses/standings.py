@@ -13,6 +13,7 @@ from nbgrader.api import (
     Grade,
     Gradebook,
     GradeCell,
+    InvalidEntry,
     MissingEntry,
     SubmittedAssignment,
     SubmittedNotebook,
@@ -23,6 +24,7 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError, of_the_gradebook
 from autograder.feedback.marks import Entry
 from autograder.notebooks.cell_ids import exercise_of_test
+from autograder.paths import add_environment_to_path
 
 ROWS = (
     select(
@@ -76,10 +78,11 @@ def gradebook_of(course: Course) -> Iterator[Gradebook]:
     CourseError
         If the database fails, now or while it is open.
     """
+    add_environment_to_path()
     try:
         with Gradebook(course.gradebook, course_id="") as gradebook:  # with a name, it would write that name
             yield gradebook
-    except sqlalchemy.exc.DatabaseError as error:
+    except (InvalidEntry, sqlalchemy.exc.DatabaseError) as error:
         raise CourseError(*of_the_gradebook(error, course)) from None
 
 
