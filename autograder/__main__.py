@@ -63,6 +63,7 @@ def release(
     from autograder.courses.release import release as make
 
     require_checkout("release")
+    (topic,) = _known([topic])
     root = Course.at(course)
     plan = root.plan()
     website = _website(base_url, no_links, plan.website)
@@ -520,7 +521,9 @@ def _known(chosen):
     """Return the topics that were ``chosen``, by default all; refuse one that there is not."""
     for topic in chosen or ():
         if topic not in topics():
-            raise CourseError(f"no topic {topic!r}", "the answer key", f"name one of {', '.join(topics())}.")
+            meant = next((known for known in topics() if known.casefold() == topic.casefold()), "")
+            remedy = f"do you mean {meant}?" if meant else f"name one of {', '.join(topics())}."
+            raise CourseError(f"no topic {topic!r}", "the answer key", remedy)
     return chosen or topics()
 
 
@@ -639,6 +642,8 @@ def main() -> None:
         app()
     except (CourseError, AnswerKeyError) as error:
         _refuse(error)
+    except IsADirectoryError as error:
+        _refuse(CourseError("this is a folder", str(error.filename2 or error.filename), "name a file."))
     except OSError as error:
         what = of_the_disk(error)
         if not what:

@@ -16,6 +16,8 @@ from typing import Any, Self
 
 import nbformat
 from nbformat import NotebookNode
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import exercises, sandbox
@@ -30,6 +32,7 @@ from autograder.sandbox import Limits
 
 DEFAULT = Path("course")
 TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # what nbgrader's exchange puts beside a notebook
+BESIDE = (TIMESTAMP, SECRET)  # it wants both back, beside the feedback page
 LIMITS = "\n".join(f"# c.Judge.{one.name} = {one.default:g}" for one in fields(Limits))
 CONFIG = f'''"""nbgrader's settings for this course. The autograder takes the place of nbgrader's own execution of notebooks."""
 
@@ -118,11 +121,13 @@ class Course:
         Raises
         ------
         CourseError
-            If nbgrader_config.py names another database.
+            If nbgrader_config.py names another database, or an address that cannot be read.
         """
         stated = self._stated("db_url")
         if stated.startswith("postgresql"):
-            return re.sub(r"^postgresql(\+\w+)?:", "postgresql+psycopg:", stated)
+            address = re.sub(r"^postgresql(\+\w+)?:", "postgresql+psycopg:", stated)
+            _require_database_address(address)
+            return address
         if stated not in ("", f"sqlite:///{self.gradebook_file}"):
             raise CourseError(
                 "the gradebook is in a database that this grader does not keep",
@@ -320,9 +325,9 @@ class Course:
         )
 
     def _releases(self, topic, record):
-        newest = self.release(topic).read_text(encoding="utf-8")
         kept = [self._kept(topic, name) for name in record.get("releases", [])]
-        return tuple(dict.fromkeys([newest, *(path.read_text(encoding="utf-8") for path in kept if path.is_file())]))
+        paths = [self.release(topic), *(path for path in kept if path.is_file())]
+        return tuple(dict.fromkeys(_release_text(path) for path in paths))
 
     def state(self, topic: str) -> str:
         """Return a hash of what ``released`` reads in this folder: while it is the same, so is what was released."""
@@ -337,8 +342,23 @@ class Course:
         return next((one for one in (given, self.plan().assignment(topic).seed, kept) if one is not None), None)
 
     def _recorded(self, topic):
+        """Return what is remembered of the releases of ``topic``, {} before the first."""
         path = self._record(topic)
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        if not path.is_file():
+            return {}
+        remedy = f"put back a copy of this file, or move it away and run `python -m autograder release {topic}` again."
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, RecursionError):
+            raise CourseError("the record of the release is cut short or damaged", str(path), remedy) from None
+        texts = (
+            [record.get(name, []) for name in ("releases", "versions", "log")] if isinstance(record, dict) else [None]
+        )
+        if not all(isinstance(some, list) and all(isinstance(one, str) for one in some) for some in texts):
+            raise CourseError("the record of the release is damaged", str(path), remedy)
+        if type(record.get("seed")) is not int or not isinstance(record.get("digest"), str):
+            raise CourseError("the record of the release has no seed that is a number, or no digest", str(path), remedy)
+        return record
 
     def _kept(self, topic, name):
         return self.root / ".autograder" / "released" / topic / f"{name}.ipynb"
@@ -360,6 +380,31 @@ def init(root: str | Path) -> Course:
     for name in ("source", "submitted"):
         (root / name).mkdir(parents=True, exist_ok=True)
     return Course.at(root)
+
+
+def _release_text(path):
+    """Return the text of the notebook at ``path``, which was released."""
+    remedy = "put back a copy of this file, or release the assignment again."
+    try:
+        text = path.read_text(encoding="utf-8")
+        cells = json.loads(text)["cells"]
+        if not all(isinstance(cell["metadata"], dict) and isinstance(cell["source"], str | list) for cell in cells):
+            raise TypeError
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise CourseError("the released notebook is empty or damaged", str(path), remedy) from None
+    return text
+
+
+def _require_database_address(address):
+    """Refuse an address of a database that SQLAlchemy cannot read. The message leaves out the address: it has the password."""
+    try:
+        make_url(address)
+    except (ValueError, ArgumentError):  # of a port, and of brackets, it is a ValueError
+        raise CourseError(
+            "the address of the gradebook cannot be read: look at its port and its brackets",
+            "CourseDirectory.db_url in nbgrader_config.py",
+            "write it as postgresql+psycopg://USER:PASSWORD@HOST:PORT/DATABASE, with % and a code for odd characters.",
+        ) from None
 
 
 @lru_cache(maxsize=16)

@@ -130,8 +130,10 @@ def refuse_overwriting(target: str | Path, force: bool) -> None:
     Raises
     ------
     CourseError
-        If it is there.
+        If it is there, or a folder.
     """
+    if Path(target).is_dir():
+        raise CourseError("this is a folder", str(target), "name a file in it with --output.")
     if Path(target).exists() and not force:
         raise CourseError("there is such a file already", str(target), "name another with --output, or give --force.")
 
@@ -324,8 +326,9 @@ def _read(path):
     """Return ``(header, rows)`` of a CSV file that a platform gave out."""
     try:
         rows = list(csv.reader(io.StringIO(Path(path).read_text(encoding="utf-8-sig"))))
-    except FileNotFoundError:
-        raise CourseError("there is no such file", str(path), "name the file that you downloaded.") from None
+    except (FileNotFoundError, IsADirectoryError) as error:
+        what = "this is a folder" if isinstance(error, IsADirectoryError) else "there is no such file"
+        raise CourseError(what, str(path), "name the file that you downloaded.") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise CourseError(f"it is no CSV file in UTF-8 ({error})", str(path), "download it again.") from None
     if not rows:

@@ -24,8 +24,9 @@ def _held(course: Course, how: int, problem: str, remedy: str) -> Iterator[None]
 
 
 def the_only_one(course: Course) -> contextlib.AbstractContextManager[None]:
-    """Refuse where another process grades or saves a mark in this course."""
-    return _held(course, fcntl.LOCK_EX, "somebody is grading in this course already", "wait until that has ended.")
+    """Refuse where another process grades, releases or saves a mark in this course."""
+    problem = "somebody is grading or releasing in this course already"
+    return _held(course, fcntl.LOCK_EX, problem, "wait until that has ended.")
 
 
 def while_nobody_grades(course: Course) -> contextlib.AbstractContextManager[None]:

@@ -30,6 +30,8 @@ from solutions.answer_key.records import Number, Size, Word
 FILE = "course.toml"
 PER_CENT = Annotated[float, Meta(ge=0, le=100)]
 DAY = 24 * 60 * 60  # seconds
+MAX_GRACE_MINUTES, MAX_POINTS = 366 * 24 * 60, 1_000_000
+YEARS = range(2000, 2200)  # of due dates; in the first and the last that there are, no time zone can be told
 TEMPLATE = """# What this course is this year. All of it may be left out: then everything is as the book has it.
 # After a change run `python -m autograder release ASSIGNMENT` again; late rule and extensions count from the next `grade` on.
 
@@ -168,6 +170,8 @@ def read_plan(root: str | Path) -> Plan:
         return Plan()
     except UnicodeDecodeError as error:
         raise CourseError(f"not valid TOML: {error}", FILE, "mend the line that the message names.") from None
+    except IsADirectoryError:
+        raise CourseError("this is a folder", FILE, "put the file of that name in its place.") from None
     return replace(plan, students=read_roster(Path(root) / roster)) if roster else plan
 
 
@@ -179,15 +183,18 @@ def _read(text):
     """
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise CourseError("lists or tables are nested too deeply to be read", FILE, "take most of them out.") from None
+    except ValueError as error:  # tomllib's own among them; of a number of thousands of digits it is Python's
         raise CourseError(f"not valid TOML: {error}", FILE, "mend the line that the message names.") from None
     top = Place(FILE, text, "", "")
     for name in ("late", "assignment"):
         if not isinstance(tables.get(name, {}), dict):
             top.refuse(f"{name} is no table", f"begin it with a line [{name}].", name)
     late = read_record(LateRule, tables.pop("late", {}), Place(FILE, text, "late", "late"), "the late rule")
-    if late.grace_minutes < 0:
-        Place(FILE, text, "late", "late").refuse("grace_minutes is below 0", "write 0 or more.", "grace_minutes")
+    if not 0 <= late.grace_minutes <= MAX_GRACE_MINUTES:
+        what = "below 0" if late.grace_minutes < 0 else f"more than {MAX_GRACE_MINUTES}, which is a year"
+        Place(FILE, text, "late", "late").refuse(f"grace_minutes is {what}", "write 0 or more.", "grace_minutes")
     found = {
         topic: _assignment(topic, table, Place(FILE, text, f"assignment.{topic}", f"assignment.{topic}"))
         for topic, table in tables.pop("assignment", {}).items()
@@ -221,11 +228,15 @@ def _assignment(topic, table, place):
             where = "exercises" if name in one.exercises else "points"
             place.refuse(f"no exercise {name!r} in {topic}", f"name one of {', '.join(entries)}.", where)
     for name, points in one.points.items():
-        if not points > 0:
-            place.refuse(f"{name} is worth {points:g} points", "state points above 0, or leave it out.", "points")
+        if not 0 < points <= MAX_POINTS:
+            what = "more points than a course has" if points > MAX_POINTS else f"{points:g} points"
+            remedy = f"state points above 0, at most {MAX_POINTS:,}, or leave it out."
+            place.refuse(f"{name} is worth {what}", remedy, "points")
     for name, moment in [("due", one.due), *(("extensions", moment) for moment in one.extensions.values())]:
         if moment is not None and moment.tzinfo is None:
             place.refuse(f"{moment} has no time zone", "write one behind it: +01:00, or Z for UTC.", name)
+        if moment is not None and moment.year not in YEARS:
+            place.refuse(f"{moment} is in the year {moment.year}", "write the year of your course.", name)
     if one.extensions and one.due is None:
         place.refuse("extensions, and no due date", "write `due` as well.", "extensions")
     return one
@@ -245,6 +256,8 @@ def read_roster(path: str | Path) -> tuple[Student, ...]:
     except FileNotFoundError:
         remedy = f"put it there, or change `roster` in {FILE}."
         raise CourseError("there is no such roster", path.name, remedy) from None
+    except IsADirectoryError:
+        raise CourseError("this is a folder", path.name, f"name a CSV file as `roster` in {FILE}.") from None
     except UnicodeDecodeError:
         raise CourseError("it is not in UTF-8", path.name, "save it as CSV in UTF-8.") from None
     return _roster(text, path.name)
@@ -253,8 +266,15 @@ def read_roster(path: str | Path) -> tuple[Student, ...]:
 @lru_cache(maxsize=4)
 def _roster(text, file):
     rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
-    columns = [(name or "").strip().casefold() for name in rows.fieldnames or ()]
+    try:
+        columns = [(name or "").strip().casefold() for name in rows.fieldnames or ()]
+    except csv.Error as error:
+        raise CourseError(f"no CSV that can be read ({error})", f"{file}, line 1", "save it as CSV again.") from None
     known = [one.name for one in fields(Student)]
+    if len(columns) == 1 and ";" in columns[0]:
+        raise CourseError(
+            "this file uses semicolons", f"{file}, line 1", "save it as CSV with commas between the fields."
+        )
     for name in columns:
         if name not in known:
             remedy = f"the columns are {', '.join(known)}."
@@ -262,7 +282,11 @@ def _roster(text, file):
     if "id" not in columns:
         raise CourseError("there is no column id", f"{file}, line 1", "add one: what the student is called here.")
     rows.fieldnames = columns
-    return tuple(_students(rows, file))
+    try:
+        return tuple(_students(rows, file))
+    except csv.Error as error:
+        place = f"{file}, line {rows.line_num + 1}"
+        raise CourseError(f"no CSV that can be read ({error})", place, "look for a quote that is not closed.") from None
 
 
 def _students(rows: Any, file: str) -> Iterator[Student]:

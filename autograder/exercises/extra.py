@@ -4,10 +4,13 @@ In: their tables as JSON text, a topic. Out: the key's records of cases, by func
 """
 
 import json
+import math
 
 from solutions import answer_key
 from solutions.answer_key.places import Place
 from solutions.answer_key.reading import read_case
+
+MAX_CASE_ENTRIES = 1_000_000  # of all arrays of a case: they travel as text, and a call has seconds
 
 
 def extra_cases(extra: str, topic: str, place: Place | None = None) -> dict[str, tuple[answer_key.Case, ...]]:
@@ -29,6 +32,10 @@ def extra_cases(extra: str, topic: str, place: Place | None = None) -> dict[str,
         if row.get("shown"):
             inside.refuse("a course's own case is shown", "leave `shown` out: it is hidden.", "shown")
         case, entry = read_case(row, place, number), entries[function]
+        entries_drawn = sum(math.prod(drawn.shape) for drawn in (case.shapes or {}).values())
+        if entries_drawn > MAX_CASE_ENTRIES:
+            what = f"its arrays have {entries_drawn} entries; at most {MAX_CASE_ENTRIES} can be graded"
+            inside.refuse(what, "take smaller shapes.", "shapes")
         if entry.parts and case.part not in entry.parts:
             inside.refuse(f"part {case.part!r} is none of {list(entry.parts)}", "name one of the parts.", "part")
         found[function] = (*found.get(function, ()), case)

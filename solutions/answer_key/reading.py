@@ -4,6 +4,7 @@ In: the path of a TOML file. Out: ``Entry`` objects by name, in the order of the
 else. Every refusal names file, line, exercise and remedy.
 """
 
+import math
 import re
 import tomllib
 from dataclasses import MISSING, fields
@@ -248,6 +249,9 @@ def read_record(record, row, place, what, ready=None, under=""):
 
 def _value(name, value, wanted, place, under=""):
     """Return ``value`` as the type that is ``wanted``: a list as a tuple; a number is no text and True no number."""
+    scalars = value.values() if isinstance(value, dict) else [value]
+    if any(isinstance(one, float) and not math.isfinite(one) for one in scalars):
+        place.refuse(f"{name} is {value!r}", "write a finite number there.", under or name)
     try:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:

@@ -2,13 +2,17 @@
 
 import json
 import re
+import shutil
 
 import nbformat
 import pytest
 from nbformat.v4 import new_notebook
 
-from autograder.courses.course import init
+from autograder.courses.course import Course, init
+from autograder.courses.one_at_a_time import the_only_one
+from autograder.errors import CourseError
 from autograder.files import write_text
+from tests.autograder.test_main import assert_refused, autograder
 
 
 @pytest.mark.parametrize("name", ["n" * 255, "nul\0", "../../elsewhere"])
@@ -35,3 +39,72 @@ def test_a_release_of_before_is_read_and_its_log_goes_on(tmp_path):
     assert course.record("scoring", 1, "two", ["Another seed."]) == 1
     said = re.findall("## Version 1|- .*", course.log("scoring").read_text(encoding="utf-8"))
     assert said == ["## Version 1", "- Another seed.", "## Version 1", "- The first release."]
+
+
+ADDRESSES = ["postgresql://ada:hush@host:port/grades", "postgresql://ada:hush@[::1/grades", "postgresql:ada:hush"]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_of_a_database_that_cannot_be_read_is_refused_without_its_password(tmp_path, address):
+    course = init(tmp_path / "course")
+    with course.config.open("a", encoding="utf-8") as config:
+        config.write(f"\nc.CourseDirectory.db_url = {address!r}\n")
+    with pytest.raises(CourseError, match="db_url") as refusal:
+        _ = course.gradebook
+    assert "hush" not in str(refusal.value)
+
+
+DAMAGED = {
+    "truncated": lambda text: text[: len(text) // 2],
+    "no seed": lambda text: text.replace('"seed"', '"sed"'),
+    "a seed that is no number": lambda text: re.sub(r'"seed": \d+', '"seed": "seven"', text),
+    "a list": lambda text: "[]",
+    "releases that are no names": lambda text: re.sub(r'"releases": \[[^]]*\]', '"releases": [1]', text),
+    "nested": lambda text: "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
+def test_a_record_of_a_release_that_is_damaged_is_refused_with_its_file(released, tmp_path, damage):
+    shutil.copytree(released.root, tmp_path / "course")
+    course = Course.at(tmp_path / "course")
+    path = course._record("scoring")
+    path.write_text(damage(path.read_text(encoding="utf-8")), encoding="utf-8")
+    for ask in (course.released, course.last, course.chosen_seed):
+        with pytest.raises(CourseError, match=r"scoring\.json: the record of the release"):
+            ask("scoring")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff\xfe", b"{}", b'{"cells": [1]}'], ids=["empty", "no text", "no cells", "odd"]
+)
+def test_a_released_notebook_that_is_damaged_is_refused_with_its_file(released, tmp_path, content):
+    shutil.copytree(released.root, tmp_path / "course")
+    course = Course.at(tmp_path / "course")
+    course.release("scoring").write_bytes(content)
+    with pytest.raises(CourseError, match=r"scoring\.ipynb: the released notebook"):
+        course.released("scoring")
+
+
+def test_one_release_or_grading_at_a_time(released, tmp_path):
+    shutil.copytree(released.root, tmp_path / "course")
+    course = Course.at(tmp_path / "course")
+    with the_only_one(course):
+        done = autograder("release", "scoring", "--no-links", "--seed", "0", "--course", course.root)
+    assert_refused(done, "grading or releasing in this course already")
+
+
+def test_a_topic_in_other_letters_is_named_before_anything_else(tmp_path):
+    assert_refused(autograder("release", "Scoring", "--course", init(tmp_path / "course").root), "do you mean scoring?")
+
+
+@pytest.mark.parametrize("command", ["export", "report", "feedback"])
+def test_a_folder_in_the_place_of_a_file_to_write_is_refused(demonstration, tmp_path, command):
+    done = autograder(command, "scoring", "--output", tmp_path, "--course", demonstration[0].root)
+    assert_refused(done, "this is a folder", "name a")
+
+
+def test_a_folder_in_the_place_of_a_file_to_read_is_refused(demonstration, tmp_path):
+    words = ["--to", "moodle", "--from", tmp_path, "--output", tmp_path / "grades.csv"]
+    done = autograder("export", "scoring", *words, "--course", demonstration[0].root)
+    assert_refused(done, "this is a folder", "downloaded")
