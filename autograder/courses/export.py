@@ -28,6 +28,7 @@ from nbformat import v4
 from autograder.courses.collect import tries
 from autograder.courses.course import Course
 from autograder.courses.plan import Student, alike, by_id
+from autograder.courses.platforms import moodle_name
 from autograder.courses.standings import results
 from autograder.errors import CourseError
 from autograder.files import write_text
@@ -280,10 +281,13 @@ def _of_moodle(course, topic, everybody, students, told, shared):
     """Return whose each row of Moodle's worksheet is, by its place: by its number, or else e-mail, or else full name.
 
     A number that two have is nobody's, nor is a name that is ``shared``, and so are two rows that would be one student's.
+    Without a roster, by which `collect` tells groups from people, a number counts only where the archive had the row's name:
+    that of a group is some participant's too.
     """
-    tried = [(one.number, name) for name in everybody for one in tries(course, name, topic) if one.platform == "Moodle"]
+    tried = [(one, name) for name in everybody for one in tries(course, name, topic) if one.platform == "Moodle"]
+    called = {(one.number, name): moodle_name(one.prefix.partition("_")[0]) for one, name in tried}
     known = {
-        "number": _by_what_is_theirs((number, name) for number, name in tried if number),
+        "number": _by_what_is_theirs((one.number, name) for one, name in tried if one.number),
         "e-mail": {email: one.id for email, one in by_id(tuple(students), "email").items()},
         "name": {alike(one.name): one.id for one in students if one.name and alike(one.name) not in shared},
     }
@@ -292,12 +296,22 @@ def _of_moodle(course, topic, everybody, students, told, shared):
         claims = {}
         for place in set(range(len(told))) - set(found):
             text = told[place].get(column, "")
-            student = known[what].get(re.sub(r"\D", "", text) if what == "number" else alike(text), "")
+            key = re.sub(r"\D", "", text) if what == "number" else alike(text)
+            student = known[what].get(key, "")
+            full_name, in_archive = told[place].get("full name", ""), called.get((key, student), "")
+            if what == "number" and not students and not _is_called(full_name, in_archive):
+                continue
             if student and student not in found.values():
                 claims[place] = student
         count = Counter(claims.values())
         found |= {place: student for place, student in claims.items() if count[student] == 1}
     return found
+
+
+def _is_called(full_name, in_archive):
+    """Return whether a row of the ``full_name`` can be that of a file that the archive called so; "" is not known."""
+    name = moodle_name(full_name)
+    return not (name and in_archive) or in_archive == name or in_archive.endswith(f"-{name}")
 
 
 def _by_what_is_theirs(pairs):

@@ -38,7 +38,8 @@ TEMPLATE = """# What this course is this year. All of it may be left out: then e
 title = ""  # stands at the head of each notebook and of the report
 website = ""  # the address of your website, https://...; "" takes html.baseurl of _config.yml
 roster = ""  # "students.csv", in this folder, with a column id and, of what you use,
-# name, email, canvas, sis, login, section, gradescope: whose id on which platform is whose here
+# name, email, canvas, sis, login, section, gradescope: whose id on which platform is whose here;
+# group: the name of the group that hands in together
 
 [late]
 grace_minutes = 0  # so much later still counts as on time, and each day ends so much later
@@ -109,7 +110,8 @@ class Student:
     """A row of the roster: the ``id`` that is the student's here, and those on the platforms, "" where it has none.
 
     ``canvas`` is Canvas's number of the user (ID in its gradebook), ``sis`` and ``login`` its SIS User ID and SIS Login ID,
-    ``gradescope`` the SID. Moodle goes by the full ``name``: its numbers are others in each assignment.
+    ``gradescope`` the SID. Moodle goes by the full ``name``: its numbers are others in each assignment. What a ``group`` of
+    that name hands in together is the work of each of its members.
     """
 
     id: str
@@ -120,6 +122,7 @@ class Student:
     login: str = ""
     section: str = ""
     gradescope: str = ""
+    group: str = ""
 
 
 UNIQUE = ("id", "email", "canvas", "sis", "login", "gradescope")  # no two students share one of these

@@ -6,11 +6,13 @@ is, and an ``Owner`` for each entry. Touches nothing.
 Where the names come from:
 
 - Canvas: ``lib/content_zipper.rb`` of instructure/canvas-lms. NAME[_LATE]_USER_ATTACHMENT_FILE, the name in lower case
-  and without signs; where grading is anonymous, [LATE_]anon_ID_ATTACHMENT_FILE. A file that a student hands in again under
-  the same name gets -1, -2 at the end of its name.
-- Moodle: ``mod/assign/locallib.php`` and ``mod/assign/feedback/file/importziplib.php`` of moodle/moodle.
+  and without signs, but for _ and digits, which may look like a number of a user; for a group, the name is the group's and
+  the user who handed in. Where grading is anonymous, [LATE_]anon_ID_ATTACHMENT_FILE. A file that a student hands in again
+  under the same name gets -1, -2 at the end of its name.
+- Moodle: ``mod/assign/classes/downloader.php`` and ``mod/assign/feedback/file/importziplib.php`` of moodle/moodle.
   FULL NAME_PARTICIPANT_assignsubmission_file as a folder (with _ at its end before Moodle 4.1), or in front of the file's
-  name; everybody is called Participant, in the site's language, where marking is blind.
+  name; everybody is called Participant, in the site's language, where marking is blind. Names lose some signs
+  (``clean_filename``). Of a group: GROUP-FULL NAME_PARTICIPANT before Moodle 4.1, and GROUP_NUMBER OF THE GROUP since.
 - Gradescope: submission_metadata.yml beside one folder a submission, with :submitters (:name, :sid, :email) and
   :created_at; Gradescope does not document it, and it was learned from programs that read it.
 - nbgrader's exchange: ``exchange/default/submit.py``: STUDENT+ASSIGNMENT+TIME, with +RANDOM behind it, as a folder;
@@ -18,10 +20,11 @@ Where the names come from:
 - anything else: STUDENT/FILE, STUDENT_FILE or STUDENT.zip.
 """
 
+import pwd
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 
 import yaml
@@ -34,7 +37,18 @@ ONE_NUMBER = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<user>\d+)_.*", re.
 MOODLE = re.compile(r"(?P<name>[^_]+)_(?P<user>\d+)_(?P<kind>assignsubmission_[a-z]+)(?:_.*)?", re.IGNORECASE)
 EXCHANGE = re.compile(r"(?P<name>[^+/]+)\+(?P<topic>[^+/]+)\+(?P<time>[^+/]+?(?: UTC)?)(?:\+[^+/]+)?")
 NBGRADERS = "nbgrader's exchange"
+FILES = "files and folders"
+PLATFORMS = {  # by the name that a command takes
+    "canvas": "Canvas",
+    "moodle": "Moodle",
+    "gradescope": "Gradescope",
+    "exchange": NBGRADERS,
+    "folder": FILES,
+}
+CLOCK_SKEW = timedelta(minutes=10)  # that two machines' clocks may differ
 METADATA = "submission_metadata.yml"
+NUMBER_PAIR = re.compile(r"(?<![^_])(?P<user>\d+)(?=_(?P<attachment>\d+)_)")  # they overlap: 17_50_3001_ has two
+DEFAULT_TEAM = "default group"  # of those in no group, in Moodle
 COLUMNS = ("id", "login", "email", "sis", "canvas", "gradescope")  # of the roster, by which a file may be known
 DEEPEST = 100  # of the metadata's tables and lists in one another
 FIRST_YEAR = 1980  # of a zip archive's dates: what states an earlier one states nothing
@@ -46,7 +60,8 @@ class Owner:
 
     ``late`` is what the platform says, ``time`` when it came, in UTC, if that is known, ``order`` a number that is larger
     for what came later, 0 without one, ``attempt`` the folder of one try, and ``prefix`` what the platform wrote in front
-    of the name of the file.
+    of the name of the file. Where work is taken ``by_arrival``, what a collection meets first came after what earlier ones
+    have met, whatever time it states.
     """
 
     student: str
@@ -57,6 +72,7 @@ class Owner:
     attempt: str = ""
     prefix: str = ""
     problem: str = ""
+    by_arrival: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,22 +106,47 @@ def recognised(names: Sequence[str], topics: Collection[str], students: Sequence
     split = [_parts(name) for name in names]
     if platform := _platform_of(split, topics):
         return Recognised(platform)
-    tops, inner = {parts[0] for parts in split}, [parts[1:] for parts in split]
+    inner, top = _inside_one_folder(split)
     people = {key for column in ("id", "login", "email", "sis") for key in by_id(tuple(students), column)}
-    top = tops.pop() if len(tops) == 1 and all(inner) else ""
     platform = _platform_of(inner, topics) if top and alike(top) not in people else ""
-    return Recognised(platform, top) if platform else Recognised("files and folders")
+    return Recognised(platform, top) if platform else Recognised(FILES)
 
 
-def _platform_of(split, topics):
-    """Return the platform whose form the first of the parts of each name have; "" if none."""
+def of_platform(platform: str, names: Sequence[str], topics: Collection[str]) -> Recognised:
+    """Return what an archive with these ``names`` is, which ``platform`` gave out: each name is read on its own.
+
+    Whether one folder lies around all of them is decided by where more of the platform's names are.
+    """
+    split = [_parts(name) for name in names]
+    inner, top = _inside_one_folder(split)
+    if platform == "Gradescope":
+        return Recognised(platform, top if (METADATA,) in inner else "")
+    if not top or platform == FILES:
+        return Recognised(platform)
+    outside, inside = (sum(_forms(parts, topics)[platform]) for parts in (split, inner))
+    return Recognised(platform, top if inside > outside else "")
+
+
+def _inside_one_folder(split):
+    """Return ``(parts of each name below the folder that lies around all, that folder)``; it is "" without one."""
+    tops, inner = {parts[0] for parts in split}, [parts[1:] for parts in split]
+    return inner, tops.pop() if len(tops) == 1 and all(inner) else ""
+
+
+def _forms(split, topics):
+    """Return for each platform which of the first parts of the names have its form."""
     folders = {first for first, *below in split if below}
     files = {first for first, *below in split if not below and is_notebook(first)}
-    forms = {
+    return {
         "Moodle": [bool(MOODLE.fullmatch(part)) for part in (*folders, *files)],
         NBGRADERS: [_of_exchange(part, topics) is not None for part in folders] + [False] * len(files),
         "Canvas": [bool(_of_canvas(part)) for part in files] + [False] * len(folders),
     }
+
+
+def _platform_of(split, topics):
+    """Return the platform whose form the first of the parts of each name have; "" if none."""
+    forms = _forms(split, topics)
     best = max(forms, key=lambda platform: sum(forms[platform]))
     if any(forms[best]) and 3 * sum(forms[best]) >= 2 * len(forms[best]):
         return best
@@ -148,20 +189,57 @@ class Owners:
         topics: Collection[str],
         students: Sequence[Student],
         metadata: bytes = b"",
+        any_owner: bool = False,
     ):
-        self.found, self.platform, self.topics = found, found.platform, topics
+        self.found, self.platform, self.topics, self.any_owner = found, found.platform, topics, any_owner
+        self.now = datetime.now(UTC)
         self.roster = tuple(students)
         self.known = {column: by_id(self.roster, column) for column in COLUMNS}
-        self.named = [(alike(one.name), one) for one in self.roster if one.name]
+        self.named = [(moodle_name(one.name), one) for one in self.roster if one.name]
+        self.groups = {moodle_name(one.group) for one in self.roster if one.group} | {DEFAULT_TEAM}
         self.submissions = _submissions(metadata)
         firsts = {found.below_top(name)[0] for name in names}
         people = {(one["name"], one["user"]) for first in firsts if (one := MOODLE.fullmatch(first))}
         called = {name for name, _ in people}
         self.is_blind = called == {"Participant"} or (len(called) == 1 and len(people) > 2)
 
-    def of(self, name: str, topic: str) -> list[Owner]:
-        """Return those that the entry ``name`` belongs to: none, one, or the members of a group."""
-        return [self._known(one, column) for one, column in self._named(name, topic)]
+    def of(self, name: str, topic: str, uids: Sequence[int] = ()) -> list[Owner]:
+        """Return those that the entry ``name`` belongs to: none, one, or the members of a group.
+
+        ``uids`` are the users whose folders lie on the way to it, and its own. In nbgrader's exchange, where students
+        choose the names, work of another account than it names is nobody's.
+        """
+        known = [self._known(one, column) for one, column in self._named(name, topic)]
+        if self.platform != NBGRADERS:
+            return known
+        own = uids[1:] if self.found.top else uids
+        return [
+            replace(one, problem=one.problem or self._forgery(name, one, own), by_arrival=bool(uids)) for one in known
+        ]
+
+    def _forgery(self, name, owner, uids):
+        """Return why the entry ``name`` of an exchange cannot be what its ``owner`` has handed in; "" if it can."""
+        claimed = self.found.below_top(name)[0].partition("+")[0]
+        if owner.time and owner.time > self.now + CLOCK_SKEW:
+            return f"{claimed}'s folder says that it was handed in at {owner.time:%Y-%m-%d %H:%M} UTC, which is in the future"
+        if self.any_owner:
+            return ""
+        if not uids:
+            return (
+                "an archive does not say which account a hand-in belongs to; collect from the folder of the exchange "
+                "itself, or give --any-owner if you know that nobody else could write there"
+            )
+        others = sorted({login for uid in uids if not self._is_login_of(login := login_of(uid), claimed)})
+        if others:
+            return f"it claims to be {claimed}'s, and belongs to the account {' and '.join(others)}"
+        return ""
+
+    def _is_login_of(self, login, claimed):
+        """Return whether the account ``login`` is that of the student whom an exchange's folder ``claimed`` to be of."""
+        if alike(login) == alike(claimed):
+            return True
+        mine, theirs = (self._in_roster(Owner(name), "id") for name in (login, claimed))
+        return bool(mine) and mine == theirs
 
     def _named(self, name, topic):
         first, *below = self.found.below_top(name)
@@ -184,18 +262,42 @@ class Owners:
             return []
         student = f"{found['name']}-{found['user']}" if self.is_blind else found["name"]
         prefix = f"{found['name']}_{found['user']}_{found['kind']}_"
+        name = moodle_name(found["name"])
+        if members := [one for one in self.roster if one.group and moodle_name(one.group) == name]:
+            if any(known == name for known, _ in self.named):
+                what = f"{found['name']} is the name of a student and of a group of the roster; rename the group"
+                return [(Owner(student, problem=what), "")]
+            return [(Owner(one.id), "id") for one in members]  # the number is the group's, and nobody's here
         return [(Owner(student, found["user"], prefix=prefix), "" if self.is_blind else "name")]
 
     def _of_canvas(self, file):
         found = _of_canvas(file)
         if not found:
             return []
-        prefix, late, order = file[: found.end("attachment") + 1], bool(found["late"]), int(found["attachment"])
         if found.re is ANONYMOUS:
+            late, order = bool(found["late"]), int(found["attachment"])
             prefix = f"anon_{found['user']}_{found['attachment']}_"
             return [(Owner(f"anon-{found['user']}", found["user"], late, None, order, "", prefix), "")]
-        student = (found["name"] or found["user"]).replace("_", "-")
-        return [(Owner(student, found["user"], late, None, order, "", prefix), "canvas")]
+        read = [self._canvas_reading(file, number) for number in NUMBER_PAIR.finditer(file)]
+        listed = [one for one in read if alike(one.number) in self.known["canvas"]]
+        if len({one.number for one in listed}) > 1:
+            who = " or ".join(dict.fromkeys(self.known["canvas"][alike(one.number)].id for one in listed))
+            problem = f"its name may be that of {who}; hand it in as a folder called STUDENT"
+            return [(replace(listed[0], problem=problem), "")]
+        owner = (listed or read)[0]
+        submitter = self.known["canvas"].get(alike(owner.number))
+        if submitter and submitter.group and canvas_name(submitter.group) == alike(owner.student):
+            others = [one for one in self.roster if one.group == submitter.group and one != submitter]
+            return [(owner, "canvas"), *((replace(owner, student=one.id, prefix=""), "id") for one in others)]
+        return [(replace(owner, student=owner.student.replace("_", "-")), "canvas")]
+
+    def _canvas_reading(self, file, pair):
+        """Return whose ``file`` is if the two numbers of ``pair`` are those of its user and its attachment."""
+        name, late = file[: pair.start()].rstrip("_"), False
+        if re.search(r"(^|_)LATE$", name, re.IGNORECASE):
+            name, late = name[:-4].rstrip("_"), True
+        user, attachment = pair["user"], pair["attachment"]
+        return Owner(name or user, user, late, None, int(attachment), "", file[: pair.end("attachment") + 1])
 
     def _plain(self, first, is_folder):
         if not is_folder and (found := ONE_NUMBER.fullmatch(first)):
@@ -215,24 +317,48 @@ class Owners:
                 number = owner.number if self.platform == "Moodle" else ""  # its files of grades go by it
                 return replace(owner, student=found[0].id, number=number)
             who = f"{owner.student} ({owner.number})" if owner.number else owner.student
-            problem = (
-                f"{who} is not in the roster" if not found else f"{who} may be {len(found)} students of the roster"
-            )
-            return replace(owner, problem=problem)
+            what = f"{who} is not in the roster" if not found else f"{who} may be {len(found)} students of the roster"
+            remedy = "add them to the roster, or rename the file; a group needs a column group there"
+            return replace(owner, problem=f"{what}; {remedy}")
         if not is_student(owner.student):
-            return replace(owner, problem=f"{owner.student!r} cannot be the name of a folder")
+            problem = f"{owner.student!r} cannot be the name of a folder"
+            return replace(owner, problem=f"{problem}; add them to the roster, or rename the file")
         return owner
 
     def _in_roster(self, owner, column):
-        name = alike(owner.student)
-        if column == "name":  # of a group, Moodle writes GROUP-FULL NAME
+        if column == "name":
+            name = moodle_name(owner.student)
             exact = [one for known, one in self.named if known == name]
-            return exact or [one for known, one in self.named if name.endswith(f"-{known}")]
+            return exact or [one for known, one in self.named if self._is_of_group(name, known)]
+        name = alike(owner.student)
         if column in ("canvas", "gradescope"):
             found = self.known[column].get(alike(owner.number)) or self.known["email"].get(name)
             return [found] if found else []
         found = next((one for known in ("id", "login", "email", "sis") if (one := self.known[known].get(name))), None)
         return [found] if found else []
+
+    def _is_of_group(self, name, known):
+        """Return whether ``name`` is GROUP-FULL NAME, of a group of the roster and a student called ``known``."""
+        return name.endswith(f"-{known}") and name.removesuffix(f"-{known}") in self.groups
+
+
+def moodle_name(name: str) -> str:
+    """Return ``name`` as it can be compared with what Moodle makes of it in the name of a file."""
+    kept = re.sub(r"""[\x00-\x1f\x7f&<>"'`|:\\/]|\.\.+""", "", name.replace("_", " "))
+    return alike(" ".join(kept.split()))
+
+
+def canvas_name(name: str) -> str:
+    """Return ``name`` as Canvas writes it in front of the name of a file."""
+    return alike(re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", name)))
+
+
+def login_of(uid: int) -> str:
+    """Return the name of the account with the number ``uid``; the number itself where this machine knows no name."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except (KeyError, OverflowError):
+        return f"uid {uid}"
 
 
 def stated_time(text: str | bytes) -> datetime | None:

@@ -187,6 +187,25 @@ def test_a_row_of_moodles_is_found_by_the_number_that_the_submission_had(graded,
     assert exported.left_out["are not in Moodle's worksheet"] == ("cem",)
 
 
+def test_without_a_roster_the_number_of_a_group_is_no_participants(graded, grade_quickly, tmp_path):  # noqa: F811
+    parts = [
+        ("Team 1_301_assignsubmission_file/scoring.ipynb", graded.submission("ada", "scoring").read_bytes()),
+        ("Cem Oz_302_assignsubmission_file/scoring.ipynb", graded.submission("cem", "scoring").read_bytes()),
+    ]
+    (graded.root / "course.toml").unlink()
+    collect(graded, "scoring", handed_out(tmp_path, *parts))
+    grade_quickly(graded, "Team 1", "Cem Oz")
+    given = tmp_path / "worksheet.csv"
+    given.write_text(
+        "Identifier,Full name,Grade,Last modified (grade)\n"
+        "Participant 301,Somebody Else,,-\n"
+        "Participant 302,Cem Oz,,-\n",
+        encoding="utf-8",
+    )
+    export(graded, "scoring", "moodle", tmp_path / "grades.csv", given, unmarked=True)
+    assert [bool(row[2]) for row in read(tmp_path / "grades.csv")[1:]] == [False, True]
+
+
 def test_a_short_row_of_moodles_gets_its_grade_where_it_belongs(graded, tmp_path):
     collected_from_moodle(graded, tmp_path, ada=201)
     (tmp_path / "worksheet.csv").write_text("Identifier,Full name,Grade,Last modified (grade)\nParticipant 201\n")

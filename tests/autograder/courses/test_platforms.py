@@ -1,0 +1,109 @@
+"""Whose a file is, by the names that Canvas and Moodle make of people and groups; what may be two people's is nobody's."""
+
+import shutil
+import zipfile
+
+import pytest
+
+from autograder.courses.collect import collect, tries
+from autograder.courses.course import Course
+from tests.autograder.courses.test_collect import notebook
+
+pytestmark = pytest.mark.suite("assignments")
+NAMES = """id,name,canvas,group
+ada,Ada King,17,Red_7
+ben,Ben Ito,18,Red_7
+mal,Mal_17,50,
+lee,Marie Lee,60,Blue & Green
+annlee,Ann-Marie Lee,61,
+obrien,"Sinéad  O'Brien",62,Blue & Green
+quote,"Ali ""Al"" Öz: jr./sr.",63,
+snake,Under_Score,64,
+nora,Nora Red 7,65,
+"""
+
+
+@pytest.fixture
+def course(released, tmp_path):
+    shutil.copytree(released.root, tmp_path / "course")
+    course = Course.at(tmp_path / "course")
+    (course.root / "students.csv").write_text(NAMES, encoding="utf-8")
+    (course.root / "course.toml").write_text('roster = "students.csv"\n')
+    return course
+
+
+def collected(course, tmp_path, platform, *names):
+    path = tmp_path / "class.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, notebook("scoring-additive_score", text=name))
+    done, left = collect(course, "scoring", path, platform=platform)
+    assert left == []
+    return {one.student: one.problem for one in done}
+
+
+CANVAS = {  # file -> whose it is
+    "mal_99_50_3001_scoring.ipynb": {"mal"},
+    "mal_17_LATE_50_3001_scoring.ipynb": {"mal"},
+    "kingada_17_3001_scoring.ipynb": {"ada"},
+    "kingada_17_3001_5_scoring.ipynb": {"ada"},
+    "17_3001_scoring.ipynb": {"ada"},
+    "red_7_17_3001_scoring.ipynb": {"ada", "ben"},  # Ada handed in for her group
+    "itoben_LATE_18_3001_scoring.ipynb": {"ben"},
+}
+
+
+@pytest.mark.parametrize("name", CANVAS)
+def test_a_number_in_a_name_of_canvas_is_nobodys_id(course, tmp_path, name):
+    found = collected(course, tmp_path, "canvas", name)
+    assert found == dict.fromkeys(CANVAS[name], "")
+    late = {student for student in found if tries(course, student, "scoring")[-1].late}
+    assert late == (set(found) if "LATE" in name else set())
+
+
+def test_a_name_of_canvas_that_may_be_two_students_is_nobodys(course, tmp_path):
+    (problem,) = collected(course, tmp_path, "canvas", "mal_17_50_3001_scoring.ipynb").values()
+    assert "may be that of ada or mal" in problem
+    assert course.students("scoring") == []
+
+
+def test_the_page_of_a_group_of_canvas_goes_back_to_who_handed_in(course, tmp_path):
+    collected(course, tmp_path, "canvas", "red_7_17_3001_scoring.ipynb")
+    prefixes = {student: tries(course, student, "scoring")[-1].prefix for student in ("ada", "ben")}
+    assert prefixes == {"ada": "red_7_17_3001_", "ben": ""}
+
+
+MOODLE = {
+    "Ann-Marie Lee_101_assignsubmission_file/scoring.ipynb": {"annlee"},
+    "Marie Lee_101_assignsubmission_file/scoring.ipynb": {"lee"},
+    "Sinéad OBrien_101_assignsubmission_file/scoring.ipynb": {"obrien"},
+    "Ali Al Öz jr.sr._101_assignsubmission_file/scoring.ipynb": {"quote"},
+    "Under Score_101_assignsubmission_file_scoring.ipynb": {"snake"},
+    "Blue Green_7_assignsubmission_file/scoring.ipynb": {"lee", "obrien"},  # a group, since Moodle 4.1
+    "Blue Green-Marie Lee_101_assignsubmission_file/scoring.ipynb": {"lee"},  # a member of a group, before
+    "Default group-Marie Lee_101_assignsubmission_file/scoring.ipynb": {"lee"},
+}
+
+
+@pytest.mark.parametrize("name", MOODLE)
+def test_names_are_compared_as_moodle_writes_them(course, tmp_path, name):
+    found = collected(course, tmp_path, "moodle", name)
+    assert found == dict.fromkeys(MOODLE[name], "")
+    numbers = {tries(course, student, "scoring")[-1].number for student in found}
+    assert numbers == {"" if "_7_" in name else "101"}  # the number of a group is nobody's
+
+
+@pytest.mark.parametrize(
+    "name", ["Jean-Marie Lee_101_assignsubmission_file/scoring.ipynb", "Team 4_101_assignsubmission_file/scoring.ipynb"]
+)
+def test_a_name_that_ends_like_anothers_and_a_group_that_nobody_knows_are_set_aside(course, tmp_path, name):
+    (problem,) = collected(course, tmp_path, "moodle", name).values()
+    assert "is not in the roster" in problem
+    assert "column group" in problem
+    assert course.students("scoring") == []
+
+
+def test_what_may_be_a_student_and_a_group_is_set_aside(course, tmp_path):
+    (course.root / "students.csv").write_text(NAMES.replace("Nora Red 7", "Red 7"), encoding="utf-8")
+    (problem,) = collected(course, tmp_path, "moodle", "Red 7_9_assignsubmission_file/scoring.ipynb").values()
+    assert "a student and of a group" in problem
