@@ -102,9 +102,27 @@ def handouts(folder: Annotated[Path, typer.Argument(help="Where the notebooks sh
 def collect(
     topic: Topic,
     archives: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(metavar="ARCHIVE...", help="What the learning platform gave out: zip files, or folders."),
-    ],
+    ] = None,
+    platform: Annotated[
+        str,
+        typer.Option(
+            help="Who gave it out: canvas, moodle, gradescope, exchange or folder; by default its names decide, and a "
+            "folder called inbound is nbgrader's exchange."
+        ),
+    ] = "",
+    any_owner: Annotated[
+        bool,
+        typer.Option(
+            "--any-owner",
+            help="Take work of nbgrader's exchange whatever account it belongs to: only where no student could write "
+            "into another's folder, as in a Hub of containers.",
+        ),
+    ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take back the last collection; what counted before it counts again.")
+    ] = False,
     course: CoursePath = Path("course"),
     submission_mb: Annotated[int, typer.Option(min=1, help="Megabytes that one file may have.")] = Limits.submission_mb,
 ) -> None:
@@ -113,16 +131,26 @@ def collect(
     All tries are kept, and the last in time counts; the same archive twice comes to the same. Exit status 3: everything else
     was done, and some submissions were set aside, or notebooks left over.
     """
+    from autograder.courses.collect import Journal, printable
     from autograder.courses.collect import collect as put
-    from autograder.courses.collect import printable
+    from autograder.courses.collect import undo as take_back
     from autograder.courses.course import Course
     from autograder.courses.platforms import is_notebook
     from autograder.courses.report import collected_table
 
     root, collected, left = Course.at(course), [], []
-    for archive in archives:
+    if undo == bool(archives):
+        raise CourseError("name either archives or --undo", "collect", f"`collect {topic} ARCHIVE`, for example.")
+    if undo:
+        collected = take_back(root, topic)
+        out.print(collected_table(collected))
+        _say(f"{len(collected)} taken back. Run `python -m autograder grade {topic}` to go by that.")
+        raise typer.Exit(SET_ASIDE if any(one.problem for one in collected) else 0)
+    journal = Journal(root, topic)
+    for archive in archives or ():
         said = f"{archive}: {{}}"
-        done, unused = put(root, topic, archive, submission_mb, lambda what, said=said: _say(said.format(what)))
+        notice = lambda what, said=said: _say(said.format(what))  # noqa: E731
+        done, unused = put(root, topic, archive, submission_mb, notice, platform, any_owner, journal)
         collected += done
         left += unused
     if collected:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+NOBODY = -1  # no user has this id
 NO_DATE = (1980, 1, 1, 0, 0, 0)  # what a zip archive has where it states none
 BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
 
@@ -26,11 +27,15 @@ class RefusedEntry(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """A file of an archive: its name there, when it was put there (year to second), and how to get its bytes."""
+    """A file of an archive: its name there, when it was put there (year to second), and how to get its bytes.
+
+    ``owners`` has the user ids of the folders on the way to it and, last, its own; () where an archive does not say.
+    """
 
     name: str
     date: tuple[int, ...]
     read: Callable[[], bytes]
+    owners: tuple[int, ...] = ()
 
     @property
     def moment(self) -> str:
@@ -46,13 +51,15 @@ def opened(source: str | Path, most: int, max_mb: int) -> Iterator[list[Entry]]:
     Raises
     ------
     RefusedEntry
-        If there are more than ``most``.
+        If there are more than ``most``, or ``source`` is neither a file nor a folder.
     OSError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error
         If it cannot be read.
     """
     if Path(source).is_dir():
         yield list(_of_folder(Path(source), most, max_mb))
         return
+    if not Path(source).is_file():
+        raise RefusedEntry("this is neither a file nor a folder")
     with zipfile.ZipFile(source) as bundle:
         yield _of_bundle(bundle, most, max_mb)
 
@@ -72,9 +79,9 @@ def _of_bundle(bundle, most, max_mb):
 
 def _of_folder(root, most, max_mb):
     """Yield the entries of ``root``, sorted. No function calls itself for a folder in a folder: they may be thousands deep."""
-    ahead, count = [(root, PurePosixPath())], 0
+    ahead, count = [(root, PurePosixPath(), ())], 0
     while ahead:
-        folder, name = ahead.pop()
+        folder, name, owners = ahead.pop()
         try:
             inside = sorted(os.scandir(folder), key=lambda one: one.name)
         except OSError:  # as where it has another owner, or its whole name is longer than the system takes
@@ -87,8 +94,10 @@ def _of_folder(root, most, max_mb):
         if count > most:
             raise RefusedEntry(f"it has more than {most} files and folders")
         for one in kept:
-            yield Entry(str(name / one.name), _date_of(one), _of_file(Path(one.path), max_mb))
-        ahead += [(Path(one.path), name / one.name) for one in reversed(folders) if not one.is_symlink()]
+            read = _of_file(Path(one.path), max_mb, one.inode())
+            yield Entry(str(name / one.name), _date_of(one), read, (*owners, _owner_of(one)))
+        own = [one for one in reversed(folders) if not one.is_symlink()]
+        ahead += [(Path(one.path), name / one.name, (*owners, _owner_of(one))) for one in own]
 
 
 def _is_folder(one):
@@ -99,6 +108,13 @@ def _is_folder(one):
         return False
 
 
+def _owner_of(entry):
+    try:
+        return entry.stat(follow_symlinks=False).st_uid
+    except OSError:  # reading it is refused then as well
+        return NOBODY
+
+
 def _date_of(file):
     try:
         return time.gmtime(file.stat(follow_symlinks=False).st_mtime)[:6]
@@ -106,12 +122,15 @@ def _date_of(file):
         return NO_DATE
 
 
-def _of_file(path, max_mb):
+def _of_file(path, max_mb, inode):
     def read():
         try:
             with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                status = os.fstat(file.fileno())
+                if not stat.S_ISREG(status.st_mode):
                     raise RefusedEntry("there is a link or a device, where a file should be")
+                if status.st_ino != inode:
+                    raise RefusedEntry("a file was exchanged for another while it was collected")
                 return _bounded(file.read(max_mb * 2**20 + 1), max_mb)
         except OSError:
             raise RefusedEntry("there is a link or a device, where a file should be, or it cannot be read") from None

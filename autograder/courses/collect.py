@@ -17,10 +17,21 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, timedelta
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
 from autograder.courses.archives import BROKEN, RefusedEntry, opened, unpacked
 from autograder.courses.course import SECRET, TIMESTAMP, Course
 from autograder.courses.plan import Assignment, alike
-from autograder.courses.platforms import NBGRADERS, Owner, Owners, is_notebook, recognised, stated_time
+from autograder.courses.platforms import (
+    NBGRADERS,
+    PLATFORMS,
+    Owner,
+    Owners,
+    is_notebook,
+    of_platform,
+    recognised,
+    stated_time,
+)
 from autograder.errors import CourseError
 from autograder.files import as_json, write_bytes, write_text
 from autograder.notebooks.handout import Handout, handout, receipt_of_file
@@ -29,6 +40,7 @@ from solutions.answer_key import topics
 
 MOST_ENTRIES, MOST_IN_ONE, MOST_CANDIDATES = 100_000, 1000, 20
 IN_THE_WAY = (FileExistsError, NotADirectoryError, IsADirectoryError)
+INBOUND = "inbound"  # the folder of nbgrader's exchange that students write to
 MOST_SECRET = 1000  # characters; nbgrader's have 128
 
 
@@ -78,6 +90,11 @@ class Try:
 
 
 @dataclass(frozen=True)
+class _Written:
+    tries: list[Try]
+
+
+@dataclass(frozen=True)
 class Asked:
     """What an assignment consists of: the notebook of ``topic`` with its ``exercises``, the files ``beside`` it.
 
@@ -98,6 +115,31 @@ class _Wanted(Asked):
     versions: tuple[tuple[int, dict[str, str]], ...]  # number of a release -> its locked cells, the newest first
     handouts: Mapping[int, Handout]  # by the number of a release; under 0 the newest
     topics: tuple[str, ...]  # all that there are
+    journal: "Journal"
+
+
+class Journal:
+    """What each student had before the last collection of ``topic`` changed it, for ``undo``.
+
+    The first change of a collection begins the journal anew. One collection may take several archives.
+    """
+
+    def __init__(self, course: Course, topic: str):
+        self.folder, self.begun = _journal_folder(course, topic), False
+
+    def remember(self, course: Course, student: str, known: list["Try"]) -> None:
+        """Keep what was collected of ``student`` until now, unless this collection has done so already."""
+        place = self.folder / f"{student}.json"
+        for path in self.folder.glob("*.json") if not self.begun else ():
+            with _writing(course, path):
+                path.unlink()
+        self.begun = True
+        if not place.exists():
+            _write_down(course, place, known)
+
+
+def _journal_folder(course, topic):
+    return course.root / ".autograder" / "undo" / topic
 
 
 @dataclass(frozen=True)
@@ -120,6 +162,9 @@ def collect(
     archive: str | Path,
     max_mb: int = Limits.submission_mb,
     notice: Callable[[str], object] | None = None,
+    platform: str = "",
+    any_owner: bool = False,
+    journal: Journal | None = None,
 ) -> tuple[list[Collected], list[str]]:
     """Put each student's notebook, and the files that belong to it, into ``course``; return ``(collected, left)``.
 
@@ -128,6 +173,11 @@ def collect(
     called with which of these it was taken for. Of several notebooks of one try, the one that is named after the assignment
     counts, or else the only one that holds its exercises; of several tries, the last in time; all are kept. ``left`` lists
     the entries that were not taken; what systems and Jupyter leave beside files is not among them.
+
+    ``platform`` says who gave it out, one of ``PLATFORMS``; without it, the names decide, which the platform chose. In
+    nbgrader's exchange students choose them: a folder called ``inbound`` is always one, each entry is decided by itself,
+    and counts only if it belongs to the account that it names, unless ``any_owner``. ``journal`` is that of the collection
+    which this is a part of; by default it is one of its own.
 
     Raises
     ------
@@ -139,13 +189,21 @@ def collect(
     names, versions = frozenset(exercise.name for exercise in released.exercises), _versions(course, topic, released)
     given_out = [*zip([number for number, _ in versions], released.notebooks, strict=True), (0, released.notebooks[0])]
     handouts = {number: handout(notebook) for number, notebook in given_out}
-    wanted = _Wanted(topic, names, beside, max_mb, plan.assignment(topic), versions, handouts, tuple(topics()))
+    journal = journal or Journal(course, topic)
+    wanted = _Wanted(topic, names, beside, max_mb, plan.assignment(topic), versions, handouts, tuple(topics()), journal)
     try:
         _refuse_links(course, course.root / "submitted")
     except RefusedEntry as refusal:
         raise CourseError(str(refusal), str(course.root), "take it away, and run the command again.") from None
-    if not Path(archive).exists():
+    archive = Path(archive)
+    if not archive.exists():
         raise CourseError("there is no such archive", str(archive), "name the file that you downloaded.")
+    if platform and platform not in PLATFORMS:
+        raise CourseError(f"there is no platform {platform!r}", "--platform", f"name one of {', '.join(PLATFORMS)}.")
+    if platform == "exchange" and (archive / INBOUND).is_dir():
+        archive /= INBOUND
+    if not platform and archive.name == INBOUND and archive.is_dir():
+        platform = "exchange"
     with contextlib.ExitStack() as stack:
         try:
             entries = stack.enter_context(opened(archive, MOST_ENTRIES, max_mb))
@@ -155,7 +213,8 @@ def collect(
         except BROKEN as error:
             what = f"this is no zip archive that can be read ({error})"
             raise CourseError(what, str(archive), "download it again.") from None
-        return _collect(course, wanted, archive, entries, plan.students, notice or (lambda said: None))
+        chosen = PLATFORMS.get(platform, ""), any_owner
+        return _collect(course, wanted, archive, entries, plan.students, notice or (lambda said: None), *chosen)
 
 
 def one_try(folder: str | Path, asked: Asked) -> dict[str, bytes]:
@@ -180,12 +239,12 @@ def with_remedy(problem: str, topic: str) -> str:
     return f"{problem}\n  Remedy: hand in {topic}.ipynb itself, not a folder, a link or an archive in an archive."
 
 
-def _collect(course, wanted, archive, entries, students, notice):
+def _collect(course, wanted, archive, entries, students, notice, platform, any_owner):
     names = [entry.name for entry in entries]
-    found = recognised(names, wanted.topics, students)
+    found = of_platform(platform, names, wanted.topics) if platform else recognised(names, wanted.topics, students)
     try:
         told = [entry for entry in entries if found.platform == "Gradescope" and entry.name == found.metadata]
-        owners = Owners(found, names, wanted.topics, students, told[0].read() if told else b"")
+        owners = Owners(found, names, wanted.topics, students, told[0].read() if told else b"", any_owner)
     except (RefusedEntry, ValueError) as error:
         remedy = "download the archive again; if the file is large, give --submission-mb."
         raise CourseError(str(error), f"{archive}, {found.metadata}", remedy) from None
@@ -216,7 +275,7 @@ def _parts(entries, wanted, owners, within=None):
     parts, left = [], []
     for entry in entries:
         name = f"{within.name}/{entry.name}" if within else entry.name
-        found = [within.owner] if within else _owners(entry.name, wanted, owners)
+        found = [within.owner] if within else _owners(entry, wanted, owners)
         file = PurePosixPath(name).name
         secret = file == SECRET and owners and owners.platform == NBGRADERS
         asked = is_notebook(name) or file == TIMESTAMP or secret or any(_is_called(one, name) for one in wanted.beside)
@@ -227,13 +286,13 @@ def _parts(entries, wanted, owners, within=None):
     return parts, left
 
 
-def _owners(name, wanted, owners):
-    """Return whose the entry ``name`` is; nobody's if all files of the class are called so."""
-    file, *below = owners.found.below_top(name)
+def _owners(entry, wanted, owners):
+    """Return whose ``entry`` is; nobody's if all files of the class are called so."""
+    file, *below = owners.found.below_top(entry.name)
     named = [_named_after(topic, file) for topic in wanted.topics] if not below else []
     if not below and (file in wanted.beside or any(match and not match["whose"] for match in named)):
         return []
-    return owners.of(name, wanted.topic)
+    return owners.of(entry.name, wanted.topic, entry.owners)
 
 
 def _is_checkpoint(part):
@@ -265,7 +324,7 @@ def _take(course, wanted, parts, here, platform):
     if problem := next((part.owner.problem for part in parts if part.owner.problem), ""):
         if not any(is_notebook(part.name) for part in parts):
             return [], []
-        return [Collected(student, f"{problem}; add them to the roster, or rename the file", file=files[0])], []
+        return [Collected(student, problem, file=files[0])], []
     if len(owners) > 1:
         problem = (
             f"{' and '.join(files)} would be one student here; name both in the roster, or rename them in the archive"
@@ -285,7 +344,8 @@ def _take(course, wanted, parts, here, platform):
         try:
             files, counting, unused = _chosen(wanted, tries[attempt])
             left += unused
-            done.append(_put(course, wanted, student, files, _try(files, counting, tries[attempt], platform)))
+            one = _try(files, counting, tries[attempt], platform)
+            done.append(_put(course, wanted, student, files, one, counting.owner.by_arrival))
         except RefusedEntry as refusal:
             _tell(course, wanted.topic, student, str(refusal), tries[attempt])
             done.append(Collected(student, str(refusal), file=printable(tries[attempt][0].name)))
@@ -340,7 +400,10 @@ def _chosen(wanted, parts):
     if not notebooks:
         raise RefusedEntry("no notebook was in it")
     named = [part for part in notebooks if _named_after(wanted.topic, part.file)]
-    counting = {f"{wanted.topic}.ipynb": _that_counts(named or notebooks, wanted.exercises)}
+    same, content = _that_counts(named or notebooks, wanted.exercises)
+    if others := _other_assignments(content, wanted.topic):
+        raise RefusedEntry(f"{printable(same[0].file)} is a notebook of {' and '.join(others)}, not of {wanted.topic}")
+    counting = {f"{wanted.topic}.ipynb": (same, content)}
     for file in wanted.beside:
         if fitting := [part for part in files if _is_called(file, part.name)]:
             counting[file] = _that_counts(fitting)
@@ -384,17 +447,29 @@ def _that_counts(parts, exercises=None):
 
 def _holds(content, exercises):
     """Return whether ``content`` is a notebook with one of ``exercises`` in it."""
+    return not exercises.isdisjoint(_grade_ids(content))
+
+
+def _other_assignments(content, topic):
+    """Return the topics of the exercises in a notebook, if none is of ``topic``. One without any is left to `grade`."""
+    prefixes = {grade_id.partition("-")[0] for grade_id in _grade_ids(content) if "-" in grade_id}
+    return [] if topic in prefixes else sorted(prefixes & set(topics()))
+
+
+def _grade_ids(content):
+    """Return the names that nbgrader gave to cells of ``content``; none if it is no notebook."""
     try:
         metas = [cell["metadata"].get("nbgrader") for cell in json.loads(content)["cells"]]
-        return any(isinstance(meta, dict) and meta.get("grade_id") in exercises for meta in metas)
+        found = [meta.get("grade_id") for meta in metas if isinstance(meta, dict)]
+        return {name for name in found if isinstance(name, str)}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
-        return False
+        return set()
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _put(course, wanted, student, files, one):
+def _put(course, wanted, student, files, one, by_arrival):
     """Write ``files`` into the student's folder if they are the last in time; keep what counted before, or else them.
 
     What has happened is written down last: a command that was stopped does it all again, and comes to the same.
@@ -415,28 +490,100 @@ def _put(course, wanted, student, files, one):
         note=", ".join(filter(None, [_lateness(wanted, student, one), _changed(receipt)])),
     )
     counts = known[-1] if known else None
-    if counts and one.files != counts.files and (_is_known(one, known) or one.is_before(counts)):
+    contradicts = bool(by_arrival and counts and counts.platform == one.platform and one.is_before(counts))
+    earlier = bool(counts and one.is_before(counts) and not contradicts)
+    stands = _contents(course, notebook, counts) if counts else {}
+    is_wrong = bool(_other_assignments(stands.get(notebook.name, b""), topic))  # collected before that was looked at
+    if counts and one.files != counts.files and (_is_known(one, known) or earlier) and not is_wrong:
         _keep(course, student, topic, files)
         if not _is_known(one, known):
+            wanted.journal.remember(course, student, known)
             head = sorted([*known[:-1], one], key=lambda old: (old.time or old.moment, old.order))
             _write_down(course, place, [*head, counts])
         return replace(told, note=", ".join(filter(None, [told.note, "an earlier try: kept, and not counted"])))
     replaced = counts is not None and one.files[notebook.name] != counts.files.get(notebook.name)
     if counts and one.files != counts.files:
-        _keep(course, student, topic, _contents(course, notebook, counts))
-    for file in sorted(files, key=lambda file: file == notebook.name):  # the notebook last
-        target = notebook.with_name(file)
-        with _writing(course, target):
-            if not target.exists() or target.read_bytes() != files[file]:
-                write_bytes(files[file], target)
+        _keep(course, student, topic, stands)
     same = counts is not None and one.files == counts.files
     if counts and same and counts.platform and one.is_before(counts):
         one = counts  # handed in once more later
-    _put_beside(course, wanted, student, one)
+    if one != counts:
+        wanted.journal.remember(course, student, known)
+    _put_files(course, notebook, files)
+    _put_beside(course, topic, wanted.assignment, student, one)
     known = [*known[:-1], one] if same else [*known, one]
     _write_down(course, place, known)
     note = "as before" if same else f"replaces {_count(len(known) - 1)}" if replaced else ""
+    if contradicts and not same:
+        note += f": it states an earlier time ({one.time}), but was not there yet at the last collection"
     return replace(told, replaced=replaced, note=", ".join(filter(None, [told.note, note])))
+
+
+def undo(course: Course, topic: str) -> list[Collected]:
+    """Take back the last collection of ``topic`` that changed anything: each student has what counted before it.
+
+    What is taken back is kept among the earlier tries, and can be collected again.
+
+    Raises
+    ------
+    CourseError
+        If there is no such collection, or something cannot be written.
+    """
+    places = sorted(_journal_folder(course, topic).glob("*.json"))
+    if not places:
+        remedy = "nothing was collected since the last --undo; earlier tries are in .autograder/earlier."
+        raise CourseError(f"there is no collection of {topic} to take back", str(course.root), remedy)
+    assignment, done = course.plan().assignment(topic), []
+    for place in places:
+        try:
+            done.append(_take_back(course, topic, assignment, place.stem, _read_tries(place)))
+            place.unlink()
+        except RefusedEntry as refusal:
+            done.append(Collected(place.stem, str(refusal)))
+    return done
+
+
+def _take_back(course, topic, assignment, student, known):
+    """Let the last of ``known`` count for ``student`` again, or nothing if that is empty."""
+    notebook, now = course.submission(student, topic), tries(course, student, topic)
+    names = {notebook.name, *(name for one in (*known[-1:], *now[-1:]) for name in one.files)}
+    present = _present(course, notebook, names)
+    files = _contents(course, notebook, present) if present else {}
+    _keep(course, student, topic, files)
+    before = _kept_files(course, student, topic, known[-1]) if known else {}
+    _put_files(course, notebook, before)
+    _put_beside(course, topic, assignment, student, known[-1] if known else Try({}))
+    for place in (notebook.with_name(name) for name in files if name not in before):
+        with _writing(course, place):
+            place.unlink()
+    if not before:
+        for folder in (notebook.parent, notebook.parent.parent):
+            with contextlib.suppress(OSError):  # something else is in it
+                folder.rmdir()
+    _write_down(course, course.collected(student, topic), known)
+    if not known:
+        return Collected(student, note="taken back: nothing was collected before", file="")
+    note = "as before" if before == files else "taken back: the try before it counts again"
+    return Collected(student, note=note, file=printable(known[-1].file))
+
+
+def _kept_files(course, student, topic, one):
+    """Return the files of ``one`` as they were kept, by name."""
+    found = {}
+    for name, digest in one.files.items():
+        place, standing = _kept(course, student, topic, name, digest), course.submission(student, topic).with_name(name)
+        for path in (place, standing):
+            with _writing(course, path):
+                if path.is_file() and hashlib.sha256(content := path.read_bytes()).hexdigest() == digest:
+                    found[name] = content
+        if name not in found:
+            raise RefusedEntry(f"{place.relative_to(course.root)} is gone, so it cannot be taken back")
+    return found
+
+
+def _kept(course, student, topic, name, digest):
+    suffix = PurePosixPath(name).suffix
+    return course.root / ".autograder" / "earlier" / student / topic / f"{digest[:32]}{suffix}"
 
 
 def _count(number):
@@ -445,10 +592,14 @@ def _count(number):
 
 def tries(course: Course, student: str, topic: str) -> list[Try]:
     """Return all that was collected of ``student``; the last one counts."""
+    return _read_tries(course.collected(student, topic))
+
+
+def _read_tries(place):
+    """Return the tries that ``_write_down`` wrote; none where that file cannot be read as such."""
     try:
-        told = json.loads(course.collected(student, topic).read_text(encoding="utf-8"))
-        return [Try(**one) for one in told["tries"]]
-    except (OSError, ValueError, TypeError, KeyError):
+        return msgspec.json.decode(place.read_bytes(), type=_Written).tries
+    except (OSError, msgspec.DecodeError):
         return []
 
 
@@ -485,8 +636,7 @@ def _contents(course, notebook, one):
 def _keep(course, student, topic, files):
     """Keep ``files`` as an earlier try, each under a hash of it: two that are the same are one."""
     for name, content in files.items():
-        suffix, digest = PurePosixPath(name).suffix, hashlib.sha256(content).hexdigest()
-        place = course.root / ".autograder" / "earlier" / student / topic / f"{digest[:32]}{suffix}"
+        place = _kept(course, student, topic, name, hashlib.sha256(content).hexdigest())
         with _writing(course, place):
             if not place.exists():
                 write_bytes(content, place)
@@ -497,17 +647,26 @@ def _write_down(course, place, known):
         write_text(as_json({"tries": [asdict(one) for one in known]}), place)
 
 
-def _put_beside(course, wanted, student, one):
+def _put_files(course, notebook, files):
+    """Write ``files`` into the folder of ``notebook``, the notebook last."""
+    for file in sorted(files, key=lambda file: file == notebook.name):
+        target = notebook.with_name(file)
+        with _writing(course, target):
+            if not target.exists() or target.read_bytes() != files[file]:
+                write_bytes(files[file], target)
+
+
+def _put_beside(course, topic, assignment, student, one):
     """Write into ``timestamp.txt`` when it came, or that it was late, and beside it the secret of nbgrader's exchange.
 
     What an earlier try has left there is taken away.
     """
     when = one.time
-    if not when and one.late and wanted.assignment.due:
-        until = wanted.assignment.extensions.get(student, wanted.assignment.due)
-        when = _as_nbgrader_writes(max(until, wanted.assignment.due) + timedelta(seconds=1))
+    if not when and one.late and assignment.due:
+        until = assignment.extensions.get(student, assignment.due)
+        when = _as_nbgrader_writes(max(until, assignment.due) + timedelta(seconds=1))
     for name, text in ((TIMESTAMP, when), (SECRET, one.secret)):
-        place = course.submission(student, wanted.topic).with_name(name)
+        place = course.submission(student, topic).with_name(name)
         with _writing(course, place):
             if text and not (place.is_file() and place.read_text(encoding="utf-8", errors="replace") == text):
                 write_text(text, place)

@@ -25,7 +25,7 @@ from autograder.courses import report
 from autograder.courses.plan import FILE, TEMPLATE, Plan, read_plan
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
-from autograder.files import as_json, write_bytes, write_text
+from autograder.files import as_json, remove_unexpected, write_bytes, write_text
 from autograder.grading.verdict_store import VerdictStore
 from autograder.notebooks.cell_ids import exercise_of_text, points_id
 from autograder.sandbox import Limits
@@ -188,6 +188,18 @@ class Course:
     def autograded(self, student: str, topic: str) -> Path:
         return self.root / "autograded" / student / topic / f"{topic}.ipynb"
 
+    def remove_leftovers(self, student: str, topic: str) -> None:
+        """Delete what the grader did not write beside a student's autograded notebook and feedback page.
+
+        nbgrader copies whatever was handed in to both folders, and publishes every HTML file in the second.
+        """
+        for path in (self.autograded(student, topic), self.feedback(student, topic)):
+            remove_unexpected(path.parent, {path.name, *BESIDE})
+
+    def set_aside(self, student: str, topic: str) -> Path:
+        """The folder that keeps what was handed in with ``topic`` and may not be copied to where pages are published."""
+        return self.root / ".autograder" / "set_aside" / topic / student
+
     def recorded(self, student: str, topic: str) -> Path:
         """Where it stands what exactly was recorded last: written when all else was."""
         return self.root / ".autograder" / "recorded" / topic / f"{student}.json"
@@ -214,6 +226,9 @@ class Course:
         graded = "mark" in self.known(student, topic) and path.is_file()
         page = path.read_text(encoding="utf-8", errors="replace") if graded else ""
         write_text(report.set_aside_page(topic, reason, page), path)
+        known = self.known(student, topic)
+        if known.pop("marks", None):  # the page is no longer the one of these marks: the next `grade` writes it anew
+            write_text(json.dumps(known), self.recorded(student, topic))
 
     def tries(
         self, student: str, topic: str, content: bytes, known: dict[str, Any] | None = None

@@ -15,7 +15,7 @@ import pytest
 from autograder.courses import collect as collecting
 from autograder.courses import platforms
 from autograder.courses.archives import RefusedEntry, opened
-from autograder.courses.collect import collect, printable
+from autograder.courses.collect import printable
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.files import write_bytes
@@ -25,13 +25,18 @@ from tests.autograder.test_main import autograder
 pytestmark = pytest.mark.suite("assignments")
 
 
+def collect(*asked, **more):
+    """Collect what no account of this machine has handed in; `test_exchange` asks who owns it."""
+    return collecting.collect(*asked, **more, any_owner=True)
+
+
 @pytest.fixture
 def course(released, tmp_path):
     shutil.copytree(released.root, tmp_path / "course")
     return Course.at(tmp_path / "course")
 
 
-def entry(name, mode=stat.S_IFREG | 0o644, year=2026):
+def entry(name, mode=stat.S_IFREG | 0o644, year=2025):
     info = zipfile.ZipInfo(name, date_time=(year, 1, 1, 0, 0, 0))
     info.external_attr = mode << 16
     info.compress_type = zipfile.ZIP_DEFLATED
@@ -239,6 +244,7 @@ def test_a_bad_part_is_set_aside_with_a_page_and_stops_nobody(course, tmp_path, 
         "scoring.html",
         "feedback",
         "collected",
+        "undo",
         "ada.json",
     }
 
@@ -369,11 +375,11 @@ def test_a_page_on_what_was_graded_stays_when_what_comes_after_it_is_set_aside(c
     assert "could not be graded" in page.read_text()
 
 
-ROSTER = "id,name,email,canvas,login,gradescope\n"
-ROSTER += "ada,Ada King,ada@university.edu,17,aking,900100\nben_i,Ben Ito,ben@university.edu,18,bito,900101\n"
-ROSTER += "cem,Cem Öz,cem@university.edu,19,coez,900102\n"
+ROSTER = "id,name,email,canvas,login,gradescope,group\n"
+ROSTER += "ada,Ada King,ada@university.edu,17,aking,900100,\nben_i,Ben Ito,ben@university.edu,18,bito,900101,Group 1\n"
+ROSTER += "cem,Cem Öz,cem@university.edu,19,coez,900102,\n"
 DUE = (
-    "[assignment.scoring]\ndue = 2026-11-30T23:00:00Z\n[assignment.scoring.extensions]\nben_i = 2026-12-02T23:00:00Z\n"
+    "[assignment.scoring]\ndue = 2025-11-30T23:00:00Z\n[assignment.scoring.extensions]\nben_i = 2025-12-02T23:00:00Z\n"
 )
 METADATA = """---
 submission_501:
@@ -385,7 +391,7 @@ submission_501:
     :sid: '900102'
     :email: cem@university.edu
   :created_at: !ruby/object:ActiveSupport::TimeWithZone
-    utc: &1 2026-11-30 22:59:00.123456789 Z
+    utc: &1 2025-11-30 22:59:00.123456789 Z
     zone: !ruby/object:ActiveSupport::TimeZone
       name: America/New_York
     time: *1
@@ -395,27 +401,27 @@ submission_502:
   - :name: Ben Ito
     :sid:
     :email: ben@university.edu
-  :created_at: 2026-12-01 00:59:00.5 -05:00
+  :created_at: 2025-12-01 00:59:00.5 -05:00
 submission_503:
   :submitters:
   - :name: Nobody Known
     :sid: '1'
     :email: nobody@home.org
-  :created_at: 2026-11-30 00:00:00 Z
+  :created_at: 2025-11-30 00:00:00 Z
 """
 GRADESCOPE = "assignment_7_export/"
 HANDED_OUT = {  # archive -> student -> (text of the notebook, time), and what stands in the table
     "Canvas": (
         ("kingada_17_3001_scoring-1.ipynb", "itobenjamin_LATE_18_3002_scoring.ipynb", "özcem_19_3003_scoring.ipynb"),
-        {"ada": "", "ben_i": "2026-12-02 23:00:01.000000 UTC", "cem": ""},
+        {"ada": "", "ben_i": "2025-12-02 23:00:01.000000 UTC", "cem": ""},
     ),
     "Canvas, in a folder": (
         ("submissions/kingada_LATE_17_3001_scoring.ipynb", "submissions/18_3002_scoring.ipynb"),
-        {"ada": "2026-11-30 23:00:01.000000 UTC", "ben_i": ""},
+        {"ada": "2025-11-30 23:00:01.000000 UTC", "ben_i": ""},
     ),
     "Canvas, anonymous": (
         ("anon_aB3xY_3001_scoring.ipynb", "LATE_anon_Zz9_3002_scoring.ipynb"),
-        {"anon-aB3xY": "", "anon-Zz9": "2026-11-30 23:00:01.000000 UTC"},
+        {"anon-aB3xY": "", "anon-Zz9": "2025-11-30 23:00:01.000000 UTC"},
     ),
     "Moodle": (
         ("Ada King_101_assignsubmission_file/scoring.ipynb", "Group 1-Ben Ito_102_assignsubmission_file_/x.ipynb"),
@@ -429,17 +435,17 @@ HANDED_OUT = {  # archive -> student -> (text of the notebook, time), and what s
     "Gradescope": (
         (f"{GRADESCOPE}submission_501/scoring.ipynb", f"{GRADESCOPE}submission_502/scoring.ipynb"),
         {
-            "ada": "2026-11-30 22:59:00.123456 UTC",
-            "cem": "2026-11-30 22:59:00.123456 UTC",
-            "ben_i": "2026-12-01 05:59:00.500000 UTC",
+            "ada": "2025-11-30 22:59:00.123456 UTC",
+            "cem": "2025-11-30 22:59:00.123456 UTC",
+            "ben_i": "2025-12-01 05:59:00.500000 UTC",
         },
     ),
     "nbgrader's exchange": (
         (
-            "ada+scoring+2026-11-30 22:00:00 UTC+x-_1/scoring.ipynb",
-            "ben_i+scoring+2026-12-01 22:00:00 UTC/scoring.ipynb",
+            "ada+scoring+2025-11-30 22:00:00 UTC+x-_1/scoring.ipynb",
+            "ben_i+scoring+2025-12-01 22:00:00 UTC/scoring.ipynb",
         ),
-        {"ada": "2026-11-30 22:00:00.000000 UTC", "ben_i": "2026-12-01 22:00:00.000000 UTC"},
+        {"ada": "2025-11-30 22:00:00.000000 UTC", "ben_i": "2025-12-01 22:00:00.000000 UTC"},
     ),
     "files and folders": (
         ("ADA/scoring.ipynb", "ben_i_scoring.ipynb", "coez.ipynb"),
@@ -494,7 +500,7 @@ def test_a_late_try_says_so_in_the_table(course, tmp_path):
     collected, _ = collect(course, "scoring", handed_out(tmp_path, *parts))
     notes = {one.student: one.note for one in collected}
     assert notes == {"ada": "replaces an earlier try", "cem": "", "ben_i": ""}  # Ben has an extension
-    path = handed_out(tmp_path, ("ada+scoring+2026-12-02 01:00:00 UTC/scoring.ipynb", "last"))
+    path = handed_out(tmp_path, ("ada+scoring+2025-12-02 01:00:00 UTC/scoring.ipynb", "last"))
     (one,), _ = collect(course, "scoring", path)
     assert one.note == "late by 1 d 2 h, replaces 2 earlier tries"
 
@@ -544,9 +550,9 @@ def kept(course, student):
 
 TRIES = {
     "of the exchange": [
-        ("ada+scoring+2026-11-28 10:00:00 UTC/scoring.ipynb", "first"),
-        ("ada+scoring+2026-11-29 10:00:00 UTC/scoring.ipynb", "second"),
-        ("ada+scoring+2026-11-30 10:00:00 UTC/scoring.ipynb", "third"),
+        ("ada+scoring+2025-11-28 10:00:00 UTC/scoring.ipynb", "first"),
+        ("ada+scoring+2025-11-29 10:00:00 UTC/scoring.ipynb", "second"),
+        ("ada+scoring+2025-11-30 10:00:00 UTC/scoring.ipynb", "third"),
     ],
     "of Canvas": [
         ("kingada_17_90_scoring.ipynb", "first"),
@@ -569,7 +575,7 @@ def test_every_try_is_kept_and_the_last_in_time_counts_in_whatever_order_they_co
         collect(course, "scoring", handed_out(tmp_path, TRIES[name][number]))
     assert course.submission("ada", "scoring").read_text() == "third"
     assert kept(course, "ada") == ["first", "second"]
-    last = "2026-11-30 10:00:00.000000 UTC" if name == "of the exchange" else ""
+    last = "2025-11-30 10:00:00.000000 UTC" if name == "of the exchange" else ""
     assert times(course) == {"ada": last}
 
 
@@ -594,7 +600,7 @@ def of_the_exchange(time, notebook="scoring.ipynb", text="the same"):
     ]
 
 
-EARLIER, LATER = "2026-11-28 10:00:00.000000 UTC", "2026-11-29 10:00:00.000000 UTC"
+EARLIER, LATER = "2025-11-28 10:00:00.000000 UTC", "2025-11-29 10:00:00.000000 UTC"
 
 
 @pytest.mark.parametrize("order", [(EARLIER, LATER), (LATER, EARLIER)])
@@ -679,11 +685,11 @@ def test_no_other_platform_has_secrets(course, tmp_path):
 
 
 def test_the_time_beside_a_notebook_is_its_own_and_not_that_of_another_assignment(course, tmp_path):
-    stamps = {"encoder": "2026-11-01 08:00:00 UTC", "scoring": "2026-11-02 08:00:00.5 UTC", "softmax": "no time"}
+    stamps = {"encoder": "2025-11-01 08:00:00 UTC", "scoring": "2025-11-02 08:00:00.5 UTC", "softmax": "no time"}
     parts = [(f"ada/{topic}/{topic}.ipynb", topic) for topic in stamps]
     parts += [(f"ada/{topic}/timestamp.txt", when) for topic, when in stamps.items()]
     collected, left = collect(with_a_roster(course), "scoring", handed_out(tmp_path, *parts))
-    assert times(course) == {"ada": "2026-11-02 08:00:00.500000 UTC"}
+    assert times(course) == {"ada": "2025-11-02 08:00:00.500000 UTC"}
     assert left == ["ada/encoder/encoder.ipynb", "ada/softmax/softmax.ipynb"]
     assert [one.problem for one in collected] == [""]
 
@@ -702,7 +708,7 @@ def test_a_command_that_was_stopped_at_any_write_comes_to_the_same_when_it_runs_
     paths = []
     for number, text in enumerate(("first", "second")):
         paths.append(tmp_path / f"{number}.zip")
-        time = f"2026-11-2{number} 10:00:00 UTC"
+        time = f"2025-11-2{number} 10:00:00 UTC"
         paths[-1].write_bytes(archive(*((f"{name}+scoring+{time}/scoring.ipynb", text) for name in ("ada", "cem"))))
     with_a_roster(course)
     collect(course, "scoring", paths[0])
@@ -727,7 +733,7 @@ def test_a_command_that_was_stopped_at_any_write_comes_to_the_same_when_it_runs_
     for name in ("ada", "cem"):
         assert course.submission(name, "scoring").read_text() == "second"
         assert kept(course, name) == ["first"]
-        assert times(course)[name].startswith("2026-11-21")
+        assert times(course)[name].startswith("2025-11-21")
         assert len(collecting.tries(course, name, "scoring")) == 2
 
 
@@ -800,7 +806,7 @@ def taken_for(course, tmp_path, *parts):
 
 FORGED = {  # what a student may call a file -> nothing that follows from it
     "like the exchange": "a+b+c.ipynb",
-    "like the exchange, with a topic and a time": "ada+scoring+2026-11-29 10:00:00 UTC.ipynb",
+    "like the exchange, with a topic and a time": "ada+scoring+2025-11-29 10:00:00 UTC.ipynb",
     "like Moodle": "Ada King_2_assignsubmission_file_x.ipynb",
     "like Canvas": "kingada_17_3001_x.ipynb",
     "like Gradescope": "submission_metadata.yml",
@@ -836,7 +842,7 @@ def test_a_folder_of_one_student_of_the_roster_is_theirs_whatever_its_files_are_
 PREFIXES = {
     "Moodle": [f"{name}_10{n}_assignsubmission_file/" for n, name in enumerate(("Ada King", "Ben Ito", "Cem Öz"))],
     "Canvas": ["kingada_17_3001_", "itoben_18_3002_", "özcem_19_3003_"],
-    "nbgrader's exchange": [f"{name}+scoring+2026-11-29 10:00:00 UTC/" for name in ("ada", "ben_i", "cem")],
+    "nbgrader's exchange": [f"{name}+scoring+2025-11-29 10:00:00 UTC/" for name in ("ada", "ben_i", "cem")],
     "Gradescope": [f"submission_50{n}/" for n in (1, 2)],
 }
 STRANGE = ["eve/scoring.ipynb", "eve+scoring+yesterday/scoring.ipynb", "Bob_2_assignsubmission_file_x.ipynb"]
@@ -871,11 +877,11 @@ MERGED = "".join(f"m{n}: &m{n} {{<<: [{', '.join([f'*m{n - 1}'] * 9) if n else '
 
 
 PERSON = (
-    "submission_1:\n  :submitters:\n  - :sid: '1'\n    :email: ada@home.org\n  :created_at: 2026-11-30 10:00:00 Z\n"
+    "submission_1:\n  :submitters:\n  - :sid: '1'\n    :email: ada@home.org\n  :created_at: 2025-11-30 10:00:00 Z\n"
 )
 TOLD = {  # what stands in place of what -> the SID that is read
     "a number": ("'1'", "*l8", ""),
-    "a time": ("2026-11-30 10:00:00 Z", "*l8", "1"),
+    "a time": ("2025-11-30 10:00:00 Z", "*l8", "1"),
     "a person": ("- :sid", "- *l8\n  - :sid", "1"),
     "nothing": ("", "", "1"),
 }
@@ -885,7 +891,7 @@ TOLD = {  # what stands in place of what -> the SID that is read
 def test_a_few_lines_of_metadata_do_not_become_gigabytes(old, new, number):
     when, people = platforms._submissions((LAUGHS + MERGED + PERSON.replace(old, new)).encode())["submission_1"]
     assert people == [("ada@home.org", number)]
-    assert (when is None) == (old.startswith("2026"))
+    assert (when is None) == (old.startswith("2025"))
 
 
 BAD_METADATA = {
@@ -958,3 +964,85 @@ def test_a_folder_of_more_than_is_allowed_is_not_walked_to_its_end(tmp_path, mon
     with pytest.raises(RefusedEntry, match="more than 10 files and folders"), opened(tmp_path / "all", 10, 1):
         pass
     assert len(seen) < 5
+
+
+CANVAS_OF_OTHER = [("kingada_17_9001_softmax.ipynb", OTHER), ("itoben_18_9002_softmax-1.ipynb", OTHER)]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_the_archive_of_another_assignment_replaces_nothing(course, tmp_path, is_there):
+    right = [("kingada_17_3001_scoring.ipynb", OURS), ("itoben_18_3002_scoring.ipynb", OURS)]
+    if is_there:
+        collect(with_a_roster(course), "scoring", handed_out(tmp_path, *right))
+    collected, _ = collect(with_a_roster(course), "scoring", handed_out(tmp_path, *CANVAS_OF_OTHER))
+    assert {one.student: "is a notebook of softmax, not of scoring" in one.problem for one in collected} == {
+        "ada": True,
+        "ben_i": True,
+    }
+    assert course.students("scoring") == (["ada", "ben_i"] if is_there else [])
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, *right))
+    assert [(one.problem, one.note) for one in collected] == [("", "as before" if is_there else "")] * 2
+    assert {course.submission(name, "scoring").read_text() for name in ("ada", "ben_i")} == {OURS}
+
+
+def test_work_of_another_assignment_that_stands_there_already_is_replaced(course, tmp_path):
+    collect(with_a_roster(course), "scoring", handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", OURS)))
+    course.submission("ada", "scoring").write_text(OTHER)
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", OURS)))
+    assert course.submission("ada", "scoring").read_text() == OURS
+    assert collected[0].note == "replaces 2 earlier tries"
+
+
+def test_undo_takes_back_the_last_collection_and_no_more(course, tmp_path):
+    with_a_roster(course)
+    first = handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", "first"), ("itoben_18_3002_scoring.ipynb", "ben's"))
+    assert autograder("collect", "scoring", first, "--course", course.root).returncode == 0
+    before = {path: text for path, text in everything(course).items() if "undo" not in path.parts}
+    archives = [tmp_path / f"{number}.zip" for number in range(2)]
+    archives[0].write_bytes(archive(("kingada_LATE_17_4001_scoring.ipynb", "second")))
+    archives[1].write_bytes(
+        archive(("kingada_LATE_17_5001_scoring.ipynb", "third"), ("19_5002_scoring.ipynb", "cem's"))
+    )
+    collected = autograder("collect", "scoring", *archives, "--course", course.root)
+    assert collected.returncode == 0, collected.stderr
+    assert course.submission("ada", "scoring").read_text() == "third"
+    assert times(course)["ada"]
+    autograder(
+        "collect", "scoring", first, "--course", course.root
+    )  # changes nothing, so there is nothing to take back
+    done = autograder("collect", "scoring", "--undo", "--course", course.root)
+    assert done.returncode == 0, done.stderr
+    assert "2 taken back" in done.stdout
+    assert (kept(course, "ada"), kept(course, "cem")) == (["first", "second", "third"], ["cem's"])
+    shutil.rmtree(course.root / ".autograder" / "earlier")
+    after = everything(course)
+    assert after.pop(course.collected("cem", "scoring"))
+    assert after == before
+    assert course.students("scoring") == ["ada", "ben_i"]
+    again = autograder("collect", "scoring", "--undo", "--course", course.root)
+    assert (again.returncode, "no collection of scoring to take back" in again.stderr) == (2, True)
+
+
+def test_what_was_taken_back_can_be_collected_again(course, tmp_path):
+    path = handed_out(tmp_path, ("ada/scoring.ipynb", "collected"))
+    course.submission("ada", "scoring").parent.mkdir(parents=True)
+    course.submission("ada", "scoring").write_text("by hand")
+    for _ in range(2):
+        collect(course, "scoring", path)
+        assert course.submission("ada", "scoring").read_text() == "collected"
+        collecting.undo(course, "scoring")
+        assert course.submission("ada", "scoring").read_text() == "by hand"
+
+
+WRONG_TYPES = ["{}", "[]", '{"tries": 1}', '{"tries": [1]}', '{"tries": [{"files": [], "time": 5}]}', "\udcff"]
+WRONG_TYPES += ['{"tries": [{"files": {"scoring.ipynb": 1}}]}', '{"tries": [{"files": {}, "order": "x"}]}', ""]
+
+
+@pytest.mark.parametrize("text", WRONG_TYPES)
+def test_what_was_written_down_and_is_broken_stops_nobody(course, tmp_path, text):
+    path = handed_out(tmp_path, ("ada/scoring.ipynb", OURS), ("ben/scoring.ipynb", OURS))
+    collect(course, "scoring", path)
+    course.collected("ada", "scoring").write_bytes(text.encode("utf-8", "surrogateescape"))
+    collected, _ = collect(course, "scoring", path)
+    assert {one.student: one.problem for one in collected} == {"ada": "", "ben": ""}
+    assert len(collecting.tries(course, "ada", "scoring")) == 1

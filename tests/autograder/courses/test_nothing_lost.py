@@ -21,6 +21,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.courses import backup, batch
+from autograder.courses.collect import collect
 from autograder.courses.course import Course, init
 from autograder.courses.export import export
 from autograder.courses.handback import hand_back
@@ -184,6 +185,23 @@ def test_a_submission_that_cannot_be_read_leaves_the_good_one_and_its_page(cours
     assert course.autograded("mia", "scoring").read_bytes() == before
     hand_in(course, "mia", "Mended.")
     assert grade_quickly(course)["mia"].set_aside == ""
+    assert "could not be graded" not in page(course, "mia")
+
+
+def test_a_page_loses_its_notice_when_what_could_not_be_taken_is_collected_rightly(course, grade_quickly, tmp_path):
+    right = hand_in(course, "mia").read_text()
+    for _ in range(2):  # the second one finds all as it was
+        grade_quickly(course)
+    folder = tmp_path / "class" / "mia"
+    folder.mkdir(parents=True)
+    (folder / "scoring.ipynb").write_text('{"cells": [{"metadata": {"nbgrader": {"grade_id": "softmax-softmax"}}}]}')
+    (one,), _ = collect(course, "scoring", tmp_path / "class")
+    assert "is a notebook of softmax" in one.problem
+    assert "could not be graded" in page(course, "mia")
+    (folder / "scoring.ipynb").write_text(right)
+    (one,), _ = collect(course, "scoring", tmp_path / "class")
+    assert one.note == "as before"
+    assert grade_quickly(course)["mia"].reused
     assert "could not be graded" not in page(course, "mia")
 
 
