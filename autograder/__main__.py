@@ -429,11 +429,13 @@ def doctor(
 ) -> None:
     """Send a canary into the sandbox that tries to leave it and to find the course, and say what it could do.
 
+    Of nbgrader's exchange, where the course names one, it says whether others could put theirs in its place.
     Limits and isolation are those of the course's nbgrader_config.py, unless there is no course.
     """
     from autograder.courses.course import DEFAULT, Course
     from autograder.sandbox import DEFAULT as USUAL
     from autograder.sandbox.doctor import examine, remedy, warnings
+    from autograder.with_nbgrader.exchange import exchange_problems
     from autograder.with_nbgrader.plugin import settings
 
     found = [folder for folder in (DEFAULT, Path()) if (folder / "nbgrader_config.py").is_file()]
@@ -448,6 +450,11 @@ def doctor(
     out.print("The sandbox holds" + (f", and hides {root.root}." if root else "."), markup=False)
     for warning in warnings(isolation, limits):
         out.print(f"[yellow]Warning:[/] {warning}")
+    problems = exchange_problems(root) if root else []
+    for what, folder, command in problems:
+        out.print(f"[red]The exchange is not safe[/]  {folder}: {what}. Remedy: {command}")
+    if problems:
+        raise typer.Exit(FAILED)
 
 
 @app.command()

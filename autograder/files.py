@@ -1,4 +1,4 @@
-"""Write files whole or not at all; say whether code has changed.
+"""Write files whole or not at all; keep folders free of what nobody expects there; say whether code has changed.
 
 In: text or bytes, a path. Writes there, in one step.
 """
@@ -6,7 +6,8 @@ In: text or bytes, a path. Writes there, in one step.
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable
+import shutil
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 
@@ -31,6 +32,26 @@ def write_bytes(content: bytes, path: str | Path) -> None:
             if draft.is_file() and not draft.is_symlink():
                 draft.unlink()
         raise
+
+
+def unexpected_entries(folder: Path, expected: Collection[str]) -> list[Path]:
+    """Return what lies in ``folder`` beside the regular files called as ``expected``: links, folders, pipes, other files."""
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return sorted(
+        path for path in folder.iterdir() if path.is_symlink() or path.name not in expected or not path.is_file()
+    )
+
+
+def remove_unexpected(folder: Path, expected: Collection[str]) -> list[Path]:
+    """Delete the ``unexpected_entries`` of ``folder``, of a link only the link itself; return their paths."""
+    removed = unexpected_entries(folder, expected)
+    for path in removed:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    return removed
 
 
 def digest(folders: Iterable[str | Path]) -> str:

@@ -22,7 +22,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder import sandbox
 from autograder.courses import report
 from autograder.courses.backup import back_up
-from autograder.courses.course import SECRET, TIMESTAMP, Course, Released
+from autograder.courses.course import BESIDE, TIMESTAMP, Course, Released
 from autograder.courses.one_at_a_time import the_only_one
 from autograder.courses.record import Received, Recorder, received
 from autograder.errors import CourseError, of_the_disk, of_the_gradebook
@@ -41,7 +41,6 @@ from solutions.answer_key import AnswerKeyError
 
 SLACK = 240.0  # seconds that starting, reading and writing may take on top of what a submission may run
 PAGE_SECONDS = 60.0
-BESIDE = (TIMESTAMP, SECRET)  # what nbgrader's exchange puts beside a notebook, and wants back
 MOST_BESIDE = 1000  # bytes
 
 
@@ -238,6 +237,8 @@ class _Batch:
     def _begin(self, row):
         """Read what was handed in; send it to be graded unless it is known already."""
         path = self.course.submission(row.student, self.topic)
+        if not self.recorder.dry:
+            self.course.remove_leftovers(row.student, self.topic)
         try:
             content = repair.read_file(path, self.course.submitted, self.limits.submission_mb)
             files = handed_in_files(self.released.exercises, path.parent)

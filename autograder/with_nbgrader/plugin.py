@@ -4,29 +4,36 @@ In: a notebook on its way through ``nbgrader autograde``. Out: the same notebook
 trusted output, hidden tests taken out. Reads the course directory; writes verdicts to its store.
 """
 
+import os
 from dataclasses import fields
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from types import new_class
 from typing import Any, cast
 
-from nbconvert.exporters import HTMLExporter
+from nbconvert.exporters import HTMLExporter, NotebookExporter
 from nbconvert.exporters.exporter import Exporter, ResourcesDict
-from nbformat import NotebookNode
+from nbformat import NotebookNode, v4
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Float, Integer, Unicode
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
+from traitlets.log import get_logger
 
 from autograder import sandbox
-from autograder.courses.course import Course
-from autograder.courses.record import Recorder
+from autograder.courses.course import BESIDE, TIMESTAMP, Course
+from autograder.courses.record import Recorder, received
 from autograder.courses.release import enter_lateness
+from autograder.errors import CourseError
 from autograder.feedback import harmless, pages
+from autograder.files import unexpected_entries
 from autograder.grading import grade, submission
 from autograder.notebooks import repair
 from autograder.notebooks.handout import handout
 from autograder.sandbox import Limits, doctor
+
+MAX_BESIDE_CHARACTERS = 1000  # of a time, or a secret; nbgrader's have at most 128
 
 
 def configure(config: Config) -> None:
@@ -50,6 +57,11 @@ def configure(config: Config) -> None:
         "nbgrader.preprocessors.AssignLatePenalties",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
+    config.Autograde.exporter_class = f"{plugin}.HandedIn"
+    config.Autograde.pre_convert_hook = f"{plugin}.set_unexpected_files_aside"
+    config.GenerateFeedback.pre_convert_hook = f"{plugin}.remove_leftovers"
+    config.ExchangeFactory.collect = "autograder.with_nbgrader.exchange.Collect"
+    config.ExchangeFactory.release_feedback = "autograder.with_nbgrader.exchange.ReleaseFeedback"
     config.GenerateFeedback.preprocessors = [
         f"{plugin}.Gather",
         "autograder.feedback.harmless.Outputs",
@@ -68,6 +80,55 @@ def _released(course, topic):
 @lru_cache(maxsize=4)
 def _read(course, topic, _):
     return course.released(topic)
+
+
+def set_unexpected_files_aside(assignment: str, student: str, notebooks: list[str]) -> None:
+    """Move out of a submission what nbgrader may not copy: links, pipes, folders, and files that nobody asked for.
+
+    nbgrader calls this before it copies what lies beside a student's ``notebooks``, and copying follows links: to the
+    answer key or to the gradebook as well. ``student`` is nbgrader's pattern of names; the paths say who it is.
+    """
+    course = Course.at(Path.cwd())
+    trained = {exercise.trained.file for exercise in _released(course, assignment).exercises if exercise.trained}
+    for folder in {Path(notebook).parent for notebook in notebooks}:
+        links = [path for path in (folder.parent, folder) if path.is_symlink()]
+        beside = {name for name in BESIDE if _is_readable_beside(folder / name)}
+        unexpected = unexpected_entries(folder, {f"{assignment}.ipynb", *trained, *beside})
+        target = course.set_aside(folder.parent.name, assignment)
+        for path in links[:1] or [path for path in unexpected if not _is_ignored_by_nbgrader(path)]:
+            target.mkdir(parents=True, exist_ok=True)
+            kept = next(new for number in count() if not os.path.lexists(new := target / f"{number}-{path.name}"))
+            path.rename(kept)
+            get_logger().warning("%s is not part of the assignment: moved to %s", path, kept)
+
+
+def _is_readable_beside(path):
+    """Return whether nbgrader can read the ``timestamp.txt`` or the secret at ``path``; else it would not grade at all."""
+    try:
+        text = repair.read_file(path).decode()
+    except (CourseError, UnicodeDecodeError):
+        return False
+    return len(text) <= MAX_BESIDE_CHARACTERS and not (path.name == TIMESTAMP and received(text).problem)
+
+
+def _is_ignored_by_nbgrader(path):
+    """Return whether nbgrader leaves ``path`` where it is: another notebook, or the copies that Jupyter keeps."""
+    return not path.is_symlink() and ((path.suffix == ".ipynb" and path.is_file()) or path.name == ".ipynb_checkpoints")
+
+
+def remove_leftovers(assignment: str, student: str, notebooks: list[str]) -> None:
+    """Delete what ``nbgrader generate_feedback`` would copy from beside the autograded ``notebooks``, and what it has copied."""
+    for folder in {Path(notebook).parent for notebook in notebooks}:
+        Course.at(Path.cwd()).remove_leftovers(folder.parent.name, assignment)
+
+
+class HandedIn(NotebookExporter):
+    """nbgrader's notebooks; what was handed in is not parsed here, because ``Repair`` reads it by the rules of `grade`."""
+
+    def from_file(self, file_stream: Any, resources: dict[str, Any] | None = None, **kwargs: Any) -> tuple[Any, Any]:
+        if not Path(file_stream.name).resolve().is_relative_to(Course.at(Path.cwd()).submitted.resolve()):
+            return super().from_file(file_stream, resources, **kwargs)
+        return self.from_notebook_node(v4.new_notebook(), resources, **kwargs)
 
 
 class Repair(NbGraderPreprocessor):

@@ -1,0 +1,90 @@
+"""nbgrader's exchange, where students choose names, times and contents: nbgrader's own commands take from it what `collect` takes.
+
+In: the folder that ``Exchange.root`` names. Out: collected submissions; published feedback pages; what is wrong with the
+folder's permissions. Writes what ``collect`` and nbgrader write.
+"""
+
+import glob
+import os
+import stat
+from pathlib import Path
+from typing import cast
+
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder.courses.collect import INBOUND, collect, printable
+from autograder.courses.course import BESIDE, Course
+from autograder.courses.platforms import login_of
+
+
+class Collect(ExchangeCollect):
+    """`nbgrader collect`, and the formgrader's button, as `python -m autograder collect` does it.
+
+    nbgrader's own follows links, takes the word of whoever has written a folder for whose it is, and stops at the first
+    folder whose name it cannot read.
+    """
+
+    def init_src(self) -> None:
+        self.inbound_path = os.path.join(self.root, cast(CourseDirectory, self.coursedir).course_id, INBOUND)
+        if not os.path.isdir(self.inbound_path):
+            self.fail(f"Course not found: {self.inbound_path}")
+
+    def copy_files(self) -> None:
+        directory = cast(CourseDirectory, self.coursedir)
+        course = Course.at(directory.root)
+        done, left = collect(course, directory.assignment_id, self.inbound_path, platform="exchange")
+        for one in done:
+            if one.problem:
+                self.log.warning("Set aside: %s (%s): %s", printable(one.student), one.file, one.problem)
+            else:
+                self.log.info("Collected: %s%s", printable(one.student), f" ({one.note})" if one.note else "")
+        for name in left:
+            self.log.warning("Not taken: %s", printable(name))
+
+
+class ReleaseFeedback(ExchangeReleaseFeedback):
+    """Publish the feedback pages of the grader, and no other file that lies beside them."""
+
+    def copy_files(self) -> None:
+        directory = cast(CourseDirectory, self.coursedir)
+        course, topic, pattern = Course.at(directory.root), directory.assignment_id, self.src_path
+        for folder in map(Path, sorted(glob.glob(pattern))):
+            course.remove_leftovers(folder.parent.name, topic)
+            missing = [name for name in BESIDE if not (folder / name).is_file()]
+            if missing:
+                self.log.warning(
+                    "No feedback for %s: %s is missing, so this came through no exchange", folder, missing[0]
+                )
+                continue
+            self.src_path = glob.escape(str(folder))
+            super().copy_files()
+        self.src_path = pattern
+
+
+def exchange_problems(course: Course) -> list[tuple[str, str, str]]:
+    """Return ``(what is wrong, which folder, what to do)`` where others can put their own in the place of the exchange.
+
+    Looked at is the folder that the course's nbgrader_config.py names, and what nbgrader has made in it.
+    """
+    config = PyFileConfigLoader(str(course.config)).load_config()
+    stated = config.Exchange.get("root")
+    if not isinstance(stated, str):
+        return []
+    root = Path(stated)
+    name = config.CourseDirectory.get("course_id")
+    folders = [root, root / name, root / name / INBOUND] if isinstance(name, str) else [root]
+    problems = []
+    for folder in folders:
+        if folder.is_symlink() or not folder.is_dir():
+            continue
+        status = folder.stat()
+        if status.st_uid not in (0, os.geteuid()):
+            owner = login_of(status.st_uid)
+            remedy = f"`sudo chown {login_of(os.geteuid())} {folder}`, and look at what is in it."
+            problems.append((f"it belongs to {owner}, who can change all that is in it", str(folder), remedy))
+        if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
+            what = "everybody may move, rename and replace what others have put there"
+            problems.append((what, str(folder), f"`chmod +t {folder}`: then only the owner of a folder may."))
+    return problems

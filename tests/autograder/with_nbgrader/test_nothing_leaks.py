@@ -1,0 +1,213 @@
+"""What lies beside a notebook reaches no page that nbgrader publishes, and stops nobody from being graded."""
+
+import codecs
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.courses import batch
+from autograder.courses.course import Course, init
+from autograder.courses.platforms import login_of
+from autograder.courses.release import release
+from autograder.sandbox import Limits
+from autograder.with_nbgrader.exchange import exchange_problems
+from tests.autograder.test_main import autograder
+from tests.shared import made_once
+
+pytestmark = pytest.mark.suite("assignments")
+PLAN = '[assignment.scoring]\nexercises = ["additive_score"]\n'
+HIDDEN, SCRIPT = "BEGIN HIDDEN TESTS", "<script>alert(1)</script>"
+
+
+def link_everything(folder, course):
+    (folder / "x.html").symlink_to(course.source("scoring"))
+    (folder / "y.html").symlink_to(course.gradebook_file)
+    (folder / "z.html").write_text(SCRIPT)
+    (folder / "deeper").mkdir()
+    (folder / "deeper" / "x.html").symlink_to(course.source("scoring"))
+    (folder / "all").symlink_to(course.root)
+
+
+HAND_INS = {
+    "eve": link_everything,
+    "pat": lambda folder, course: os.mkfifo(folder / "pipe"),
+    "dan": lambda folder, course: (folder / "gone.txt").symlink_to("nowhere"),
+    "bo": lambda folder, course: _prepend_bom(folder / "scoring.ipynb"),
+    "noon": lambda folder, course: (folder / "timestamp.txt").write_text("the day before yesterday"),
+    "bytes": lambda folder, course: (folder / "timestamp.txt").write_bytes(b"\xff\xfe\x00\xd8"),
+    "nines": lambda folder, course: (folder / "timestamp.txt").write_text("9" * 30),
+}
+
+
+def _prepend_bom(path):
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+
+
+def make_course(folder):
+    course = init(folder / "course")
+    (course.root / "course.toml").write_text(PLAN, encoding="utf-8")
+    release(course, "scoring", seed=0)
+    for student, make_odd in HAND_INS.items():
+        path = course.submission(student, "scoring")
+        path.parent.mkdir(parents=True)
+        shutil.copy(course.release("scoring"), path)
+        make_odd(path.parent, course)
+    return course
+
+
+def copy_of(course, folder):
+    shutil.copytree(course.root, folder / "course", symlinks=True, copy_function=_copy)
+    copy = Course.at(folder / "course")
+    for path in (copy.root / "submitted").rglob("*"):  # links lead to the course that they lie in
+        if path.is_symlink() and os.path.isabs(target := os.readlink(path)):
+            path.unlink()
+            path.symlink_to(target.replace(str(course.root), str(copy.root)))
+    return copy
+
+
+def _copy(source, target, follow_symlinks=True):
+    if os.path.exists(source) and not os.path.isfile(source):
+        os.mkfifo(target)
+    else:
+        shutil.copy2(source, target, follow_symlinks=follow_symlinks)
+
+
+def nbgrader(*args, course):
+    programs = os.path.dirname(sys.executable)
+    env = {**os.environ, "PATH": os.pathsep.join([programs, os.environ["PATH"]])}
+    command = [os.path.join(programs, "nbgrader"), *args]
+    done = subprocess.run(command, cwd=course.root, env=env, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stderr
+
+
+def rows(course):
+    with Gradebook(course.gradebook) as gradebook:
+        return {
+            student: [
+                (grade.name, grade.auto_score, grade.needs_manual_grade)
+                for grade in gradebook.find_submission_notebook("scoring", "scoring", student).grades
+            ]
+            for student in HAND_INS
+        }
+
+
+def published(course):
+    folders = [course.autograded(student, "scoring").parent for student in HAND_INS]
+    folders += [course.feedback(student, "scoring").parent for student in HAND_INS]
+    return {str(path.relative_to(course.root)): path for folder in folders for path in folder.rglob("*")}
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """The same hand-ins, graded by nbgrader's commands in one course, and by `grade` in another."""
+    original = made_once("leaks", make_course)
+    stock, ours = (copy_of(original, tmp_path_factory.mktemp(name)) for name in ("stock", "ours"))
+    said = nbgrader("autograde", "scoring", course=stock)
+    (stock.autograded("eve", "scoring").with_name("left.html")).write_text(SCRIPT)  # by an earlier version
+    nbgrader("generate_feedback", "scoring", course=stock)
+    table = batch.grade_class(ours, "scoring", Limits(), workers=1)
+    assert not [row for row in table if row.set_aside or row.failed]
+    return stock, ours, said
+
+
+def test_nbgraders_own_commands_grade_what_grade_grades(graded):
+    stock, ours, _ = graded
+    assert rows(stock) == rows(ours)
+    assert all(grades[0][1] == 0 for grades in rows(ours).values())  # nobody has written anything
+
+
+def test_nothing_but_the_notebook_the_page_and_what_the_exchange_needs_is_copied(graded):
+    names = {"scoring.ipynb", "scoring.html", "timestamp.txt", "submission_secret.txt"}
+    for course in graded[:2]:
+        paths = published(course)
+        assert len(paths) >= 2 * len(HAND_INS)
+        assert {path.name for path in paths.values()} <= names
+        assert not [path for path in paths.values() if path.is_symlink()]
+        for path in paths.values():
+            text = path.read_text(encoding="utf-8")
+            assert HIDDEN not in text
+            assert SCRIPT not in text
+
+
+def test_what_is_not_copied_is_kept_and_named(graded):
+    stock, _, said = graded
+    kept = stock.set_aside("eve", "scoring")
+    assert sorted(path.name.partition("-")[2] for path in kept.iterdir()) == [
+        "all", "deeper", "x.html", "y.html", "z.html"
+    ]  # fmt: skip
+    assert "z.html is not part of the assignment: moved to" in said
+    assert stock.source("scoring").is_file()
+    assert stock.gradebook_file.is_file()
+
+
+def test_what_an_earlier_run_left_is_neither_kept_nor_published(graded, tmp_path):
+    course = copy_of(graded[0], tmp_path)
+    for student in ("eve", "pat"):
+        folder = course.feedback(student, "scoring").parent
+        shutil.copy(course.source("scoring"), folder / "x.html")
+        (folder / "y.html").symlink_to(course.gradebook_file)
+        (course.autograded(student, "scoring").parent / "deeper").mkdir()
+        (folder / "submission_secret.txt").write_text(f"secret of {student}")
+        (folder / "timestamp.txt").write_text("2030-01-01 00:00:00 UTC")
+    exchange = tmp_path / "exchange"
+    (exchange / "attention" / "inbound").mkdir(parents=True)
+    with course.config.open("a", encoding="utf-8") as config:
+        config.write(f'\nc.Exchange.root = "{exchange}"\n')
+    said = nbgrader("release_feedback", "scoring", course=course)
+    pages = sorted((exchange / "attention" / "feedback").iterdir())
+    assert len(pages) == 2  # of the two that have a secret
+    assert all(HIDDEN not in page.read_text() and "Additive scores" in page.read_text() for page in pages)
+    assert said.count("so this came through no exchange") == len(HAND_INS) - 2
+    assert {path.name for path in course.feedback("eve", "scoring").parent.iterdir()} == {
+        "scoring.html", "timestamp.txt", "submission_secret.txt"
+    }  # fmt: skip
+    batch.grade_class(course, "scoring", Limits(), workers=1)
+    assert not [path for path in published(course).values() if path.name == "deeper"]
+
+
+def test_nbgraders_own_collect_takes_what_our_collect_takes(released, tmp_path):
+    course, me = copy_of(released, tmp_path), login_of(os.geteuid())
+    inbound = tmp_path / "exchange" / "attention" / "inbound"
+    for folder, source in (
+        (f"{me}+scoring+2025-11-29 10:00:00.000000 UTC+a1", "the answer"),
+        (f"{me}+scoring+2025-11-29 11:00:00.000000 UTC+b2", course.source("scoring")),
+        ("ada+scoring+2025-11-29 10:00:00.000000 UTC+c3", "forged"),
+        ("junk", "junk"),
+    ):
+        (inbound / folder).mkdir(parents=True)
+        path = inbound / folder / "scoring.ipynb"
+        path.write_text(source) if isinstance(source, str) else path.symlink_to(source)
+    with course.config.open("a", encoding="utf-8") as config:
+        config.write(f'\nc.Exchange.root = "{tmp_path / "exchange"}"\n')
+    said = nbgrader("collect", "scoring", "--update", course=course)
+    assert course.students("scoring") == [me]
+    assert course.submission(me, "scoring").read_text() == "the answer"
+    assert f"it claims to be ada's, and belongs to the account {me}" in said
+    assert "there is a link" in said
+    assert "Not taken: junk/scoring.ipynb" in said
+
+
+def test_an_exchange_that_others_can_put_theirs_in_the_place_of_is_found(released, tmp_path):
+    course, exchange = copy_of(released, tmp_path), tmp_path / "exchange"
+    (exchange / "attention" / "inbound").mkdir(parents=True)
+    exchange.chmod(0o777)
+    (exchange / "attention" / "inbound").chmod(0o2733)
+    with course.config.open("a", encoding="utf-8") as config:
+        config.write(f'\nc.Exchange.root = "{exchange}"\n')
+    said = [(folder, remedy) for _, folder, remedy in exchange_problems(course)]
+    assert [folder for folder, _ in said] == [str(exchange), str(exchange / "attention" / "inbound")]
+    for folder, remedy in said:
+        subprocess.run(remedy.split("`")[1], shell=True, check=True)
+        assert os.stat(folder).st_mode & 0o1002 == 0o1002
+    assert exchange_problems(course) == []
+    done = autograder("doctor", "--course", course.root)
+    assert done.returncode == 0, done.stdout
+    exchange.chmod(0o777)
+    done = autograder("doctor", "--course", course.root)
+    assert done.returncode == 1
+    assert "everybody may move" in " ".join(done.stdout.split())
