@@ -252,7 +252,9 @@ def regrade(
 @app.command()
 def mark(
     topic: Topic,
-    exercise: Annotated[str, typer.Argument(help="The written exercise: what_to_recompute.")],
+    exercise: Annotated[
+        str, typer.Argument(help="The written exercise: what_to_recompute; with --student, any other.")
+    ],
     names: Annotated[
         bool, typer.Option("--names", help="Say whose answers they are; by default the page does not.")
     ] = False,
@@ -260,16 +262,36 @@ def mark(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the page's address, and open no browser.")
     ] = False,
+    student: Annotated[
+        str, typer.Option("--student", help="Give this student other points than the grader did, with --points.")
+    ] = "",
+    points: Annotated[float | None, typer.Option("--points", help="These points instead of the grader's.")] = None,
+    reason: Annotated[str, typer.Option("--reason", help="Why: it stands on the student's feedback page.")] = "",
+    automatic: Annotated[bool, typer.Option("--automatic", help="Let the grader's own points count again.")] = False,
     course: CoursePath = Path("course"),
 ) -> None:
     """Mark the answers to one written question: one page in the browser, by keyboard, saved at once into the gradebook.
 
     Like answers come together, those that nobody has marked first. Ctrl-C ends it.
+
+    With --student, --points and --reason: put other points in the place of those that the grader gave for an exercise in code
+    or numbers. They stay when the class is graded again.
     """
     from autograder.courses.course import Course
+    from autograder.marking.override import override
     from autograder.marking.session import Session
     from autograder.marking.sitting import sit
 
+    if student:
+        if (points is None) != automatic:
+            remedy = "give one of the two: --points 2.5 --reason '…', or --automatic."
+            raise CourseError("which points shall count is not said", "--points, --automatic", remedy)
+        before, now = override(Course.at(course), topic, exercise, student, points, reason)
+        _say(f"{student}, {exercise}: {before:g} points before, {now:g} now.")
+        _say(f"Next: `python -m autograder grade {topic}` puts that into the feedback page.")
+        return
+    if points is not None or reason or automatic:
+        raise CourseError("whose points these are is not said", "--student", "name the student.")
     session = Session(Course.at(course), topic, exercise, names)
     for line in sit(session, port, not no_browser, _say):
         _say(line)

@@ -1,0 +1,61 @@
+"""Give one student other points for an exercise that the grader has judged, where a person finds that it was wrong.
+
+In: a course, a topic, an exercise in code or numbers, a student, points and a reason. Out: what the gradebook has then. Writes
+nbgrader's manual score and comment, which later gradings keep, after a backup.
+"""
+
+import math
+from typing import Any
+
+from nbgrader.api import MissingEntry
+
+from autograder.courses.backup import back_up
+from autograder.courses.course import Course
+from autograder.courses.one_at_a_time import while_nobody_grades
+from autograder.courses.standings import gradebook_of, require_gradebook
+from autograder.errors import CourseError
+from autograder.notebooks.cell_ids import points_id
+
+
+def override(
+    course: Course, topic: str, exercise: str, student: str, points: float | None, reason: str = ""
+) -> tuple[float, float]:
+    """Put ``points`` in the place of those that the grader gave; return ``(points before, points now)``.
+
+    The feedback page says, after the next `grade`, that a person has marked the exercise, and the ``reason``. Where a later
+    grading comes to another verdict, the points stay, and the exercise waits to be looked at again. With ``points`` None, the
+    grader's own count again.
+
+    Raises
+    ------
+    CourseError
+        If the exercise or the student is unknown, the points are more than there are, the reason is missing, or a class is
+        being graded.
+    """
+    name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
+    asked = {one.name: one for one in course.released(topic).exercises}
+    if name not in asked:
+        remedy = f"name one of {', '.join(one.partition('-')[2] for one in asked)}."
+        raise CourseError(f"{topic} does not ask {exercise!r}", str(course.root), remedy)
+    if not asked[name].is_automatic:
+        remedy = f"run `python -m autograder mark {topic} {name.partition('-')[2]}` without --student."
+        raise CourseError(f"{name} is a written answer", "--student", remedy)
+    most = asked[name].points
+    if points is not None and not (math.isfinite(points) and 0 <= points <= most):
+        raise CourseError(f"{name} has {most:g} points, and not {points:g}", "--points", f"give 0 to {most:g}.")
+    if points is not None and not reason.strip():
+        raise CourseError("there is no reason for other points", "--reason", "say why: the student reads it.")
+    require_gradebook(course, topic)
+    back_up(course, "mark")
+    with while_nobody_grades(course), gradebook_of(course) as gradebook:
+        try:
+            grade: Any = gradebook.find_grade(points_id(asked[name]), topic, topic, student)
+            comment: Any = gradebook.find_comment(name, topic, topic, student)
+        except MissingEntry:
+            remedy = "look for the name in the table that `grade` prints."
+            raise CourseError(f"nothing of {student!r} has been graded for {topic}", "--student", remedy) from None
+        before = float(grade.score)
+        grade.manual_score, grade.needs_manual_grade = points, False
+        comment.manual_comment = reason.strip() or None if points is not None else None
+        gradebook.db.commit()
+        return before, float(grade.score)

@@ -1,0 +1,96 @@
+"""A person may give other points than the grader: with a reason that the student reads, and for good."""
+
+import pytest
+
+from autograder.courses.standings import results
+from autograder.errors import CourseError
+from autograder.marking.override import override
+from tests.autograder.courses.test_nothing_lost import (  # noqa: F401
+    all_right,
+    course,
+    grade_quickly,
+    hand_in,
+    page,
+)
+from tests.autograder.samples import AUTOMATIC
+from tests.autograder.test_main import assert_refused, autograder
+
+pytestmark = pytest.mark.suite("assignments")
+NAME, WHY = "scoring-additive_score", "The text could be read in two ways: your reading counts."
+
+
+def half_right(notebook, exercises, *rest):
+    graded = all_right(notebook, exercises, *rest)
+    for verdict in graded.verdicts:
+        if verdict.exercise == NAME:
+            object.__setattr__(verdict, "earned", 1.0)
+    return graded
+
+
+def test_a_disputed_mark_is_overridden_with_a_reason_and_survives_regrading(course, grade_quickly):  # noqa: F811
+    hand_in(course, "mia")
+    grade_quickly(course, grade_one=half_right)
+    before = results(course, "scoring")["mia"].earned
+    done = autograder(
+        "mark",
+        "scoring",
+        "additive_score",
+        "--student",
+        "mia",
+        "--points",
+        "2.5",
+        "--reason",
+        WHY,
+        "--course",
+        course.root,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 points before, 2.5 now" in done.stdout
+    for again in (False, True):
+        row = grade_quickly(course, grade_one=half_right, again=again)["mia"]
+        assert row.points[NAME] == 2.5
+        assert results(course, "scoring")["mia"].earned == before + 1.5
+        assert WHY in page(course, "mia")
+        assert "Marked by a person." in page(course, "mia")
+        assert NAME not in row.waiting
+
+
+def test_where_a_later_grading_comes_to_another_verdict_the_points_stay_and_a_person_looks_again(
+    course,  # noqa: F811
+    grade_quickly,  # noqa: F811
+):
+    hand_in(course, "mia")
+    grade_quickly(course, grade_one=half_right)
+    override(course, "scoring", "additive_score", "mia", 2.5, WHY)
+    row = grade_quickly(course, again=True)["mia"]
+    assert (row.points[NAME], NAME in row.waiting) == (2.5, True)
+    override(course, "scoring", "additive_score", "mia", None)
+    row = grade_quickly(course)["mia"]
+    assert (row.points[NAME], NAME in row.waiting, row.total) == (3.0, False, AUTOMATIC)
+    assert WHY not in page(course, "mia")
+
+
+@pytest.mark.parametrize(
+    ("exercise", "student", "points", "reason", "words"),
+    [
+        ("additive_scores", "mia", 1, WHY, "does not ask"),
+        ("what_to_recompute", "mia", 1, WHY, "written answer"),
+        ("additive_score", "mia", 3.5, WHY, "has 3 points"),
+        ("additive_score", "mia", float("nan"), WHY, "has 3 points"),
+        ("additive_score", "mia", -1, WHY, "has 3 points"),
+        ("additive_score", "mia", 1, "  ", "no reason"),
+        ("additive_score", "noa", 1, WHY, "nothing of 'noa' has been graded"),
+    ],
+)
+def test_what_cannot_be_overridden_is_refused(course, grade_quickly, exercise, student, points, reason, words):  # noqa: F811
+    hand_in(course, "mia")
+    grade_quickly(course)
+    with pytest.raises(CourseError, match=words):
+        override(course, "scoring", exercise, student, points, reason)
+    assert results(course, "scoring")["mia"].earned == AUTOMATIC
+
+
+def test_the_command_says_what_is_missing(released):
+    where = ("--course", released.root)
+    assert_refused(autograder("mark", "scoring", "additive_score", "--student", "mia", *where), "which points")
+    assert_refused(autograder("mark", "scoring", "additive_score", "--points", "1", *where), "name the student")
