@@ -123,6 +123,13 @@ def collect(
     undo: Annotated[
         bool, typer.Option("--undo", help="Take back the last collection; what counted before it counts again.")
     ] = False,
+    times: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="CSV with the columns id and time: when work was handed in whose platform does not say.",
+        ),
+    ] = None,
     course: CoursePath = Path("course"),
     submission_mb: Annotated[int, typer.Option(min=1, help="Megabytes that one file may have.")] = Limits.submission_mb,
 ) -> None:
@@ -131,16 +138,18 @@ def collect(
     All tries are kept, and the last in time counts; the same archive twice comes to the same. Exit status 3: everything else
     was done, and some submissions were set aside, or notebooks left over.
     """
-    from autograder.courses.collect import Journal, printable
+    from autograder.courses.collect import Journal, late_without_time, printable
     from autograder.courses.collect import collect as put
     from autograder.courses.collect import undo as take_back
     from autograder.courses.course import Course
     from autograder.courses.platforms import is_notebook
     from autograder.courses.report import collected_table
+    from autograder.courses.times import set_times
 
     root, collected, left = Course.at(course), [], []
-    if undo == bool(archives):
-        raise CourseError("name either archives or --undo", "collect", f"`collect {topic} ARCHIVE`, for example.")
+    if undo == bool(archives or times):
+        remedy = f"`collect {topic} ARCHIVE`, for example."
+        raise CourseError("name archives, --times or --undo, this one alone", "collect", remedy)
     if undo:
         collected = take_back(root, topic)
         out.print(collected_table(collected))
@@ -153,8 +162,14 @@ def collect(
         done, unused = put(root, topic, archive, submission_mb, notice, platform, any_owner, journal)
         collected += done
         left += unused
+    collected += set_times(root, topic, times, journal) if times else []
     if collected:
         out.print(collected_table(collected))
+    if unknown := late_without_time(root, topic):
+        _say(
+            f"Late, and nobody knows by how much: {_some(unknown)}. {root.plan().late.cost_without_time()} Give the times "
+            f"with `collect {topic} --times FILE`."
+        )
     notebooks = [name for name in left if is_notebook(name)]
     for name in [*notebooks, *(name for name in left if not is_notebook(name))][: max(20, len(notebooks))]:
         _say(f"not taken: {printable(name)}")

@@ -12,9 +12,9 @@ import json
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -346,6 +346,9 @@ def _take(course, wanted, parts, here, platform):
             left += unused
             one = _try(files, counting, tries[attempt], platform)
             done.append(_put(course, wanted, student, files, one, counting.owner.by_arrival))
+            notice = course.not_collected(student, wanted.topic)
+            with _writing(course, notice):
+                notice.unlink(missing_ok=True)
         except RefusedEntry as refusal:
             _tell(course, wanted.topic, student, str(refusal), tries[attempt])
             done.append(Collected(student, str(refusal), file=printable(tries[attempt][0].name)))
@@ -487,7 +490,7 @@ def _put(course, wanted, student, files, one, by_arrival):
         file=printable(one.file),
         version=version,
         code=receipt.code if receipt else "",
-        note=", ".join(filter(None, [_lateness(wanted, student, one), _changed(receipt)])),
+        note=", ".join(filter(None, [_lateness(wanted.assignment, student, one), _changed(receipt)])),
     )
     counts = known[-1] if known else None
     contradicts = bool(by_arrival and counts and counts.platform == one.platform and one.is_before(counts))
@@ -507,6 +510,8 @@ def _put(course, wanted, student, files, one, by_arrival):
     same = counts is not None and one.files == counts.files
     if counts and same and counts.platform and one.is_before(counts):
         one = counts  # handed in once more later
+    elif counts and same and not one.time and one.order == counts.order:
+        one = replace(one, time=counts.time)  # which ``set_time`` has stated
     if one != counts:
         wanted.journal.remember(course, student, known)
     _put_files(course, notebook, files)
@@ -565,6 +570,13 @@ def _take_back(course, topic, assignment, student, known):
         return Collected(student, note="taken back: nothing was collected before", file="")
     note = "as before" if before == files else "taken back: the try before it counts again"
     return Collected(student, note=note, file=printable(known[-1].file))
+
+
+def earlier_attempts(course: Course, student: str, topic: str) -> Iterator[tuple[Try, dict[str, bytes]]]:
+    """Yield what was collected of ``student`` before what stands now, the last first: each with its files, by name."""
+    for one in reversed(tries(course, student, topic)[:-1]):
+        with contextlib.suppress(RefusedEntry):  # it was deleted
+            yield one, _kept_files(course, student, topic, one)
 
 
 def _kept_files(course, student, topic, one):
@@ -661,11 +673,7 @@ def _put_beside(course, topic, assignment, student, one):
 
     What an earlier try has left there is taken away.
     """
-    when = one.time
-    if not when and one.late and assignment.due:
-        until = assignment.extensions.get(student, assignment.due)
-        when = _as_nbgrader_writes(max(until, assignment.due) + timedelta(seconds=1))
-    for name, text in ((TIMESTAMP, when), (SECRET, one.secret)):
+    for name, text in ((TIMESTAMP, timestamp(assignment, student, one)), (SECRET, one.secret)):
         place = course.submission(student, topic).with_name(name)
         with _writing(course, place):
             if text and not (place.is_file() and place.read_text(encoding="utf-8", errors="replace") == text):
@@ -674,11 +682,48 @@ def _put_beside(course, topic, assignment, student, one):
                 place.unlink(missing_ok=True)
 
 
-def _lateness(wanted, student, one):
+def timestamp(assignment: Assignment, student: str, one: Try) -> str:
+    """Return what ``timestamp.txt`` says of ``one``: the second after the due date where it is only known to be late."""
+    if one.time or not one.late or not assignment.due:
+        return one.time
+    until = assignment.extensions.get(student, assignment.due)
+    return _as_nbgrader_writes(max(until, assignment.due) + timedelta(seconds=1))
+
+
+def set_time(course: Course, topic: str, student: str, time: datetime, journal: Journal) -> Collected:
+    """Let the attempt of ``student`` that counts have come at ``time``, whatever its platform said.
+
+    Raises
+    ------
+    CourseError
+        If it cannot be written.
+    """
+    known = tries(course, student, topic)
+    one = replace(known[-1], time=_as_nbgrader_writes(time))
+    assignment = course.plan().assignment(topic)
+    told = Collected(student, file=printable(one.file))
+    try:
+        if one != known[-1]:
+            journal.remember(course, student, known)
+        _put_beside(course, topic, assignment, student, one)
+        _write_down(course, course.collected(student, topic), [*known[:-1], one])
+    except RefusedEntry as refusal:
+        return replace(told, problem=str(refusal))
+    when = f"handed in at {time:%Y-%m-%d %H:%M} UTC"
+    return replace(told, note=", ".join(filter(None, [when, _lateness(assignment, student, one)])))
+
+
+def late_without_time(course: Course, topic: str) -> list[str]:
+    """Return the students whose work that counts was late, as its platform says, and nobody knows by how much."""
+    last = {student: tries(course, student, topic)[-1:] for student in course.students(topic)}
+    return [student for student, found in last.items() if any(one.late and not one.time for one in found)]
+
+
+def _lateness(assignment, student, one):
     """Return in words whether ``one`` is late, as far as that is known."""
-    due = wanted.assignment.due
+    due = assignment.due
     if one.time and due:
-        until = max(wanted.assignment.extensions.get(student, due), due)
+        until = max(assignment.extensions.get(student, due), due)
         came = stated_time(one.time)
         seconds = (came - until).total_seconds() if came else 0
         return f"late by {_span(seconds)}" if seconds > 0 else ""
@@ -730,7 +775,9 @@ def _tell(course, topic, student, problem, parts):
     page = course.feedback(student, topic)
     with contextlib.suppress(RefusedEntry):  # whoever collects reads the problem all the same
         with _writing(course, page):
-            course.say_set_aside(student, topic, with_remedy(problem, topic))
+            notice = with_remedy(problem, topic)
+            write_text(notice, course.not_collected(student, topic))
+            course.say_set_aside(student, topic, notice)
         found = (_secret([part], PurePosixPath(part.name).parent) for part in parts if part.file == SECRET)
         if secret := next(found, ""):
             when = parts[0].owner.time

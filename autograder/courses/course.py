@@ -222,13 +222,16 @@ class Course:
 
     def say_set_aside(self, student: str, topic: str, reason: str) -> None:
         """Tell a student why what was handed in last is not graded; a page of what was graded before stays below that."""
-        path = self.feedback(student, topic)
-        graded = "mark" in self.known(student, topic) and path.is_file()
+        path, known = self.feedback(student, topic), self.known(student, topic)
+        graded = "mark" in known and path.is_file()
         page = path.read_text(encoding="utf-8", errors="replace") if graded else ""
         write_text(report.set_aside_page(topic, reason, page), path)
-        known = self.known(student, topic)
-        if known.pop("marks", None):  # the page is no longer the one of these marks: the next `grade` writes it anew
-            write_text(json.dumps(known), self.recorded(student, topic))
+        if graded:
+            write_text(json.dumps({**known, "notice": reason}), self.recorded(student, topic))
+
+    def not_collected(self, student: str, topic: str) -> Path:
+        """Where it stands why the file that a student handed in last could not be collected; absent if it could."""
+        return self.root / ".autograder" / "not_collected" / topic / f"{student}.txt"
 
     def tries(
         self, student: str, topic: str, content: bytes, known: dict[str, Any] | None = None

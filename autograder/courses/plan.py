@@ -78,6 +78,12 @@ class LateRule:
         days = math.ceil((seconds - 60 * self.grace_minutes) / DAY)
         return score * min(self.percent_a_day * max(days, 0), self.most_percent) / 100
 
+    def cost_without_time(self) -> str:
+        """Say what it costs to be late by nobody knows how much, which counts as one second."""
+        if self.penalty(1.0, 1.0):
+            return "It costs as much as one day."
+        return "Within the grace period, it costs nothing." if self.percent_a_day else "It costs nothing."
+
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:

@@ -7,9 +7,9 @@ connection, one transaction a submission, so that a submission is in it whole or
 import contextlib
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import Self, cast
+from dataclasses import replace
+from datetime import datetime
+from typing import Self
 
 from nbgrader.api import (
     Comment,
@@ -22,16 +22,11 @@ from nbgrader.api import (
     new_uuid,
 )
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.plugins import LateSubmissionPlugin
-from nbgrader.preprocessors import AssignLatePenalties
-from nbgrader.utils import parse_utc
 from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import DatabaseError, SAWarning
-from traitlets.config import Config
-from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.courses.course import TIMESTAMP, Course
-from autograder.courses.plan import in_utc
+from autograder.courses.course import Course
+from autograder.courses.lateness import Lateness, Received, nbgrader_config
 from autograder.courses.release import enter_assignment, enter_lateness, is_entered
 from autograder.errors import CourseError, of_the_gradebook
 from autograder.feedback.marks import CellResult, Entry, Marks, Remark, Standing, entered
@@ -59,23 +54,6 @@ STUDENT = select(Student.id).where(Student.id == bindparam("student"))
 NEW = {model: insert(model.__table__) for model in (Student, SubmittedAssignment, SubmittedNotebook, Grade, Comment)}
 
 
-@dataclass(frozen=True)
-class Received:
-    """When a submission came, as the file ``timestamp.txt`` beside it says; ``problem`` if that cannot be read."""
-
-    text: str = ""
-    time: datetime | None = None
-    problem: str = ""
-
-
-def received(text: str) -> Received:
-    """Return the ``Received`` that the ``text`` of a ``timestamp.txt`` states."""
-    try:
-        return Received(text, parse_utc(text.strip()) if text.strip() else None)
-    except (ValueError, OverflowError, TypeError, AttributeError):
-        return Received(text, None, f"{TIMESTAMP} says no time that can be read; the submission counts as not late.")
-
-
 class Recorder(contextlib.ExitStack):
     """A context in which submissions of ``topic`` are recorded, by one thread. A ``dry`` one only says what it would record."""
 
@@ -98,7 +76,6 @@ class Recorder(contextlib.ExitStack):
         self.put_back = not self.dry and enter_assignment(self.course, self.topic)
         if not self.dry:
             enter_lateness(self.course, self.topic)
-        self.plan = self.course.plan().assignment(self.topic)
         name = (
             "" if self.dry else CourseDirectory(config=self.config).course_id
         )  # with a name, it would write that name
@@ -107,9 +84,6 @@ class Recorder(contextlib.ExitStack):
         except (InvalidEntry, DatabaseError) as error:
             raise CourseError(*of_the_gradebook(error, self.course)) from None
         self.callback(self.gradebook.close)
-        late = AssignLatePenalties(config=self.config)
-        late.init_plugin()
-        self.late_penalty = cast(LateSubmissionPlugin, late.plugin_inst).late_submission_penalty
         self._learn()
         return self
 
@@ -119,10 +93,26 @@ class Recorder(contextlib.ExitStack):
         ``received`` says when what is graded now came, if that is another time than the gradebook has.
         """
         try:
-            standing = self._read(self._find(student))
-            return replace(standing, came=received.time.isoformat()) if received and received.time else standing
+            found = self._find(student)
+            standing = self._read(student, found)
+            return standing if received is None else _with_time(standing, _when(found, received), received)
         finally:
             self.gradebook.db.remove()
+
+    def renew_penalty(self, student: str, standing: Standing) -> Marks:
+        """Take off what being late costs now: a person may have changed marks in ``standing``. Return the marks then."""
+        penalty = self._penalty(student, standing)
+        db = self.gradebook.db
+        try:
+            if (penalty or 0.0) != standing.late_penalty and not self.dry and (found := self._find(student)):
+                self._set_penalty(found.notebook, penalty)
+                db.commit()
+            return replace(standing, late_penalty=penalty or 0.0).marks
+        except BaseException:
+            db.rollback()
+            raise
+        finally:
+            db.remove()
 
     def record(
         self, student: str, results: Iterable[CellResult], received: Received, texts: Mapping[str, str]
@@ -160,20 +150,17 @@ class Recorder(contextlib.ExitStack):
     def _worked_out(self, student, results, received, texts):
         """Return the rows found, what they hold, what they shall hold, when it came, and the late penalty."""
         found = self._find(student)
-        before = self._read(found)
-        standing = entered(before, results, texts)
-        when = received.time or (found.timestamp if found else None)
-        extension = self._extension(student, found)
-        penalty = self._penalty(student, standing.marks.score, when, extension)
-        standing = replace(standing, late_penalty=penalty or 0.0, came=when.isoformat() if when else "")
-        return found, before, standing, when, penalty
+        before = self._read(student, found)
+        when = _when(found, received)
+        standing = _with_time(entered(before, results, texts), when, received)
+        penalty = self._penalty(student, standing)
+        return found, before, replace(standing, late_penalty=penalty or 0.0), when, penalty
 
     def _learn(self):
         """Read once what all submissions share: the rows of the assignment, of its notebooks and of their cells."""
         found = self.gradebook.find_notebook(self.topic, self.topic)
-        self.assignment_id, self.notebook_id, self.due = found.assignment.id, found.id, found.assignment.duedate
-        if self.plan.due is not None:
-            self.due = in_utc(self.plan.due)
+        self.assignment_id, self.notebook_id = found.assignment.id, found.id
+        self.lateness = Lateness(self.course, self.topic, found.assignment.duedate, self.config)
         self.points = {cell.name: float(cell.max_score) for cell in found.grade_cells}
         self.cells = {
             notebook.id: tuple(
@@ -195,11 +182,12 @@ class Recorder(contextlib.ExitStack):
         """Return the ids, the time and the penalty of what ``student`` has in the gradebook, or None."""
         return self.gradebook.db.execute(self.submission_of, {"student": student}).first()
 
-    def _read(self, found):
+    def _read(self, student, found):
         graded, answers = self.cells[self.notebook_id]
+        due_date = self.lateness.due_for(student, found.extension if found else None)
+        due = due_date.isoformat() if due_date else ""
         if found is None:
             entries = {name: Entry(self.points[name]) for name in graded}
-            due = self.due.isoformat() if self.due else ""
             return Standing(entries, {name: Remark() for name in answers}, due=due)
         db = self.gradebook.db
         rows = {row[0]: row[1:] for row in db.execute(self.grades_of, {"notebook": found.notebook})}
@@ -207,7 +195,6 @@ class Recorder(contextlib.ExitStack):
         said = {row[0]: row[1:] for row in db.execute(self.comments_of, {"notebook": found.notebook})}
         remarks = {name: Remark(*said[cell]) for name, cell in answers.items()}
         came = found.timestamp.isoformat() if found.timestamp else ""
-        due = (self.due + (found.extension or timedelta())).isoformat() if self.due else ""
         return Standing(entries, remarks, found.penalty or 0.0, False, came, due)
 
     def _add(self, student, standing, when, penalty):
@@ -216,7 +203,7 @@ class Recorder(contextlib.ExitStack):
         if db.execute(STUDENT, {"student": student}).first() is None:
             db.execute(NEW[Student], [{"id": student}])
         row = {"id": submission, "assignment_id": self.assignment_id, "student_id": student, "timestamp": when}
-        row["extension"] = self._extension(student, None)
+        row["extension"] = self.lateness.extension(student, None)
         db.execute(NEW[SubmittedAssignment], [row])
         notebooks = {notebook: new_uuid() for notebook in self.cells}
         rows = [
@@ -240,7 +227,7 @@ class Recorder(contextlib.ExitStack):
 
     def _change(self, student, found, standing, before, when, penalty):
         """Change those rows of a submission that differ from ``before``."""
-        db, extension = self.gradebook.db, self._extension(student, found)
+        db, extension = self.gradebook.db, self.lateness.extension(student, found.extension)
         if (when, extension) != (found.timestamp, found.extension):
             changed = update(SubmittedAssignment).where(SubmittedAssignment.id == found.submission)
             db.execute(changed.values(timestamp=when, extension=extension))
@@ -260,32 +247,20 @@ class Recorder(contextlib.ExitStack):
         changed = update(SubmittedNotebook).where(SubmittedNotebook.id == notebook)
         self.gradebook.db.execute(changed.values(late_submission_penalty=penalty))
 
-    def _extension(self, student, found):
-        """Return the extension of ``student``: the plan's where it has a due date, else the gradebook's."""
-        if self.plan.due is not None:
-            return self.plan.extension(student)
-        return found.extension if found else None
+    def _penalty(self, student, standing):
+        came, due = (datetime.fromisoformat(when) if when else None for when in (standing.came, standing.due))
+        return self.lateness.penalty(student, standing.marks.score, came, due)
 
-    def _penalty(self, student, score, when, extension):
-        """Return what the course's own rule takes off, or None; as nbgrader, between 0 and the score."""
-        if when is None or self.due is None:
-            return None
-        late = max(0, (when - self.due - (extension or timedelta())).total_seconds())
-        penalty = self.late_penalty(student, score, late) if late > 0 else None
-        return None if penalty is None else min(max(penalty, 0), score)
+
+def _when(found, received):
+    """Return when what is graded now came: an attempt without a time has none, whatever an earlier one had."""
+    return received.time or (found.timestamp if found and not received.is_another else None)
+
+
+def _with_time(standing, when, received):
+    return replace(standing, came=when.isoformat() if when else "", is_earliest=received.is_earliest)
 
 
 def _row(entry):
     """Return the columns of nbgrader's Grade that the grader writes."""
     return {"auto_score": entry.automatic, "needs_manual_grade": entry.waiting}
-
-
-def nbgrader_config(course: Course, topic: str) -> Config:
-    """Return the course's own nbgrader settings."""
-    config = PyFileConfigLoader(str(course.config)).load_config()
-    top = Config()
-    top.CourseDirectory.root = str(course.root)
-    top.CourseDirectory.db_url = course.gradebook
-    top.CourseDirectory.assignment_id = topic
-    config.merge(top)
-    return config

@@ -40,6 +40,7 @@ class Marks:
     """What the gradebook holds for one submission. ``comments`` maps a cell to what is said of it.
 
     ``came`` and ``due`` say when it was handed in and when it had to be, extensions in, as ISO 8601 in UTC; "" if not known.
+    ``is_earliest`` if it was late and nobody knows by how much: ``came`` is the earliest time that it can have come.
     """
 
     cells: dict[str, Mark]
@@ -49,6 +50,7 @@ class Marks:
     late_penalty: float
     came: str = ""
     due: str = ""
+    is_earliest: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Standing:
-    """All rows of the gradebook for one submission; ``is_new`` if it has none yet. ``came`` and ``due`` as in ``Marks``."""
+    """All rows of the gradebook for one submission; ``is_new`` if it has none yet. The times are as in ``Marks``."""
 
     entries: dict[str, Entry] = field(default_factory=dict)  # by cell
     remarks: dict[str, Remark] = field(default_factory=dict)  # by cell
@@ -89,6 +91,7 @@ class Standing:
     is_new: bool = True
     came: str = ""
     due: str = ""
+    is_earliest: bool = False
 
     @property
     def marks(self) -> Marks:
@@ -99,7 +102,8 @@ class Standing:
         }
         score, points = (sum(getattr(mark, what) for mark in cells.values()) for what in ("score", "points"))
         comments = {name: remark.text for name, remark in self.remarks.items()}
-        return Marks(cells, comments, float(score), float(points), float(self.late_penalty), self.came, self.due)
+        penalty, times = float(self.late_penalty), (self.came, self.due, self.is_earliest)
+        return Marks(cells, comments, float(score), float(points), penalty, *times)
 
 
 def entered(standing: Standing, results: Iterable[CellResult], texts: Mapping[str, str]) -> Standing:

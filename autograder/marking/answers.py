@@ -25,6 +25,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import aliased
 
 from autograder.courses.course import Course
+from autograder.courses.lateness import update_penalties
 from autograder.courses.one_at_a_time import while_nobody_grades
 from autograder.courses.standings import gradebook_of, require_gradebook
 from autograder.errors import CourseError
@@ -199,6 +200,8 @@ def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer
             if written != [1, 1] or not same_text:
                 db.rollback()
                 raise Changed(_as_they_are(course, topic, exercise, gradebook, marks))
+        db.expire_all()
+        update_penalties(course, topic, gradebook, [answer.student for answer, _ in marks])
         db.commit()
     return [replace(answer, held=held) for answer, held in marks]
 

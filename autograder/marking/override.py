@@ -11,6 +11,7 @@ from nbgrader.api import MissingEntry
 
 from autograder.courses.backup import back_up
 from autograder.courses.course import Course
+from autograder.courses.lateness import update_penalties
 from autograder.courses.one_at_a_time import while_nobody_grades
 from autograder.courses.standings import gradebook_of, require_gradebook
 from autograder.errors import CourseError
@@ -57,5 +58,7 @@ def override(
         before = float(grade.score)
         grade.manual_score, grade.needs_manual_grade = points, False
         comment.manual_comment = reason.strip() or None if points is not None else None
+        gradebook.db.flush()
+        update_penalties(course, topic, gradebook, [student])
         gradebook.db.commit()
         return before, float(grade.score)

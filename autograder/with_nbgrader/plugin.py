@@ -23,7 +23,8 @@ from traitlets.log import get_logger
 
 from autograder import sandbox
 from autograder.courses.course import BESIDE, TIMESTAMP, Course
-from autograder.courses.record import Recorder, received
+from autograder.courses.lateness import received
+from autograder.courses.record import Recorder
 from autograder.courses.release import enter_lateness
 from autograder.errors import CourseError
 from autograder.feedback import harmless, pages

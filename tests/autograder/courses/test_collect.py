@@ -244,6 +244,8 @@ def test_a_bad_part_is_set_aside_with_a_page_and_stops_nobody(course, tmp_path, 
         "scoring.html",
         "feedback",
         "collected",
+        "not_collected",
+        "eve.txt",
         "undo",
         "ada.json",
     }

@@ -7,7 +7,8 @@ from nbgrader.api import Gradebook
 from sqlalchemy import event
 
 from autograder.courses.course import Course
-from autograder.courses.record import Received, Recorder
+from autograder.courses.lateness import Received
+from autograder.courses.record import Recorder
 from autograder.feedback.marks import CellResult, Entry, Mark, Marks
 
 pytestmark = pytest.mark.suite("assignments")

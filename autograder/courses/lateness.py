@@ -1,0 +1,102 @@
+"""When work came, when it was due, and what being late costs by the course's own rule.
+
+In: a course, a topic; times and points. Out: due dates and penalties. ``update_penalties`` writes the penalties of students
+whose marks a person has just changed into nbgrader's gradebook.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.plugins import LateSubmissionPlugin
+from nbgrader.preprocessors import AssignLatePenalties
+from nbgrader.utils import parse_utc
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder.courses.course import TIMESTAMP, Course
+from autograder.courses.plan import in_utc
+
+
+@dataclass(frozen=True)
+class Received:
+    """When a submission came, as the file ``timestamp.txt`` beside it says; ``problem`` if that cannot be read.
+
+    ``is_earliest`` if the platform said only that it was late: it came at ``time`` or after. ``is_another`` if the gradebook
+    has the time of another attempt.
+    """
+
+    text: str = ""
+    time: datetime | None = None
+    problem: str = ""
+    is_earliest: bool = False
+    is_another: bool = False
+
+
+def received(text: str) -> Received:
+    """Return the ``Received`` that the ``text`` of a ``timestamp.txt`` states."""
+    try:
+        return Received(text, parse_utc(text.strip()) if text.strip() else None)
+    except (ValueError, OverflowError, TypeError, AttributeError):
+        return Received(text, None, f"{TIMESTAMP} says no time that can be read; the submission counts as not late.")
+
+
+class Lateness:
+    """The due dates of ``topic`` and the penalties of the course's rule. ``due`` is the gradebook's date, in UTC.
+
+    A due date in course.toml goes before the gradebook's, and so do its extensions.
+    """
+
+    def __init__(self, course: Course, topic: str, due: datetime | None, config: Config) -> None:
+        self.plan = course.plan().assignment(topic)
+        self.due = due if self.plan.due is None else in_utc(self.plan.due)
+        late = AssignLatePenalties(config=config)
+        late.init_plugin()
+        self._rule = cast(LateSubmissionPlugin, late.plugin_inst).late_submission_penalty
+
+    def extension(self, student: str, in_gradebook: timedelta | None) -> timedelta | None:
+        """Return by how much ``student`` may be later than the others."""
+        return in_gradebook if self.plan.due is None else self.plan.extension(student)
+
+    def due_for(self, student: str, in_gradebook: timedelta | None) -> datetime | None:
+        """Return when the work of ``student`` is due, in UTC; None if it never is."""
+        return self.due and self.due + (self.extension(student, in_gradebook) or timedelta())
+
+    def penalty(self, student: str, score: float, came: datetime | None, due: datetime | None) -> float | None:
+        """Return what is taken off ``score``, between 0 and all of it; None if the work was not late."""
+        late_seconds = (came - due).total_seconds() if came and due else 0.0
+        penalty = self._rule(student, score, late_seconds) if late_seconds > 0 else None
+        return None if penalty is None else min(max(penalty, 0), score)
+
+
+def nbgrader_config(course: Course, topic: str) -> Config:
+    """Return the course's own nbgrader settings."""
+    config = PyFileConfigLoader(str(course.config)).load_config()
+    top = Config()
+    top.CourseDirectory.root = str(course.root)
+    top.CourseDirectory.db_url = course.gradebook
+    top.CourseDirectory.assignment_id = topic
+    config.merge(top)
+    return config
+
+
+def update_penalties(course: Course, topic: str, gradebook: Gradebook, students: Iterable[str]) -> None:
+    """Work out anew what being late costs ``students``, whose marks have changed. The caller commits.
+
+    Raises
+    ------
+    CourseError
+        If course.toml cannot be understood.
+    """
+    assignment: Any = gradebook.find_assignment(topic)
+    lateness = Lateness(course, topic, assignment.duedate, nbgrader_config(course, topic))
+    for student in students:
+        try:
+            notebook: Any = gradebook.find_submission_notebook(topic, topic, student)
+        except MissingEntry:
+            continue
+        submission = notebook.assignment
+        due = lateness.due_for(student, submission.extension)
+        notebook.late_submission_penalty = lateness.penalty(student, notebook.score, submission.timestamp, due)
