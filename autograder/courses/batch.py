@@ -10,9 +10,9 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import sqlalchemy.exc
@@ -20,16 +20,17 @@ from pebble import ProcessExpired
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import sandbox
-from autograder.courses import report
+from autograder.courses import collect, report
 from autograder.courses.backup import back_up
-from autograder.courses.course import BESIDE, TIMESTAMP, Course, Released
+from autograder.courses.course import BESIDE, SECRET, TIMESTAMP, Course, Released
+from autograder.courses.lateness import Received, received
 from autograder.courses.one_at_a_time import the_only_one
-from autograder.courses.record import Received, Recorder, received
+from autograder.courses.record import Recorder
 from autograder.errors import CourseError, of_the_disk, of_the_gradebook
 from autograder.feedback import pages
-from autograder.feedback.marks import Marks, Standing
+from autograder.feedback.marks import CellResult, Marks, Standing
 from autograder.files import write_bytes, write_text
-from autograder.grading.grade import Graded, fingerprint, handed_in_files, prepared_for
+from autograder.grading.grade import Graded, fingerprint, handed_in_files, kept_files, prepared_for
 from autograder.grading.stopwatch import Stopwatch
 from autograder.grading.submission import Paper, Task, grade_task
 from autograder.grading.workers import Workers
@@ -52,11 +53,15 @@ class Executor(Protocol):
 
 @dataclass(frozen=True)
 class Move:
-    """What would become of one mark: of an exercise, of "late penalty", or of "all" for who has none yet."""
+    """What would become of one mark: of an exercise, of "late penalty", or of "all" for who has none yet.
+
+    ``why`` says of a written answer that it is no longer the one which a person has marked.
+    """
 
     what: str
     before: float | None  # None: nothing yet, or a person must mark it
     after: float | None
+    why: str = ""
 
 
 @dataclass
@@ -176,7 +181,9 @@ class _Batch:
         config = PyFileConfigLoader(str(course.config)).load_config()
         self.settings = pages.settings_of(config)
         self.handouts = tuple(map(handout, released.notebooks))
-        rules = course.config.read_bytes() + course.plan().lateness(topic).encode()
+        plan = course.plan()
+        self.cost_without_time = f"{plan.late.cost_without_time()} See `collect {topic} --times`."
+        rules = course.config.read_bytes() + plan.lateness(topic).encode()
         self.look = hashlib.sha256(rules).hexdigest()  # what pages and penalties depend on
 
     def grade(self, students, window, progress):
@@ -237,6 +244,7 @@ class _Batch:
     def _begin(self, row):
         """Read what was handed in; send it to be graded unless it is known already."""
         path = self.course.submission(row.student, self.topic)
+        earlier = self.course.known(row.student, self.topic)
         if not self.recorder.dry:
             self.course.remove_leftovers(row.student, self.topic)
         try:
@@ -244,26 +252,24 @@ class _Batch:
             files = handed_in_files(self.released.exercises, path.parent)
             beside = _beside(path)
         except CourseError as error:
-            self._set_aside(row, str(error))
+            self._set_aside(row, str(error), earlier)
             return
         except OSError as error:  # of this student's files, so of nobody else's
             why = CourseError(f"it cannot be read ({error.strerror})", path.name, "make it readable for the grader.")
-            self._set_aside(row, str(why))
+            self._set_aside(row, str(why), earlier)
             return
-        earlier = self.course.known(row.student, self.topic)
-        tries, attempt = self.course.tries(row.student, self.topic, content, earlier)
-        key = fingerprint(content, self.version, attempt, self.limits, self.isolation, files)
-        ready = _Ready(row, content, files, beside, key, attempt, tries, earlier)
-        if not self.again and earlier.get("aside", [""])[0] == key:
-            self._set_aside(row, earlier["aside"][1])
+        ready = self._ready(row, content, files, beside, earlier)
+        ready.is_earliest = self._is_late_without_time(row.student, content)
+        ready.notice = _text_of(self.course.not_collected(row.student, self.topic))
+        if not self.again and earlier.get("aside", [""])[0] == ready.key:
+            self._set_aside(row, earlier["aside"][1], earlier)
             return
-        ready.graded = None if self.again else self.store.get(key)
+        ready.graded = None if self.again else self.store.get(ready.key)
         standing = ready.standing = self.recorder.standing(row.student, ready.received)
         if ready.graded is not None and self._is_recorded(ready):
             row.reused = True
             _tell(row, ready.graded, tuple(earlier["notes"]))
-            marks = standing.marks
-            self._enter_points(row, marks)
+            marks = self._renew_penalty(row, standing)
             if not self.feedback or self._page_is_new(ready, marks):
                 self._advance(row)
                 return
@@ -271,6 +277,25 @@ class _Batch:
             self._ask_for_page(ready, marks)
             return
         self._submit(ready)
+
+    def _ready(self, row, content, files, beside, earlier):
+        tries, attempt = self.course.tries(row.student, self.topic, content, earlier)
+        key = fingerprint(content, self.version, attempt, self.limits, self.isolation, files)
+        return _Ready(row, content, files, beside, key, attempt, tries, earlier)
+
+    def _is_late_without_time(self, student, content):
+        """Return whether the platform said of ``content`` that it was late, and not when it came."""
+        for last in collect.tries(self.course, student, self.topic)[-1:]:
+            return last.late and not last.time and hashlib.sha256(content).hexdigest() in last.files.values()
+        return False
+
+    def _renew_penalty(self, row, standing):
+        """Return the marks of what was graded before, of which only the late penalty may have become another."""
+        marks = self.recorder.renew_penalty(row.student, standing)
+        if self.recorder.dry:
+            row.moves = self._moves(standing, marks)
+        self._enter_points(row, marks)
+        return marks
 
     def _submit(self, ready, with_page=True):
         released, paper = self.released, None
@@ -307,13 +332,12 @@ class _Batch:
                 raise RuntimeError(f"it {how}, twice: look at the notebook, or grade it with smaller limits") from None
             late.append(ready)
             return
-        if outcome.set_aside and self.recorder.dry:
-            self._set_aside(row, outcome.set_aside)
-            return
         if outcome.set_aside:
-            record = {**ready.earlier, "aside": [ready.key, outcome.set_aside]}
-            write_text(json.dumps(record), self.course.recorded(row.student, self.topic))
-            self._set_aside(row, outcome.set_aside)
+            earlier = ready.earlier
+            if not self.recorder.dry and ready.attempts is None:
+                earlier = {**earlier, "aside": [ready.key, outcome.set_aside]}
+                write_text(json.dumps(earlier), self.course.recorded(row.student, self.topic))
+            self._set_aside(row, row.set_aside or outcome.set_aside, earlier, ready.attempts)
             return
         graded = outcome.graded
         if ready.graded is None and late is not None and (graded.timed_out or graded.killed):
@@ -327,6 +351,8 @@ class _Batch:
         _tell(row, graded, outcome.notes)
         when = ready.received
         row.notes += (when.problem,) if when.problem else ()
+        if when.is_earliest:
+            row.notes += (f"It was late, and nobody knows by how much. {self.cost_without_time}",)
         texts = ready.earlier.get("told", {})
         if self.recorder.dry:
             marks = self.recorder.foreseen(row.student, outcome.results, when, texts)
@@ -343,7 +369,9 @@ class _Batch:
             "mark": self._mark(ready),
             "tries": ready.tries,
             "graded": {**ready.earlier.get("graded", {}), ready.tries[ready.attempt]: ready.key},
+            "latest": ready.tries[ready.attempt],
             "notebook": hashlib.sha256(outcome.notebook).hexdigest(),
+            "comments": {result.name: result.comment for result in outcome.results if result.is_answer},
             "told": {result.name: result.text for result in outcome.results if result.text},
             "scores": {result.name: result.auto_score for result in outcome.results if result.is_graded},
             "notes": list(row.notes),
@@ -375,30 +403,85 @@ class _Batch:
             page = future.result()
         except Exception as error:
             row.notes += (f"Its feedback page could not be made ({type(error).__name__}): it has a plain one.",)
-            lines = [line for verdict in ready.graded.verdicts for line in pages.words(verdict)]
+            verdicts = ready.graded.verdicts if ready.graded else ()
+            lines = [line for verdict in verdicts for line in pages.words(verdict)]
             page = report.plain_page(self.topic, lines).encode()
         self._keep_page(ready, page)
 
     def _keep_page(self, ready, page):
         path = self.course.feedback(ready.row.student, self.topic)
+        if ready.notice:
+            page = report.set_aside_page(self.topic, ready.notice, page.decode("utf-8", "replace")).encode()
         write_bytes(page, path)
         _keep_beside(ready.beside, path.parent)
         self._keep_record(ready, ready.marks)
         self._advance(ready.row)
 
-    def _set_aside(self, row, reason):
-        """Leave what was graded before as it is, and say in the feedback page why this was not."""
+    def _set_aside(self, row, reason, earlier, attempts=None):
+        """Let what was handed in before count, and say in the feedback page why what came last does not.
+
+        Where the gradebook has nothing of it, it is recorded from what is ``earlier`` known of it, or else graded:
+        ``attempts`` are those that have not been tried yet.
+        """
         row.set_aside = report.plain(reason)
-        if not self.recorder.dry:
-            self.course.say_set_aside(row.student, self.topic, row.set_aside)
-            beside = {}
-            with contextlib.suppress(OSError):  # what cannot be read is what it was set aside for
-                beside = _beside(self.course.submission(row.student, self.topic))
-            _keep_beside(beside, self.course.feedback(row.student, self.topic).parent)
         standing = self.recorder.standing(row.student)
-        if not standing.is_new:
-            self._enter_points(row, standing.marks)
+        if standing.is_new and earlier.get("scores"):
+            marks = self._record_again(row, standing, earlier)
+        elif not standing.is_new:
+            marks = self._renew_penalty(row, standing)
+        else:
+            attempts = collect.earlier_attempts(self.course, row.student, self.topic) if attempts is None else attempts
+            for one, kept in attempts:
+                self._grade_earlier(row, one, kept, attempts, earlier)
+                return
+            marks = None
+        if self.recorder.dry:
+            self._advance(row)
+            return
+        beside = {}
+        with contextlib.suppress(OSError):  # what cannot be read is what it was set aside for
+            beside = _beside(self.course.submission(row.student, self.topic))
+        autograded = self.course.autograded(row.student, self.topic)
+        if marks and self.feedback and earlier.get("marks") != _digest(marks) and autograded.is_file():
+            ready = _Ready(row, b"", {}, beside, "", 0, [], earlier, notice=row.set_aside)
+            ready.notebook = autograded.read_bytes()
+            self._ask_for_page(ready, marks)
+            return
+        self.course.say_set_aside(row.student, self.topic, row.set_aside)
+        _keep_beside(beside, self.course.feedback(row.student, self.topic).parent)
         self._advance(row)
+
+    def _record_again(self, row, standing, earlier):
+        """Put into a gradebook that has lost them the results that were recorded before; return the marks then."""
+        texts, comments = earlier.get("told", {}), earlier.get("comments", {})
+        graded = [
+            CellResult(name, score, True, name in standing.remarks, comments.get(name), texts.get(name, ""))
+            for name, score in earlier["scores"].items()
+            if name in standing.entries
+        ]
+        answers = [
+            CellResult(name, None, False, True, comment)
+            for name, comment in comments.items()
+            if name in standing.remarks and name not in earlier["scores"]
+        ]
+        beside = json.loads(earlier["mark"])[3]
+        put = self.recorder.foreseen if self.recorder.dry else self.recorder.record
+        marks = put(row.student, [*graded, *answers], received(beside.get(TIMESTAMP, "")), {})
+        if self.recorder.dry:
+            row.moves = self._moves(standing, marks)
+        self._enter_points(row, marks)
+        return marks
+
+    def _grade_earlier(self, row, one, kept, attempts, earlier):
+        """Grade an attempt that was collected before the one which cannot be read: the gradebook has neither."""
+        when = collect.timestamp(self.course.plan().assignment(self.topic), row.student, one)
+        beside = {name: text for name, text in ((TIMESTAMP, when), (SECRET, one.secret)) if text}
+        files = kept_files(self.released.exercises, kept)
+        ready = self._ready(row, kept[f"{self.topic}.ipynb"], files, beside, earlier)
+        ready.attempts, ready.notice, ready.is_earliest = attempts, row.set_aside, one.late and not one.time
+        ready.graded = None if self.again else self.store.get(ready.key)
+        ready.standing = self.recorder.standing(row.student, ready.received)
+        self._submit(ready)
 
     def _advance(self, row):
         self.done += 1
@@ -408,13 +491,12 @@ class _Batch:
         """Return what differs between what the gradebook has and the marks ``after``."""
         if standing.is_new:
             return (Move("all", None, after.score),)
-        before = standing.marks
-        pairs = [
-            (exercise.name, *(_points(marks.cells[points_id(exercise)]) for marks in (before, after)))
-            for exercise in self.released.exercises
-        ]
-        pairs.append(("late penalty", before.late_penalty, after.late_penalty))
-        return tuple(Move(*pair) for pair in pairs if pair[1] != pair[2])
+        before, moves = standing.marks, []
+        for exercise in self.released.exercises:
+            old, new = (marks.cells[points_id(exercise)] for marks in (before, after))
+            moves.append(Move(exercise.name, _points(old), _points(new), _why_looked_at_again(exercise, old, new)))
+        moves.append(Move("late penalty", before.late_penalty, after.late_penalty))
+        return tuple(move for move in moves if move.before != move.after or move.why)
 
     def _enter_points(self, row, marks):
         row.points, row.waiting = {}, ()
@@ -428,7 +510,7 @@ class _Batch:
         return json.dumps([ready.key, self.look, pages.version(), ready.beside])
 
     def _keep_record(self, ready, marks):
-        record = {**(ready.record or ready.earlier), "marks": _digest(marks)}
+        record = {**(ready.record or ready.earlier), "marks": _digest(marks), "notice": ready.notice}
         write_text(json.dumps(record), self.course.recorded(ready.row.student, self.topic))
 
     def _is_recorded(self, ready):
@@ -444,7 +526,8 @@ class _Batch:
 
     def _page_is_new(self, ready, marks):
         page = self.course.feedback(ready.row.student, self.topic)
-        return page.is_file() and ready.earlier.get("marks") == _digest(marks)
+        earlier = ready.earlier
+        return page.is_file() and (earlier.get("marks"), earlier.get("notice", "")) == (_digest(marks), ready.notice)
 
 
 @dataclass
@@ -464,15 +547,31 @@ class _Ready:
     notebook: bytes = b""
     marks: Marks | None = None
     record: dict[str, Any] | None = None
+    notice: str = ""  # why a later one could not be taken
+    is_earliest: bool = False  # see ``Received``
+    attempts: Iterator[tuple[collect.Try, dict[str, bytes]]] | None = None  # where this replaces a later one: others
 
     @property
     def received(self) -> Received:
-        return received(self.beside[TIMESTAMP]) if TIMESTAMP in self.beside else Received()
+        latest = self.earlier.get("latest")
+        is_another = latest is not None and latest != self.tries[self.attempt]
+        return replace(received(self.beside.get(TIMESTAMP, "")), is_earliest=self.is_earliest, is_another=is_another)
 
 
 def _points(mark):
     """Return the points of ``mark``, None where a person must give them."""
     return None if mark.waiting and not mark.by_person else mark.score
+
+
+def _why_looked_at_again(exercise, before, after):
+    """Say what became of a written answer that a person has marked; "" if it is the same."""
+    if exercise.is_automatic or before.waiting or not (after.by_person and after.waiting):
+        return ""
+    return "has changed since it was marked" if after.automatic is None else "is gone since it was marked"
+
+
+def _text_of(path):
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def _small_text(path):

@@ -60,7 +60,8 @@ def moves_table(rows: Iterable["Row"]) -> Table:
     for row in rows:
         for move in row.moves:
             points = ["–" if value is None else f"{value:g}" for value in (move.before, move.after)]
-            grid.add_row(Text(plain(row.student)), move.what, *points)
+            what = f"{move.what}: the answer {move.why}" if move.why else move.what
+            grid.add_row(Text(plain(row.student)), what, *points)
     return grid
 
 

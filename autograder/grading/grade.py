@@ -103,13 +103,22 @@ def _with_seconds(limits, seconds):
 def handed_in_files(exercises: Iterable[Exercise], folder: str | Path) -> dict[str, bytes | None]:
     """Return the files in ``folder`` that ``exercises`` ask for: name -> bytes, None for one that is too large."""
     files = {}
-    for exercise in exercises:
-        if exercise.trained:
-            path = Path(folder) / exercise.trained.file
-            if path.is_file() and not path.is_symlink():
-                allowed = WEIGHTS_SLACK + 8 * sum(math.prod(shape) for shape in exercise.trained.arrays.values())
-                files[path.name] = path.read_bytes() if path.stat().st_size <= allowed else None
+    for name, allowed in _bytes_allowed(exercises).items():
+        path = Path(folder) / name
+        if path.is_file() and not path.is_symlink():
+            files[name] = path.read_bytes() if path.stat().st_size <= allowed else None
     return files
+
+
+def kept_files(exercises: Iterable[Exercise], kept: Mapping[str, bytes]) -> dict[str, bytes | None]:
+    """As ``handed_in_files``, of an earlier attempt that is no more in a folder: ``kept`` has its files by name."""
+    allowed = _bytes_allowed(exercises)
+    return {name: kept[name] if len(kept[name]) <= most else None for name, most in allowed.items() if name in kept}
+
+
+def _bytes_allowed(exercises):
+    trained = [exercise.trained for exercise in exercises if exercise.trained]
+    return {one.file: WEIGHTS_SLACK + 8 * sum(math.prod(shape) for shape in one.arrays.values()) for one in trained}
 
 
 def _run_weights(exercise, files, limits, isolation, hidden, prepared):

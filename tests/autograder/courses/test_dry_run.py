@@ -1,14 +1,17 @@
 """Whose marks would move is said before anything is written, and is what then happens."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
+from autograder.courses import report
 from autograder.courses.batch import Move
 from autograder.errors import CourseError
 from autograder.grading import grade
 from tests.autograder.courses.test_collect import everything
 from tests.autograder.courses.test_nothing_lost import (  # noqa: F401
+    ESSAY,
     all_right,
     course,
     grade_quickly,
@@ -87,3 +90,24 @@ def test_regrade_says_it_and_records_only_when_told_to(course):  # noqa: F811
     assert course.is_recorded("ada", "scoring")
     dry = autograder("grade", *words[1:], "--dry-run")
     assert "0 would be new, 1 stay as they are" in dry.stdout
+
+
+@pytest.mark.parametrize(("essay", "why"), [("Another answer.", "has changed"), (None, "is gone")])
+def test_a_dry_run_names_written_answers_that_are_no_longer_those_that_were_marked(course, grade_quickly, essay, why):  # noqa: F811
+    for student in ("ada", "ben"):
+        hand_in(course, student)
+    grade_quickly(course)
+    mark(course, "ada", 2.0)
+    mark(course, "ben", 2.0)
+    grade_quickly(course)
+    release = json.loads(course.release("scoring").read_text(encoding="utf-8"))
+    (asked,) = (one["source"] for one in release["cells"] if one["metadata"]["nbgrader"]["grade_id"] == ESSAY)
+    hand_in(course, "ada", asked if essay is None else essay)
+    rows = grade_quickly(course, dry=True)
+    assert [(one.what, one.before, one.why) for one in rows["ada"].moves] == [
+        (ESSAY, 2.0, f"{why} since it was marked")
+    ]
+    assert rows["ben"].moves == ()
+    grid = report.moves_table(rows.values())
+    assert f"{ESSAY}: the answer {why} since it was marked" in list(grid.columns[1].cells)
+    assert grade_quickly(course)["ada"].waiting == (ESSAY,)

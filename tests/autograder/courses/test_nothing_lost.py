@@ -205,6 +205,74 @@ def test_a_page_loses_its_notice_when_what_could_not_be_taken_is_collected_right
     assert "could not be graded" not in page(course, "mia")
 
 
+def with_essay(course, essay):
+    """Return the text of a notebook with ``essay`` in it."""
+    path = hand_in(course, "nobody", essay)
+    text = path.read_text(encoding="utf-8")
+    shutil.rmtree(path.parent.parent)
+    return text
+
+
+def collect_of_mia(course, tmp_path, *texts):
+    """Collect one notebook of mia after the other, as Canvas numbers them."""
+    for number, text in enumerate(texts):
+        path = tmp_path / f"{number}.zip"
+        with zipfile.ZipFile(path, "w") as bundle:
+            bundle.writestr(f"mia_17_{3000 + number}_scoring.ipynb", text)
+        collect(course, "scoring", path)
+
+
+def test_a_good_attempt_counts_when_a_broken_one_came_before_the_first_grading(course, grade_quickly, tmp_path):
+    good = [with_essay(course, "The first attempt."), with_essay(course, "The second attempt.")]
+    collect_of_mia(course, tmp_path, *good, "{", "no notebook")
+    foreseen = grade_quickly(course, dry=True)["mia"]
+    for _ in range(3):
+        row = grade_quickly(course)["mia"]
+        assert "not a Jupyter notebook" in row.set_aside
+        assert (row.total, row.points, row.waiting) == (AUTOMATIC, foreseen.points, (ESSAY,))
+        assert page(course, "mia").count("could not be graded") == 1
+        assert "The second attempt." in page(course, "mia")
+        assert "not a Jupyter notebook" in page(course, "mia")
+    assert [move.what for move in foreseen.moves] == ["all"]
+    collect_of_mia(course, tmp_path, *good, "{", "no notebook", with_essay(course, "The last attempt."))
+    row = grade_quickly(course)["mia"]
+    assert (row.set_aside, row.total) == ("", AUTOMATIC)
+    assert "could not be graded" not in page(course, "mia")
+    assert "The last attempt." in page(course, "mia")
+
+
+def test_where_no_attempt_can_be_read_the_page_says_why_the_last_one_cannot(course, grade_quickly, tmp_path):
+    collect_of_mia(course, tmp_path, "{", "[]", "no notebook")
+    row = grade_quickly(course)["mia"]
+    assert (row.points, "not a Jupyter notebook" in row.set_aside) == ({}, True)
+    assert "not graded yet" in page(course, "mia")
+
+
+def test_who_was_graded_before_a_broken_attempt_has_the_points_in_a_new_gradebook_too(course, grade_quickly):
+    hand_in(course, "mia", None)
+    course.submission("mia", "scoring").with_name("timestamp.txt").write_text("2025-11-30 12:00:00 UTC")
+    before = grade_quickly(course)["mia"]
+    course.submission("mia", "scoring").write_text("no notebook")
+    course.submission("mia", "scoring").with_name("timestamp.txt").unlink()
+    grade_quickly(course)
+    shown = page(course, "mia")
+    (course.root / "gradebook.db").unlink()
+    foreseen = grade_quickly_after_entering(course, grade_quickly)
+    row = grade_quickly(course)["mia"]
+    assert row.set_aside
+    assert (row.points, row.waiting) == (before.points, before.waiting) == (foreseen.points, foreseen.waiting)
+    assert page(course, "mia") == shown
+    with Gradebook(course.gradebook) as gradebook:
+        assert gradebook.find_submission("scoring", "mia").timestamp == datetime(2025, 11, 30, 12)
+
+
+def grade_quickly_after_entering(course, grade_quickly):
+    """Return the row of a dry run on a gradebook that has the assignment, and nobody's work."""
+    hand_in(course, "noa")
+    grade_quickly(course, "noa")
+    return grade_quickly(course, "mia", dry=True)["mia"]
+
+
 @pytest.mark.turns(3)
 def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course, grade_quickly):
     hand_in(course, "mia")
