@@ -259,7 +259,7 @@ class _Batch:
             self._set_aside(row, str(why), earlier)
             return
         ready = self._ready(row, content, files, beside, earlier)
-        ready.is_earliest = self._is_late_without_time(row.student, content)
+        ready.is_earliest = collect.is_late_without_time(self.course, row.student, self.topic, content)
         ready.notice = _text_of(self.course.not_collected(row.student, self.topic))
         if not self.again and earlier.get("aside", [""])[0] == ready.key:
             self._set_aside(row, earlier["aside"][1], earlier)
@@ -282,12 +282,6 @@ class _Batch:
         tries, attempt = self.course.tries(row.student, self.topic, content, earlier)
         key = fingerprint(content, self.version, attempt, self.limits, self.isolation, files)
         return _Ready(row, content, files, beside, key, attempt, tries, earlier)
-
-    def _is_late_without_time(self, student, content):
-        """Return whether the platform said of ``content`` that it was late, and not when it came."""
-        for last in collect.tries(self.course, student, self.topic)[-1:]:
-            return last.late and not last.time and hashlib.sha256(content).hexdigest() in last.files.values()
-        return False
 
     def _renew_penalty(self, row, standing):
         """Return the marks of what was graded before, of which only the late penalty may have become another."""

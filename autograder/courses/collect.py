@@ -713,6 +713,13 @@ def set_time(course: Course, topic: str, student: str, time: datetime, journal: 
     return replace(told, note=", ".join(filter(None, [when, _lateness(assignment, student, one)])))
 
 
+def is_late_without_time(course: Course, student: str, topic: str, content: bytes) -> bool:
+    """Return whether the platform said of the notebook ``content`` that it was late, and not when it came."""
+    for last in tries(course, student, topic)[-1:]:
+        return last.late and not last.time and hashlib.sha256(content).hexdigest() in last.files.values()
+    return False
+
+
 def late_without_time(course: Course, topic: str) -> list[str]:
     """Return the students whose work that counts was late, as its platform says, and nobody knows by how much."""
     last = {student: tries(course, student, topic)[-1:] for student in course.students(topic)}

@@ -16,13 +16,13 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearHiddenTests, IgnorePattern, LimitOutput
-from nbgrader.utils import compute_checksum
 from traitlets.config import Config
 
 from autograder.feedback import harmless, rendering
 from autograder.feedback.marks import CellResult, Marks
 from autograder.feedback.verdicts import Graded, Verdict
 from autograder.files import digest
+from autograder.notebooks.added_cells import added_cells, is_as_released, source_of
 from autograder.notebooks.cell_ids import code_cells, test_id
 from autograder.notebooks.handout import Handout, handed_to
 
@@ -59,20 +59,23 @@ def autograded(
     for released in template.cells:
         meta = released.metadata.nbgrader
         if meta.grade or meta.solution:
-            results.append(_result(released, by_id.get(meta.grade_id), verdicts))
+            added = list(added_cells(notebook.cells, meta.grade_id)) if meta.grade and meta.solution else []
+            results.append(_result(released, by_id.get(meta.grade_id), verdicts, added))
         if meta.grade_id in by_id:
             by_id[meta.grade_id].metadata["nbgrader"] = nbformat.from_dict(meta)
     return tuple(results)
 
 
-def _result(released, cell, verdicts):
+def _result(released, cell, verdicts, added):
+    """Return the ``CellResult`` of a cell; ``added`` are the student's own cells there, which may hold the answer."""
     meta = released.metadata.nbgrader
-    untouched = cell is None or cell.metadata.nbgrader.get("checksum") == compute_checksum(cell)
+    untouched = (cell is None or is_as_released(cell)) and not added
     by_person = meta.grade and meta.solution
     verdict = verdicts.get(meta.grade_id)
     score = None if by_person and not untouched else verdict.earned if verdict else 0.0
     comment = rendering.NO_RESPONSE if meta.solution and untouched else None
-    text = hashlib.sha256(cell.source.encode()).hexdigest() if by_person and cell is not None else ""
+    written = [source_of(one) for one in (*([] if cell is None else [cell]), *added)]
+    text = hashlib.sha256("\0".join(written).encode()).hexdigest() if by_person and written else ""
     return CellResult(meta.grade_id, score, meta.grade, meta.solution, comment, text)
 
 

@@ -30,6 +30,7 @@ from autograder.courses.one_at_a_time import while_nobody_grades
 from autograder.courses.standings import gradebook_of, require_gradebook
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
+from autograder.notebooks.added_cells import added_cells, as_markdown, is_as_released
 from autograder.notebooks.handout import Question, handout
 from autograder.notebooks.repair import PICTURES
 from solutions.answer_key import Criterion, Text
@@ -243,13 +244,15 @@ def _is_untouched(row):
 
 
 def _text(course, topic, exercise, student):
-    """Return the text and the attachments of an answer as it was graded; a word on it where there is none to be read."""
+    """Return text and attachments of an answer as it was graded, with the student's own cells below it; "" without any."""
     try:
-        content = course.autograded(student, topic).read_bytes()
-        for cell in json.loads(content)["cells"]:
-            if (cell["metadata"].get("nbgrader") or {}).get("grade_id") == exercise:
-                source = cell["source"]
-                return source if isinstance(source, str) else "".join(source), cell.get("attachments") or {}
+        cells = json.loads(course.autograded(student, topic).read_bytes())["cells"]
+        added = list(added_cells(cells, exercise))
+        own = [cell for cell in cells if (cell["metadata"].get("nbgrader") or {}).get("grade_id") == exercise]
+        written = [*(cell for cell in own if not (added and is_as_released(cell))), *added]
+        pictures = {}
+        for cell in written:
+            pictures |= cell.get("attachments") or {}
+        return "\n\n".join(map(as_markdown, written)), pictures
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return "", {}
-    return "", {}

@@ -5,6 +5,7 @@ trusted output, hidden tests taken out. Reads the course directory; writes verdi
 """
 
 import os
+from contextlib import suppress
 from dataclasses import fields
 from functools import lru_cache
 from itertools import count
@@ -22,8 +23,9 @@ from traitlets.config.loader import PyFileConfigLoader
 from traitlets.log import get_logger
 
 from autograder import sandbox
+from autograder.courses.collect import is_late_without_time
 from autograder.courses.course import BESIDE, TIMESTAMP, Course
-from autograder.courses.lateness import received
+from autograder.courses.lateness import Received, received
 from autograder.courses.record import Recorder
 from autograder.courses.release import enter_lateness
 from autograder.errors import CourseError
@@ -31,6 +33,7 @@ from autograder.feedback import harmless, pages
 from autograder.files import unexpected_entries
 from autograder.grading import grade, submission
 from autograder.notebooks import repair
+from autograder.notebooks.added_cells import added_cells
 from autograder.notebooks.handout import handout
 from autograder.sandbox import Limits, doctor
 
@@ -155,7 +158,11 @@ class Gather(NbGraderPreprocessor):
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
         topic, student = names["assignment"], names["student"]
         with Recorder(course, topic) as recorder:
-            marks = recorder.standing(student).marks
+            content = b""
+            with suppress(CourseError):  # one that came after what was graded
+                content = repair.read_file(course.submission(student, topic), course.submitted)
+            came = Received(is_earliest=is_late_without_time(course, student, topic, content))
+            marks = recorder.standing(student, came).marks
         resources["feedback"] = marks, student, topic, tuple(map(handout, _released(course, topic).notebooks))
         return nb, resources
 
@@ -209,6 +216,10 @@ class Judge(_Limited):
             if not graded.killed:
                 course.store.put(key, graded)
         pages.write_verdicts(nb, graded)
+        for cell in nb.cells:
+            meta = cell.metadata.get("nbgrader", {})
+            if meta.get("grade") and meta.get("solution") and any(added_cells(nb.cells, meta.grade_id)):
+                meta.pop("checksum", None)  # else nbgrader takes it for no response
         return nb, resources
 
 

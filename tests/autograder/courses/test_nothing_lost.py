@@ -29,6 +29,7 @@ from autograder.courses.one_at_a_time import the_only_one
 from autograder.courses.release import release
 from autograder.errors import CourseError
 from autograder.grading import grade, judge, submission
+from autograder.marking.answers import answers
 from autograder.sandbox import Limits
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import assert_refused, autograder
@@ -151,6 +152,43 @@ def test_the_table_counts_all_points_and_says_what_waits(course, grade_quickly):
     assert "of 26" in captured.get()
     assert f"{AUTOMATIC:g}+" in captured.get()
     assert "mark" in captured.get()
+
+
+def add_below_essay(kind, source):
+    """Return a change of a notebook: a cell of the student's own below the answer, which stays as it is."""
+
+    def change(data):
+        ids = [cell["metadata"]["nbgrader"]["grade_id"] for cell in data["cells"]]
+        own = {"cell_type": kind, "id": "own", "metadata": {}, "source": source}
+        own |= {"outputs": [], "execution_count": None} if kind == "code" else {}
+        data["cells"].insert(ids.index(ESSAY) + 1, own)
+
+    return change
+
+
+@pytest.mark.parametrize("kind", ["markdown", "code", "raw"])
+def test_an_answer_in_a_cell_of_the_students_own_waits_for_a_person_who_sees_it(course, grade_quickly, kind):
+    hand_in(course, "mia", None, change=add_below_essay(kind, "Because U h_j stays as it is."))
+    hand_in(course, "noa", None, change=add_below_essay(kind, " \n"))
+    for again in (False, True):
+        rows = grade_quickly(course, again=again)
+        assert (rows["mia"].waiting, rows["noa"].waiting) == ((ESSAY,), ())
+        assert page(course, "mia").count("No response") == page(course, "noa").count("No response") - 1
+        (answer,) = (one for one in answers(course, "scoring", ESSAY) if not one.is_untouched)
+        assert (answer.student, "Because U h_j stays as it is." in answer.text) == ("mia", True)
+        assert "Write" not in answer.text  # what was handed out is no part of it
+    mark(course, "mia", 2.0)
+    assert grade_quickly(course, again=True)["mia"].waiting == ()
+    hand_in(course, "mia", None, change=add_below_essay(kind, "Something else."))
+    assert grade_quickly(course)["mia"].waiting == (ESSAY,)
+
+
+def test_nbgraders_own_autograde_lets_an_answer_in_an_own_cell_wait_too(course):
+    hand_in(course, "mia", None, change=add_below_essay("markdown", "Because U h_j stays as it is."))
+    hand_in(course, "noa", None)
+    done = nbgrader("autograde", "scoring", cwd=course.root)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert [written(course, student) for student in ("mia", "noa")] == [(None, True), (None, False)]
 
 
 @pytest.mark.turns(3)

@@ -1,0 +1,43 @@
+"""What students write into cells of their own: an answer to a written question may be there, and must not go unread.
+
+In: the cells of a notebook, as nbformat's or as plain JSON; the name of a written exercise. Out: cells. Pure.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+import nbformat
+from nbgrader.utils import compute_checksum
+
+from autograder.notebooks.cell_ids import text_id
+
+
+def added_cells(cells: Iterable[Mapping[str, Any]], exercise_name: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the cells, none of them empty, that were added between ``exercise_name`` and the exercise after it."""
+    inside = False
+    for cell in cells:
+        grade_id = (cell["metadata"].get("nbgrader") or {}).get("grade_id")
+        if grade_id:
+            inside = grade_id in (exercise_name, text_id(exercise_name))
+        elif inside and source_of(cell).strip():
+            yield cell
+
+
+def is_as_released(cell: Mapping[str, Any]) -> bool:
+    """Return whether the text of a cell of the release is what was handed out."""
+    return cell["metadata"]["nbgrader"].get("checksum") == compute_checksum(cast(nbformat.NotebookNode, nbformat.from_dict(cell)))
+
+
+def source_of(cell: Mapping[str, Any]) -> str:
+    """Return the text of ``cell``, which a file may have as a list of lines."""
+    source = cell["source"]
+    return source if isinstance(source, str) else "".join(source)
+
+
+def as_markdown(cell: Mapping[str, Any]) -> str:
+    """Return what a cell says, with code in a block of its own."""
+    text = source_of(cell)
+    if cell["cell_type"] == "markdown":
+        return text
+    fence = "`" * max(3, 1 + max((len(run) for run in text.split("\n") if set(run.strip()) == {"`"}), default=0))
+    return f"{fence}\n{text}\n{fence}"
