@@ -59,7 +59,7 @@ def executor(
         If the connection would not be encrypted, if nobody answers, if there is no worker, or if a submission could leave
         the sandbox on one of them.
     """
-    if not address.startswith("tls://"):
+    if not address.casefold().startswith("tls://"):
         raise CourseError(
             "without TLS, everybody who reaches this scheduler can run code as its workers",
             f"--scheduler {address}",
@@ -67,6 +67,7 @@ def executor(
         )
     from distributed import Client
 
+    address = f"tls://{address[len('tls://') :]}"  # which dask knows in lower case alone
     try:
         client = Client(address, security=_security(certificates), timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -136,7 +136,7 @@ def test_an_address_without_certificates_or_with_files_that_are_none_is_refused(
     ):
         with (
             pytest.raises(CourseError, match=words),
-            cluster.executor("tls://127.0.0.1:9", "zygote", (), certificates),
+            cluster.executor("TLS://127.0.0.1:9", "zygote", (), certificates),
         ):
             pass
 
