@@ -20,6 +20,14 @@ from autograder.errors import CourseError
 from autograder.files import write_bytes
 
 PLATFORMS = ("folder", "canvas", "moodle")
+README = """Feedback pages for {topic}, to upload in Canvas: the assignment, Upload Submissions.
+
+Canvas shows each page as a comment, under the name of the file that the student handed in: the page of a student who
+handed in {topic}.ipynb arrives as {topic}.ipynb, although it is a web page (github.com/instructure/canvas-lms/issues/2406).
+Tell your students: save the file, rename it to {topic}.html, and open it in a browser.
+
+Canvas ignores this file, README.txt.
+"""
 
 
 def hand_back(course: Course, topic: str, to: str, target: str | Path, force: bool = False) -> Exported:
@@ -42,6 +50,8 @@ def hand_back(course: Course, topic: str, to: str, target: str | Path, force: bo
     left_out: dict[str, list[str]] = {}
     count = 0
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
+        if to == "canvas":
+            bundle.writestr(zipfile.ZipInfo("README.txt"), README.format(topic=topic), zipfile.ZIP_DEFLATED)
         for student in course.students(topic):
             page, name = course.feedback(student, topic), _name(course, topic, student, to)
             if not page.is_file():
