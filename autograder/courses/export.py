@@ -5,9 +5,10 @@ file alone, in one step, and over no other unless that is asked for.
 
 What the platforms accept:
 
-- Canvas: ``lib/gradebook_importer.rb`` of instructure/canvas-lms. The first columns are Student, ID, SIS User ID, SIS Login
-  ID, Section; a further one is an assignment, "Title (number)" for one that is there; a row Points Possible is no student.
-  An empty cell takes away a grade, so who has none here has no row.
+- Canvas: ``lib/gradebook_importer.rb`` and ``gradebook_exporter.rb`` of instructure/canvas-lms. The first columns are
+  Student (or LastName, FirstName), ID, SIS User ID, SIS Login ID, Section; a further one is an assignment, "Title (number)"
+  for one that is there; a row Points Possible is no student. An empty cell takes away a grade, so who has none here has no
+  row. Canvas writes semicolons between the fields where a user or a language wants them.
 - Moodle: ``mod/assign/feedback/offline/importgradeslib.php`` of moodle/moodle. The grading worksheet that the assignment gives
   out, with its columns Identifier, Grade and Last modified (grade), comes back with other grades.
 - Gradescope documents no import of grades. Its file has the columns of Gradescope's own export, as far as they are known
@@ -36,6 +37,8 @@ from autograder.notebooks.handout import handed_to, handout, receipt_of_notebook
 
 PLATFORMS = ("csv", "canvas", "moodle", "gradescope")
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+SPLIT = ["LastName", "FirstName", "ID"]  # how Canvas's file begins where names are split
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet computes
 GRADESCOPE = ("First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points")
 CSV = (
     "student",
@@ -143,6 +146,11 @@ def _number(value):
     return f"{round(value, 4):.10g}"
 
 
+def no_formula(text: str) -> str:
+    """Return ``text`` so that a spreadsheet shows it, and does not compute it: students choose names."""
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
 def _codes(course, topic, names, handouts):
     """Return the code of the receipt of what was graded of each student, as the feedback page says it; "" where there is none."""
     codes = {}
@@ -157,7 +165,7 @@ def _plain(everybody, students, points, codes):
     sheet, listed = _Sheet(CSV), {one.id: one for one in students}
     for name in sorted({*everybody, *listed}):
         student, one = listed.get(name, Student(id=name)), everybody.get(name)
-        about = [name, student.name, student.email]
+        about = [no_formula(text) for text in (name, student.name, student.email)]
         if one is None:
             sheet.rows.append([*about, "", "", "", "", _number(points), "", ""])
             continue
@@ -187,8 +195,9 @@ def _canvas(everybody, listed, points, column, unmarked):
         if student is None or not (student.canvas or student.sis or student.login):
             sheet.leave_out("have no id of Canvas in the roster", one.student)
             continue
-        ids = [student.canvas, student.sis, student.login, student.section]
-        sheet.rows.append([student.name or student.id, *ids, _number(one.score)])
+        ids = [student.canvas, student.sis, student.login]  # which Canvas compares: they stay as they are
+        name, section = no_formula(student.name or student.id), no_formula(student.section)
+        sheet.rows.append([name, *ids, section, _number(one.score)])
         sheet.count += 1
     return sheet
 
@@ -196,21 +205,28 @@ def _canvas(everybody, listed, points, column, unmarked):
 def _column(given, topic):
     """Return what Canvas calls the assignment: the only column of its file that is named after ``topic``, or ``topic``."""
     found = [name for name in _read(given)[0] if alike(name).startswith(alike(topic))] if given else []
-    return found[0] if len(found) == 1 else topic
+    if len(found) > 1:
+        remedy = f"say which one it is, for example --column {found[0]!r}."
+        raise CourseError(f"several columns begin with {topic}: {', '.join(found)}", str(given), remedy)
+    return found[0] if found else topic
 
 
 def _from_canvas(given, students):
     """Return the roster's students by their id here, with what Canvas's exported gradebook says of them."""
     header, rows = _read(given)
-    if list(header[:2]) != list(CANVAS[:2]):
+    is_split = header[:3] == SPLIT
+    if not is_split and header[:2] != list(CANVAS[:2]):
         remedy = "export the gradebook in Canvas, and name that file."
-        raise CourseError(f"its columns begin with {', '.join(header[:2])}, not Student, ID", str(given), remedy)
+        what = f"its columns begin with {', '.join(header[:2])}, and not with Student, ID or {', '.join(SPLIT)}"
+        raise CourseError(what, str(given), remedy)
     by_number, by_login = by_id(students, "canvas"), by_id(students, "login")
     found = {}
     for row in rows:
-        if len(row) < len(CANVAS[:2]):
+        if len(row) < len(SPLIT if is_split else CANVAS[:2]):
             continue
         told = dict(zip(header, row, strict=False))
+        if is_split:
+            told["Student"] = ", ".join(filter(None, [told["LastName"].strip(), told["FirstName"].strip()]))
         login = told.get("SIS Login ID", "")
         known = by_number.get(alike(told["ID"])) or by_login.get(alike(login))
         name = known.id if known else login
@@ -230,7 +246,7 @@ def _gradescope(everybody, listed, points, unmarked):
             sheet.leave_out("have neither SID nor e-mail in the roster", one.student)
             continue
         first, _, last = student.name.rpartition(" ")
-        about = [first, last, student.gradescope, student.email, student.section]
+        about = [no_formula(first), no_formula(last), student.gradescope, student.email, no_formula(student.section)]
         sheet.rows.append([*about, _number(one.score), _number(points)])
         sheet.count += 1
     return sheet
@@ -337,9 +353,12 @@ def _differs(text, points):
 
 
 def _read(path):
-    """Return ``(header, rows)`` of a CSV file that a platform gave out."""
+    """Return ``(header, rows)`` of a CSV file that a platform gave out, with commas or semicolons between the fields."""
     try:
-        rows = list(csv.reader(io.StringIO(Path(path).read_text(encoding="utf-8-sig"))))
+        text = Path(path).read_text(encoding="utf-8-sig")
+        first = text.partition("\n")[0]
+        delimiter = ";" if first.count(";") > first.count(",") else ","
+        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
     except (FileNotFoundError, IsADirectoryError) as error:
         what = "this is a folder" if isinstance(error, IsADirectoryError) else "there is no such file"
         raise CourseError(what, str(path), "name the file that you downloaded.") from None

@@ -25,7 +25,9 @@ def added_cells(cells: Iterable[Mapping[str, Any]], exercise_name: str) -> Itera
 
 def is_as_released(cell: Mapping[str, Any]) -> bool:
     """Return whether the text of a cell of the release is what was handed out."""
-    return cell["metadata"]["nbgrader"].get("checksum") == compute_checksum(cast(nbformat.NotebookNode, nbformat.from_dict(cell)))
+    return cell["metadata"]["nbgrader"].get("checksum") == compute_checksum(
+        cast(nbformat.NotebookNode, nbformat.from_dict(cell))
+    )
 
 
 def source_of(cell: Mapping[str, Any]) -> str:

@@ -129,6 +129,50 @@ def test_a_gradebook_that_canvas_gave_out_names_the_column_and_the_ids(graded, t
     assert exported.left_out["have no id of Canvas in the roster"] == ("cem",)
 
 
+def test_of_two_columns_of_canvas_that_begin_alike_none_is_guessed(graded, tmp_path):
+    given = tmp_path / "canvas.csv"
+    given.write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Section,Scoring (4711),Scoring drills (4712)\n"
+        '"King, Ada",17,X17,aking,Morning,3,\n',
+        encoding="utf-8",
+    )
+    with pytest.raises(CourseError, match=r"several columns(.|\n)*Scoring \(4711\), Scoring drills(.|\n)*--column"):
+        export(graded, "scoring", "canvas", tmp_path / "grades.csv", given)
+    assert not (tmp_path / "grades.csv").exists()
+    export(graded, "scoring", "canvas", tmp_path / "grades.csv", given, column="Scoring (4711)")
+    assert read(tmp_path / "grades.csv")[0][-1] == "Scoring (4711)"
+
+
+def test_canvas_gives_out_split_names_and_semicolons_too(graded, tmp_path):
+    given = tmp_path / "canvas.csv"
+    given.write_text(
+        "\ufeffLastName;FirstName;ID;SIS User ID;SIS Login ID;Section;Scoring (4711)\n"
+        "    Points Possible;;;;;;26,00\n"
+        "King;Ada;17;X17;aking;Morning;3,5\nLate;;44;X44;dora;Morning;\n",
+        encoding="utf-8",
+    )
+    export(graded, "scoring", "canvas", tmp_path / "grades.csv", given)
+    rows = read(tmp_path / "grades.csv")
+    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Scoring (4711)"]
+    assert rows[2:] == [
+        ["King, Ada", "17", "X17", "aking", "Morning", number(TOTAL)],
+        ["Late", "44", "X44", "dora", "Morning", number(AUTOMATIC)],
+    ]
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r"])
+def test_a_name_that_a_spreadsheet_would_compute_is_text_in_every_export(graded, tmp_path, sign):
+    formula = f'{sign}HYPERLINK("https://example.org")'
+    roster = f'id,name,canvas,section,gradescope\nada,"{formula.replace(chr(34), chr(34) * 2)}",17,"{sign}1",900100\n'
+    (graded.root / "students.csv").write_text(roster, encoding="utf-8", newline="")
+    for to in ("csv", "canvas", "gradescope"):
+        export(graded, "scoring", to, tmp_path / f"{to}.csv", unmarked=True)
+        with (tmp_path / f"{to}.csv").open(newline="", encoding="utf-8") as file:
+            cells = [cell for row in csv.reader(file) for cell in row]
+        assert [cell for cell in cells if cell.startswith((sign, f"'{sign}"))] != [] or sign in "\t\r"
+        assert [cell for cell in cells if cell.startswith(sign)] == []
+
+
 MOODLES = (
     "\ufeffIdentifier,Full name,Email address,Status,Grade,Maximum Grade,Grade can be changed,Last modified (grade)\n"
     "Participant 101,Ada King,ada@university.edu,Submitted,,{most},Yes,-\n"
@@ -270,7 +314,9 @@ def test_a_file_that_is_there_is_overwritten_only_when_asked(graded, tmp_path, c
 def test_canvas_finds_user_and_attachment_in_the_names_of_the_pages(graded, tmp_path):
     handed = hand_back(graded, "scoring", "canvas", tmp_path / "pages.zip")
     with zipfile.ZipFile(tmp_path / "pages.zip") as bundle:
-        numbers = {name: re.findall(r"(?<=_)\d+(?=_)", name)[:2] for name in bundle.namelist()}
+        readme, *names = bundle.namelist()
+        numbers = {name: re.findall(r"(?<=_)\d+(?=_)", name)[:2] for name in names}
+        assert "rename it to scoring.html" in bundle.read(readme).decode()
         assert bundle.read("kingada_17_3001_scoring.html") == graded.feedback("ada", "scoring").read_bytes()
     assert sorted(numbers.values()) == [["17", "3001"], ["18", "3002"], ["19", "3003"]]
     assert handed.left_out["were not collected from Canvas"] == ("dora",)
