@@ -108,8 +108,8 @@ def collect(
     platform: Annotated[
         str,
         typer.Option(
-            help="Who gave it out: canvas, moodle, gradescope, exchange or folder; by default its names decide, and a "
-            "folder called inbound is nbgrader's exchange."
+            help="Who gave it out: canvas, moodle, gradescope, blackboard, ilias, exchange or folder; by default its names "
+            "decide, and a folder called inbound is nbgrader's exchange."
         ),
     ] = "",
     any_owner: Annotated[
@@ -133,7 +133,7 @@ def collect(
     course: CoursePath = Path("course"),
     submission_mb: Annotated[int, typer.Option(min=1, help="Megabytes that one file may have.")] = Limits.submission_mb,
 ) -> None:
-    """Put the notebooks of archives into the course: of Canvas, Moodle, Gradescope, nbgrader's exchange, or STUDENT/x.ipynb.
+    """Put the notebooks of archives into the course: a learning platform's, nbgrader's exchange, or STUDENT/x.ipynb.
 
     All tries are kept, and the last in time counts; the same archive twice comes to the same. Exit status 3: everything else
     was done, and some submissions were set aside, or notebooks left over.

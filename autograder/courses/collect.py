@@ -27,6 +27,7 @@ from autograder.courses.platforms import (
     PLATFORMS,
     Owner,
     Owners,
+    as_handed_out,
     is_notebook,
     of_platform,
     recognised,
@@ -150,6 +151,7 @@ class _Part:
     moment: str
     owner: Owner
     read: Callable[[], bytes]
+    saved_as: str = ""  # what a browser has called a notebook
 
     @property
     def file(self):
@@ -240,7 +242,7 @@ def with_remedy(problem: str, topic: str) -> str:
 
 
 def _collect(course, wanted, archive, entries, students, notice, platform, any_owner):
-    names = [entry.name for entry in entries]
+    names = [as_handed_out(entry.name) for entry in entries]
     found = of_platform(platform, names, wanted.topics) if platform else recognised(names, wanted.topics, students)
     try:
         told = [entry for entry in entries if found.platform == "Gradescope" and entry.name == found.metadata]
@@ -249,6 +251,8 @@ def _collect(course, wanted, archive, entries, students, notice, platform, any_o
         remedy = "download the archive again; if the file is large, give --submission-mb."
         raise CourseError(str(error), f"{archive}, {found.metadata}", remedy) from None
     notice(f"taken for {found.platform}")
+    if found.platform == "Blackboard" and wanted.assignment.due:
+        notice("Blackboard states times without a time zone: nobody counts as late, unless --times says when they came")
     parts, left = _parts(entries, wanted, owners)
     same, here, collected = defaultdict(list), defaultdict(set), []
     for part in parts:
@@ -274,14 +278,16 @@ def _parts(entries, wanted, owners, within=None):
     """Return ``([part], [name of an entry that belongs to nobody])``. What lies ``within`` a part has its owner."""
     parts, left = [], []
     for entry in entries:
-        name = f"{within.name}/{entry.name}" if within else entry.name
-        found = [within.owner] if within else _owners(entry, wanted, owners)
+        own = as_handed_out(entry.name)
+        name = f"{within.name}/{own}" if within else own
+        saved_as = "" if own == entry.name else PurePosixPath(entry.name).name
+        found = [within.owner] if within else _owners(replace(entry, name=own), wanted, owners)
         file = PurePosixPath(name).name
         secret = file == SECRET and owners and owners.platform == NBGRADERS
         asked = is_notebook(name) or file == TIMESTAMP or secret or any(_is_called(one, name) for one in wanted.beside)
         if found and asked:
-            parts += [_Part(name, entry.moment, owner, entry.read) for owner in found]
-        elif file != TIMESTAMP and (within or name != owners.found.metadata):
+            parts += [_Part(name, entry.moment, owner, entry.read, saved_as) for owner in found]
+        elif file != TIMESTAMP and (within or not owners.found.is_own_file(name)):
             left.append(name)
     return parts, left
 
@@ -345,7 +351,9 @@ def _take(course, wanted, parts, here, platform):
             files, counting, unused = _chosen(wanted, tries[attempt])
             left += unused
             one = _try(files, counting, tries[attempt], platform)
-            done.append(_put(course, wanted, student, files, one, counting.owner.by_arrival))
+            put = _put(course, wanted, student, files, one, counting.owner.by_arrival)
+            saved = f"a browser had saved it as {printable(counting.saved_as)}" if counting.saved_as else ""
+            done.append(replace(put, note=", ".join(filter(None, [put.note, saved]))))
             notice = course.not_collected(student, wanted.topic)
             with _writing(course, notice):
                 notice.unlink(missing_ok=True)

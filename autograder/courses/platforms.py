@@ -18,6 +18,10 @@ Where the names come from:
 - nbgrader's exchange: ``exchange/default/submit.py``: STUDENT+ASSIGNMENT+TIME, with +RANDOM behind it, as a folder;
   in it a submission_secret.txt, from which ``release_feedback.py`` has the name of the page that goes back.
 - anything else: STUDENT/FILE, STUDENT_FILE or STUDENT.zip.
+- Blackboard: ASSIGNMENT_LOGIN_attempt_TIME_FILE, of the server's time zone, which nobody states, and beside it
+  ASSIGNMENT_LOGIN_attempt_TIME.txt (jupyter/nbgrader issue 511).
+- ILIAS: ``Exercise/Submission/class.SubmissionManager.php`` of ILIAS-eLearning/ILIAS. LAST NAME_FIRST NAME_LOGIN_NUMBER as a
+  folder, of a team below one with its number; what is late has that in front of the file's name, in the site's language.
 """
 
 import pwd
@@ -32,9 +36,13 @@ import yaml
 from autograder.courses.plan import Student, alike, by_id, is_student
 
 CANVAS = re.compile(r"(?:(?P<name>.+?)_)??(?:(?P<late>LATE)_)?(?P<user>\d+)_(?P<attachment>\d+)_.+", re.IGNORECASE)
-ANONYMOUS = re.compile(r"(?:(?P<late>LATE)_)?anon_(?P<user>[A-Za-z0-9]+)_(?P<attachment>\d+)_.+")
+ANONYMOUS = re.compile(r"(?:(?P<late>LATE)_)?anon_(?P<user>[A-Za-z0-9]{5})_(?P<attachment>\d+)_.+")
 ONE_NUMBER = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<user>\d+)_.*", re.IGNORECASE)  # Canvas's, and like it
 MOODLE = re.compile(r"(?P<name>[^_]+)_(?P<user>\d+)_(?P<kind>assignsubmission_[a-z]+)(?:_.*)?", re.IGNORECASE)
+BLACKBOARD = re.compile(r"(?P<name>.+)_attempt_(?P<time>\d{4}(?:-\d\d){5})(?:_(?P<file>.+)|\.txt)", re.IGNORECASE)
+ILIAS = re.compile(r"(?P<name>[^/]+_[^/]+_[^/]+)_(?P<user>\d+)")
+ILIAS_TEAM = re.compile(r"[^/_]+ \d+")  # "Team 5", in the site's language
+ILIAS_LATE = re.compile(r"(late submission|verspaetete abgabe|verspätete abgabe) - ", re.IGNORECASE)
 EXCHANGE = re.compile(r"(?P<name>[^+/]+)\+(?P<topic>[^+/]+)\+(?P<time>[^+/]+?(?: UTC)?)(?:\+[^+/]+)?")
 NBGRADERS = "nbgrader's exchange"
 FILES = "files and folders"
@@ -42,6 +50,8 @@ PLATFORMS = {  # by the name that a command takes
     "canvas": "Canvas",
     "moodle": "Moodle",
     "gradescope": "Gradescope",
+    "blackboard": "Blackboard",
+    "ilias": "ILIAS",
     "exchange": NBGRADERS,
     "folder": FILES,
 }
@@ -49,6 +59,7 @@ CLOCK_SKEW = timedelta(minutes=10)  # that two machines' clocks may differ
 METADATA = "submission_metadata.yml"
 NUMBER_PAIR = re.compile(r"(?<![^_])(?P<user>\d+)(?=_(?P<attachment>\d+)_)")  # they overlap: 17_50_3001_ has two
 DEFAULT_TEAM = "default group"  # of those in no group, in Moodle
+PERSONAL = ("id", "login", "email", "sis")  # of the roster, by which a folder may be called
 COLUMNS = ("id", "login", "email", "sis", "canvas", "gradescope")  # of the roster, by which a file may be known
 DEEPEST = 100  # of the metadata's tables and lists in one another
 FIRST_YEAR = 1980  # of a zip archive's dates: what states an earlier one states nothing
@@ -77,7 +88,7 @@ class Owner:
 
 @dataclass(frozen=True)
 class Recognised:
-    """Which ``platform`` gave out an archive: Canvas, Moodle, Gradescope, nbgrader's exchange, or "files and folders".
+    """Which of ``PLATFORMS`` gave out an archive, as ``platform``.
 
     ``top`` is the folder that lies around all its entries, "" where the platform's names begin at once.
     """
@@ -95,6 +106,13 @@ class Recognised:
         """What Gradescope's own file is called in this archive. A student may hand in one of the same name, elsewhere."""
         return "/".join(filter(None, [self.top, METADATA]))
 
+    def is_own_file(self, name: str) -> bool:
+        """Return whether the platform itself has added the entry ``name``, which nobody handed in."""
+        if self.platform == "Blackboard":
+            found = BLACKBOARD.fullmatch(self.below_top(name)[0])
+            return found is not None and not found["file"]
+        return name == self.metadata
+
 
 def recognised(names: Sequence[str], topics: Collection[str], students: Sequence[Student] = ()) -> Recognised:
     """Return who gave out an archive with these ``names``, for a course of these ``topics``.
@@ -104,11 +122,11 @@ def recognised(names: Sequence[str], topics: Collection[str], students: Sequence
     form; those that do not have it are nobody's.
     """
     split = [_parts(name) for name in names]
-    if platform := _platform_of(split, topics):
+    people = {key for column in PERSONAL for key in by_id(tuple(students), column)}
+    if platform := _platform_of(split, topics, people):
         return Recognised(platform)
     inner, top = _inside_one_folder(split)
-    people = {key for column in ("id", "login", "email", "sis") for key in by_id(tuple(students), column)}
-    platform = _platform_of(inner, topics) if top and alike(top) not in people else ""
+    platform = _platform_of(inner, topics, people) if top and alike(top) not in people else ""
     return Recognised(platform, top) if platform else Recognised(FILES)
 
 
@@ -133,21 +151,50 @@ def _inside_one_folder(split):
     return inner, tops.pop() if len(tops) == 1 and all(inner) else ""
 
 
-def _forms(split, topics):
-    """Return for each platform which of the first parts of the names have its form."""
+def _forms(split, topics, people=None):
+    """Return for each platform which of the first parts of the names have its form.
+
+    Many a folder looks like one of ILIAS: with ``people``, it has to name one of them.
+    """
     folders = {first for first, *below in split if below}
     files = {first for first, *below in split if not below and is_notebook(first)}
     return {
         "Moodle": [bool(MOODLE.fullmatch(part)) for part in (*folders, *files)],
         NBGRADERS: [_of_exchange(part, topics) is not None for part in folders] + [False] * len(files),
+        "Blackboard": [bool(BLACKBOARD.fullmatch(part)) for part in files] + [False] * len(folders),
+        "ILIAS": [_is_of_ilias(parts, people) for parts in _below_teams(split)] + [False] * len(files),
         "Canvas": [bool(_of_canvas(part)) for part in files] + [False] * len(folders),
     }
 
 
-def _platform_of(split, topics):
+def _below_teams(split):
+    """Return the folders of ILIAS's form, without those of teams around them, and all others that are at the top."""
+    return {_ilias_folder(parts) or parts[0] for parts in split if len(parts) > 1}
+
+
+def _ilias_folder(parts):
+    """Return the folder of a person of ILIAS in the path ``parts``: the first, or below one of a team the second; "" if none."""
+    folders = parts[:-1][1:] if ILIAS_TEAM.fullmatch(parts[0]) else parts[:-1]
+    return next((folder for folder in folders[:1] if ILIAS.fullmatch(folder)), "")
+
+
+def _is_of_ilias(folder, people):
+    found = ILIAS.fullmatch(folder)
+    if not found or people is None:
+        return bool(found)
+    return alike(folder) not in people and any(alike(name) in people for name in _endings(found["name"]))
+
+
+def _endings(name):
+    """Return what may be the login at the end of ``name``, behind an underscore: the shortest first, for it may have some."""
+    parts = name.split("_")
+    return ["_".join(parts[start:]) for start in range(len(parts) - 1, 0, -1)]
+
+
+def _platform_of(split, topics, people=()):
     """Return the platform whose form the first of the parts of each name have; "" if none."""
-    forms = _forms(split, topics)
-    best = max(forms, key=lambda platform: sum(forms[platform]))
+    forms = _forms(split, topics, people)
+    best = max(forms, key=lambda platform: sum(forms[platform]))  # the more particular of equals: it is named first
     if any(forms[best]) and 3 * sum(forms[best]) >= 2 * len(forms[best]):
         return best
     return "Gradescope" if (METADATA,) in split else ""
@@ -171,6 +218,11 @@ def _of_exchange(folder, topics):
 def is_notebook(name: str) -> bool:
     """Return whether an entry called ``name`` is a notebook, or may hold one."""
     return name.casefold().endswith((".ipynb", ".zip"))
+
+
+def as_handed_out(name: str) -> str:
+    """Return the ``name`` of a notebook that a browser has saved as text or as JSON as it was; any other as it is."""
+    return re.sub(r"(?<=\.ipynb)\.(txt|json)$", "", name, flags=re.IGNORECASE)
 
 
 class Owners:
@@ -201,6 +253,9 @@ class Owners:
         firsts = {found.below_top(name)[0] for name in names}
         people = {(one["name"], one["user"]) for first in firsts if (one := MOODLE.fullmatch(first))}
         called = {name for name, _ in people}
+        forms = {first: form for first in firsts if (form := _of_canvas(first))}
+        anonymous = [first for first, form in forms.items() if form.re is ANONYMOUS and not NUMBER_PAIR.search(first)]
+        self.is_anonymous = 2 * len(anonymous) >= len(forms)  # a file may be called so that it looks like a name
         self.is_blind = called == {"Participant"} or (len(called) == 1 and len(people) > 2)
 
     def of(self, name: str, topic: str, uids: Sequence[int] = ()) -> list[Owner]:
@@ -255,6 +310,10 @@ class Owners:
             return [(Owner(found["name"], time=stated_time(found["time"]), attempt=first), "id")]
         if self.platform == "Canvas":
             return [] if below else self._of_canvas(first)
+        if self.platform == "Blackboard":
+            return [] if below else self._of_blackboard(BLACKBOARD.fullmatch(first))
+        if self.platform == "ILIAS":
+            return self._of_ilias((first, *below))
         return self._plain(first, bool(below))
 
     def _of_moodle(self, found):
@@ -270,15 +329,50 @@ class Owners:
             return [(Owner(one.id), "id") for one in members]  # the number is the group's, and nobody's here
         return [(Owner(student, found["user"], prefix=prefix), "" if self.is_blind else "name")]
 
+    def _of_blackboard(self, found):
+        if not found:
+            return []
+        order = int(re.sub(r"\D", "", found["time"]))
+        groups = {alike(one.group) for one in self.roster if one.group}
+        names = _endings(found["name"])
+        if teams := {alike(name) for name in names} & groups:
+            members = [one for one in self.roster if alike(one.group) in teams]
+            return [(Owner(one.id, order=order, attempt=found["time"]), "id") for one in members]
+        return [(replace(self._login(names), order=order, attempt=found["time"]), "id")]
+
+    def _of_ilias(self, parts):
+        folder = _ilias_folder(parts)
+        found = ILIAS.fullmatch(folder)
+        if not found:
+            return []
+        owner = replace(self._login(_endings(found["name"])[:-1]), late=bool(ILIAS_LATE.match(parts[-1])))
+        if folder == parts[0]:
+            return [(owner, "id")]
+        submitter = self._in_roster(owner, "id")
+        if not submitter or not submitter[0].group:
+            problem = "a team has handed it in; add them to the roster, with a column group there"
+            return [(replace(owner, problem=problem), "")]
+        return [(replace(owner, student=one.id), "id") for one in self.roster if one.group == submitter[0].group]
+
+    def _login(self, names):
+        """Return the ``Owner`` whose login is one of ``names``; if no one's is in the roster, the shortest is taken for it."""
+        found = [Owner(name) for name in names if self._in_roster(Owner(name), "id")]
+        if len({self._in_roster(one, "id")[0].id for one in found}) > 1:
+            who = " or ".join(one.student for one in found)
+            return replace(found[0], problem=f"its name may be that of {who}; hand it in as a folder called STUDENT")
+        return found[0] if found else Owner(names[0])
+
     def _of_canvas(self, file):
         found = _of_canvas(file)
         if not found:
             return []
-        if found.re is ANONYMOUS:
+        if found.re is ANONYMOUS and self.is_anonymous:
             late, order = bool(found["late"]), int(found["attachment"])
             prefix = f"anon_{found['user']}_{found['attachment']}_"
             return [(Owner(f"anon-{found['user']}", found["user"], late, None, order, "", prefix), "")]
         read = [self._canvas_reading(file, number) for number in NUMBER_PAIR.finditer(file)]
+        if not read:  # of anonymous grading, in an archive that is not anonymous
+            return []
         listed = [one for one in read if alike(one.number) in self.known["canvas"]]
         if len({one.number for one in listed}) > 1:
             who = " or ".join(dict.fromkeys(self.known["canvas"][alike(one.number)].id for one in listed))

@@ -422,8 +422,8 @@ HANDED_OUT = {  # archive -> student -> (text of the notebook, time), and what s
         {"ada": "2025-11-30 23:00:01.000000 UTC", "ben_i": ""},
     ),
     "Canvas, anonymous": (
-        ("anon_aB3xY_3001_scoring.ipynb", "LATE_anon_Zz9_3002_scoring.ipynb"),
-        {"anon-aB3xY": "", "anon-Zz9": "2025-11-30 23:00:01.000000 UTC"},
+        ("anon_aB3xY_3001_scoring.ipynb", "LATE_anon_Zz9bC_3002_scoring.ipynb"),
+        {"anon-aB3xY": "", "anon-Zz9bC": "2025-11-30 23:00:01.000000 UTC"},
     ),
     "Moodle": (
         ("Ada King_101_assignsubmission_file/scoring.ipynb", "Group 1-Ben Ito_102_assignsubmission_file_/x.ipynb"),

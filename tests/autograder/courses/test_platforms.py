@@ -107,3 +107,88 @@ def test_what_may_be_a_student_and_a_group_is_set_aside(course, tmp_path):
     (course.root / "students.csv").write_text(NAMES.replace("Nora Red 7", "Red 7"), encoding="utf-8")
     (problem,) = collected(course, tmp_path, "moodle", "Red 7_9_assignsubmission_file/scoring.ipynb").values()
     assert "a student and of a group" in problem
+
+
+BLACKBOARD = {  # file -> whose it is
+    "hw2_ada_attempt_2025-11-30-10-00-00_scoring.ipynb": {"ada"},
+    "Week_2_lee_attempt_2025-11-30-10-00-00_My work.ipynb": {"lee"},
+    "hw2_Red_7_attempt_2025-11-30-10-00-00_scoring.ipynb": {"ada", "ben"},
+}
+
+
+@pytest.mark.parametrize("platform", ["", "blackboard"])
+@pytest.mark.parametrize("name", BLACKBOARD)
+def test_blackboards_names_say_who_and_which_attempt_was_last(course, tmp_path, platform, name):
+    later = name.replace("10-00-00", "11-00-00")
+    receipt = f"{name.partition('-00_')[0]}-00.txt"
+    found = collected(course, tmp_path, platform, later, name, receipt)
+    assert found == dict.fromkeys(BLACKBOARD[name], "")
+    for student in found:
+        assert later in course.submission(student, "scoring").read_text(encoding="utf-8")
+        assert len(tries(course, student, "scoring")) == 2
+
+
+def test_who_is_not_in_the_roster_is_set_aside_in_blackboards_archive_too(course, tmp_path):
+    found = collected(course, tmp_path, "", "hw2_eve_attempt_2025-11-30-10-00-00_scoring.ipynb")
+    assert "eve is not in the roster" in found["eve"]
+    both = collected(course, tmp_path, "", "lee_ada_attempt_2025-11-30-10-00-00_scoring.ipynb")
+    assert both == {"ada": ""}  # `lee` alone is the assignment: what is left of a login is part of its name
+
+
+ILIAS = {  # file -> whose it is
+    "King_Ada_ada_301/scoring.ipynb": {"ada"},
+    "multi_feedback/King_Ada_ada_301/scoring.ipynb": {"ada"},
+    "Oe_Ali_quote_302/Late Submission - scoring.ipynb": {"quote"},
+    "Oe_Ali_quote_302/Verspaetete Abgabe - scoring.ipynb": {"quote"},
+    "Team 5/King_Ada_ada_301/scoring.ipynb": {"ada", "ben"},
+    "submissions/Team 5/King_Ada_ada_301/scoring.ipynb": {"ada", "ben"},
+}
+
+
+@pytest.mark.parametrize("platform", ["", "ilias"])
+@pytest.mark.parametrize("name", ILIAS)
+def test_ilias_names_people_by_their_folder_and_teams_by_the_one_around_it(course, tmp_path, platform, name):
+    found = collected(course, tmp_path, platform, name)
+    assert found == dict.fromkeys(ILIAS[name], "")
+    late = {student for student in found if tries(course, student, "scoring")[-1].late}
+    assert late == (found.keys() if " - " in name else set())
+
+
+def test_a_team_of_ilias_without_a_group_in_the_roster_is_set_aside(course, tmp_path):
+    assert "a column group" in collected(course, tmp_path, "", "Team 5/Oe_Ali_quote_302/scoring.ipynb")["quote"]
+
+
+def test_a_folder_that_is_called_like_a_student_is_not_taken_for_ilias(course, tmp_path):
+    with (course.root / "students.csv").open("a", encoding="utf-8") as file:
+        file.write("a_b_lee_7,Somebody,77,\n")
+    assert collected(course, tmp_path, "", "a_b_lee_7/scoring.ipynb") == {"a_b_lee_7": ""}
+
+
+@pytest.mark.parametrize("ending", ["txt", "json", "TXT"])
+def test_a_notebook_that_a_browser_saved_as_something_else_is_taken_and_said(course, tmp_path, ending):
+    path = tmp_path / "class.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in (f"kingada_17_3001_scoring.ipynb.{ending}", "itoben_18_3002_scoring.ipynb"):
+            archive.writestr(name, notebook("scoring-additive_score", text=name))
+    done, left = collect(course, "scoring", path)
+    assert left == []
+    notes = {one.student: one.note for one in done}
+    saved = f"kingada_17_3001_scoring.ipynb.{ending}"
+    assert notes == {"ada": f"a browser had saved it as {saved}", "ben": ""}
+
+
+def test_a_student_who_is_called_like_an_anonymous_one_is_checked_against_the_roster(course, tmp_path):
+    with (course.root / "students.csv").open("a", encoding="utf-8") as file:
+        file.write("xena,anon_x,71,\n")
+    assert collected(course, tmp_path, "", "anon_x_71_3001_scoring.ipynb") == {"xena": ""}
+    for others in ((), ("kingada_17_3002_scoring.ipynb",)):
+        found = collected(course, tmp_path, "", "anon_aB3xY_72_3001_scoring.ipynb", *others)
+        assert {student: bool(problem) for student, problem in found.items()} == {
+            "anon-aB3xY": True,
+            **dict.fromkeys(["ada"][: len(others)], False),
+        }
+
+
+def test_a_file_with_numbers_in_its_name_does_not_stop_an_anonymous_class(course, tmp_path):
+    names = ["anon_aB3xY_3001_scoring.ipynb", "anon_Zz9bC_3002_scoring.ipynb", "anon_Qq1aB_17_3003_scoring.ipynb"]
+    assert collected(course, tmp_path, "", *names) == dict.fromkeys(["anon-aB3xY", "anon-Zz9bC", "anon-Qq1aB"], "")
