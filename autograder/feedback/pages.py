@@ -8,7 +8,8 @@ import hashlib
 import html
 import importlib.metadata
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from autograder.feedback.marks import CellResult, Marks
 from autograder.feedback.verdicts import Graded, Verdict
 from autograder.files import digest
 from autograder.notebooks.added_cells import added_cells, is_as_released, source_of
-from autograder.notebooks.cell_ids import code_cells, test_id
+from autograder.notebooks.cell_ids import code_cells, exercise_of_test, test_id
 from autograder.notebooks.handout import Handout, handed_to
 
 MOST_BYTES = 30 * 2**20  # of a feedback page
@@ -42,12 +43,16 @@ def settings_of(config: Config) -> dict[str, Any]:
 
 
 def autograded(
-    notebook: NotebookNode, graded: Graded, template: NotebookNode, settings: dict[str, Any]
+    notebook: NotebookNode,
+    graded: Graded,
+    template: NotebookNode,
+    settings: dict[str, Any],
+    not_asked: Collection[str] = (),
 ) -> tuple[CellResult, ...]:
     """Put the outputs and verdicts of ``graded`` into ``notebook``, as harmless as they must be; return ``CellResult``s.
 
     ``template`` is the release that points and marks of cells are taken from, for all cells that it has; a cell that it
-    has and ``notebook`` lacks earns nothing.
+    has and ``notebook`` lacks earns nothing, but for the exercises ``not_asked`` of this student, which a person decides about.
     """
     _write_outputs(notebook, graded)
     for step in _steps(json.dumps(settings, sort_keys=True)):
@@ -60,7 +65,9 @@ def autograded(
         meta = released.metadata.nbgrader
         if meta.grade or meta.solution:
             added = list(added_cells(notebook.cells, meta.grade_id)) if meta.grade and meta.solution else []
-            results.append(_result(released, by_id.get(meta.grade_id), verdicts, added))
+            result = _result(released, by_id.get(meta.grade_id), verdicts, added)
+            is_asked = exercise_of_test(meta.grade_id) not in not_asked
+            results.append(result if is_asked else replace(result, auto_score=None, comment=None))
         if meta.grade_id in by_id:
             by_id[meta.grade_id].metadata["nbgrader"] = nbformat.from_dict(meta)
     return tuple(results)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import nbformat
+from nbformat import NotebookNode
 from nbformat.v4.rwbase import strip_transient
 
 from autograder import exercises
@@ -20,11 +21,16 @@ from autograder.feedback.marks import CellResult, Marks, Standing, entered
 from autograder.grading import grade
 from autograder.grading.stopwatch import Stopwatch, no_longer_than
 from autograder.notebooks import repair
+from autograder.notebooks.cell_ids import exercise_of_text, id_of
 from autograder.notebooks.handout import handout
 from autograder.sandbox import Limits
 from solutions.answer_key import AnswerKeyError
 
 LOADING = threading.Lock()  # a process loads once, however many threads it has
+LATER = (
+    "Your notebook is of an earlier release, which did not ask {}. Get the assignment again and hand it in; until then, a "
+    "person decides about those points."
+)
 DRAWS = 50  # of hidden cases, until every known mistake is caught by one
 
 
@@ -99,24 +105,32 @@ def grade_task(task: Task) -> Outcome:
             notebook, template = repair.read_notebook(task.content, templates, task.topic)
         except CourseError as error:
             return Outcome(set_aside=str(error))
-        notes = tuple(repair.repair(notebook, template))
+        later = exercises_of_later_release(template, task.points)
+        notes = (*repair.repair(notebook, template), *(LATER.format(name) for name in later))
         repair.tell(notebook, notes)
     graded = task.graded
     if graded is None:
-        by = exercises_for(task.topic, task.seed, task.attempt, task.points, task.extra)
+        asked = {name: points for name, points in task.points.items() if name not in later}
+        by = exercises_for(task.topic, task.seed, task.attempt, asked, task.extra)
         prepared = grade.prepared_for(templates[0])
         with watch.stage("host"):
             graded = grade.grade(notebook, by, task.limits, task.isolation, task.files, task.hidden, prepared)
         watch.spent.update(graded.spent)
         watch.used.update(graded.used)
     with watch.stage("notebook"):
-        results = pages.autograded(notebook, graded, templates[0], task.settings)
+        results = pages.autograded(notebook, graded, templates[0], task.settings, later)
         content = _written(notebook)
     page, marks = b"", None
     if task.paper:
         with watch.stage("page"):
             page, marks = _page(notebook, results, task, template)
     return Outcome("", notes, graded, results, content, page, marks, watch.spent, watch.used)
+
+
+def exercises_of_later_release(template: NotebookNode, points: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the exercises in ``points`` that ``template``, an earlier release, did not ask: nobody was given them."""
+    asked = {exercise_of_text(id_of(cell) or "") for cell in template.cells}
+    return tuple(name for name in points if name not in asked)
 
 
 def _written(notebook):

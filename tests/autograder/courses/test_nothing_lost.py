@@ -30,6 +30,7 @@ from autograder.courses.release import release
 from autograder.errors import CourseError
 from autograder.grading import grade, judge, submission
 from autograder.marking.answers import answers
+from autograder.marking.override import override
 from autograder.sandbox import Limits
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import assert_refused, autograder
@@ -309,6 +310,27 @@ def grade_quickly_after_entering(course, grade_quickly):
     hand_in(course, "noa")
     grade_quickly(course, "noa")
     return grade_quickly(course, "mia", dry=True)["mia"]
+
+
+def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_for_them(tmp_path, grade_quickly):
+    course = init(tmp_path / "course")
+    for exercises in ('"additive_score", "dot_product_score"', '"additive_score", "multiplicative_score"'):
+        (course.root / "course.toml").write_text(f"[assignment.scoring]\nexercises = [{exercises}]\n")
+        if course.last("scoring"):
+            hand_in(course, "old", None)
+        release(course, "scoring", seed=0)
+    hand_in(course, "new", None)
+    rows = grade_quickly(course)
+    points = course.released("scoring").points
+    asked, later = points["scoring-additive_score"], "scoring-multiplicative_score"
+    assert (rows["new"].total, rows["new"].waiting) == (sum(points.values()), ())
+    assert (rows["old"].total, rows["old"].waiting) == (asked, (later,))
+    assert "which did not ask scoring-multiplicative_score" in page(course, "old")
+    assert "deleted?" not in page(course, "old")
+    rows = grade_quickly(course)
+    assert rows["old"].reused
+    override(course, "scoring", "multiplicative_score", "old", points[later], "It was not asked.")
+    assert grade_quickly(course)["old"].total == sum(points.values())
 
 
 @pytest.mark.turns(3)
