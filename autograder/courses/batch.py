@@ -364,6 +364,7 @@ class _Batch:
             "tries": ready.tries,
             "graded": {**ready.earlier.get("graded", {}), ready.tries[ready.attempt]: ready.key},
             "latest": ready.tries[ready.attempt],
+            "is_earliest": ready.is_earliest,
             "notebook": hashlib.sha256(outcome.notebook).hexdigest(),
             "comments": {result.name: result.comment for result in outcome.results if result.is_answer},
             "told": {result.name: result.text for result in outcome.results if result.text},
@@ -418,7 +419,8 @@ class _Batch:
         ``attempts`` are those that have not been tried yet.
         """
         row.set_aside = report.plain(reason)
-        standing = self.recorder.standing(row.student)
+        is_earliest = bool(earlier.get("is_earliest"))
+        standing = self.recorder.standing(row.student, Received(is_earliest=is_earliest))
         if standing.is_new and earlier.get("scores"):
             marks = self._record_again(row, standing, earlier)
         elif not standing.is_new:
@@ -460,7 +462,8 @@ class _Batch:
         ]
         beside = json.loads(earlier["mark"])[3]
         put = self.recorder.foreseen if self.recorder.dry else self.recorder.record
-        marks = put(row.student, [*graded, *answers], received(beside.get(TIMESTAMP, "")), {})
+        when = replace(received(beside.get(TIMESTAMP, "")), is_earliest=bool(earlier.get("is_earliest")))
+        marks = put(row.student, [*graded, *answers], when, {})
         if self.recorder.dry:
             row.moves = self._moves(standing, marks)
         self._enter_points(row, marks)

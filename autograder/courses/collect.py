@@ -668,12 +668,19 @@ def _write_down(course, place, known):
 
 
 def _put_files(course, notebook, files):
-    """Write ``files`` into the folder of ``notebook``, the notebook last."""
-    for file in sorted(files, key=lambda file: file == notebook.name):
-        target = notebook.with_name(file)
-        with _writing(course, target):
-            if not target.exists() or target.read_bytes() != files[file]:
-                write_bytes(files[file], target)
+    """Write ``files`` into the folder of ``notebook``, the notebook last; without it, no other stays there either."""
+    try:
+        for file in sorted(files, key=lambda file: file == notebook.name):
+            target = notebook.with_name(file)
+            with _writing(course, target):
+                if not target.exists() or target.read_bytes() != files[file]:
+                    write_bytes(files[file], target)
+    except CourseError:
+        if not notebook.exists():
+            for file in files:
+                with contextlib.suppress(OSError):
+                    notebook.with_name(file).unlink()
+        raise
 
 
 def _put_beside(course, topic, assignment, student, one):

@@ -248,7 +248,7 @@ class Course:
     def students(self, topic: str) -> list[str]:
         """Return the names of those who handed in something for ``topic``."""
         found = self.root.glob(f"submitted/*/{topic}")
-        return sorted(path.parent.name for path in found if path.is_dir() or path.is_symlink())
+        return sorted(path.parent.name for path in found if _holds_something(path))
 
     def overlooked(self) -> list[str]:
         """Return notebooks in ``submitted`` that stand where nbgrader does not look."""
@@ -398,6 +398,18 @@ def init(root: str | Path) -> Course:
     for name in ("source", "submitted"):
         (root / name).mkdir(parents=True, exist_ok=True)
     return Course.at(root)
+
+
+def _holds_something(folder):
+    """Return whether somebody put anything into ``folder``: a collection that was stopped leaves it empty, or with a draft."""
+    if folder.is_symlink():
+        return True
+    try:
+        return any(not path.name.endswith(".draft") for path in folder.iterdir())
+    except NotADirectoryError:
+        return False
+    except OSError:  # what is in it will be said when it is read
+        return True
 
 
 def _release_text(path):

@@ -1048,3 +1048,19 @@ def test_what_was_written_down_and_is_broken_stops_nobody(course, tmp_path, text
     collected, _ = collect(course, "scoring", path)
     assert {one.student: one.problem for one in collected} == {"ada": "", "ben": ""}
     assert len(collecting.tries(course, "ada", "scoring")) == 1
+
+
+def test_who_was_not_collected_because_the_disk_was_full_has_handed_in_nothing(course, tmp_path, monkeypatch):
+    def write(content, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    path = handed_out(tmp_path, ("ada/scoring.ipynb", "first"))
+    with monkeypatch.context() as patched:
+        patched.setattr("autograder.courses.collect.write_bytes", write)
+        with pytest.raises(CourseError, match="No space left on device"):
+            collect(course, "scoring", path)
+    assert course.submission("ada", "scoring").parent.is_dir()
+    assert course.students("scoring") == []
+    collect(course, "scoring", path)
+    assert course.students("scoring") == ["ada"]

@@ -60,6 +60,7 @@ def restoring():
 with_room(150_000, collecting)
 files = [course.submission(name, "scoring") for name in course.students("scoring")]
 told["at first"] = [file.stat().st_size for file in files if file.is_file()]
+told["between"] = with_room(None, grading)
 told["collected"] = with_room(None, collecting)
 for room in (0, 100_000, 400_000, 700_000):
     with_room(room, grading)
@@ -95,6 +96,7 @@ def test_on_a_disk_that_is_full_nothing_is_half_written_and_with_room_all_is_don
     assert told["drafts"] == []
     assert 0 < len(told["at first"]) < len(STUDENTS)
     assert {*told["at first"]} == {len(content)}
+    assert [row[1:] for row in told["between"]] == [["", "", AUTOMATIC]] * len(told["at first"])
     assert told["collected"] == [[name, ""] for name in STUDENTS]
     assert told["restored"]
     assert told["graded"] == told["again"] == [[name, "", "", AUTOMATIC] for name in STUDENTS]
