@@ -255,7 +255,7 @@ def test_the_scores_on_the_page_follow_the_keyboard_and_the_kind(browser, addres
 def test_a_state_can_be_dragged_through_the_plane(browser, address):  # noqa: F811
     size(browser, 1280)
     element = figure(browser, address, "scoring-figure")
-    handle = element.find_element(By.CSS_SELECTOR, ".handle")
+    handle = element.find_element(By.CSS_SELECTOR, ".handle circle")
     ActionChains(browser).drag_and_drop_by_offset(handle, -60, 40).perform()
     s = [float(control(element, name).get_property("value")) for name in ("s1", "s2")]
     assert s[0] < 0.8
@@ -268,12 +268,73 @@ def test_a_state_can_be_dragged_through_the_plane(browser, address):  # noqa: F8
 def test_a_point_that_is_dragged_out_of_the_triangle_stays_inside(browser, address):  # noqa: F811
     size(browser, 1280)
     element = figure(browser, address, "context-figure")
-    ActionChains(browser).drag_and_drop_by_offset(element.find_element(By.CSS_SELECTOR, ".handle"), 30, -60).perform()
+    ActionChains(browser).drag_and_drop_by_offset(
+        element.find_element(By.CSS_SELECTOR, ".handle circle"), 30, -60
+    ).perform()
     (rows,) = shown(element).values()
     weights = column(rows, 1)
     assert all(0 < weight < 1 for weight in weights)
     assert sum(weights) == pytest.approx(1, abs=2e-4)
     assert weights != [0.5, 0.25, 0.25]
+
+
+def swipe(browser, start, move, steps=8):  # noqa: F811
+    """Put one finger on a point of the window, move it by ``move`` and lift it, as a touch screen reports that."""
+
+    def touch(kind, *points):
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
+
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    try:
+        touch("touchStart", {"x": start[0], "y": start[1]})
+        for k in range(1, steps + 1):
+            touch("touchMove", {"x": start[0] + move[0] * k / steps, "y": start[1] + move[1] * k / steps})
+        touch("touchEnd")
+    finally:
+        browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+
+
+def bring_to_centre(browser, element):  # noqa: F811
+    """Scroll to the plane of a figure, until sections that are laid out on the way move it no more."""
+    script = """const plane = arguments[0].querySelector("[data-plane]"), before = plane.getBoundingClientRect().top;
+      plane.scrollIntoView({block: "center", behavior: "instant"});
+      return Math.abs(plane.getBoundingClientRect().top - before) < 1"""
+    until(browser, lambda: browser.execute_script(script, element))
+
+
+def handle_box(browser, element):  # noqa: F811
+    """Return left, top, width and height of what a finger can hold, in CSS pixels of the window."""
+    read = "const b = arguments[0].querySelector('.handle').getBoundingClientRect(); return [b.left, b.top, b.width, b.height]"
+    return np.array(browser.execute_script(read, element))
+
+
+@pytest.mark.parametrize("move", [(-50, 0), (0, 40), (0, -40), (-30, 50), (40, -40)])
+@pytest.mark.parametrize("element", ["scoring-figure", "context-figure"])
+def test_a_finger_moves_the_point_and_not_the_page(browser, address, element, move):  # noqa: F811
+    size(browser, 375)
+    found = figure(browser, address, element)
+    bring_to_centre(browser, found)
+    scrolled, before = browser.execute_script("return scrollY"), handle_box(browser, found)
+    first = shown(found)
+    swipe(browser, before[:2] + before[2:] / 2, move)
+    assert browser.execute_script("return scrollY") == scrolled
+    assert shown(found) != first
+    after = handle_box(browser, found)
+    if element == "scoring-figure":  # here the point is nowhere kept back
+        np.testing.assert_allclose(after[:2] - before[:2], move, atol=3)
+
+
+@pytest.mark.parametrize("element", ["scoring-figure", "context-figure"])
+def test_a_finger_beside_the_point_scrolls_the_page(browser, address, element):  # noqa: F811
+    size(browser, 375)
+    found = figure(browser, address, element)
+    bring_to_centre(browser, found)
+    scrolled, (left, top, width, height) = browser.execute_script("return scrollY"), handle_box(browser, found)
+    assert min(width, height) >= 24
+    first = shown(found)
+    swipe(browser, (left - 12, top + height / 2), (0, -120))
+    until(browser, lambda: browser.execute_script("return scrollY") > scrolled + 60)
+    assert shown(found) == first
 
 
 def test_weights_follow_the_mask_the_temperature_and_one_large_score(browser, address):  # noqa: F811

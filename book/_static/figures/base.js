@@ -55,8 +55,9 @@ export function plane(width, [x0, x1, y0, y1], { points, arrows = [], area = [] 
     }).join("") +
     points.map(({ at: p, name, tone, handle }) => {
       const [a, b] = at(p);
-      return `<circle class="t${tone}${handle ? " handle" : ""}" cx="${a}" cy="${b}" r="${handle ? 9 : 5}"/>` +
-        text(a + (a > width - 30 || handle ? -11 : 10), b + (b < 20 ? 16 : -8), name, a > width - 30 || handle ? "end" : "start");
+      const label = text(a + (a > width - 30 || handle ? -11 : 10), b + (b < 20 ? 16 : -8), name, a > width - 30 || handle ? "end" : "start");
+      const dot = (r) => `<circle class="t${tone}" cx="${a}" cy="${b}" r="${r}"/>`;
+      return label + (handle ? `<g class="handle">${dot(22)}${dot(9)}</g>` : dot(5));
     }).join(""), ` data-plane="${[x0, y1, scale]}"`);
 }
 
@@ -85,8 +86,10 @@ export class Figure extends HTMLElement {
     this.live.addEventListener("submit", (event) => event.preventDefault());
     this.live.addEventListener("input", () => this.changed());
     this.live.addEventListener("reset", () => setTimeout(() => this.changed()));
+    /* A finger on the handle drags; anywhere else it scrolls. Chromium ignores touch-action on shapes within an SVG. */
+    this.view.addEventListener("touchstart", (event) => event.target.closest(".handle") && event.preventDefault(), { passive: false });
     this.view.addEventListener("pointerdown", (event) => {
-      if (!event.target.matches(".handle")) return;
+      if (!event.target.closest(".handle")) return;
       event.preventDefault();
       this.view.setPointerCapture(event.pointerId);
     });
