@@ -66,6 +66,12 @@ class SelfCheck(SphinxDirective):
         shown.replace(first, nodes.Text(text[len(RIGHT) :]))
         right = text.startswith(RIGHT)
         choice = ChoiceNode(right=right, group=group)
+        if not any(text.strip() for text in shown.findall(nodes.Text) if not isinstance(text.parent, nodes.math)):
+            choice["name"] = shown.astext()  # formulas do not count towards an accessible name
+            if "\\" in choice["name"]:
+                raise self.error(
+                    "a choice that is a formula with TeX commands has no name that can be read: add a word."
+                )
         reason = ReasonNode()
         reasons[0].insert(0, [nodes.strong(text=VERDICTS[right]), nodes.Text(" ")])
         reason += reasons
@@ -120,7 +126,8 @@ def depart_group(self, node):
 
 def visit_choice(self, node):
     which = "right" if node["right"] else "wrong"
-    self.body.append(f'<details class="choice {which}" name="{node["group"]}"><summary>')
+    self.body.append(f'<details class="choice {which}" name="{node["group"]}">')
+    self.body.append(self.starttag(node, "summary", "", **({"ARIA-LABEL": node["name"]} if "name" in node else {})))
     shown, _ = node.children
     for child in shown.children:
         child.walkabout(self)

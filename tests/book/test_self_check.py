@@ -57,9 +57,19 @@ def test_a_choice_opens_with_its_reason_and_needs_no_script(build):
     assert "<script" not in group[2]
 
 
+def test_a_choice_that_is_a_formula_has_a_name_of_its_own(build):
+    page = build(
+        QUESTION.replace("all of $b$", "$(2, 2)$").replace(
+            "{number}`softmax(np.array([0.0, np.log(3)]))[1]:.2f`", "$a = b$ or less"
+        )
+    )
+    assert re.findall(r"<summary(.*?)>", page) == ["", ' aria-label="(2, 2)"']
+
+
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
+        ("all of $b$", r"$\alpha$", "add a word"),
         ("wrong: all", "right: all", "exactly one begins with right:"),
         ("- right:", "- wrong:", "exactly one begins with right:"),
         ("wrong: all", "[ ] all", "a choice begins with right: or wrong:"),
