@@ -192,6 +192,12 @@ def overhang(browser):
     return browser.execute_script("return document.scrollingElement.scrollWidth - document.documentElement.clientWidth")
 
 
+def lay_out_all(browser):
+    """Let the browser lay out sections that are not in the window too, which it otherwise puts off."""
+    style = "<style>section {content-visibility: visible !important}</style>"
+    browser.execute_script("document.head.insertAdjacentHTML('beforeend', arguments[0])", style)
+
+
 def cut_off(browser):
     """Return the formulas that stand out of the page's text, those left out that lie in a table, which scrolls."""
     return browser.execute_script(
@@ -239,6 +245,7 @@ def visits(browser, address, site, server):
         )
         seen_there = {"formulas": formulas, "shown": shown, "fonts": fonts, "needs": [browser.current_url, *needs]}
         seen_there |= {"complaints": complaints(browser), "asked": requests(browser), "failures": list(server.failures)}
+        lay_out_all(browser)
         for width in WIDTHS if page.startswith("book/") else ():  # the entrance is gone by now
             size(browser, width)
             seen_there[width] = overhang(browser), cut_off(browser)
@@ -253,6 +260,23 @@ def test_no_page_is_wider_than_the_window(visits, width):
     wide = {page: found[width][0] for page, found in visits.items() if width in found}
     assert len(wide) > 10
     assert max(wide.values()) <= 1, wide
+
+
+@pytest.mark.parametrize("width", [320, 375])
+def test_the_buttons_above_the_text_fit_at_twice_the_size_of_text(browser, address, width):
+    size(browser, width)
+    open_page(browser, f"{address}/book/scoring.html")
+    browser.execute_script("document.documentElement.style.fontSize = '200%'")
+    boxes = browser.execute_script(
+        """
+        const shown = [...document.querySelectorAll(".bd-header-article .btn")].filter((button) => button.checkVisibility());
+        return shown.map((button) => button.getBoundingClientRect().toJSON());
+        """
+    )
+    assert len(boxes) >= 5
+    for box in boxes:
+        assert 0 <= box["left"] < box["right"] <= width, boxes
+        assert min(box["width"], box["height"]) >= 24, boxes
 
 
 @pytest.mark.parametrize("width", WIDTHS)
