@@ -158,7 +158,7 @@
       return;
     }
     const section = link.closest("section");
-    const letters = [...section.querySelectorAll(LETTER)].filter((letter) => letter.closest("section:not([id='exercise-content'])") === section);
+    const letters = [...section.querySelectorAll(LETTER)].filter((letter) => letter.closest("section:not(.exercise-content)") === section);
     const told = [...new Set(letters.flatMap((letter) => names(letter)[0]))].map((name) => said(name, found, section)).filter(Boolean);
     owner = link;
     link.setAttribute("aria-expanded", "true");

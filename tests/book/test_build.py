@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
@@ -36,6 +37,34 @@ class Addresses(HTMLParser):
             (self.links if apart else self.fetched).append(found["href"])
         else:
             self.fetched += [found[name] for name in ("src", "data", "poster") if name in found]
+
+
+class Outline(HTMLParser):
+    """The ids on a page, and the elements that stand within a summary."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.summarised, self._in_summary = [], set(), False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id"]
+        if self._in_summary:
+            self.summarised.add(tag)
+        self._in_summary = self._in_summary or tag == "summary"
+
+    def handle_endtag(self, tag):
+        self._in_summary = self._in_summary and tag != "summary"
+
+
+def test_no_id_stands_twice_on_a_page_and_no_block_in_a_summary(site):
+    for path in all_pages(site):
+        outline = Outline(path.read_text(encoding="utf-8"))
+        assert len(outline.ids) == len(set(outline.ids)), (
+            path,
+            [name for name, n in Counter(outline.ids).items() if n > 1],
+        )
+        assert not outline.summarised & {"p", "div", "section", "ul", "ol", "table", "pre", "figure"}, path
 
 
 def test_only_the_pages_of_the_table_of_contents_are_published(site):
