@@ -1,6 +1,7 @@
 """The figures that move: their arithmetic is that of the reference, and what a reader does to them shows."""
 
 import base64
+import contextlib
 import functools
 import gzip
 import html
@@ -396,6 +397,38 @@ def test_a_word_of_the_landing_page_lights_up_its_source_words(browser, address)
     words = output_distribution(state[None], context[None], x["W_state"], x["W_context"], np.zeros(5))[0]
     for rows, wanted in zip(shown(element).values(), (scores, weights, context, state, words), strict=True):
         np.testing.assert_allclose(column(rows, 1), wanted, atol=5e-4)
+
+
+@contextlib.contextmanager
+def forced_colours(browser):  # noqa: F811
+    """Let the system set the colours, as in a high-contrast mode."""
+    features = [{"name": "forced-colors", "value": "active"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    try:
+        yield
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_with_forced_colours_bars_and_the_chosen_word_can_be_seen(browser, address, mode):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "step-figure")
+    browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
+    read = """return [...arguments[0].querySelectorAll(arguments[1])].map((one) => {
+      const style = getComputedStyle(one);
+      return [style.backgroundColor.match(/\\d+/g).slice(0, 3).join(), style.color.match(/\\d+/g).join()];  // opaque or not
+    })"""
+    with forced_colours(browser):
+        chosen = browser.execute_script(read, element, ".chips label:has(:checked)")
+        others = browser.execute_script(read, element, ".chips label:not(:has(:checked))")
+        bars = browser.execute_script(read, element, ".bar b")
+        tracks = browser.execute_script(read, element, ".bar")
+    ((ground, text),) = chosen
+    assert len(others) == 4
+    assert ground not in {text, *(other for other, _ in others)}
+    assert len(bars) > 10
+    assert {bar for bar, _ in bars}.isdisjoint(track for track, _ in tracks)
 
 
 @pytest.mark.parametrize("element", [element for element in PAGES if element != "capstone-figure"])
