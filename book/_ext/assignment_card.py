@@ -33,7 +33,7 @@ def add(app, doctree):
             whole = html.escape(address.format(notebook=f"{topic}.ipynb"))
             links.append(LINK.format(whole, "", f"Open in {html.escape(label)}"))
     if "runnable" in app.extensions:
-        links.append(LINK.format(f"{up}chapters/{topic}-code.ipynb", " download", "Run the chapter’s code"))
+        links.append(LINK.format(f"{up}chapters/{topic}-code.ipynb", " download", "Download the chapter’s code"))
     app.env.note_dependency(str(Path(app.srcdir, "_toc.yml")))  # which numbers the chapters
     points = sum(entry.points for entry in entries)
     number = chapter_number(Path(app.srcdir, f"{app.env.docname}.md"))

@@ -172,6 +172,7 @@ def test_a_site_offers_the_notebook_on_the_card_and_copies_only_what_runs_anywhe
     site, _ = build_site(tmp_path)
     page = BeautifulSoup((site / "book" / "softmax.html").read_text(encoding="utf-8"), "html.parser")
     (link,) = page.select(".assignment-card a[download]")
+    assert link.text == "Download the chapter’s code"
     notebook = (site / "book" / link["href"]).resolve()
     assert notebook.name == "softmax-code.ipynb"
     assert json.loads(notebook.read_text(encoding="utf-8"))["cells"][-1]["source"] == ["print(1 + 1)"]
