@@ -26,12 +26,12 @@ UNSURE = 0.2  # how much of every target is spread evenly, so that no number has
 
 
 class Model(nn.Module):
-    """The decoder of the landing page: words as one-hot vectors, three hidden numbers in the score."""
+    """The decoder of the landing page: words as one-hot vectors, two hidden units in the score, few enough for a pencil."""
 
     def __init__(self):
         super().__init__()
         size = len(STATE)
-        self.step = DecoderStep(AdditiveAttention(size, size, 3), WORDS, size, size)
+        self.step = DecoderStep(AdditiveAttention(size, size, 2), WORDS, size, size)
         self.W_state = nn.Linear(size, WORDS, bias=False)
         self.W_context = nn.Linear(size, WORDS, bias=False)
 

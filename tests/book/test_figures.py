@@ -399,6 +399,20 @@ def test_a_word_of_the_landing_page_lights_up_its_source_words(browser, address)
         np.testing.assert_allclose(column(rows, 1), wanted, atol=5e-4)
 
 
+def test_the_code_of_the_step_with_a_pencil_prints_what_the_landing_figure_shows(site):
+    page = pages(site)["intro"]
+    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', page, flags=re.DOTALL)[1])
+    x = {name: np.array(value) for name, value in data.items() if name not in ("source", "target")}
+    scores, weights, context, state = step_of_the_reference(x, x["state"], np.eye(5)[0])
+    words = output_distribution(state[None], context[None], x["W_state"], x["W_context"], np.zeros(5))[0]
+    wanted = {"scores": scores, "weights": weights, "context": context, "new state": state, "probability": words}
+    text = re.sub(r"<[^>]+>", "", page)
+    for name, numbers in wanted.items():
+        printed = re.search(rf"^{name} +\[(.*)\]$", text, flags=re.MULTILINE)
+        assert printed, name
+        np.testing.assert_allclose(np.array(printed[1].split(), dtype=float), numbers, atol=5e-5 + 1e-12)
+
+
 @contextlib.contextmanager
 def forced_colours(browser):  # noqa: F811
     """Let the system set the colours, as in a high-contrast mode."""
