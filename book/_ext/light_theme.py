@@ -14,6 +14,7 @@ styles of what stands on them. A page with exercises also has a link that skips 
 """
 
 import hashlib
+import logging
 import re
 import shutil
 from pathlib import Path
@@ -21,6 +22,8 @@ from pathlib import Path
 import pydata_sphinx_theme
 from fontTools import subset
 from jinja2 import DictLoader
+
+logging.getLogger("fontTools.subset").setLevel(logging.WARNING)  # it reports every table that it has cut
 
 # Icons by the names of Font Awesome: those that the theme's templates and scripts show.
 ICONS = ("angle-left", "angle-right", "arrow-up", "bars", "list", "xmark", "magnifying-glass", "download", "expand")

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from autograder.paths import ROOT
 from solutions import answer_key
 from tests.autograder.samples import topic_exercises
+from tests.book.website import LOG
 
 
 def pages(site):
@@ -37,6 +38,12 @@ class Addresses(HTMLParser):
             (self.links if apart else self.fetched).append(found["href"])
         else:
             self.fetched += [found[name] for name in ("src", "data", "poster") if name in found]
+
+
+def test_the_build_prints_nothing_about_fonts(site):
+    said = site.with_name(LOG).read_text(encoding="utf-8")
+    assert "Finished generating HTML" in said
+    assert [line for line in said.splitlines() if re.search("fontTools|findfont", line)] == []
 
 
 class Outline(HTMLParser):

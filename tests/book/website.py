@@ -13,6 +13,7 @@ from pathlib import Path
 from autograder.paths import ROOT
 from tests.shared import made_once
 
+LOG = "build.log"  # beside the website: what its build printed
 STAND_BACK = 5  # how much nicer the processes that test are
 AHEAD = "TESTS_WEBSITE_AHEAD"  # in the environment, where the processes of pytest-xdist find it
 
@@ -22,6 +23,7 @@ def website(started=None):
 
     def make(folder):
         builder = Path(sys.executable).with_name("jupyter-book")
+        log = ""
         for command in (
             [sys.executable, "-m", "autograder", "handouts", folder / "_build" / "assignments"],
             [builder, "build", ".", "--path-output", folder, "-W", "-n", "--keep-going"],
@@ -37,6 +39,8 @@ def website(started=None):
                     process.kill()
                     raise
             assert process.returncode == 0, said[-8000:]
+            log += said
+        (folder / "_build" / LOG).write_text(log, encoding="utf-8")
         return folder / "_build" / "html"
 
     return made_once("site", make)
