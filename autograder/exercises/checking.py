@@ -87,11 +87,20 @@ def _check(name):
         raise NotYet(f"{called}: run the cell with your function first, and keep its name.")
     convert = importlib.import_module("torch").from_numpy if known.get("in_torch") else None
     check_cases(function, known["kind"], [*known["cases"], *drawn], convert)
+    passed = []  # one verdict at the end: nothing good is said above a sentence on what is wrong
     if known["kind"] == "number":
         check_numbers(function, **known["numbers"])
+        if known["numbers"]["follows"]:
+            passed.append("each step follows from your own steps before it")
     if "equations" in known:
         given = {vector: tuple(shape) for vector, shape in known["given"].items()}
         compose(function, known["equations"], known["cases"][0]["inputs"], given)
+        passed.append(f"your shapes fit together in {' and in '.join(known['equations'])}")
+    if known["kind"] == "code":
+        print(f"{called}: the shown {'case is' if len(known['cases'] + drawn) == 1 else 'cases are'} right.")
+    else:
+        said = ", and ".join(["the form is right", *passed])
+        print(f"{called}: {said}. Whether the answer is right is not judged here.")
     print(f"{called}: {hidden_said(**known['hidden'])}")
 
 
@@ -110,7 +119,7 @@ def check_cases(function, kind, cases, convert=None):
 
     Numbers and shapes are checked for their form only: their answer does not stand in the notebook.
     """
-    name = function.__name__
+    name, notes = function.__name__, []
     for case in cases:
         title = f"{name}, {case['name']}" if case.get("name") else name
         try:
@@ -132,15 +141,13 @@ def check_cases(function, kind, cases, convert=None):
             told = stopped("; ".join(problems))
             raise NotYet(f"{title}: {told}" + (f"\nHint: {advice}" if advice else ""))
         if changed:
-            print(f"{title}: {stopped(ALSO_CHANGED.format(', '.join(changed)))}")
+            notes.append(f"{title}: {stopped(ALSO_CHANGED.format(', '.join(changed)))}")
         if kind == "shape":
             entries = value.items() if isinstance(value, dict) else [(name, value)]
             sizes = ", ".join(f"{letter}={size}" for letter, size in case["inputs"].items())
             print(f"With {sizes}: " + ", ".join(f"{entry} {tuple(map(int, size))}" for entry, size in entries))
-    if kind == "code":
-        print(f"{name}: the shown {'case is' if len(cases) == 1 else 'cases are'} right.")
-    else:
-        print(f"{name}: the form is right. Whether the answer is right is not judged here.")
+    for note in notes:
+        print(note)
 
 
 def check_numbers(function, holds, follows, atol):
@@ -163,8 +170,6 @@ def check_numbers(function, holds, follows, atol):
                 told.append(f"{entry} does not follow from your own {' and '.join(steps)}")
     if told:
         raise NotYet(f"{name}: this cannot be right. " + " ".join(map(full_sentence, dict.fromkeys(told))))
-    if follows:
-        print(f"{name}: each step follows from your own steps before it: {', '.join(follows)}.")
 
 
 def not_so(value, holds, atol):

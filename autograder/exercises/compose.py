@@ -56,7 +56,6 @@ def compose(function, equations, inputs, given):
             raise NotYet(
                 f"{function.__name__}: your shapes do not fit together in {equation}. With {sizes}: {misfit}"
             ) from None
-    print(f"{function.__name__}: your shapes fit together in {' and in '.join(equations)}. They may still be wrong.")
 
 
 def _shape(node, shapes):

@@ -1,5 +1,6 @@
 """A check says in words what is wrong with an answer, and never what is right."""
 
+import json
 from itertools import combinations
 
 import numpy as np
@@ -33,9 +34,42 @@ def double_in_place(x):
     return x
 
 
-def test_a_right_answer_to_the_shown_cases_is_told_so(capsys):
-    checking.check_cases(double, "code", [SHOWN])
-    assert capsys.readouterr().out == "double: the shown case is right.\n"
+@pytest.fixture
+def checked(monkeypatch):
+    """Check an answer as a notebook does that knows ``known`` of the exercise."""
+
+    def run(function, **known):
+        given = {"function": "f", "kind": "code", "hidden": {"count": 1, "kinds": []}, **known}
+        monkeypatch.setattr(checking, "EXERCISES", {"toy-f": json.dumps(given)})
+        monkeypatch.setattr(checking, "ANSWERS", {"f": function})
+        checking.check("toy-f")
+
+    return run
+
+
+def test_a_right_answer_to_the_shown_cases_is_told_so(checked, capsys):
+    checked(double, cases=[SHOWN])
+    assert capsys.readouterr().out.startswith("f: the shown case is right.\n")
+
+
+def test_nothing_good_is_said_above_a_sentence_on_what_is_wrong(checked, capsys):
+    numbers = {"holds": {"answer < 1": "it is below 1"}, "follows": {}, "atol": 0.01}
+    shape = {"cases": [{"inputs": {"m": 3}, "form": {"W": None}}], "equations": ["W @ x"], "given": {"x": [3]}}
+    with pytest.raises(NotYet, match="cannot be right"):
+        checked(lambda: 2.0, kind="number", cases=[{"form": []}], numbers=numbers)
+    with pytest.raises(NotYet, match="do not fit together"):
+        checked(lambda m: {"W": (m + 1, m + 1)}, kind="shape", **shape)
+    with pytest.raises(NotYet, match="worked example: 1 of 2 values are wrong"):
+        checked(double_in_place, cases=[SHOWN, {**SHOWN, "expected": [2.0, 5.0]}])
+    said = capsys.readouterr().out
+    assert said == "With m=3: W (4, 4)\n"  # what the student's own sizes are: no verdict
+    checked(lambda: 0.5, kind="number", cases=[{"form": []}], numbers=numbers)
+    checked(lambda m: {"W": (m + 1, m)}, kind="shape", **shape)
+    said = capsys.readouterr().out
+    assert "f: the form is right. Whether the answer is right is not judged here.\n" in said
+    assert (
+        "f: the form is right, and your shapes fit together in W @ x. Whether the answer is right is not judged" in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,7 +89,6 @@ def test_a_right_answer_that_changed_its_input_is_told_so_and_passes(capsys):
     checking.check_cases(double_in_place, "code", [SHOWN])
     said = capsys.readouterr().out
     assert "right, and no points are lost, but it changed its input x" in said
-    assert "the shown case is right" in said
     hidden = [{**SHOWN, "part": "values"}]
     assert compare.score(double_in_place, "code", hidden, {"values": 1}) == 1
 
@@ -100,9 +133,9 @@ def test_a_shape_or_number_of_the_wrong_form_is_told_so(kind, value, form, sente
 @pytest.mark.parametrize(
     ("value", "form"), [([1.0, 2.0], (2,)), (3, ()), ({"a": 1.0, "b": [2.0]}, {"a": (), "b": (1,)})]
 )
-def test_numbers_of_the_right_form_are_told_so_whatever_they_are(capsys, value, form):
+def test_of_numbers_of_the_right_form_nothing_is_said_whatever_they_are(capsys, value, form):
     checking.check_cases(lambda: value, "number", [{"form": form}])
-    assert "the form is right" in capsys.readouterr().out
+    assert capsys.readouterr().out == ""
 
 
 def double_printed(x):
