@@ -23,6 +23,7 @@ UNSTEADY = "it gives another result when it is called again with the same input"
 TIMES = 10  # as large, or as small, may a wrong step of a chain be beside the right one
 WIDEST = 80  # characters of a line of a check
 DEEPEST = 8  # lists in lists that are looked into
+LARGEST = 2**63  # integers below are compared, as numpy's are
 
 
 class NotYet(AssertionError):
@@ -33,30 +34,45 @@ class NotYet(AssertionError):
         return [textwrap.fill(line, WIDEST, break_long_words=False) for line in f"NotYet: {self}".split("\n")]
 
 
-def plain_value(value, depth=0):
+def plain_value(value, around=()):
     """Return ``value`` as dicts, lists, tuples, numbers and arrays of numpy, whatever classes it is made of.
 
     Any mapping is a dict, any sequence but text a tuple, any real number an int or a float, and a tensor, or whatever
     else numpy can read as numbers, an array of at most double precision. What is none of these, or has a masked entry,
-    comes back as it is. The check in a notebook and the grader both look at this value, so that they accept the same.
+    comes back as it is. In place of what cannot be compared (an integer that does not fit into 64 bits, a container that
+    contains itself or is nested too deeply) comes an object whose type is named for the reason. The check in a notebook
+    and the grader both look at this value, so that they accept the same and say the same.
+
+    ``around`` are the containers that ``value`` is in.
     """
-    if depth > DEEPEST or isinstance(value, (str, bytes, bytearray, type)) or _is_plain(value):
+    if type(value) is int and abs(value) >= LARGEST:
+        return _incomparable("int beyond 64 bits")
+    if len(around) > DEEPEST:
+        return _incomparable("deeply nested data")
+    if isinstance(value, (str, bytes, bytearray, type)) or _is_plain(value):
         return value
-    if isinstance(value, Mapping):
-        return {_key(key): plain_value(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, Sequence):
-        items = [plain_value(item, depth + 1) for item in value]
+    if isinstance(value, (Mapping, Sequence)):
+        if any(outer is value for outer in around):
+            return _incomparable(f"{type(value).__name__} that contains itself")
+        around = (*around, value)
+        if isinstance(value, Mapping):
+            return {_key(key): plain_value(item, around) for key, item in value.items()}
+        items = [plain_value(item, around) for item in value]
         return items if isinstance(value, list) else tuple(items)
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         return value
     if hasattr(value, "detach") or hasattr(value, "__array__"):
-        return _plain_array(value, depth)
+        return _plain_array(value, around)
     with contextlib.suppress(TypeError, ValueError, OverflowError):
         if isinstance(value, Integral) and not isinstance(value, bool):
-            return int(value)
+            return plain_value(int(value), around)
         if isinstance(value, (Real, Decimal)) and not isinstance(value, bool):
             return float(value)
     return value
+
+
+def _incomparable(reason):
+    return type(reason, (), {})()
 
 
 def _is_plain(value):
@@ -69,7 +85,7 @@ def _key(key):
     return str.__str__(key) if isinstance(key, str) else str(key)
 
 
-def _plain_array(value, depth):
+def _plain_array(value, around):
     """Return the tensor or array ``value`` as an array that owes nothing to its class, or as it is, if it holds no numbers."""
     array = value
     with contextlib.suppress(TypeError, ValueError, RuntimeError, AttributeError):
@@ -80,12 +96,15 @@ def _plain_array(value, depth):
             array = array.numpy()
         array = np.asarray(array)
         if array.dtype.kind == "O":
-            array = np.array(plain_value(array.tolist(), depth + 1))
+            items = plain_value(array.tolist(), (*around, array))
+            if not isinstance(items, list):  # no axis
+                return items
+            array = np.array(items)
         if array.dtype.kind == "f" and array.dtype.itemsize > 8:
             array = array.astype(float)
         if array.dtype.kind in "biuf":
             return array
-    return value
+    return _incomparable("array of object") if str(getattr(array, "dtype", "")) == "object" else value
 
 
 def read_value(value):

@@ -17,7 +17,17 @@ from autograder.exercises.compare import (
     reasons,
     shape_difference,
 )
-from tests.autograder.samples import NO_NUMBERS, RIGHT, SAME_DICTS, SAME_NUMBERS, SAME_SHAPES
+from autograder.grading import judge
+from autograder.sandbox import Reply
+from tests.autograder.samples import (
+    NO_NUMBERS,
+    RIGHT,
+    SAME_DICTS,
+    SAME_NUMBERS,
+    SAME_SHAPES,
+    exercise_named,
+    over_the_wire,
+)
 
 
 @pytest.mark.parametrize("value", SAME_NUMBERS.values(), ids=SAME_NUMBERS)
@@ -47,10 +57,41 @@ def test_a_matrix_of_the_wrong_shape_is_wrong_however_it_came_to_it():
     assert "2 axes where 1 belong" in difference(np.array([[1.0, 2.0]]).view(np.matrix), np.array([1.0, 2.0]), 1e-9)
 
 
-def test_a_list_that_holds_itself_comes_to_an_end():
-    endless = []
-    endless.append(endless)
-    assert isinstance(plain_value(endless), list)
+LIST_IN_ITSELF, DICT_IN_ITSELF = [1.0], {}
+LIST_IN_ITSELF.append(LIST_IN_ITSELF)
+DICT_IN_ITSELF["a"] = DICT_IN_ITSELF
+TOO_LARGE = "it returned int beyond 64 bits, not numbers"
+IN_ITSELF = "it returned {} that contains itself, not numbers"
+ONE_SENTENCE = {
+    "int": (2**63, TOO_LARGE),
+    "negative int": (-(2**70), TOO_LARGE),
+    "int in a list": ([1, 2**70], TOO_LARGE),
+    "int in an array": (np.array([1, 2**70]), "it returned array of object, not numbers"),
+    "rows of an array": (np.array([[1, 2], [2**70]], dtype=object), "it returned array of object, not numbers"),
+    "list in itself": (LIST_IN_ITSELF, IN_ITSELF.format("list")),
+    "list in itself, twice": ([[LIST_IN_ITSELF] * 2] * 2, IN_ITSELF.format("list")),
+    "list in itself, many times": ([LIST_IN_ITSELF] * 2, IN_ITSELF.format("list")),
+    "dict in itself": (DICT_IN_ITSELF, IN_ITSELF.format("dict")),
+    "nested deeply": ([[[[[[[[[[1.0]]]]]]]]]], "it returned deeply nested data, not numbers"),
+}
+
+
+@pytest.mark.parametrize(("value", "sentence"), ONE_SENTENCE.values(), ids=ONE_SENTENCE)
+def test_what_cannot_be_compared_gets_one_sentence_in_notebook_and_grader(value, sentence):
+    exercise = exercise_named("scoring-dot_product_score")
+    case = exercise.hidden[0]
+    said = reasons(call_case(lambda: value, {})[0], case.expected, "code", 1e-9)
+    assert said == {"": sentence}
+    assert judge.reasons_of(exercise, case, Reply(value=over_the_wire(plain_value(value)))) == said
+
+
+@pytest.mark.parametrize(
+    "value", [(2**70, 3), (LIST_IN_ITSELF, 3), LIST_IN_ITSELF, 2**70, np.array([3, 2**70])], ids=str
+)
+def test_what_cannot_be_a_shape_gets_one_sentence_in_notebook_and_grader(value):
+    said = reasons(plain_value(value), (2, 3), "shape", 0)
+    assert said[""].startswith("a shape ")
+    assert reasons(over_the_wire(plain_value(value)), (2, 3), "shape", 0) == said
 
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=1, max_side=4)
@@ -97,9 +138,9 @@ def test_a_dict_is_read_entry_by_entry():
         ([{"a": 1}], "its rows have different lengths"),
         (["a", "b"], "it returned str, not numbers"),
         (1j, "it returned complex, not numbers"),
-        (10**400, "it returned int, not numbers"),
+        (10**400, "it returned int beyond 64 bits, not numbers"),
         (len, "not numbers"),
-        (np.array([None]), "it returned ndarray, not numbers"),
+        (np.array([None]), "it returned array of object, not numbers"),
     ],
     ids=lambda item: str(item)[:30],
 )
@@ -207,7 +248,7 @@ def test_a_shape_may_be_any_sequence_of_whole_numbers(value):
         ((3, 2), "it looks transposed"),
         ((2, 5), "axis 1 has another size"),
         ((5, 7), "axis 0 and axis 1 have another size"),
-        ((2, 10**400), "axis 1 has another size"),
+        ((2, 10**400), "whole numbers above 0"),
     ],
     ids=lambda item: str(item)[:30],
 )
