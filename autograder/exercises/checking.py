@@ -34,6 +34,7 @@ from autograder.exercises.compose import compose
 
 CUT_OFF = "no gradient can pass. Stay in torch from beginning to end, without detach(), item(), numpy or no_grad()."
 ENDS = 3  # frames of a long traceback that are shown at either end
+FEW = 24  # numbers: inputs of no more are printed, of others only the shapes
 # In a notebook: the name of an exercise -> what its check knows, and the shown cases that nobody worked by hand. Both are
 # JSON, read where a check is run: as Python, all of it would be compiled in every process that runs the notebook.
 EXERCISES = {}
@@ -54,13 +55,19 @@ def check(name):
     except NotYet:
         raise
     except (Exception, KeyboardInterrupt) as error:
-        with contextlib.suppress(AttributeError):  # a class may let nothing be added
-            error._render_traceback_ = functools.partial(own_lines, error, error.__traceback__)
+        show_own_lines(error)
         raise
 
 
-def own_lines(error, trace):
-    """Return what a notebook shows of ``error``: the lines of the student that it came through, and no others."""
+def show_own_lines(error, call=""):
+    """Let a notebook show of ``error`` only what ``own_lines`` returns, as it is now."""
+    if "_render_traceback_" not in error.__dict__:
+        with contextlib.suppress(AttributeError):  # a class may let nothing be added
+            error._render_traceback_ = functools.partial(own_lines, error, error.__traceback__, call)
+
+
+def own_lines(error, trace, call):
+    """Return what a notebook shows of ``error``: the ``call``, and the lines of the student that the error came through."""
     own = []
     while trace is not None:
         if trace.tb_frame.f_globals is ANSWERS:
@@ -70,9 +77,10 @@ def own_lines(error, trace):
         trace = types.TracebackType(trace, *frame)
     try:
         shell = importlib.import_module("IPython").get_ipython()
-        return shell.InteractiveTB.structured_traceback(type(error), error, trace, tb_offset=0)
+        shown = shell.InteractiveTB.structured_traceback(type(error), error, trace, tb_offset=0)
     except Exception:
-        return [f"{type(error).__name__}: {error}"]
+        shown = [f"{type(error).__name__}: {error}"]
+    return [call, *shown] if call else shown
 
 
 def _check(name):
@@ -121,15 +129,20 @@ def check_cases(function, kind, cases, convert=None):
     """
     name, notes = function.__name__, []
     for case in cases:
-        title = f"{name}, {case['name']}" if case.get("name") else name
+        title = f'{name}, in "{case["name"]}"' if case.get("name") else name
+        call = f"{title}: called with {inputs_said(case)}." if case.get("inputs") else ""
         try:
             value, changed = call_case(function, case_inputs(case, convert), case.get("gradients", ()))
         except NotImplementedError:
             raise NotYet(f"{name}: not answered yet. Replace `raise NotImplementedError()` by your answer.") from None
         except RuntimeError as error:
             if "does not require grad" not in str(error):
+                show_own_lines(error, call)
                 raise
-            raise NotYet(f"{title}: {CUT_OFF}") from None
+            raise NotYet(f"{title}: {CUT_OFF}\n{call}") from None
+        except (Exception, KeyboardInterrupt) as error:
+            show_own_lines(error, call)
+            raise
         if kind == "code":
             found = reasons(value, case["expected"], kind, case["atol"])
         else:
@@ -138,8 +151,10 @@ def check_cases(function, kind, cases, convert=None):
         if problems:
             hints = [hint for hint, wrong in case.get("wrong", ()) if _same(value, wrong, kind, case["atol"])]
             advice = " Or: ".join(dict.fromkeys(hints)) or _noticed(function, case, convert, value, changed)
-            told = stopped("; ".join(problems))
-            raise NotYet(f"{title}: {told}" + (f"\nHint: {advice}" if advice else ""))
+            told = [f"{title}: {stopped('; '.join(problems))}"]
+            if kind == "code":
+                told.append(values_said(case, value))
+            raise NotYet("\n".join([*told, f"Hint: {advice}"] if advice else told))
         if changed:
             notes.append(f"{title}: {stopped(ALSO_CHANGED.format(', '.join(changed)))}")
         if kind == "shape":
@@ -148,6 +163,37 @@ def check_cases(function, kind, cases, convert=None):
             print(f"With {sizes}: " + ", ".join(f"{entry} {tuple(map(int, size))}" for entry, size in entries))
     for note in notes:
         print(note)
+
+
+def inputs_said(case):
+    """Return with what ``case`` calls a function: the values, if they are few, else the shapes."""
+    inputs = case.get("inputs", {})
+    few = sum(np.size(item) for item in inputs.values()) <= FEW
+    return ", ".join(
+        f"{name} = {numbers_said(item)}" if few or not np.shape(item) else f"{name} {np.shape(item)}"
+        for name, item in inputs.items()
+    )
+
+
+def values_said(case, value):
+    """Return the inputs of ``case``, and if those are few the right result and the student's ``value``."""
+    told = f"Called with {inputs_said(case)}."
+    if sum(np.size(item) for item in [*case["inputs"].values(), case["expected"]]) > FEW or case.get("gradients"):
+        return told
+    with contextlib.suppress(Exception):  # what cannot be read as numbers was said to be so
+        return f"{told}\nRight: {numbers_said(case['expected'])}\nYours: {numbers_said(read_value(value))}"
+    return told
+
+
+def numbers_said(value):
+    """Return ``value`` in one line, with six digits of each number."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {numbers_said(item)}" for name, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(numbers_said, value))}]"
+    if hasattr(value, "tolist"):
+        return numbers_said(value.tolist())
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def check_numbers(function, holds, follows, atol):

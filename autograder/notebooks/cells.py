@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
@@ -46,7 +47,7 @@ def heading(topic: str, title: str, exercises: Sequence[Exercise], website: str,
 {least} to {most} minutes.
 
 - Write each answer where it says `YOUR CODE HERE`, and keep the name of the function.
-- Run the check cell below an answer. For code it tries an example that you can work by hand and one of other sizes, and
+- Run the check cell below an answer. For code it tries the worked example of the question and one of other sizes, and
   says in words what is wrong. Of numbers it says what cannot be right, of shapes what does not fit together in the
   equation: whether they are right, it does not know. Checks give no points.
 - The points come from cases that you do not see here. The check says at its end of what kinds they are.{_rules(exercises)}
@@ -138,7 +139,7 @@ def _place(module):
 
 
 def exercise_cells(exercise: Exercise, text: Text) -> list[NotebookNode]:
-    question = f"## {text.heading}\n\n*{_points(exercise)}*\n\n{text.body}"
+    question = f"## {text.heading}\n\n*{_points(exercise)}*\n\n{text.body}{_examples(exercise)}"
     cells = [new_markdown_cell(question, metadata=_meta(text_id(exercise.name)))]
     if isinstance(exercise.entry, answer_key.Text):
         meta = _meta(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
@@ -152,6 +153,41 @@ def exercise_cells(exercise: Exercise, text: Text) -> list[NotebookNode]:
         _check_cell(exercise),
         new_code_cell(_test_source(exercise), metadata=test),
     ]
+
+
+def _examples(exercise):
+    """Return the shown cases that were worked by hand, for the question: a call that can be copied, and what it returns."""
+    told = []
+    for case in _shown_cases(exercise, drawn=False):
+        lines = [f"{name} = {_code(item, f'{name} = ', exercise.in_torch)}" for name, item in case.inputs.items()]
+        call = "\n".join([*lines, f"{exercise.function}({', '.join(case.inputs)})"])
+        title = case.name[:1].upper() + case.name[1:]
+        result = _digits(case.expected)
+        told.append(f"\n\n**{title}.** The call\n\n```python\n{call}\n```\n\nreturns\n\n```text\n{result}\n```")
+    return "".join(told)
+
+
+def _code(value, before, in_torch):
+    """Return ``value`` as Python that makes it, with which a line goes on that begins with ``before``."""
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    make = "torch.tensor" if in_torch else "np.array"
+    double = ", dtype=torch.float64" if in_torch and value.dtype.kind == "f" else ""
+    return f"{make}({_digits(value, f'{before}{make}(')}{double})"
+
+
+def _digits(value, before=""):
+    """Return an array with six digits of each number; rows stand below each other, indented by the length of ``before``."""
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {_digits(item, f'{name}: ')}" for name, item in value.items())
+    text = np.array2string(
+        np.asarray(value),
+        separator=", ",
+        prefix=before,
+        formatter={"float_kind": lambda number: repr(float(f"{number:.6g}")), "bool": str},
+        threshold=10**6,
+    )
+    return re.sub(r"\n\n+", "\n", text)
 
 
 def _points(exercise):
@@ -234,10 +270,16 @@ def known_to_check(exercise: Exercise) -> dict[str, Any]:
     return known
 
 
-def _shown(exercise, drawn):
+def _shown_cases(exercise, drawn):
     """Return the shown cases of an exercise that were drawn, or those that were worked by hand."""
+    if not exercise.shown:
+        return []
     names = {case.name for case in exercise.entry.cases if case.shown and bool(case.shapes) == drawn}
-    return [_shown_case(exercise, case) for case in exercise.shown if case.name in names]
+    return [case for case in exercise.shown if case.name in names]
+
+
+def _shown(exercise, drawn):
+    return [_shown_case(exercise, case) for case in _shown_cases(exercise, drawn)]
 
 
 def _shown_case(exercise, case):

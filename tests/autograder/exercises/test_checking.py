@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import torch
 
 from autograder.exercises import checking, compare, compiled
 from autograder.exercises.compare import NotYet
@@ -59,7 +60,7 @@ def test_nothing_good_is_said_above_a_sentence_on_what_is_wrong(checked, capsys)
         checked(lambda: 2.0, kind="number", cases=[{"form": []}], numbers=numbers)
     with pytest.raises(NotYet, match="do not fit together"):
         checked(lambda m: {"W": (m + 1, m + 1)}, kind="shape", **shape)
-    with pytest.raises(NotYet, match="worked example: 1 of 2 values are wrong"):
+    with pytest.raises(NotYet, match='in "worked example": 1 of 2 values are wrong'):
         checked(double_in_place, cases=[SHOWN, {**SHOWN, "expected": [2.0, 5.0]}])
     said = capsys.readouterr().out
     assert said == "With m=3: W (4, 4)\n"  # what the student's own sizes are: no verdict
@@ -75,14 +76,55 @@ def test_nothing_good_is_said_above_a_sentence_on_what_is_wrong(checked, capsys)
 @pytest.mark.parametrize(
     ("function", "sentence"),
     [
-        (squared, r"squared, worked example: 1 of 2 values are wrong.*\nHint: You squared\.$"),
+        (squared, r'squared, in "worked example": 1 of 2 values are wrong(.*\n)+Hint: You squared\.$'),
         (unanswered, "unanswered: not answered yet"),
-        (print, "print, worked example: it returned nothing"),
+        (print, 'print, in "worked example": it returned nothing'),
     ],
 )
 def test_a_wrong_answer_to_a_shown_case_is_told_what_is_wrong(function, sentence):
     with pytest.raises(NotYet, match=sentence):
         checking.check_cases(function, "code", [WITH_HINT])
+
+
+OTHER = {"name": "other sizes", "inputs": {"x": np.ones((5, 6)).tolist()}, "expected": np.ones((5, 6)), "atol": 1e-6}
+
+
+@pytest.mark.parametrize(
+    ("case", "lines"),
+    [
+        (SHOWN, ["Called with x = [1, 2].", "Right: [2, 4]", "Yours: [1, 4]"]),
+        (OTHER | {"expected": 2 * OTHER["expected"]}, ["Called with x (5, 6)."]),
+        ({**SHOWN, "expected": np.ones((5, 6))}, ["Called with x = [1, 2]."]),
+    ],
+)
+def test_a_wrong_answer_is_told_the_call_and_of_a_small_one_the_values(case, lines):
+    with pytest.raises(NotYet) as caught:
+        checking.check_cases(squared, "code", [case])
+    first, *others = str(caught.value).split("\n")
+    assert first.startswith(f'squared, in "{case["name"]}": ')
+    assert others == lines
+
+
+def test_a_gradient_that_cannot_pass_is_told_with_the_call():
+    case = {**OTHER, "gradients": ["x"], "inputs": {"x": [[1.0, 2.0]]}}
+    with pytest.raises(NotYet, match=r"no gradient can pass(.|\n)*called with x = \[\[1, 2\]\]\.$"):
+        checking.check_cases(lambda x: x.detach(), "code", [case], torch.from_numpy)
+
+
+@pytest.mark.parametrize("value", [None, "text", [[1.0], [2.0, 3.0]], {"a": 1.0}])
+def test_of_a_value_that_is_no_array_of_numbers_only_the_reason_is_told(value):
+    with pytest.raises(NotYet) as caught:
+        checking.check_cases(lambda x: value, "code", [SHOWN])
+    assert str(caught.value).split("\n")[1].startswith("Called with x = [1, 2].")
+
+
+def test_an_exception_of_the_student_is_shown_below_the_call_that_raised_it():
+    for function, error in ((lambda x: 1 / 0, ZeroDivisionError), (lambda x: x.sum().no_such, AttributeError)):
+        with pytest.raises(error) as caught:
+            checking.check_cases(function, "code", [SHOWN])
+        said = caught.value._render_traceback_()
+        assert said[0].endswith(', in "worked example": called with x = [1, 2].')
+        assert said[-1].startswith(error.__name__)
 
 
 def test_a_right_answer_that_changed_its_input_is_told_so_and_passes(capsys):

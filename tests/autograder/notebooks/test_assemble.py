@@ -14,6 +14,7 @@ import zlib
 import nbformat
 import numpy as np
 import pytest
+import torch
 from nbclient import NotebookClient
 
 from autograder.errors import CourseError
@@ -403,6 +404,27 @@ def test_a_check_cell_is_one_short_line_and_what_it_knows_does_not_stand_in_plai
         assert not [equation for equation in exercise.entry.equations if equation in plain]
 
 
+def test_a_question_in_code_shows_its_worked_examples_which_can_be_copied(assembled):
+    exercises, notebook = assembled
+    in_code = [exercise for exercise in exercises if exercise.kind == "code" and not exercise.trained]
+    assert in_code
+    for exercise in in_code:
+        text = cells_by_id(notebook)[f"{exercise.name}-text"].source
+        by_hand = [case for case in exercise.shown if not re.search("other sizes|gradients", case.name)]
+        shown = re.findall(
+            r"\n\*\*([^*\n]*)\.\*\* The call\n\n```python\n(.*?)\n```\n\nreturns\n\n```text\n(.*?)\n```", text, re.S
+        )
+        assert {case.name for case in by_hand} <= {name[:1].lower() + name[1:] for name, *_ in shown}
+        for name, call, result in shown:
+            (case,) = (case for case in exercise.shown if case.name.lower() == name.lower())
+            scope = {"np": np, "torch": torch, exercise.function: reference_of(exercise)}
+            *lines, last = ast.parse(call).body
+            exec(compile(ast.Module(lines, []), "example", "exec"), scope)
+            value = eval(compile(ast.Expression(last.value), "example", "eval"), scope)
+            assert compare.difference(value, case.expected, 1e-4) == ""
+            assert compare.difference(eval(result), case.expected, 1e-4) == ""
+
+
 def cells_of_tests(cells):
     return {name for name in cells if name.endswith("-test")}
 
@@ -587,6 +609,7 @@ def test_an_error_in_an_answer_shows_the_lines_of_the_answer_and_none_of_the_che
         assert "checks.py" not in shown[-1]
         assert 'check("' not in shown[-1]
         assert len(shown[-1].splitlines()) < 40
+        assert 'dot_product_score, in "worked example": called with query = [[1, 2]], keys = ' in shown[-1]
     fails, inside, after, endless = shown
     assert "     return helper(query, keys)[size]" in fails
     assert "return query @ keys" in fails
