@@ -4,13 +4,16 @@ In: the name of an exercise, the functions of the notebook. Out: a sentence, or 
 library and numpy only: this text stands in every notebook below those of ``compare`` and ``compose``.
 """
 
+import base64
 import contextlib
 import functools
 import importlib
 import io
 import json
 import re
+import textwrap
 import types
+import zlib
 
 import numpy as np
 
@@ -19,6 +22,7 @@ from autograder.exercises.compare import (
     CHANGED,
     PRINTED,
     UNSTEADY,
+    WIDEST,
     NotYet,
     call_case,
     case_inputs,
@@ -35,11 +39,11 @@ from autograder.exercises.compose import compose
 CUT_OFF = "no gradient can pass. Stay in torch from beginning to end, without detach(), item(), numpy or no_grad()."
 ENDS = 3  # frames of a long traceback that are shown at either end
 FEW = 24  # numbers: inputs of no more are printed, of others only the shapes
-# In a notebook: the name of an exercise -> what its check knows, and the shown cases that nobody worked by hand. Both are
-# JSON, read where a check is run: as Python, all of it would be compiled in every process that runs the notebook.
+# The name of an exercise -> what its check knows, and the shown cases that nobody worked by hand. A notebook puts them in, as
+# JSON in base64 of zlib, which is read where a check is run.
 EXERCISES = {}
 DRAWN_CASES = {}
-ANSWERS = {}  # in a notebook: its variables, and so the functions that students write
+ANSWERS = globals()  # in a notebook, its variables: the functions that students write
 
 
 def check(name):
@@ -68,9 +72,9 @@ def show_own_lines(error, call=""):
 
 def own_lines(error, trace, call):
     """Return what a notebook shows of ``error``: the ``call``, and the lines of the student that the error came through."""
-    own = []
+    own, here = [], own_lines.__code__.co_filename
     while trace is not None:
-        if trace.tb_frame.f_globals is ANSWERS:
+        if trace.tb_frame.f_globals is ANSWERS and trace.tb_frame.f_code.co_filename != here:
             own.append((trace.tb_frame, trace.tb_lasti, trace.tb_lineno))
         trace = trace.tb_next
     for frame in reversed(own if len(own) <= 2 * ENDS else own[:ENDS] + own[-ENDS:]):
@@ -80,13 +84,13 @@ def own_lines(error, trace, call):
         shown = shell.InteractiveTB.structured_traceback(type(error), error, trace, tb_offset=0)
     except Exception:
         shown = [f"{type(error).__name__}: {error}"]
-    return [call, *shown] if call else shown
+    return [textwrap.fill(call, WIDEST, break_long_words=False), *shown] if call else shown
 
 
 def _check(name):
     if name not in EXERCISES:
         raise NotYet(f"there is no exercise {name!r} in this notebook.")
-    known, drawn = json.loads(EXERCISES[name]), json.loads(DRAWN_CASES.get(name, "[]"))
+    known, drawn = _unpack(EXERCISES[name]), _unpack(DRAWN_CASES[name]) if name in DRAWN_CASES else []
     if "file" in known:
         return check_weights(known["file"], known["arrays"])
     called = known["function"]
@@ -120,6 +124,10 @@ def hidden_said(count, kinds, families=0, atol=None):
     of = f" of {families} families" if families else ""
     give = "gives" if count == 1 else "give"
     return f"{counted}{of} {give} the points. There will be: {', '.join(kinds) or 'other numbers'}."
+
+
+def _unpack(text):
+    return json.loads(zlib.decompress(base64.b64decode(text)))
 
 
 def check_cases(function, kind, cases, convert=None):

@@ -100,8 +100,7 @@ def released_text(notebook: NotebookNode) -> str:
     What is packed in it counts as read, but for numbers that were drawn: of so many, some are near any answer.
     """
     answer = re.compile(r"### BEGIN (SOLUTION|HIDDEN TESTS).*?### END \1", flags=re.DOTALL)
-    cells = [readable(cell.source) for cell in notebook.cells if not _is_written_answer(cell)]
-    return "\n".join(answer.sub("", source) for source in cells)
+    return "\n".join(readable(answer.sub("", cell.source)) for cell in notebook.cells if not _is_written_answer(cell))
 
 
 def starter(exercise: Exercise) -> Callable[..., object]:

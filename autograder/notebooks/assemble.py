@@ -50,8 +50,8 @@ def source_notebook(
         raise error
     cells = [
         heading(topic, title, exercises, website, notice),
-        imports(exercises),
         compare_cell(exercises),
+        imports(exercises),
     ]
     builds_on = next((exercise for exercise in exercises if exercise.in_torch), exercises[0])
     for exercise in exercises:

@@ -3,6 +3,7 @@
 In: exercises, the texts that the chapter has for them. Out: nbgrader's cells. Pure.
 """
 
+import ast
 import inspect
 import json
 import math
@@ -18,7 +19,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.exercises import Exercise, checking, compare, compose, given_shapes, own_parts, provided
 from autograder.exercises.kinds import families_of_hidden, kinds_of_hidden
-from autograder.exercises.packing import DRAWN, compressed, packed
+from autograder.exercises.packing import DRAWN, compressed
 from autograder.notebooks import ready, receipt
 from autograder.notebooks.cell_ids import COMPARE, IMPORTS, RECEIPT, check_id, run_id, test_id, text_id
 from autograder.notebooks.chapter import Text
@@ -84,39 +85,46 @@ def _rules(exercises):
 
 
 def imports(exercises: Sequence[Exercise]) -> NotebookNode:
-    needed, lines = dict(OLDEST["packages"]), ["import math", "", "import numpy as np"]
-    if any(exercise.in_torch for exercise in exercises if exercise.is_automatic):
+    lines = ["import math", "", "import numpy as np"]
+    if _in_torch(exercises):
         lines += ["import torch", "", "torch.set_num_threads(1)"]
-    else:
-        del needed["torch"]
-    text = f"""# Run this cell first: it says what is missing for this notebook, and how to get it.
-import base64
-import zlib
+    return new_code_cell("\n".join(lines), metadata=_meta(IMPORTS))
 
-exec({packed(inspect.getsource(ready))})  # {_place(ready)}
-require({OLDEST["python"]}, {needed})
 
-"""
-    return new_code_cell(text + "\n".join(lines), metadata=_meta(IMPORTS))
+def _in_torch(exercises):
+    return any(exercise.in_torch for exercise in exercises if exercise.is_automatic)
 
 
 def compare_cell(exercises: Sequence[Exercise]) -> NotebookNode:
-    """Return the cell that the check cells and the hidden tests use: its text packed, in a module of its own.
+    """Return the first code cell, collapsed: what the check cells and the hidden tests use, and what the notebook needs.
 
-    So what a student meets first is the first question, in whatever the notebook is opened with; and no name of the
-    student's takes the place of one that the checks need.
+    The code is readable. What each check tries and recognises is data, and packed: nobody reads a hint by accident.
     """
-    packed_here = f"Packed, to be short: {', '.join(map(_place, checks_modules(exercises)))}, and what the checks try."
-    text = f"""# @title What the checks use. Run this cell, and leave it as it is.
-{textwrap.fill(packed_here, 120, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)}
-import base64
-import types
-import zlib
+    needed = {name: oldest for name, oldest in OLDEST["packages"].items() if name != "torch" or _in_torch(exercises)}
+    first_imports, require = _readable(ready)
+    readable = [_readable(module) for module in checks_modules(exercises)]
+    other_imports = set().union(*(outside for outside, _ in readable)) - first_imports
+    parts = [
+        *("\n".join(sorted(first_imports)), require, f"require({OLDEST['python']}, {needed})"),
+        *("\n".join(sorted(other_imports, key=_import_order)), *(text for _, text in readable)),
+        "return types.SimpleNamespace(**locals())",
+    ]
+    body = re.sub(r"\n{3,}", "\n\n", textwrap.indent("\n\n".join(parts), "    "))
+    known = {exercise.name: known_to_check(exercise) for exercise in exercises if exercise.is_automatic}
+    drawn = {exercise.name: cases for exercise in exercises if (cases := _shown(exercise, drawn=True))}
+    text = f"""# @title What the checks use. Run this cell first, and leave it as it is.
+# It says what this computer lacks for the notebook, and defines the checks. They live in a function, so that none of your
+# names can replace one of theirs. At the end is what each check tries and which mistakes it recognises, as packed JSON.
 
-checks = types.ModuleType("checks")
-exec(compile({packed(checks_text(exercises))}, "checks.py", "exec"), checks.__dict__)
-checks.ANSWERS = globals()
-check, score = checks.check, checks.score"""
+
+def make_checks():
+{body}
+
+
+checks = make_checks()
+check, score = checks.check, checks.score
+checks.EXERCISES |= {_packed_lines(known)}
+{DRAWN}{_packed_lines(drawn)}"""
     return new_code_cell(text, metadata={**_meta(COMPARE), **HIDDEN})
 
 
@@ -125,17 +133,28 @@ def checks_modules(exercises: Sequence[Exercise]) -> list[ModuleType]:
     return [compare, *([compose] if with_equations else []), checking, receipt]
 
 
-def checks_text(exercises: Sequence[Exercise]) -> str:
-    """Return the text that the locked cell of ``exercises`` holds packed: the modules as one, and what each check knows."""
-    own = re.compile(r"^from autograder\.\S+ import (\([^)]*\)|.*)\n", flags=re.MULTILINE)  # they stand above it
-    texts = [own.sub("", inspect.getsource(module)).rstrip() for module in checks_modules(exercises)]
-    known = {exercise.name: known_to_check(exercise) for exercise in exercises if exercise.is_automatic}
-    drawn = {exercise.name: _shown(exercise, drawn=True) for exercise in exercises if exercise.shown}
-    return "\n\n\n".join([*texts, f"EXERCISES = {_as_json(known)}\n{DRAWN}{_as_json(drawn)}\n"])
+def _readable(module):
+    """Return the lines with which ``module`` imports what is not of this project, and its text below them.
+
+    Of docstrings there are only the first paragraphs, and of that of the module the first line, as a comment.
+    """
+    source = inspect.getsource(module)
+    docstring, *body = ast.parse(source).body
+    above = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    title = ast.literal_eval(ast.unparse(docstring)).partition("\n")[0]
+    text = "\n".join(source.splitlines()[above[-1].end_lineno :]).strip("\n")
+    text = re.sub(r'""".*?"""', _first_paragraph, text, flags=re.DOTALL)
+    lines = {ast.unparse(node) for node in above}
+    return {line for line in lines if not line.startswith("from autograder.")}, f"# {title}\n\n{text}"
 
 
-def _place(module):
-    return f"{module.__name__.replace('.', '/')}.py"
+def _first_paragraph(docstring):
+    first, _, others = docstring[0].partition("\n\n")
+    return f'{first}"""' if others else first
+
+
+def _import_order(line):
+    return "numpy" in line, line.startswith("from"), line
 
 
 def exercise_cells(exercise: Exercise, text: Text) -> list[NotebookNode]:
@@ -345,9 +364,9 @@ def _converter(exercise):
     return ", torch.from_numpy" if exercise.in_torch else ""
 
 
-def _as_json(by_name):
-    """Return a dict as Python can read it: each value is JSON, in a line of its own."""
-    lines = (f"    {name!r}: {json.dumps(item, ensure_ascii=False)!r},\n" for name, item in by_name.items())
+def _packed_lines(by_name):
+    """Return a dict as Python can read it: each value is JSON, packed, in a line of its own."""
+    lines = (f'    "{name}": "{compressed(json.dumps(item, ensure_ascii=False))}",\n' for name, item in by_name.items())
     return f"{{\n{''.join(lines)}}}"
 
 

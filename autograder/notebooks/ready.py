@@ -1,7 +1,7 @@
 """Say in one sentence what a machine lacks for a notebook, and how to get it.
 
 In: the oldest Python, the packages with their oldest versions. Out: nothing, or ``NotReady``. Standard library only, and
-readable to a Python far older than any that is wanted: this text stands in the first code cell of every notebook.
+readable to a Python that is too old: this text stands in the first code cell of every notebook.
 """
 
 import importlib
@@ -10,7 +10,7 @@ import sys
 
 
 class NotReady(ImportError):
-    """Raised by the first cell: the sentence says what is missing, and which command brings it."""
+    """Raised by the first code cell: the sentence says what is missing, and which command brings it."""
 
     def _render_traceback_(self):
         return [f"NotReady: {self}"]  # the sentence is all that a student needs to see

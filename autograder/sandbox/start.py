@@ -28,7 +28,7 @@ from autograder.sandbox.conversation import GRACE, START
 from autograder.sandbox.script import NOTHING, Limits, Prepared
 
 PARTING = 2.0  # seconds that a zygote may take to go
-MOST_PREPARED = 100_000  # bytes, of one message on a socket
+MOST_PREPARED = 200_000  # bytes, of one message on a socket
 ISOLATIONS = ("zygote", "single-use", "container", "user", "none")
 
 
@@ -185,6 +185,7 @@ class Zygote:
         self.clean = True  # no submission has left anything behind
         self.ended = weakref.finalize(self, self.stack.close)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_PREPARED)  # the kernel doubles it
         self.control = self.stack.enter_context(ours)
         args, start = bubblewrap.command(limits, "zygote.py", hidden)
         with contextlib.ExitStack() as short, theirs:

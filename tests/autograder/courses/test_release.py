@@ -91,7 +91,7 @@ def test_the_lone_release_runs_in_an_empty_folder_and_says_what_is_not_answered(
 def test_where_a_package_is_missing_the_first_cell_says_so_in_one_line_and_no_check_passes(notebooks, tmp_path):
     (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')")
     cells = run_alone(handed_in("bela_einsum", notebooks), tmp_path)
-    (error,) = errors(cells["imports"])
+    (error,) = errors(cells["compare"])
     assert error.traceback == [f"NotReady: {error.evalue}"]
     assert error.evalue.startswith("torch is missing. Run %pip install --upgrade torch")
     checks = {name: cell for name, cell in cells.items() if name.endswith("-check")}

@@ -10,6 +10,7 @@ import torch
 from autograder.exercises import checking, compare, compiled
 from autograder.exercises.compare import NotYet
 from autograder.exercises.kinds import kinds_of_hidden
+from autograder.exercises.packing import compressed
 from autograder.notebooks import cells as the_cells
 from tests.autograder.samples import NAMES, exercise_named
 
@@ -41,7 +42,7 @@ def checked(monkeypatch):
 
     def run(function, **known):
         given = {"function": "f", "kind": "code", "hidden": {"count": 1, "kinds": []}, **known}
-        monkeypatch.setattr(checking, "EXERCISES", {"toy-f": json.dumps(given)})
+        monkeypatch.setattr(checking, "EXERCISES", {"toy-f": compressed(json.dumps(given))})
         monkeypatch.setattr(checking, "ANSWERS", {"f": function})
         checking.check("toy-f")
 

@@ -1,6 +1,7 @@
 """A key that cannot tell right from wrong is refused by the rule that it breaks, and one just good enough passes."""
 
 import dataclasses
+import json
 import types
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from autograder import exercises
 from autograder.exercises import Outcome, key_linter
+from autograder.exercises.packing import compressed, readable, unpacked
 from autograder.notebooks import assemble
 from solutions.answer_key import AnswerKeyError
 from tests.autograder.samples import TOPICS, exercise_named, topic_exercises
@@ -383,3 +385,11 @@ def test_what_is_looked_through_for_leaks_is_what_students_get(topic):
             assert f"def {exercise.function}(" in text
             body = exercise.source.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0]
             assert body.strip() not in text
+
+
+def test_what_a_check_knows_is_read_but_for_numbers_that_were_drawn_or_that_mistakes_give():
+    packed = [compressed(json.dumps(item)) for item in ({"holds": {"a < 0.4711": ""}, "wrong": [0.4712]}, [0.4713])]
+    source = 'checks.EXERCISES |= {{\n    "a": "{}",\n}}\nchecks.DRAWN_CASES |= {{\n    "a": "{}",\n}}'.format(*packed)
+    text = readable(source)
+    assert [number for number in ("0.4711", "0.4712", "0.4713") if number in text] == ["0.4711"]
+    assert [number for number in ("0.4711", "0.4712", "0.4713") if number not in unpacked(source)] == []

@@ -21,7 +21,7 @@ from autograder.errors import CourseError
 from autograder.exercises import Outcome, checking, compare, compiled, compose
 from autograder.exercises.packing import packed_in
 from autograder.grading import judge
-from autograder.notebooks import assemble, receipt
+from autograder.notebooks import assemble, ready, receipt
 from autograder.notebooks import cells as the_cells
 from autograder.notebooks.assemble import source_notebook
 from autograder.sandbox import Reply
@@ -106,7 +106,7 @@ def test_a_small_page_becomes_a_notebook_in_the_order_of_the_key(tmp_path):
     notebook = source_notebook("toy", asked("toy-why", "toy-double"), tmp_path)
     nbformat.validate(notebook)
     ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells]
-    assert ids[:3] == ["heading", "imports", "compare"]
+    assert ids[:3] == ["heading", "compare", "imports"]
     assert ids[3:7] == ["toy-why-text", "toy-why", "toy-why-check", "toy-why-test"]
     assert notebook.cells[3].source.startswith("## Why?\n\n*1.5 points*\n\nSay `why`.")
 
@@ -350,7 +350,9 @@ def test_no_check_knows_a_hidden_case(assembled):
     known, drawn = checks.EXERCISES, checks.DRAWN_CASES
     assert set(known) == {exercise.name for exercise in exercises if exercise.kind != "text"}
     for exercise in exercises:
-        check = known.get(exercise.name, "") + drawn.get(exercise.name, "")
+        check = "".join(
+            packed_in(f'"{texts.get(exercise.name, "")}"')[0] for texts in (known, drawn) if exercise.name in texts
+        )
         for case in exercise.hidden:
             assert not any(
                 isinstance(i, np.ndarray) and i.size > 1 and repr(i.tolist()) in check for i in case.inputs.values()
@@ -361,10 +363,11 @@ def test_no_check_knows_a_hidden_case(assembled):
 def test_what_a_student_meets_first_is_the_first_question(assembled):
     exercises, notebook = assembled
     ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells]
-    heading, *above = notebook.cells[: ids.index(f"{exercises[0].name}-text")]
+    heading, checks, imports = notebook.cells[: ids.index(f"{exercises[0].name}-text")]
     assert heading.cell_type == "markdown"
-    assert sum(len(cell.source.splitlines()) for cell in above) <= 25
-    assert max(len(line) for cell in above for line in cell.source.splitlines() if "b64decode" not in line) <= 160
+    assert checks.metadata.jupyter.source_hidden  # JupyterLab then shows its first line, Colab its title
+    assert checks.source.startswith("# @title ")
+    assert len(imports.source.splitlines()) <= 6
     long = [cell for cell in notebook.cells if cell.metadata.nbgrader.grade_id in ("compare", "provided")]
     assert all(cell.metadata.jupyter.source_hidden and cell.metadata.cellView == "form" for cell in long)
 
@@ -429,8 +432,21 @@ def cells_of_tests(cells):
     return {name for name in cells if name.endswith("-test")}
 
 
+def test_the_checks_are_readable_python_and_leave_no_other_names_behind(assembled):
+    exercises, notebook = assembled
+    source = cells_by_id(notebook)["compare"].source
+    assert not re.search(r"exec\((?!source, space\))", source)  # a step of a chain, which is in the data
+    data = [line for line in source.splitlines() if packed_in(line)]
+    assert all(re.fullmatch(r'    "[\w-]+": "[^"]+",', line) for line in data)
+    assert len(data) >= sum(exercise.is_automatic for exercise in exercises)
+    assert max(len(line) for line in source.splitlines() if line not in data) <= 140
+    namespace = {}
+    exec(source, namespace)
+    assert set(namespace) - {"__builtins__"} == {"make_checks", "checks", "check", "score"}
+
+
 def test_no_two_texts_of_the_checks_define_one_name():
-    modules = (compare, compose, checking, receipt)
+    modules = (ready, compare, compose, checking, receipt)
     defined = [
         getattr(node, "name", None) or node.targets[0].id
         for module in modules
@@ -444,7 +460,7 @@ def test_the_names_of_a_student_do_not_take_the_place_of_those_that_the_checks_n
     exercise = exercise_named("scoring-dot_product_score")
     notebook = source_notebook("scoring", topic_exercises("scoring"))
     namespace = run_cells(notebook, exercise.name)
-    for name in ("np", "reasons", "difference", "read_value", "call_case", "compose"):
+    for name in ("np", "json", "reasons", "difference", "read_value", "call_case", "compose"):
         namespace[name] = None
     with pytest.raises(AssertionError, match="run the cell with your function first"):
         namespace["check"]("scoring-additive_score")
@@ -481,7 +497,7 @@ def test_the_marking_scheme_has_every_criterion(topic):
 def run_cells(notebook, *grade_ids):
     """Run these cells of a source notebook, below its imports and what the checks use; return the namespace."""
     namespace, cells = {}, cells_by_id(notebook)
-    for grade_id in ("imports", "compare", *grade_ids):
+    for grade_id in ("compare", "imports", *grade_ids):
         exec(cells[grade_id].source, namespace)
     return namespace
 
@@ -513,7 +529,7 @@ def test_a_wrong_shape_is_told_in_the_notebook_before_handing_in(assembled):
 def test_the_notebook_without_equations_does_not_carry_what_reads_them(tmp_path):
     page(tmp_path)
     notebook = source_notebook("toy", asked("toy-why", "toy-double"), tmp_path)
-    (text,) = packed_in(cells_by_id(notebook)["compare"].source)
+    text = cells_by_id(notebook)["compare"].source
     assert "def compose(" not in text
     assert "def check(" in text
 
@@ -598,7 +614,7 @@ def test_an_error_in_an_answer_shows_the_lines_of_the_answer_and_none_of_the_che
     name = "scoring-dot_product_score"
     notebook = source_notebook("scoring", topic_exercises("scoring"))
     cells = cells_by_id(notebook)
-    notebook.cells = [cells["imports"], cells["compare"]]
+    notebook.cells = [cells["compare"], cells["imports"]]
     for source in (FAILS, FAILS_INSIDE, FAILS_ITSELF, ENDLESS):
         notebook.cells += [nbformat.v4.new_code_cell(source), nbformat.v4.new_code_cell(cells[f"{name}-check"].source)]
     NotebookClient(notebook, timeout=120, allow_errors=True).execute()
@@ -609,7 +625,9 @@ def test_an_error_in_an_answer_shows_the_lines_of_the_answer_and_none_of_the_che
         assert "checks.py" not in shown[-1]
         assert 'check("' not in shown[-1]
         assert len(shown[-1].splitlines()) < 40
-        assert 'dot_product_score, in "worked example": called with query = [[1, 2]], keys = ' in shown[-1]
+        assert 'dot_product_score, in "worked example": called with query = [[1, 2]], keys = ' in " ".join(
+            shown[-1].split()
+        )
     fails, inside, after, endless = shown
     assert "     return helper(query, keys)[size]" in fails
     assert "return query @ keys" in fails
