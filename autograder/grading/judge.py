@@ -388,10 +388,14 @@ def _explained(exercise, name, replies, found):
         set(),
         {entry for reasons in found for entry in reasons},
     )
+    gradients = {entry: case for case in exercise.hidden if case.gradients for entry in case.gradients}
     changes_input = any(reply.changed for reply in replies)  # reason enough to raise where a gradient is wanted
     rows = list(zip(exercise.hidden, exercise.misses, replies, found, strict=True))
-    for case, misses, reply, reasons in sorted(rows, key=lambda row: not row[0].gradients):  # these have most entries
-        if differ == every:  # whatever other cases say: what a mistake gives on all of them takes long to work out
+    # the wrong cases first, as they end this soonest
+    rows.sort(key=lambda row: (not row[0].gradients, not any(row[3].values())))
+    for case, misses, reply, reasons in rows:
+        # whatever other cases say: what a mistake gives on all of them takes long to work out
+        if differ == every or ("wrong" in elsewhere and differ >= every - set(gradients)):
             return set(), differ
         outcome = case.mistaken[name]
         if exercise.kind == "shape" and outcome.raised == UNREADABLE and not reply.raised:
@@ -417,7 +421,6 @@ def _explained(exercise, name, replies, found):
             elif reasons[entry]:
                 differ.add(entry)
     # The gradients of one call stand or fall together: a single one may be alike by chance, and so may an exception.
-    gradients = {entry: case for case in exercise.hidden if case.gradients for entry in case.gradients}
     # So may those of a mistake whose values are wrong, and not the student's: all the more if they are all 0.
     by_chance = "wrong" in elsewhere or ("right" in elsewhere and not telling) or differ & set(gradients)
     by_chance = by_chance or (differ and any(c.mistaken[name].raised for c in gradients.values()))

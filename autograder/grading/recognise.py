@@ -6,6 +6,7 @@ What is said is true in any case, as it says what the numbers come out by. It is
 numbers agree in every case that can tell, and they are many, not all alike, and none that come by themselves, as 0 does.
 """
 
+import contextlib
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
@@ -17,8 +18,8 @@ import numpy as np
 
 from autograder.exercises import Case, Exercise, compare
 from autograder.exercises.model import Outcome
-from autograder.exercises.variation import STAGE
-from autograder.exercises.variations import Variations, sizes_of, variations_of
+from autograder.exercises.variation import STAGE, Variation
+from autograder.exercises.variations import sizes_of, variations_of
 from autograder.grading.values import entry_of, has_form, is_large, numbers_of
 from autograder.sandbox import Reply, wire
 
@@ -32,7 +33,31 @@ MOST = 2  # clauses of which one can be meant: more say nothing
 ENOUGH = 2  # different wrong numbers that agree, none of them 0 or 1
 MANY = 4  # wrong numbers that agree, where they are whole, or no numbers
 CASES = 2  # in which they do
+WORK = 200_000  # that the search for one answer may do, see Variations.work: less than a second of CPU
 SMALL = 10  # whole numbers up to here may stand for choices, of which one is soon like another
+
+
+class TooMuchWork(Exception):
+    """The search has done as much as it may."""
+
+
+class Search:
+    """What variations give on hidden cases, for one answer: ``WORK`` at most, so the same is found on every machine."""
+
+    def __init__(self, exercise: Exercise):
+        self._variations = variations_of(exercise)
+        self.left = WORK
+
+    @property
+    def all(self) -> tuple[Variation, ...]:
+        return self._variations.all
+
+    def outcome(self, number: int, place: int) -> Outcome | None:
+        """Return what ``Variations.outcome`` does. What was worked out for another answer counts all the same."""
+        self.left -= self._variations.work(place)
+        if self.left < 0:
+            raise TooMuchWork
+        return self._variations.outcome(number, place)
 
 
 @dataclass(frozen=True)
@@ -122,7 +147,14 @@ def _varied(exercise, rows, wrong):
     there: dict[str, None] = {}
     if not _is_no_chance(exercise, wrong):
         return everywhere, there
-    variations = variations_of(exercise)
+    with contextlib.suppress(TooMuchWork):  # the plainest come first: what is found by then is as true
+        _search(exercise, rows, wrong, everywhere, there)
+    return everywhere, there
+
+
+def _search(exercise, rows, wrong, everywhere, there):
+    """Put the clauses of variations that explain the answer into ``everywhere`` or ``there``: see ``_varied``."""
+    variations = Search(exercise)
     pilot = next(row for row in wrong if not row.case.gradients)
     large = is_large(pilot.case)
     others, at = [row for row in wrong if row is not pilot], _first_wrong(pilot)
@@ -146,7 +178,6 @@ def _varied(exercise, rows, wrong):
             rank = variation.rank
         elif variation.rank < STAGE:  # many wrong ways of taking a softmax are alike where it overflows
             there[variation.clause] = None
-    return everywhere, there
 
 
 def _first_wrong(row):
@@ -174,7 +205,7 @@ def _may_agree(value, at):
     return abs(theirs - number) <= atol or theirs == number or (theirs != theirs and number != number)
 
 
-def _is_explained(exercise, variations: Variations, number, row):
+def _is_explained(exercise, variations: Search, number, row):
     outcome = variations.outcome(number, row.place)
     return outcome is not None and not outcome.raised and _agrees(exercise, row, outcome)
 

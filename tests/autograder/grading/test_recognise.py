@@ -236,3 +236,48 @@ def test_nan_alone_names_a_way_of_taking_the_softmax_or_nothing():
     with np.errstate(all="ignore"):
         assert said_of(softmax, replies_of(only_high_rows_are_shifted, softmax)) == ""
         assert "they overflow" in said_of(masked, replies_of(nothing_is_subtracted, masked))
+
+
+def wrong_everywhere(exercise):
+    """Replies in which every number is off by another amount, the same in calls with the same input."""
+
+    def off(value):
+        if isinstance(value, dict):
+            return {name: off(item) for name, item in value.items()}
+        return value + np.linspace(0.11, 0.83, np.size(value)).reshape(np.shape(value))
+
+    return {(exercise.name, n): Reply(value=off(case.expected)) for n, case in enumerate(exercise.hidden)}
+
+
+def test_the_search_for_one_answer_runs_no_more_variations_than_it_may(monkeypatch):
+    exercise = exercise_named("scoring-additive_score", 11)
+    monkeypatch.setattr(recognise, "WORK", 40 * variations_of(exercise).work(0) + 1)
+    runs = []
+    run = Traced.run
+    monkeypatch.setattr(Traced, "run", lambda self, inputs, changes: runs.append(changes) or run(self, inputs, changes))
+    assert said_of(exercise, wrong_everywhere(exercise)) == ""
+    assert 20 < len(runs) <= 41  # one without changes, which says what values there are
+
+
+def test_where_the_search_ends_does_not_depend_on_what_was_judged_before(monkeypatch):
+    exercise = exercise_named("scoring-additive_score", 12)
+    reference = reference_of(exercise)
+
+    def last_query(query, keys, W_query, W_key, v):
+        return reference(query * 0 + query[-1], keys, W_query, W_key, v)
+
+    replies, told = replies_of(last_query, exercise), {}
+    for work in (recognise.WORK, 100, 3000, recognise.WORK, 100, 3000):
+        monkeypatch.setattr(recognise, "WORK", work)
+        said = said_of(exercise, replies)
+        assert told.setdefault(work, said) == said
+    assert told[100] != told[200_000]
+    assert "last sentence" in told[200_000]
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_every_variation_can_be_looked_for_once(name):
+    """Or the last of them would never be named, however plain the answer."""
+    exercise = exercise_named(name)
+    place = next(n for n, case in enumerate(exercise.hidden) if not case.gradients)
+    assert len(variations_of(exercise).all) * variations_of(exercise).work(place) <= recognise.WORK
