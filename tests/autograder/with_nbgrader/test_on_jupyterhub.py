@@ -4,9 +4,11 @@ What is not tried is the way to log in: JupyterHub's own asks the system for a p
 """
 
 import contextlib
+import json
 import os
 import secrets
 import shutil
+import sys
 import urllib.request
 from pathlib import Path
 
@@ -58,6 +60,47 @@ def jupyterhub(place, names, exchange):
         yield public, password, process, log
 
 
+# What one student may try against another whose server runs: it prints what came of it, and {} is right.
+ATTACK = """
+import http.client, json, os, sys, urllib.request
+from pathlib import Path
+
+address, home, inbound = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+done = {}
+
+def attack(what, function):
+    try:
+        done[what] = repr(function())
+    except (OSError, ValueError, http.client.HTTPException):
+        pass
+
+attack("list a home", lambda: os.listdir(home))
+attack("read a notebook", lambda: (home / "scoring" / "scoring.ipynb").read_bytes())
+attack("write into a home", lambda: (home / "x").write_text(""))
+attack("read the runtime files of a server", lambda: os.listdir(home / ".local" / "share" / "jupyter" / "runtime"))
+attack("list what was handed in", lambda: os.listdir(inbound))
+attack("move the inbound folder away", lambda: inbound.rename(inbound.with_name("gone")))
+for path in ("/hub/api/users", "/hub/api/users/ada", "/user/ada/api/contents", "/user/ada/api/kernels", "/user/ada/lab"):
+    def ask(path=path):
+        with urllib.request.urlopen(address + path, timeout=30) as reply:
+            if "/hub/login" not in reply.url:
+                return reply.url
+            raise ValueError("asked to log in")
+    attack(path, ask)
+for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:  # servers and kernels that listen
+    port, state = int(line.split()[1].partition(":")[2], 16), line.split()[3]
+    if state == "0A":
+        def talk(port=port):
+            request = urllib.request.Request(f"http://127.0.0.1:{port}/user/ada/api/contents")
+            with urllib.request.urlopen(request, timeout=5) as reply:
+                if reply.status == 200 and b'"content"' in reply.read():
+                    return port
+                raise ValueError("nothing of hers")
+        attack(f"port {port}", talk)
+print(json.dumps(done))
+"""
+
+
 def answers(address):
     try:
         with urllib.request.urlopen(f"{address}/hub/health", timeout=10) as reply:
@@ -98,6 +141,11 @@ def test_a_course_on_a_jupyterhub_from_release_to_feedback(browser, who):  # noq
         desk = log_in(browser, address, password, ben)
         desk.fetch()
         desk.submit()
+        if OF_THEIR_OWN:
+            attacked = ben.run(sys.executable, "-c", ATTACK, address, ada.home, exchange / "attention" / "inbound")
+            assert json.loads(attacked.splitlines()[-1]) == {}
+            open_page(browser, f"{address}/user/ada/api/contents")  # with what Ben is logged in by
+            assert "Forbidden" in browser.page_source
         said = collect_grade_and_hand_back(instructor, course, exchange)
         assert "2 collected (0 anew), 0 set aside, 0 not taken" in said
         assert "0 of 3" in log_in(browser, address, password, ben).feedback()
