@@ -144,7 +144,7 @@ def collect(
     from autograder.courses.course import Course
     from autograder.courses.platforms import is_notebook
     from autograder.courses.report import collected_table
-    from autograder.courses.times import set_times
+    from autograder.courses.times import read_times, set_times
 
     root, collected, left = Course.at(course), [], []
     if undo == bool(archives or times):
@@ -155,14 +155,14 @@ def collect(
         out.print(collected_table(collected))
         _say(f"{len(collected)} taken back. Run `python -m autograder grade {topic}` to go by that.")
         raise typer.Exit(SET_ASIDE if any(one.problem for one in collected) else 0)
-    journal = Journal(root, topic)
+    journal, stated = Journal(root, topic), read_times(times, root.plan().students) if times else {}
     for archive in archives or ():
         said = f"{archive}: {{}}"
         notice = lambda what, said=said: _say(said.format(what))  # noqa: E731
         done, unused = put(root, topic, archive, submission_mb, notice, platform, any_owner, journal)
         collected += done
         left += unused
-    collected += set_times(root, topic, times, journal) if times else []
+    collected += set_times(root, topic, stated, journal)
     if collected:
         out.print(collected_table(collected))
     if unknown := late_without_time(root, topic):

@@ -42,6 +42,7 @@ from solutions.answer_key import AnswerKeyError
 
 SLACK = 240.0  # seconds that starting, reading and writing may take on top of what a submission may run
 PAGE_SECONDS = 60.0
+TAKEN_BACK = "The gradebook has the points of an attempt that was taken back: change them in the formgrader."
 MOST_BESIDE = 1000  # bytes
 
 
@@ -259,29 +260,44 @@ class _Batch:
             self._set_aside(row, str(why), earlier)
             return
         ready = self._ready(row, content, files, beside, earlier)
-        ready.is_earliest = collect.is_late_without_time(self.course, row.student, self.topic, content)
-        ready.notice = _text_of(self.course.not_collected(row.student, self.topic))
+        self._take_time_from_collection(ready)
+        ready.notice = self.course.refusal(row.student, self.topic)
         if not self.again and earlier.get("aside", [""])[0] == ready.key:
             self._set_aside(row, earlier["aside"][1], earlier)
             return
+        self._grade_or_reuse(ready)
+
+    def _grade_or_reuse(self, ready):
+        row = ready.row
         ready.graded = None if self.again else self.store.get(ready.key)
-        standing = ready.standing = self.recorder.standing(row.student, ready.received)
-        if ready.graded is not None and self._is_recorded(ready):
-            row.reused = True
-            _tell(row, ready.graded, tuple(earlier["notes"]))
-            marks = self._renew_penalty(row, standing)
-            if not self.feedback or self._page_is_new(ready, marks):
-                self._advance(row)
-                return
-            ready.notebook = self.course.autograded(row.student, self.topic).read_bytes()
-            self._ask_for_page(ready, marks)
+        ready.standing = self.recorder.standing(row.student, ready.received)
+        if ready.graded is None or not self._is_recorded(ready):
+            self._submit(ready)
             return
-        self._submit(ready)
+        row.reused = True
+        _tell(row, ready.graded, tuple(ready.earlier["notes"]))
+        marks = self._renew_penalty(row, ready.standing)
+        if not self.feedback or self._page_is_new(ready, marks):
+            self._advance(row)
+            return
+        ready.notebook = self.course.autograded(row.student, self.topic).read_bytes()
+        self._ask_for_page(ready, marks)
 
     def _ready(self, row, content, files, beside, earlier):
         tries, attempt = self.course.tries(row.student, self.topic, content, earlier)
         key = fingerprint(content, self.version, attempt, self.limits, self.isolation, files)
         return _Ready(row, content, files, beside, key, attempt, tries, earlier)
+
+    def _take_time_from_collection(self, ready):
+        """Where it was collected, go by what is known of that: no earlier time stays, and late without a time is due + 1 s."""
+        student = ready.row.student
+        for one in collect.tries(self.course, student, self.topic)[-1:]:
+            if ready.tries[ready.attempt] != one.files.get(f"{self.topic}.ipynb") or not one.platform:
+                continue
+            ready.is_collected, ready.is_earliest = True, one.late and not one.time
+            if ready.is_earliest:  # as course.toml says now
+                when = collect.timestamp(self.course.plan().assignment(self.topic), student, one)
+                ready.beside = {**ready.beside, TIMESTAMP: when} if when else _without(ready.beside, TIMESTAMP)
 
     def _renew_penalty(self, row, standing):
         """Return the marks of what was graded before, of which only the late penalty may have become another."""
@@ -328,8 +344,10 @@ class _Batch:
             return
         if outcome.set_aside:
             earlier = ready.earlier
-            if not self.recorder.dry and ready.attempts is None:
-                earlier = {**earlier, "aside": [ready.key, outcome.set_aside]}
+            if not self.recorder.dry:
+                unreadable = [*earlier.get("unreadable", ()), ready.key]
+                told = {"unreadable": unreadable} if ready.attempts else {"aside": [ready.key, outcome.set_aside]}
+                earlier = {**earlier, **told}
                 write_text(json.dumps(earlier), self.course.recorded(row.student, self.topic))
             self._set_aside(row, row.set_aside or outcome.set_aside, earlier, ready.attempts)
             return
@@ -360,6 +378,7 @@ class _Batch:
         write_bytes(outcome.notebook, path)
         _keep_beside(ready.beside, path.parent)
         ready.record = {
+            **{name: ready.earlier[name] for name in ("aside", "unreadable") if name in ready.earlier},
             "mark": self._mark(ready),
             "tries": ready.tries,
             "graded": {**ready.earlier.get("graded", {}), ready.tries[ready.attempt]: ready.key},
@@ -413,24 +432,23 @@ class _Batch:
         self._advance(ready.row)
 
     def _set_aside(self, row, reason, earlier, attempts=None):
-        """Let what was handed in before count, and say in the feedback page why what came last does not.
+        """Let the last attempt that can be read count, and say in the feedback page why what came last does not.
 
-        Where the gradebook has nothing of it, it is recorded from what is ``earlier`` known of it, or else graded:
-        ``attempts`` are those that have not been tried yet.
+        That is one of those that were collected before, ``attempts``, which are the ones not tried yet; or else what the
+        gradebook has; or else, where that was lost, what is ``earlier`` known of it.
         """
         row.set_aside = report.plain(reason)
-        is_earliest = bool(earlier.get("is_earliest"))
-        standing = self.recorder.standing(row.student, Received(is_earliest=is_earliest))
-        if standing.is_new and earlier.get("scores"):
-            marks = self._record_again(row, standing, earlier)
-        elif not standing.is_new:
-            marks = self._renew_penalty(row, standing)
-        else:
-            attempts = collect.earlier_attempts(self.course, row.student, self.topic) if attempts is None else attempts
-            for one, kept in attempts:
-                self._grade_earlier(row, one, kept, attempts, earlier)
+        attempts = collect.earlier_attempts(self.course, row.student, self.topic) if attempts is None else attempts
+        for one, kept in attempts:
+            if self._grade_earlier(row, one, kept, attempts, earlier):
                 return
-            marks = None
+        standing = self.recorder.standing(row.student, Received(is_earliest=bool(earlier.get("is_earliest"))))
+        taken_back = self._was_taken_back(row.student, earlier)
+        if not standing.is_new:
+            marks = self._renew_penalty(row, standing)
+            row.notes += (TAKEN_BACK,) if taken_back else ()
+        else:
+            marks = self._record_again(row, standing, earlier) if earlier.get("scores") and not taken_back else None
         if self.recorder.dry:
             self._advance(row)
             return
@@ -446,6 +464,11 @@ class _Batch:
         self.course.say_set_aside(row.student, self.topic, row.set_aside)
         _keep_beside(beside, self.course.feedback(row.student, self.topic).parent)
         self._advance(row)
+
+    def _was_taken_back(self, student, earlier):
+        """Return whether what was graded last is none of the attempts that were collected."""
+        known = {digest for one in collect.tries(self.course, student, self.topic) for digest in one.files.values()}
+        return bool(known) and "latest" in earlier and earlier["latest"] not in known
 
     def _record_again(self, row, standing, earlier):
         """Put into a gradebook that has lost them the results that were recorded before; return the marks then."""
@@ -470,15 +493,19 @@ class _Batch:
         return marks
 
     def _grade_earlier(self, row, one, kept, attempts, earlier):
-        """Grade an attempt that was collected before the one which cannot be read: the gradebook has neither."""
+        """Grade an attempt that was collected before the one which cannot be read; return whether it counts, or is on its way."""
         when = collect.timestamp(self.course.plan().assignment(self.topic), row.student, one)
         beside = {name: text for name, text in ((TIMESTAMP, when), (SECRET, one.secret)) if text}
         files = kept_files(self.released.exercises, kept)
         ready = self._ready(row, kept[f"{self.topic}.ipynb"], files, beside, earlier)
-        ready.attempts, ready.notice, ready.is_earliest = attempts, row.set_aside, one.late and not one.time
-        ready.graded = None if self.again else self.store.get(ready.key)
-        ready.standing = self.recorder.standing(row.student, ready.received)
-        self._submit(ready)
+        if ready.key in earlier.get("unreadable", ()):
+            return False
+        if not one.platform and ready.tries[ready.attempt] == earlier.get("latest"):  # put there by hand
+            ready.beside = json.loads(earlier["mark"])[3]
+        ready.attempts, ready.notice = attempts, row.set_aside
+        ready.is_collected, ready.is_earliest = bool(one.platform), one.late and not one.time
+        self._grade_or_reuse(ready)
+        return True
 
     def _advance(self, row):
         self.done += 1
@@ -546,12 +573,13 @@ class _Ready:
     record: dict[str, Any] | None = None
     notice: str = ""  # why a later one could not be taken
     is_earliest: bool = False  # see ``Received``
+    is_collected: bool = False  # so that what `collect` knows of its time is all that anybody knows
     attempts: Iterator[tuple[collect.Try, dict[str, bytes]]] | None = None  # where this replaces a later one: others
 
     @property
     def received(self) -> Received:
         latest = self.earlier.get("latest")
-        is_another = latest is not None and latest != self.tries[self.attempt]
+        is_another = self.is_collected or (latest is not None and latest != self.tries[self.attempt])
         return replace(received(self.beside.get(TIMESTAMP, "")), is_earliest=self.is_earliest, is_another=is_another)
 
 
@@ -560,15 +588,15 @@ def _points(mark):
     return None if mark.waiting and not mark.by_person else mark.score
 
 
+def _without(texts, name):
+    return {other: text for other, text in texts.items() if other != name}
+
+
 def _why_looked_at_again(exercise, before, after):
     """Say what became of a written answer that a person has marked; "" if it is the same."""
     if exercise.is_automatic or before.waiting or not (after.by_person and after.waiting):
         return ""
     return "has changed since it was marked" if after.automatic is None else "is gone since it was marked"
-
-
-def _text_of(path):
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def _small_text(path):

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cmp_to_key
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -84,10 +85,11 @@ class Try:
 
     def is_before(self, other: "Try") -> bool:
         """Return whether this came before ``other``, as far as that is known."""
-        if self.order and other.order:
+        if self.order and other.order and self.order != other.order:
             return self.order < other.order
-        mine, others = self.time or self.moment, other.time or other.moment
-        return bool(mine and others) and mine < others
+        if self.time and other.time:
+            return self.time < other.time
+        return bool(self.moment and other.moment) and self.moment < other.moment  # of the platform's own clock
 
 
 @dataclass(frozen=True)
@@ -243,7 +245,11 @@ def with_remedy(problem: str, topic: str) -> str:
 
 def _collect(course, wanted, archive, entries, students, notice, platform, any_owner):
     names = [as_handed_out(entry.name) for entry in entries]
-    found = of_platform(platform, names, wanted.topics) if platform else recognised(names, wanted.topics, students)
+    found = (
+        of_platform(platform, names, wanted.topics, students)
+        if platform
+        else recognised(names, wanted.topics, students)
+    )
     try:
         told = [entry for entry in entries if found.platform == "Gradescope" and entry.name == found.metadata]
         owners = Owners(found, names, wanted.topics, students, told[0].read() if told else b"", any_owner)
@@ -279,7 +285,7 @@ def _parts(entries, wanted, owners, within=None):
     parts, left = [], []
     for entry in entries:
         own = as_handed_out(entry.name)
-        name = f"{within.name}/{own}" if within else own
+        name = f"{within.name}/{own}" if within else owners.found.in_time(own)
         saved_as = "" if own == entry.name else PurePosixPath(entry.name).name
         found = [within.owner] if within else _owners(replace(entry, name=own), wanted, owners)
         file = PurePosixPath(name).name
@@ -343,8 +349,13 @@ def _take(course, wanted, parts, here, platform):
     tries = defaultdict(list)
     for part in parts:
         tries[part.owner.attempt].append(part)
+    late = tries.get("late") if platform == "ILIAS" else None  # it says so of each file: the others go with it
+    if late:
+        again = {part.file for part in late}
+        again |= {part.file for part in parts if is_notebook(part.file) and any(is_notebook(file) for file in again)}
+        tries["late"] = [*late, *(part for part in tries.get("in time", ()) if part.file not in again)]
     done, left = [], []
-    for attempt in sorted(tries, key=lambda attempt: str(tries[attempt][0].owner.time or "")):
+    for attempt in sorted(tries, key=lambda attempt: _arrival(tries[attempt][0].owner)):
         if all(part.file in (TIMESTAMP, SECRET) for part in tries[attempt]):
             continue
         try:
@@ -354,13 +365,19 @@ def _take(course, wanted, parts, here, platform):
             put = _put(course, wanted, student, files, one, counting.owner.by_arrival)
             saved = f"a browser had saved it as {printable(counting.saved_as)}" if counting.saved_as else ""
             done.append(replace(put, note=", ".join(filter(None, [put.note, saved]))))
-            notice = course.not_collected(student, wanted.topic)
-            with _writing(course, notice):
-                notice.unlink(missing_ok=True)
+            with _writing(course, course.refusal_file(student, wanted.topic)):
+                course.forget_refusal(student, wanted.topic)
         except RefusedEntry as refusal:
-            _tell(course, wanted.topic, student, str(refusal), tries[attempt])
+            first = tries[attempt][0]
+            refused = Try({}, time=_as_written(first.owner.time), moment=first.moment, order=first.owner.order)
+            if not any(refused.is_before(one) for one in _read_tries(course.collected(student, wanted.topic))[-1:]):
+                _tell(course, wanted.topic, student, str(refusal), tries[attempt])
             done.append(Collected(student, str(refusal), file=printable(tries[attempt][0].name)))
     return done, left
+
+
+def _arrival(owner):
+    return str(owner.time or ""), owner.order
 
 
 def _try(files, counting, parts, platform):
@@ -372,10 +389,10 @@ def _try(files, counting, parts, platform):
     when = owner.time or stated
     return Try(
         hashes,
-        time=_as_nbgrader_writes(when) if when else "",
+        time=_as_written(when),
         moment=counting.moment,
         order=owner.order,
-        late=owner.late,
+        late=owner.late or (platform == "ILIAS" and any(part.owner.late for part in parts)),
         platform=platform,
         prefix=owner.prefix,
         number=owner.number,
@@ -388,6 +405,10 @@ def _secret(parts, folder):
     """Return the secret that nbgrader's exchange has put into ``folder``; "" without one."""
     found = (part.read() for part in parts if part.name == str(folder / SECRET))
     return next(found, b"").decode("utf-8", "replace")[:MOST_SECRET]
+
+
+def _as_written(when):
+    return _as_nbgrader_writes(when) if when else ""
 
 
 def _as_nbgrader_writes(when):
@@ -408,6 +429,7 @@ def _chosen(wanted, parts):
             files.append(part)
     files = [part for part in files if not _is_checkpoint(part)]
     notebooks = [part for part in files if part.file.casefold().endswith(".ipynb")]
+    notebooks = [part for part in notebooks if not part.saved_as] or notebooks
     if not notebooks:
         raise RefusedEntry("no notebook was in it")
     named = [part for part in notebooks if _named_after(wanted.topic, part.file)]
@@ -450,7 +472,9 @@ def _that_counts(parts, exercises=None):
     if len(fitting) == 1:
         return fitting[0]
     if fitting and all(part.owner.order for same, _ in fitting for part in same):  # the platform has numbered them
-        return max(fitting, key=lambda one: max(part.owner.order for part in one[0]))
+        orders = [max(part.owner.order for part in same) for same, _ in fitting]
+        if orders.count(max(orders)) == 1:
+            return fitting[orders.index(max(orders))]
     names = ", ".join(sorted(printable(part.name) for same, _ in fitting or found.values() for part in same))
     what = "several hold this assignment" if fitting else "none of them holds this assignment"
     raise RefusedEntry(f"which of its files counts cannot be told, {what}: {names}")
@@ -509,7 +533,7 @@ def _put(course, wanted, student, files, one, by_arrival):
         _keep(course, student, topic, files)
         if not _is_known(one, known):
             wanted.journal.remember(course, student, known)
-            head = sorted([*known[:-1], one], key=lambda old: (old.time or old.moment, old.order))
+            head = sorted([*known[:-1], one], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
             _write_down(course, place, [*head, counts])
         return replace(told, note=", ".join(filter(None, [told.note, "an earlier try: kept, and not counted"])))
     replaced = counts is not None and one.files[notebook.name] != counts.files.get(notebook.name)
@@ -577,6 +601,8 @@ def _take_back(course, topic, assignment, student, known):
     if not known:
         return Collected(student, note="taken back: nothing was collected before", file="")
     note = "as before" if before == files else "taken back: the try before it counts again"
+    if before == files and now and now[-1].time != known[-1].time:
+        note = f"taken back: it came at {known[-1].time or 'a time that is not known'}"
     return Collected(student, note=note, file=printable(known[-1].file))
 
 
@@ -588,14 +614,15 @@ def earlier_attempts(course: Course, student: str, topic: str) -> Iterator[tuple
 
 
 def _kept_files(course, student, topic, one):
-    """Return the files of ``one`` as they were kept, by name."""
+    """Return the files of ``one`` as they were kept, or as they stand in the student's folder still, by name."""
     found = {}
     for name, digest in one.files.items():
         place, standing = _kept(course, student, topic, name, digest), course.submission(student, topic).with_name(name)
         for path in (place, standing):
-            with _writing(course, path):
-                if path.is_file() and hashlib.sha256(content := path.read_bytes()).hexdigest() == digest:
+            with contextlib.suppress(OSError):  # the student's own may be a link, or not to be read
+                if not path.is_symlink() and hashlib.sha256(content := path.read_bytes()).hexdigest() == digest:
                     found[name] = content
+                    break
         if name not in found:
             raise RefusedEntry(f"{place.relative_to(course.root)} is gone, so it cannot be taken back")
     return found
@@ -628,7 +655,7 @@ def _is_known(one, known):
     same = [other for other in known if other.files == one.files]
     if one.order:
         return any(other.order == one.order for other in same)
-    return any((one.time or one.moment) <= (other.time or other.moment) for other in same)
+    return any(not other.is_before(one) for other in same)
 
 
 def _present(course, notebook, names):
@@ -797,9 +824,7 @@ def _tell(course, topic, student, problem, parts):
     page = course.feedback(student, topic)
     with contextlib.suppress(RefusedEntry):  # whoever collects reads the problem all the same
         with _writing(course, page):
-            notice = with_remedy(problem, topic)
-            write_text(notice, course.not_collected(student, topic))
-            course.say_set_aside(student, topic, notice)
+            course.refuse(student, topic, with_remedy(problem, topic))
         found = (_secret([part], PurePosixPath(part.name).parent) for part in parts if part.file == SECRET)
         if secret := next(found, ""):
             when = parts[0].owner.time

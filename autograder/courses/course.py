@@ -229,9 +229,32 @@ class Course:
         if graded:
             write_text(json.dumps({**known, "notice": reason}), self.recorded(student, topic))
 
-    def not_collected(self, student: str, topic: str) -> Path:
-        """Where it stands why the file that a student handed in last could not be collected; absent if it could."""
-        return self.root / ".autograder" / "not_collected" / topic / f"{student}.txt"
+    def refuse(self, student: str, topic: str, reason: str) -> None:
+        """Remember, and tell ``student``, why the file that came last could not be collected."""
+        record = {"reason": reason, "before": self._digest_of_submission(student, topic)}
+        write_text(as_json(record), self.refusal_file(student, topic))
+        self.say_set_aside(student, topic, reason)
+
+    def refusal(self, student: str, topic: str) -> str:
+        """Return why a file that came after what stands in ``submitted`` could not be collected; "" if there is none."""
+        try:
+            record = json.loads(self.refusal_file(student, topic).read_text(encoding="utf-8"))
+            return record["reason"] if record["before"] == self._digest_of_submission(student, topic) else ""
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+
+    def forget_refusal(self, student: str, topic: str) -> None:
+        self.refusal_file(student, topic).unlink(missing_ok=True)
+
+    def refusal_file(self, student: str, topic: str) -> Path:
+        return self.root / ".autograder" / "refused" / topic / f"{student}.json"
+
+    def _digest_of_submission(self, student, topic):
+        path = self.submission(student, topic)
+        try:
+            return "" if path.is_symlink() else hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError:
+            return ""
 
     def tries(
         self, student: str, topic: str, content: bytes, known: dict[str, Any] | None = None

@@ -39,7 +39,7 @@ CANVAS = re.compile(r"(?:(?P<name>.+?)_)??(?:(?P<late>LATE)_)?(?P<user>\d+)_(?P<
 ANONYMOUS = re.compile(r"(?:(?P<late>LATE)_)?anon_(?P<user>[A-Za-z0-9]{5})_(?P<attachment>\d+)_.+")
 ONE_NUMBER = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<user>\d+)_.*", re.IGNORECASE)  # Canvas's, and like it
 MOODLE = re.compile(r"(?P<name>[^_]+)_(?P<user>\d+)_(?P<kind>assignsubmission_[a-z]+)(?:_.*)?", re.IGNORECASE)
-BLACKBOARD = re.compile(r"(?P<name>.+)_attempt_(?P<time>\d{4}(?:-\d\d){5})(?:_(?P<file>.+)|\.txt)", re.IGNORECASE)
+BLACKBOARD = re.compile(r"(?P<name>.+?)_attempt_(?P<time>\d{4}(?:-\d\d){5})(?:_(?P<file>.+)|\.txt)", re.IGNORECASE)
 ILIAS = re.compile(r"(?P<name>[^/]+_[^/]+_[^/]+)_(?P<user>\d+)")
 ILIAS_TEAM = re.compile(r"[^/_]+ \d+")  # "Team 5", in the site's language
 ILIAS_LATE = re.compile(r"(late submission|verspaetete abgabe|verspätete abgabe) - ", re.IGNORECASE)
@@ -59,6 +59,7 @@ CLOCK_SKEW = timedelta(minutes=10)  # that two machines' clocks may differ
 METADATA = "submission_metadata.yml"
 NUMBER_PAIR = re.compile(r"(?<![^_])(?P<user>\d+)(?=_(?P<attachment>\d+)_)")  # they overlap: 17_50_3001_ has two
 DEFAULT_TEAM = "default group"  # of those in no group, in Moodle
+NUMBERED = ("Moodle", "Blackboard", "ILIAS")  # Moodle's files of grades go by it; of the others, two people stay two
 PERSONAL = ("id", "login", "email", "sis")  # of the roster, by which a folder may be called
 COLUMNS = ("id", "login", "email", "sis", "canvas", "gradescope")  # of the roster, by which a file may be known
 DEEPEST = 100  # of the metadata's tables and lists in one another
@@ -106,6 +107,11 @@ class Recognised:
         """What Gradescope's own file is called in this archive. A student may hand in one of the same name, elsewhere."""
         return "/".join(filter(None, [self.top, METADATA]))
 
+    def in_time(self, name: str) -> str:
+        """Return the entry ``name`` without what ILIAS writes in front of a file that is late."""
+        path = PurePosixPath(name)
+        return str(path.with_name(ILIAS_LATE.sub("", path.name, count=1))) if self.platform == "ILIAS" else name
+
     def is_own_file(self, name: str) -> bool:
         """Return whether the platform itself has added the entry ``name``, which nobody handed in."""
         if self.platform == "Blackboard":
@@ -123,14 +129,16 @@ def recognised(names: Sequence[str], topics: Collection[str], students: Sequence
     """
     split = [_parts(name) for name in names]
     people = {key for column in PERSONAL for key in by_id(tuple(students), column)}
-    if platform := _platform_of(split, topics, people):
-        return Recognised(platform)
     inner, top = _inside_one_folder(split)
+    if platform := _platform_of(split, topics, people):
+        return Recognised(platform, top if platform == "ILIAS" and _is_no_team(top, inner, students) else "")
     platform = _platform_of(inner, topics, people) if top and alike(top) not in people else ""
     return Recognised(platform, top) if platform else Recognised(FILES)
 
 
-def of_platform(platform: str, names: Sequence[str], topics: Collection[str]) -> Recognised:
+def of_platform(
+    platform: str, names: Sequence[str], topics: Collection[str], students: Sequence[Student] = ()
+) -> Recognised:
     """Return what an archive with these ``names`` is, which ``platform`` gave out: each name is read on its own.
 
     Whether one folder lies around all of them is decided by where more of the platform's names are.
@@ -141,6 +149,8 @@ def of_platform(platform: str, names: Sequence[str], topics: Collection[str]) ->
         return Recognised(platform, top if (METADATA,) in inner else "")
     if not top or platform == FILES:
         return Recognised(platform)
+    if platform == "ILIAS" and _is_no_team(top, inner, students):
+        return Recognised(platform, top)
     outside, inside = (sum(_forms(parts, topics)[platform]) for parts in (split, inner))
     return Recognised(platform, top if inside > outside else "")
 
@@ -176,6 +186,21 @@ def _ilias_folder(parts):
     """Return the folder of a person of ILIAS in the path ``parts``: the first, or below one of a team the second; "" if none."""
     folders = parts[:-1][1:] if ILIAS_TEAM.fullmatch(parts[0]) else parts[:-1]
     return next((folder for folder in folders[:1] if ILIAS.fullmatch(folder)), "")
+
+
+def _is_no_team(top, inner, students):
+    """Return whether the folder ``top`` around all people of ILIAS is that of an exercise, although it is called like a team's."""
+    folders = {parts[0] for parts in inner}
+    if not ILIAS_TEAM.fullmatch(top) or len(folders) < 2:
+        return False
+    groups = {alike(key): one.group for one in students for key in (one.id, one.login, one.email, one.sis) if key}
+    found = [ILIAS.fullmatch(folder) for folder in folders]
+    of = {
+        next((groups[name] for login in _endings(one["name"]) if (name := alike(login)) in groups), "")
+        for one in found
+        if one
+    }
+    return not (len(of) == 1 and of != {""})
 
 
 def _is_of_ilias(folder, people):
@@ -256,6 +281,8 @@ class Owners:
         forms = {first: form for first in firsts if (form := _of_canvas(first))}
         anonymous = [first for first, form in forms.items() if form.re is ANONYMOUS and not NUMBER_PAIR.search(first)]
         self.is_anonymous = 2 * len(anonymous) >= len(forms)  # a file may be called so that it looks like a name
+        blackboards = {form["name"] for first in firsts if (form := BLACKBOARD.fullmatch(first))}
+        self.assignment = self._blackboards_assignment(blackboards) if self.platform == "Blackboard" else ""
         self.is_blind = called == {"Participant"} or (len(called) == 1 and len(people) > 2)
 
     def of(self, name: str, topic: str, uids: Sequence[int] = ()) -> list[Owner]:
@@ -332,35 +359,53 @@ class Owners:
     def _of_blackboard(self, found):
         if not found:
             return []
-        order = int(re.sub(r"\D", "", found["time"]))
-        groups = {alike(one.group) for one in self.roster if one.group}
-        names = _endings(found["name"])
-        if teams := {alike(name) for name in names} & groups:
-            members = [one for one in self.roster if alike(one.group) in teams]
+        order, whole = int(re.sub(r"\D", "", found["time"])), found["name"]
+        login = whole[len(self.assignment) + 1 :] if whole.startswith(f"{self.assignment}_") else _endings(whole)[0]
+        if members := [one for one in self.roster if one.group and alike(one.group) == alike(login)]:
             return [(Owner(one.id, order=order, attempt=found["time"]), "id") for one in members]
-        return [(replace(self._login(names), order=order, attempt=found["time"]), "id")]
+        return [(Owner(login, whole, order=order, attempt=found["time"]), "id")]
+
+    def _blackboards_assignment(self, wholes):
+        """Return what stands in front of all logins of an archive: the same for all, and as many are known as can be.
+
+        ``wholes`` are the names as Blackboard has them, ASSIGNMENT_LOGIN, and either may have a _ of its own.
+        """
+        starts = [{whole[: -len(login) - 1] for login in _endings(whole)} for whole in wholes]
+        common = set.intersection(*starts) if starts else set()
+        people = {key for column in PERSONAL for key in self.known[column]}
+        people |= {alike(one.group) for one in self.roster if one.group}
+        known = {start: sum(alike(whole[len(start) + 1 :]) in people for whole in wholes) for start in common}
+        return max(sorted(common), key=lambda start: (known[start], len(start)), default="")
 
     def _of_ilias(self, parts):
         folder = _ilias_folder(parts)
         found = ILIAS.fullmatch(folder)
         if not found:
             return []
-        owner = replace(self._login(_endings(found["name"])[:-1]), late=bool(ILIAS_LATE.match(parts[-1])))
+        late = bool(ILIAS_LATE.match(parts[-1]))
+        attempt, order = ("late", 2) if late else ("in time", 1)  # what came later is late
+        owner = replace(self._ilias_login(found), late=late, attempt=attempt, order=order)
         if folder == parts[0]:
-            return [(owner, "id")]
+            return [(replace(owner, number=found["user"]), "id")]
         submitter = self._in_roster(owner, "id")
         if not submitter or not submitter[0].group:
             problem = "a team has handed it in; add them to the roster, with a column group there"
             return [(replace(owner, problem=problem), "")]
         return [(replace(owner, student=one.id), "id") for one in self.roster if one.group == submitter[0].group]
 
-    def _login(self, names):
-        """Return the ``Owner`` whose login is one of ``names``; if no one's is in the roster, the shortest is taken for it."""
-        found = [Owner(name) for name in names if self._in_roster(Owner(name), "id")]
-        if len({self._in_roster(one, "id")[0].id for one in found}) > 1:
-            who = " or ".join(one.student for one in found)
-            return replace(found[0], problem=f"its name may be that of {who}; hand it in as a folder called STUDENT")
-        return found[0] if found else Owner(names[0])
+    def _ilias_login(self, found):
+        """Return the ``Owner`` whose login ends the name of a folder of ILIAS: LAST NAME_FIRST NAME_LOGIN, each may have a _."""
+        logins = _endings(found["name"])[:-1]
+        listed = {}
+        for login in logins:
+            for one in self._in_roster(Owner(login), "id"):
+                before = re.split(r"[_ ]", alike(found["name"][: -len(login) - 1]))
+                if len(logins) == 1 or not one.name or {*before} <= {*re.split(r"[_ \-]+", alike(one.name))}:
+                    listed[one.id] = login
+        if len(listed) > 1:
+            problem = f"its name may be that of {' or '.join(listed)}; hand it in as a folder called STUDENT"
+            return Owner(logins[0], problem=problem)
+        return Owner(next(iter(listed.values()), logins[0] if not self.roster or len(logins) == 1 else found["name"]))
 
     def _of_canvas(self, file):
         found = _of_canvas(file)
@@ -408,7 +453,7 @@ class Owners:
         if column and self.roster:
             found = self._in_roster(owner, column)
             if len(found) == 1:
-                number = owner.number if self.platform == "Moodle" else ""  # its files of grades go by it
+                number = owner.number if self.platform in NUMBERED else ""
                 return replace(owner, student=found[0].id, number=number)
             who = f"{owner.student} ({owner.number})" if owner.number else owner.student
             what = f"{who} is not in the roster" if not found else f"{who} may be {len(found)} students of the roster"

@@ -6,6 +6,7 @@ was collected.
 
 import csv
 import io
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -70,16 +71,18 @@ def _time(text, place):
     return time.astimezone(UTC)
 
 
-def set_times(course: Course, topic: str, path: str | Path, journal: Journal | None = None) -> list[Collected]:
-    """Let what was collected of ``topic`` have come at the times that the file at ``path`` states; return what became of each.
+def set_times(
+    course: Course, topic: str, times: Mapping[str, datetime], journal: Journal | None = None
+) -> list[Collected]:
+    """Let what was collected of ``topic`` have come at ``times``, by student; return what became of each.
 
     Raises
     ------
     CourseError
-        As ``read_times``, and if something cannot be written.
+        If something cannot be written.
     """
     journal, done = journal or Journal(course, topic), []
-    for student, time in read_times(path, course.plan().students).items():
+    for student, time in times.items():
         if not tries(course, student, topic):
             done.append(Collected(student, "nothing was collected of this student, so the time is of nothing"))
             continue

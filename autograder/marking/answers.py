@@ -250,9 +250,13 @@ def _text(course, topic, exercise, student):
         added = list(added_cells(cells, exercise))
         own = [cell for cell in cells if (cell["metadata"].get("nbgrader") or {}).get("grade_id") == exercise]
         written = [*(cell for cell in own if not (added and is_as_released(cell))), *added]
-        pictures = {}
-        for cell in written:
-            pictures |= cell.get("attachments") or {}
-        return "\n\n".join(map(as_markdown, written)), pictures
+        texts, pictures = [], {}
+        for number, cell in enumerate(written):
+            text, prefix = as_markdown(cell), f"{number}-" if number else ""
+            for name, picture in (cell.get("attachments") or {}).items():
+                text = text.replace(f"attachment:{name}", f"attachment:{prefix}{name}")
+                pictures[f"{prefix}{name}"] = picture
+            texts.append(text)
+        return "\n\n".join(texts), pictures
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return "", {}

@@ -52,7 +52,7 @@ class Attempt:
     right: int | None  # None: no notebook
     essay: str | None
     came: datetime | None
-    late: bool  # as the platform says; it was at ``came`` or after if nobody stated a time
+    late: bool  # as the platform says
     is_stated: bool
 
 
@@ -78,7 +78,6 @@ class Grades(RuleBasedStateMachine):
         self.attempts = {name: [] for name in NAMES}
         self.undoable = None  # student -> attempts before the last collection
         self.recorded: dict[str, Due] = {}  # which the gradebook has
-        self.remembered: dict[str, Due] = {}  # which the course has, even where the gradebook is lost
         self.verdicts = {}  # number of an attempt -> points by exercise, as long as nobody grades again
         self.points = {one.name: one.points for one in self.course.released("scoring").exercises if one.is_automatic}
         self.write_plan()
@@ -128,11 +127,10 @@ class Grades(RuleBasedStateMachine):
         journal = Journal(self.course, "scoring")
         ((one,), _) = collect(self.course, "scoring", path, journal=journal)
         assert one.problem == ""
-        came = self.due(name) + timedelta(seconds=1) if late else None
+        came = None
         if hours is not None:
             came = DUE + timedelta(hours=hours)
-            (self.folder / "times.csv").write_text(f"id,time\n{name},{came.isoformat()}\n", encoding="utf-8")
-            set_times(self.course, "scoring", self.folder / "times.csv", journal)
+            set_times(self.course, "scoring", {name: came}, journal)
         self.undoable = name, list(self.attempts[name])
         self.attempts[name].append(Attempt(self.count, right, essay, came, late, hours is not None))
 
@@ -248,25 +246,15 @@ class Grades(RuleBasedStateMachine):
 
     def count_as_graded(self, name):
         """Enter into the model what a grading makes of what ``name`` has handed in."""
-        last = self.attempts[name][-1]
-        held, remembered = self.recorded.get(name), self.remembered.get(name)
-        by_person = held.by_person if held else {}
-        if last.right is not None:
-            now = Due(last, self.verdicts[last.number], by_person)
-        elif held:
+        held = self.recorded.get(name)
+        readable = [one for one in self.attempts[name] if one.right is not None]
+        if not readable:
             return
-        elif remembered:
-            now = Due(remembered.attempt, remembered.automatic)
-        else:
-            readable = [one for one in self.attempts[name] if one.right is not None]
-            if not readable:
-                return
-            earlier = readable[-1]
-            if earlier.late and not earlier.is_stated:
-                earlier = replace(earlier, came=self.due(name) + timedelta(seconds=1))
-            now = Due(earlier, self.verdicts[earlier.number], by_person)
+        last = readable[-1]
+        if last.late and not last.is_stated:
+            last = replace(last, came=self.due(name) + timedelta(seconds=1))
+        now = Due(last, self.verdicts[last.number], held.by_person if held else {})
         self.recorded[name] = now
-        self.remembered[name] = Due(now.attempt, now.automatic)
 
     def earned(self, name):
         one = self.recorded[name]
@@ -287,7 +275,9 @@ class Grades(RuleBasedStateMachine):
             if (self.course.root / "gradebook.db").exists():
                 assert name not in results(self.course, "scoring")
             return
-        if self.attempts[name]:  # else the collection was undone, and nobody grades what is not there
+        if any(
+            one.right is not None for one in self.attempts[name]
+        ):  # else the collection was undone, and nobody grades it
             self.check_gradebook(name)
             self.check_page(name)
             self.check_export(name)

@@ -1,10 +1,12 @@
 """What is late, what it costs and what the page says agree, whatever a person marks and whenever a time becomes known."""
 
 import json
+import zipfile
+from datetime import UTC, datetime
 
 import pytest
 
-from autograder.courses.collect import Journal, collect, undo
+from autograder.courses.collect import collect, undo
 from autograder.courses.standings import results
 from autograder.courses.times import read_times, set_times
 from autograder.errors import CourseError
@@ -164,8 +166,12 @@ def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(
     assert row.notes == ()
     assert "late by 1 day and 20 hours" in page(late_course, "ada")
     assert standing(late_course, "ada")[1] == pytest.approx(0.2 * AUTOMATIC)
-    undo(late_course, "scoring")
+    (one,) = undo(late_course, "scoring")
+    assert one.note == "taken back: it came at a time that is not known"
     assert times(late_course) == before
+    grade_quickly(late_course)
+    assert standing(late_course, "ada")[1] == 0
+    assert "late; the time is not known" in page(late_course, "ada")
 
 
 @pytest.mark.parametrize(
@@ -188,13 +194,36 @@ def test_a_table_of_times_that_cannot_be_understood_is_refused_with_its_line(tmp
     assert all(word in str(refused.value) for word in words)
 
 
-def test_a_table_of_times_that_is_refused_changes_nothing(late_course, tmp_path):
-    collect(late_course, "scoring", handed_out(tmp_path, (LATE, "{}")))
-    before = times(late_course)
+def test_a_table_of_times_that_is_refused_changes_nothing_and_no_archive_is_collected(late_course, tmp_path):
+    path = handed_out(tmp_path, (LATE, notebook(late_course)))
     (tmp_path / "times.csv").write_text("id,time\nada,2025-12-02T21:00:00Z\nben,never\n")
-    with pytest.raises(CourseError):
-        set_times(late_course, "scoring", tmp_path / "times.csv", Journal(late_course, "scoring"))
-    assert times(late_course) == before
+    done = autograder("collect", "scoring", path, "--times", tmp_path / "times.csv", "--course", late_course.root)
+    assert (done.returncode, "line 3" in done.stderr) == (2, True)
+    assert late_course.students("scoring") == []
+
+
+def test_of_two_attempts_without_numbers_the_later_counts_although_one_has_a_stated_time(late_course, tmp_path):
+    names = "Ada King_101_assignsubmission_file/scoring.ipynb"
+    for number, day in enumerate((1, 2)):
+        path = tmp_path / f"{number}.zip"
+        with zipfile.ZipFile(path, "w") as bundle:
+            bundle.writestr(zipfile.ZipInfo(names, (2025, 12, day, 2, 0, 0)), f'{{"cells": [], "number": {number}}}')
+        collect(late_course, "scoring", path)
+        if number == 0:
+            (student,) = late_course.students("scoring")
+            set_times(late_course, "scoring", {student: datetime(2025, 12, 2, 7, 59, tzinfo=UTC)})
+    assert '"number": 1' in late_course.submission(student, "scoring").read_text()
+
+
+def test_late_without_a_time_goes_by_the_due_date_of_the_day_that_it_is_graded(late_course, grade_quickly, tmp_path):  # noqa: F811
+    plan = PLAN.format(grace=0)
+    (late_course.root / "course.toml").write_text(plan, encoding="utf-8")
+    collect(late_course, "scoring", handed_out(tmp_path, (LATE, notebook(late_course))))
+    (late_course.root / "course.toml").write_text(
+        plan.replace("due = 2025-12-01", "due = 2025-11-21"), encoding="utf-8"
+    )
+    grade_quickly(late_course)
+    assert standing(late_course, "ada")[1] == pytest.approx(0.1 * AUTOMATIC)
 
 
 def test_a_later_attempt_without_a_time_does_not_inherit_that_of_an_earlier_one(late_course, grade_quickly):  # noqa: F811

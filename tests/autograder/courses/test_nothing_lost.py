@@ -21,7 +21,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.courses import backup, batch
-from autograder.courses.collect import collect
+from autograder.courses.collect import collect, undo
 from autograder.courses.course import Course, init
 from autograder.courses.export import export, no_formula
 from autograder.courses.handback import hand_back
@@ -278,6 +278,50 @@ def test_a_good_attempt_counts_when_a_broken_one_came_before_the_first_grading(c
     assert (row.set_aside, row.total) == ("", AUTOMATIC)
     assert "could not be graded" not in page(course, "mia")
     assert "The last attempt." in page(course, "mia")
+
+
+def test_an_attempt_that_was_never_graded_counts_before_one_that_was(course, grade_quickly, tmp_path):
+    texts = [with_essay(course, "The first attempt."), with_essay(course, "The second attempt."), "no notebook"]
+    collect_of_mia(course, tmp_path, texts[0])
+    grade_quickly(course)
+    collect_of_mia(course, tmp_path, *texts)
+    for again in (False, False, True):
+        row = grade_quickly(course, again=again)["mia"]
+        assert "not a Jupyter notebook" in row.set_aside
+        assert "The second attempt." in page(course, "mia")
+        assert page(course, "mia").count("could not be graded") == 1
+    row = grade_quickly(course)["mia"]
+    assert row.reused
+
+
+@pytest.mark.parametrize("instead", ["a link", "a file that may not be read"])
+def test_an_earlier_attempt_counts_whatever_stands_in_the_place_of_the_last(course, grade_quickly, tmp_path, instead):
+    collect_of_mia(course, tmp_path, with_essay(course, "The first attempt."), "no notebook")
+    path = course.submission("mia", "scoring")
+    path.unlink()
+    path.symlink_to("/etc/passwd") if instead == "a link" else path.mkdir()
+    row = grade_quickly(course)["mia"]
+    assert (row.total, bool(row.set_aside), row.failed) == (AUTOMATIC, True, "")
+
+
+def test_of_an_attempt_that_was_taken_back_the_instructor_is_told(course, grade_quickly, tmp_path):
+    collect_of_mia(course, tmp_path, "no notebook", with_essay(course, "Somebody else's."))
+    grade_quickly(course)
+    undo(course, "scoring")
+    assert any("was taken back" in note for note in grade_quickly(course)["mia"].notes)
+
+
+def test_what_is_put_in_place_by_hand_takes_away_the_word_that_it_could_not_be_collected(
+    course, grade_quickly, tmp_path
+):
+    folder = tmp_path / "class" / "mia"
+    folder.mkdir(parents=True)
+    (folder / "scoring.zip").write_text("no archive")
+    (one,), _ = collect(course, "scoring", tmp_path / "class")
+    assert "damaged" in one.problem
+    hand_in(course, "mia")
+    grade_quickly(course)
+    assert "could not be graded" not in page(course, "mia")
 
 
 def test_where_no_attempt_can_be_read_the_page_says_why_the_last_one_cannot(course, grade_quickly, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from autograder.courses.collect import collect, tries
 from autograder.courses.course import Course
+from autograder.courses.platforms import Recognised
 from tests.autograder.courses.test_collect import notebook
 
 pytestmark = pytest.mark.suite("assignments")
@@ -130,9 +131,81 @@ def test_blackboards_names_say_who_and_which_attempt_was_last(course, tmp_path, 
 
 def test_who_is_not_in_the_roster_is_set_aside_in_blackboards_archive_too(course, tmp_path):
     found = collected(course, tmp_path, "", "hw2_eve_attempt_2025-11-30-10-00-00_scoring.ipynb")
-    assert "eve is not in the roster" in found["eve"]
+    assert "eve (hw2_eve) is not in the roster" in found["eve"]
     both = collected(course, tmp_path, "", "lee_ada_attempt_2025-11-30-10-00-00_scoring.ipynb")
     assert both == {"ada": ""}  # `lee` alone is the assignment: what is left of a login is part of its name
+
+
+def contents(course, student):
+    return course.submission(student, "scoring").read_text(encoding="utf-8")
+
+
+def test_in_blackboards_archive_nobody_hands_in_for_another_by_the_name_of_a_file(course, tmp_path):
+    forged = "hw2_lee_attempt_2025-11-30-11-00-00_x_ada_attempt_2025-12-30-10-00-00_scoring.ipynb"
+    honest = "hw2_ada_attempt_2025-11-30-10-00-00_scoring.ipynb"
+    assert collected(course, tmp_path, "", honest, forged) == {"ada": "", "lee": ""}
+    assert honest in contents(course, "ada")
+    assert forged in contents(course, "lee")
+
+
+def test_a_login_that_ends_like_anothers_is_not_taken_for_it(course, tmp_path):
+    names = [f"hw2_{login}_attempt_2025-11-30-1{n}-00-00_scoring.ipynb" for n, login in enumerate(("lee", "k_lee"))]
+    found = collected(course, tmp_path, "", *names)
+    assert {student: bool(problem) for student, problem in found.items()} == {"lee": False, "k_lee": True}
+    found = collected(course, tmp_path, "", "Lee_Marie_lee_301/scoring.ipynb", "Lee_Kim_k_lee_302/scoring.ipynb")
+    assert {student: bool(problem) for student, problem in found.items()} == {"lee": False, "Lee_Kim_k_lee": True}
+
+
+def test_without_a_roster_two_logins_that_end_alike_stay_two(course, tmp_path):
+    (course.root / "course.toml").write_text("")
+    names = [f"hw2_{login}_attempt_2025-11-30-1{n}-00-00_scoring.ipynb" for n, login in enumerate(("j.doe", "k.doe"))]
+    assert collected(course, tmp_path, "", *names) == {"j.doe": "", "k.doe": ""}
+
+
+def test_of_two_notebooks_of_one_attempt_on_blackboard_none_is_guessed(course, tmp_path):
+    names = [f"hw2_lee_attempt_2025-11-30-10-00-00_{file}.ipynb" for file in ("old try", "final")]
+    assert "which of its files counts" in collected(course, tmp_path, "", *names)["lee"]
+
+
+def test_a_broken_attempt_that_was_not_the_last_leaves_no_word_on_the_page(course, tmp_path):
+    path = tmp_path / "class.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("hw2_lee_attempt_2025-11-30-11-00-00_scoring.ipynb", notebook("scoring-additive_score"))
+        archive.writestr("hw2_lee_attempt_2025-11-30-10-00-00_scoring.zip", "no archive")
+    collect(course, "scoring", path)
+    assert course.refusal("lee", "scoring") == ""
+    with zipfile.ZipFile(path, "w") as archive:  # met later, and still not the last
+        archive.writestr("hw2_lee_attempt_2025-11-30-09-00-00_scoring.zip", "no archive")
+    collect(course, "scoring", path)
+    assert course.refusal("lee", "scoring") == ""
+
+
+def test_a_notebook_counts_before_one_that_a_browser_saved_beside_it(course, tmp_path):
+    path = tmp_path / "class.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("scoring.ipynb", "scoring.ipynb.txt"):
+            archive.writestr(
+                f"Ada King_101_assignsubmission_file/{name}", notebook("scoring-additive_score", text=name)
+            )
+    ((one,), _) = collect(course, "scoring", path)
+    assert (one.problem, "scoring.ipynb.txt" in contents(course, "ada")) == ("", False)
+
+
+def test_a_late_file_of_ilias_counts_after_one_in_time_and_brings_the_others_along(course, tmp_path):
+    folder = "King_Ada_ada_301"
+    names = [f"{folder}/scoring.ipynb", f"{folder}/Late Submission - scoring.ipynb"]
+    for some in (names, names[::-1]):
+        assert set(collected(course, tmp_path, "", *some)) == {"ada"}
+        assert names[1] in contents(course, "ada")
+        assert tries(course, "ada", "scoring")[-1].late
+    assert Recognised("ILIAS").in_time(f"{folder}/Late Submission - capstone.npz") == f"{folder}/capstone.npz"
+
+
+def test_the_folder_of_an_exercise_around_all_of_ilias_is_no_team(course, tmp_path):
+    names = [f"Exercise 3/{person}/scoring.ipynb" for person in ("King_Ada_ada_301", "Lee_Marie_lee_302")]
+    for platform in ("", "ilias"):
+        assert collected(course, tmp_path, platform, *names) == {"ada": "", "lee": ""}
+    assert course.students("scoring") == ["ada", "lee"]
 
 
 ILIAS = {  # file -> whose it is
