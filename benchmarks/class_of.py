@@ -111,7 +111,7 @@ def hand_in(course, count, archive):
 def refuse_losses(course, count, folder):
     """Stop unless each of ``count`` students has a grade and a page, and the report was written."""
     with zipfile.ZipFile(folder / "pages.zip") as bundle:
-        pages = len(bundle.namelist())
+        pages = sum(name.endswith(".html") for name in bundle.namelist())
     with (folder / "grades.csv").open(encoding="utf-8", newline="") as file:
         grades = len(list(csv.reader(file))) - 2  # header and points
     if {pages, grades, len(course.students("scoring"))} != {count} or not (folder / "report.html").is_file():

@@ -104,3 +104,11 @@ def test_what_has_the_colour_of_the_rest_in_one_mode_only_stays_marked(light_pag
 def test_of_a_page_only_what_nobody_sees_is_left_out(light_pages, written, light):
     assert light_pages.lighter(written, {"n"}) == light
     assert light_pages.lighter(light, {"n"}) == light
+
+
+@pytest.mark.parametrize(("length", "name"), [("0.2778", "28"), ("0.2749", "27"), ("-0.2778", "-28"), ("1", "100")])
+def test_the_length_of_a_formula_is_rounded_to_the_nearest_hundredth(light_pages, length, name):
+    (style,) = (style for style in light_pages.LENGTHS if style == "height")
+    written = f'<span class="strut" style="{style}:{length}em;">'
+    shown = light_pages.STYLED.sub(light_pages._by_class, written)
+    assert f"{light_pages.LENGTHS[style]}{name}" in shown

@@ -187,6 +187,7 @@ FAULTS = {
     "unknown module": ("points = 2", 'points = 2\nmodule = "in_jax"', "double", "module 'in_jax' is not known"),
     "no points": ("points = 2", "points = 0", "double", "points must be above 0"),
     "parts that do not add up": ("one = 0.5", "one = 1", "double", "the parts add to 2.5, not 2"),
+    "parts that add up to less": ("one = 0.5", "one = 0.25", "double", "the parts add to 1.75, not 2"),
     "no expected value": ("expected = [2.0, 4.0]\n", "", "double", "states no expected value"),
     "no inputs": ("inputs.x = [1.0, 2.0]\n", "", "double", "states no inputs"),
     "neither shapes nor inputs": ("shapes = { x = [1] }", "", "double", "either shapes or inputs"),

@@ -18,6 +18,7 @@ from autograder.errors import CourseError
 from autograder.paths import BOOK
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
+from tests.autograder.samples import exercise_named
 
 pytestmark = [pytest.mark.suite("audit"), pytest.mark.filterwarnings("ignore"), pytest.mark.turns(3)]
 
@@ -132,3 +133,11 @@ def test_help_says_what_it_does():
 
 def test_a_topic_that_there_is_not_is_refused():
     assert isinstance(CliRunner().invoke(app, ["check", "softmax", "cooking"]).exception, CourseError)
+
+
+@pytest.mark.parametrize(
+    ("right", "told"), [(1, ["1 right answers in other styles are fewer than 2"]), (2, []), (3, [])]
+)
+def test_two_right_answers_in_other_styles_are_enough_and_one_is_not(right, told):
+    audited = types.SimpleNamespace(faults=(), mistakes=1, right=right)
+    assert [fault.what for fault in check._faults(exercise_named("softmax-entropy"), audited)] == told

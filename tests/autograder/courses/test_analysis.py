@@ -12,6 +12,7 @@ from bs4 import BeautifulSoup
 
 from autograder.courses.analysis import LEAST, Recognised, discrimination, normal_code, normal_text, studied
 from autograder.courses.class_page import class_page
+from autograder.courses.standings import results
 from autograder.grading import grade, judge
 from tests.autograder.courses.test_nothing_lost import ESSAY, course, grade_quickly, hand_in  # noqa: F401
 from tests.autograder.test_main import autograder
@@ -205,3 +206,14 @@ def test_a_pipe_and_a_folder_that_is_a_link_are_nobodys_answers_and_hold_no_repo
     (course.root / "submitted" / "ben").unlink()
     shutil.copytree(tmp_path / "elsewhere", course.root / "submitted" / "ben")
     assert [names for _, names in studied(course, "scoring").alike] == [("ada", "ben")]
+
+
+def test_an_exercise_is_compared_with_the_points_of_all_others_and_not_with_its_own(graded):
+    everybody = results(graded, "scoring")
+    study = studied(graded, "scoring")
+    for item in study.items:
+        if item.discrimination is None:
+            continue
+        own = np.array([one.entries[item.name].score for one in everybody.values()])
+        rest = np.array([one.earned for one in everybody.values()]) - own
+        assert item.discrimination[0] == pytest.approx(np.corrcoef(own, rest)[0, 1])

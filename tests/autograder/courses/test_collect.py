@@ -9,13 +9,14 @@ import stat
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 
 import pytest
 
 from autograder.courses import collect as collecting
 from autograder.courses import platforms
-from autograder.courses.archives import RefusedEntry, opened
-from autograder.courses.collect import printable
+from autograder.courses.archives import Entry, RefusedEntry, opened
+from autograder.courses.collect import Try, printable
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.files import write_bytes
@@ -1064,3 +1065,31 @@ def test_who_was_not_collected_because_the_disk_was_full_has_handed_in_nothing(c
     assert course.students("scoring") == []
     collect(course, "scoring", path)
     assert course.students("scoring") == ["ada"]
+
+
+@pytest.mark.parametrize(
+    ("date", "moment"),
+    [
+        ((1980, 1, 1, 0, 0, 0), ""),
+        ((1981, 1, 1, 0, 0, 0), "1981-01-01 00:00:00"),
+        ((2025, 2, 3, 4, 5, 6), "2025-02-03 04:05:06"),
+    ],
+)
+def test_an_entry_without_a_date_states_none(date, moment):
+    assert Entry("x", date, bytes).moment == moment
+
+
+def attempt(**told):
+    return Try({}, **told)
+
+
+@pytest.mark.parametrize("what", ["time", "moment"])
+def test_of_two_attempts_of_equal_times_none_is_before_the_other(what):
+    early, late = attempt(**{what: "2025-01-01 00:00:00"}), attempt(**{what: "2025-01-01 00:00:01"})
+    assert early.is_before(late)
+    assert not late.is_before(early)
+    assert not early.is_before(replace(early))
+    assert not early.is_before(attempt())
+    assert not attempt().is_before(early)
+    assert replace(late, order=1).is_before(replace(early, order=2))
+    assert replace(early, order=1).is_before(replace(late, order=1))

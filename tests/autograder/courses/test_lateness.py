@@ -2,11 +2,12 @@
 
 import json
 import zipfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from autograder.courses.collect import collect, undo
+from autograder.courses.lateness import Lateness, nbgrader_config
 from autograder.courses.standings import results
 from autograder.courses.times import read_times, set_times
 from autograder.errors import CourseError
@@ -254,3 +255,12 @@ def test_what_was_late_by_nobody_knows_how_much_is_no_more_once_another_attempt_
     grade_quickly(late_course)
     assert "late" not in page(late_course, "ada").partition("</dl>")[0].partition("<dl>")[2]
     assert results(late_course, "scoring")["ada"].time is None
+
+
+@pytest.mark.parametrize(("stated", "taken"), [(-1.0, 0.0), (3.0, 3.0), (7.0, 7.0), (7.5, 7.0)])
+def test_a_penalty_lies_between_0_and_the_score_whatever_a_rule_says(late_course, stated, taken):
+    lateness = Lateness(late_course, "scoring", None, nbgrader_config(late_course, "scoring"))
+    lateness._rule = lambda student, score, seconds: stated
+    due = lateness.due_for("ada", None)
+    assert lateness.penalty("ada", 7.0, due + timedelta(seconds=1), due) == taken
+    assert lateness.penalty("ada", 7.0, due, due) is None

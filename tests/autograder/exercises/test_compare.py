@@ -417,3 +417,28 @@ RULE = {"b": (("a",), lambda a: 2 * a)}
 def test_a_step_of_a_chain_is_right_if_it_follows_from_the_students_own(value, points):
     case = {"part": "", "expected": CHAIN, "atol": 1e-3}
     assert compare.score(lambda: value, "number", [case], {"a": 1, "b": 2}, follows=RULE) == points
+
+
+RIGHT_STEP = np.array([2.0, -1.0, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("step", "carried"),
+    [
+        (RIGHT_STEP * 9.9, True),
+        (RIGHT_STEP * 10.1, False),
+        (RIGHT_STEP / 9.9, True),
+        (RIGHT_STEP / 10.1, False),
+        (np.array([1.0, 1.0, 1.031]), True),  # its spread is more than a hundredth of the right one's
+        (np.array([1.0, 1.0, 1.029]), False),
+        (np.array([1.0, np.nan, 0.5]), False),
+    ],
+)
+def test_a_wrong_step_is_carried_on_within_ten_times_the_size_and_a_hundredth_of_the_spread(step, carried):
+    assert compare._carries(step, RIGHT_STEP, 1e-4) == carried
+
+
+@pytest.mark.parametrize(("end", "carried"), [(0.9997, True), (0.9999, False), (1.0, False)])
+def test_a_saturated_step_is_not_carried_on(end, carried):
+    assert compare._carries(np.array([0.3, end]), np.array([0.2, 0.5]), 1e-4) == carried
+    assert compare._carries(np.array([0.3, 0.9999]), np.array([0.2, 0.9999]), 1e-4)  # as the right one is

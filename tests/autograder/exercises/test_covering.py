@@ -132,3 +132,11 @@ def test_a_toy_with_one_argument_has_a_case_for_each_of_its_families(tmp_path):
     (exercise,) = toy(tmp_path, key=WITH_ARGUMENTS)
     said = {words for case in exercise.hidden for words in case.families}
     assert {"x all alike", "x in the thousands", "sentences whose x lie thousands apart", "all sizes 1"} <= said
+
+
+@each_code
+def test_every_special_family_of_sizes_meets_more_than_one_case_or_none(name):
+    factors = covering._factors(exercise_named(name).entry, frozenset({"source_mask"} & {*optional(name)}))
+    plans = covering._plans(factors)
+    for level in dict(factors)[covering.SIZES][1:]:
+        assert sum(plan[covering.SIZES] == level for plan in plans) != 1, level

@@ -393,3 +393,18 @@ def test_what_a_check_knows_is_read_but_for_numbers_that_were_drawn_or_that_mist
     text = readable(source)
     assert [number for number in ("0.4711", "0.4712", "0.4713") if number in text] == ["0.4711"]
     assert [number for number in ("0.4711", "0.4712", "0.4713") if number not in unpacked(source)] == []
+
+
+@pytest.mark.parametrize(
+    ("token", "digits"),
+    [("0.26", 2), ("0.260", 2), ("0.261", 3), ("12", 2), ("120", 3), ("1.20", 2), ("0.0261", 3), ("-0.5", 2)],
+)
+def test_digits_are_counted_without_zeros_that_say_nothing(token, digits):
+    assert key_linter._digits(token.lstrip("-")) == digits - (token == "-0.5")
+
+
+@pytest.mark.parametrize(("number", "leaks"), [(0.26, False), (0.261, True), (0.2613, True)])
+def test_a_number_gives_the_answer_away_from_three_digits_on(number, leaks):
+    case = types.SimpleNamespace(expected=np.array([number]))
+    exercise = types.SimpleNamespace(hidden=(case,))
+    assert list(key_linter._stated(exercise, f"The answer is {number}.")) == ([""] if leaks else [])

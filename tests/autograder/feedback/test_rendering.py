@@ -403,3 +403,10 @@ def test_a_page_names_the_receipt_of_the_file_that_was_handed_in(graded, demonst
     text = course.feedback(name, "scoring").read_text(encoding="utf-8")
     assert f"<code>{receipt.code}</code>, with {receipt.answered} of {receipt.asked} exercises" in text
     assert f"version {asked.version}" in text
+
+
+def test_an_output_changes_its_colour_no_more_often_than_a_page_can_bear():
+    many = "".join(f"\x1b[3{n % 8}m{n}" for n in range(harmless.MOST_COLOURS + 7))
+    shown = harmless.printable(many)
+    assert shown.count("\x1b[") == harmless.MOST_COLOURS == 500
+    assert harmless.plain(shown) == harmless.plain(many) == "".join(map(str, range(507)))

@@ -1,11 +1,12 @@
 """What a verdict depends on is in its fingerprint, and nothing else is."""
 
 import json
+from dataclasses import replace
 
 import grimp
 
 from autograder.grading import grade
-from autograder.sandbox import wire
+from autograder.sandbox import Limits, wire
 from tests.autograder.samples import topic_exercises
 
 
@@ -23,3 +24,23 @@ def test_what_is_called_is_worked_out_once_for_all_submissions():
     for call, case in zip(calls, exercise.hidden, strict=True):
         assert call.text is call.text
         assert json.loads(call.text)["inputs"] == {name: wire.encode(item) for name, item in case.inputs.items()}
+
+
+def test_a_verdict_depends_on_everything_that_its_fingerprint_names():
+    limits = Limits()
+    known = {
+        "content": b"{}",
+        "version": "v",
+        "attempt": 0,
+        "limits": limits,
+        "isolation": "none",
+        "files": {"w.npz": b"1"},
+    }
+    others = {"content": b"[]", "version": "w", "attempt": 1, "limits": replace(limits, call_seconds=9.0)}
+    others |= {"isolation": "zygote", "files": {"w.npz": b"2"}}
+    found = [
+        grade.fingerprint(**known),
+        *(grade.fingerprint(**known | {name: other}) for name, other in others.items()),
+    ]
+    assert len(set(found)) == len(others) + 1
+    assert grade.fingerprint(**known) == found[0]

@@ -92,3 +92,14 @@ def test_a_large_class_and_no_class_are_arranged_too():
     groups = arranged(found, key=lambda answer: answer.student)
     assert sum(len(group.answers) for group in groups) == 1200
     assert sum(group.near for group in groups) == len(groups) - 1
+
+
+@pytest.mark.parametrize(("common", "near"), [(6, True), (5, False)])
+def test_answers_are_near_from_six_tenths_of_their_words_on(common, near):
+    shared = [f"word{chr(97 + n)}" for n in range(common)]
+    first, second = " ".join([*shared, *(["mine"] if common == 6 else ["mine", "alone"])]), None
+    rest = 10 - len(first.split())
+    second = " ".join([*shared, *(f"other{chr(97 + n)}" for n in range(rest))])
+    assert len({*first.split(), *second.split()}) == 10
+    groups = arranged(answers(first, second), key=lambda answer: answer.student)
+    assert [group.near for group in groups] == [False, near]

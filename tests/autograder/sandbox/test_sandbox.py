@@ -214,6 +214,14 @@ def test_a_flood_of_output_is_cut_and_the_next_cell_has_room_again():
     assert text(done, 1) == "after\n"
 
 
+def test_all_outputs_of_a_cell_share_one_budget():
+    flood = "import sys\nfor stream in [sys.stdout, sys.stderr] * 3:\n    print('a' * 30_000, file=stream)\n"
+    done = run(flood, "print('b')")
+    assert 60_000 <= text(done).count("a") <= LIMITS.output_kb * 1024
+    assert text(done).count("output cut here") == 1
+    assert text(done, 1) == "b\n"  # the next cell has a budget of its own
+
+
 def test_a_flood_on_the_pipe_ends_the_run_with_a_sentence():
     source = """
         import os

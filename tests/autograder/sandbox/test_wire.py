@@ -292,3 +292,22 @@ class SneakyInt(int):
 )
 def test_what_has_no_place_on_the_wire_comes_back_as_other(value):
     assert isinstance(over_the_wire(value), wire.Other)
+
+
+def nested(depth):
+    value = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_nesting_is_cut_and_refused_exactly_at_its_limit():
+    assert "deeply nested" not in json.dumps(wire.encode(nested(wire.MAX_DEPTH)))
+    assert "deeply nested" in json.dumps(wire.encode(nested(wire.MAX_DEPTH + 1)))
+    assert wire.MAX_DEPTH == 8  # as the design says, and as compare.DEEPEST allows
+    data = 1
+    for _ in range(wire.MAX_DEPTH + 1):
+        data = {"list": [data]}
+    wire.decode(data)
+    with pytest.raises(wire.Unreadable, match="deep"):
+        wire.decode({"list": [data]})
