@@ -138,7 +138,7 @@ def collect(
     All tries are kept, and the last in time counts; the same archive twice comes to the same. Exit status 3: everything else
     was done, and some submissions were set aside, or notebooks left over.
     """
-    from autograder.courses.collect import Journal, late_without_time, printable
+    from autograder.courses.collect import Journal, find_late_without_time, printable
     from autograder.courses.collect import collect as put
     from autograder.courses.collect import undo as take_back
     from autograder.courses.course import Course
@@ -165,7 +165,7 @@ def collect(
     collected += set_times(root, topic, stated, journal)
     if collected:
         out.print(collected_table(collected))
-    if unknown := late_without_time(root, topic):
+    if unknown := find_late_without_time(root, topic):
         _say(
             f"Late, and nobody knows by how much: {_some(unknown)}. {root.plan().late.cost_without_time()} Give the times "
             f"with `collect {topic} --times FILE`."

@@ -35,7 +35,7 @@ def write_bytes(content: bytes, path: str | Path) -> None:
 
 
 def unexpected_entries(folder: Path, expected: Collection[str]) -> list[Path]:
-    """Return what lies in ``folder`` beside the regular files called as ``expected``: links, folders, pipes, other files."""
+    """Return the entries of ``folder`` that are not regular files named in ``expected``."""
     if folder.is_symlink() or not folder.is_dir():
         return []
     return sorted(

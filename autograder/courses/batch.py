@@ -296,7 +296,7 @@ class _Batch:
                 continue
             ready.is_collected, ready.is_earliest = True, one.late and not one.time
             if ready.is_earliest:  # as course.toml says now
-                when = collect.timestamp(self.course.plan().assignment(self.topic), student, one)
+                when = collect.format_timestamp(self.course.plan().assignment(self.topic), student, one)
                 ready.beside = {**ready.beside, TIMESTAMP: when} if when else _without(ready.beside, TIMESTAMP)
 
     def _renew_penalty(self, row, standing):
@@ -466,7 +466,7 @@ class _Batch:
         self._advance(row)
 
     def _was_taken_back(self, student, earlier):
-        """Return whether what was graded last is none of the attempts that were collected."""
+        """Return whether the attempt that was graded last is no longer among those collected."""
         known = {digest for one in collect.tries(self.course, student, self.topic) for digest in one.files.values()}
         return bool(known) and "latest" in earlier and earlier["latest"] not in known
 
@@ -494,7 +494,7 @@ class _Batch:
 
     def _grade_earlier(self, row, one, kept, attempts, earlier):
         """Grade an attempt that was collected before the one which cannot be read; return whether it counts, or is on its way."""
-        when = collect.timestamp(self.course.plan().assignment(self.topic), row.student, one)
+        when = collect.format_timestamp(self.course.plan().assignment(self.topic), row.student, one)
         beside = {name: text for name, text in ((TIMESTAMP, when), (SECRET, one.secret)) if text}
         files = kept_files(self.released.exercises, kept)
         ready = self._ready(row, kept[f"{self.topic}.ipynb"], files, beside, earlier)

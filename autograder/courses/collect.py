@@ -28,11 +28,11 @@ from autograder.courses.platforms import (
     PLATFORMS,
     Owner,
     Owners,
-    as_handed_out,
     is_notebook,
     of_platform,
     recognised,
     stated_time,
+    strip_browser_suffix,
 )
 from autograder.errors import CourseError
 from autograder.files import as_json, write_bytes, write_text
@@ -244,7 +244,7 @@ def with_remedy(problem: str, topic: str) -> str:
 
 
 def _collect(course, wanted, archive, entries, students, notice, platform, any_owner):
-    names = [as_handed_out(entry.name) for entry in entries]
+    names = [strip_browser_suffix(entry.name) for entry in entries]
     found = (
         of_platform(platform, names, wanted.topics, students)
         if platform
@@ -284,8 +284,8 @@ def _parts(entries, wanted, owners, within=None):
     """Return ``([part], [name of an entry that belongs to nobody])``. What lies ``within`` a part has its owner."""
     parts, left = [], []
     for entry in entries:
-        own = as_handed_out(entry.name)
-        name = f"{within.name}/{own}" if within else owners.found.in_time(own)
+        own = strip_browser_suffix(entry.name)
+        name = f"{within.name}/{own}" if within else owners.found.strip_late_prefix(own)
         saved_as = "" if own == entry.name else PurePosixPath(entry.name).name
         found = [within.owner] if within else _owners(replace(entry, name=own), wanted, owners)
         file = PurePosixPath(name).name
@@ -715,7 +715,7 @@ def _put_beside(course, topic, assignment, student, one):
 
     What an earlier try has left there is taken away.
     """
-    for name, text in ((TIMESTAMP, timestamp(assignment, student, one)), (SECRET, one.secret)):
+    for name, text in ((TIMESTAMP, format_timestamp(assignment, student, one)), (SECRET, one.secret)):
         place = course.submission(student, topic).with_name(name)
         with _writing(course, place):
             if text and not (place.is_file() and place.read_text(encoding="utf-8", errors="replace") == text):
@@ -724,7 +724,7 @@ def _put_beside(course, topic, assignment, student, one):
                 place.unlink(missing_ok=True)
 
 
-def timestamp(assignment: Assignment, student: str, one: Try) -> str:
+def format_timestamp(assignment: Assignment, student: str, one: Try) -> str:
     """Return what ``timestamp.txt`` says of ``one``: the second after the due date where it is only known to be late."""
     if one.time or not one.late or not assignment.due:
         return one.time
@@ -762,7 +762,7 @@ def is_late_without_time(course: Course, student: str, topic: str, content: byte
     return False
 
 
-def late_without_time(course: Course, topic: str) -> list[str]:
+def find_late_without_time(course: Course, topic: str) -> list[str]:
     """Return the students whose work that counts was late, as its platform says, and nobody knows by how much."""
     last = {student: tries(course, student, topic)[-1:] for student in course.students(topic)}
     return [student for student, found in last.items() if any(one.late and not one.time for one in found)]

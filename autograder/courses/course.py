@@ -236,7 +236,7 @@ class Course:
         self.say_set_aside(student, topic, reason)
 
     def refusal(self, student: str, topic: str) -> str:
-        """Return why a file that came after what stands in ``submitted`` could not be collected; "" if there is none."""
+        """Return why a later file than the one in ``submitted`` could not be collected; "" if there is no such file."""
         try:
             record = json.loads(self.refusal_file(student, topic).read_text(encoding="utf-8"))
             return record["reason"] if record["before"] == self._digest_of_submission(student, topic) else ""

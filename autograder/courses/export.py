@@ -146,7 +146,7 @@ def _number(value):
     return f"{round(value, 4):.10g}"
 
 
-def no_formula(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Return ``text`` so that a spreadsheet shows it, and does not compute it: students choose names."""
     return f"'{text}" if text.startswith(FORMULA) else text
 
@@ -165,7 +165,7 @@ def _plain(everybody, students, points, codes):
     sheet, listed = _Sheet(CSV), {one.id: one for one in students}
     for name in sorted({*everybody, *listed}):
         student, one = listed.get(name, Student(id=name)), everybody.get(name)
-        about = [no_formula(text) for text in (name, student.name, student.email)]
+        about = [escape_formula(text) for text in (name, student.name, student.email)]
         if one is None:
             sheet.rows.append([*about, "", "", "", "", _number(points), "", ""])
             continue
@@ -196,7 +196,7 @@ def _canvas(everybody, listed, points, column, unmarked):
             sheet.leave_out("have no id of Canvas in the roster", one.student)
             continue
         ids = [student.canvas, student.sis, student.login]  # which Canvas compares: they stay as they are
-        name, section = no_formula(student.name or student.id), no_formula(student.section)
+        name, section = escape_formula(student.name or student.id), escape_formula(student.section)
         sheet.rows.append([name, *ids, section, _number(one.score)])
         sheet.count += 1
     return sheet
@@ -246,7 +246,13 @@ def _gradescope(everybody, listed, points, unmarked):
             sheet.leave_out("have neither SID nor e-mail in the roster", one.student)
             continue
         first, _, last = student.name.rpartition(" ")
-        about = [no_formula(first), no_formula(last), student.gradescope, student.email, no_formula(student.section)]
+        about = [
+            escape_formula(first),
+            escape_formula(last),
+            student.gradescope,
+            student.email,
+            escape_formula(student.section),
+        ]
         sheet.rows.append([*about, _number(one.score), _number(points)])
         sheet.count += 1
     return sheet

@@ -107,7 +107,7 @@ class Recognised:
         """What Gradescope's own file is called in this archive. A student may hand in one of the same name, elsewhere."""
         return "/".join(filter(None, [self.top, METADATA]))
 
-    def in_time(self, name: str) -> str:
+    def strip_late_prefix(self, name: str) -> str:
         """Return the entry ``name`` without what ILIAS writes in front of a file that is late."""
         path = PurePosixPath(name)
         return str(path.with_name(ILIAS_LATE.sub("", path.name, count=1))) if self.platform == "ILIAS" else name
@@ -245,7 +245,7 @@ def is_notebook(name: str) -> bool:
     return name.casefold().endswith((".ipynb", ".zip"))
 
 
-def as_handed_out(name: str) -> str:
+def strip_browser_suffix(name: str) -> str:
     """Return the ``name`` of a notebook that a browser has saved as text or as JSON as it was; any other as it is."""
     return re.sub(r"(?<=\.ipynb)\.(txt|json)$", "", name, flags=re.IGNORECASE)
 
@@ -366,9 +366,10 @@ class Owners:
         return [(Owner(login, whole, order=order, attempt=found["time"]), "id")]
 
     def _blackboards_assignment(self, wholes):
-        """Return what stands in front of all logins of an archive: the same for all, and as many are known as can be.
+        """Return the name of the assignment, which precedes every login in an archive.
 
-        ``wholes`` are the names as Blackboard has them, ASSIGNMENT_LOGIN, and either may have a _ of its own.
+        ``wholes`` are Blackboard's names, ASSIGNMENT_LOGIN. Both parts may contain underscores, so of the beginnings that all
+        names share, the one that leaves most logins of the roster is chosen.
         """
         starts = [{whole[: -len(login) - 1] for login in _endings(whole)} for whole in wholes]
         common = set.intersection(*starts) if starts else set()

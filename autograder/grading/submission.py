@@ -105,7 +105,7 @@ def grade_task(task: Task) -> Outcome:
             notebook, template = repair.read_notebook(task.content, templates, task.topic)
         except CourseError as error:
             return Outcome(set_aside=str(error))
-        later = exercises_of_later_release(template, task.points)
+        later = find_later_exercises(template, task.points)
         notes = (*repair.repair(notebook, template), *(LATER.format(name) for name in later))
         repair.tell(notebook, notes)
     graded = task.graded
@@ -127,7 +127,7 @@ def grade_task(task: Task) -> Outcome:
     return Outcome("", notes, graded, results, content, page, marks, watch.spent, watch.used)
 
 
-def exercises_of_later_release(template: NotebookNode, points: Mapping[str, float]) -> tuple[str, ...]:
+def find_later_exercises(template: NotebookNode, points: Mapping[str, float]) -> tuple[str, ...]:
     """Return the exercises in ``points`` that ``template``, an earlier release, did not ask: nobody was given them."""
     asked = {exercise_of_text(id_of(cell) or "") for cell in template.cells}
     return tuple(name for name in points if name not in asked)

@@ -231,7 +231,7 @@ def _answer(course, topic, exercise, row):
 
 
 def read_picture(course: Course, topic: str, exercise: str, student: str, name: str) -> tuple[str, bytes] | None:
-    """Return ``(MIME type, content)`` of a picture that is attached to an answer; None where there is none of that name."""
+    """Return ``(MIME type, content)`` of the picture ``name`` that is attached to an answer, or None."""
     try:
         mime, data = next(iter(_text(course, topic, exercise, student)[1][name].items()))
         return (mime, base64.b64decode(data)) if mime in PICTURES else None

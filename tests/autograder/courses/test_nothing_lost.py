@@ -23,7 +23,7 @@ from nbgrader.api import Gradebook
 from autograder.courses import backup, batch
 from autograder.courses.collect import collect, undo
 from autograder.courses.course import Course, init
-from autograder.courses.export import export, no_formula
+from autograder.courses.export import escape_formula, export
 from autograder.courses.handback import hand_back
 from autograder.courses.one_at_a_time import the_only_one
 from autograder.courses.release import release
@@ -575,7 +575,7 @@ def test_a_student_of_an_odd_name_goes_the_whole_way(course, grade_quickly, tmp_
     handed = hand_back(course, "scoring", "folder", tmp_path / "pages.zip")
     assert (exported.count, handed.count) == (len(ODD_NAMES), len(ODD_NAMES))
     with (tmp_path / "grades.csv").open(encoding="utf-8", newline="") as file:
-        assert {row["student"] for row in csv.DictReader(file)} == {no_formula(name) for name in ODD_NAMES}
+        assert {row["student"] for row in csv.DictReader(file)} == {escape_formula(name) for name in ODD_NAMES}
     with zipfile.ZipFile(tmp_path / "pages.zip") as bundle:
         assert {*bundle.namelist()} == {f"{name}/scoring.html" for name in ODD_NAMES}
     assert {name for name in ODD_NAMES if course.is_recorded(name, "scoring")} == {*ODD_NAMES}

@@ -198,7 +198,7 @@ def test_a_late_file_of_ilias_counts_after_one_in_time_and_brings_the_others_alo
         assert set(collected(course, tmp_path, "", *some)) == {"ada"}
         assert names[1] in contents(course, "ada")
         assert tries(course, "ada", "scoring")[-1].late
-    assert Recognised("ILIAS").in_time(f"{folder}/Late Submission - capstone.npz") == f"{folder}/capstone.npz"
+    assert Recognised("ILIAS").strip_late_prefix(f"{folder}/Late Submission - capstone.npz") == f"{folder}/capstone.npz"
 
 
 def test_the_folder_of_an_exercise_around_all_of_ilias_is_no_team(course, tmp_path):
