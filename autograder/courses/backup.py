@@ -42,7 +42,7 @@ def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
     if not course.has_gradebook:
         return
     try:
-        with _locked_folder(course) as folder:
+        with _lock_folder(course) as folder:
             newest = next(iter(backups(course)), None)
             path = folder / f"{_moment(newest)}-before-{occasion}{KINDS[course.is_on_a_server]}"
             draft = path.with_name(path.name + ".draft")
@@ -66,7 +66,7 @@ def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
 
 
 @contextlib.contextmanager
-def _locked_folder(course):
+def _lock_folder(course):
     """Let one process at a time back up or restore; give the folder of backups, without what a killed one left half written."""
     folder = _folder(course)
     folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def restore(course: Course, name: str) -> None:
         how = ["--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", f"--file={path}"]
         _run(course, "psql", how)  # all of it, or nothing
         return
-    with _locked_folder(course):
+    with _lock_folder(course):
         draft = gradebook.with_name("gradebook.db.draft")
         try:
             _copy(path, draft)

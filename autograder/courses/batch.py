@@ -183,6 +183,7 @@ class _Batch:
         self.settings = pages.settings_of(config)
         self.handouts = tuple(map(handout, released.notebooks))
         plan = course.plan()
+        self.assignment = plan.assignment(topic)
         self.cost_without_time = f"{plan.late.cost_without_time()} See `collect {topic} --times`."
         rules = course.config.read_bytes() + plan.lateness(topic).encode()
         self.look = hashlib.sha256(rules).hexdigest()  # what pages and penalties depend on
@@ -261,7 +262,7 @@ class _Batch:
             return
         ready = self._ready(row, content, files, beside, earlier)
         self._take_time_from_collection(ready)
-        ready.notice = self.course.refusal(row.student, self.topic)
+        ready.notice = self.course.refusal(row.student, self.topic, content)
         if not self.again and earlier.get("aside", [""])[0] == ready.key:
             self._set_aside(row, earlier["aside"][1], earlier)
             return
@@ -291,13 +292,13 @@ class _Batch:
     def _take_time_from_collection(self, ready):
         """Where it was collected, go by what is known of that: no earlier time stays, and late without a time is due + 1 s."""
         student = ready.row.student
-        for one in collect.tries(self.course, student, self.topic)[-1:]:
-            if ready.tries[ready.attempt] != one.files.get(f"{self.topic}.ipynb") or not one.platform:
-                continue
-            ready.is_collected, ready.is_earliest = True, one.late and not one.time
-            if ready.is_earliest:  # as course.toml says now
-                when = collect.format_timestamp(self.course.plan().assignment(self.topic), student, one)
-                ready.beside = {**ready.beside, TIMESTAMP: when} if when else _without(ready.beside, TIMESTAMP)
+        one = collect.collected_attempt(self.course, student, self.topic, ready.content)
+        if one is None:
+            return
+        ready.is_collected, ready.is_earliest = True, one.is_late_without_time
+        if ready.is_earliest:  # as course.toml says now
+            texts = {**ready.beside, TIMESTAMP: collect.format_timestamp(self.assignment, student, one)}
+            ready.beside = {name: text for name, text in texts.items() if text}
 
     def _renew_penalty(self, row, standing):
         """Return the marks of what was graded before, of which only the late penalty may have become another."""
@@ -494,7 +495,7 @@ class _Batch:
 
     def _grade_earlier(self, row, one, kept, attempts, earlier):
         """Grade an attempt that was collected before the one which cannot be read; return whether it counts, or is on its way."""
-        when = collect.format_timestamp(self.course.plan().assignment(self.topic), row.student, one)
+        when = collect.format_timestamp(self.assignment, row.student, one)
         beside = {name: text for name, text in ((TIMESTAMP, when), (SECRET, one.secret)) if text}
         files = kept_files(self.released.exercises, kept)
         ready = self._ready(row, kept[f"{self.topic}.ipynb"], files, beside, earlier)
@@ -503,7 +504,7 @@ class _Batch:
         if not one.platform and ready.tries[ready.attempt] == earlier.get("latest"):  # put there by hand
             ready.beside = json.loads(earlier["mark"])[3]
         ready.attempts, ready.notice = attempts, row.set_aside
-        ready.is_collected, ready.is_earliest = bool(one.platform), one.late and not one.time
+        ready.is_collected, ready.is_earliest = bool(one.platform), one.is_late_without_time
         self._grade_or_reuse(ready)
         return True
 
@@ -586,10 +587,6 @@ class _Ready:
 def _points(mark):
     """Return the points of ``mark``, None where a person must give them."""
     return None if mark.waiting and not mark.by_person else mark.score
-
-
-def _without(texts, name):
-    return {other: text for other, text in texts.items() if other != name}
 
 
 def _why_looked_at_again(exercise, before, after):

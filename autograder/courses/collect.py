@@ -28,8 +28,8 @@ from autograder.courses.platforms import (
     PLATFORMS,
     Owner,
     Owners,
+    describe_archive,
     is_notebook,
-    of_platform,
     recognised,
     stated_time,
     strip_browser_suffix,
@@ -82,6 +82,11 @@ class Try:
     number: str = ""
     file: str = ""
     secret: str = ""
+
+    @property
+    def is_late_without_time(self) -> bool:
+        """Whether the platform said that it was late, and not when it came."""
+        return self.late and not self.time
 
     def is_before(self, other: "Try") -> bool:
         """Return whether this came before ``other``, as far as that is known."""
@@ -246,7 +251,7 @@ def with_remedy(problem: str, topic: str) -> str:
 def _collect(course, wanted, archive, entries, students, notice, platform, any_owner):
     names = [strip_browser_suffix(entry.name) for entry in entries]
     found = (
-        of_platform(platform, names, wanted.topics, students)
+        describe_archive(platform, names, wanted.topics, students)
         if platform
         else recognised(names, wanted.topics, students)
     )
@@ -620,7 +625,11 @@ def _kept_files(course, student, topic, one):
         place, standing = _kept(course, student, topic, name, digest), course.submission(student, topic).with_name(name)
         for path in (place, standing):
             with contextlib.suppress(OSError):  # the student's own may be a link, or not to be read
-                if not path.is_symlink() and hashlib.sha256(content := path.read_bytes()).hexdigest() == digest:
+                if (
+                    path.is_file()
+                    and not path.is_symlink()
+                    and hashlib.sha256(content := path.read_bytes()).hexdigest() == digest
+                ):
                     found[name] = content
                     break
         if name not in found:
@@ -726,7 +735,7 @@ def _put_beside(course, topic, assignment, student, one):
 
 def format_timestamp(assignment: Assignment, student: str, one: Try) -> str:
     """Return what ``timestamp.txt`` says of ``one``: the second after the due date where it is only known to be late."""
-    if one.time or not one.late or not assignment.due:
+    if not one.is_late_without_time or not assignment.due:
         return one.time
     until = assignment.extensions.get(student, assignment.due)
     return _as_nbgrader_writes(max(until, assignment.due) + timedelta(seconds=1))
@@ -755,17 +764,17 @@ def set_time(course: Course, topic: str, student: str, time: datetime, journal: 
     return replace(told, note=", ".join(filter(None, [when, _lateness(assignment, student, one)])))
 
 
-def is_late_without_time(course: Course, student: str, topic: str, content: bytes) -> bool:
-    """Return whether the platform said of the notebook ``content`` that it was late, and not when it came."""
-    for last in tries(course, student, topic)[-1:]:
-        return last.late and not last.time and hashlib.sha256(content).hexdigest() in last.files.values()
-    return False
+def collected_attempt(course: Course, student: str, topic: str, content: bytes) -> Try | None:
+    """Return what is known of the notebook ``content`` if it was collected and counts; None if it came another way."""
+    digest = hashlib.sha256(content).hexdigest()
+    last = tries(course, student, topic)[-1:]
+    return next((one for one in last if one.platform and one.files.get(f"{topic}.ipynb") == digest), None)
 
 
 def find_late_without_time(course: Course, topic: str) -> list[str]:
     """Return the students whose work that counts was late, as its platform says, and nobody knows by how much."""
     last = {student: tries(course, student, topic)[-1:] for student in course.students(topic)}
-    return [student for student, found in last.items() if any(one.late and not one.time for one in found)]
+    return [student for student, found in last.items() if any(one.is_late_without_time for one in found)]
 
 
 def _lateness(assignment, student, one):

@@ -3,6 +3,7 @@
 In: a folder. Out: paths, records. Writes only what ``init`` and ``record`` are asked to write.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -231,15 +232,18 @@ class Course:
 
     def refuse(self, student: str, topic: str, reason: str) -> None:
         """Remember, and tell ``student``, why the file that came last could not be collected."""
-        record = {"reason": reason, "before": self._digest_of_submission(student, topic)}
+        path, before = self.submission(student, topic), None
+        with contextlib.suppress(OSError):  # what cannot be read is not graded either
+            before = path.read_bytes() if path.is_file() and not path.is_symlink() else None
+        record = {"reason": reason, "before": _digest(before)}
         write_text(as_json(record), self.refusal_file(student, topic))
         self.say_set_aside(student, topic, reason)
 
-    def refusal(self, student: str, topic: str) -> str:
-        """Return why a later file than the one in ``submitted`` could not be collected; "" if there is no such file."""
+    def refusal(self, student: str, topic: str, content: bytes | None) -> str:
+        """Return why a later file than the notebook ``content`` could not be collected; "" if there is no such file."""
         try:
             record = json.loads(self.refusal_file(student, topic).read_text(encoding="utf-8"))
-            return record["reason"] if record["before"] == self._digest_of_submission(student, topic) else ""
+            return record["reason"] if record["before"] == _digest(content) else ""
         except (OSError, ValueError, KeyError, TypeError):
             return ""
 
@@ -248,13 +252,6 @@ class Course:
 
     def refusal_file(self, student: str, topic: str) -> Path:
         return self.root / ".autograder" / "refused" / topic / f"{student}.json"
-
-    def _digest_of_submission(self, student, topic):
-        path = self.submission(student, topic)
-        try:
-            return "" if path.is_symlink() else hashlib.sha256(path.read_bytes()).hexdigest()
-        except OSError:
-            return ""
 
     def tries(
         self, student: str, topic: str, content: bytes, known: dict[str, Any] | None = None
@@ -421,6 +418,10 @@ def init(root: str | Path) -> Course:
     for name in ("source", "submitted"):
         (root / name).mkdir(parents=True, exist_ok=True)
     return Course.at(root)
+
+
+def _digest(content):
+    return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
 def _holds_something(folder):

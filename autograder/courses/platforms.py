@@ -136,7 +136,7 @@ def recognised(names: Sequence[str], topics: Collection[str], students: Sequence
     return Recognised(platform, top) if platform else Recognised(FILES)
 
 
-def of_platform(
+def describe_archive(
     platform: str, names: Sequence[str], topics: Collection[str], students: Sequence[Student] = ()
 ) -> Recognised:
     """Return what an archive with these ``names`` is, which ``platform`` gave out: each name is read on its own.
@@ -338,9 +338,9 @@ class Owners:
         if self.platform == "Canvas":
             return [] if below else self._of_canvas(first)
         if self.platform == "Blackboard":
-            return [] if below else self._of_blackboard(BLACKBOARD.fullmatch(first))
+            return [] if below else self._parse_blackboard(BLACKBOARD.fullmatch(first))
         if self.platform == "ILIAS":
-            return self._of_ilias((first, *below))
+            return self._parse_ilias((first, *below))
         return self._plain(first, bool(below))
 
     def _of_moodle(self, found):
@@ -356,7 +356,7 @@ class Owners:
             return [(Owner(one.id), "id") for one in members]  # the number is the group's, and nobody's here
         return [(Owner(student, found["user"], prefix=prefix), "" if self.is_blind else "name")]
 
-    def _of_blackboard(self, found):
+    def _parse_blackboard(self, found):
         if not found:
             return []
         order, whole = int(re.sub(r"\D", "", found["time"])), found["name"]
@@ -378,7 +378,7 @@ class Owners:
         known = {start: sum(alike(whole[len(start) + 1 :]) in people for whole in wholes) for start in common}
         return max(sorted(common), key=lambda start: (known[start], len(start)), default="")
 
-    def _of_ilias(self, parts):
+    def _parse_ilias(self, parts):
         folder = _ilias_folder(parts)
         found = ILIAS.fullmatch(folder)
         if not found:

@@ -123,8 +123,8 @@ def make_checks():
 
 checks = make_checks()
 check, score = checks.check, checks.score
-checks.EXERCISES |= {_packed_lines(known)}
-{DRAWN}{_packed_lines(drawn)}"""
+checks.EXERCISES |= {_pack_lines(known)}
+{DRAWN}{_pack_lines(drawn)}"""
     return new_code_cell(text, metadata={**_meta(COMPARE), **HIDDEN})
 
 
@@ -364,7 +364,7 @@ def _converter(exercise):
     return ", torch.from_numpy" if exercise.in_torch else ""
 
 
-def _packed_lines(by_name):
+def _pack_lines(by_name):
     """Return a dict as Python can read it: each value is JSON, packed, in a line of its own."""
     lines = (f'    "{name}": "{compressed(json.dumps(item, ensure_ascii=False))}",\n' for name, item in by_name.items())
     return f"{{\n{''.join(lines)}}}"

@@ -20,10 +20,10 @@ from autograder.courses.platforms import login_of
 
 
 class Collect(ExchangeCollect):
-    """`nbgrader collect`, and the formgrader's button, as `python -m autograder collect` does it.
+    """Let `nbgrader collect`, and the formgrader's button, do what `python -m autograder collect` does.
 
-    nbgrader's own follows links, takes the word of whoever has written a folder for whose it is, and stops at the first
-    folder whose name it cannot read.
+    nbgrader's own command follows links, believes the name of a folder no matter who owns it, and stops at the first name that
+    it cannot parse.
     """
 
     def init_src(self) -> None:

@@ -23,7 +23,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from traitlets.log import get_logger
 
 from autograder import sandbox
-from autograder.courses.collect import is_late_without_time
+from autograder.courses.collect import collected_attempt
 from autograder.courses.course import BESIDE, TIMESTAMP, Course
 from autograder.courses.lateness import Received, received
 from autograder.courses.record import Recorder
@@ -87,10 +87,10 @@ def _read(course, topic, _):
 
 
 def set_unexpected_files_aside(assignment: str, student: str, notebooks: list[str]) -> None:
-    """Move out of a submission what nbgrader may not copy: links, pipes, folders, and files that nobody asked for.
+    """Move links, pipes, folders and unknown files out of a submission before nbgrader copies them.
 
-    nbgrader calls this before it copies what lies beside a student's ``notebooks``, and copying follows links: to the
-    answer key or to the gradebook as well. ``student`` is nbgrader's pattern of names; the paths say who it is.
+    nbgrader copies everything beside the ``notebooks`` and follows links, which may lead to the answer key or the gradebook.
+    It calls this hook first. ``student`` is nbgrader's pattern of names; the paths tell the students apart.
     """
     course = Course.at(Path.cwd())
     trained = {exercise.trained.file for exercise in _released(course, assignment).exercises if exercise.trained}
@@ -161,8 +161,8 @@ class Gather(NbGraderPreprocessor):
             content = b""
             with suppress(CourseError):  # one that came after what was graded
                 content = repair.read_file(course.submission(student, topic), course.submitted)
-            came = Received(is_earliest=is_late_without_time(course, student, topic, content))
-            marks = recorder.standing(student, came).marks
+            one = collected_attempt(course, student, topic, content)
+            marks = recorder.standing(student, Received(is_earliest=bool(one and one.is_late_without_time))).marks
         resources["feedback"] = marks, student, topic, tuple(map(handout, _released(course, topic).notebooks))
         return nb, resources
 

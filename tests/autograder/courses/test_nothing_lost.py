@@ -304,6 +304,16 @@ def test_an_earlier_attempt_counts_whatever_stands_in_the_place_of_the_last(cour
     assert (row.total, bool(row.set_aside), row.failed) == (AUTOMATIC, True, "")
 
 
+def test_a_pipe_in_the_place_of_the_last_attempt_holds_nobody_up(course, grade_quickly, tmp_path):
+    collect_of_mia(course, tmp_path, with_essay(course, "The first attempt."), "no notebook")
+    shutil.rmtree(course.root / ".autograder" / "earlier")
+    course.submission("mia", "scoring").unlink()
+    os.mkfifo(course.submission("mia", "scoring"))
+    hand_in(course, "noa")
+    rows = grade_quickly(course)
+    assert (bool(rows["mia"].set_aside), rows["mia"].points, rows["noa"].total) == (True, {}, AUTOMATIC)
+
+
 def test_of_an_attempt_that_was_taken_back_the_instructor_is_told(course, grade_quickly, tmp_path):
     collect_of_mia(course, tmp_path, "no notebook", with_essay(course, "Somebody else's."))
     grade_quickly(course)
