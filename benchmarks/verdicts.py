@@ -1,0 +1,124 @@
+"""What does the grader say of every answer in the repository? Record it before a change to the grader, compare after it.
+
+    python -m benchmarks.verdicts write before.jsonl
+    python -m benchmarks.verdicts write after.jsonl
+    python -m benchmarks.verdicts compare before.jsonl after.jsonl
+
+A record has one JSON object a line: points, parts with their reasons, and hints of every reference, listed mistake, right
+answer and blind answer, by the same hidden cases each time; then, for each student of the demonstration class, the row of
+the class page and the text of the feedback page. ``compare`` prints what differs and exits with status 1 if anything does.
+"""
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+from autograder import exercises
+from autograder.audit.calls import verdict_on
+from autograder.audit.held_out import HELD_OUT, held_out_answers
+from autograder.audit.run import reference_of, right_answers
+from autograder.courses import batch, demo
+from autograder.courses.course import init
+from autograder.courses.release import release
+from autograder.paths import ROOT
+from autograder.sandbox import Limits
+from solutions import answer_key
+
+SEED = 3
+CALL_SECONDS = 60.0
+SUBMISSIONS = ROOT / "tests" / "submissions"
+LIMITS = Limits(cell_seconds=20, call_seconds=10, submission_seconds=120)
+MARKUP = re.compile(r"<(script|style|svg|math)\b.*?</\1>|<[^>]*>", flags=re.DOTALL)
+
+
+def topic_verdicts(topic: str) -> list[dict]:
+    """Return the verdict on every answer to the exercises of ``topic``."""
+    warnings.simplefilter("ignore")
+    rows = []
+    told = vars(exercises.module_at(SUBMISSIONS / "told.py"))
+    mistakes = vars(exercises.module(f"solutions.mistakes.{topic}"))
+    for exercise in exercises.load(topic, SEED):
+        if not exercise.is_called:
+            continue
+        answers = {"reference": reference_of(exercise)}
+        for origin, functions in (("mistake", mistakes), ("right", right_answers(topic)), ("told", told)):
+            versions = exercises.versions(functions, exercise.function)
+            answers |= {f"{origin} {name}": function for name, function in versions.items()}
+        rows += [_row(topic, exercise, name, function) for name, function in answers.items()]
+    for folder in (HELD_OUT, *sorted(path for path in (SUBMISSIONS / "blind").iterdir() if path.is_dir())):
+        if (folder / f"{topic}.py").is_file():
+            for exercise, name, function in held_out_answers(topic, SEED, folder):
+                rows.append(_row(topic, exercise, f"{folder.name} {name}", function))
+    return rows
+
+
+def _row(topic, exercise, name, function):
+    verdict = asdict(verdict_on(function, exercise, CALL_SECONDS))
+    return {"answer": f"{topic}: {name}", **verdict}
+
+
+def class_verdicts(topic: str = "scoring") -> list[dict]:
+    """Return the row and the feedback text of every student of the demonstration class, graded in the sandbox."""
+    with tempfile.TemporaryDirectory() as folder:
+        course = init(Path(folder) / "course")
+        release(course, topic, seed=SEED)
+        demo.hand_in(course, topic)
+        rows = []
+        for row in batch.grade_class(course, topic, LIMITS):
+            page = course.feedback(row.student, topic)
+            text = MARKUP.sub(" ", page.read_text(encoding="utf-8")) if page.is_file() else ""
+            shown = {"answer": f"class: {row.student}", "row": str(row), "feedback": " ".join(text.split())}
+            rows.append(shown)
+        return sorted(rows, key=lambda row: row["answer"])
+
+
+def write(path: Path, jobs: int) -> None:
+    """Write the record to ``path``; say on stderr which topic is done."""
+    with ProcessPoolExecutor(jobs) as pool, path.open("w", encoding="utf-8") as file:
+        for topic, rows in zip(answer_key.topics(), pool.map(topic_verdicts, answer_key.topics()), strict=True):
+            file.writelines(json.dumps(row, sort_keys=True) + "\n" for row in rows)
+            print(f"{topic}: {len(rows)} answers", file=sys.stderr)
+        rows = class_verdicts()
+        file.writelines(json.dumps(row, sort_keys=True) + "\n" for row in rows)
+        print(f"demonstration class: {len(rows)} students", file=sys.stderr)
+
+
+def compare(before: Path, after: Path) -> int:
+    """Print what differs between two records; return how many answers do."""
+    old, new = (
+        {row["answer"]: row for row in map(json.loads, path.open(encoding="utf-8"))} for path in (before, after)
+    )
+    different = [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
+    for name in different:
+        one, other = old.get(name, {}), new.get(name, {})
+        for field in sorted(one.keys() | other.keys()):
+            if one.get(field) != other.get(field):
+                print(f"{name}: {field}\n  - {one.get(field)}\n  + {other.get(field)}")
+    print(f"{len(old)} answers before, {len(new)} after: {len(different)} differ.")
+    return len(different)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    writing = commands.add_parser("write", help="grade everything and write a record")
+    writing.add_argument("record", type=Path)
+    writing.add_argument("--jobs", type=int, default=2)
+    comparing = commands.add_parser("compare", help="print what differs between two records")
+    comparing.add_argument("before", type=Path)
+    comparing.add_argument("after", type=Path)
+    arguments = parser.parse_args()
+    if arguments.command == "write":
+        write(arguments.record, arguments.jobs)
+    elif compare(arguments.before, arguments.after):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
