@@ -257,15 +257,6 @@ def test_an_exercise_in_torch_without_a_shown_gradient_is_named():
     assert "no shown case is about gradients" in found
 
 
-def test_a_mistake_that_passes_every_hidden_case_is_named(tmp_path):
-    exercise = code(tmp_path, weigh, weigh__unmasked)
-    cases = tuple(
-        dataclasses.replace(case, mistaken={"weigh__slip": Outcome(case.expected)}) for case in exercise.cases
-    )
-    exercise = dataclasses.replace(exercise, hints={"weigh__slip": "A slip."}, cases=cases)
-    assert "the mistake weigh__slip passes every hidden case" in reasons(exercise, weigh)
-
-
 def test_a_mistake_that_raises_or_has_another_shape_is_far_away(tmp_path):
     exercise = code(tmp_path)
     for value in (Outcome(raised="TypeError"), Outcome(np.zeros(9))):
