@@ -30,18 +30,6 @@ def verdict_on(function: Callable[..., object], exercise: Exercise, seconds: flo
     return judge.judge([exercise], replies)[0]
 
 
-def passes(function: Callable[..., object], exercise: Exercise) -> bool:
-    """Return whether ``function`` keeps all points of ``exercise``. Its first wrong case decides, unless steps follow."""
-    if exercise.follows:
-        return accepts(exercise, verdict_on(function, exercise))
-    return not any(fails(function, exercise, case) for case in exercise.hidden)
-
-
-def fails(function: Callable[..., object], exercise: Exercise, case: Case) -> bool:
-    """Return whether anything is wrong in what ``function`` returns for ``case``."""
-    return any(judge.reasons_of(exercise, case, reply_to(function, exercise, case)).values())
-
-
 def reply_to(function: Callable[..., object], exercise: Exercise, case: Case, seconds: float | None = None) -> Reply:
     """Return the reply that a sandbox would give for one call; see ``sandbox.Reply``."""
     turn, said = exercises.convert(exercise), io.StringIO()
@@ -53,10 +41,6 @@ def reply_to(function: Callable[..., object], exercise: Exercise, case: Case, se
         return Reply(raised=type(error).__name__)
     value = wire.decode(json.loads(json.dumps(wire.encode(value))))
     return Reply(value, changed=tuple(changed), printed=bool(said.getvalue()))
-
-
-def accepts(exercise: Exercise, verdict: Verdict) -> bool:
-    return verdict.earned == exercise.points
 
 
 def called(function: Callable[..., object], exercise: Exercise, given: inputs.Inputs) -> object:

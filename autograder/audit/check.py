@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import exercises
+from autograder.audit.outcomes import FOLDER, Outcomes
 from autograder.audit.playing import play
 from autograder.audit.run import audit_exercise, reference_of, right_answers
 from autograder.errors import CourseError
@@ -114,7 +115,10 @@ def _labels(topic, entries, book):
 def _audited(exercise, text, right, seed):
     problems = [str(problem) for problem in key_linter.lint([exercise], text=text)]
     mistakes = vars(exercises.module(f"solutions.mistakes.{exercise.entry.topic}"))
-    return audit_exercise((exercise,), reference_of(exercise), mistakes, right, False, seed, problems, EFFORT)
+    outcomes = Outcomes(exercise, FOLDER)
+    audited = audit_exercise((outcomes,), reference_of(exercise), mistakes, right, False, seed, problems, EFFORT)
+    outcomes.save()
+    return audited
 
 
 def _faults(exercise, audited):

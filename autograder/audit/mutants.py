@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import cast
 
+from autograder.audit.outcomes import Version
 from autograder.audit.slips import Site, variants
 from autograder.audit.trees import compiled, parsed
 
@@ -22,7 +23,12 @@ class Mutant:
     source: str
     what: str
     function: Callable[..., object]
+    text: str
     in_place: bool = False  # nothing but an input is changed: the value is still right
+
+    @property
+    def version(self) -> Version:
+        return Version(f"line {self.line}, {self.what}", self.function, self.text)
 
 
 def mutants(function: FunctionType, kind: str) -> tuple[Mutant, ...]:
@@ -46,11 +52,13 @@ def _mutants(function, kind):
             changed = "".join([head, *statements[:number], other, *statements[number + 1 :]])
             if changed not in seen:
                 seen.add(changed)
-                yield Mutant(first + line - 1, lines[line - 1].strip(), what, compiled(changed, function))
+                yield Mutant(first + line - 1, lines[line - 1].strip(), what, compiled(changed, function), changed)
     if kind == "code":
         for argument in site.arguments:
             changed = _spoiling(text, argument)
-            yield Mutant(first, lines[0].strip(), f"{argument} is overwritten", compiled(changed, function), True)
+            yield Mutant(
+                first, lines[0].strip(), f"{argument} is overwritten", compiled(changed, function), changed, True
+            )
 
 
 def _text(definition, body):

@@ -8,13 +8,12 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import cast
 
 from autograder import exercises
-from autograder.audit.calls import accepts, passes, verdict_on
 from autograder.audit.equivalents import equivalents
 from autograder.audit.mutants import mutants
-from autograder.audit.survivors import Found, sorted_out, wrong_numbers
+from autograder.audit.outcomes import FOLDER, Outcomes, Version, version_of
+from autograder.audit.survivors import Found, classify_survivors, wrong_numbers
 from autograder.exercises import Exercise, key_linter
 from autograder.notebooks import assemble
 from autograder.paths import ROOT
@@ -94,7 +93,10 @@ def audit_topic(
         exercise = versions[0]
         if exercise.is_called:
             found = tuple(dict.fromkeys(problems.get(exercise.name, ())))
-            yield audit_exercise(versions, reference_of(exercise), vars(mistakes), right, full, seed, found, effort)
+            outcomes = [Outcomes(version, FOLDER) for version in versions]
+            yield audit_exercise(outcomes, reference_of(exercise), vars(mistakes), right, full, seed, found, effort)
+            for each in outcomes:
+                each.save()
 
 
 def reference_of(exercise: Exercise) -> FunctionType:
@@ -109,7 +111,7 @@ def right_answers(topic: str) -> dict[str, object]:
 
 
 def audit_exercise(
-    versions: Sequence[Exercise],
+    draws: Sequence[Outcomes],
     reference: FunctionType,
     mistakes: Mapping[str, object] | None = None,
     right: Mapping[str, object] | None = None,
@@ -122,8 +124,8 @@ def audit_exercise(
 
     Parameters
     ----------
-    versions : sequence of Exercise
-        The same exercise with its hidden cases drawn from one seed or several.
+    draws : sequence of Outcomes
+        Those of one exercise, with its hidden cases drawn from one seed or several.
     reference : function
     mistakes, right : dict
         Name -> function; those that begin with the name of the exercise's function are taken.
@@ -132,39 +134,33 @@ def audit_exercise(
     effort : (int, int), optional
         Another number of mutants to try, and of inputs on which one must agree with the reference to be called equal.
     """
-    exercise = versions[0]
-    wrong, right = (exercises.versions(each or {}, exercise.function) for each in (mistakes, right))
-    judged_wrong = {name: [verdict_on(function, one) for one in versions] for name, function in wrong.items()}
+    exercise = draws[0].exercise
+    wrong, right_versions = (
+        [version_of(function, name) for name, function in exercises.versions(each or {}, exercise.function).items()]
+        for each in (mistakes, right)
+    )
     made = mutants(reference, exercise.kind)
     count, tried = effort or (len(made) if full else SAMPLE, TRIED[full])
     taken = made if count >= len(made) else random.Random(seed).sample(made, count)
-    aside, survivors = sorted_out(taken, versions, reference, tried)
-    shifted = wrong_numbers(versions[0]) if exercise.kind == "number" else ()
-    equal = equivalents(reference, exercise)
+    aside, survivors = classify_survivors(taken, draws, reference, tried)
+    shifted = wrong_numbers(exercise) if exercise.kind == "number" else ()
+    equal = [Version(each.what, each.function) for each in equivalents(reference, exercise)]
     return Audited(
         exercise.name,
         exercise.kind,
         exercise.points,
-        tuple(_earned(reference, one) for one in versions),
-        _earned(key_linter.starter(exercise), exercise),
-        len(right),
-        tuple(n for n, f in right.items() if not all(passes(f, one) for one in versions)),
+        tuple(outcomes.earned(version_of(reference)) for outcomes in draws),
+        draws[0].earned(Version("starter", key_linter.starter(exercise))),
+        len(right_versions),
+        tuple(each.name for each in right_versions if not all(outcomes.passes(each) for outcomes in draws)),
         len(wrong),
-        tuple(n for n, judged in judged_wrong.items() if any(map(accepts, versions, judged))),
-        tuple(n for n, judged in judged_wrong.items() if not all(_says(v, exercise.hints.get(n)) for v in judged)),
+        tuple(each.name for each in wrong if any(outcomes.earned(each) == exercise.points for outcomes in draws)),
+        tuple(each.name for each in wrong if not all(outcomes.gets_own_hint(each) for outcomes in draws)),
         len(made) + len(shifted),
         len(taken) + len(shifted),
         aside,
         (*survivors, *(found for found in shifted if found.reason)),
         len(equal),
-        tuple(e.what for e in equal if not all(passes(e.function, one) for one in versions)),
+        tuple(each.name for each in equal if not all(outcomes.passes(each) for outcomes in draws)),
         tuple(problems),
     )
-
-
-def _earned(function, exercise):
-    return cast("float", verdict_on(function, exercise).earned)  # None is of texts, which no function answers
-
-
-def _says(verdict, hint):
-    return hint is not None and any(hint in said for said in verdict.hints)

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograder import exercises
-from autograder.audit import calls
 from autograder.audit.mutants import mutants
+from autograder.audit.outcomes import FOLDER, Outcomes, version_of
 from autograder.audit.run import reference_of
-from autograder.audit.survivors import sorted_out
+from autograder.audit.survivors import classify_survivors
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 
@@ -86,25 +86,19 @@ def searched(topic: str, seed: int, draws: int = DRAWS) -> Searched:
 
 def tried_on(exercise: Exercise) -> Tried:
     """Return what the hidden cases of ``exercise`` catch of its mistakes and of a sample of the mutants of its reference."""
-    reference = reference_of(exercise)
+    reference, outcomes = reference_of(exercise), Outcomes(exercise, FOLDER)
     module = exercises.module(f"solutions.mistakes.{exercise.entry.topic}")
     made = mutants(reference, exercise.kind)
     taken = made if len(made) <= MUTANTS else random.Random(exercise.name).sample(made, MUTANTS)
-    caught: dict[str, list[str]] = {case.name: [] for case in exercise.hidden}
-    passed = []
-    for name, function in exercises.versions(vars(module), exercise.function).items():
-        if not _credit(caught, exercise, name, function):
-            passed.append(name)
-    left = [m for m in taken if not _credit(caught, exercise, f"line {m.line}, {m.what}", m.function)]
-    aside, survivors = sorted_out(left, [exercise], reference, TRIED)
-    passed += [f"line {found.line} with {found.what}" for found in survivors]
-    count = len(exercise.hints) + len(taken) - len(aside)
-    return Tried(exercise.name, count, {case: tuple(names) for case, names in caught.items()}, tuple(passed))
-
-
-def _credit(caught, exercise, name, function):
-    """Enter the wrong answer ``name`` with each case that catches it; return whether any does."""
-    found = [case.name for case in exercise.hidden if calls.fails(function, exercise, case)]
-    for case in dict.fromkeys(found):
-        caught[case].append(name)
-    return bool(found)
+    mistakes = [version_of(each, name) for name, each in exercises.versions(vars(module), exercise.function).items()]
+    wrong = [*mistakes, *(mutant.version for mutant in taken)]
+    failed = {version.name: outcomes.failed_cases(version) for version in wrong}
+    caught = {
+        case.name: tuple(name for name, cases in failed.items() if case.name in cases) for case in exercise.hidden
+    }
+    left = [mutant for mutant in taken if not failed[mutant.version.name]]
+    aside, survivors = classify_survivors(left, [outcomes], reference, TRIED)
+    outcomes.save()
+    slips = [mistake.name for mistake in mistakes if not failed[mistake.name]]
+    slips += [f"line {found.line} with {found.what}" for found in survivors]
+    return Tried(exercise.name, len(wrong) - len(aside), caught, tuple(slips))

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from autograder.audit import inputs
-from autograder.audit.calls import called, limited, passes
+from autograder.audit.calls import called, limited
 from autograder.audit.mutants import Mutant
+from autograder.audit.outcomes import Outcomes
 from autograder.audit.wrong_values import wrong_values
 from autograder.exercises import Exercise, compare
 from autograder.exercises.numbers import is_finite, largest
@@ -35,21 +36,26 @@ class Found:
     draw: int = 0  # the first draw of the hidden cases that it passed
 
 
-def sorted_out(
-    made: Iterable[Mutant], versions: Sequence[Exercise], reference: Callable[..., object], tried: int
+def classify_survivors(
+    mutants: Iterable[Mutant], draws: Sequence[Outcomes], reference: Callable[..., object], tried: int
 ) -> tuple[tuple[Found, ...], tuple[Found, ...]]:
-    """Return ``(set aside, survivors)``: the mutants that keep all points, parted by whether they are wrong at all."""
+    """Return ``(set aside, survivors)``: the mutants that keep all points, divided by whether they are wrong at all.
+
+    ``draws`` are the outcomes of one exercise on several draws of its hidden cases, ``tried`` the number of inputs on which
+    a mutant must agree with the reference to be called equal.
+    """
     aside, survivors = [], []
-    answers = _Answers(reference, versions[0], tried)
-    for mutant in made:
-        kept = [n for n, one in enumerate(versions) if passes(mutant.function, one)]
-        if not kept:
+    exercise = draws[0].exercise
+    answers = _Answers(reference, exercise, tried)
+    for mutant in mutants:
+        passed = [number for number, outcomes in enumerate(draws) if outcomes.passes(mutant.version)]
+        if not passed:
             continue
-        found = Found(mutant.line, mutant.source, mutant.what, draw=kept[0])
+        found = Found(mutant.line, mutant.source, mutant.what, draw=passed[0])
         if mutant.in_place:
             aside.append(replace(found, reason=IN_PLACE))
         elif answers.are_given_by(mutant.function):
-            aside.append(replace(found, reason=TOO_CLOSE if versions[0].kind == "number" else EQUAL.format(tried)))
+            aside.append(replace(found, reason=TOO_CLOSE if exercise.kind == "number" else EQUAL.format(tried)))
         else:
             survivors.append(found)
     return tuple(aside), tuple(survivors)

@@ -155,7 +155,7 @@ def fingerprint(
         attempt,
         {name: float(value) for name, value in vars(limits).items()},
         isolation,
-        _versions(),
+        grader_versions(),
         beside,
     ]
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()
@@ -185,7 +185,8 @@ def _calls(exercise):
 
 
 @cache
-def _versions():
+def grader_versions() -> list[str]:
+    """Return what of the grader itself a verdict depends on: a hash of its code, and the versions of numpy, torch, Python."""
     from importlib.metadata import version
 
     rooms = [Path(__file__).parents[1] / room for room in DECIDING]

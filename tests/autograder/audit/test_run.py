@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from autograder.audit import run, show
+from autograder.audit.outcomes import Outcomes
 from autograder.audit.report import Report
 from tests.autograder.audit.toys import STRONG, audited, mix, mix__added, mix__said_elsewhere, toy
 from tests.autograder.samples import TOPICS
@@ -25,8 +26,8 @@ def test_the_grader_of_every_exercise_stands_the_audit(topic, request):
 
 
 def test_a_sample_says_its_size_and_is_the_same_for_the_same_seed(tmp_path):
-    versions = toy(tmp_path, STRONG)
-    one, again = (run.audit_exercise(versions, mix, seed=3) for _ in range(2))
+    (exercise,) = toy(tmp_path, STRONG)
+    one, again = (run.audit_exercise([Outcomes(exercise)], mix, seed=3) for _ in range(2))
     assert one == again
     assert one.tried == min(run.SAMPLE, one.mutants)
     assert f"at most {run.SAMPLE} an exercise, seed 3" in show.summary(Report((one,), seed=3))
@@ -58,7 +59,7 @@ def test_each_fault_is_found_and_told(tmp_path, more, name, found):
 def test_a_starter_that_answers_and_a_reference_that_fails_are_told(tmp_path):
     (exercise,) = toy(tmp_path, STRONG)
     answered = dataclasses.replace(exercise, source=exercise.source.replace("###", "#"))
-    one = run.audit_exercise((answered,), mix__added)
+    one = run.audit_exercise([Outcomes(answered)], mix__added)
     told = "\n".join(show.details(Report((one,))))
     assert "the untouched starter earns 2 points" in told
     assert "the reference earns 0 of 2 points" in told

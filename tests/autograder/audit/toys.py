@@ -3,6 +3,7 @@
 import types
 
 from autograder import exercises
+from autograder.audit.outcomes import Outcomes
 from autograder.audit.run import audit_exercise
 
 KEY = """
@@ -53,4 +54,4 @@ def toy(folder, case, reference=mix, mistakes=()):
 
 
 def audited(folder, case, reference=mix, **more):
-    return audit_exercise(toy(folder, case, reference), reference, full=True, **more)
+    return audit_exercise([Outcomes(each) for each in toy(folder, case, reference)], reference, full=True, **more)

@@ -1,0 +1,122 @@
+"""The outcome matrix of an exercise: what each version of its function does on each hidden case.
+
+In: an exercise; versions of its function: the reference, listed mistakes, mutants, right and blind answers. Out: whether a
+version is wrong on a case, and the verdict that it earns. Each outcome is worked out when it is first asked for and kept,
+with a folder also on disk, under a hash of everything that it depends on. Runs functions of this project only.
+"""
+
+import contextlib
+import hashlib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from autograder import exercises
+from autograder.audit.calls import reply_to, verdict_on
+from autograder.exercises import Exercise
+from autograder.files import write_bytes
+from autograder.grading import judge
+from autograder.grading.grade import grader_versions
+from autograder.grading.judge import Verdict
+from autograder.paths import CONFIG, ROOT
+
+FOLDER = ROOT / "_build" / "outcomes" if CONFIG.is_file() else None  # an installed package keeps nothing beside itself
+
+
+@dataclass(frozen=True)
+class Version:
+    """One function that answers an exercise. ``text`` is the source that its values depend on; without, nothing is saved."""
+
+    name: str
+    function: Callable[..., object]
+    text: str = ""
+
+    @cached_property
+    def key(self) -> str:
+        return hashlib.sha256(f"{self.name}\n{self.text}".encode()).hexdigest()[:16]
+
+
+@dataclass
+class Row:
+    """What is known of one version: whether it is wrong, by the number of the hidden case, and its verdict."""
+
+    wrong: dict[int, bool] = field(default_factory=dict)
+    verdict: Verdict | None = None
+
+
+class Outcomes:
+    """The outcomes of one exercise, with its hidden cases drawn from one seed. A call may run for ``seconds``."""
+
+    def __init__(self, exercise: Exercise, folder: Path | None = None, seconds: float | None = None):
+        self.exercise, self.seconds = exercise, seconds
+        self._rows: dict[str, Row] = {}
+        self._unsaved: dict[str, Row] = {}
+        self._path = folder / f"{exercise.name}-{_content_hash(exercise, seconds)}.msgpack" if folder else None
+        if self._path and self._path.is_file():
+            with contextlib.suppress(OSError, msgspec.MsgspecError):  # what cannot be read is worked out again
+                self._rows = msgspec.msgpack.decode(self._path.read_bytes(), type=dict[str, Row])
+        self._known = self._size()
+
+    def is_wrong(self, version: Version, number: int) -> bool:
+        """Return whether anything is wrong in what ``version`` returns for the hidden case ``number``."""
+        wrong = self._row(version).wrong
+        if number not in wrong:
+            case = self.exercise.hidden[number]
+            reply = reply_to(version.function, self.exercise, case, self.seconds)
+            wrong[number] = any(judge.reasons_of(self.exercise, case, reply).values())
+        return wrong[number]
+
+    def passes(self, version: Version) -> bool:
+        """Return whether ``version`` keeps all points. Its first wrong case decides, unless steps follow from each other."""
+        if self.exercise.follows:
+            return self.earned(version) == self.exercise.points
+        return not any(self.is_wrong(version, number) for number in range(len(self.exercise.hidden)))
+
+    def failed_cases(self, version: Version) -> tuple[str, ...]:
+        """Return the names of the hidden cases on which ``version`` is wrong."""
+        wrong = [case.name for number, case in enumerate(self.exercise.hidden) if self.is_wrong(version, number)]
+        return tuple(dict.fromkeys(wrong))
+
+    def verdict(self, version: Version) -> Verdict:
+        """Return the verdict on ``version``: points, parts and hints."""
+        row = self._row(version)
+        if row.verdict is None:
+            row.verdict = verdict_on(version.function, self.exercise, self.seconds)
+        return row.verdict
+
+    def earned(self, version: Version) -> float:
+        return cast("float", self.verdict(version).earned)  # None is of texts, which no function answers
+
+    def gets_own_hint(self, mistake: Version) -> bool:
+        """Return whether the hint of the listed ``mistake`` is among those that it gets."""
+        hint = self.exercise.hints.get(mistake.name)
+        return hint is not None and any(hint in given for given in self.verdict(mistake).hints)
+
+    def save(self) -> None:
+        """Write what has been worked out since to the folder, if there is one that can be written to."""
+        if self._path and self._size() != self._known:
+            with contextlib.suppress(OSError):
+                write_bytes(msgspec.msgpack.encode(self._rows), self._path)
+                self._known = self._size()
+
+    def _row(self, version: Version) -> Row:
+        return (self._rows if version.text else self._unsaved).setdefault(version.key, Row())
+
+    def _size(self) -> int:
+        return sum(len(row.wrong) + (row.verdict is not None) for row in self._rows.values())
+
+
+def version_of(function: Callable[..., object], name: str = "") -> Version:
+    """Return ``function`` as a ``Version``. Its text is that of its file: its helpers stand there too."""
+    file = inspect.getsourcefile(function)
+    return Version(name or function.__name__, function, Path(file).read_text(encoding="utf-8") if file else "")
+
+
+def _content_hash(exercise, seconds):
+    state = [exercises.digest([exercise]), seconds, *grader_versions()]
+    return hashlib.sha256(msgspec.json.encode(state)).hexdigest()[:24]
