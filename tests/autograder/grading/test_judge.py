@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import dataclasses
-import inspect
 from functools import cache
 from importlib.util import find_spec
 from operator import methodcaller
@@ -14,7 +13,6 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from autograder import exercises
 from autograder.audit import calls
 from autograder.exercises import compare, compiled
 from autograder.feedback import pages
@@ -37,14 +35,9 @@ from tests.autograder.samples import (
     topic_exercises,
     versions_of,
 )
-from tests.submissions import told
 
 each_exercise = pytest.mark.parametrize("name", NAMES)
 of_each_a_few = settings(max_examples=settings().max_examples // 2)  # there are many exercises
-MISTAKES = [(n, m) for n in NAMES for m in exercise_named(n).hints]
-EQUIVALENTS = [
-    (n, e) for n in NAMES for e in versions_of(module_of("tests.submissions", n), exercise_named(n))
-]  # fmt: skip
 
 
 def verdict_on(exercise, replies):
@@ -72,47 +65,6 @@ def digits_of(expected):
     if isinstance(expected, tuple):
         return [str(expected), str(list(expected))]
     return [f"{number:.6g}" for number in np.ravel(expected) if len(f"{number:.6g}") > 7]  # shorter ones stand anywhere
-
-
-@each_exercise
-@pytest.mark.each_time
-def test_the_reference_earns_all_points_without_a_word(name):
-    exercise = exercise_named(name)
-    verdict = verdict_on(exercise, replies_of(reference_of(exercise), exercise))
-    assert verdict.earned == verdict.points
-    assert not any(words_of(verdict))
-
-
-@pytest.mark.parametrize(("name", "version"), EQUIVALENTS, ids=[version for _, version in EQUIVALENTS])
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad")
-def test_a_right_answer_in_another_style_earns_all_points(name, version, seed):
-    exercise = exercise_named(name, seed)
-    function = getattr(module_of("tests.submissions", name), version)
-    assert verdict_on(exercise, replies_of(function, exercise)).earned == exercise.points
-
-
-@pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=[mistake for _, mistake in MISTAKES])
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_mistake_loses_points_and_gets_its_own_hint(name, mistake):
-    exercise = exercise_named(name)
-    function = getattr(module_of("solutions.mistakes", name), mistake)
-    verdict = verdict_on(exercise, replies_of(function, exercise))
-    assert verdict.earned < verdict.points
-    assert any(exercise.hints[mistake] in hint for hint in verdict.hints)
-
-
-@pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=[mistake for _, mistake in MISTAKES])
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_no_reason_and_no_hint_contains_an_expected_value(name, mistake):
-    exercise = exercise_named(name)
-    replies = replies_of(getattr(module_of("solutions.mistakes", name), mistake), exercise)
-    words = words_of(verdict_on(exercise, replies))
-    own = [x for reply in replies.values() for x in numbers_in(reply.value)]
-    returned = {f"{x:.6g}" for x in own} | {f"{abs(x):.6g}" for x in own}
-    of_any_size = exercise.hidden[: exercises.SHAPE_DRAWS] if exercise.kind == "shape" else exercise.hidden
-    for case in of_any_size:  # a shape with an axis of length 1 may stand anywhere
-        assert not [d for d in digits_of(case.expected) if d not in returned and any(d in text for text in words)]
 
 
 def numbers_in(value):
@@ -721,26 +673,6 @@ def test_of_two_mistakes_that_explain_as_much_the_one_that_nothing_speaks_agains
 
     (hint,) = verdict_on(exercise, replies_of(mask_alone, exercise)).hints
     assert hint == exercise.hints["batch_shapes__mask_as_column"]
-
-
-def asks_for(exercise, function):
-    """Whether ``function`` has the arguments of the exercise: two topics may ask for functions of one name."""
-    return inspect.signature(reference_of(exercise)).parameters.keys() == inspect.signature(function).parameters.keys()
-
-
-TOLD = [
-    (e, n) for e in NAMES for n, f in versions_of(told, exercise_named(e)).items() if asks_for(exercise_named(e), f)
-]
-
-
-@pytest.mark.parametrize(("name", "answer"), TOLD, ids=[answer for _, answer in TOLD])
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.filterwarnings("ignore")
-def test_what_no_listed_mistake_explains_is_told_by_its_property(name, answer, seed):
-    function, exercise = getattr(told, answer), exercise_named(name, seed)
-    verdict = calls.verdict_on(function, exercise)
-    assert verdict.earned < verdict.points
-    assert verdict.hints == (" ".join(function.__doc__.split()),)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if exercise_named(name).kind == "number"])

@@ -1,0 +1,104 @@
+"""The answers of the repository, judged: each is run and judged once in a test run, whatever is asked of it then."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder import exercises
+from autograder.audit.calls import reply_to
+from autograder.audit.held_out import UNHURRIED
+from autograder.audit.run import reference_of, right_answers
+from autograder.exercises import key_linter
+from autograder.grading import judge
+from autograder.grading.judge import Verdict
+from tests.autograder.samples import topic_exercises
+from tests.shared import made_once
+from tests.submissions import told
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One answer and its verdict. ``leaked``: the digits of expected values, not its own, that it is told.
+
+    ``hint`` is the one that it must get, "" for none in particular.
+    """
+
+    name: str
+    right: bool
+    verdict: Verdict
+    leaked: tuple[str, ...]
+    changed: bool
+    hint: str = ""
+
+    @property
+    def earned_all(self):
+        return self.verdict.earned == self.verdict.points
+
+    @property
+    def words(self):
+        return [*(part.reason for part in self.verdict.parts), *self.verdict.hints]
+
+    def __str__(self):
+        return f"{self.name} earned {self.verdict.earned:g} of {self.verdict.points:g}: {'; '.join(self.words)}"
+
+
+def judge_answer(exercise, name, function, right=False, hint=""):
+    replies = {n: reply_to(function, exercise, case, UNHURRIED) for n, case in enumerate(exercise.hidden)}
+    (verdict,) = judge.judge([exercise], {(exercise.name, n): reply for n, reply in replies.items()})
+    said = "\n".join([*(part.reason for part in verdict.parts), *verdict.hints])
+    own = {f"{x:.6g}" for reply in replies.values() for value in numbers_in(reply.value) for x in (value, abs(value))}
+    # a shape with an axis of length 1 may stand anywhere
+    cases = exercise.hidden[: exercises.SHAPE_DRAWS] if exercise.kind == "shape" else exercise.hidden
+    expected = {digits for case in cases for digits in digits_of(case.expected)}
+    leaked = tuple(digits for digits in sorted(expected - own) if digits in said)
+    return Judged(name, right, verdict, leaked, any(reply.changed for reply in replies.values()), hint)
+
+
+def digits_of(expected):
+    """The expected values of a case, as a student would have to read them to copy them."""
+    if isinstance(expected, dict):
+        return [text for item in expected.values() for text in digits_of(item)]
+    if isinstance(expected, tuple):
+        return [str(expected), str(list(expected))]
+    return [f"{number:.6g}" for number in np.ravel(expected) if len(f"{number:.6g}") > 7]  # shorter ones stand anywhere
+
+
+def numbers_in(value):
+    if isinstance(value, dict):
+        return [x for item in value.values() for x in numbers_in(item)]
+    if isinstance(value, (list, tuple, float, int, np.number, np.ndarray)) and not isinstance(value, str):
+        array = np.asarray(value, dtype=object).ravel()
+        return [float(x) for x in array if isinstance(x, (int, float, np.number))]
+    return []
+
+
+def listed_answers(topic, seed):
+    """The project's own answers to the exercises of ``topic``, judged: by where they stand."""
+
+    def judge_all(_):
+        mistakes = vars(exercises.module(f"solutions.mistakes.{topic}"))
+        found = {"reference": [], "starter": [], "mistake": [], "right": [], "told": []}
+        for exercise in topic_exercises(topic, seed):
+            if not exercise.is_called:
+                continue
+            found["reference"].append(judge_answer(exercise, exercise.function, reference_of(exercise), right=True))
+            found["starter"].append(
+                judge_answer(exercise, f"{exercise.function}, untouched", key_linter.starter(exercise))
+            )
+            for name, function in exercises.versions(mistakes, exercise.function).items():
+                found["mistake"].append(judge_answer(exercise, name, function, hint=exercise.hints[name]))
+            for name, function in exercises.versions(right_answers(topic), exercise.function).items():
+                found["right"].append(judge_answer(exercise, name, function, right=True))
+            for name, function in exercises.versions(vars(told), exercise.function).items():
+                if takes_arguments_of(exercise, function):
+                    hint = " ".join(function.__doc__.split())
+                    found["told"].append(judge_answer(exercise, name, function, hint=hint))
+        return found
+
+    return made_once(f"listed-{topic}-{seed}", judge_all)
+
+
+def takes_arguments_of(exercise, function):
+    """Whether ``function`` has the arguments of the exercise: two topics may ask for functions of one name."""
+    names = reference_of(exercise).__code__.co_varnames[: reference_of(exercise).__code__.co_argcount]
+    return function.__code__.co_varnames[: function.__code__.co_argcount] == names
