@@ -1,14 +1,13 @@
-"""Code that a reader can run: each chapter as a notebook that brings along what stands nowhere but in this project.
+"""Code that a reader can run: each chapter as a notebook that brings along the modules of this project that it imports.
 
 In: the chapters, ``solutions``, the answer key. Out: in ``chapters`` of the website a notebook for each chapter, linked from
 its card; and no copy button at code which, copied alone, would run nowhere else. A notebook needs numpy, torch and matplotlib.
-Functions that the exercises ask for are not in it: where a reader's answers lie beside it, it takes those, and where not, the
-cells that need them say which ones. What needs the repository itself is left out, and said to be.
+The functions that the exercises ask for have no body in it: it takes a reader's answers that lie beside it, and where there
+are none, a statement that calls such a function, or that needs the repository itself, says so, and the others run.
 """
 
 import ast
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -21,30 +20,19 @@ from autograder.notebooks.chapter import chapter_number
 from solutions import answer_key
 
 ROOT = Path(__file__).resolve().parents[2]
-SOLUTIONS = ROOT / "solutions"
-GRADED = "### BEGIN SOLUTION"
 OURS = ("solutions", "figures", "autograder", "benchmarks")  # packages that only this project has
-HERE = "needs the repository"  # of code that no notebook can bring along
+BROUGHT = ("solutions.in_numpy", "solutions.in_torch")  # packages whose modules a notebook brings along as they are
+SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?### END SOLUTION$", flags=re.MULTILINE | re.DOTALL)
 END = re.compile(r"^## (Check yourself|Exercises|Sources)$", flags=re.MULTILINE)
 NO_COPY = "runs-here-only"
 COPIED = f":not(.{NO_COPY}, .cell_output) > div > div.highlight pre"  # nobody needs to copy what a cell says
-FIGURES = {  # what draws on a page, for a notebook: a moving figure is its table there
-    "figures.moving": ("table", "alignment", "_shown", "_language"),
-    "figures.pictures": ("INK", "BLUE", "WEIGHT", "heat_map"),
-}
-FIGURE_PARTS = {
-    "figures.moving": """
-from IPython.display import HTML
-
+DRAWN = ("INK", "BLUE", "WEIGHT", "heat_map")  # of figures.pictures
+MOVING = """
 
 def moving(name, title, numbers, still):
     return HTML(f"<p>{title}: it moves on the page. Here are its numbers.</p>{still}")
-
-
-def publish(path):
-    return str(path)
-""",
-    "figures.pictures": '''
+"""
+PICTURES = '''
 import warnings
 
 from matplotlib.patches import Rectangle
@@ -54,15 +42,14 @@ warnings.filterwarnings("ignore", message="Glyph .* missing from font")
 
 def use_style():
     """Leave matplotlib as it is: without a Devanagari font it draws Hindi as boxes."""
-''',
-}
+'''
 HEAD = """# {title}: the code
 
 This is the code of the chapter, to run and to change. It needs numpy, torch and matplotlib, and no other file.
 
-Some cells call functions that you write in the assignment. They begin with `%%with_answers` and their names. Put your
-`{topic}.ipynb` into the folder of this notebook, before you run it, and its answers are used; for functions of other chapters,
-put their notebooks there too. Without them these cells say what they need, and the others run."""
+Some cells call functions that you write in the assignment. Put your `{topic}.ipynb` into the folder of this notebook, before
+you run it, and its answers are used; for functions of other chapters, put their notebooks there too. Without them these cells
+say what they need, and the others run."""
 SET_UP = '''# numpy, torch and matplotlib are all that this notebook needs. Run this cell first.
 import ast
 import json
@@ -75,6 +62,12 @@ import numpy  # both are needed further down: what is missing, is missed here
 import torch
 from IPython import get_ipython
 from IPython.core.magic import register_cell_magic
+from IPython.display import display
+
+_REPOSITORY = "the repository of the course"
+_lost = {}  # a name without a value -> what that value needs
+_lacking = {}  # what the cell that runs needs, and nobody has
+_DEFINITIONS = (ast.Assign, ast.FunctionDef, ast.Import, ast.ImportFrom)  # of a cell that lacks something, these still run
 
 
 def _answers(topic):
@@ -92,14 +85,6 @@ def _answers(topic):
     return found
 
 
-def _not_written(topic, name):
-    def function(*args, **named):
-        raise NotImplementedError(f"{name} is yours to write: see {topic}.ipynb")
-
-    function.asked = f"{name} of {topic}.ipynb"
-    return function
-
-
 @register_cell_magic
 def course(line, cell):
     """Make the module of that name. What follows the name are functions that the assignments ask for."""
@@ -110,187 +95,156 @@ def course(line, cell):
     made = sys.modules[name] = types.ModuleType(name)
     exec(compile(cell, name, "exec"), made.__dict__)
     own = _answers(parts[-1]) if asked else {}
-    for function in asked:
-        setattr(made, function, own.get(function) or _not_written(parts[-1], function))
+    made.__dict__.update({function: own[function] for function in asked if function in own})
 
 
-def _names(statement, context):
-    found = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
-    return found | ({statement.name} if context is ast.Store and hasattr(statement, "name") else set())
+def _lose(needs, names):
+    """Note that the cell needs what nobody has, and that ``names`` have no value without it."""
+    _lacking.update(dict.fromkeys(needs))
+    for name in names:
+        _lost[name] = needs
+        get_ipython().user_ns.pop(name, None)
 
 
-def _lacks(name):
-    """Return the functions that a name of the chapter needs, and that nobody has written yet."""
-    functions = [getattr(sys.modules[m], f) for m, _, f in (each.rpartition(".") for each in NEEDS.get(name, ()))]
-    return [function.asked for function in functions if hasattr(function, "asked")]
+def _check(error, names):
+    """Lose ``names`` where that is why a statement failed that defines them; raise any other error again."""
+    if isinstance(error, NotImplementedError) and str(error).endswith(".ipynb"):
+        _lose([str(error)], names)
+    elif isinstance(error, NameError) and error.name in _lost:
+        _lose(_lost[error.name], names)
+    else:
+        raise
 
 
-_lost = {}  # what has no value yet -> what it needs
+def _show(value):
+    if value is not None:
+        display(value)
 
 
-@register_cell_magic
-def with_answers(line, cell):
-    """Run a cell up to where it needs a function that nobody has written yet, and what it defines after that."""
-    lacking, ready = {}, []
+def _end():
+    """Say what the cell lacked, and forget its pictures: they would lack what they are about."""
+    if _lacking:
+        matplotlib.pyplot.close("all")
+    if _REPOSITORY in _lacking:
+        print(f"Here the page goes on with what only {_REPOSITORY} can run.")
+    elif _lacking:
+        print("To go on, this cell needs " + ", ".join(_lacking) + ".")
 
-    def run(last):
-        if ready:
-            get_ipython().run_cell("\\n".join(ready) + ("" if last else "\\nNone")).raise_error()
-            ready.clear()
 
-    for statement in ast.parse(cell).body:
-        used = _names(statement, ast.Load)
-        needed = [each for name in sorted(used) for each in (_lost.get(name) or _lacks(name))]
-        if needed:
-            run(last=False)
-            lacking.update(dict.fromkeys(needed))
-            _lost.update(dict.fromkeys(_names(statement, ast.Store), needed))
-        elif not lacking or isinstance(statement, (ast.Assign, ast.FunctionDef, ast.Import, ast.ImportFrom)):
-            for name in _names(statement, ast.Store):
-                _lost.pop(name, None)
-            ready.append(ast.get_source_segment(cell, statement))
-    run(last=not lacking)
-    if lacking:
-        matplotlib.pyplot.close("all")  # a picture would lack what it is about
-        print("To go on, this cell needs " + ", ".join(lacking) + ".")
+class _Guard(ast.NodeTransformer):
+    """Run the statements of a cell one by one, so that those that lack something keep no other from running."""
+
+    def visit_Module(self, cell):
+        _lacking.clear()
+        if cell.body and isinstance(last := cell.body[-1], ast.Expr):
+            last.value = ast.Call(ast.Name("_show", ast.Load()), [last.value], [])
+        cell.body = [*map(self._guarded, cell.body), *ast.parse("_end()").body]
+        return ast.fix_missing_locations(cell)
+
+    def _guarded(self, statement):
+        parts = list(ast.walk(statement))
+        names = [part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+        if any(isinstance(part, ast.Constant) and str(part.value).startswith("../") for part in parts):
+            return ast.parse(f"_lose([_REPOSITORY], {names})").body[0]
+        (guard,) = ast.parse(
+            f"if {isinstance(statement, _DEFINITIONS)} or not _lacking:\\n"
+            f"    try: pass\\n    except Exception as error: _check(error, {names})\\n"
+            f"else: _lose(list(_lacking), {names})"
+        ).body
+        guard.body[0].body = [statement]
+        return guard
+
+
+get_ipython().ast_transformers.append(_Guard())
 '''
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A code cell of a page: what it needs beside itself.
+def imported(source):
+    """Return ``{module: names}`` that Python source imports from this project.
 
-    ``needs`` holds the dotted names of functions that are asked for, or ``HERE``; ``copied`` says whether it runs anywhere when
-    what stands above it on the page was run. ``elsewhere`` are those of its statements that run without the repository.
+    Raises
+    ------
+    ValueError
+        If it imports a module whole, which a notebook cannot bring along.
     """
-
-    source: str
-    elsewhere: str
-    needs: frozenset[str]
-    copied: bool
-
-
-class Course:
-    """What the cells of a page take from this project: the modules that a notebook has to bring along."""
-
-    def __init__(self):
-        self.parts = {}  # module -> the definitions that are needed of it, as syntax trees
-        self.asked = {}  # module -> functions that are asked for
-        self.needs = {}  # (module, name) -> what it needs itself
-        self.aliases = {}  # a name of the page -> what it needs
-        self.examples = set()
-
-    def take(self, module, name):
-        """Note that ``name`` of ``module`` is needed; return what that needs in turn."""
-        if (module, name) in self.needs:
-            return self.needs[module, name]
-        self.needs[module, name] = frozenset()  # until it is known, for what calls itself
-        self.needs[module, name] = self._take(module, name)
-        return self.needs[module, name]
-
-    def _take(self, module, name):
-        if module == "solutions.answer_key" or module in FIGURES:
-            self.parts.setdefault(module, [])
-            return frozenset()
-        if module not in _modules():
-            return frozenset([HERE])
-        source, tree = _modules()[module]
-        definition = next((node for node in tree.body if name in _bound(node)), None)
-        if definition is None:
-            return frozenset([HERE])
-        self.parts.setdefault(module, [])
-        if isinstance(definition, ast.ImportFrom) and definition.module.startswith("solutions."):
-            needs = self.take(definition.module, _imported(definition)[name])
-        elif GRADED in (ast.get_source_segment(source, definition) or ""):
-            self.asked.setdefault(module, set()).add(name)
-            return frozenset([f"{module}.{name}"])
-        else:
-            known = {bound for node in tree.body for bound in _bound(node)}
-            needs = frozenset().union(*(self.take(module, used) for used in sorted(_used(definition) & known - {name})))
-        if definition not in self.parts[module]:
-            self.parts[module].append(definition)
-        return needs
-
-    def modules(self):
-        """Return the texts of cells that make the modules, each after those that it imports."""
-        done, texts = set(), []
-
-        def add(module):
-            if module in done:
-                return
-            done.add(module)
-            for node in self.parts[module]:
-                if isinstance(node, ast.ImportFrom) and node.module in self.parts:
-                    add(node.module)
-            asked = " ".join(sorted(self.asked.get(module, ())))
-            texts.append(f"%%course {module} {asked}".rstrip() + f"\n{self._text(module).strip()}\n")
-
-        for module in sorted(self.parts):
-            add(module)
-        return texts
-
-    def _text(self, module):
-        if module == "solutions.answer_key":
-            return _examples(self.examples)
-        if module in FIGURES:
-            source = (ROOT / "book" / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
-            wanted = [node for node in ast.parse(source).body if _bound(node) & set(FIGURES[module])]
-            return "\n\n\n".join(
-                [FIGURE_PARTS[module].strip(), *(ast.get_source_segment(source, node) for node in wanted)]
-            )
-        source, tree = _modules()[module]
-        imports, texts = [], []
-        for node in tree.body:
-            if node not in self.parts[module]:
-                continue
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                kept = node
-                if isinstance(node, ast.ImportFrom) and node.module.startswith("solutions."):
-                    names = [alias for alias in node.names if (module, alias.asname or alias.name) in self.needs]
-                    kept = ast.ImportFrom(node.module, names, 0)
-                imports.append(ast.unparse(kept))
-            else:
-                begin = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
-                texts.append("\n".join(source.splitlines()[begin - 1 : node.end_lineno]))
-        return "\n\n\n".join(filter(None, ["\n".join(imports), *texts]))
-
-
-def read(sources, course):
-    """Return a ``Cell`` for each of the code cells of a page, and let ``course`` note what they take from this project."""
-    origins, ours, found = {}, set(), []
-    for source in sources:
-        needs, copied, dropped, elsewhere = set(), True, False, []
-        for statement in ast.parse(source).body:
-            bound, used = _bound(statement, deep=True), _used(statement)
-            if isinstance(statement, ast.ImportFrom) and statement.module.split(".")[0] in OURS:
-                copied = False
-                for name, original in _imported(statement).items():
-                    ours.add(name)
-                    origins[name] = course.aliases[name] = course.take(statement.module, original)
-                names = [alias for alias in statement.names if HERE not in course.needs[statement.module, alias.name]]
-                dropped = dropped or len(names) < len(statement.names)
-                elsewhere += [ast.unparse(ast.ImportFrom(statement.module, names, 0))] if names else []
-                continue
-            if isinstance(statement, ast.Import) and any(alias.name.split(".")[0] in OURS for alias in statement.names):
-                raise ValueError(f"{ast.unparse(statement)}: write `from … import …`, which a notebook can bring along")
-            course.examples |= _examples_of(statement)
-            taken = frozenset().union(*(origins.get(name, frozenset()) for name in used))
-            if any(
-                isinstance(node, ast.Constant) and str(node.value).startswith("../") for node in ast.walk(statement)
-            ):
-                taken |= {HERE}
-            dropped = dropped or HERE in taken
-            elsewhere += [] if HERE in taken else [ast.get_source_segment(source, statement)]
-            is_ours = HERE in taken or bool(used & ours)
-            needs |= taken
-            copied = copied and not is_ours
-            for name in bound:
-                origins[name] = taken | (origins.get(name, frozenset()) if name in used else frozenset())
-                ours.discard(name)
-            if is_ours:
-                ours |= bound
-        found.append(Cell(source, "\n".join(elsewhere) if dropped else source, frozenset(needs), copied))
+    found = {}
+    for statement in ast.walk(ast.parse(source)):
+        if isinstance(statement, ast.ImportFrom) and _is_ours(statement.module):
+            found.setdefault(statement.module, []).extend(alias.asname or alias.name for alias in statement.names)
+        elif isinstance(statement, ast.Import) and any(_is_ours(alias.name) for alias in statement.names):
+            raise ValueError(f"{ast.unparse(statement)}: write `from … import …`, which a notebook can bring along")
     return found
+
+
+def _is_ours(module):
+    return module.split(".")[0] in OURS
+
+
+def copyable(sources):
+    """Return for each code cell of a page whether it runs anywhere, where what stands above it on the page was run."""
+    ours, found = set(), []
+    for source in sources:
+        alone = True
+        for statement in ast.parse(source).body:
+            parts = list(ast.walk(statement))
+            names = [part for part in parts if isinstance(part, ast.Name)]
+            bound = {part.id for part in names if isinstance(part.ctx, ast.Store)}
+            bound |= {part.name for part in parts if isinstance(part, ast.FunctionDef | ast.ClassDef)}
+            texts = (str(part.value) for part in parts if isinstance(part, ast.Constant))
+            own = set().union(*imported(ast.unparse(statement)).values())
+            is_ours = bool(own or ours & {part.id for part in names if isinstance(part.ctx, ast.Load)})
+            is_ours = is_ours or any(text.startswith("../") for text in texts)
+            ours = (ours | own | bound) if is_ours else ours - bound
+            alone = alone and not is_ours
+        found.append(alone)
+    return found
+
+
+def modules(source):
+    """Return the cells that make the modules which Python source imports, each after those that it imports itself.
+
+    Cells are ``{module: text}``; a module that no notebook can bring along is not among them.
+    """
+    found = {}
+    for module in imported(source):
+        if module in found or not _is_brought(module):
+            continue
+        text, asked = _module_text(module, source)
+        found |= modules(text) | {module: f"%%course {' '.join([module, *asked])}\n{text.strip()}\n"}
+    return found
+
+
+def _is_brought(module):
+    return module.rpartition(".")[0] in BROUGHT or module in (
+        "solutions.answer_key",
+        "figures.moving",
+        "figures.pictures",
+    )
+
+
+def _module_text(module, source):
+    """Return the text of a module without answers, and the functions that lack one; ``source`` imports it."""
+    if module == "solutions.answer_key":
+        return _examples(set(re.findall(r'worked_example\("([\w-]+)"\)', source))), []
+    folder = ROOT if module.startswith("solutions.") else ROOT / "book"
+    text = folder.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+    if module == "figures.moving":
+        return text + MOVING, []
+    if module == "figures.pictures":
+        wanted = [node for node in ast.parse(text).body if _defines(node, DRAWN)]
+        return "\n\n\n".join([PICTURES, *(ast.get_source_segment(text, node) for node in wanted)]), []
+    asked = []
+
+    def without_answer(solution):
+        asked.append(re.findall(r"^def (\w+)", text[: solution.start()], flags=re.MULTILINE)[-1])
+        return f'{solution[1]}raise NotImplementedError("{asked[-1]} of {module.rpartition(".")[2]}.ipynb")'
+
+    return SOLUTION.sub(without_answer, text), asked
+
+
+def _defines(node, names):
+    targets = [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+    return bool({getattr(node, "name", ""), *targets} & set(names)) and not isinstance(node, ast.For)
 
 
 def notebook(page):
@@ -298,36 +252,31 @@ def notebook(page):
     text = Path(page).read_text(encoding="utf-8")
     title = re.search(r"^# ([^:\n]*)", text, flags=re.MULTILINE)[1]
     cells = jupytext.reads(END.split(text)[0], fmt="md:myst").cells
-    course = Course()
-    code = iter(read([cell.source for cell in cells if cell.cell_type == "code"], course))
-    shown = []
-    for cell in cells:
-        if cell.cell_type == "markdown":
-            words = _plain(cell.source)
-            shown += [new_markdown_cell(words)] if words else []
-            continue
-        read_cell = next(code)
-        source = read_cell.elsewhere
-        asked = sorted({need.rpartition(".")[2] for need in read_cell.needs - {HERE}})
-        if HERE in read_cell.needs:
-            shown.append(
-                new_markdown_cell("*Here the page goes on with what only the repository of the course can run.*")
-            )
-        if source and asked:
-            shown.append(new_code_cell(f"%%with_answers {' '.join(asked)}\n{source}"))
-        elif source:
-            shown.append(new_code_cell(source))
+    source = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    absent = [name for module, names in imported(source).items() if not _is_brought(module) for name in names]
+    lost = f"# What only the repository has.\n_lost.update(dict.fromkeys({absent}, [_REPOSITORY]))"
+    set_up = [SET_UP.rstrip(), *modules(source).values(), lost]
+    shown = [
+        new_code_cell(_brought_imports(cell.source))
+        if cell.cell_type == "code"
+        else new_markdown_cell(_plain(cell.source))
+        for cell in cells
+    ]
+    hidden = [new_code_cell(text, metadata={"jupyter": {"source_hidden": True}}) for text in set_up]
     head = new_markdown_cell(HEAD.format(title=title, topic=Path(page).stem))
-    needs = {name: sorted(need - {HERE}) for name, need in sorted(course.aliases.items()) if need - {HERE}}
-    told = "# Which functions of the assignments the names of this chapter need.\nNEEDS = {"
-    told += "".join(f"\n    {name!r}: {need!r}," for name, need in needs.items()) + "\n}"
-    set_up = [SET_UP.rstrip(), *course.modules(), told]
-    cells = [new_code_cell(text, metadata={"jupyter": {"source_hidden": True}}) for text in set_up]
-    cells = [head, *cells, *shown]
+    cells = [head, *hidden, *(cell for cell in shown if cell.source)]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+
+
+def _brought_imports(source):
+    """Return a cell without its imports of modules that a notebook cannot bring along."""
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.ImportFrom) and _is_ours(statement.module) and not _is_brought(statement.module):
+            source = source.replace(ast.get_source_segment(source, statement), "")
+    return source.strip()
 
 
 def _plain(text):
@@ -379,49 +328,12 @@ def _examples(names):
     )
 
 
-def _examples_of(tree):
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    named = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "worked_example"]
-    return {call.args[0].value for call in named}
-
-
-@cache
-def _modules():
-    """Return ``{module of solutions that a notebook may bring along: (its source, its syntax tree)}``."""
-    found = {}
-    for folder in ("in_numpy", "in_torch"):
-        for path in (SOLUTIONS / folder).glob("*.py"):
-            source = path.read_text(encoding="utf-8")
-            if path.stem != "__init__":
-                found[f"solutions.{folder}.{path.stem}"] = source, ast.parse(source)
-    return found
-
-
-def _imported(statement):
-    return {alias.asname or alias.name: alias.name for alias in statement.names}
-
-
-def _bound(statement, deep=False):
-    """Return the names that a statement binds: those of its inner statements too, if ``deep``."""
-    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-        return {statement.name}
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
-    targets = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    inner = [node for node in ast.walk(statement) if deep and isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    return {node.id for node in targets} | {node.name for node in inner}
-
-
-def _used(statement):
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-
-
 def mark(app, doctree):
     """Take the copy button away from cells that would run nowhere else."""
     blocks = [block for block in doctree.findall(nodes.container) if "cell_input" in block["classes"]]
     sources = [block.next_node(nodes.literal_block).astext() for block in blocks]
-    for block, cell in zip(blocks, read(sources, Course()), strict=True):
-        if not cell.copied:
+    for block, alone in zip(blocks, copyable(sources), strict=True):
+        if not alone:
             block["classes"].append(NO_COPY)
 
 

@@ -20,8 +20,14 @@ from tests.book.small_site import build_site, write_site
 
 pytestmark = pytest.mark.turns(6, 4)
 
-BLOCK = """
+# Runs the notebooks in some folders, each in a process that has imported what takes long, and cannot import the project.
+RUN_EACH = """
+import os
 import sys
+
+import IPython
+import matplotlib.pyplot
+import torch
 
 
 class Block:
@@ -31,121 +37,19 @@ class Block:
 
 
 sys.meta_path.insert(0, Block())
+for folder in sys.argv[1:]:
+    child = os.fork()
+    if not child:
+        os.chdir(folder)
+        os.mkdir("own")
+        said = os.open("said.txt", os.O_WRONLY | os.O_CREAT)
+        os.dup2(said, 1), os.dup2(said, 2)
+        options = ["--no-banner", "--simple-prompt", "--colors=NoColor", "--ipython-dir=own"]
+        sys.exit(IPython.start_ipython([*options, "chapter.ipynb"]))
+    with open(os.path.join(folder, "status.txt"), "w") as file:
+        file.write(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
 """
 LACKING = "To go on, this cell needs"
-
-
-@pytest.fixture(scope="module")
-def runnable():
-    spec = importlib.util.spec_from_file_location("runnable", ROOT / "book" / "_ext" / "runnable.py")
-    module = sys.modules["runnable"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def run(notebook, folder):
-    """Run a notebook in ``folder``, where the project cannot be imported; return ``(exit status, what it said)``."""
-    (folder / "block").mkdir()
-    (folder / "block" / "sitecustomize.py").write_text(BLOCK)
-    path = folder / "chapter.ipynb"
-    nbformat.write(notebook, path)
-    # as a notebook, a picture is drawn into the page
-    environment = {
-        **os.environ,
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        "IPYTHONDIR": str(folder / "own"),
-    }
-    command = [sys.executable, "-m", "IPython", "--no-banner", "--simple-prompt", "--colors=NoColor", path.name]
-    environment["PYTHONPATH"] = str(folder / "block")
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
-    return done.returncode, done.stdout + done.stderr
-
-
-def answered(topic):
-    """Return the assignment of ``topic`` with all answers in it, as a student may have written them."""
-    notebook = source_notebook(topic, topic_exercises(topic))
-    for cell in notebook.cells:
-        cell.source = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", cell.source)
-    return notebook
-
-
-@pytest.mark.parametrize("topic", answer_key.topics())
-def test_each_chapter_runs_in_an_empty_folder_and_says_which_answers_it_needs(runnable, topic, tmp_path):
-    status, said = run(runnable.notebook(ROOT / "book" / f"{topic}.md"), tmp_path)
-    assert status == 0, said
-    assert "Traceback" not in said
-    assert f"of {topic}.ipynb" in said
-    assert LACKING in said
-
-
-@pytest.mark.parametrize("topic", ["encoder", "softmax"])
-def test_with_the_answers_beside_it_all_of_a_chapter_runs(runnable, topic, tmp_path):
-    nbformat.write(answered(topic), tmp_path / f"{topic}.ipynb")
-    status, said = run(runnable.notebook(ROOT / "book" / f"{topic}.md"), tmp_path)
-    assert status == 0, said
-    assert LACKING not in said
-    assert "passed over" not in said
-
-
-@pytest.mark.parametrize("topic", answer_key.topics())
-def test_no_notebook_holds_an_answer(runnable, topic):
-    notebook = runnable.notebook(ROOT / "book" / f"{topic}.md")
-    text = "\n".join(cell.source for cell in notebook.cells)
-    assert "SOLUTION" not in text
-    for other in answer_key.topics():
-        for exercise in topic_exercises(other):
-            body = exercise.source.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0]
-            lines = [line.strip() for line in body.splitlines() if len(line.strip()) > 25]
-            assert not lines or not all(line in text for line in lines), exercise.name
-
-
-@pytest.mark.parametrize("topic", answer_key.topics())
-def test_a_notebook_has_the_code_and_the_headings_of_its_page(runnable, topic):
-    notebook = runnable.notebook(ROOT / "book" / f"{topic}.md")
-    nbformat.validate(notebook)
-    words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    assert "## By hand" in words or topic == "from_bahdanau_to_transformers"
-    assert not re.search(r"^```\{|\{\w+\}`|\]\(\w+\.md", words, flags=re.MULTILINE)
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            ast.parse(re.sub(r"^%%.*\n", "", cell.source))
-
-
-def test_what_follows_from_an_answer_needs_it_too_and_what_takes_its_name_does_not(runnable):
-    course = runnable.Course()
-    sources = [
-        "from solutions.in_numpy.softmax import softmax",
-        "weights = softmax([1.0, 2.0])\nother = 1",
-        "print(weights)",
-        "print(other)",
-        "weights = [0.5, 0.5]",
-        "print(weights)",
-        "from solutions.mistakes import softmax as mistakes\nprint(mistakes)",
-    ]
-    cells = runnable.read(sources, course)
-    asked, here = {"solutions.in_numpy.softmax.softmax"}, {runnable.HERE}
-    assert [cell.needs for cell in cells] == [set(), asked, asked, set(), set(), set(), here]
-    assert [cell.copied for cell in cells] == [False, False, False, True, True, True, False]
-    assert cells[-1].elsewhere == ""
-
-
-def test_a_part_of_the_course_brings_along_what_it_uses(runnable):
-    course = runnable.Course()
-    needs = course.take("solutions.in_torch.context", "AdditiveAttention")
-    assert needs == set()
-    modules = [text.split("\n")[0] for text in course.modules()]
-    assert modules.index("%%course solutions.in_torch.softmax") < modules.index("%%course solutions.in_torch.context")
-    assert course.take("solutions.in_numpy.encoder", "bidirectional_annotations") == {
-        "solutions.in_numpy.encoder.rnn_states"
-    }
-
-
-CONF = """
-extensions = ["myst_nb", "sphinx_copybutton", "course_site", "assignment_card", "runnable"]
-html_favicon = "favicon.svg"
-root_doc = "book/intro"
-nb_execution_mode = "off"
-"""
 CHAPTER = """---
 jupytext: {text_representation: {extension: .md, format_name: myst}}
 kernelspec: {display_name: Python 3, language: python, name: python3}
@@ -163,6 +67,143 @@ print(1 + 1)
 ```
 
 ## Exercises
+"""
+SOURCES = [
+    "from solutions.in_numpy.softmax import softmax",
+    "weights = softmax([1.0, 2.0])\nother = 1",
+    "print(weights)",
+    "print('other', other)",
+    "weights = [0.5, 0.5]",
+    "print(weights)",
+    "from solutions.mistakes import softmax as mistakes\nprint(mistakes)",
+    "print('here')\nprint(open('../file').read())",
+]
+ANSWERED = ("encoder", "softmax")
+
+
+@pytest.fixture(scope="module")
+def runnable():
+    spec = importlib.util.spec_from_file_location("runnable", ROOT / "book" / "_ext" / "runnable.py")
+    module = sys.modules["runnable"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def notebooks(runnable):
+    """The notebook of each chapter."""
+    return {topic: runnable.notebook(ROOT / "book" / f"{topic}.md") for topic in answer_key.topics()}
+
+
+@pytest.fixture(scope="module")
+def ran(runnable, notebooks, tmp_path_factory):
+    """``(exit status, what it said)`` of each notebook: of chapters, with answers beside them, and of pages of a test."""
+    root = tmp_path_factory.mktemp("ran")
+    cells = "\n\n".join(f"```{{code-cell}} python\n{source}\n```" for source in SOURCES)
+    pages = {
+        "following": f"{CHAPTER.partition('```')[0]}{cells}\n",
+        "failing": CHAPTER.replace("print(1 + 1)", "print(1 + unknown)"),
+    }
+    jobs = {**notebooks, **{f"{topic}, answered": notebooks[topic] for topic in ANSWERED}}
+    for name, text in pages.items():
+        (root / f"{name}.md").write_text(text, encoding="utf-8")
+        jobs[name] = runnable.notebook(root / f"{name}.md")
+    for name, notebook in jobs.items():
+        (root / name).mkdir()
+        nbformat.write(notebook, root / name / "chapter.ipynb")
+    for topic in ANSWERED:
+        nbformat.write(answered(topic), root / f"{topic}, answered" / f"{topic}.ipynb")
+    # as a notebook, a picture is drawn into the page
+    environment = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+    command = [sys.executable, "-c", RUN_EACH, *(root / name for name in jobs)]
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return {
+        name: (int((root / name / "status.txt").read_text()), (root / name / "said.txt").read_text(encoding="utf-8"))
+        for name in jobs
+    }
+
+
+def answered(topic):
+    """Return the assignment of ``topic`` with all answers in it, as a student may have written them."""
+    notebook = source_notebook(topic, topic_exercises(topic))
+    for cell in notebook.cells:
+        cell.source = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", cell.source)
+    return notebook
+
+
+@pytest.mark.parametrize("topic", answer_key.topics())
+def test_each_chapter_runs_in_an_empty_folder_and_says_which_answers_it_needs(ran, topic):
+    status, said = ran[topic]
+    assert status == 0, said
+    assert "Traceback" not in said
+    assert f"of {topic}.ipynb" in said
+    assert LACKING in said
+
+
+@pytest.mark.parametrize("topic", ANSWERED)
+def test_with_the_answers_beside_it_all_of_a_chapter_runs(ran, topic):
+    status, said = ran[f"{topic}, answered"]
+    assert status == 0, said
+    assert LACKING not in said
+    assert "passed over" not in said
+
+
+@pytest.mark.parametrize("topic", answer_key.topics())
+def test_no_notebook_holds_an_answer(notebooks, topic):
+    text = "\n".join(cell.source for cell in notebooks[topic].cells)
+    assert "SOLUTION" not in text
+    for other in answer_key.topics():
+        for exercise in topic_exercises(other):
+            body = exercise.source.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0]
+            lines = [line.strip() for line in body.splitlines() if len(line.strip()) > 25]
+            assert not lines or not all(line in text for line in lines), exercise.name
+
+
+@pytest.mark.parametrize("topic", answer_key.topics())
+def test_a_notebook_has_the_code_and_the_headings_of_its_page(notebooks, topic):
+    notebook = notebooks[topic]
+    nbformat.validate(notebook)
+    words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    assert "## By hand" in words or topic == "from_bahdanau_to_transformers"
+    assert not re.search(r"^```\{|\{\w+\}`|\]\(\w+\.md", words, flags=re.MULTILINE)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            ast.parse(re.sub(r"^%%.*\n", "", cell.source))
+
+
+def test_what_follows_from_an_answer_needs_it_too_and_what_takes_its_name_does_not(runnable, ran):
+    assert runnable.copyable(SOURCES) == [False, False, False, True, True, True, False, False]
+    status, said = ran["following"]
+    assert (status, said.splitlines()) == (
+        0,
+        [
+            *[f"{LACKING} softmax of softmax.ipynb."] * 2,
+            "other 1",
+            "[0.5, 0.5]",
+            "Here the page goes on with what only the repository of the course can run.",
+            "here",
+            "Here the page goes on with what only the repository of the course can run.",
+        ],
+    )
+
+
+def test_an_error_that_lacks_no_answer_is_raised(ran):
+    assert "NameError: name 'unknown' is not defined" in ran["failing"][1]
+
+
+def test_a_part_of_the_course_brings_along_what_it_uses(runnable):
+    names = list(runnable.modules("from solutions.in_torch.context import AdditiveAttention"))
+    assert names.index("solutions.in_torch.softmax") < names.index("solutions.in_torch.context")
+    (text,) = runnable.modules("from solutions.in_numpy.encoder import bidirectional_annotations").values()
+    assert "rnn_states" in text.partition("\n")[0].split()
+
+
+CONF = """
+extensions = ["myst_nb", "sphinx_copybutton", "course_site", "assignment_card", "runnable"]
+html_favicon = "favicon.svg"
+root_doc = "book/intro"
+nb_execution_mode = "off"
 """
 
 
