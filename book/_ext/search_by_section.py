@@ -19,7 +19,7 @@ from pathlib import Path
 import formulas_in_place
 from docutils import nodes
 from docutils.utils import new_document
-from light_theme import put_first
+from lean_theme import put_first
 from self_check import ReasonNode
 from sphinx import addnodes
 

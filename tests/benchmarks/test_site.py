@@ -89,6 +89,6 @@ def test_the_stock_website_has_the_same_sources_and_nothing_of_what_the_book_cha
         config[kind] = yaml.safe_load((tmp_path / f"{kind}.yml").read_text())
     stock = config["stock"]["sphinx"]
     assert config["ours"]["execute"] == config["stock"]["execute"]  # so that pages run once
-    assert "light_theme" in config["ours"]["sphinx"]["local_extensions"]
+    assert "lean_theme" in config["ours"]["sphinx"]["local_extensions"]
     assert set(stock["local_extensions"]) == set(site.DIRECTIVES) < set(config["ours"]["sphinx"]["local_extensions"])
     assert not {"extensions", "html_math_renderer", "html_theme_options"} & set(stock["config"])

@@ -1,12 +1,22 @@
 """Sites of a page or two, to try an extension of the book on."""
 
+import importlib
+import sys
 from pathlib import Path
 
 from sphinx.testing.util import SphinxTestApp
 
 from autograder.paths import ROOT
 
-EXTENSIONS = f"import sys\nsys.path.insert(0, {str(ROOT / 'book' / '_ext')!r})\n"
+FOLDER = str(ROOT / "book" / "_ext")
+EXTENSIONS = f"import sys\nsys.path.insert(0, {FOLDER!r})\n"
+
+
+def import_extension(name: str):
+    """Return a module of the book's extensions, the one that a build imports."""
+    if FOLDER not in sys.path:
+        sys.path.append(FOLDER)
+    return importlib.import_module(name)
 
 
 def write_site(folder: Path, configuration: str, pages: dict[str, str]) -> None:

@@ -1,0 +1,137 @@
+"""Fonts that hold what the pages write: Hindi words, the letters of formulas in each face, and icons. A tenth of the whole.
+
+In: parsed pages, styles, the fonts as they were published. Out: smaller fonts in their place. Of Hindi there are the letters of
+the words that are written somewhere, and the shapes that they take beside each other; which face shows a letter of a formula is
+decided by the style of formulas.
+"""
+
+import hashlib
+import io
+import logging
+import re
+from pathlib import Path
+
+import uharfbuzz
+from fontTools import subset
+from fontTools.ttLib import TTFont
+from selectolax.lexbor import LexborHTMLParser
+
+from autograder import formulas
+
+HINDI_FONT = Path("_static", "fonts", "noto-sans-devanagari-devanagari-400-normal.woff")
+KATEX_SHEET = Path("_static", "katex", "katex.css")
+HINDI_WORD = re.compile(r"[\u0900-\u097f]+")
+HINDI_ESCAPE = re.compile(r"\\u(09[0-7][0-9a-f])")  # as JSON may write a letter
+ICON = re.compile(r"[\ue000-\uf8ff]")
+ICON_ESCAPE = re.compile(r"\\([ef][0-9a-f]{3})\b")
+FONT_PROPERTIES = ("font-family", "font-style", "font-weight")
+
+logging.getLogger("fontTools.subset").setLevel(logging.WARNING)  # it reports every table that it has cut
+logging.getLogger("fontTools.ttLib.tables._h_e_a_d").setLevel(logging.ERROR)  # KaTeX's fonts say no date of theirs
+
+
+def subset_hindi(site: Path, texts: list[str]) -> None:
+    """Cut the Hindi font of the website in ``site`` down to the words of its ``texts``."""
+    path = site / HINDI_FONT
+    if path.is_file():
+        plain = (HINDI_ESCAPE.sub(_character, text) for text in texts)
+        words = sorted({word for text in plain for word in HINDI_WORD.findall(text)})
+        with TTFont(path) as font:
+            glyphs = _shaped_glyphs(font, words)
+        save_subset(path, path, layout_features=["*"], layout_closure=False, text="".join(words), glyphs=glyphs)
+
+
+def _character(escape):
+    return chr(int(escape[1], 16))
+
+
+def _shaped_glyphs(font, words):
+    """Return the names of all glyphs that take part when a ``TTFont`` shows ``words``."""
+    plain = io.BytesIO()
+    font.flavor = None
+    font.save(plain)
+    shaper, order, seen = uharfbuzz.Font(uharfbuzz.Face(plain.getvalue())), font.getGlyphOrder(), set()
+    for word in words:
+        buffer = uharfbuzz.Buffer()
+        buffer.add_str(word)
+        buffer.guess_segment_properties()
+
+        def look(step, buffer=buffer):  # between two rules a glyph may appear that is not there at the end
+            seen.update(glyph.codepoint for glyph in buffer.glyph_infos)
+            return True
+
+        buffer.set_message_func(look)
+        uharfbuzz.shape(shaper, buffer)
+        look("end")
+    return {order[number] for number in seen if number < len(order)}  # before the first rule they are code points
+
+
+def font_rules(sheet: str) -> list[tuple[str, dict[str, str]]]:
+    """Return ``(selectors, declarations of FONT_PROPERTIES)`` for each rule of KaTeX's style ``sheet`` that chooses a font."""
+    rules = []
+    for selectors, body in formulas.RULE.findall(formulas.FACE.sub("", sheet)):
+        declared = {name: value for name, _, value in (each.partition(":") for each in body.split(";"))}
+        if look := {name: declared[name] for name in FONT_PROPERTIES if name in declared}:
+            rules.append((selectors, look))
+    return rules
+
+
+def collect_letters(
+    tree: LexborHTMLParser, rules: list[tuple[str, dict[str, str]]], letters: dict[str, set[str]]
+) -> None:
+    """Add to ``letters``, which is ``{face: letters}``, what the formulas of a page and of its pictures show."""
+    looks = {}
+    for selectors, look in rules:
+        for node in tree.css(selectors):
+            looks.setdefault(node.mem_id, {}).update(look)
+
+    def visit(node, look):
+        for child in node.iter(include_text=True):
+            if child.tag == "-text":
+                letters.setdefault(formulas.face(look), set()).update(child.text_content)
+            else:
+                visit(child, look | looks.get(child.mem_id, {}))
+
+    for formula in tree.css(".katex-html"):
+        visit(formula, {"font-family": "KaTeX_Main"})
+    for part in tree.css(".picture .m"):  # as pictures.css has it
+        letters.setdefault("Math-Italic", set()).update(part.text())
+
+
+def subset_formula_faces(site: Path, sheet: str, letters: dict[str, set[str]]) -> tuple[str, dict[str, str]]:
+    """Cut KaTeX's fonts down to ``{face: letters}``; return the style ``sheet`` that asks for them, and their addresses.
+
+    Addresses are by face, as seen from the sheet. A face that shows nothing is not there.
+    """
+    addresses = {}
+
+    def cut(rule):
+        face = rule[1]
+        (site / KATEX_SHEET.parent / "fonts" / f"KaTeX_{face}.woff2").unlink(missing_ok=True)
+        if not letters.get(face):
+            return ""
+        path = site / KATEX_SHEET.parent / "fonts" / f"KaTeX_{face}.woff"
+        source = formulas.KATEX / "fonts" / f"KaTeX_{face}.ttf"
+        save_subset(source, path, layout_features=["*"], text="".join(sorted(letters[face])))
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]  # so that no browser takes an older one for it
+        addresses[face] = f"fonts/{path.name}?v={digest}"
+        return formulas.SOURCES.sub(f'src:url({addresses[face]}) format("woff")', rule[0])
+
+    return formulas.FACE.sub(cut, sheet), addresses
+
+
+def subset_icons(source: Path, target: Path, sheet: str) -> None:
+    """Write to ``target`` the icons of the font ``source`` that a style ``sheet`` draws."""
+    drawn = set(ICON.findall(ICON_ESCAPE.sub(_character, sheet)))
+    save_subset(source, target, drop_tables=["FFTM", "GSUB", "GPOS"], text="".join(sorted(drawn)))
+
+
+def save_subset(source, target, text, glyphs=(), layout_features=(), **options):
+    """Write to ``target`` what shows ``text`` and ``glyphs`` of the font ``source``."""
+    options = subset.Options(flavor="woff", layout_features=list(layout_features), hinting=False, **options)
+    options.bidi_closure = False  # no line runs from right to left
+    cutter = subset.Subsetter(options)
+    cutter.populate(text=text, glyphs=glyphs)
+    with subset.load_font(source, options) as font:
+        cutter.subset(font)
+        subset.save_font(font, target, options)

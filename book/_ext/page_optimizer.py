@@ -1,0 +1,232 @@
+"""Finished pages, put right and made light: each is parsed once, after all other extensions have done their work.
+
+In: pages, styles and fonts as Sphinx and the theme wrote them. Out: the same to look at, but for operators of code, which are as
+plain as its brackets. What the theme gets wrong for those who listen to a page or use it by keyboard is put right, and what a
+reader sees first arrives first over a slow connection.
+
+| a page has or asks for | because | instead |
+|---|---|---|
+| lengths in every part of a formula | KaTeX writes styles | classes, with their rules in the style sheet |
+| a mark that ends each stack of indices | KaTeX takes an element for it | one that the style sheet adds |
+| marks on words of code that look like the rest | Pygments marks every one | none |
+| spaces that indent the HTML, remarks of templates | they are written so | the ends of lines within a text |
+| a dozen style sheets, whole fonts | others might need them | one sheet and parts of fonts, of what pages use |
+| scripts before its text | they are written so | scripts in their order when the page is there |
+| fonts of formulas when all styles and the text are there | a browser waits | together with the styles |
+| colours when a script of the theme has run | the theme decides there | those of the day, or of the night, at once |
+| all sections laid out at once, for seconds on a phone | a browser does | each when a reader comes near it |
+"""
+
+import hashlib
+import re
+import shutil
+from pathlib import Path
+
+import css_bundle
+import font_subset
+import pydata_sphinx_theme
+from selectolax.lexbor import LexborHTMLParser
+
+THEME_STATIC = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
+# What to set in the elements that a selector finds; None takes an attribute away.
+A11Y_FIXES = {
+    # A name has to hold the words that are seen, or who says them to the machine is not understood.
+    "button.search-button-field[aria-label]": {"aria-label": None},
+    # The name of the book stands in the sidebar, outside its navigation.
+    "#pst-primary-sidebar:not([role])": {"role": "complementary", "aria-label": "The book"},
+    # sphinx-exercise gives the content of every exercise this id.
+    "#exercise-content": {"id": None, "class": "exercise-content"},
+}
+# In hundredths of an em: the class H72 is a height of 0.72em. Nobody else's classes begin with a capital.
+LENGTH_CLASSES = {
+    "height": "H",
+    "vertical-align": "V",
+    "margin-right": "R",
+    "margin-left": "L",
+    "top": "T",
+    "padding-left": "P",
+    "min-width": "M",
+    "width": "W",
+    "border-bottom-width": "B",
+}
+LENGTH = re.compile(rf"(?<![\w-])({'|'.join(LENGTH_CLASSES)}):(-?\d*\.?\d+)em(?:;|$)")
+STACK_END = (".katex .vlist-s{", '.katex .vlist-t2>.vlist-r:first-child::after{content:"\\200b";')
+GROUND = re.compile(r"^(.*)\.highlight \{.*(?<!-)color: ([^; ]+)", flags=re.MULTILINE)
+TOKEN_COLOUR = re.compile(r"^(.*)\.highlight \.(\w+) \{ color: ([^; ]+) \}", flags=re.MULTILINE)
+OPERATOR = "o"  # the mark of operators, which Pygments would colour
+VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", flags=re.DOTALL)
+BLOCK = "td|th|tr|thead|tbody|table|li|ul|ol|dl|dt|dd|div|section|nav|p|h[1-6]|figure|figcaption|meta|link"
+BETWEEN_BLOCKS = re.compile(rf">\n(?=</?(?:{BLOCK})\b)")
+EMPTY_SHAPE = re.compile(r"></(?:path|use|rect|line|circle|g)>")  # within SVG these need no end of their own
+WORD = re.compile(r"[\w-]+")
+
+BUNDLE = "book.css"
+STYLE_LINK = re.compile(
+    r'<link\b(?=[^>]*\brel="stylesheet")(?![^>]*\bmedia=)[^>]*\bhref="([^"]*?)_static/([^"?]+)[^"]*"[^>]*>\s*'
+)
+BLOCKING_SCRIPT = re.compile(r'<script src="([^"]*)"></script>')
+OPTIONS = "documentation_options.js"  # what follows it in the page changes what it says, so it stands there itself
+FIRST_FACES = ("Main-Regular", "Math-Italic")  # of nearly all formulas
+PRELOAD = '<link rel="preload" href="{}" as="font" type="font/woff" crossorigin>\n'
+UNDECIDED = ' data-theme="auto"'  # no rule of colours knows it: the theme decides in a script that comes last
+DECISION = 'document.documentElement.dataset.theme = localStorage.getItem("theme") || "auto";'
+DECIDED = """const asked = document.documentElement.dataset, night = matchMedia("(prefers-color-scheme: dark)").matches;
+    asked.theme = asked.mode !== "auto" ? asked.mode : night ? "dark" : "light";"""
+ICON_FACES = re.compile(r'@font-face\{[^}]*?font-family:"Font Awesome[^}]*\}')
+ICONS = """@font-face{font-family:"Font Awesome 6 Free";font-weight:900;src:url(styles/icons.woff) format("woff");
+font-display:block}"""
+# What is not laid out has a height that is guessed, and then remembered. The margin is for rings of focus.
+LATER = """@media screen {
+  .bd-article > section > section ~ section {
+    content-visibility: auto;
+    contain-intrinsic-size: auto 60rem;
+    overflow-clip-margin: 1rem;
+  }
+}"""
+
+
+def unmarked_tokens(sheet: str) -> set[str]:
+    """Return the marks of code that a style ``sheet`` of Pygments gives the colour of unmarked code in every mode."""
+    grounds = dict(GROUND.findall(sheet))
+    alike = [
+        {mark for mode, mark, colour in TOKEN_COLOUR.findall(sheet) if (mode, colour) == ground}
+        for ground in grounds.items()
+    ]
+    return {OPERATOR} | set.intersection(*alike) if alike else set()
+
+
+def fix_accessibility(tree: LexborHTMLParser) -> None:
+    for selector, attributes in A11Y_FIXES.items():
+        for node in tree.css(selector):
+            for name, value in attributes.items():
+                if value is None:
+                    del node.attrs[name]
+                else:
+                    node.attrs[name] = value
+
+
+def lighten(tree: LexborHTMLParser, unmarked: set[str]) -> set[tuple[str, int]]:
+    """Take out of a page what nobody sees; ``unmarked`` are marks of code that need not be.
+
+    Returns the lengths in its formulas, as ``(letter of a class, hundredths of an em)``.
+    """
+    lengths = set()
+    for node in tree.css(".katex-html .vlist-s"):
+        node.decompose()
+    for node in tree.css(".katex-html [style]"):
+        style = node.attrs["style"]
+        own = [(LENGTH_CLASSES[name], round(100 * float(length))) for name, length in LENGTH.findall(style)]
+        lengths.update(own)
+        classes = [*(node.attrs.get("class") or "").split(), *(f"{letter}{number}" for letter, number in own)]
+        del node.attrs["style"]
+        if classes:
+            node.attrs["class"] = " ".join(classes)
+        if rest := LENGTH.sub("", style):
+            node.attrs["style"] = rest
+    for node in tree.css("pre span[class]"):
+        if node.attrs["class"] in unmarked:
+            node.unwrap()
+    return lengths
+
+
+def length_rules(lengths: set[tuple[str, int]]) -> str:
+    """Return the rules of the classes that ``lighten`` put in the place of ``lengths``."""
+    properties = {letter: name for name, letter in LENGTH_CLASSES.items()}
+    return "".join(
+        f".katex .{letter}{number}{{{properties[letter]}:{number / 100:g}em}}" for letter, number in sorted(lengths)
+    )
+
+
+def collapse_space(text: str) -> str:
+    """Return a page without remarks in its head, and without spaces that indent its HTML."""
+    head, end, body = text.partition("</head>")
+    parts = VERBATIM.split(re.sub(r"<!--.*?-->", "", head, flags=re.DOTALL) + end + body)
+    parts[::3] = (BETWEEN_BLOCKS.sub(">", re.sub(r"\s*\n\s*", "\n", part)) for part in parts[::3])
+    del parts[2::3]  # the names of elements
+    return EMPTY_SHAPE.sub("/>", "".join(parts))
+
+
+def arrange_head(text: str, bundle: str, preloads: list[str], options: str) -> str:
+    """Return a page that has its colours, asks for its fonts together with one style sheet, and for no script before its text.
+
+    Parameters
+    ----------
+    text : str
+    bundle : str
+        The name of the style sheet that has the place of all that the page asks for.
+    preloads : list of str
+        Fonts of formulas, as addresses within ``_static``. A page without formulas needs none.
+    options : str
+        The script ``documentation_options.js``.
+    """
+    head, end, body = text.partition("</head>")
+    if link := STYLE_LINK.search(head):
+        static = f"{link[1]}_static/"
+        fonts = "".join(PRELOAD.format(static + font) for font in preloads if 'class="katex' in body)
+        sheet = f'<link rel="stylesheet" href="{static}{bundle}">\n{fonts}'
+        head = head[: link.start()] + sheet + STYLE_LINK.sub("", head[link.end() :])
+    head = head.replace(UNDECIDED, ' data-theme="light"').replace(DECISION, DECIDED)
+    head = BLOCKING_SCRIPT.sub(
+        lambda script: (
+            f"<script>{options}</script>" if OPTIONS in script[1] else f'<script defer src="{script[1]}"></script>'
+        ),
+        head,
+    )
+    return head + end + body
+
+
+def write_all(app, env):
+    """Let all pages be written, so that what is found of them at the end is as the theme makes it."""
+    return list(env.found_docs) if app.builder.format == "html" else []
+
+
+def optimize(app, exception):
+    if exception or app.builder.format != "html":
+        return
+    site, static = Path(app.outdir), Path(app.outdir, "_static")
+    paths = [path for path in sorted(site.rglob("*.html")) if "_static" not in path.relative_to(site).parts]
+    trees = {path: LexborHTMLParser(path.read_text(encoding="utf-8")) for path in paths}
+    sheet = _read(site / font_subset.KATEX_SHEET).replace(*STACK_END)
+    rules, unmarked = font_subset.font_rules(sheet), unmarked_tokens(_read(static / "pygments.css"))
+    letters, lengths, texts = {}, set(), {}
+    for path, tree in trees.items():
+        fix_accessibility(tree)
+        font_subset.collect_letters(tree, rules, letters)
+        lengths |= lighten(tree, unmarked)
+        texts[path] = collapse_space(tree.html)
+    for path in {*static.glob("scripts/fontawesome*"), *static.glob("*/*.map")}:
+        path.unlink()
+    shutil.rmtree(static / "vendor" / "fontawesome", ignore_errors=True)
+    scripts = [path.read_text(encoding="utf-8") for path in site.rglob("*.js")]
+    font_subset.subset_hindi(site, [*texts.values(), *scripts])
+    sheet, faces = font_subset.subset_formula_faces(site, sheet, letters)
+    if sheet:
+        (site / font_subset.KATEX_SHEET).write_text(sheet + length_rules(lengths), encoding="utf-8")
+    version = _write_bundle(static, texts.values(), scripts)
+    preloads, options = [f"katex/{faces[face]}" for face in FIRST_FACES if face in faces], _read(static / OPTIONS)
+    for path, text in texts.items():
+        path.write_text(arrange_head(text, f"{BUNDLE}?v={version}", preloads, options), encoding="utf-8")
+
+
+def _write_bundle(static, texts, scripts):
+    """Write the one style sheet of the website, and the icons that it draws; return a version that browsers tell it by."""
+    lists = [[name for _, name in STYLE_LINK.findall(text.partition("</head>")[0])] for text in texts]
+    names = [name for name in css_bundle.sort_names(lists) if (static / name).is_file()]
+    words = {word for text in (*texts, *scripts) for word in WORD.findall(text)}
+    sheet = ICON_FACES.sub("", css_bundle.bundle(static, names, words))
+    if sheet:
+        icons = THEME_STATIC / "vendor" / "fontawesome" / "webfonts" / "fa-solid-900.ttf"
+        font_subset.subset_icons(icons, static / "styles" / "icons.woff", sheet)
+    sheet = f"/*! {' '.join(names)} */\n{ICONS}{sheet}{LATER}"
+    (static / BUNDLE).write_text(sheet, encoding="utf-8")
+    return hashlib.sha256(sheet.encode()).hexdigest()[:12]
+
+
+def _read(path):
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def setup(app):
+    app.connect("env-updated", write_all)
+    app.connect("build-finished", optimize, priority=950)  # when nobody else changes styles, fonts or pages any more
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
