@@ -1,12 +1,18 @@
-"""What the website needs beside its pages: a way in, and the assignments to download.
+"""What the website has beside its pages: an entrance, the assignments, files that pages made, a sitemap, a page for dead links.
 
-In: the pages, the answer key, and the notebooks in ``assignments`` beside the folder of the website (``make site`` puts them
-there). Out: ``index.html`` and ``assignments`` in the website. No page links to a notebook that is not there.
+In: ``html_baseurl``, which is empty as long as nobody knows where the website will stand; the notebooks in ``assignments`` beside
+the folder of the website (``make site`` puts them there); and in ``made`` beside it what pages published while they ran, which
+find that folder through the environment variable ``COURSE_MADE_FILES``. Out: ``index.html``, ``sitemap.xml`` and copies of both
+folders. They are kept apart, because a page that has not changed is not run again, and a website may be removed and built anew.
+No page links to a notebook that is not there.
 """
 
 import html
+import os
 import shutil
 from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+from xml.sax.saxutils import escape
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxRole
@@ -24,6 +30,16 @@ ENTRANCE = """<!DOCTYPE html>
 <body><p><a href="{page}">{title}</a></p></body>
 </html>
 """
+NOT_FOUND = """<h1>Page not found</h1>
+<p>No page has this address, or none has it any more. <a href="{top}index.html">The first page</a> leads to all chapters, and
+<a href="{top}search.html">the search</a> finds words in them.</p>
+"""
+SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+{}
+</urlset>
+"""
+ASSIGNMENTS, GENERATED = "assignments", "made"
 
 
 class Assignment(SphinxRole):
@@ -34,7 +50,7 @@ class Assignment(SphinxRole):
         if self.text not in self.config.course_assignments:
             return [nodes.literal(name, name), nodes.Text(" (whoever teaches the course hands it out)")], []
         up = "../" * self.env.docname.count("/")
-        link = f'<a href="{up}assignments/{name}" download>download {name}</a>'
+        link = f'<a href="{up}{ASSIGNMENTS}/{name}" download>download {name}</a>'
         return [nodes.raw("", link, format="html")], []
 
 
@@ -46,32 +62,41 @@ class Minutes(SphinxRole):
         return [nodes.Text(f"{least} to {most} minutes")], []
 
 
-def find_assignments(app, config):
-    """Remember which notebooks there are: pages are read anew when that has changed."""
-    config.course_assignments = sorted(path.stem for path in _assignments(app).glob("*.ipynb"))
+def configure(app, config):
+    """Tell other extensions the address, and remember which notebooks there are: pages are read anew when that has changed."""
+    config.ogp_site_url, config.ogp_site_name = config.html_baseurl, config.html_title
+    top = config.notfound_urls_prefix = f"/{urlsplit(config.html_baseurl).path.strip('/')}/".replace("//", "/")
+    config.notfound_context = {"title": "Page not found", "body": NOT_FOUND.format(top=top)}
+    config.course_assignments = sorted(path.stem for path in _beside(app, ASSIGNMENTS).glob("*.ipynb"))
+    os.environ["COURSE_MADE_FILES"] = str(_beside(app, GENERATED))
 
 
 def finish(app, exception):
     if exception or app.builder.format != "html":
         return
-    title, icon = app.config.html_title, Path(app.config.html_favicon).name
-    page = f"{app.config.root_doc}.html"
-    entrance = ENTRANCE.format(title=html.escape(title), icon=icon, page=page)
-    Path(app.outdir, "index.html").write_text(entrance, encoding="utf-8")
-    target = Path(app.outdir, "assignments")
-    shutil.rmtree(target, ignore_errors=True)
-    if app.config.course_assignments:
-        shutil.copytree(_assignments(app), target)
+    icon, page = Path(app.config.html_favicon or "").name, f"{app.config.root_doc}.html"
+    if page != "index.html":
+        entrance = ENTRANCE.format(title=html.escape(app.config.html_title), icon=icon, page=page)
+        Path(app.outdir, "index.html").write_text(entrance, encoding="utf-8")
+    for name in (ASSIGNMENTS, GENERATED):
+        shutil.rmtree(Path(app.outdir, name), ignore_errors=True)
+        if any(_beside(app, name).glob("*")):
+            shutil.copytree(_beside(app, name), Path(app.outdir, name))
+    if app.config.html_baseurl:
+        base = app.config.html_baseurl.rstrip("/") + "/"
+        pages = sorted(app.builder.get_target_uri(name) for name in app.env.found_docs if name != "404")
+        lines = [f"<url><loc>{escape(urljoin(base, page))}</loc></url>" for page in pages]
+        Path(app.outdir, "sitemap.xml").write_text(SITEMAP.format("\n".join(lines)), encoding="utf-8")
 
 
-def _assignments(app):
-    return Path(app.outdir).parent / "assignments"
+def _beside(app, name):
+    return Path(app.outdir).parent / name
 
 
 def setup(app):
     app.add_role("assignment", Assignment())
     app.add_role("minutes", Minutes())
     app.add_config_value("course_assignments", [], "env")
-    app.connect("config-inited", find_assignments)
+    app.connect("config-inited", configure, priority=100)  # before the extensions that read it
     app.connect("build-finished", finish, priority=900)  # after the table of contents has written its own index.html
     return {"parallel_read_safe": True, "parallel_write_safe": True}

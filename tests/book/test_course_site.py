@@ -1,9 +1,11 @@
-"""The extension of the website: it offers a notebook only where there is one."""
+"""What the website has beside its pages: notebooks only where there are some, and whole addresses where one is known."""
 
 import importlib
 import shutil
+import xml.etree.ElementTree as ElementTree
 
 import pytest
+from bs4 import BeautifulSoup
 
 from autograder import exercises
 from autograder.notebooks.assemble import source_notebook
@@ -12,75 +14,113 @@ from solutions import answer_key
 from tests.book.small_site import build_site, write_site
 
 CONF = """
-extensions = ["myst_nb", "course_site", "made_files"]
+extensions = ["myst_nb", "sphinxext.opengraph", "notfound.extension", "course_site"]
 html_title = "A book <of> its own"
 html_favicon = "favicon.svg"
 root_doc = "book/intro"
+ogp_social_cards = {"enable": False}
+ogp_enable_meta_description = True
+"""
+ADDRESS = "https://attention.example.edu/course/"
+INTRO = """# Softmax
+
+It takes {minutes}`softmax`. It comes as a notebook: {assignment}`softmax`.
+
+```{toctree}
+page
+```
 """
 
 
-@pytest.fixture
-def build(tmp_path):
-    """Return a function that builds a book of one page and returns the folder of its website."""
-    text = "# Softmax\n\nIt takes {minutes}`softmax`. It comes as a notebook: {assignment}`softmax`.\n"
-    write_site(tmp_path, CONF, {"favicon.svg": "<svg/>", "book/intro.md": text})
-    return lambda: build_site(tmp_path)[0]
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where a website lies that stands at no address, and a page of which has published a file."""
+    folder = tmp_path_factory.mktemp("course-site")
+    pages = {"book/intro.md": INTRO, "book/page.md": "# Page\n\nMore of it.\n"}
+    write_site(folder, CONF, {"favicon.svg": "<svg/>", **pages})
+    (folder / "_build" / "made").mkdir(parents=True)
+    (folder / "_build" / "made" / "model.npz").write_text("weights")
+    build_site(folder)
+    return folder
 
 
-def test_a_page_links_to_a_notebook_from_the_build_on_in_which_there_is_one(build, tmp_path):
-    site = build()
-    page = site / "book" / "intro.html"
-    assert "softmax.ipynb" in page.read_text()
-    assert "assignments" not in page.read_text()
-    assert not (site / "assignments").exists()
-
-    notebook = tmp_path / "_build" / "assignments" / "softmax.ipynb"
-    notebook.parent.mkdir()
-    notebook.write_text("{}")
-    assert build() == site
-    assert '<a href="../assignments/softmax.ipynb" download>' in page.read_text()
-    assert (site / "assignments" / "softmax.ipynb").read_text() == "{}"
-
-    notebook.unlink()
-    build()
-    assert "assignments" not in page.read_text()
-    assert not (site / "assignments").exists()
+@pytest.fixture(scope="module")
+def site(folder):
+    return folder / "_build" / "html"
 
 
-def test_a_page_says_how_long_its_exercises_take_as_their_notebook_does(build):
+def meta(page):
+    found = BeautifulSoup(page.read_text(), "html.parser").find_all("meta")
+    return {tag.get("property") or tag.get("name"): tag.get("content") for tag in found}
+
+
+def links_of(page):
+    return [tag["href"] for tag in BeautifulSoup(page.read_text(), "html.parser").find_all("a", href=True)]
+
+
+def test_a_page_says_how_long_its_exercises_take_as_their_notebook_does(site):
     least, most = answer_key.minutes(answer_key.load("softmax").values())
     said = f"{least} to {most} minutes."
-    assert said in (build() / "book" / "intro.html").read_text()
+    assert said in (site / "book" / "intro.html").read_text()
     assert said in source_notebook("softmax", exercises.load("softmax", 0)).cells[0].source
 
 
-def test_the_entrance_leads_to_the_first_page_and_has_an_icon(build):
-    entrance = (build() / "index.html").read_text()
+def test_the_entrance_leads_to_the_first_page_and_has_an_icon(site):
+    entrance = (site / "index.html").read_text()
     assert 'content="0; url=book/intro.html"' in entrance
     assert '<link rel="icon" href="_static/favicon.svg">' in entrance
     assert "<title>A book &lt;of&gt; its own</title>" in entrance
 
 
-def test_what_a_page_has_made_is_offered_also_when_the_website_is_built_anew(build, tmp_path):
-    made = tmp_path / "_build" / "made" / "model.npz"
-    made.parent.mkdir(parents=True)
-    made.write_text("weights")
-    site = build()
-    assert (site / "made" / "model.npz").read_text() == "weights"
-    shutil.rmtree(site)
-    assert (build() / "made" / "model.npz").read_text() == "weights"
-    made.unlink()
-    assert not list((build() / "made").iterdir())
+def test_without_an_address_there_is_no_sitemap_and_the_site_is_taken_to_stand_at_the_top(site):
+    assert not (site / "sitemap.xml").exists()
+    assert {"/index.html", "/search.html"} <= set(links_of(site / "404.html"))
 
 
-def test_a_page_knows_where_to_put_what_it_makes(build, tmp_path, monkeypatch):
+def test_a_page_knows_where_to_put_what_it_makes(folder, site, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "book")
     publish = importlib.import_module("figures.moving").publish
-
-    monkeypatch.setenv("COURSE_MADE_FILES", "elsewhere")
-    build()
     (tmp_path / "own.npz").write_text("weights")
-    assert publish(tmp_path / "own.npz") == "../made/own.npz"
-    assert (tmp_path / "_build" / "made" / "own.npz").read_text() == "weights"
+    assert publish(tmp_path / "own.npz") == "../made/own.npz"  # the build has said where
+    assert (folder / "_build" / "made" / "own.npz").read_text() == "weights"
+    (folder / "_build" / "made" / "own.npz").unlink()
     monkeypatch.delenv("COURSE_MADE_FILES")
     assert publish(tmp_path / "own.npz") == "../made/own.npz"  # nothing is built: nothing is copied
+    assert not (folder / "_build" / "made" / "own.npz").exists()
+
+
+def test_what_pages_offer_follows_from_what_lies_beside_the_website(folder, site):
+    page, notebook = site / "book" / "intro.html", folder / "_build" / "assignments" / "softmax.ipynb"
+    assert "softmax.ipynb" in page.read_text()
+    assert "assignments" not in page.read_text()
+    assert not (site / "assignments").exists()
+    assert (site / "made" / "model.npz").read_text() == "weights"
+
+    notebook.parent.mkdir()
+    notebook.write_text("{}")
+    shutil.rmtree(site)
+    build_site(folder)
+    assert '<a href="../assignments/softmax.ipynb" download>' in page.read_text()
+    assert (site / "assignments" / "softmax.ipynb").read_text() == "{}"
+    assert (site / "made" / "model.npz").read_text() == "weights"  # though no page was run
+
+    notebook.unlink()
+    (folder / "_build" / "made" / "model.npz").unlink()
+    build_site(folder)
+    assert "assignments" not in page.read_text()
+    assert not (site / "assignments").exists()
+    assert not (site / "made").exists()
+
+
+def test_with_an_address_the_sitemap_lists_every_page_and_a_dead_link_finds_them(folder, site):
+    (folder / "source" / "conf.py").write_text(
+        (folder / "source" / "conf.py").read_text() + f"html_baseurl = {ADDRESS!r}\n"
+    )
+    build_site(folder)
+    tree = ElementTree.parse(site / "sitemap.xml")
+    pages = [element.text for element in tree.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
+    assert pages == [f"{ADDRESS}book/intro.html", f"{ADDRESS}book/page.html"]
+    assert {"/course/index.html", "/course/search.html"} <= set(links_of(site / "404.html"))
+    told = meta(site / "book" / "page.html")
+    assert (told["og:url"], told["og:site_name"]) == (f"{ADDRESS}book/page.html", "A book <of> its own")
+    assert told["description"] == told["og:description"] == "More of it."

@@ -14,7 +14,7 @@ from tests.book.small_site import build_site, write_site
 pytestmark = pytest.mark.turns(3)
 
 CONF = """
-extensions = ["myst_nb", "sphinx_exercise", "numbers_by_chapter", "pictures_in_place"]
+extensions = ["myst_nb", "sphinx_exercise", "chapters", "pictures_in_place"]
 nb_execution_mode = "off"
 """
 NAMES = ("notes", "encoder", "scoring")

@@ -200,7 +200,7 @@ def test_a_part_of_the_course_brings_along_what_it_uses(runnable):
 
 
 CONF = """
-extensions = ["myst_nb", "sphinx_copybutton", "course_site", "assignment_card", "runnable"]
+extensions = ["myst_nb", "sphinx_copybutton", "course_site", "chapters", "runnable"]
 html_favicon = "favicon.svg"
 root_doc = "book/intro"
 nb_execution_mode = "off"

@@ -1,4 +1,4 @@
-"""Exercises and equations are numbered by chapter, the same in pages and notebooks, and a number that is mentioned is a link."""
+"""What pages say of chapters: numbers that count by chapter, as in notebooks, and cards that lead to what there is to do."""
 
 import re
 
@@ -14,7 +14,9 @@ from tests.book.small_site import build_site, write_site
 pytestmark = pytest.mark.turns(3)
 
 CONF = """
-extensions = ["myst_nb", "sphinx_exercise", "formulas_in_place", "numbers_by_chapter"]
+extensions = ["myst_nb", "sphinx_exercise", "formulas_in_place", "course_site", "chapters"]
+html_favicon = "favicon.svg"
+course_hosts = {"Binder": "https://hosted.example.edu/?path={notebook}&now"}
 numfig = True
 root_doc = "book/intro"
 html_math_renderer = "katex"
@@ -35,6 +37,10 @@ INTRO = "# Book\n\n```{toctree}\nnotation\nencoder\nscoring\n```\n"
 NOTATION = "# Notation\n\n$$\nn = m\n$$ (equal)\n"
 ENCODER = "# Encoder\n\n```{exercise} Read\n:label: encoder-read\n\nRead.\n```\n\nSee {eq}`score` and {eq}`equal`.\n"
 SCORING = """# Scoring
+
+**You will** learn.
+
+## Exercises
 
 $$
 e = v
@@ -58,7 +64,7 @@ Two.
 def small(tmp_path):
     texts = {"intro": INTRO, "notation": NOTATION, "encoder": ENCODER, "scoring": SCORING}
     pages = {f"book/{name}.md": text for name, text in texts.items()}
-    write_site(tmp_path, CONF, {"_toc.yml": CONTENTS, **pages})
+    write_site(tmp_path, CONF, {"_toc.yml": CONTENTS, "favicon.svg": "<svg/>", **pages})
     return tmp_path / "source" / "book"
 
 
@@ -77,6 +83,38 @@ def test_exercises_and_equations_count_from_one_in_each_chapter_and_chapters_are
     assert [page.select_one(".eqno").text[:-1] for page in (pages["notation"], pages["scoring"])] == ["(1)", "(2.1)"]
     links = {link.text: link["href"] for link in pages["encoder"].select("a.reference[href*='#equation']")}
     assert links == {"(2.1)": "scoring.html#equation-score", "(1)": "notation.html#equation-equal"}
+
+
+def links_of(card):
+    return {link.text: link["href"] for link in card.find_all("a")}
+
+
+def test_a_chapter_says_after_its_first_paragraph_what_there_is_to_do_and_where_its_notebook_opens(small):
+    folder = small.parents[1]
+    notebook = folder / "_build" / "assignments" / "scoring.ipynb"
+    for is_there in (False, True):
+        if is_there:  # somebody has made a notebook
+            notebook.parent.mkdir(parents=True)
+            notebook.write_text("{}")
+        site, _ = build_site(folder)
+        chapter, other = (
+            BeautifulSoup((site / "book" / f"{name}.html").read_text(), "html.parser") for name in ("scoring", "intro")
+        )
+        (card,) = chapter.find_all(class_="assignment-card")
+        entries = answer_key.load("scoring").values()
+        least, most = answer_key.minutes(entries)
+        points = sum(entry.points for entry in entries)
+        assert card.span.text == f"{len(entries)} exercises, {points:g} points, {least} to {most} minutes"
+        assert card.find_previous_sibling("p").text == "You will learn."
+        assert chapter.find(id="exercises")
+        assert not other.find_all(class_="assignment-card")
+        links = links_of(card)
+        assert links.pop("To the exercises") == "#exercises"
+        offered = {
+            "Download the notebook": "../assignments/scoring.ipynb",
+            "Open in Binder": "https://hosted.example.edu/?path=scoring.ipynb&now",
+        }
+        assert links == (offered if is_there else {})
 
 
 def test_a_build_in_which_nothing_is_new_writes_no_page(small):

@@ -1,0 +1,109 @@
+"""What pages say of the chapters: what there is to do in each, and numbers that count by chapter.
+
+In: the table of contents, the answer key, the chapters' titles, the notebooks that ``course_site`` has found, and ``course_hosts``.
+Out: on the first page a card for each chapter, with its question; after a chapter's first paragraph a card with its assignment in
+numbers, the way to the exercises and the notebooks. A host is a label and an address with ``{notebook}`` in it, such as Binder's of
+the branch with the notebooks. Exercises, equations and figures are numbered by chapter: 2.1 is the first of the second chapter that
+has exercises, as in notebooks and feedback, because ``autograder.notebooks.chapter`` counts the chapters for all of them. On a page
+that is no chapter they count from 1.
+"""
+
+import copy
+import html
+import re
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+from autograder.notebooks.chapter import chapter_number
+from solutions import answer_key
+
+CHAPTER_CARD = """<li><a href="{topic}.html"><b>{number}</b> <strong>{name}</strong><span>{question}</span>
+<small>{exercises} exercises, {least} to {most} minutes</small></a></li>"""
+ASSIGNMENT_CARD = """<aside class="assignment-card" aria-label="Assignment">
+<p><strong>Assignment{number}</strong> <span>{exercises} exercises, {points:g} points, {least} to {most} minutes</span></p>
+<p>{links}</p>
+</aside>"""
+LINK = '<a href="{}"{}>{}</a>'
+NUMBERED = ("exercise", "displaymath", "figure")
+
+
+class Chapters(SphinxDirective):
+    """One card for each line ``topic: question``, in the order of the lines; a topic that has a key and no question is an error."""
+
+    has_content = True
+
+    def run(self):
+        questions = dict(re.split(r":\s+", line, maxsplit=1) for line in self.content if line.strip())
+        if set(questions) != set(answer_key.topics()):
+            odd = ", ".join(sorted(set(questions) ^ set(answer_key.topics())))
+            raise ExtensionError(f"the cards and the answer key differ in: {odd}. Remedy: one line for each key.")
+        cards = [self._card(number, *line) for number, line in enumerate(questions.items(), start=1)]
+        return [nodes.raw("", f'<ol class="cards">{"".join(cards)}</ol>', format="html")]
+
+    def _card(self, number, topic, question):
+        page = Path(self.env.doc2path(self.env.docname)).with_name(f"{topic}.md")
+        self.env.note_dependency(str(page))
+        self.env.note_dependency(str(answer_key.FOLDER / f"{topic}.toml"))
+        title = re.search(r"^# (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1]
+        return CHAPTER_CARD.format(
+            topic=topic,
+            number=number,
+            name=html.escape(title.partition(":")[0]),
+            question=html.escape(question.replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")),
+            **_workload(topic),
+        )
+
+
+def _workload(topic):
+    entries = answer_key.load(topic).values()
+    least, most = answer_key.minutes(entries)
+    points = sum(entry.points for entry in entries)
+    return {"exercises": len(entries), "points": points, "least": least, "most": most}
+
+
+def add_assignment_card(app, doctree):
+    topic = app.env.docname.rpartition("/")[2]
+    if topic not in answer_key.topics():
+        return
+    links, up = [LINK.format("#exercises", "", "To the exercises")], "../" * app.env.docname.count("/")
+    if topic in app.config.course_assignments:
+        links.append(LINK.format(f"{up}assignments/{topic}.ipynb", " download", "Download the notebook"))
+        for label, address in app.config.course_hosts.items():
+            whole = html.escape(address.format(notebook=f"{topic}.ipynb"))
+            links.append(LINK.format(whole, "", f"Open in {html.escape(label)}"))
+    if "runnable" in app.extensions:
+        links.append(LINK.format(f"{up}chapters/{topic}-code.ipynb", " download", "Download the chapter’s code"))
+    app.env.note_dependency(str(Path(app.srcdir, "_toc.yml")))  # which numbers the chapters
+    number = chapter_number(Path(app.srcdir, f"{app.env.docname}.md"))
+    text = ASSIGNMENT_CARD.format(number=f" {number}" if number else "", links=" ".join(links), **_workload(topic))
+    first = next(doctree.findall(nodes.paragraph))
+    first.parent.insert(first.parent.index(first) + 1, nodes.raw("", text, format="html"))
+
+
+def restore_numbers(app, env, docnames):
+    """Put Sphinx's own numbers back: by them it sees which pages have others than in the build before."""
+    env.toc_fignumbers = getattr(env, "sphinx_fignumbers", env.toc_fignumbers)
+
+
+def number_by_chapter(app, env):
+    env.sphinx_fignumbers = copy.deepcopy(env.toc_fignumbers)
+    for page, kinds in env.toc_fignumbers.items():
+        kinds.pop("code-block", None)  # the captions of listings have none
+        chapter = chapter_number(Path(app.srcdir, f"{page}.md"))
+        for kind in NUMBERED:
+            for place, label in enumerate(kinds.get(kind, ()), start=1):
+                kinds[kind][label] = (chapter, place) if chapter else (place,)
+    return []
+
+
+def setup(app):
+    app.setup_extension("course_site")  # knows which notebooks there are
+    app.add_directive("chapters", Chapters)
+    app.add_config_value("course_hosts", {}, "env")
+    app.connect("doctree-read", add_assignment_card)
+    app.connect("env-before-read-docs", restore_numbers)
+    app.connect("env-get-updated", number_by_chapter, priority=900)  # after Sphinx has numbered them
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
