@@ -20,7 +20,6 @@ import formulas_in_place
 from docutils import nodes
 from docutils.utils import new_document
 from lean_theme import put_first
-from self_check import ReasonNode
 from sphinx import addnodes
 
 from autograder.formulas import FormulaError
@@ -36,9 +35,9 @@ UNREAD = (
     nodes.footnote_reference,
     nodes.target,
 )
-UNREAD += (addnodes.toctree, addnodes.index, ReasonNode)  # a reason is for those who have chosen
+UNREAD += (addnodes.toctree, addnodes.index)
 BETWEEN_PARTS = {nodes.row: " · ", nodes.tbody: "; ", nodes.tgroup: "; "}
-UNREAD_CLASSES = {"cell", "toctree-wrapper"}
+UNREAD_CLASSES = {"cell", "toctree-wrapper", "reason"}  # a reason is for those who have chosen
 ACCENTS = {"^": "\u0302", "~": "\u0303", "ˉ": "\u0304", "¯": "\u0304", "→": "\u20d7"}
 BETWEEN = "[=<>≤≥≈≠∈≪≫→←↦∼∝+−×⋅·⊙∣⟺⟹]"  # what has a space on both sides, unless it begins something
 RESULTS = '{% extends "!search.html" %}{% block scripts %}{{ super.super() }}{% endblock %}'  # without Sphinx's scripts

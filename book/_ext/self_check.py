@@ -1,10 +1,11 @@
 """Questions that a reader answers in the page: each choice opens with the reason why it is right, or wrong.
 
-In: the directive ``self-check`` and the roles ``number`` and ``mistake``. Out: nodes; in HTML a group of ``details``, so
-that a page needs no script for them. A reason may be what the grader tells those who make the same mistake, and a number is
-computed while the page is built: both have one home.
+In: the directive ``self-check`` and the roles ``number`` and ``mistake``. Out: in HTML a group of ``details``, so that a page
+needs no script for them; elsewhere paragraphs. A reason may be what the grader tells those who make the same mistake, and a
+number is computed while the page is built: both have one home.
 """
 
+import html
 import importlib
 import inspect
 import math
@@ -14,20 +15,10 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 RIGHT, WRONG = "right: ", "wrong: "
+GROUP = '<div aria-labelledby="{}-question" class="self-check" role="group">'
+CHOICE = '<details class="choice {}" name="{}"><summary{}>'
 VERDICTS = {True: "Right.", False: "No."}
 LEAST = 2  # choices
-
-
-class SelfCheckNode(nodes.General, nodes.Element):
-    pass
-
-
-class ChoiceNode(nodes.General, nodes.Element):
-    pass
-
-
-class ReasonNode(nodes.General, nodes.Element):
-    pass
 
 
 class SelfCheck(SphinxDirective):
@@ -39,23 +30,22 @@ class SelfCheck(SphinxDirective):
     has_content = True
 
     def run(self):
-        number = self.env.new_serialno("self-check")
-        group = SelfCheckNode(name=f"self-check-{number}")
-        self.set_source_info(group)
-        self.state.nested_parse(self.content, self.content_offset, group)
-        question, *rest = group.children
+        name = f"self-check-{self.env.new_serialno('self-check')}"
+        content = nodes.container()
+        self.state.nested_parse(self.content, self.content_offset, content)
+        question, *rest = content.children
         if not isinstance(question, nodes.paragraph) or not rest or not isinstance(rest[-1], nodes.bullet_list):
             raise self.error("a self-check is a paragraph with the question, then a list of choices.")
-        choices = [self._choice(item, group["name"]) for item in rest[-1].children]
-        if sum(choice["right"] for choice in choices) != 1 or len(choices) < LEAST:
+        items = rest.pop().children
+        if len(items) < LEAST or sum(item.astext().startswith(RIGHT) for item in items) != 1:
             raise self.error(f"of the choices, {LEAST} or more, exactly one begins with {RIGHT.strip()}.")
-        group.children = []
         question["classes"] += ["question"]
-        question["ids"].append(f"{group['name']}-question")
-        group += [question, *rest[:-1], *choices]
-        return [group]
+        question["ids"].append(f"{name}-question")
+        choices = [part for item in items for part in self._choice(item, name)]
+        return [_html(GROUP.format(name)), question, *rest, *choices, _html("</div>")]
 
     def _choice(self, item, group):
+        """Return the nodes of a choice: what is seen, and the reason that opens."""
         if len(item.children) < 2 or not isinstance(item.children[0], nodes.paragraph):
             raise self.error("each choice has a paragraph, and a second one with its reason.")
         shown, *reasons = item.children
@@ -64,19 +54,22 @@ class SelfCheck(SphinxDirective):
         if not text.startswith((RIGHT, WRONG)):
             raise self.error(f"a choice begins with {RIGHT.strip()} or {WRONG.strip()}, then a space.")
         shown.replace(first, nodes.Text(text[len(RIGHT) :]))
-        right = text.startswith(RIGHT)
-        choice = ChoiceNode(right=right, group=group)
+        label = ""
         if not any(text.strip() for text in shown.findall(nodes.Text) if not isinstance(text.parent, nodes.math)):
-            choice["name"] = shown.astext()  # formulas do not count towards an accessible name
-            if "\\" in choice["name"]:
+            label = f' aria-label="{html.escape(shown.astext())}"'  # formulas do not count towards an accessible name
+            if "\\" in label:
                 raise self.error(
                     "a choice that is a formula with TeX commands has no name that can be read: add a word."
                 )
-        reason = ReasonNode()
+        right = text.startswith(RIGHT)
         reasons[0].insert(0, [nodes.strong(text=VERDICTS[right]), nodes.Text(" ")])
-        reason += reasons
-        choice += [shown, reason]
-        return choice
+        opened = CHOICE.format("right" if right else "wrong", group, label)
+        summary = [_html(opened), nodes.generated("", "", *shown.children), _html("</summary>")]
+        return [*summary, nodes.container("", *reasons, classes=["reason"]), _html("</details>")]
+
+
+def _html(text):
+    return nodes.raw("", text, format="html")
 
 
 class Number(SphinxRole):
@@ -115,51 +108,9 @@ def _names(docname):
     return names
 
 
-def visit_group(self, node):
-    labelled = {"CLASS": "self-check", "ROLE": "group", "ARIA-LABELLEDBY": f"{node['name']}-question"}
-    self.body.append(self.starttag(node, "div", **labelled))
-
-
-def depart_group(self, node):
-    self.body.append("</div>\n")
-
-
-def visit_choice(self, node):
-    which = "right" if node["right"] else "wrong"
-    self.body.append(f'<details class="choice {which}" name="{node["group"]}">')
-    self.body.append(self.starttag(node, "summary", "", **({"ARIA-LABEL": node["name"]} if "name" in node else {})))
-    shown, _ = node.children
-    for child in shown.children:
-        child.walkabout(self)
-    self.body.append("</summary>")
-    node.remove(shown)
-
-
-def depart_choice(self, node):
-    self.body.append("</details>\n")
-
-
-def visit_reason(self, node):
-    self.body.append('<div class="reason">')
-
-
-def depart_reason(self, node):
-    self.body.append("</div>")
-
-
-def pass_by(self, node):
-    pass
-
-
 def setup(app):
     app.add_directive("self-check", SelfCheck)
     app.add_role("number", Number())
     app.add_role("mistake", Mistake())
-    for node, visit, depart in (
-        (SelfCheckNode, visit_group, depart_group),
-        (ChoiceNode, visit_choice, depart_choice),
-        (ReasonNode, visit_reason, depart_reason),
-    ):
-        app.add_node(node, html=(visit, depart), latex=(pass_by, pass_by), text=(pass_by, pass_by))
     app.add_css_file("self-check.css")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

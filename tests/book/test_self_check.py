@@ -47,7 +47,10 @@ def test_a_choice_opens_with_its_reason_and_needs_no_script(build):
         r'<div aria-labelledby="(.*?)" class="self-check" role="group">(.*?)</details>\s*</div>', page, re.S
     )
     assert f'<p class="question" id="{group[1]}">What is' in group[2]
-    right, wrong = re.findall(r'<details class="choice (\w+)" name="(\S+)"><summary>(.*?)</summary>(.*)', group[2])
+    choice = (
+        r'<details class="choice (\w+)" name="(\S+)"><summary>(.*?)</summary>\s*<div class="reason[^>]*>(.*?)</div>'
+    )
+    right, wrong = re.findall(choice, group[2], re.S)
     assert right[:3] == ("right", wrong[1], "0.75")
     assert '<strong>Right.</strong> Because of \N{MINUS SIGN}0.25, or <span class="math' in right[3]
     assert "(3, 3)\\)</span>." in right[3]
