@@ -12,30 +12,30 @@ import argparse
 import html
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from urllib.parse import urlsplit
 
-from bs4 import BeautifulSoup
 from docutils import nodes
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import NameObject, TextStringObject
+from selectolax.lexbor import LexborHTMLParser
 from sphinx.util.docutils import SphinxDirective
 
 NAME = "bahdanau-attention.pdf"
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+# A browser loads no fonts from files unless it is allowed to, and no other host can be reached.
+OPTIONS = """--headless=new --disable-gpu --disable-dev-shm-usage --no-first-run --disable-sync --disable-background-networking
+--disable-component-update --allow-file-access-from-files --host-resolver-rules=MAP\\ *\\ ~NOTFOUND
+--no-pdf-header-footer --generate-pdf-document-outline"""
 MARK = "<!-- the whole book on paper -->"
 LINK = """<p class="on-paper"><a href="{href}" download>The whole book as one PDF</a>, with bookmarks, to print or to read
 without a network ({size:.1f} MB).</p>"""
-WHOLE = "whole-book.html"  # where Chromium finds what it prints; no file of that name is written
 PAGE = """<!DOCTYPE html>
 <html lang="en" data-theme="light" data-content_root="./">
 <head>
@@ -61,10 +61,10 @@ PAGE = """<!DOCTYPE html>
 HEAD = '@page {name} {{ @top-right {{ content: "{words}"; color: #48566b; font: 9pt sans-serif; }} }}'
 NUMBER = '<span class="number" data-of="{name}">{number}</span>'
 NOT_YET = re.compile(NUMBER.format(name='([^"]*)', number=""))
-SHORT = 25  # lines of code that stay on one sheet
-OF_THE_SCREEN = "script, noscript, template, .headerlink, .copybtn, .on-paper, details.hide"
-IDENTIFIERS = ("aria-labelledby", "aria-describedby", "for", "name")
-PATIENCE = 600  # seconds: machines may be busy
+MAX_UNBROKEN_LINES = 25  # of code that stays on one sheet
+SCREEN_ONLY = "script, noscript, template, .headerlink, .copybtn, .on-paper, details.hide"
+IDENTIFIERS = ("id", "aria-labelledby", "aria-describedby", "for", "name")
+TIMEOUT_SECONDS = 600  # machines may be busy
 
 
 class PrintError(Exception):
@@ -91,13 +91,15 @@ def print_book(site):
         raise PrintError(f"there is no website in {site}. Remedy: run `make site`.")
     path, pages = site / NAME, _pages(site)
     text = whole_book(site, pages)
-    with tempfile.TemporaryDirectory(prefix="print-") as folder:
-        printed = Path(folder) / NAME
-        _print_text(site, text, printed)
-        _print_text(site, _with_numbers(text, PdfReader(printed)), printed)
-        writer = PdfWriter(clone_from=printed)
-        _name_bookmarks(writer, _headings(text))
-        writer.write(path)
+    with tempfile.NamedTemporaryFile("w", dir=site, suffix=".html", encoding="utf-8") as file:
+        for complete in (lambda: text, lambda: _with_numbers(text, PdfReader(path))):
+            file.seek(0)
+            file.write(complete())
+            file.flush()
+            print_page(Path(file.name), path)
+    writer = PdfWriter(clone_from=path)
+    _name_bookmarks(writer, _headings(text))
+    writer.write(path)
     landing = pages[0]
     up = "../" * landing.count("/")
     link = LINK.format(href=f"{up}{NAME}", size=path.stat().st_size / 1e6)
@@ -105,11 +107,6 @@ def print_book(site):
     marked = re.compile(rf"{MARK}(\s*<p class=\"on-paper\">.*?</p>)?", flags=re.DOTALL)
     (site / landing).write_text(marked.sub(lambda _: f"{MARK}\n{link}", text, count=1), encoding="utf-8")
     return path
-
-
-def _print_text(site, text, path):
-    with served(site, text) as address:
-        print_address(f"{address}/{WHOLE}", path)
 
 
 def _with_numbers(text, printed):
@@ -125,26 +122,23 @@ def _with_numbers(text, printed):
 
 def whole_book(site, pages):
     """Return the ``pages`` of the website in the folder ``site`` as one HTML document, which lies at its top."""
-    soups = {page: BeautifulSoup((site / page).read_text(encoding="utf-8"), "html.parser") for page in pages}
-    first = soups[pages[0]]
-    sheets = [sheet for soup in soups.values() for sheet in soup.select('link[rel="stylesheet"]')]
-    styles = {_address(pages[0], sheet["href"].partition("?")[0]): sheet.get("media") for sheet in sheets}
-    title = first.title.string.rpartition(" \N{EM DASH} ")[2]
+    trees = {page: LexborHTMLParser((site / page).read_text(encoding="utf-8")) for page in pages}
+    first = trees[pages[0]]
+    sheets = [sheet.attributes for tree in trees.values() for sheet in tree.css('link[rel="stylesheet"]')]
+    styles = {_address(pages[0], sheet["href"].partition("?")[0]): sheet.get("media", "all") for sheet in sheets}
+    title = first.css_first("title").text().rpartition(" \N{EM DASH} ")[2]
     return PAGE.format(
         title=html.escape(title),
         authors=_authors(first),
-        styles="\n".join(
-            f'<link rel="stylesheet" href="{href}"' + (f' media="{media}">' if media else ">")
-            for href, media in styles.items()
-        ),
-        heads="\n".join(_head(soup, page) for page, soup in soups.items()),
+        styles="\n".join(f'<link rel="stylesheet" href="{href}" media="{media}">' for href, media in styles.items()),
+        heads="\n".join(_head(tree, page) for page, tree in trees.items()),
         contents=_contents(first, pages),
-        articles="\n".join(_article(soup, page, pages) for page, soup in soups.items()),
+        articles="\n".join(_article(tree, page, pages) for page, tree in trees.items()),
     )
 
 
-def print_address(url, path):
-    """Let Chromium print what is at ``url`` into the file ``path``, with bookmarks of its headings.
+def print_page(page, path):
+    """Let Chromium print the HTML file ``page`` into the file ``path``, with bookmarks of its headings.
 
     Raises
     ------
@@ -154,32 +148,25 @@ def print_address(url, path):
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if not program:
         raise PrintError("Chromium is not on this machine. Remedy: run `make browser`, or install it.")
-    command = [
-        program,
-        "--headless=new",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--no-first-run",
-        "--disable-sync",
-    ]
-    command += ["--disable-background-networking", "--disable-component-update"]
-    command += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+    command = [program, *shlex.split(OPTIONS), f"--print-to-pdf={path}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--no-sandbox")  # Chromium's own sandbox refuses root; these pages are ours
-    command += ["--no-pdf-header-footer", "--generate-pdf-document-outline", f"--print-to-pdf={path}"]
+    before = path.stat().st_mtime_ns if path.is_file() else 0
     with tempfile.TemporaryDirectory(prefix="profile-", ignore_cleanup_errors=True) as profile:
-        command += [f"--user-data-dir={profile}", url]
+        command += [f"--user-data-dir={profile}", page.resolve().as_uri()]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
-            raise PrintError(f"Chromium has not printed {url} within {PATIENCE} s. Remedy: try again.") from None
-    if not Path(path).is_file():
+            raise PrintError(
+                f"Chromium has not printed {page} within {TIMEOUT_SECONDS} s. Remedy: try again."
+            ) from None
+    if not path.is_file() or path.stat().st_mtime_ns == before:
         raise PrintError(f"Chromium printed nothing: {done.stderr[-1000:]}")
 
 
 def _headings(text):
-    found = BeautifulSoup(text, "html.parser").find_all(re.compile("^h[1-6]$"))
-    return [" ".join(heading.get_text().split()) for heading in found]
+    headings = LexborHTMLParser(text).css("h1, h2, h3, h4, h5, h6")
+    return [" ".join(heading.text().split()) for heading in headings]
 
 
 def _name_bookmarks(writer, headings):
@@ -205,14 +192,12 @@ def _bookmarks(node):
 
 def _pages(site):
     """Return the pages in their order, as paths within the website: each names the next one."""
-    entrance = BeautifulSoup((site / "index.html").read_text(encoding="utf-8"), "html.parser")
-    pages = [entrance.a["href"]] if entrance.select_one('meta[http-equiv="refresh"]') else ["index.html"]
-    while True:
-        soup = BeautifulSoup((site / pages[-1]).read_text(encoding="utf-8").partition("<body")[0], "html.parser")
-        following = soup.select_one('link[rel="next"]')
-        if following is None:
-            return pages
-        pages.append(_address(pages[-1], following["href"]))
+    entrance = LexborHTMLParser((site / "index.html").read_text(encoding="utf-8"))
+    leads_on = entrance.css_first('meta[http-equiv="refresh"]')
+    pages = [entrance.css_first("a").attributes["href"] if leads_on else "index.html"]
+    while following := LexborHTMLParser((site / pages[-1]).read_text(encoding="utf-8")).css_first('link[rel="next"]'):
+        pages.append(_address(pages[-1], following.attributes["href"]))
+    return pages
 
 
 def _address(page, href):
@@ -220,35 +205,34 @@ def _address(page, href):
     return normpath(join(dirname(page), href))
 
 
-def _authors(soup):
-    meta = soup.select_one('meta[name="author"]')
-    found = soup.select_one(".component-author")
-    text = meta["content"] if meta else found.get_text(" ", strip=True) if found else ""
-    return html.escape(re.sub(r"^By\s+", "", text))
+def _authors(tree):
+    meta, footer = tree.css_first('meta[name="author"]'), tree.css_first(".component-author")
+    text = meta.attributes["content"] if meta else footer.text() if footer else ""
+    return html.escape(re.sub(r"^By\s+", "", " ".join(text.split())))
 
 
-def _contents(soup, pages):
+def _contents(tree, pages):
     """Return the menu of the book as lists, each part under its name."""
-    parts, menu = [], soup.select_one("nav.bd-links") or soup.new_tag("nav")
-    for part in menu.select("p.caption, ul"):
-        if part.name == "p":
-            parts.append(f'<p class="part">{html.escape(part.get_text(" ", strip=True))}</p>')
+    parts = []
+    for part in tree.css("nav.bd-links p.caption, nav.bd-links ul"):
+        if part.tag == "p":
+            parts.append(f'<p class="part">{html.escape(part.text(strip=True))}</p>')
             continue
         items = []
-        for link in part.select("a[href]"):
-            page = pages[0] if link["href"] == "#" else _address(pages[0], link["href"])
+        for link in part.css("a[href]"):
+            href = link.attributes["href"]
+            page = pages[0] if href == "#" else _address(pages[0], href)
             if page in pages:
-                text = html.escape(link.get_text(" ", strip=True))
-                name = _identifier(page)
+                name, text = _identifier(page), html.escape(link.text(strip=True))
                 items.append(f'<li><a href="#{name}">{text}</a>{NUMBER.format(name=name, number="")}</li>')
         parts.append(f"<ol>{''.join(items)}</ol>")
     return "\n".join(parts)
 
 
-def _head(soup, page):
+def _head(tree, page):
     """Return the rule that puts the title of a page at the head of each sheet that it takes."""
-    heading = soup.h1 or soup.title
-    words = " ".join(heading.get_text().removesuffix("#").split()).replace("\\", r"\\").replace('"', r"\"")
+    heading = tree.css_first("h1") or tree.css_first("title")
+    words = " ".join(heading.text().removesuffix("#").split()).replace("\\", r"\\").replace('"', r"\"")
     return HEAD.format(name=_identifier(page, "head"), words=words)
 
 
@@ -256,88 +240,49 @@ def _identifier(page, name="top"):
     return f"{page.rpartition('.')[0].replace('/', '-')}--{name}"
 
 
-def _article(soup, page, pages):
+def _article(tree, page, pages):
     """Return the text of a page, with names that no other page has, addresses that count from the top, and no scripts."""
-    article = soup.select_one("article.bd-article") or soup.article or soup.body
-    article["id"] = "top"
-    article["class"] = "bd-article"
-    article["style"] = f"page: {_identifier(page, 'head')}"
-    for element in article.select(OF_THE_SCREEN):
+    article = tree.css_first("article.bd-article") or tree.css_first("article") or tree.body
+    for name, value in (("id", "top"), ("class", "bd-article"), ("style", f"page: {_identifier(page, 'head')}")):
+        article.attrs[name] = value
+    for element in article.css(SCREEN_ONLY):
         element.decompose()
-    for code in article.select(".highlight > pre"):
-        if len(code.get_text().splitlines()) <= SHORT:
-            code["class"] = [*code.get("class", ()), "short"]
-    for element in article.find_all(True):
-        for name in ("src", "data", "poster"):
-            if name in element.attrs and not urlsplit(element[name]).scheme:
-                element[name] = _address(page, element[name])
-        for name, value in element.attrs.items():
-            if isinstance(value, str) and "url(#" in value:
-                element[name] = value.replace("url(#", f"url(#{_identifier(page, '')}")
-        for name in IDENTIFIERS:
-            if element.get(name):
-                element[name] = " ".join(_identifier(page, each) for each in element[name].split())
-        if element.name == "details":
-            element["open"] = ""
-            del element["name"]  # of those that share one, only one is open
-        if element.name == "a" and "href" in element.attrs:
-            _lead(element, page, pages)
-        elif element.get("href", "").startswith("#") or element.get("xlink:href", "").startswith(
-            "#"
-        ):  # within a drawing
-            name = "href" if "href" in element.attrs else "xlink:href"
-            element[name] = f"#{_identifier(page, element[name][1:])}"
-    for element in [article, *article.find_all(id=True)]:
-        element["id"] = _identifier(page, element["id"])
-    return str(article)
+    for code in article.css(".highlight > pre"):
+        if len(code.text().splitlines()) <= MAX_UNBROKEN_LINES:
+            code.attrs["class"] = f"{code.attributes.get('class') or ''} short".strip()
+    for details in article.css("details"):
+        details.attrs["open"] = ""
+        if "name" in details.attributes:
+            del details.attrs["name"]  # of those that share one, only one is open
+    for element in article.css(
+        "[id], [for], [name], [aria-labelledby], [aria-describedby], [src], [href], [data], [poster]"
+    ):
+        for name, value in element.attributes.items():
+            if not value:
+                continue
+            if name in IDENTIFIERS:
+                element.attrs[name] = " ".join(_identifier(page, each) for each in value.split())
+            elif name in ("src", "data", "poster") and not urlsplit(value).scheme:
+                element.attrs[name] = _address(page, value)
+            elif name in ("href", "xlink:href") and element.tag != "a" and value.startswith("#"):  # within a drawing
+                element.attrs[name] = f"#{_identifier(page, value[1:])}"
+        if element.tag == "a" and "href" in element.attributes:
+            _redirect(element, page, pages)
+    return article.html.replace("url(#", f"url(#{_identifier(page, '')}")
 
 
-def _lead(link, page, pages):
+def _redirect(link, page, pages):
     """Let a link lead to where its target stands in the whole book; take it away if only the website has that."""
-    parts = urlsplit(link["href"])
+    parts = urlsplit(link.attributes["href"])
     if parts.scheme or parts.netloc:
         return
     target = _address(page, parts.path) if parts.path else page
-    if target in pages:
-        link["href"] = f"#{_identifier(target, parts.fragment or 'top')}"
-        for name in ("download", "title"):
-            del link[name]
-    else:
-        link.name = "span"
-        link.attrs = {}
-
-
-class _Handler(SimpleHTTPRequestHandler):
-    """Serves a website and, at the top of it, one more page that is no file."""
-
-    def __init__(self, *args, whole, **named):
-        self.whole = whole
-        super().__init__(*args, **named)
-
-    def do_GET(self):
-        if self.path != f"/{WHOLE}":
-            super().do_GET()
-            return
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(self.whole)))
-        self.end_headers()
-        self.wfile.write(self.whole)
-
-    def log_message(self, *args):
-        pass
-
-
-@contextmanager
-def served(site, text=""):
-    """Serve the website on this machine, because a browser loads no fonts from files; yield its address."""
-    handler = partial(_Handler, directory=site, whole=text.encode())
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
+    if target not in pages:
+        link.unwrap()
+        return
+    link.attrs["href"] = f"#{_identifier(target, parts.fragment or 'top')}"
+    for name in {"download", "title"} & set(link.attributes):
+        del link.attrs[name]
 
 
 def main():

@@ -6,6 +6,7 @@ import sys
 import pytest
 from bs4 import BeautifulSoup
 from pypdf import PdfReader, PdfWriter
+from selectolax.lexbor import LexborHTMLParser
 
 from autograder.paths import ROOT
 from tests.book.small_site import build_site, write_site
@@ -150,7 +151,7 @@ def test_each_sheet_has_its_number_and_at_its_head_the_title_of_its_page(printed
 
 @pytest.mark.parametrize(("title", "words"), [("Say <em>it</em><a>#</a>", '"Say it"'), ('"A \\ b"', r'"\"A \\ b\""')])
 def test_a_title_at_the_head_of_a_sheet_is_plain_text(on_paper, title, words):
-    head = on_paper._head(BeautifulSoup(f"<h1>{title}</h1>", "html.parser"), "book/one.html")
+    head = on_paper._head(LexborHTMLParser(f"<h1>{title}</h1>"), "book/one.html")
     assert head.startswith("@page book-one--head { @top-right { content: " + words + "; ")
 
 
@@ -171,8 +172,8 @@ def test_code_is_whole_and_what_is_folded_as_code_is_left_out(printed):
 
 def test_short_code_stays_on_one_sheet(on_paper):
     page = "<article><div class='highlight'><pre>{}</pre></div><div class='highlight'><pre>{}</pre></div></article>"
-    short, long = "x = 1\n" * on_paper.SHORT, "x = 1\n" * (on_paper.SHORT + 1)
-    article = on_paper._article(BeautifulSoup(page.format(short, long), "html.parser"), "one.html", ["one.html"])
+    short, long = "x = 1\n" * on_paper.MAX_UNBROKEN_LINES, "x = 1\n" * (on_paper.MAX_UNBROKEN_LINES + 1)
+    article = on_paper._article(LexborHTMLParser(page.format(short, long)), "one.html", ["one.html"])
     marked = [pre.get("class") for pre in BeautifulSoup(article, "html.parser").find_all("pre")]
     assert marked == [["short"], None]
 
@@ -204,14 +205,13 @@ def test_the_pdf_has_no_dark_ground_though_the_screen_has(printed):
 
 
 def test_a_page_that_a_reader_prints_is_light_and_has_no_menu(on_paper, site, tmp_path):
-    with on_paper.served(site) as address:
-        on_paper.print_address(f"{address}/one.html", tmp_path / "light.pdf")
-        page = (site / "one.html").read_text(encoding="utf-8")
-        sheet = re.compile(r"<[^>]*print\.(?:css|js)[^>]*>")
-        assert len(sheet.findall(page)) == 2
-        (site / "dark.html").write_text(sheet.sub("", page), encoding="utf-8")
-        on_paper.print_address(f"{address}/dark.html", tmp_path / "dark.pdf")
-        (site / "dark.html").unlink()
+    on_paper.print_page(site / "one.html", tmp_path / "light.pdf")
+    page = (site / "one.html").read_text(encoding="utf-8")
+    sheet = re.compile(r"<[^>]*print\.(?:css|js)[^>]*>")
+    assert len(sheet.findall(page)) == 2
+    (site / "dark.html").write_text(sheet.sub("", page), encoding="utf-8")
+    on_paper.print_page(site / "dark.html", tmp_path / "dark.pdf")
+    (site / "dark.html").unlink()
     light, dark = PdfReader(tmp_path / "light.pdf"), PdfReader(tmp_path / "dark.pdf")
     assert min(fills(dark)) < 0.2  # so it would have been noticed
     assert min(fills(light), default=1.0) > 0.85
