@@ -166,3 +166,278 @@ def test_the_first_family_of_a_kind_is_the_ordinary_one_and_all_others_have_word
         len({family.words for family in others}) == len({family.name for family in (first, *others)}) - 1 == len(others)
     )
     assert all(family.words for family in others)
+
+
+def many(kind, name, shape, **known):
+    """Return what a family draws in many rows."""
+    family = next(family for family in families.KINDS[kind] if family.name == name)
+    return family.draw(np.random.default_rng(3), Space(shape, **{"below": 7, **known}))
+
+
+def test_masks_have_every_length_that_their_family_allows():
+    lengths = {name: set(many("mask", name, (400, 5)).sum(axis=1).tolist()) for name in MASKS}
+    assert lengths["end"] == lengths["before"] == {1, 2, 3, 4}
+    assert lengths["lengths"] == {1, 2, 3, 4, 5}
+    assert lengths["between"] == {2, 3, 4}
+    assert many("mask", "one_word", (400, 5)).any(axis=0).all()
+    assert lengths["empty_row"] == {0, 1, 2, 3, 4}
+
+
+def test_of_different_lengths_one_is_the_whole_row():
+    for seed in range(20):
+        assert drawn("mask", "lengths", (2, 5), seed).sum(axis=1).max() == 5
+
+
+def test_a_sentence_without_a_word_stands_beside_others_even_where_rows_have_one_place():
+    mask = many("mask", "empty_row", (4, 1))
+    assert mask.sum() == 3
+
+
+def test_without_a_mask_there_are_no_pads_and_a_mask_goes_with_arrays_that_have_more_axes():
+    assert not Space((2, 3, 4)).pads.any()
+    assert (Space((2, 3)).pads | np.ones((2, 3), bool)).shape == (2, 3)
+    wide = Space((*pads().shape, 5), mask=pads()).pads
+    assert (np.broadcast_to(wide, (*pads().shape, 5)) == ~pads()[..., None]).all()
+
+
+def test_what_is_drawn_can_be_written_to_and_down_with_a_few_decimals():
+    alike = many("scores", "alike", (3, 4))
+    alike[0, 0] = 1  # a view of one number would refuse
+    for name in ("ordinary", "alike", "zeros", "thousands", "apart", "tie", "far_below"):
+        scores = many("scores", name, (50, 4))
+        np.testing.assert_array_equal(scores, scores.round(3))
+        assert (scores != scores.round(2)).any()
+
+
+def test_scores_of_exactly_0_stand_among_others():
+    scores = many("scores", "zeros", (300, 6))[:, 1:]
+    assert 0.1 < (scores == 0).mean() < 0.6
+
+
+def test_large_scores_lie_beyond_the_numbers_that_often_stand_for_minus_infinity():
+    below, usual, enormous = -1e4, 1e4, 1e9
+    assert many("scores", "far_below", (20, 4)).max() < below
+    scores = many("scores", "thousands", (200, 6))
+    assert scores.min() < below
+    assert scores.max() > usual
+    rows = many("scores", "apart", (3, 6)).mean(axis=1)
+    assert rows[0] < below
+    assert abs(rows[1]) < 10
+    assert rows[2] > usual
+    above = many("scores", "pad_above", pads().shape, mask=pads())[~pads()]
+    assert above.min() > usual
+    at_pads = many("scores", "pad_above", (50, 4), mask=np.zeros((50, 4), bool))
+    assert (at_pads > enormous).any()
+    assert (at_pads < enormous).any()
+    low = many("scores", "pad_low", pads().shape, mask=pads())
+    assert low[pads()].max() < below
+    assert abs(low[~pads()]).max() < 10
+
+
+def test_sentences_lie_apart_whatever_else_their_scores_have_as_axes():
+    scores = many("logits", "apart", (3, 4, 5))
+    assert np.ptp(scores, axis=(1, 2)).max() < 20 < 1000 < np.diff(scores.mean(axis=(1, 2))).min()
+
+
+def test_tiny_annotations_stand_beside_huge_ones_in_turn():
+    sizes = abs(many("annotations", "uneven", (50, 5, 8))).mean(axis=(0, 2))
+    assert sizes[::2].min() > 10_000 * sizes[1::2].max() > 0
+
+
+def test_states_are_zero_in_one_sentence_alone():
+    for seed in range(20):
+        assert (drawn("states", "zero", (4, 3), seed) == 0).all(axis=1).sum() == 1
+
+
+def test_large_numbers_are_much_larger_than_the_ordinary_ones_of_their_kind():
+    for kind in ("annotations", "states", "parameter", "vector", "bias"):
+        ordinary, large = (abs(many(kind, name, (20, 5, 6))) for name in ("ordinary", "large"))
+        assert large.mean() > 30 * ordinary.mean()
+        assert 0.1 < ordinary.mean() < 2
+
+
+def test_very_small_weights_stand_beside_one_that_is_nearly_all():
+    weights = np.sort(many("weights", "small", (50, 6)))
+    assert weights[:, -1].min() > 0.99
+    assert 0 < weights[:, 0].min() < weights[:, -2].max() < 1e-3
+
+
+def test_ordinary_weights_add_to_one_in_every_row_and_none_of_them_is_negligible():
+    weights = many("weights", "ordinary", (100, 6))
+    np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-8)
+    assert weights.min() > 1e-3
+    assert (many("weights", "one_is_all", (100, 6)).argmax(axis=1) < 6).all()
+    assert many("weights", "one_is_all", (100, 6)).any(axis=0).all()
+
+
+def test_whole_numbers_are_indices_of_the_vocabulary_from_its_first_to_its_last():
+    assert set(np.unique(many("tokens", "ordinary", (100, 6)))) == set(range(7))
+    assert set(np.unique(many("tokens", "ends", (100, 6)))) == {0, 6}
+    assert len({int(drawn("tokens", "repeated", (3, 4), seed)[0, 0]) for seed in range(99)}) == 7
+    assert np.ptp(many("tokens", "repeated", (3, 4))) == 0
+    last = many("tokens", "many", (100, 6), below=300)
+    assert last.max() == 299
+    assert last.min() > 255
+
+
+def test_targets_are_words_and_pads_where_their_family_says():
+    words = set(range(1, 7))
+    assert set(np.unique(many("targets", "full", (100, 6)))) == words
+    end = many("targets", "end", (300, 4))
+    assert set(np.unique(end)) == {0} | words
+    assert (end[:, 0] > 0).all()
+    assert not (np.diff((end > 0).astype(int)) > 0).any()
+    assert set((end > 0).sum(axis=1)) == {1, 2, 3, 4}
+    anywhere = many("targets", "anywhere", (100, 6))
+    assert set(np.unique(anywhere[:, -1])) == words
+    assert (anywhere[:, :-1] == 0).any()
+    singles = [drawn("targets", "one_word", (3, 4), seed) for seed in range(200)]
+    assert all((targets > 0).sum() == 1 for targets in singles)
+    assert sum(singles).all()
+    assert {int(targets.max()) for targets in singles} == words
+
+
+def test_temperatures_are_near_0_around_1_and_far_above():
+    cold, ordinary, hot, one = (many("temperature", name, (200,)) for name in ("cold", "ordinary", "hot", "one"))
+    assert 0 < cold.min() < 0.1 < cold.max() < 0.3
+    assert 0.3 < ordinary.min() < 0.9 < 1.1 < ordinary.max() < 3
+    assert 10 < hot.min() < 40 < 100 < hot.max() < 300
+    assert (one == 1).all()
+
+
+def test_log_probabilities_are_at_most_0():
+    for kind, names in (
+        ("log_probabilities", ("ordinary", "same", "low", "certain")),
+        ("hypotheses", ("ordinary", "leader")),
+    ):
+        for name in names:
+            numbers = many(kind, name, (4, 5, 6))
+            assert numbers.max() <= 0
+            assert (numbers < -1).any()
+
+
+def test_one_hypothesis_leads_and_it_is_the_last_one_of_which_one_word_is_certain():
+    leader = many("hypotheses", "leader", (20, 5))
+    assert (leader[:, -1] == 0).all()
+    assert leader[:, :-1].max() < -40
+    assert leader[:, :-1].min() > -60
+    certain = many("log_probabilities", "certain", (20, 5, 6))
+    last = np.sort(certain[..., -1, :])
+    assert (last[..., -1] == 0).all()
+    assert last[..., :-1].max() <= -90
+    assert certain[..., :-1, :].min() > -20
+
+
+def test_hypotheses_like_nearly_the_same_words():
+    same = many("log_probabilities", "same", (20, 5, 6))
+    spread = np.ptp(same, axis=-2)
+    assert 0 < spread.min() < spread.max() < 0.05
+    assert np.ptp(same, axis=-1).min() > 0.1
+    assert many("log_probabilities", "low", (20, 5, 6)).max() < -1000
+
+
+STOP = families.STOPS
+
+
+def targets_named(name):
+    return many("target_words", name, (300, 6))
+
+
+def test_sentences_that_stop_have_every_length_and_the_words_of_their_vocabulary():
+    lengths = (targets_named("ordinary") == STOP).argmax(axis=1)
+    assert set(lengths) == set(range(6))
+    assert ((targets_named("full") == STOP).argmax(axis=1) == 5).all()
+    assert (targets_named("stop")[:, 0] == STOP).all()
+    words = {name: targets_named(name)[targets_named(name) > STOP] for name in ("few", "ordinary", "many")}
+    assert len(set(words["few"])) == 3
+    assert set(words["few"]) < set(words["ordinary"])
+    assert words["many"].max() > 256 + words["ordinary"].max()
+    assert {int(words[name].min()) for name in ("few", "ordinary")} == {STOP + 1}
+
+
+def written(name, width=9):
+    """Return pairs of a target sentence, with its stop word, and what a model wrote for it."""
+    targets = targets_named("ordinary")
+    rows = many("written", name, (300, width), drawn={"target": targets})
+    ends = (targets == STOP).argmax(axis=1) + 1
+    return [(right[:end], row) for right, row, end in zip(targets, rows, ends, strict=True)]
+
+
+def test_what_was_written_differs_from_the_target_as_its_family_says():
+    for right, row in written("wrong"):
+        assert (row[: len(right)] != right).sum() == 1
+    for right, row in written("other"):
+        assert row[len(right) - 1] == STOP
+        assert not (row[: len(right) - 1] == STOP).any()
+    assert any((row[: len(right) - 1] != right[:-1]).all() for right, row in written("other") if len(right) > 1)
+    short = [(right, row) for right, row in written("short") if (row[: len(right)] != right).any()]
+    assert short
+    assert all(row[(row == STOP).argmax() :].tolist() == [STOP] * (9 - (row == STOP).argmax()) for _, row in short)
+    assert all((row == STOP).argmax() < len(right) - 1 for right, row in short)
+    endless = [(right, row) for right, row in written("endless") if row[len(right) - 1] != STOP]
+    assert endless
+    assert all(STOP not in row and (row[: len(right) - 1] == right[:-1]).all() for right, row in endless)
+    turned = [(right, row) for right, row in written("order") if (row[: len(right)] != right).any()]
+    assert turned
+    assert all((row[: len(right)] == [*right[-2::-1], STOP]).all() for right, row in turned)
+
+
+def test_after_the_stop_word_comes_rubbish_of_every_sort():
+    after = [row[len(right) :] for right, row in written("right")]
+    assert all((row[: len(right)] == right).all() for right, row in written("right"))
+    assert any((rest == STOP).all() for rest in after)
+    assert any((rest == 0).all() for rest in after)
+    assert any((rest > STOP).all() for rest in after)
+
+
+def test_a_wrong_word_is_now_and_then_the_right_one_in_eight_bits():
+    changes = [(row[: len(right)] - right)[row[: len(right)] != right].item() for right, row in written("wrong")]
+    assert 256 in changes
+    assert any(change % 256 for change in changes)
+
+
+def test_what_was_written_may_be_shorter_than_its_target():
+    rows = written("right", width=3)
+    assert all((row[: len(right)] == right[:3]).all() for right, row in rows)
+    assert all(len(row) == 3 for _, row in written("order", width=3))
+
+
+def peaks_named(name):
+    return many("peaks", name, (100, 5, 12))
+
+
+def test_the_largest_weight_stands_out_nearly_all_are_alike_or_sentences_stop():
+    peaks, flat, stopped = map(peaks_named, ("ordinary", "flat", "stopped"))
+    for weights in (peaks, flat):
+        np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-6)
+        assert set(weights.argmax(axis=-1).ravel()) == set(range(12))
+    assert (flat.max(axis=-1) < 1.3 * flat.min(axis=-1)).all()
+    assert (peaks.max(axis=-1) > 2 * peaks.min(axis=-1)).all()
+    steps = stopped.any(axis=-1)
+    assert set(steps.sum(axis=1)) == {1, 2, 3, 4, 5}
+    assert not (np.diff(steps.astype(int)) > 0).any()
+
+
+@pytest.mark.parametrize("steps", [3, 5, 8])
+def test_positions_are_nouns_and_lie_at_the_largest_weight_as_often_as_their_family_says(steps):
+    weights = peaks_named("ordinary")
+    least = min(steps, 5)
+    share, hit = {}, {}
+    for name in ("ordinary", "nouns", "few", "missed"):
+        positions = many("positions", name, (100, steps), drawn={"weights": weights})
+        nouns = positions >= 0
+        share[name] = nouns.mean()
+        hit[name] = positions == np.pad(weights.argmax(axis=-1), ((0, 0), (0, 5)), constant_values=-2)[:, :steps]
+        hit[name] = hit[name][:, :least][nouns[:, :least]].mean()
+        assert set(np.unique(positions)) <= set(range(-1, 12))
+    assert set(np.unique(positions)) == set(range(-1, 12))
+    assert share["nouns"] == 1
+    assert 0 < share["few"] < 0.3 < share["ordinary"] < 0.9
+    assert hit["missed"] < 0.3 < hit["ordinary"] < 0.9
+
+
+def test_a_noun_is_left_however_few_there_are():
+    weights = peaks_named("ordinary")[:1]
+    for seed in range(50):
+        family = families.POSITIONS[2]
+        assert (family.draw(np.random.default_rng(seed), Space((1, 2), {"weights": weights})) >= 0).any()
