@@ -621,6 +621,7 @@ def _website(base_url, no_links, of_the_course=""):
 def _grade(course, topic, limits, isolation, students=(), machines=("",), options=None):
     from autograder import sandbox
     from autograder.courses import batch, report
+    from autograder.feedback import notices
     from autograder.grading import cluster
 
     sandbox.require_known(isolation)
@@ -642,7 +643,7 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
             bar.update(task, completed=done, total=total, rate=rate)
             if not out.is_terminal:
                 out.print(
-                    f"{done}/{total} {rate} {report.plain(row.student)}: {report.fate(row)}",
+                    f"{done}/{total} {rate} {notices.plain(row.student)}: {report.fate(row)}",
                     markup=False,
                     highlight=False,
                 )
@@ -667,7 +668,7 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
         out.print(slowest, markup=False, highlight=False)
     for path in course.overlooked():
         out.print(
-            f"Not looked at: {report.plain(path)}. Submissions stand at submitted/STUDENT/{topic}/{topic}.ipynb.",
+            f"Not looked at: {notices.plain(path)}. Submissions stand at submitted/STUDENT/{topic}/{topic}.ipynb.",
             markup=False,
         )
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
@@ -695,12 +696,13 @@ def _tell_changes(topic, released):
 
 def _tell_moves(rows, topic):
     from autograder.courses import report
+    from autograder.feedback import notices
 
     if any(row.moves for row in rows):
         out.print(report.moves_table(rows))
     for row in rows:
         if row.set_aside or row.failed:
-            _say(f"{report.plain(row.student)}: {report.fate(row)}")
+            _say(f"{notices.plain(row.student)}: {report.fate(row)}")
     _say(f"{report.moves_summary(rows)}. Nothing was recorded: `python -m autograder regrade {topic} --apply` does it.")
 
 

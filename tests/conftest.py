@@ -163,7 +163,7 @@ def released():
 @pytest.fixture(scope="session")
 def capstone_weights():
     """The weights that the capstone's reference trains, as the bytes of a file: training takes a while."""
-    from autograder.courses.release import reference_files
+    from autograder.courses.proof import reference_files
     from tests.autograder.samples import topic_exercises
 
     (weights,) = made_once("weights", lambda _: reference_files(topic_exercises("capstone"))).values()

@@ -20,14 +20,14 @@ from pebble import ProcessExpired
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import sandbox
-from autograder.courses import collect, report
+from autograder.courses import collect
 from autograder.courses.backup import back_up
 from autograder.courses.course import BESIDE, SECRET, TIMESTAMP, Course, Released
 from autograder.courses.lateness import Received, received
 from autograder.courses.one_at_a_time import the_only_one
 from autograder.courses.record import Recorder
 from autograder.errors import CourseError, of_the_disk, of_the_gradebook
-from autograder.feedback import pages
+from autograder.feedback import notices, pages
 from autograder.feedback.marks import CellResult, Marks, Standing
 from autograder.files import write_bytes, write_text
 from autograder.grading.grade import Graded, fingerprint, handed_in_files, kept_files, prepared_for
@@ -240,7 +240,7 @@ class _Batch:
             future.cancel()
 
     def _failed(self, row, error):
-        row.failed = report.plain(f"{type(error).__name__}: {error}")
+        row.failed = notices.plain(f"{type(error).__name__}: {error}")
         self._advance(row)
 
     def _begin(self, row):
@@ -420,13 +420,13 @@ class _Batch:
             row.notes += (f"Its feedback page could not be made ({type(error).__name__}): it has a plain one.",)
             verdicts = ready.graded.verdicts if ready.graded else ()
             lines = [line for verdict in verdicts for line in pages.words(verdict)]
-            page = report.plain_page(self.topic, lines).encode()
+            page = notices.plain_page(self.topic, lines).encode()
         self._keep_page(ready, page)
 
     def _keep_page(self, ready, page):
         path = self.course.feedback(ready.row.student, self.topic)
         if ready.notice:
-            page = report.set_aside_page(self.topic, ready.notice, page.decode("utf-8", "replace")).encode()
+            page = notices.set_aside_page(self.topic, ready.notice, page.decode("utf-8", "replace")).encode()
         write_bytes(page, path)
         _keep_beside(ready.beside, path.parent)
         self._keep_record(ready, ready.marks)
@@ -438,7 +438,7 @@ class _Batch:
         That is one of those that were collected before, ``attempts``, which are the ones not tried yet; or else what the
         gradebook has; or else, where that was lost, what is ``earlier`` known of it.
         """
-        row.set_aside = report.plain(reason)
+        row.set_aside = notices.plain(reason)
         attempts = collect.earlier_attempts(self.course, row.student, self.topic) if attempts is None else attempts
         for one, kept in attempts:
             if self._grade_earlier(row, one, kept, attempts, earlier):

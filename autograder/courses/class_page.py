@@ -7,7 +7,7 @@ import html
 from collections.abc import Iterable, Sequence
 
 from autograder.courses.analysis import LEAST, Item, Study
-from autograder.courses.report import plain
+from autograder.feedback.notices import plain
 
 BINS = 10
 FEW = "too few students to say"

@@ -22,10 +22,10 @@ from sqlalchemy.exc import ArgumentError
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import exercises, sandbox
-from autograder.courses import report
 from autograder.courses.plan import FILE, TEMPLATE, Plan, read_plan
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
+from autograder.feedback import notices
 from autograder.files import as_json, remove_unexpected, write_bytes, write_text
 from autograder.grading.verdict_store import VerdictStore
 from autograder.notebooks.cell_ids import exercise_of_text, points_id
@@ -226,7 +226,7 @@ class Course:
         path, known = self.feedback(student, topic), self.known(student, topic)
         graded = "mark" in known and path.is_file()
         page = path.read_text(encoding="utf-8", errors="replace") if graded else ""
-        write_text(report.set_aside_page(topic, reason, page), path)
+        write_text(notices.set_aside_page(topic, reason, page), path)
         if graded:
             write_text(json.dumps({**known, "notice": reason}), self.recorded(student, topic))
 

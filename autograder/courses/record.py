@@ -25,9 +25,9 @@ from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import DatabaseError, SAWarning
 
+from autograder.courses.assignments import enter_assignment, enter_lateness, is_entered
 from autograder.courses.course import Course
 from autograder.courses.lateness import Lateness, Received, nbgrader_config
-from autograder.courses.release import enter_assignment, enter_lateness, is_entered
 from autograder.errors import CourseError, of_the_gradebook
 from autograder.feedback.marks import CellResult, Entry, Marks, Remark, Standing, entered
 from autograder.paths import add_environment_to_path

@@ -3,9 +3,6 @@
 In: exercises, rows. Out: Rich renderables. Touches nothing.
 """
 
-import html
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,13 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.exercises import Exercise
+from autograder.feedback.notices import plain
 
 if TYPE_CHECKING:  # that module, and the course directory, use this one
     from autograder.courses.batch import Row
     from autograder.courses.collect import Collected
-MOST = 10_000  # characters of one text
 LONGEST = 300  # characters of what is said about one submission in the table
-NOTICE = re.compile(r'<aside class="not-graded".*?</aside>', re.DOTALL)
 WIDE = 130  # columns of a terminal from which the hints stand in the table; else they stand below it
 
 
@@ -122,42 +118,6 @@ def slowest(rows: Iterable["Row"], count: int = 5) -> str:
 def fate(row: "Row") -> str:
     """Return in a word what became of a submission."""
     return "failed" if row.failed else "set aside" if row.set_aside else "reused" if row.reused else "graded"
-
-
-def set_aside_page(topic: str, reason: str, page: str = "") -> str:
-    """Return the page that a student gets in place of feedback; on top of ``page``, the feedback that there was before."""
-    text = html.escape(plain(reason)).replace("\n", "<br>")
-    if not page:
-        return _page(topic, f"<h1>{topic}: not graded yet</h1><p>{text}</p>")
-    notice = (
-        '<aside class="not-graded" style="margin: 1em; padding: 1em; border: 3px solid #b00020">'
-        f"<h2>{topic}: what was handed in last could not be graded</h2><p>{text}</p>"
-        "<p>What was handed in before counts until then: this is its page.</p></aside>"
-    )
-    return re.sub(r"<body[^>]*>", lambda body: body.group() + notice, NOTICE.sub("", page), count=1)
-
-
-def plain_page(topic: str, lines: Iterable[str]) -> str:
-    """Return a feedback page that says ``lines`` and nothing else: for an answer of which no better one can be made."""
-    said = "".join(f"<li>{html.escape(plain(line))}</li>" for line in lines)
-    return _page(topic, f"<h1>{topic}</h1><p>The answers themselves could not be shown here.</p><ul>{said}</ul>")
-
-
-def plain(text: str) -> str:
-    """Return ``text`` without what could steer a terminal: control characters, and those that change the direction."""
-    return "".join(letter if _is_plain(letter) else "\N{REPLACEMENT CHARACTER}" for letter in text[:MOST])
-
-
-def _is_plain(letter):
-    return letter in "\n\u200c\u200d" or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Co")
-
-
-def _page(topic, body):
-    return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{topic}</title></head>'
-        f"<body><main>{body}</main></body></html>\n"
-    )
 
 
 def _advice(row):

@@ -23,11 +23,11 @@ from traitlets.config.loader import PyFileConfigLoader
 from traitlets.log import get_logger
 
 from autograder import sandbox
+from autograder.courses.assignments import enter_lateness
 from autograder.courses.collect import collected_attempt
 from autograder.courses.course import BESIDE, TIMESTAMP, Course
 from autograder.courses.lateness import Received, received
 from autograder.courses.record import Recorder
-from autograder.courses.release import enter_lateness
 from autograder.errors import CourseError
 from autograder.feedback import harmless, pages
 from autograder.files import unexpected_entries

@@ -704,7 +704,7 @@ def test_a_release_that_nbgrader_would_refuse_leaves_everything_as_it_was(course
     hand_in(course, "mia")
     grade_quickly(course)
     before = {path: path.read_bytes() for path in course.root.rglob("*.ipynb")}
-    from autograder.courses import release as module
+    from autograder.courses import assignments as module
 
     honest = module._graded_cells
     monkeypatch.setattr(module, "_graded_cells", lambda notebook: {**honest(notebook), "scoring-new-test": 1.0})

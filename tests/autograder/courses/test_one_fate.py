@@ -14,7 +14,7 @@ from autograder import sandbox
 from autograder.courses import batch, demo, report
 from autograder.courses.course import Course
 from autograder.errors import CourseError
-from autograder.feedback import harmless, pages
+from autograder.feedback import harmless, notices, pages
 from autograder.grading import grade, submission
 from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import test_id as name_of_test
@@ -235,7 +235,7 @@ def test_no_answer_steers_the_terminal(spoilt):
             console.print(report.hints(rows), markup=False, highlight=False)
         assert "pwned" not in captured.get() or "\x1b]" not in captured.get()
         assert "\x07" not in captured.get()
-    assert report.plain(f"a{WITH_BELL}\u202eb\nक्‍ष").count("\N{REPLACEMENT CHARACTER}") == 6
+    assert notices.plain(f"a{WITH_BELL}\u202eb\nक्‍ष").count("\N{REPLACEMENT CHARACTER}") == 6
 
 
 def test_a_name_in_brackets_is_a_name(spoilt):

@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 from nbgrader.api import Gradebook
 
 from autograder import exercises, sandbox
-from autograder.courses import demo, release
+from autograder.courses import demo, proof, release
 from autograder.courses.course import Course, init
 from autograder.errors import CourseError
 from autograder.exercises import key_linter
@@ -207,7 +207,7 @@ def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_
     earned = []
 
     def of_the_reference(source, _, questions):  # one of four runs: each is a process that has to import torch
-        judged = grade.grade(source, questions, isolation=release._isolation()).by_exercise
+        judged = grade.grade(source, questions, isolation=proof.trusted_isolation()).by_exercise
         earned.append(
             [judged[exercise.name].earned == exercise.points for exercise in questions if exercise.is_automatic]
         )
@@ -230,14 +230,14 @@ def test_another_seed_changes_hidden_cases_only(released, others):
 def test_a_reference_that_fails_its_own_tests_is_refused(notebooks):
     broken = changed(notebooks[0], "scoring-additive_score", "np.tanh(", "(")
     with pytest.raises(CourseError, match=r"the reference earns 0 of 3 points for scoring-additive_score"):
-        release.check(broken, notebooks[1], exercises.load("scoring", 0))
+        proof.check(broken, notebooks[1], exercises.load("scoring", 0))
 
 
 def test_a_starter_that_already_answers_is_refused(notebooks):
     answer = "return [1.2087, 1.7234]"
     generous = changed(notebooks[1], "scoring-scores_by_hand", "raise NotImplementedError()", answer)
     with pytest.raises(CourseError, match="the untouched release earns 1 of 1"):
-        release.check(notebooks[0], generous, exercises.load("scoring", 0))
+        proof.check(notebooks[0], generous, exercises.load("scoring", 0))
 
 
 def test_a_page_that_does_not_fit_leaves_the_course_as_it_was(tmp_path):

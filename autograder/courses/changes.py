@@ -1,0 +1,64 @@
+"""Say what a release changes for students who have an earlier one.
+
+In: two releases. Out: sentences. Pure.
+"""
+
+from nbformat import NotebookNode
+
+from autograder.notebooks.cell_ids import (
+    COMPARE,
+    IMPORTS,
+    check_id,
+    exercise_of_text,
+    id_of,
+    test_id,
+    text_id,
+)
+
+
+def changes(old: NotebookNode, new: NotebookNode) -> list[str]:
+    """Return what a student who has the release ``old`` would find changed in ``new``, a sentence for each exercise."""
+    said, cells = [], [{id_of(cell): cell for cell in notebook.cells} for notebook in (old, new)]
+    asked = [{name for cell_id in one if cell_id and (name := exercise_of_text(cell_id))} for one in cells]
+    said += [f"{name} is new." for name in sorted(asked[1] - asked[0])]
+    said += [f"{name} is gone." for name in sorted(asked[0] - asked[1])]
+    for name in [name for cell_id in cells[1] if cell_id and (name := exercise_of_text(cell_id)) in asked[0]]:
+        parts = {text_id(name): "its text", name: "its starter", check_id(name): "its check"}
+        other = [what for cell_id, what in parts.items() if _source(cells[0], cell_id) != _source(cells[1], cell_id)]
+        points = [sum(_points(one, cell_id) for cell_id in (name, test_id(name))) for one in cells]
+        if points[0] != points[1]:
+            other.append(f"its points, from {points[0]:g} to {points[1]:g}")
+        if other:
+            said.append(f"{name}: {', '.join(other)}.")
+    if _source(cells[0], "heading") != _source(cells[1], "heading"):
+        said.append("The heading.")
+    if any(_source(cells[0], name) != _source(cells[1], name) for name in (COMPARE, IMPORTS)):
+        said.append("What the checks use.")
+    return said or (["The order of its cells, or cells without a name."] if old.cells != new.cells else [])
+
+
+def _source(cells, name):
+    return cells[name].source if name in cells else None
+
+
+def _points(cells, name):
+    meta = cells[name].metadata.nbgrader if name in cells else None
+    return float(meta.points) if meta is not None and meta.grade else 0.0
+
+
+def changes_since(
+    before: tuple[NotebookNode, int, str] | None, new: NotebookNode, state: tuple[int, str]
+) -> tuple[str, ...]:
+    """Return in sentences what the release ``new`` changes against the one ``before``; None: there was none.
+
+    ``state`` has the seed of the new one and the hash of its exercises, as ``before`` has behind its notebook.
+    """
+    if before is None:
+        return ("The first release.",)
+    old, *earlier = before
+    said = changes(old, new)
+    if state[0] != earlier[0]:
+        said.append("Hidden cases: drawn from another seed.")
+    elif state[1] != earlier[1]:
+        said.append("Hidden cases, references or mistakes: others than before.")
+    return tuple(said)

@@ -1,0 +1,119 @@
+"""Prove an assignment before students see it: the reference earns every automatic point, the untouched release none.
+
+In: the source and the release of an assignment, its exercises. Out: a refusal, or nothing. Runs both in the sandbox.
+"""
+
+import contextlib
+import importlib
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.utils import determine_grade
+
+from autograder import sandbox
+from autograder.errors import CourseError
+from autograder.exercises import Exercise, key_linter
+from autograder.exercises.packing import readable
+from autograder.grading import grade
+from autograder.notebooks.cell_ids import (
+    id_of,
+    run_id,
+    test_id,
+)
+
+
+def check(source: NotebookNode, released: NotebookNode, questions: Sequence[Exercise]) -> None:
+    """Prove that the reference earns every automatic point, and the untouched release none; by both ways of grading.
+
+    Raises
+    ------
+    CourseError
+        If it is not so.
+    """
+    place = f"assignment {questions[0].name.split('-')[0]}"
+    automatic = {e.name: e.points for e in questions if e.is_automatic}
+    untouched, isolation = _with_tests(released, source, questions), trusted_isolation()
+    for notebook, who, wanted in ((source, "reference", automatic), (untouched, "untouched release", None)):
+        files = reference_files(questions) if wanted else {}
+        judged = grade.grade(notebook, questions, isolation=isolation, files=files)
+        stock = _stock_points(notebook, questions, files, isolation)
+        for name, points in automatic.items():
+            expected = points if wanted else 0.0
+            earned = {"the grader": judged.by_exercise[name].earned, "stock nbgrader": stock[name]}
+            for grader, got in earned.items():
+                if got != expected:
+                    raise CourseError(
+                        f"the {who} earns {got:g} of {points:g} points for {name} from {grader}; {expected:g} is right",
+                        place,
+                        "run the reference by hand on the hidden cases; a starter must not already answer the exercise.",
+                    )
+    _refuse_leaks(released, questions, place)
+
+
+def reference_files(questions: Sequence[Exercise]) -> dict[str, bytes]:
+    """Return the files of weights that the references of ``questions`` train: name -> bytes."""
+    files = {}
+    for exercise in questions:
+        if exercise.trained:
+            files[exercise.trained.file] = _trained_by_reference(exercise.entry.topic, exercise.function)
+    return files
+
+
+@cache
+def _trained_by_reference(topic, function):
+    reference = getattr(importlib.import_module(f"solutions.in_torch.{topic}"), function)
+    with tempfile.TemporaryDirectory(prefix="trained-") as folder, contextlib.redirect_stdout(None):
+        path = Path(folder) / "weights.npz"
+        reference(str(path))
+        return path.read_bytes()
+
+
+def trusted_isolation() -> str:
+    """Return how to run what is ours: as submissions are run, where this machine can, else without a sandbox."""
+    try:
+        sandbox.warm_up(sandbox.Limits())
+    except CourseError:
+        return "none"
+    return sandbox.DEFAULT
+
+
+def _stock_points(notebook, questions, files, isolation):
+    """Return the points by exercise when the hidden test cells run as they stand, as in nbgrader without the plugin."""
+    cells = [(place, cell) for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+    left_out = {run_id(exercise.name) for exercise in questions}
+    sources = ["" if cell.metadata.nbgrader.grade_id in left_out else cell.source for _, cell in cells]
+    script = sandbox.Script(tuple(sandbox.Cell(source) for source in sources), {}, files=files)
+    run = sandbox.run(script, sandbox.Limits(cell_seconds=120), isolation)
+    if run.failure:
+        raise CourseError(run.failure, "the assembled notebook", "run it by hand and see where it stops.")
+    points = {}
+    for number, (_, cell) in enumerate(cells):
+        cell = NotebookNode({**cell, "outputs": nbformat.from_dict(run.outputs[number][1])})
+        points[cell.metadata.nbgrader.grade_id] = determine_grade(cell)[0] if cell.metadata.nbgrader.grade else None
+    return {e.name: points[test_id(e.name)] for e in questions if e.is_automatic}
+
+
+def _with_tests(released, source, questions):
+    """Return the release with the hidden tests in it again, as nbgrader grades it."""
+    tests = {test_id(exercise.name) for exercise in questions}
+    whole = {id_of(cell): cell for cell in source.cells if id_of(cell) in tests}
+    cells = [whole.get(id_of(cell), cell) for cell in released.cells]
+    return cast(NotebookNode, nbformat.from_dict({**released, "cells": cells}))
+
+
+def _refuse_leaks(released, questions, place):
+    """Refuse a release in which an answer stands readable, or from a key that the linter refuses."""
+    text = "\n".join(readable(cell.source) for cell in released.cells)
+    for marker in ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS"):
+        if marker in text:
+            raise CourseError(f"{marker} is left in the release", place, "close every region that you open.")
+    for exercise in questions:
+        body = exercise.source.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0].strip()
+        if body and body in text:
+            raise CourseError(f"the answer to {exercise.name} stands in the release", place, "take it out of the text.")
+    key_linter.refuse(questions, text=text)

@@ -1,0 +1,48 @@
+"""Tell people in words what could not be shown or graded: pages for students, text that is safe in a terminal.
+
+In: sentences. Out: HTML pages, plain text. Touches nothing.
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterable
+
+MOST = 10_000  # characters of one text
+NOTICE = re.compile(r'<aside class="not-graded".*?</aside>', re.DOTALL)
+
+
+def set_aside_page(topic: str, reason: str, page: str = "") -> str:
+    """Return the page that a student gets in place of feedback; on top of ``page``, the feedback that there was before."""
+    text = html.escape(plain(reason)).replace("\n", "<br>")
+    if not page:
+        return _page(topic, f"<h1>{topic}: not graded yet</h1><p>{text}</p>")
+    notice = (
+        '<aside class="not-graded" style="margin: 1em; padding: 1em; border: 3px solid #b00020">'
+        f"<h2>{topic}: what was handed in last could not be graded</h2><p>{text}</p>"
+        "<p>What was handed in before counts until then: this is its page.</p></aside>"
+    )
+    return re.sub(r"<body[^>]*>", lambda body: body.group() + notice, NOTICE.sub("", page), count=1)
+
+
+def plain_page(topic: str, lines: Iterable[str]) -> str:
+    """Return a feedback page that says ``lines`` and nothing else: for an answer of which no better one can be made."""
+    said = "".join(f"<li>{html.escape(plain(line))}</li>" for line in lines)
+    return _page(topic, f"<h1>{topic}</h1><p>The answers themselves could not be shown here.</p><ul>{said}</ul>")
+
+
+def plain(text: str) -> str:
+    """Return ``text`` without what could steer a terminal: control characters, and those that change the direction."""
+    return "".join(letter if _is_plain(letter) else "\N{REPLACEMENT CHARACTER}" for letter in text[:MOST])
+
+
+def _is_plain(letter):
+    return letter in "\n\u200c\u200d" or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Co")
+
+
+def _page(topic, body):
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{topic}</title></head>'
+        f"<body><main>{body}</main></body></html>\n"
+    )
