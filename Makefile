@@ -50,7 +50,7 @@ browser:  ## Install Chromium and its driver, which the tests of the website use
 	@sh tests/book/install_browser.sh
 
 database:  ## Install PostgreSQL, in which a test keeps a gradebook, where that is permitted
-	@sh tests/autograder/courses/install_postgresql.sh
+	@sh tests/autograder/gradebook/install_postgresql.sh
 
 format: $(STAMP)  ## Let ruff put the code in order
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .

@@ -59,8 +59,8 @@ def release(
     """
     from autograder.audit.search import DRAWS, searched
     from autograder.courses.course import Course
-    from autograder.courses.release import new_seed
-    from autograder.courses.release import release as make
+    from autograder.releases.release import new_seed
+    from autograder.releases.release import release as make
 
     require_checkout("release")
     (topic,) = _known([topic])
@@ -87,8 +87,8 @@ def release(
 @app.command()
 def handouts(folder: Annotated[Path, typer.Argument(help="Where the notebooks shall be.")]) -> None:
     """Write the notebooks for students, one a chapter, for the website to offer: as `release` does, but unproved."""
-    from autograder.courses.release import handouts as write
     from autograder.notebooks.website import site_address
+    from autograder.releases.release import handouts as write
 
     require_checkout("handouts")
     website = site_address()
@@ -138,13 +138,13 @@ def collect(
     All tries are kept, and the last in time counts; the same archive twice comes to the same. Exit status 3: everything else
     was done, and some submissions were set aside, or notebooks left over.
     """
-    from autograder.courses.collect import Journal, find_late_without_time, printable
-    from autograder.courses.collect import collect as put
-    from autograder.courses.collect import undo as take_back
     from autograder.courses.course import Course
-    from autograder.courses.platforms import is_notebook
-    from autograder.courses.report import collected_table
-    from autograder.courses.times import read_times, set_times
+    from autograder.platforms.collect import Journal, find_late_without_time, printable
+    from autograder.platforms.collect import collect as put
+    from autograder.platforms.collect import undo as take_back
+    from autograder.platforms.formats import is_notebook
+    from autograder.platforms.times import read_times, set_times
+    from autograder.reports.tables import collected_table
 
     root, collected, left = Course.at(course), [], []
     if undo == bool(archives or times):
@@ -334,7 +334,7 @@ def export(
 ) -> None:
     """Write the grades as a file that a learning platform takes, under its own ids. Exit status 3: somebody is not in it."""
     from autograder.courses.course import Course
-    from autograder.courses.export import export as write
+    from autograder.platforms.export import export as write
 
     target = output or Path(f"{topic}-grades-{to}.csv")
     exported = write(Course.at(course), topic, to, target, given, column, unmarked, force)
@@ -356,7 +356,7 @@ def feedback_archive(
     Exit status 3: somebody's page is not in it, or says that something is still to be marked.
     """
     from autograder.courses.course import Course
-    from autograder.courses.handback import hand_back
+    from autograder.platforms.return_feedback import hand_back
 
     target = output or Path(f"{topic}-feedback-{to}.zip")
     _tell_exported(hand_back(Course.at(course), topic, to, target, force), target, "pages")
@@ -374,10 +374,10 @@ def report(
     course: CoursePath = Path("course"),
 ) -> None:
     """Make one page on how the class did: scores, how hard exercises are and how well they tell students apart, mistakes."""
-    from autograder.courses.analysis import studied
-    from autograder.courses.class_page import class_page
     from autograder.courses.course import Course
     from autograder.files import write_text
+    from autograder.reports.analysis import studied
+    from autograder.reports.class_page import class_page
 
     root = Course.at(course)
     chosen = [topic] if topic else [one for one in topics() if root.release(one).is_file()]
@@ -411,10 +411,10 @@ def pack(
     The archive has the answers in it: hand it to nobody but the platform.
     """
     from autograder.courses.course import Course
-    from autograder.courses.export import refuse_overwriting
-    from autograder.courses.gradescope.pack import pack as make
     from autograder.files import write_bytes
     from autograder.notebooks.website import web_address
+    from autograder.platforms.export import refuse_overwriting
+    from autograder.platforms.gradescope.pack import pack as make
     from autograder.with_nbgrader.plugin import settings
 
     require_checkout("pack")
@@ -440,9 +440,9 @@ def restore(
     course: CoursePath = Path("course"),
 ) -> None:
     """List the backups of the gradebook, or put one of them in its place. One is made before each release and grading."""
-    from autograder.courses import backup
     from autograder.courses.course import Course
-    from autograder.courses.one_at_a_time import the_only_one
+    from autograder.courses.locking import the_only_one
+    from autograder.gradebook import backup
 
     root = Course.at(course)
     if name:
@@ -549,8 +549,8 @@ def demo(
     """Release every assignment, hand in the demonstration class, grade it, print the table."""
     from autograder.courses import demo as demonstration
     from autograder.courses.course import init
-    from autograder.courses.release import release as make
     from autograder.notebooks.website import site_address
+    from autograder.releases.release import release as make
     from autograder.sandbox import bubblewrap
 
     require_checkout("demo")
@@ -620,9 +620,10 @@ def _website(base_url, no_links, of_the_course=""):
 
 def _grade(course, topic, limits, isolation, students=(), machines=("",), options=None):
     from autograder import sandbox
-    from autograder.courses import batch, report
+    from autograder.batch import grade_class as batch
     from autograder.feedback import notices
     from autograder.grading import cluster
+    from autograder.reports import tables as report
 
     sandbox.require_known(isolation)
     if isolation == "none":
@@ -695,8 +696,8 @@ def _tell_changes(topic, released):
 
 
 def _tell_moves(rows, topic):
-    from autograder.courses import report
     from autograder.feedback import notices
+    from autograder.reports import tables as report
 
     if any(row.moves for row in rows):
         out.print(report.moves_table(rows))

@@ -46,7 +46,7 @@ def main():
     sys.path.insert(0, str(ROOT))
     from autograder import sandbox
     from autograder.courses.course import init
-    from autograder.courses.release import release
+    from autograder.releases.release import release
     from benchmarks.grading import TOPIC, refuse_noise
 
     options = _options()

@@ -33,7 +33,7 @@ import nbformat
 
 from autograder import exercises, sandbox
 from autograder.courses.course import Course, init
-from autograder.courses.release import release
+from autograder.releases.release import release
 
 TOPIC = "scoring"
 PLAIN_CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "attention"\nc.ExecutePreprocessor.timeout = 60\n'
@@ -245,7 +245,7 @@ def _print_table(taken, options):
 
 def _print_stages(course, names):
     """Print where the time of one submission goes, run one after the other."""
-    from autograder.courses import batch
+    from autograder.batch import grade_class as batch
     from autograder.sandbox import Limits
 
     rows = batch.grade_class(course, TOPIC, Limits(), students=names, workers=1, again=True)[2:]
@@ -260,7 +260,7 @@ def _print_stages(course, names):
 
 def _coordinator(course, names):
     """Print what the coordinating process uses a submission where workers answer at once: all but grading itself."""
-    from autograder.courses import batch
+    from autograder.batch import grade_class as batch
     from autograder.sandbox import Limits
 
     known = Known()
@@ -330,7 +330,7 @@ def _memory(course, names):
 MEMORY = """
 import resource, sys
 from pathlib import Path
-from autograder.courses import batch
+from autograder.batch import grade_class as batch
 from autograder.courses.course import Course
 from autograder.sandbox import Limits
 batch.grade_class(Course.at(Path(sys.argv[1])), sys.argv[2], Limits())
@@ -340,7 +340,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 def _dask(course, names, options):
     """Print the rate of two dask workers as a share of the local pool's, both once warm."""
-    from autograder.courses import batch
+    from autograder.batch import grade_class as batch
     from autograder.grading import cluster
     from autograder.sandbox import Limits
 

@@ -20,7 +20,14 @@ SHARES = {  # in this order, so that no long file comes last
     "solutions": 0.5,
     "project": 1,
 }  # minutes of all processes together: on two cores these are four, so that the whole takes five
-FIRST = ["test_batch.py", "test_hostile.py", "test_judge.py", "test_resume.py", "test_one_fate.py", "test_cluster.py"]
+FIRST = [
+    "test_grade_class.py",
+    "test_hostile.py",
+    "test_judge.py",
+    "test_resume.py",
+    "test_one_fate.py",
+    "test_cluster.py",
+]
 FIRST += ["test_release.py"]
 FIRST_OF_THE_BOOK = ["test_browser.py", "test_axe.py", "test_figures.py"]  # by then the website stands
 
@@ -150,7 +157,7 @@ def _suite(item):
 def released():
     """A course in which the scoring assignment is released with seed 0. Copy it before changing anything."""
     from autograder.courses.course import init
-    from autograder.courses.release import release
+    from autograder.releases.release import release
 
     def make(folder):
         course = init(folder / "course")
@@ -163,7 +170,7 @@ def released():
 @pytest.fixture(scope="session")
 def capstone_weights():
     """The weights that the capstone's reference trains, as the bytes of a file: training takes a while."""
-    from autograder.courses.proof import reference_files
+    from autograder.releases.proof import reference_files
     from tests.autograder.samples import topic_exercises
 
     (weights,) = made_once("weights", lambda _: reference_files(topic_exercises("capstone"))).values()
@@ -173,7 +180,8 @@ def capstone_weights():
 @pytest.fixture(scope="session")
 def demonstration(released):
     """The demonstration class, graded: (course, rows by student, students by name). Copy it before changing anything."""
-    from autograder.courses import batch, demo
+    from autograder.batch import grade_class as batch
+    from autograder.courses import demo
     from autograder.courses.course import Course
     from autograder.sandbox import Limits
 

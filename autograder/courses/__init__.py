@@ -1,1 +1,1 @@
-"""The course directory and what is done with whole classes: release, collect, grade, record, report."""
+"""The course directory: where its files are, what course.toml says of this year, who may work in it at the same time."""

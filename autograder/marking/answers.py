@@ -25,11 +25,11 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import aliased
 
 from autograder.courses.course import Course
-from autograder.courses.lateness import update_penalties
-from autograder.courses.one_at_a_time import while_nobody_grades
-from autograder.courses.standings import gradebook_of, require_gradebook
+from autograder.courses.locking import while_nobody_grades
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
+from autograder.gradebook.lateness import update_penalties
+from autograder.gradebook.scores import gradebook_of, require_gradebook
 from autograder.notebooks.added_cells import added_cells, as_markdown, is_as_released
 from autograder.notebooks.handout import Question, handout
 from autograder.notebooks.repair import PICTURES

@@ -9,12 +9,12 @@ from typing import Any
 
 from nbgrader.api import MissingEntry
 
-from autograder.courses.backup import back_up
 from autograder.courses.course import Course
-from autograder.courses.lateness import update_penalties
-from autograder.courses.one_at_a_time import while_nobody_grades
-from autograder.courses.standings import gradebook_of, require_gradebook
+from autograder.courses.locking import while_nobody_grades
 from autograder.errors import CourseError
+from autograder.gradebook.backup import back_up
+from autograder.gradebook.lateness import update_penalties
+from autograder.gradebook.scores import gradebook_of, require_gradebook
 from autograder.notebooks.cell_ids import points_id
 
 

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
-from autograder.courses.backup import back_up
 from autograder.errors import CourseError
+from autograder.gradebook.backup import back_up
 from autograder.marking.server import serve
 from autograder.marking.session import Session
 

@@ -14,9 +14,9 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.courses.collect import INBOUND, collect, printable
 from autograder.courses.course import BESIDE, Course
-from autograder.courses.platforms import login_of
+from autograder.platforms.collect import INBOUND, collect, printable
+from autograder.platforms.formats import login_of
 
 
 class Collect(ExchangeCollect):

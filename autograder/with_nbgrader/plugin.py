@@ -23,18 +23,18 @@ from traitlets.config.loader import PyFileConfigLoader
 from traitlets.log import get_logger
 
 from autograder import sandbox
-from autograder.courses.assignments import enter_lateness
-from autograder.courses.collect import collected_attempt
 from autograder.courses.course import BESIDE, TIMESTAMP, Course
-from autograder.courses.lateness import Received, received
-from autograder.courses.record import Recorder
 from autograder.errors import CourseError
 from autograder.feedback import harmless, pages
 from autograder.files import unexpected_entries
+from autograder.gradebook.assignments import enter_lateness
+from autograder.gradebook.lateness import Received, received
+from autograder.gradebook.recorder import Recorder
 from autograder.grading import grade, submission
 from autograder.notebooks import repair
 from autograder.notebooks.added_cells import added_cells
 from autograder.notebooks.handout import handout
+from autograder.platforms.collect import collected_attempt
 from autograder.sandbox import Limits, doctor
 
 MAX_BESIDE_CHARACTERS = 1000  # of a time, or a secret; nbgrader's have at most 128

@@ -4,7 +4,7 @@ import shutil
 
 import nbformat
 
-from autograder.courses import batch
+from autograder.batch import grade_class as batch
 from autograder.courses.course import Course
 from autograder.notebooks.cell_ids import id_of
 from autograder.sandbox import Limits

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from autograder.courses.course import Course
-from autograder.courses.standings import results
+from autograder.gradebook.scores import results
 from benchmarks import class_of
 
 pytestmark = pytest.mark.suite("assignments")

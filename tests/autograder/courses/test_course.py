@@ -9,7 +9,7 @@ import pytest
 from nbformat.v4 import new_notebook
 
 from autograder.courses.course import Course, init
-from autograder.courses.one_at_a_time import the_only_one
+from autograder.courses.locking import the_only_one
 from autograder.errors import CourseError
 from autograder.files import write_text
 from tests.autograder.test_main import assert_refused, autograder

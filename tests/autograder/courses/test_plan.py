@@ -10,8 +10,8 @@ from autograder import exercises
 from autograder.courses import plan
 from autograder.courses.course import Course, init
 from autograder.courses.plan import LateRule, Plan, read_plan, read_roster
-from autograder.courses.release import release
 from autograder.errors import CourseError
+from autograder.releases.release import release
 from tests.autograder.test_main import assert_refused, autograder
 
 pytestmark = pytest.mark.suite("assignments")

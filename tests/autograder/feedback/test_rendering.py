@@ -11,9 +11,9 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from autograder.courses.course import Course
-from autograder.courses.record import Recorder
 from autograder.feedback import harmless, pages, rendering, showing
 from autograder.feedback.marks import Mark, Marks
+from autograder.gradebook.recorder import Recorder
 from autograder.grading.grade import Graded
 from autograder.grading.judge import Part, Verdict
 from autograder.notebooks import cell_ids

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from autograder import exercises
-from autograder.courses import batch
+from autograder.batch import grade_class as batch
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.grading import cluster

@@ -15,7 +15,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder import exercises, sandbox
-from autograder.courses import batch
+from autograder.batch import grade_class as batch
 from autograder.courses.course import Course
 from autograder.grading.grade import grade
 from autograder.sandbox import Call, Cell, Limits, Script

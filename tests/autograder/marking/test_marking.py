@@ -15,7 +15,7 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.courses.one_at_a_time import the_only_one
+from autograder.courses.locking import the_only_one
 from autograder.errors import CourseError
 from autograder.feedback import showing
 from autograder.marking import session as session_module

@@ -2,10 +2,10 @@
 
 import pytest
 
-from autograder.courses.standings import results
 from autograder.errors import CourseError
+from autograder.gradebook.scores import results
 from autograder.marking.override import override
-from tests.autograder.courses.test_nothing_lost import (  # noqa: F401
+from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
     all_right,
     course,
     grade_quickly,

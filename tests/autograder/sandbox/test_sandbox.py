@@ -389,7 +389,7 @@ def test_a_call_whose_process_was_killed_is_known_as_such_and_one_that_left_is_n
 def test_a_cell_whose_process_was_killed_each_time_is_known_as_such(isolation):
     if isolation == "zygote":
         sandbox.close()
-        from tests.autograder.courses.test_resume import SLOW, kill_soon
+        from tests.autograder.batch.test_resume import SLOW, kill_soon
 
         thread = kill_soon("child", times=2)
         done = run(SLOW)

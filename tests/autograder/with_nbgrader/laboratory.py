@@ -18,8 +18,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from autograder.courses.course import Course, init
-from autograder.courses.release import release
 from autograder.paths import ROOT
+from autograder.releases.release import release
 from tests.autograder.with_nbgrader.people import OF_THEIR_OWN, PATIENCE
 from tests.shared import made_once
 

@@ -7,11 +7,11 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets.config import Config
 
+from autograder.batch.grade_class import Move
 from autograder.courses import demo
-from autograder.courses.batch import Move
 from autograder.courses.course import Course
 from autograder.with_nbgrader.late import LateRule
-from tests.autograder.courses.test_nothing_lost import grade_quickly, hand_in  # noqa: F401
+from tests.autograder.batch.test_nothing_lost import grade_quickly, hand_in  # noqa: F401
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader, only
 

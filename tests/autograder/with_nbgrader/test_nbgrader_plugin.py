@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.courses import batch, demo
+from autograder.batch import grade_class as batch
+from autograder.courses import demo
 from autograder.courses.course import Course
 from autograder.sandbox import Limits
 

@@ -9,10 +9,10 @@ import sys
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.courses import batch
+from autograder.batch import grade_class as batch
 from autograder.courses.course import Course, init
-from autograder.courses.platforms import login_of
-from autograder.courses.release import release
+from autograder.platforms.formats import login_of
+from autograder.releases.release import release
 from autograder.sandbox import Limits
 from autograder.with_nbgrader.exchange import exchange_problems
 from tests.autograder.test_main import autograder

@@ -1,0 +1,1 @@
+"""Grade a whole class: run what was handed in, record it, write the feedback."""

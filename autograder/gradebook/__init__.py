@@ -1,0 +1,1 @@
+"""nbgrader's gradebook: its assignments, the rows of each submission, late penalties, backups."""

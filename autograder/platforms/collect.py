@@ -1,0 +1,866 @@
+"""Put what a learning platform hands out as one archive where nbgrader looks for it: one folder a student.
+
+In: a zip archive or a folder, a course, a topic. Out: what became of each student's part, and what nobody looked at. Writes
+``submitted``, what was handed in before, and a page for whoever has to hand in again; never through a link. One bad part
+stops nobody else's; nothing is unpacked but the files that are asked for; whose notebook it is, and which of several
+counts, is never guessed.
+"""
+
+import contextlib
+import hashlib
+import json
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cmp_to_key
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from autograder.courses.course import SECRET, TIMESTAMP, Course
+from autograder.courses.plan import Assignment, alike
+from autograder.errors import CourseError
+from autograder.files import as_json, write_bytes, write_text
+from autograder.notebooks.handout import Handout, handout, receipt_of_file
+from autograder.platforms.archives import BROKEN, RefusedEntry, opened, unpacked
+from autograder.platforms.formats import (
+    NBGRADERS,
+    PLATFORMS,
+    Owner,
+    Owners,
+    describe_archive,
+    is_notebook,
+    recognised,
+    stated_time,
+    strip_browser_suffix,
+)
+from autograder.sandbox import Limits
+from solutions.answer_key import topics
+
+MOST_ENTRIES, MOST_IN_ONE, MOST_CANDIDATES = 100_000, 1000, 20
+IN_THE_WAY = (FileExistsError, NotADirectoryError, IsADirectoryError)
+INBOUND = "inbound"  # the folder of nbgrader's exchange that students write to
+MOST_SECRET = 1000  # characters; nbgrader's have 128
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What became of one try of a student: ``problem`` is "" where it stands in ``submitted`` now, or was kept as earlier.
+
+    ``file`` is what it was called in the archive, ``version`` the number of the release that it was made from, 0 if that is
+    not known, ``code`` that of its receipt, "" if it is no notebook, ``note`` what else is to say of it.
+    """
+
+    student: str
+    problem: str = ""
+    replaced: bool = False
+    file: str = ""
+    version: int = 0
+    code: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Try:
+    """Something that a student has handed in: a hash of each file, by its name, and what is known of when.
+
+    ``time`` is when it came, in UTC, as the platform says; ``moment`` the date that the archive has for it; ``order`` grows
+    with each try on a platform that numbers them. ``platform`` and ``prefix`` are what it was called there. ``secret`` is
+    what nbgrader's exchange knows a try by when its feedback goes back: another one each time, so it is none of the files.
+    """
+
+    files: dict[str, str]
+    time: str = ""
+    moment: str = ""
+    order: int = 0
+    late: bool = False
+    platform: str = ""
+    prefix: str = ""
+    number: str = ""
+    file: str = ""
+    secret: str = ""
+
+    @property
+    def is_late_without_time(self) -> bool:
+        """Whether the platform said that it was late, and not when it came."""
+        return self.late and not self.time
+
+    def is_before(self, other: "Try") -> bool:
+        """Return whether this came before ``other``, as far as that is known."""
+        if self.order and other.order and self.order != other.order:
+            return self.order < other.order
+        if self.time and other.time:
+            return self.time < other.time
+        return bool(self.moment and other.moment) and self.moment < other.moment  # of the platform's own clock
+
+
+@dataclass(frozen=True)
+class _Written:
+    tries: list[Try]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an assignment consists of: the notebook of ``topic`` with its ``exercises``, the files ``beside`` it.
+
+    No file may have more than ``max_mb`` megabytes.
+    """
+
+    topic: str
+    exercises: frozenset[str]
+    beside: frozenset[str]
+    max_mb: int
+
+
+@dataclass(frozen=True)
+class _Wanted(Asked):
+    """What is ``Asked`` in a course: of which releases, when it is due."""
+
+    assignment: Assignment
+    versions: tuple[tuple[int, dict[str, str]], ...]  # number of a release -> its locked cells, the newest first
+    handouts: Mapping[int, Handout]  # by the number of a release; under 0 the newest
+    topics: tuple[str, ...]  # all that there are
+    journal: "Journal"
+
+
+class Journal:
+    """What each student had before the last collection of ``topic`` changed it, for ``undo``.
+
+    The first change of a collection begins the journal anew. One collection may take several archives.
+    """
+
+    def __init__(self, course: Course, topic: str):
+        self.folder, self.begun = _journal_folder(course, topic), False
+
+    def remember(self, course: Course, student: str, known: list["Try"]) -> None:
+        """Keep what was collected of ``student`` until now, unless this collection has done so already."""
+        place = self.folder / f"{student}.json"
+        for path in self.folder.glob("*.json") if not self.begun else ():
+            with _writing(course, path):
+                path.unlink()
+        self.begun = True
+        if not place.exists():
+            _write_down(course, place, known)
+
+
+def _journal_folder(course, topic):
+    return course.root / ".autograder" / "undo" / topic
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A file of the archive: under which name and of which date, whose it is, and how to get its bytes."""
+
+    name: str
+    moment: str
+    owner: Owner
+    read: Callable[[], bytes]
+    saved_as: str = ""  # what a browser has called a notebook
+
+    @property
+    def file(self):
+        return PurePosixPath(self.name).name
+
+
+def collect(
+    course: Course,
+    topic: str,
+    archive: str | Path,
+    max_mb: int = Limits.submission_mb,
+    notice: Callable[[str], object] | None = None,
+    platform: str = "",
+    any_owner: bool = False,
+    journal: Journal | None = None,
+) -> tuple[list[Collected], list[str]]:
+    """Put each student's notebook, and the files that belong to it, into ``course``; return ``(collected, left)``.
+
+    Whose it is, ``platforms`` says: by the names that Canvas, Moodle, Gradescope and nbgrader's exchange give, or by
+    ``ADA/anything.ipynb``, ``ADA_anything.ipynb`` and ``ADA.zip``; the course's roster says who that is here. ``notice`` is
+    called with which of these it was taken for. Of several notebooks of one try, the one that is named after the assignment
+    counts, or else the only one that holds its exercises; of several tries, the last in time; all are kept. ``left`` lists
+    the entries that were not taken; what systems and Jupyter leave beside files is not among them.
+
+    ``platform`` says who gave it out, one of ``PLATFORMS``; without it, the names decide, which the platform chose. In
+    nbgrader's exchange students choose them: a folder called ``inbound`` is always one, each entry is decided by itself,
+    and counts only if it belongs to the account that it names, unless ``any_owner``. ``journal`` is that of the collection
+    which this is a part of; by default it is one of its own.
+
+    Raises
+    ------
+    CourseError
+        If there is no such assignment, the archive itself cannot be read, or nothing can be written.
+    """
+    released, plan = course.released(topic), course.plan()
+    beside = frozenset(exercise.trained.file for exercise in released.exercises if exercise.trained)
+    names, versions = frozenset(exercise.name for exercise in released.exercises), _versions(course, topic, released)
+    given_out = [*zip([number for number, _ in versions], released.notebooks, strict=True), (0, released.notebooks[0])]
+    handouts = {number: handout(notebook) for number, notebook in given_out}
+    journal = journal or Journal(course, topic)
+    wanted = _Wanted(topic, names, beside, max_mb, plan.assignment(topic), versions, handouts, tuple(topics()), journal)
+    try:
+        _refuse_links(course, course.root / "submitted")
+    except RefusedEntry as refusal:
+        raise CourseError(str(refusal), str(course.root), "take it away, and run the command again.") from None
+    archive = Path(archive)
+    if not archive.exists():
+        raise CourseError("there is no such archive", str(archive), "name the file that you downloaded.")
+    if platform and platform not in PLATFORMS:
+        raise CourseError(f"there is no platform {platform!r}", "--platform", f"name one of {', '.join(PLATFORMS)}.")
+    if platform == "exchange" and (archive / INBOUND).is_dir():
+        archive /= INBOUND
+    if not platform and archive.name == INBOUND and archive.is_dir():
+        platform = "exchange"
+    with contextlib.ExitStack() as stack:
+        try:
+            entries = stack.enter_context(opened(archive, MOST_ENTRIES, max_mb))
+        except RefusedEntry as refusal:
+            remedy = "download the submissions of one assignment."
+            raise CourseError(str(refusal), str(archive), remedy) from None
+        except BROKEN as error:
+            what = f"this is no zip archive that can be read ({error})"
+            raise CourseError(what, str(archive), "download it again.") from None
+        chosen = PLATFORMS.get(platform, ""), any_owner
+        return _collect(course, wanted, archive, entries, plan.students, notice or (lambda said: None), *chosen)
+
+
+def one_try(folder: str | Path, asked: Asked) -> dict[str, bytes]:
+    """Return what counts of the files in ``folder``, all of one student: the notebook and what belongs to it, by name.
+
+    Which one counts is decided as ``collect`` does it for one try of one student.
+
+    Raises
+    ------
+    RefusedEntry
+        If there is no notebook, or it cannot be told which counts, or something there may not be read.
+    OSError
+        If there is no such folder, or it cannot be listed.
+    """
+    with opened(folder, MOST_IN_ONE, asked.max_mb) as entries:
+        everything = _Part("submission", "", Owner(""), bytes)
+        return _chosen(asked, _parts(entries, asked, None, within=everything)[0])[0]
+
+
+def with_remedy(problem: str, topic: str) -> str:
+    """Return for a student why what was handed in is not taken, and what to hand in."""
+    return f"{problem}\n  Remedy: hand in {topic}.ipynb itself, not a folder, a link or an archive in an archive."
+
+
+def _collect(course, wanted, archive, entries, students, notice, platform, any_owner):
+    names = [strip_browser_suffix(entry.name) for entry in entries]
+    found = (
+        describe_archive(platform, names, wanted.topics, students)
+        if platform
+        else recognised(names, wanted.topics, students)
+    )
+    try:
+        told = [entry for entry in entries if found.platform == "Gradescope" and entry.name == found.metadata]
+        owners = Owners(found, names, wanted.topics, students, told[0].read() if told else b"", any_owner)
+    except (RefusedEntry, ValueError) as error:
+        remedy = "download the archive again; if the file is large, give --submission-mb."
+        raise CourseError(str(error), f"{archive}, {found.metadata}", remedy) from None
+    notice(f"taken for {found.platform}")
+    if found.platform == "Blackboard" and wanted.assignment.due:
+        notice("Blackboard states times without a time zone: nobody counts as late, unless --times says when they came")
+    parts, left = _parts(entries, wanted, owners)
+    same, here, collected = defaultdict(list), defaultdict(set), []
+    for part in parts:
+        same[alike(part.owner.student), part.owner.problem].append(part)
+    for folder in course.root.glob("submitted/*"):
+        here[alike(folder.name)].add(folder.name)
+    for key in sorted(same):
+        done, unused = _take(course, wanted, same[key], here[key[0]], found.platform)
+        collected += done
+        left += unused
+    return collected, left
+
+
+def printable(name: str) -> str:
+    """Return ``name`` without what would steer a terminal or turn the direction of reading."""
+    return "".join(sign if sign.isprintable() else f"\\u{ord(sign):04x}" for sign in name)
+
+
+# --- what lies in an archive, and whose it is ------------------------------------------------------------------------
+
+
+def _parts(entries, wanted, owners, within=None):
+    """Return ``([part], [name of an entry that belongs to nobody])``. What lies ``within`` a part has its owner."""
+    parts, left = [], []
+    for entry in entries:
+        own = strip_browser_suffix(entry.name)
+        name = f"{within.name}/{own}" if within else owners.found.strip_late_prefix(own)
+        saved_as = "" if own == entry.name else PurePosixPath(entry.name).name
+        found = [within.owner] if within else _owners(replace(entry, name=own), wanted, owners)
+        file = PurePosixPath(name).name
+        secret = file == SECRET and owners and owners.platform == NBGRADERS
+        asked = is_notebook(name) or file == TIMESTAMP or secret or any(_is_called(one, name) for one in wanted.beside)
+        if found and asked:
+            parts += [_Part(name, entry.moment, owner, entry.read, saved_as) for owner in found]
+        elif file != TIMESTAMP and (within or not owners.found.is_own_file(name)):
+            left.append(name)
+    return parts, left
+
+
+def _owners(entry, wanted, owners):
+    """Return whose ``entry`` is; nobody's if all files of the class are called so."""
+    file, *below = owners.found.below_top(entry.name)
+    named = [_named_after(topic, file) for topic in wanted.topics] if not below else []
+    if not below and (file in wanted.beside or any(match and not match["whose"] for match in named)):
+        return []
+    return owners.of(entry.name, wanted.topic, entry.owners)
+
+
+def _is_checkpoint(part):
+    """Return whether ``part`` is the copy that Jupyter keeps of a notebook: an older state, as a rule."""
+    return ".ipynb_checkpoints" in PurePosixPath(part.name).parts or part.file.endswith("-checkpoint.ipynb")
+
+
+def _is_called(file, name):
+    return name == file or name.endswith((f"/{file}", f"_{file}"))
+
+
+def _named_after(topic, file):
+    """Return a match if ``file`` is the notebook of ``topic`` by its name, also as platforms and browsers rename it."""
+    renamed = r"(?:[-_ ]?\d{1,3}| ?\(\d{1,3}\))?"
+    return re.fullmatch(rf"(?P<whose>.*_)?{re.escape(topic)}{renamed}\.ipynb", alike(file))
+
+
+# --- one student -----------------------------------------------------------------------------------------------------
+
+
+def _take(course, wanted, parts, here, platform):
+    """Return ``([Collected], [name of a file not taken])`` for parts under one name, in any spelling.
+
+    ``here`` holds the spellings that stand in ``submitted`` already.
+    """
+    owners = {(part.owner.student, part.owner.number): part for part in parts}
+    students = [unicodedata.normalize("NFC", name) for name, _ in owners]
+    student, files = students[0], [printable(part.name) for part in owners.values()]
+    if problem := next((part.owner.problem for part in parts if part.owner.problem), ""):
+        if not any(is_notebook(part.name) for part in parts):
+            return [], []
+        return [Collected(student, problem, file=files[0])], []
+    if len(owners) > 1:
+        problem = (
+            f"{' and '.join(files)} would be one student here; name both in the roster, or rename them in the archive"
+        )
+        return [Collected(student, problem, file=file) for student, file in zip(students, files, strict=True)], []
+    if here - {student}:
+        other = printable(min(here - {student}))
+        problem = f"submitted/{other} is there already, a name that is too much alike: is it the same person?"
+        return [Collected(student, problem, file=files[0])], []
+    tries = defaultdict(list)
+    for part in parts:
+        tries[part.owner.attempt].append(part)
+    late = tries.get("late") if platform == "ILIAS" else None  # it says so of each file: the others go with it
+    if late:
+        again = {part.file for part in late}
+        again |= {part.file for part in parts if is_notebook(part.file) and any(is_notebook(file) for file in again)}
+        tries["late"] = [*late, *(part for part in tries.get("in time", ()) if part.file not in again)]
+    done, left = [], []
+    for attempt in sorted(tries, key=lambda attempt: _arrival(tries[attempt][0].owner)):
+        if all(part.file in (TIMESTAMP, SECRET) for part in tries[attempt]):
+            continue
+        try:
+            files, counting, unused = _chosen(wanted, tries[attempt])
+            left += unused
+            one = _try(files, counting, tries[attempt], platform)
+            put = _put(course, wanted, student, files, one, counting.owner.by_arrival)
+            saved = f"a browser had saved it as {printable(counting.saved_as)}" if counting.saved_as else ""
+            done.append(replace(put, note=", ".join(filter(None, [put.note, saved]))))
+            with _writing(course, course.refusal_file(student, wanted.topic)):
+                course.forget_refusal(student, wanted.topic)
+        except RefusedEntry as refusal:
+            first = tries[attempt][0]
+            refused = Try({}, time=_as_written(first.owner.time), moment=first.moment, order=first.owner.order)
+            if not any(refused.is_before(one) for one in _read_tries(course.collected(student, wanted.topic))[-1:]):
+                _tell(course, wanted.topic, student, str(refusal), tries[attempt])
+            done.append(Collected(student, str(refusal), file=printable(tries[attempt][0].name)))
+    return done, left
+
+
+def _arrival(owner):
+    return str(owner.time or ""), owner.order
+
+
+def _try(files, counting, parts, platform):
+    """Return the ``Try`` that these ``files`` are; ``counting`` is the part that the notebook came from."""
+    beside = str(PurePosixPath(counting.name).with_name(TIMESTAMP))  # of other assignments there may be one too
+    stamps = [part for part in parts if part.name == beside and platform == "files and folders"]
+    stated = next((stated_time(part.read()) for part in stamps), None)  # elsewhere the student wrote it, if anybody
+    owner, hashes = counting.owner, {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    when = owner.time or stated
+    return Try(
+        hashes,
+        time=_as_written(when),
+        moment=counting.moment,
+        order=owner.order,
+        late=owner.late or (platform == "ILIAS" and any(part.owner.late for part in parts)),
+        platform=platform,
+        prefix=owner.prefix,
+        number=owner.number,
+        file=counting.name,
+        secret=_secret(parts, PurePosixPath(counting.name).parent),
+    )
+
+
+def _secret(parts, folder):
+    """Return the secret that nbgrader's exchange has put into ``folder``; "" without one."""
+    found = (part.read() for part in parts if part.name == str(folder / SECRET))
+    return next(found, b"").decode("utf-8", "replace")[:MOST_SECRET]
+
+
+def _as_written(when):
+    return _as_nbgrader_writes(when) if when else ""
+
+
+def _as_nbgrader_writes(when):
+    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
+
+
+def _chosen(wanted, parts):
+    """Return ``({file name: bytes}, the part of the notebook, [name of a file not taken])`` of one try."""
+    files, left = [], []
+    for part in parts:
+        if part.file in (TIMESTAMP, SECRET):
+            continue
+        if part.file.casefold().endswith(".zip"):
+            inside, others = _unpacked(part, wanted)
+            files += inside
+            left += others
+        else:
+            files.append(part)
+    files = [part for part in files if not _is_checkpoint(part)]
+    notebooks = [part for part in files if part.file.casefold().endswith(".ipynb")]
+    notebooks = [part for part in notebooks if not part.saved_as] or notebooks
+    if not notebooks:
+        raise RefusedEntry("no notebook was in it")
+    named = [part for part in notebooks if _named_after(wanted.topic, part.file)]
+    same, content = _that_counts(named or notebooks, wanted.exercises)
+    if others := _other_assignments(content, wanted.topic):
+        raise RefusedEntry(f"{printable(same[0].file)} is a notebook of {' and '.join(others)}, not of {wanted.topic}")
+    counting = {f"{wanted.topic}.ipynb": (same, content)}
+    for file in wanted.beside:
+        if fitting := [part for part in files if _is_called(file, part.name)]:
+            counting[file] = _that_counts(fitting)
+    taken = [part for same, _ in counting.values() for part in same]
+    left += [part.name for part in files if part not in taken]
+    notebook = counting[f"{wanted.topic}.ipynb"][0][0]
+    return {file: content for file, (_, content) in counting.items()}, notebook, left
+
+
+def _unpacked(part, wanted):
+    """Return the parts that lie in ``part``, an archive of one student, and the names of other files there."""
+    content = part.read()
+    try:
+        return _parts(unpacked(content, MOST_IN_ONE, wanted.max_mb), wanted, None, within=part)
+    except BROKEN:
+        raise RefusedEntry("the archive is damaged") from None
+
+
+def _that_counts(parts, exercises=None):
+    """Return ``([the one of parts that counts, and its copies], its bytes)``; of several, one with ``exercises`` in it.
+
+    The date decides only between entries of one and the same name: there the platform has replaced the first.
+    """
+    if len(parts) > MOST_CANDIDATES:
+        raise RefusedEntry(f"which of {len(parts)} files counts cannot be told")
+    newest = {part.name: part for part in sorted(parts, key=lambda part: part.moment)}
+    found = {}
+    for part in newest.values():
+        content = part.read()
+        fits = len(newest) == 1 or exercises is None or _holds(content, exercises)
+        found.setdefault((fits, hashlib.sha256(content).digest()), ([], content))[0].append(part)
+    fitting = [one for (fits, _), one in found.items() if fits]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting and all(part.owner.order for same, _ in fitting for part in same):  # the platform has numbered them
+        orders = [max(part.owner.order for part in same) for same, _ in fitting]
+        if orders.count(max(orders)) == 1:
+            return fitting[orders.index(max(orders))]
+    names = ", ".join(sorted(printable(part.name) for same, _ in fitting or found.values() for part in same))
+    what = "several hold this assignment" if fitting else "none of them holds this assignment"
+    raise RefusedEntry(f"which of its files counts cannot be told, {what}: {names}")
+
+
+def _holds(content, exercises):
+    """Return whether ``content`` is a notebook with one of ``exercises`` in it."""
+    return not exercises.isdisjoint(_grade_ids(content))
+
+
+def _other_assignments(content, topic):
+    """Return the topics of the exercises in a notebook, if none is of ``topic``. One without any is left to `grade`."""
+    prefixes = {grade_id.partition("-")[0] for grade_id in _grade_ids(content) if "-" in grade_id}
+    return [] if topic in prefixes else sorted(prefixes & set(topics()))
+
+
+def _grade_ids(content):
+    """Return the names that nbgrader gave to cells of ``content``; none if it is no notebook."""
+    try:
+        metas = [cell["metadata"].get("nbgrader") for cell in json.loads(content)["cells"]]
+        found = [meta.get("grade_id") for meta in metas if isinstance(meta, dict)]
+        return {name for name in found if isinstance(name, str)}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
+        return set()
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def _put(course, wanted, student, files, one, by_arrival):
+    """Write ``files`` into the student's folder if they are the last in time; keep what counted before, or else them.
+
+    What has happened is written down last: a command that was stopped does it all again, and comes to the same.
+    """
+    topic, notebook = wanted.topic, course.submission(student, wanted.topic)
+    place = course.collected(student, topic)
+    known = tries(course, student, topic)
+    before = _present(course, notebook, {*files, *(known[-1].files if known else ())})
+    if before and (not known or known[-1].files != before.files):  # put there by hand, or by nbgrader
+        known = [*(old for old in known if old.files != before.files), before]
+    version = _version(wanted, files[notebook.name])
+    receipt = receipt_of_file(files[notebook.name], wanted.handouts[version])
+    told = Collected(
+        student,
+        file=printable(one.file),
+        version=version,
+        code=receipt.code if receipt else "",
+        note=", ".join(filter(None, [_lateness(wanted.assignment, student, one), _changed(receipt)])),
+    )
+    counts = known[-1] if known else None
+    contradicts = bool(by_arrival and counts and counts.platform == one.platform and one.is_before(counts))
+    earlier = bool(counts and one.is_before(counts) and not contradicts)
+    stands = _contents(course, notebook, counts) if counts else {}
+    is_wrong = bool(_other_assignments(stands.get(notebook.name, b""), topic))  # collected before that was looked at
+    if counts and one.files != counts.files and (_is_known(one, known) or earlier) and not is_wrong:
+        _keep(course, student, topic, files)
+        if not _is_known(one, known):
+            wanted.journal.remember(course, student, known)
+            head = sorted([*known[:-1], one], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
+            _write_down(course, place, [*head, counts])
+        return replace(told, note=", ".join(filter(None, [told.note, "an earlier try: kept, and not counted"])))
+    replaced = counts is not None and one.files[notebook.name] != counts.files.get(notebook.name)
+    if counts and one.files != counts.files:
+        _keep(course, student, topic, stands)
+    same = counts is not None and one.files == counts.files
+    if counts and same and counts.platform and one.is_before(counts):
+        one = counts  # handed in once more later
+    elif counts and same and not one.time and one.order == counts.order:
+        one = replace(one, time=counts.time)  # which ``set_time`` has stated
+    if one != counts:
+        wanted.journal.remember(course, student, known)
+    _put_files(course, notebook, files)
+    _put_beside(course, topic, wanted.assignment, student, one)
+    known = [*known[:-1], one] if same else [*known, one]
+    _write_down(course, place, known)
+    note = "as before" if same else f"replaces {_count(len(known) - 1)}" if replaced else ""
+    if contradicts and not same:
+        note += f": it states an earlier time ({one.time}), but was not there yet at the last collection"
+    return replace(told, replaced=replaced, note=", ".join(filter(None, [told.note, note])))
+
+
+def undo(course: Course, topic: str) -> list[Collected]:
+    """Take back the last collection of ``topic`` that changed anything: each student has what counted before it.
+
+    What is taken back is kept among the earlier tries, and can be collected again.
+
+    Raises
+    ------
+    CourseError
+        If there is no such collection, or something cannot be written.
+    """
+    places = sorted(_journal_folder(course, topic).glob("*.json"))
+    if not places:
+        remedy = "nothing was collected since the last --undo; earlier tries are in .autograder/earlier."
+        raise CourseError(f"there is no collection of {topic} to take back", str(course.root), remedy)
+    assignment, done = course.plan().assignment(topic), []
+    for place in places:
+        try:
+            done.append(_take_back(course, topic, assignment, place.stem, _read_tries(place)))
+            place.unlink()
+        except RefusedEntry as refusal:
+            done.append(Collected(place.stem, str(refusal)))
+    return done
+
+
+def _take_back(course, topic, assignment, student, known):
+    """Let the last of ``known`` count for ``student`` again, or nothing if that is empty."""
+    notebook, now = course.submission(student, topic), tries(course, student, topic)
+    names = {notebook.name, *(name for one in (*known[-1:], *now[-1:]) for name in one.files)}
+    present = _present(course, notebook, names)
+    files = _contents(course, notebook, present) if present else {}
+    _keep(course, student, topic, files)
+    before = _kept_files(course, student, topic, known[-1]) if known else {}
+    _put_files(course, notebook, before)
+    _put_beside(course, topic, assignment, student, known[-1] if known else Try({}))
+    for place in (notebook.with_name(name) for name in files if name not in before):
+        with _writing(course, place):
+            place.unlink()
+    if not before:
+        for folder in (notebook.parent, notebook.parent.parent):
+            with contextlib.suppress(OSError):  # something else is in it
+                folder.rmdir()
+    _write_down(course, course.collected(student, topic), known)
+    if not known:
+        return Collected(student, note="taken back: nothing was collected before", file="")
+    note = "as before" if before == files else "taken back: the try before it counts again"
+    if before == files and now and now[-1].time != known[-1].time:
+        note = f"taken back: it came at {known[-1].time or 'a time that is not known'}"
+    return Collected(student, note=note, file=printable(known[-1].file))
+
+
+def earlier_attempts(course: Course, student: str, topic: str) -> Iterator[tuple[Try, dict[str, bytes]]]:
+    """Yield what was collected of ``student`` before what stands now, the last first: each with its files, by name."""
+    for one in reversed(tries(course, student, topic)[:-1]):
+        with contextlib.suppress(RefusedEntry):  # it was deleted
+            yield one, _kept_files(course, student, topic, one)
+
+
+def _kept_files(course, student, topic, one):
+    """Return the files of ``one`` as they were kept, or as they stand in the student's folder still, by name."""
+    found = {}
+    for name, digest in one.files.items():
+        place, standing = _kept(course, student, topic, name, digest), course.submission(student, topic).with_name(name)
+        for path in (place, standing):
+            with contextlib.suppress(OSError):  # the student's own may be a link, or not to be read
+                if (
+                    path.is_file()
+                    and not path.is_symlink()
+                    and hashlib.sha256(content := path.read_bytes()).hexdigest() == digest
+                ):
+                    found[name] = content
+                    break
+        if name not in found:
+            raise RefusedEntry(f"{place.relative_to(course.root)} is gone, so it cannot be taken back")
+    return found
+
+
+def _kept(course, student, topic, name, digest):
+    suffix = PurePosixPath(name).suffix
+    return course.root / ".autograder" / "earlier" / student / topic / f"{digest[:32]}{suffix}"
+
+
+def _count(number):
+    return "an earlier try" if number == 1 else f"{number} earlier tries"
+
+
+def tries(course: Course, student: str, topic: str) -> list[Try]:
+    """Return all that was collected of ``student``; the last one counts."""
+    return _read_tries(course.collected(student, topic))
+
+
+def _read_tries(place):
+    """Return the tries that ``_write_down`` wrote; none where that file cannot be read as such."""
+    try:
+        return msgspec.json.decode(place.read_bytes(), type=_Written).tries
+    except (OSError, msgspec.DecodeError):
+        return []
+
+
+def _is_known(one, known):
+    """Return whether ``one`` was collected before: the same files under the same number, or of no later time."""
+    same = [other for other in known if other.files == one.files]
+    if one.order:
+        return any(other.order == one.order for other in same)
+    return any(not other.is_before(one) for other in same)
+
+
+def _present(course, notebook, names):
+    """Return what stands in the student's folder, of files called ``names``, as a ``Try``, or None."""
+    with _writing(course, notebook):
+        if not notebook.exists():
+            return None
+        names = sorted(name for name in names if notebook.with_name(name).exists())
+        hashes = {name: hashlib.sha256(notebook.with_name(name).read_bytes()).hexdigest() for name in names}
+    stamp = notebook.with_name(TIMESTAMP)
+    when = stated_time(stamp.read_bytes()) if stamp.is_file() and not stamp.is_symlink() else None
+    return Try(hashes, time=_as_nbgrader_writes(when) if when else "")
+
+
+def _contents(course, notebook, one):
+    found = {}
+    for name in one.files:
+        place = notebook.with_name(name)
+        with _writing(course, place):
+            if place.exists():
+                found[name] = place.read_bytes()
+    return found
+
+
+def _keep(course, student, topic, files):
+    """Keep ``files`` as an earlier try, each under a hash of it: two that are the same are one."""
+    for name, content in files.items():
+        place = _kept(course, student, topic, name, hashlib.sha256(content).hexdigest())
+        with _writing(course, place):
+            if not place.exists():
+                write_bytes(content, place)
+
+
+def _write_down(course, place, known):
+    with _writing(course, place):
+        write_text(as_json({"tries": [asdict(one) for one in known]}), place)
+
+
+def _put_files(course, notebook, files):
+    """Write ``files`` into the folder of ``notebook``, the notebook last; without it, no other stays there either."""
+    try:
+        for file in sorted(files, key=lambda file: file == notebook.name):
+            target = notebook.with_name(file)
+            with _writing(course, target):
+                if not target.exists() or target.read_bytes() != files[file]:
+                    write_bytes(files[file], target)
+    except CourseError:
+        if not notebook.exists():
+            for file in files:
+                with contextlib.suppress(OSError):
+                    notebook.with_name(file).unlink()
+        raise
+
+
+def _put_beside(course, topic, assignment, student, one):
+    """Write into ``timestamp.txt`` when it came, or that it was late, and beside it the secret of nbgrader's exchange.
+
+    What an earlier try has left there is taken away.
+    """
+    for name, text in ((TIMESTAMP, format_timestamp(assignment, student, one)), (SECRET, one.secret)):
+        place = course.submission(student, topic).with_name(name)
+        with _writing(course, place):
+            if text and not (place.is_file() and place.read_text(encoding="utf-8", errors="replace") == text):
+                write_text(text, place)
+            elif not text:
+                place.unlink(missing_ok=True)
+
+
+def format_timestamp(assignment: Assignment, student: str, one: Try) -> str:
+    """Return what ``timestamp.txt`` says of ``one``: the second after the due date where it is only known to be late."""
+    if not one.is_late_without_time or not assignment.due:
+        return one.time
+    until = assignment.extensions.get(student, assignment.due)
+    return _as_nbgrader_writes(max(until, assignment.due) + timedelta(seconds=1))
+
+
+def set_time(course: Course, topic: str, student: str, time: datetime, journal: Journal) -> Collected:
+    """Let the attempt of ``student`` that counts have come at ``time``, whatever its platform said.
+
+    Raises
+    ------
+    CourseError
+        If it cannot be written.
+    """
+    known = tries(course, student, topic)
+    one = replace(known[-1], time=_as_nbgrader_writes(time))
+    assignment = course.plan().assignment(topic)
+    told = Collected(student, file=printable(one.file))
+    try:
+        if one != known[-1]:
+            journal.remember(course, student, known)
+        _put_beside(course, topic, assignment, student, one)
+        _write_down(course, course.collected(student, topic), [*known[:-1], one])
+    except RefusedEntry as refusal:
+        return replace(told, problem=str(refusal))
+    when = f"handed in at {time:%Y-%m-%d %H:%M} UTC"
+    return replace(told, note=", ".join(filter(None, [when, _lateness(assignment, student, one)])))
+
+
+def collected_attempt(course: Course, student: str, topic: str, content: bytes) -> Try | None:
+    """Return what is known of the notebook ``content`` if it was collected and counts; None if it came another way."""
+    digest = hashlib.sha256(content).hexdigest()
+    last = tries(course, student, topic)[-1:]
+    return next((one for one in last if one.platform and one.files.get(f"{topic}.ipynb") == digest), None)
+
+
+def find_late_without_time(course: Course, topic: str) -> list[str]:
+    """Return the students whose work that counts was late, as its platform says, and nobody knows by how much."""
+    last = {student: tries(course, student, topic)[-1:] for student in course.students(topic)}
+    return [student for student, found in last.items() if any(one.is_late_without_time for one in found)]
+
+
+def _lateness(assignment, student, one):
+    """Return in words whether ``one`` is late, as far as that is known."""
+    due = assignment.due
+    if one.time and due:
+        until = max(assignment.extensions.get(student, due), due)
+        came = stated_time(one.time)
+        seconds = (came - until).total_seconds() if came else 0
+        return f"late by {_span(seconds)}" if seconds > 0 else ""
+    if one.late:
+        return "late, by how much is not known" + ("" if due else ", and no due date in course.toml")
+    return ""
+
+
+def _changed(receipt):
+    """Return in words that the receipt in a notebook is not that of the answers which stand there."""
+    if receipt is None or receipt.printed in ("", receipt.code):
+        return ""
+    return f"its own receipt says {receipt.printed}: not run once more after its last change"
+
+
+def _span(seconds):
+    hours, minutes = divmod(int(seconds) // 60, 60)
+    return f"{hours // 24} d {hours % 24} h" if hours >= 24 else f"{hours} h {minutes} min"
+
+
+def _versions(course, topic, released):
+    """Return the locked cells of each release, by its number: none where there is one alone, and nothing to tell apart."""
+    found = []
+    for template, notebook in zip(released.templates, released.notebooks, strict=True):
+        cells = [cell for cell in notebook.cells if cell.metadata.nbgrader.locked]
+        sources = {cell.metadata.nbgrader.grade_id: cell.source for cell in cells}
+        found.append((course.version(topic, template), sources))
+    return tuple(found)
+
+
+def _version(wanted, content):
+    """Return the number of the release that has most of the locked cells in ``content``; 0 if it has none of them."""
+    try:
+        sources = {}
+        for cell in json.loads(content)["cells"]:
+            grade_id = (cell["metadata"].get("nbgrader") or {}).get("grade_id")
+            sources[grade_id] = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
+        return 0
+    kept = [
+        (sum(sources.get(name) == text for name, text in locked.items()), number) for number, locked in wanted.versions
+    ]
+    most = max((count for count, _ in kept), default=0)
+    return next((number for count, number in kept if count == most), 0) if most else 0
+
+
+def _tell(course, topic, student, problem, parts):
+    """Ask ``student`` to hand in again, on the feedback page; what nbgrader's exchange takes it back by stands beside it."""
+    page = course.feedback(student, topic)
+    with contextlib.suppress(RefusedEntry):  # whoever collects reads the problem all the same
+        with _writing(course, page):
+            course.refuse(student, topic, with_remedy(problem, topic))
+        found = (_secret([part], PurePosixPath(part.name).parent) for part in parts if part.file == SECRET)
+        if secret := next(found, ""):
+            when = parts[0].owner.time
+            for name, text in ((TIMESTAMP, _as_nbgrader_writes(when) if when else ""), (SECRET, secret)):
+                with _writing(course, page.with_name(name)):
+                    write_text(text, page.with_name(name))
+
+
+@contextlib.contextmanager
+def _writing(course, path):
+    """Refuse what stands in the way of ``path``; a disk that takes nothing ends the command, with words."""
+    _refuse_links(course, path)
+    _refuse_links(course, path.with_name(path.name + ".draft"))
+    try:
+        yield
+    except IN_THE_WAY as error:
+        raise RefusedEntry(f"{error.filename} is in the way of {path.relative_to(course.root)}; take it away") from None
+    except OSError as error:
+        remedy = "make room there, or see that you may write there, and run the command again: it goes on."
+        raise CourseError(f"it cannot be written ({error.strerror})", str(path), remedy) from None
+
+
+def _refuse_links(course, path):
+    """Refuse ``path`` if it, or a folder above it in the course, is a link."""
+    for place in (path, *path.parents):
+        if place == course.root:
+            return
+        if place.is_symlink():
+            name = place.relative_to(course.root)
+            raise RefusedEntry(f"{name} is a link, and nothing is written through one; take it away")

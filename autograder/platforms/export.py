@@ -1,0 +1,375 @@
+"""Write a file of grades that a learning platform accepts, under its own ids.
+
+In: a course, a topic, for some platforms the file that it gave out. Out: one CSV file, and who is not in it. Writes that
+file alone, in one step, and over no other unless that is asked for.
+
+What the platforms accept:
+
+- Canvas: ``lib/gradebook_importer.rb`` and ``gradebook_exporter.rb`` of instructure/canvas-lms. The first columns are
+  Student (or LastName, FirstName), ID, SIS User ID, SIS Login ID, Section; a further one is an assignment, "Title (number)"
+  for one that is there; a row Points Possible is no student. An empty cell takes away a grade, so who has none here has no
+  row. Canvas writes semicolons between the fields where a user or a language wants them.
+- Moodle: ``mod/assign/feedback/offline/importgradeslib.php`` of moodle/moodle. The grading worksheet that the assignment gives
+  out, with its columns Identifier, Grade and Last modified (grade), comes back with other grades.
+- Gradescope documents no import of grades. Its file has the columns of Gradescope's own export, as far as they are known
+  here.
+"""
+
+import contextlib
+import csv
+import io
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nbformat import v4
+
+from autograder.courses.course import Course
+from autograder.courses.plan import Student, alike, by_id
+from autograder.errors import CourseError
+from autograder.files import write_text
+from autograder.gradebook.scores import results
+from autograder.notebooks.handout import handed_to, handout, receipt_of_notebook
+from autograder.platforms.collect import tries
+from autograder.platforms.formats import moodle_name
+
+PLATFORMS = ("csv", "canvas", "moodle", "gradescope")
+CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+SPLIT = ["LastName", "FirstName", "ID"]  # how Canvas's file begins where names are split
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet computes
+GRADESCOPE = ("First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points")
+CSV = (
+    "student",
+    "name",
+    "email",
+    "handed_in",
+    "points",
+    "late_penalty",
+    "score",
+    "max_score",
+    "needs_marking",
+    "receipt",
+)
+
+
+NAMESAKE = (
+    "have a full name that occurs twice, and neither number nor e-mail that tells them apart in Moodle's worksheet"
+)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """How many grades a file has, and who is not in it: why -> names."""
+
+    count: int
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass
+class _Sheet:
+    """The rows of a file, and who is left out of it and why."""
+
+    header: Sequence[str]
+    rows: list[Sequence[str]] = field(default_factory=list)
+    count: int = 0
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+
+    def leave_out(self, why, name):
+        self.left_out.setdefault(why, []).append(name)
+
+
+def export(
+    course: Course,
+    topic: str,
+    to: str,
+    target: str | Path,
+    given: str | Path | None = None,
+    column: str = "",
+    unmarked: bool = False,
+    force: bool = False,
+) -> Exported:
+    """Write the grades of ``topic`` to ``target``, as the platform ``to`` takes them.
+
+    ``given`` is a file of the platform: Moodle's grading worksheet, or Canvas's exported gradebook, whose students and ids
+    are then used. ``column`` is what Canvas calls the assignment. Who waits for a person's marks is left out, unless
+    ``unmarked``; in ``csv`` they have a row that says so.
+
+    Raises
+    ------
+    CourseError
+        If the platform is unknown, ``target`` is there already and not ``force``, or ``given`` is missing or not its file.
+    """
+    if to not in PLATFORMS:
+        raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(PLATFORMS)}.")
+    refuse_overwriting(target, force)
+    everybody, students = results(course, topic), course.plan().students
+    released = course.released(topic)
+    points = sum(released.points.values())
+    if to == "csv":
+        codes = _codes(course, topic, everybody, tuple(map(handout, released.notebooks)))
+        sheet = _plain(everybody, students, points, codes)
+    elif to == "moodle":
+        sheet = _moodle(course, topic, everybody, students, points, given, unmarked)
+    else:
+        listed = {one.id: one for one in students}
+        if to == "canvas" and given:
+            listed = _from_canvas(given, students)
+        if to == "canvas":
+            sheet = _canvas(everybody, listed, points, column or _column(given, topic), unmarked)
+        else:
+            sheet = _gradescope(everybody, listed, points, unmarked)
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(sheet.header)
+    writer.writerows(sheet.rows)
+    write_text(text.getvalue(), target)
+    return Exported(sheet.count, {why: tuple(names) for why, names in sheet.left_out.items()})
+
+
+def refuse_overwriting(target: str | Path, force: bool) -> None:
+    """Refuse a file that is there already, unless ``force``.
+
+    Raises
+    ------
+    CourseError
+        If it is there, or a folder.
+    """
+    if Path(target).is_dir():
+        raise CourseError("this is a folder", str(target), "name a file in it with --output.")
+    if Path(target).exists() and not force:
+        raise CourseError("there is such a file already", str(target), "name another with --output, or give --force.")
+
+
+def _number(value):
+    return f"{round(value, 4):.10g}"
+
+
+def escape_formula(text: str) -> str:
+    """Return ``text`` so that a spreadsheet shows it, and does not compute it: students choose names."""
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _codes(course, topic, names, handouts):
+    """Return the code of the receipt of what was graded of each student, as the feedback page says it; "" where there is none."""
+    codes = {}
+    for name in names:
+        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
+            notebook = v4.reads(course.autograded(name, topic).read_text(encoding="utf-8"))
+            codes[name] = receipt_of_notebook(notebook, handed_to(notebook.cells, handouts)).code
+    return codes
+
+
+def _plain(everybody, students, points, codes):
+    sheet, listed = _Sheet(CSV), {one.id: one for one in students}
+    for name in sorted({*everybody, *listed}):
+        student, one = listed.get(name, Student(id=name)), everybody.get(name)
+        about = [escape_formula(text) for text in (name, student.name, student.email)]
+        if one is None:
+            sheet.rows.append([*about, "", "", "", "", _number(points), "", ""])
+            continue
+        when = f"{one.time:%Y-%m-%d %H:%M:%S} UTC" if one.time else ""
+        scores = [_number(value) for value in (one.earned, one.penalty, one.score, points)]
+        sheet.rows.append([*about, when, *scores, "; ".join(one.waiting), codes.get(name, "")])
+        sheet.count += 1
+        if one.waiting:
+            sheet.leave_out("wait for a person's marks, and count as they are until then", name)
+    return sheet
+
+
+def _counting(sheet, everybody, unmarked):
+    """Yield those whose grades are to be handed on."""
+    for one in everybody.values():
+        if one.waiting and not unmarked:
+            sheet.leave_out("wait for a person's marks", one.student)
+        else:
+            yield one
+
+
+def _canvas(everybody, listed, points, column, unmarked):
+    sheet = _Sheet([*CANVAS, column])
+    sheet.rows.append(["    Points Possible", *([""] * (len(CANVAS) - 1)), _number(points)])
+    for one in _counting(sheet, everybody, unmarked):
+        student = listed.get(one.student)
+        if student is None or not (student.canvas or student.sis or student.login):
+            sheet.leave_out("have no id of Canvas in the roster", one.student)
+            continue
+        ids = [student.canvas, student.sis, student.login]  # which Canvas compares: they stay as they are
+        name, section = escape_formula(student.name or student.id), escape_formula(student.section)
+        sheet.rows.append([name, *ids, section, _number(one.score)])
+        sheet.count += 1
+    return sheet
+
+
+def _column(given, topic):
+    """Return what Canvas calls the assignment: the only column of its file that is named after ``topic``, or ``topic``."""
+    found = [name for name in _read(given)[0] if alike(name).startswith(alike(topic))] if given else []
+    if len(found) > 1:
+        remedy = f"say which one it is, for example --column {found[0]!r}."
+        raise CourseError(f"several columns begin with {topic}: {', '.join(found)}", str(given), remedy)
+    return found[0] if found else topic
+
+
+def _from_canvas(given, students):
+    """Return the roster's students by their id here, with what Canvas's exported gradebook says of them."""
+    header, rows = _read(given)
+    is_split = header[:3] == SPLIT
+    if not is_split and header[:2] != list(CANVAS[:2]):
+        remedy = "export the gradebook in Canvas, and name that file."
+        what = f"its columns begin with {', '.join(header[:2])}, and not with Student, ID or {', '.join(SPLIT)}"
+        raise CourseError(what, str(given), remedy)
+    by_number, by_login = by_id(students, "canvas"), by_id(students, "login")
+    found = {}
+    for row in rows:
+        if len(row) < len(SPLIT if is_split else CANVAS[:2]):
+            continue
+        told = dict(zip(header, row, strict=False))
+        if is_split:
+            told["Student"] = ", ".join(filter(None, [told["LastName"].strip(), told["FirstName"].strip()]))
+        login = told.get("SIS Login ID", "")
+        known = by_number.get(alike(told["ID"])) or by_login.get(alike(login))
+        name = known.id if known else login
+        if told["ID"].strip() and name:
+            sis, section = told.get("SIS User ID", ""), told.get("Section", "")
+            found[name] = Student(
+                id=name, name=told["Student"], canvas=told["ID"], sis=sis, login=login, section=section
+            )
+    return found
+
+
+def _gradescope(everybody, listed, points, unmarked):
+    sheet = _Sheet(GRADESCOPE)
+    for one in _counting(sheet, everybody, unmarked):
+        student = listed.get(one.student)
+        if student is None or not (student.gradescope or student.email):
+            sheet.leave_out("have neither SID nor e-mail in the roster", one.student)
+            continue
+        first, _, last = student.name.rpartition(" ")
+        about = [
+            escape_formula(first),
+            escape_formula(last),
+            student.gradescope,
+            student.email,
+            escape_formula(student.section),
+        ]
+        sheet.rows.append([*about, _number(one.score), _number(points)])
+        sheet.count += 1
+    return sheet
+
+
+def _moodle(course, topic, everybody, students, points, given, unmarked):
+    if not given:
+        raise CourseError(
+            "Moodle takes grades only in its own grading worksheet",
+            "--from",
+            "download it in the assignment (Submissions, Download grading worksheet), and name it with --from FILE.",
+        )
+    header, rows = _read(given)
+    places = {name.casefold(): place for place, name in enumerate(header)}
+    lacking = [name for name in ("Identifier", "Grade", "Last modified (grade)") if name.casefold() not in places]
+    if lacking:
+        remedy = "name the grading worksheet as Moodle gave it out, with Moodle set to English and in UTF-8."
+        raise CourseError(f"it has no column {', '.join(lacking)}", str(given), remedy)
+    sheet = _Sheet(header)
+    mine = {one.student: one for one in _counting(sheet, everybody, unmarked)}
+    told = [{name: row[place].strip() for name, place in places.items() if place < len(row)} for row in rows]
+    shared = _namesakes(students, told)
+    found = _of_moodle(course, topic, everybody, students, told, shared)
+    for number, row in enumerate(rows):
+        if (student := found.get(number, "")) not in mine:
+            sheet.rows.append(row)
+            continue
+        most = told[number].get("maximum grade", "")
+        if most and _differs(most, points):
+            what = f"Moodle's maximum grade is {most}, and {topic} has {points:g} points"
+            remedy = "set the maximum grade of Moodle's assignment to that, and download again."
+            raise CourseError(what, str(given), remedy)
+        if told[number].get("grade can be changed", "").casefold() == "no":
+            sheet.leave_out("have a grade that Moodle does not let change", student)
+        else:
+            row = [*row, *[""] * (len(header) - len(row))]
+            row[places["grade"]] = _number(mine[student].score)
+            sheet.count += 1
+        sheet.rows.append(row)
+    names = {one.id: alike(one.name) for one in students if one.name}
+    for student in sorted(set(mine) - set(found.values())):
+        twice = names.get(student) in shared
+        sheet.leave_out(NAMESAKE if twice else "are not in Moodle's worksheet", student)
+    return sheet
+
+
+def _of_moodle(course, topic, everybody, students, told, shared):
+    """Return whose each row of Moodle's worksheet is, by its place: by its number, or else e-mail, or else full name.
+
+    A number that two have is nobody's, nor is a name that is ``shared``, and so are two rows that would be one student's.
+    Without a roster, by which `collect` tells groups from people, a number counts only where the archive had the row's name:
+    that of a group is some participant's too.
+    """
+    tried = [(one, name) for name in everybody for one in tries(course, name, topic) if one.platform == "Moodle"]
+    called = {(one.number, name): moodle_name(one.prefix.partition("_")[0]) for one, name in tried}
+    known = {
+        "number": _by_what_is_theirs((one.number, name) for one, name in tried if one.number),
+        "e-mail": {email: one.id for email, one in by_id(tuple(students), "email").items()},
+        "name": {alike(one.name): one.id for one in students if one.name and alike(one.name) not in shared},
+    }
+    found: dict[int, str] = {}
+    for what, column in (("number", "identifier"), ("e-mail", "email address"), ("name", "full name")):
+        claims = {}
+        for place in set(range(len(told))) - set(found):
+            text = told[place].get(column, "")
+            key = re.sub(r"\D", "", text) if what == "number" else alike(text)
+            student = known[what].get(key, "")
+            full_name, in_archive = told[place].get("full name", ""), called.get((key, student), "")
+            if what == "number" and not students and not _is_called(full_name, in_archive):
+                continue
+            if student and student not in found.values():
+                claims[place] = student
+        count = Counter(claims.values())
+        found |= {place: student for place, student in claims.items() if count[student] == 1}
+    return found
+
+
+def _is_called(full_name, in_archive):
+    """Return whether a row of the ``full_name`` can be that of a file that the archive called so; "" is not known."""
+    name = moodle_name(full_name)
+    return not (name and in_archive) or in_archive == name or in_archive.endswith(f"-{name}")
+
+
+def _by_what_is_theirs(pairs):
+    """Return ``{id: student}`` of ``pairs``, without an id that two students have."""
+    owners = defaultdict(set)
+    for what, student in pairs:
+        owners[what].add(student)
+    return {what: students.pop() for what, students in owners.items() if len(students) == 1}
+
+
+def _namesakes(students, told):
+    """Return the full names that occur twice: in the roster, or in Moodle's worksheet."""
+    names = [one.name for one in students], [row.get("full name", "") for row in told]
+    counts = [Counter(alike(name) for name in some) for some in names]
+    return {name for count in counts for name, often in count.items() if often > 1}
+
+
+def _differs(text, points):
+    try:
+        return abs(float(text.replace(",", ".")) - points) > 1e-6
+    except ValueError:
+        return False
+
+
+def _read(path):
+    """Return ``(header, rows)`` of a CSV file that a platform gave out, with commas or semicolons between the fields."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+        first = text.partition("\n")[0]
+        delimiter = ";" if first.count(";") > first.count(",") else ","
+        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    except (FileNotFoundError, IsADirectoryError) as error:
+        what = "this is a folder" if isinstance(error, IsADirectoryError) else "there is no such file"
+        raise CourseError(what, str(path), "name the file that you downloaded.") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise CourseError(f"it is no CSV file in UTF-8 ({error})", str(path), "download it again.") from None
+    if not rows:
+        raise CourseError("the file is empty", str(path), "download it again.")
+    return rows[0], rows[1:]

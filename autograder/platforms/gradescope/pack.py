@@ -1,0 +1,98 @@
+"""Make the archive that Gradescope takes as an autograder: https://gradescope-autograders.readthedocs.io/en/latest/specs/.
+
+In: a course, an assignment that was released. Out: the bytes of a zip archive, the same each time, with setup.sh and
+run_autograder at its top, the grader, the answers and the hidden cases' seed. Nothing of students is in it. Reads the project;
+writes nothing.
+"""
+
+import io
+import shlex
+import tomllib
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder.courses.course import Course, Released
+from autograder.errors import CourseError
+from autograder.feedback import pages
+from autograder.paths import ROOT
+from autograder.platforms.gradescope.packed import FILE, Packed
+from autograder.sandbox import Limits
+
+HERE = Path(__file__).parent
+PACKAGES = ("autograder", "solutions")
+KINDS = (".py", ".toml", ".j2", ".sh", ".js", ".css")
+ALWAYS = (1980, 1, 1, 0, 0, 0)  # the date of every entry
+EXECUTABLE, PLAIN = 0o100755, 0o100644
+INDEX = "@TORCH_INDEX@"
+
+
+@dataclass(frozen=True)
+class Archive:
+    """An archive: its bytes, the points that the grader gives, and those that a person gives, by exercise."""
+
+    content: bytes
+    points: float
+    by_person: dict[str, float]
+
+
+def pack(course: Course, topic: str, released: Released, limits: Limits, torch_index: str = "") -> Archive:
+    """Return the ``Archive`` of ``topic`` as it was ``released`` in ``course``.
+
+    ``torch_index`` is the address of a further package index, for a torch without the parts that need a graphics card.
+
+    Raises
+    ------
+    CourseError
+        If a file of the project is missing.
+    """
+    files = {}
+    for name in PACKAGES:
+        for path in sorted((ROOT / name).rglob("*")):
+            if path.suffix in KINDS and path.is_file() and "__pycache__" not in path.parts:
+                files[path.relative_to(ROOT).as_posix()] = path.read_bytes()
+    setup = (HERE / "setup.sh").read_text(encoding="utf-8").replace(INDEX, shlex.quote(torch_index))
+    try:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        for name in ("constraints.txt", "LICENSE"):
+            files[name] = (ROOT / name).read_bytes()
+    except FileNotFoundError as error:
+        raise CourseError("it is missing", str(error.filename), "pack in a clone of the project.") from None
+    files |= {
+        "setup.sh": setup.encode(),
+        "run_autograder": (HERE / "run_autograder").read_bytes(),
+        "requirements.txt": ("\n".join(project["dependencies"]) + "\n").encode(),
+        FILE: _packed(course, topic, released, limits).text().encode(),
+    }
+    automatic = [exercise for exercise in released.exercises if exercise.is_automatic]
+    by_person = {one.name: one.points for one in released.exercises if not one.is_automatic}
+    return Archive(_zipped(files), sum(exercise.points for exercise in automatic), by_person)
+
+
+def _packed(course, topic, released, limits):
+    config = PyFileConfigLoader(str(course.config)).load_config()
+    return Packed(
+        topic,
+        released.templates,
+        released.points,
+        tuple(exercise.trained.file for exercise in released.exercises if exercise.trained),
+        released.seed,
+        released.digest,
+        released.extra,
+        pages.settings_of(config),
+        limits,
+    )
+
+
+def _zipped(files):
+    """Return a zip archive of ``files``: name -> bytes. Names, dates and rights are the same on every machine."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as bundle:
+        for name, content in sorted(files.items()):
+            info = zipfile.ZipInfo(name, ALWAYS)
+            info.create_system, info.compress_type = 3, zipfile.ZIP_DEFLATED
+            info.external_attr = (EXECUTABLE if name in ("setup.sh", "run_autograder") else PLAIN) << 16
+            bundle.writestr(info, content, compresslevel=9)
+    return archive.getvalue()

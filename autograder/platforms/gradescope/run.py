@@ -1,0 +1,180 @@
+"""Grade one submission on Gradescope's machine: ``python -m autograder.platforms.gradescope.run /autograder``.
+
+In: the folder that Gradescope has prepared, laid out as https://gradescope-autograders.readthedocs.io/en/latest/specs/ says.
+Out: results/results.json in it, whatever happens. One process grades, and another one watches it; student code runs in neither
+of them, but in a sandbox, or where there can be none as another user.
+
+What is printed is for instructors, and hidden from students. It has no message of an exception that came from anywhere but
+the grader's own sentences: such a message could quote an answer.
+"""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from autograder.errors import CourseError
+from autograder.files import as_json, write_text
+from autograder.grading import grade, submission
+from autograder.notebooks.handout import handout
+from autograder.platforms.archives import RefusedEntry
+from autograder.platforms.collect import Asked, one_try, with_remedy
+from autograder.platforms.gradescope import results
+from autograder.platforms.gradescope.packed import FILE, Packed
+from autograder.sandbox import close, doctor
+
+SLACK = 240.0  # seconds that starting, reading and judging may take on top of what submissions may run
+ONCE_MORE = 2  # a submission that ran out of time runs twice
+MEMORY = 8 * 2**30  # bytes that the process which grades may address
+METADATA = "submission_metadata.json"
+MOST_METADATA = 50 * 2**20  # bytes: it has all earlier results
+ISOLATIONS = ("zygote", "user")  # the first that holds
+NO_SANDBOX = "No code was run: this machine cannot keep what is handed in apart from the answers."
+BROKEN = "This could not be graded: the grader itself failed."
+TOO_LONG = "This could not be graded: it took longer than the grader waits."
+
+
+def main() -> None:
+    """Watch the process that grades, and write what comes of it."""
+    root = Path(sys.argv[1]).resolve()
+    if sys.argv[2:]:
+        _be_the_grader(root)
+        return
+    packed = Packed.of_text((root / "source" / FILE).read_text(encoding="utf-8"))
+    seconds = ONCE_MORE * packed.limits.submission_seconds + SLACK
+    found = _watched([sys.executable, "-B", "-m", __spec__.name, str(root), "grade"], seconds)
+    write_text(as_json(found), root / "results" / "results.json")
+
+
+def _watched(command, seconds):
+    """Return the results that ``command`` writes to its standard output within ``seconds``."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=1, start_new_session=True
+    )  # what it says: to ours
+    try:
+        said, _ = process.communicate(timeout=seconds)
+        return json.loads(said)
+    except subprocess.TimeoutExpired:
+        return results.failed(TOO_LONG)
+    except ValueError:
+        print(f"the process that grades ended with {process.returncode}")
+        return results.failed(BROKEN)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def _be_the_grader(root):
+    """Grade, and write the results to what was standard output; what is printed meanwhile goes to standard error."""
+    answer = os.dup(1)
+    os.dup2(2, 1)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    try:
+        found = grade_one(root)
+    except BaseException as error:
+        print(f"{type(error).__name__}, raised in")
+        for frame in traceback.extract_tb(error.__traceback__):
+            print(f"  {frame.filename}:{frame.lineno}, {frame.name}")
+        found = results.failed(BROKEN)
+    finally:
+        close()
+    with os.fdopen(answer, "w") as file:
+        json.dump(found, file)
+
+
+def grade_one(root: Path) -> dict[str, Any]:
+    """Return the results of what lies in ``root``'s folder ``submission``. Runs it only where a canary cannot get out."""
+    began = time.monotonic()
+    packed = Packed.of_text((root / "source" / FILE).read_text(encoding="utf-8"))
+    limits = packed.limits
+    asked = Asked(packed.topic, frozenset(packed.points), frozenset(packed.beside), limits.submission_mb)
+    try:
+        files = one_try(root / "submission", asked)
+    except RefusedEntry as refusal:
+        return results.not_graded(with_remedy(str(refusal), packed.topic))
+    templates = tuple(nbformat.reads(text, as_version=4) for text in packed.templates)
+    hidden = tuple(str(root / name) for name in (f"source/{FILE}", "submission", "results", METADATA, "."))
+    try:
+        isolation = _isolation(limits, hidden, grade.prepared_for(templates[0]))
+    except CourseError as error:
+        print(error)
+        return results.failed(NO_SANDBOX)
+    content = files[f"{packed.topic}.ipynb"]
+    task = submission.Task(
+        content,
+        _beside(packed, files),
+        packed.topic,
+        packed.templates,
+        packed.points,
+        packed.seed,
+        results.attempt(_metadata(root), content),
+        packed.digest,
+        limits,
+        isolation,
+        hidden,
+        packed.settings,
+        extra=packed.extra,
+    )
+    try:
+        outcome = submission.grade_task(task)
+        if outcome.graded and (outcome.graded.timed_out or outcome.graded.killed):  # the machine may have been busy
+            outcome = submission.grade_task(task)
+    except CourseError as error:
+        print(error)
+        return results.failed(BROKEN)
+    if outcome.set_aside:
+        return results.not_graded(outcome.set_aside)
+    return results.graded(outcome, content, tuple(map(handout, templates)), time.monotonic() - began)
+
+
+def _isolation(limits, hidden, prepared):
+    """Return how to keep what is handed in apart from the rest of this machine.
+
+    Raises
+    ------
+    CourseError
+        If the canary gets out, or nothing starts, whichever way.
+    """
+    refusals = []
+    for isolation in ISOLATIONS:
+        try:
+            doctor.require(isolation, limits, hidden, prepared)
+            print(f"isolation: {isolation}")
+            return isolation
+        except CourseError as error:
+            refusals.append(f"{isolation}: {error}")
+    raise CourseError("\n".join(refusals), "this machine", "see what the course's guide says of Gradescope.")
+
+
+def _beside(packed, files):
+    """Return the files that belong to the notebook, None for one that is too large; see ``grade.handed_in_files``."""
+    names = [name for name in packed.beside if name in files]
+    if not names:
+        return {}
+    with tempfile.TemporaryDirectory(prefix="handed-in-") as folder:
+        for name in names:
+            Path(folder, name).write_bytes(files[name])
+        questions = submission.exercises_for(packed.topic, packed.seed, 0, packed.points, packed.extra)
+        return grade.handed_in_files(questions, folder)
+
+
+def _metadata(root):
+    with suppress(OSError), (root / METADATA).open("rb") as file:
+        return file.read(MOST_METADATA)
+    return b""
+
+
+if __name__ == "__main__":
+    main()

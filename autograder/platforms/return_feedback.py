@@ -1,0 +1,78 @@
+"""Put the feedback pages of a class into one archive that a learning platform hands on to each student.
+
+In: a course, a topic. Out: one zip file, and who is not in it. Writes that file alone, in one step.
+
+What the platforms take: Canvas reads the user's and the attachment's number in the name of a file of what it gave out
+(``infer_comment_context_from_filename`` of instructure/canvas-lms), Moodle the participant's number and the plugin in the
+name of a folder (``mod/assign/feedback/file/importziplib.php`` of moodle/moodle). So both need what was collected from them.
+Gradescope documents no way to hand pages on.
+"""
+
+import io
+import zipfile
+from pathlib import Path
+
+from autograder.courses.course import Course
+from autograder.errors import CourseError
+from autograder.files import write_bytes
+from autograder.gradebook.scores import results
+from autograder.platforms.collect import tries
+from autograder.platforms.export import Exported, refuse_overwriting
+
+PLATFORMS = ("folder", "canvas", "moodle")
+README = """Feedback pages for {topic}, to upload in Canvas: the assignment, Upload Submissions.
+
+Canvas shows each page as a comment, under the name of the file that the student handed in: the page of a student who
+handed in {topic}.ipynb arrives as {topic}.ipynb, although it is a web page (github.com/instructure/canvas-lms/issues/2406).
+Tell your students: save the file, rename it to {topic}.html, and open it in a browser.
+
+Canvas ignores this file, README.txt.
+"""
+
+
+def hand_back(course: Course, topic: str, to: str, target: str | Path, force: bool = False) -> Exported:
+    """Write the feedback pages of ``topic`` into the archive ``target``, under the names that the platform ``to`` takes.
+
+    ``folder`` is one folder a student, for people. Who has to hand in again has a page too.
+
+    Raises
+    ------
+    CourseError
+        If the platform takes no such archive, or ``target`` is there already and not ``force``.
+    """
+    if to == "gradescope":
+        remedy = "take --to folder, and send the pages another way."
+        raise CourseError("Gradescope documents no way to take feedback pages", "--to", remedy)
+    if to not in PLATFORMS:
+        raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(PLATFORMS)}.")
+    refuse_overwriting(target, force)
+    known, file = results(course, topic), io.BytesIO()
+    left_out: dict[str, list[str]] = {}
+    count = 0
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
+        if to == "canvas":
+            bundle.writestr(zipfile.ZipInfo("README.txt"), README.format(topic=topic), zipfile.ZIP_DEFLATED)
+        for student in course.students(topic):
+            page, name = course.feedback(student, topic), _name(course, topic, student, to)
+            if not page.is_file():
+                left_out.setdefault("have no feedback page yet: run `grade`", []).append(student)
+            elif not name:
+                left_out.setdefault(f"were not collected from {to.capitalize()}", []).append(student)
+            else:
+                bundle.writestr(zipfile.ZipInfo(name), page.read_bytes(), zipfile.ZIP_DEFLATED)
+                count += 1
+                if student in known and known[student].waiting:
+                    left_out.setdefault("have a page that says: to be marked", []).append(student)
+    write_bytes(file.getvalue(), target)
+    return Exported(count, {why: tuple(names) for why, names in left_out.items()})
+
+
+def _name(course, topic, student, to):
+    """Return what the page of ``student`` is called in the archive; "" if the platform would not know whose it is."""
+    if to == "folder":
+        return f"{student}/{topic}.html"
+    counting = tries(course, student, topic)[-1:]
+    prefix = next((one.prefix for one in counting if one.platform.casefold() == to), "")
+    if not prefix:
+        return ""
+    return f"{prefix}{topic}.html" if to == "canvas" else f"{prefix}/{topic}.html"

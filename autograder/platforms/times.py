@@ -1,0 +1,90 @@
+"""When work was handed in, where the platform's archive does not say: read from a table, and put beside what was collected.
+
+In: a CSV file with a student and a time in each row. Out: ``Collected`` for each. Writes ``timestamp.txt`` and the record of what
+was collected.
+"""
+
+import csv
+import io
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from autograder.courses.course import Course
+from autograder.courses.plan import Student, alike, by_id
+from autograder.errors import CourseError
+from autograder.platforms.collect import Collected, Journal, set_time, tries
+from autograder.platforms.formats import CLOCK_SKEW, COLUMNS
+
+EXAMPLE = "id,time and then, in each row, ada,2026-12-02T23:59:00+01:00"
+
+
+def read_times(path: str | Path, students: tuple[Student, ...] = ()) -> dict[str, datetime]:
+    """Return when each student handed in, by ``id``, from a CSV file with a column ``time`` and one of the roster's ids.
+
+    Raises
+    ------
+    CourseError
+        For the first row that cannot be understood: an unknown student, one that is there twice, a time without a time zone or
+        in the future.
+    """
+    file = Path(path).name
+    try:
+        rows = csv.DictReader(io.StringIO(Path(path).read_text(encoding="utf-8-sig")), skipinitialspace=True)
+        columns = [(name or "").strip().casefold() for name in rows.fieldnames or ()]
+    except (FileNotFoundError, IsADirectoryError) as error:
+        what = "this is a folder" if isinstance(error, IsADirectoryError) else "there is no such file"
+        raise CourseError(what, str(path), "name the CSV file with the times.") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise CourseError(f"no CSV that can be read ({error})", file, "save it as CSV, in UTF-8.") from None
+    column = next((name for name in COLUMNS if name in columns), "")
+    if not column or "time" not in columns:
+        remedy = f"head it like this: {EXAMPLE}; instead of id, {', '.join(COLUMNS[1:])} will do."
+        raise CourseError("there is no column time, or none that says whose it is", f"{file}, line 1", remedy)
+    rows.fieldnames = columns
+    known, times = by_id(students, column), {}
+    try:
+        for row in rows:
+            place, name = f"{file}, line {rows.line_num}", (row[column] or "").strip()
+            student = known[alike(name)].id if alike(name) in known else name
+            if alike(name) not in known and (students or column != "id"):
+                raise CourseError(f"{name!r} is not in the roster", place, "correct it, or add the student.")
+            if student in times:
+                raise CourseError(f"{student} is in the file twice", place, "keep the row of the last attempt.")
+            times[student] = _time((row["time"] or "").strip(), place)
+    except csv.Error as error:
+        raise CourseError(
+            f"no CSV that can be read ({error})", f"{file}, line {rows.line_num}", "save it again."
+        ) from None
+    return times
+
+
+def _time(text, place):
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise CourseError(f"{text!r} is no time", place, f"write it as ISO 8601, for example {EXAMPLE}.") from None
+    if time.tzinfo is None:
+        raise CourseError(f"{text} has no time zone", place, "write one behind it: +01:00, or Z for UTC.")
+    if time > datetime.now(UTC) + CLOCK_SKEW:
+        raise CourseError(f"{text} is in the future", place, "write when it was handed in.")
+    return time.astimezone(UTC)
+
+
+def set_times(
+    course: Course, topic: str, times: Mapping[str, datetime], journal: Journal | None = None
+) -> list[Collected]:
+    """Let what was collected of ``topic`` have come at ``times``, by student; return what became of each.
+
+    Raises
+    ------
+    CourseError
+        If something cannot be written.
+    """
+    journal, done = journal or Journal(course, topic), []
+    for student, time in times.items():
+        if not tries(course, student, topic):
+            done.append(Collected(student, "nothing was collected of this student, so the time is of nothing"))
+            continue
+        done.append(set_time(course, topic, student, time, journal))
+    return done

@@ -1,0 +1,1 @@
+"""Releases of assignments: made, proved, compared with those before."""

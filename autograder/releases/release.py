@@ -1,0 +1,105 @@
+"""Release an assignment: assemble it, prove that it grades as it must, let nbgrader make the notebook for students.
+
+In: a course, a topic, a seed. Out: source, release and marking scheme in the course directory. What fails a check leaves
+everything as it was.
+"""
+
+import secrets
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+from autograder import exercises
+from autograder.courses.course import Course, init
+from autograder.courses.locking import the_only_one
+from autograder.files import write_bytes, write_text
+from autograder.gradebook.assignments import begin_gradebook, enter_lateness, generate, refuse_other_cells
+from autograder.gradebook.backup import back_up
+from autograder.notebooks import assemble
+from autograder.paths import BOOK
+from autograder.releases.changes import changes_since
+from autograder.releases.proof import check
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release that was made: where it is, its number, and in sentences what it changed; () for nothing."""
+
+    path: Path
+    version: int
+    changes: tuple[str, ...]
+
+
+def release(course: Course, topic: str, seed: int | None = None, book: str | Path = BOOK, website: str = "") -> Release:
+    """Make the source and the release of ``topic`` in ``course``; return what it is and what it changed.
+
+    It links to its chapter on ``website``, where that is given. Which exercises it asks, what they are worth and when it
+    is due is as the course's plan says. What has changed since the last release is added to the course's log.
+
+    Raises
+    ------
+    AnswerKeyError, CourseError
+        If key, page and solutions do not fit, the assignment does not grade as it must, or another process is grading or
+        releasing in this course.
+    """
+    plan = course.plan()
+    wanted = plan.assignment(topic)
+    chosen = course.chosen_seed(topic, seed)
+    seed = new_seed() if chosen is None else chosen
+    everything = exercises.load(topic, seed, wanted.extra)
+    questions = wanted.chosen(everything)
+    left_out = [one.name for one in everything if one.name not in {asked.name for asked in questions}]
+    source = assemble.source_notebook(topic, questions, book, website, plan.notice(topic), left_out)
+    with the_only_one(course):
+        return _prove_and_write(course, topic, seed, everything, questions, source)
+
+
+def _prove_and_write(course, topic, seed, everything, questions, source):
+    before = course.last(topic)
+    with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a course that nobody needs
+        trial = init(folder)
+        assemble.write(source, trial.source(topic))
+        begin_gradebook(trial)
+        generate(trial, topic, trial.gradebook)
+        released = nbformat.read(trial.release(topic), as_version=4)
+        check(source, released, questions)
+        refuse_other_cells(course, topic, released)
+        back_up(course, "release")
+        begin_gradebook(course)
+        generate(trial, topic, course.gradebook, course.id_in_gradebook)
+        assemble.write(source, course.source(topic))
+        write_text(assemble.marking_scheme(topic, questions), course.marking_scheme(topic))
+        write_bytes(trial.release(topic).read_bytes(), course.release(topic))
+    digest = exercises.digest(everything)
+    said = changes_since(before, released, (seed, digest))
+    number = course.record(topic, seed, digest, said)
+    enter_lateness(course, topic)
+    return Release(course.release(topic), number, said)
+
+
+def new_seed() -> int:
+    """Draw the seed of an assignment that has none."""
+    return secrets.randbelow(2**32)
+
+
+def handouts(folder: str | Path, topics: Sequence[str], website: str = "") -> list[Path]:
+    """Write the notebooks for students of ``topics`` into ``folder``, the same as released ones; return their paths.
+
+    For a website to offer. They are not proved here, and no course is made: ``release`` does both.
+    """
+    with tempfile.TemporaryDirectory(prefix="handouts-") as root:
+        trial = init(root)
+        begin_gradebook(trial)
+        for topic in topics:
+            assemble.write(
+                assemble.source_notebook(topic, exercises.load(topic, 0), website=website), trial.source(topic)
+            )
+            generate(trial, topic, trial.gradebook)
+        notebooks = [trial.release(topic).read_bytes() for topic in topics]
+    paths = [Path(folder) / f"{topic}.ipynb" for topic in topics]
+    for path, content in zip(paths, notebooks, strict=True):
+        write_bytes(content, path)
+    return paths

@@ -1,0 +1,1 @@
+"""What an instructor reads about a class: tables in the terminal, the report page."""

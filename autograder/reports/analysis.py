@@ -1,0 +1,268 @@
+"""Work out what the marks of a class say about its exercises: how hard they are, how well they tell students apart.
+
+In: what the gradebook and the kept verdicts have. Out: frozen records of numbers. ``studied`` reads the course, and the
+rest touches nothing. No record but ``alike`` and ``missing`` holds a name.
+
+Source of the discrimination: the corrected item-total correlation, as in any textbook of test theory; its interval is the
+percentile bootstrap over students (Efron and Tibshirani, 1993, chapter 13).
+"""
+
+import ast
+import json
+import re
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from autograder.courses.course import Course
+from autograder.errors import CourseError
+from autograder.exercises import Exercise
+from autograder.gradebook.scores import Result, results
+from autograder.grading.grade import Graded
+from autograder.notebooks import repair
+
+LEAST = 20  # students, below which a correlation says nothing
+RESAMPLES = 1000
+LONGEST = 20_000  # characters of an answer that is looked at
+SHORTEST = 40  # nodes of a program that two may not have by chance
+WORDS = 12  # of a written answer that two may not have by chance
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A hint: how many have it now, how many were graded again after they had it, and how many had all points then."""
+
+    hint: str
+    now: int
+    again: int
+    mended: int
+
+
+@dataclass(frozen=True)
+class Item:
+    """One exercise: the share of its points that was earned on average, and how it goes with the rest of the marks.
+
+    ``discrimination`` is (correlation, low, high) with the 95 % interval, None where there are too few students to say or
+    all have the same. ``parts`` has (name, how many have it whole, of how many), ``mistakes`` one ``Recognised`` a hint.
+    """
+
+    name: str
+    points: float
+    marked: int
+    difficulty: float | None
+    discrimination: tuple[float, float, float] | None
+    parts: tuple[tuple[str, int, int], ...] = ()
+    mistakes: tuple[Recognised, ...] = ()
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is known of one assignment. ``scores`` are those of the students, in no order that says whose they are.
+
+    ``alike`` groups students whose answer to an exercise is the same but for names and layout: (exercise, students).
+    """
+
+    topic: str
+    maximum: float
+    scores: tuple[float, ...]
+    items: tuple[Item, ...]
+    waiting: int
+    timed_out: int
+    late: int
+    missing: tuple[str, ...]
+    alike: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def studied(course: Course, topic: str) -> Study:
+    """Return the ``Study`` of ``topic`` in ``course``.
+
+    Raises
+    ------
+    CourseError
+        If it was not released, or the gradebook cannot be read.
+    """
+    released, everybody = course.released(topic), results(course, topic)
+    tries = {student: found for student in everybody if (found := _verdicts(course, student, topic))}
+    graded = {student: found[-1] for student, found in tries.items()}
+    roster = [one.id for one in course.plan().students]
+    handed_in = set(course.students(topic))
+    starters = {cell.metadata.nbgrader.grade_id: cell.source for cell in released.notebooks[0].cells}
+    names = {exercise.name for exercise in released.exercises}
+    answers = {student: _answers(course, student, topic, names) for student in sorted(handed_in)}
+    return Study(
+        topic,
+        sum(released.points.values()),
+        tuple(sorted(one.score for one in everybody.values())),
+        tuple(items(released.exercises, everybody, tries)),
+        sum(bool(one.waiting) for one in everybody.values()),
+        sum(one.timed_out for one in graded.values()),
+        sum(one.penalty > 0 for one in everybody.values()),
+        tuple(name for name in roster if name not in handed_in),
+        tuple(alike_answers(released.exercises, answers, starters)),
+    )
+
+
+def _verdicts(course, student, topic):
+    """Return the kept verdicts of all that ``student`` was graded for, in order; the last is what counts now."""
+    try:
+        known = course.known(student, topic)
+        last, graded = json.loads(known["mark"])[0], known.get("graded", {})
+        earlier = [key for content in known["tries"] if (key := graded.get(content)) not in (None, last)]
+        found = [course.store.get(key) for key in (*earlier, last)]
+        return [replace(one, outputs={}) for one in found if one] if found[-1] else []
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError):
+        return []
+
+
+def items(
+    exercises: Iterable[Exercise], everybody: Mapping[str, Result], tries: Mapping[str, Sequence[Graded]]
+) -> Iterable[Item]:
+    """Yield an ``Item`` for each of ``exercises``; ``tries`` has what each student was graded for, the last counts."""
+    for exercise in exercises:
+        marked = [one for one in everybody.values() if _is_marked(one, exercise)]
+        shares = np.array([one.entries[exercise.name].score / exercise.points for one in marked])
+        rest = np.array([one.earned - one.entries[exercise.name].score for one in marked])
+        verdicts = [found for one in tries.values() if (found := one[-1].by_exercise.get(exercise.name))]
+        parts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        for verdict in verdicts:
+            for part in verdict.parts if len(exercise.parts) > 1 else ():
+                parts[part.name][0] += part.earned >= part.points
+                parts[part.name][1] += 1
+        yield Item(
+            exercise.name,
+            exercise.points,
+            len(marked),
+            float(shares.mean()) if marked else None,
+            discrimination(shares, rest),
+            tuple((name, whole, count) for name, (whole, count) in parts.items()),
+            tuple(_recognised(exercise.name, tries.values())),
+        )
+
+
+def _recognised(name, tries):
+    """Yield the ``Recognised`` of the hints to an exercise, the most frequent first."""
+    now, again, mended = Counter(), Counter(), Counter()
+    for one in tries:
+        verdicts = [found for graded in one if (found := graded.by_exercise.get(name))]
+        now.update(dict.fromkeys(verdicts[-1].hints).keys() if verdicts else ())
+        followed = {
+            hint: after for before, after in pairwise(verdicts) for hint in before.hints
+        }  # by what came next, last
+        again.update(followed.keys())
+        mended.update(hint for hint, after in followed.items() if after.earned == after.points)
+    for hint, _ in (now + again).most_common():
+        yield Recognised(hint, now[hint], again[hint], mended[hint])
+
+
+def _is_marked(one, exercise):
+    return exercise.name in one.entries and not one.entries[exercise.name].waiting
+
+
+def discrimination(shares: np.ndarray, rest: np.ndarray) -> tuple[float, float, float] | None:
+    """Return the correlation of ``shares`` with ``rest``, and its 95 % interval; None where it cannot be said.
+
+    Parameters
+    ----------
+    shares, rest : (students,)
+        The share of an exercise's points, and the points of all other exercises.
+    """
+    if len(shares) < LEAST or not np.ptp(shares) or not np.ptp(rest):
+        return None
+    drawn = np.random.default_rng(0).integers(0, len(shares), size=(RESAMPLES, len(shares)))
+    found = _correlation(shares[drawn], rest[drawn])
+    found = found[np.isfinite(found)]
+    if len(found) < 0.95 * RESAMPLES:
+        return None
+    low, high = np.percentile(found, [2.5, 97.5])
+    return float(_correlation(shares, rest)), float(low), float(high)
+
+
+def _correlation(one, other):
+    """Return the correlation along the last axis; nan where one of them is constant."""
+    one, other = (item - item.mean(axis=-1, keepdims=True) for item in (one, other))
+    size = np.sqrt((one**2).sum(axis=-1) * (other**2).sum(axis=-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(size > 1e-12, (one * other).sum(axis=-1) / size, np.nan)
+
+
+# --- answers that are alike ------------------------------------------------------------------------------------------
+
+
+def _answers(course, student, topic, names):
+    """Return what ``student`` has handed in for the exercises ``names``; {} of what is no notebook. Nothing that is huge."""
+    try:
+        content = repair.read_file(course.submission(student, topic), course.submitted)
+        found = {}
+        for cell in json.loads(content)["cells"]:
+            source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+            name = (cell["metadata"].get("nbgrader") or {}).get("grade_id")
+            if name in names and len(source) <= LONGEST:
+                found[name] = source
+        return found
+    except (CourseError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
+        return {}
+
+
+def alike_answers(
+    exercises: Sequence[Exercise], answers: Mapping[str, Mapping[str, str]], starters: Mapping[str, str]
+) -> Iterable[tuple[str, tuple[str, ...]]]:
+    """Yield ``(exercise, students)`` for those whose answers are one but for names and layout.
+
+    Left out is what says nothing: the starter, the reference, what is short, and what more than a third of a class of some
+    size has written, because then the question suggests it.
+    """
+    for exercise in exercises:
+        if exercise.kind not in ("code", "text"):
+            continue  # numbers and shapes that are right are the same for everybody
+        normal = normal_text if exercise.kind == "text" else normal_code
+        cell = exercise.name
+        given = {normal(starters.get(cell, "")), normal(exercise.source)}
+        groups = defaultdict(list)
+        for student, cells in answers.items():
+            text = normal(cells.get(cell, ""))
+            if text and text not in given:
+                groups[text].append(student)
+        for students in groups.values():
+            if len(students) > 1 and (len(answers) < LEAST or 3 * len(students) <= len(answers)):
+                yield exercise.name, tuple(students)
+
+
+def normal_text(text: str) -> str:
+    """Return the words of a written answer, without signs and layout; "" if they are few."""
+    words = re.findall(r"\w+", text.casefold())
+    return " ".join(words) if len(words) >= WORDS else ""
+
+
+def normal_code(text: str) -> str:
+    """Return the program ``text`` with its own names numbered, without comments and docstrings; "" if it is short or none."""
+    if len(text) > LONGEST:
+        return ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+        nodes = list(ast.walk(tree))
+        own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        own |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+        numbers: dict[str, str] = {}
+        for node in nodes:
+            _rename(node, own, numbers)
+        count = sum(not isinstance(node, ast.expr_context) for node in ast.walk(tree))
+        return ast.dump(tree) if count >= SHORTEST else ""
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+
+
+def _rename(node, own, numbers):
+    """Give ``node`` the number of its name in place of the name, if it is the program's own; drop a docstring."""
+    if isinstance(node, ast.FunctionDef | ast.Module) and ast.get_docstring(node, clean=False) is not None:
+        node.body = node.body[1:] or [ast.Pass()]
+    for field in ("id", "arg", "name"):
+        name = getattr(node, field, None)
+        if isinstance(name, str) and name in own and not isinstance(node, ast.keyword):
+            setattr(node, field, numbers.setdefault(name, f"_{len(numbers)}"))

@@ -1,0 +1,113 @@
+"""Whose marks would move is said before anything is written, and is what then happens."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from autograder.batch.grade_class import Move
+from autograder.errors import CourseError
+from autograder.grading import grade
+from autograder.reports import tables as report
+from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
+    ESSAY,
+    all_right,
+    course,
+    grade_quickly,
+    hand_in,
+    mark,
+)
+from tests.autograder.platforms.test_collect import everything
+from tests.autograder.samples import AUTOMATIC
+from tests.autograder.test_main import autograder
+
+pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(4)]
+HARDER = "scoring-additive_score"
+
+
+def harder(*args):
+    """Grade as after a change of the key by which one exercise is wrong."""
+    graded = all_right(*args)
+    verdicts = [replace(one, earned=one.points - 1) if one.exercise == HARDER else one for one in graded.verdicts]
+    return grade.Graded(tuple(verdicts), {})
+
+
+def untouched(course):  # noqa: F811
+    """Return all files but the kept verdicts, the lock, and what SQLite keeps beside a database that is read."""
+    files = everything(course)
+    return {path: text for path, text in files.items() if "verdicts" not in path.parts and path.name != "lock"}
+
+
+def points(course):  # noqa: F811
+    (exercise,) = (one for one in course.released("scoring").exercises if one.name == HARDER)
+    return exercise.points
+
+
+def test_a_dry_run_names_who_moves_by_which_exercise_and_writes_nothing(course, grade_quickly):  # noqa: F811
+    for student in ("ada", "ben"):
+        hand_in(course, student)
+    grade_quickly(course)
+    mark(course, "ada", 2.0)
+    grade_quickly(course)
+    hand_in(course, "cem")
+    hand_in(course, "dora").write_text("no notebook")
+    before = untouched(course)
+    rows = grade_quickly(course, "ada", "cem", "dora", grade_one=harder, dry=True, again=True)
+    assert untouched(course) == before
+    whole = points(course)
+    assert rows["ada"].moves == (Move(HARDER, whole, whole - 1),)
+    assert rows["ada"].total == AUTOMATIC + 2 - 1
+    assert rows["cem"].moves == (Move("all", None, AUTOMATIC - 1),)
+    assert (rows["dora"].moves, bool(rows["dora"].set_aside)) == ((), True)
+    recorded = grade_quickly(course, "ada", grade_one=harder, again=True)
+    assert recorded["ada"].points == rows["ada"].points
+
+
+def test_what_is_recorded_already_does_not_move(course, grade_quickly):  # noqa: F811
+    hand_in(course, "ada")
+    grade_quickly(course)
+    assert grade_quickly(course, dry=True)["ada"].moves == ()
+
+
+def test_without_the_assignment_in_the_gradebook_there_is_nothing_to_compare_with(course, grade_quickly):  # noqa: F811
+    hand_in(course, "ada")
+    (course.root / "gradebook.db").unlink()
+    with pytest.raises(CourseError, match="nothing to compare with"):
+        grade_quickly(course, dry=True)
+    assert not (course.root / "gradebook.db").exists()
+
+
+def test_regrade_says_it_and_records_only_when_told_to(course):  # noqa: F811
+    hand_in(course, "ada", essay=None)
+    words = ["regrade", "scoring", "--course", course.root, "--isolation", "none", "--workers", "1"]
+    said = autograder(*words)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "Whose marks would move: 0 (0 up, 0 down); 1 would be new, 0 stay as they are" in said.stdout
+    assert "Nothing was recorded" in said.stdout
+    assert not course.is_recorded("ada", "scoring")
+    done = autograder(*words, "--apply")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert course.is_recorded("ada", "scoring")
+    dry = autograder("grade", *words[1:], "--dry-run")
+    assert "0 would be new, 1 stay as they are" in dry.stdout
+
+
+@pytest.mark.parametrize(("essay", "why"), [("Another answer.", "has changed"), (None, "is gone")])
+def test_a_dry_run_names_written_answers_that_are_no_longer_those_that_were_marked(course, grade_quickly, essay, why):  # noqa: F811
+    for student in ("ada", "ben"):
+        hand_in(course, student)
+    grade_quickly(course)
+    mark(course, "ada", 2.0)
+    mark(course, "ben", 2.0)
+    grade_quickly(course)
+    release = json.loads(course.release("scoring").read_text(encoding="utf-8"))
+    (asked,) = (one["source"] for one in release["cells"] if one["metadata"]["nbgrader"]["grade_id"] == ESSAY)
+    hand_in(course, "ada", asked if essay is None else essay)
+    rows = grade_quickly(course, dry=True)
+    assert [(one.what, one.before, one.why) for one in rows["ada"].moves] == [
+        (ESSAY, 2.0, f"{why} since it was marked")
+    ]
+    assert rows["ben"].moves == ()
+    grid = report.moves_table(rows.values())
+    assert f"{ESSAY}: the answer {why} since it was marked" in list(grid.columns[1].cells)
+    assert grade_quickly(course)["ada"].waiting == (ESSAY,)

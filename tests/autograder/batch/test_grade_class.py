@@ -1,0 +1,174 @@
+"""The demonstration class, graded as a class: everybody gets what they deserve, and nobody stops another."""
+
+import html
+import itertools
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import nbformat
+import pytest
+
+from autograder import exercises
+from autograder.batch import grade_class as batch
+from autograder.courses import demo
+from autograder.notebooks.cell_ids import id_of
+from autograder.sandbox import Limits
+
+pytestmark = pytest.mark.suite("sandbox")
+CLASS = demo.students()
+
+
+def feedback(course, name):
+    """Return the words of a feedback page, without styles, scripts and pictures."""
+    page = course.feedback(name, "scoring").read_text()
+    page = re.sub(r"<style.*?</style>|<script.*?</script>|\"data:[^\"]*\"", "", page, flags=re.DOTALL)
+    return html.unescape(re.sub(r"<[^>]+>", "", page))
+
+
+def autograded(course, name):
+    return nbformat.read(course.root / "autograded" / name / "scoring" / "scoring.ipynb", as_version=4)
+
+
+@pytest.mark.parametrize("name", [student.name for student in CLASS])
+def test_everybody_gets_the_points_that_the_answers_deserve(demonstration, name):
+    _, rows, students = demonstration
+    assert not rows[name].failed
+    assert ("set aside" if rows[name].set_aside else rows[name].total) == students[name].points
+
+
+@pytest.mark.parametrize("name", [student.name for student in CLASS if student.hints])
+def test_every_listed_mistake_is_answered_with_its_own_hint(demonstration, name):
+    _, rows, students = demonstration
+    hints = {mistake: hint for e in exercises.load("scoring", 0) for mistake, hint in e.hints.items()}
+    for mistake in students[name].hints:
+        assert any(hints[mistake] in given for given in rows[name].hints), mistake
+
+
+def test_the_class_is_as_varied_as_a_real_one():
+    assert len(CLASS) >= 16
+    assert {student.kind for student in CLASS} == set(demo.KINDS)
+
+
+def test_what_was_set_aside_has_a_page_that_says_why_and_what_to_do(demonstration):
+    course, rows, _ = demonstration
+    aside = [name for name, row in rows.items() if row.set_aside]
+    assert aside
+    for name in aside:
+        assert "not graded yet" in feedback(course, name)
+        assert "Remedy" in feedback(course, name)
+
+
+def test_everybody_else_has_a_feedback_page_with_their_hints(demonstration):
+    course, rows, _ = demonstration
+    for name, row in rows.items():
+        if not row.set_aside:
+            page = feedback(course, name)
+            assert "Additive scores" in page
+            assert all(hint in page for hint in row.hints), name
+
+
+def test_no_page_of_feedback_shows_what_is_packed(demonstration):
+    course, rows, _ = demonstration
+    for name, row in rows.items():
+        if not row.set_aside:
+            page = feedback(course, name)
+            assert "b64decode" not in page
+            assert "What the check said" in page
+
+
+def test_no_page_of_feedback_asks_another_host_for_anything(demonstration):
+    course, rows, _ = demonstration
+    for name in rows:
+        page = course.feedback(name, "scoring").read_text(encoding="utf-8")
+        assert not re.findall(
+            r"<(?:script|img|link|iframe)\b[^>]*[\s\"'](?:src|href)=[\"']?(?:https?:)?//|@import", page
+        ), name
+    typeset = course.feedback("ada_loops", "scoring").read_text(encoding="utf-8")
+    assert "<math" in typeset
+    assert "<script" not in typeset
+
+
+def test_feedback_shows_no_hidden_input_and_no_expected_value(demonstration):
+    course, rows, _ = demonstration
+    hidden = set()
+    for exercise in exercises.load("scoring", 0):
+        for case in exercise.hidden if exercise.kind == "code" else ():
+            values = case.expected.values() if isinstance(case.expected, dict) else [case.expected]
+            hidden |= {f"{x:.6g}" for value in values for x in value.flat if len(f"{x:.6g}") > 6}
+            for (
+                array
+            ) in case.inputs.values():  # there are too many numbers of three decimals for none to stand anywhere
+                numbers = [repr(x) for x in array.ravel().tolist()]
+                hidden |= {f"{a}, {b}" for a, b in itertools.pairwise(numbers) if min(len(a), len(b)) > 4}
+    assert len(hidden) > 100
+    for name, row in rows.items():
+        if not row.set_aside:
+            page = feedback(course, name)
+            assert "HIDDEN" not in page
+            # a wrong answer may say its own first wrong value, and that may begin like some hidden number
+            assert sum(number in page for number in hidden) < 3, name
+
+
+def test_an_autograded_notebook_has_lost_its_hidden_tests_and_each_test_has_one_trusted_output(demonstration):
+    course, rows, _ = demonstration
+    for name, row in rows.items():
+        for cell in autograded(course, name).cells if not row.set_aside else ():
+            assert "HIDDEN" not in cell.source
+            if cell.metadata.get("nbgrader", {}).get("grade_id", "").endswith("-test"):
+                (output,) = cell.outputs
+                assert 0 <= float(output.data["text/plain"]) <= cell.metadata.nbgrader.points
+
+
+def test_what_a_function_prints_when_it_is_called_carries_no_hidden_input_out(demonstration):
+    text = nbformat.writes(autograded(demonstration[0], "kofi_noisy"))
+    (asked,) = (e for e in exercises.load("scoring", 0) if e.function == "additive_score")
+    assert "projecting (1, 2)" in text
+    assert str(asked.hidden[0].inputs["query"].shape) not in text
+
+
+def test_grading_again_runs_nothing_and_changes_nothing(demonstration, monkeypatch):
+    course, rows, _ = demonstration
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("it ran again")
+
+    monkeypatch.setattr(batch, "grade_task", refuse)
+    monkeypatch.setattr(batch, "_examined_workers", refuse)
+    limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
+    again = batch.grade_class(course, "scoring", limits, students=["ada_loops", "emil_no_tanh", "omar_not_a_notebook"])
+    assert again == [rows[row.student] for row in again]
+
+
+def test_a_fault_of_ours_is_reported_and_never_stored(released, tmp_path, monkeypatch):
+    import shutil
+
+    from autograder.courses.course import Course
+
+    shutil.copytree(released.root, tmp_path / "course")
+    course = Course.at(tmp_path / "course")
+    demo.hand_in(course, "scoring")
+
+    def stumble(*args, **kwargs):
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(batch, "grade_task", stumble)
+    with ThreadPoolExecutor(1) as executor:
+        (row,) = batch.grade_class(course, "scoring", Limits(), students=["ada_loops"], executor=executor)
+    assert "a fault of ours" in row.failed
+    assert not list((course.root / ".autograder").glob("verdicts/**/*.json"))
+
+
+def test_grading_prints_no_receipt_which_would_say_when_it_was_graded(demonstration):
+    course, rows, _ = demonstration
+    for name, row in rows.items():
+        if not row.set_aside:
+            printed = [cell.outputs for cell in autograded(course, name).cells if id_of(cell) == "receipt"]
+            assert printed in ([], [[]]), name  # somebody has deleted it
+
+
+def test_what_was_mended_is_said_at_the_head_of_the_feedback(demonstration):
+    course, rows, _ = demonstration
+    page = feedback(course, "lena_deleted_cells")
+    assert "this notebook was mended" in page
+    assert rows["lena_deleted_cells"].notes
+    assert "this notebook was mended" not in feedback(course, "ada_loops")

@@ -1,0 +1,309 @@
+"""Whatever instructors and students do, in whatever order: everybody has the points, the penalty and the page that are due.
+
+Hypothesis drives a course through hand-ins (in time, late, late without a time, broken), gradings, dry runs, marks given in
+three ways, extensions, other rules, another key, an undone collection and a lost gradebook. After each grading, gradebook, page
+and export are compared with a model of a few lines that knows nothing of how they are made.
+"""
+
+import csv
+import json
+import math
+import re
+import shutil
+import tempfile
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from autograder.batch import grade_class as batch
+from autograder.courses.course import Course
+from autograder.gradebook.scores import results
+from autograder.grading import grade, judge
+from autograder.marking.answers import Held, answers, save
+from autograder.marking.override import override
+from autograder.platforms.collect import Journal, collect, undo
+from autograder.platforms.export import export
+from autograder.platforms.times import set_times
+from autograder.sandbox import Limits
+from tests.autograder.batch.test_nothing_lost import ESSAY
+from tests.autograder.batch.test_nothing_lost import mark as mark_in_formgrader
+
+pytestmark = pytest.mark.suite("assignments")
+
+DUE = datetime(2025, 12, 1, tzinfo=UTC)
+NAMES = {"ada": 17, "ben": 18}
+OVERRIDDEN = "scoring-additive_score"
+students = st.sampled_from(sorted(NAMES))
+HOURS = st.sampled_from([None, None, -5, 20, 60])  # after the due date; None: nobody says
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a student has handed in: how many exercises are right, and when it came, as far as anybody knows."""
+
+    number: int
+    right: int | None  # None: no notebook
+    essay: str | None
+    came: datetime | None
+    late: bool  # as the platform says
+    is_stated: bool
+
+
+@dataclass
+class Due:
+    """What a student has in the gradebook: what was graded last, its points by exercise, and what a person has given."""
+
+    attempt: Attempt
+    automatic: dict[str, float] = field(default_factory=dict)
+    by_person: dict[str, float] = field(default_factory=dict)
+
+
+class Grades(RuleBasedStateMachine):
+    released: Course  # set by the test
+
+    def __init__(self):
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="grades-"))
+        shutil.copytree(self.released.root, self.folder / "course")
+        self.course = Course.at(self.folder / "course")
+        self.count, self.harder = 0, 0
+        self.grace, self.percent, self.extensions = 0, 10, {}
+        self.attempts = {name: [] for name in NAMES}
+        self.undoable = None  # student -> attempts before the last collection
+        self.recorded: dict[str, Due] = {}  # which the gradebook has
+        self.verdicts = {}  # number of an attempt -> points by exercise, as long as nobody grades again
+        self.points = {one.name: one.points for one in self.course.released("scoring").exercises if one.is_automatic}
+        self.write_plan()
+
+    def teardown(self):
+        shutil.rmtree(self.folder)
+
+    def write_plan(self):
+        lines = ["[late]", f"grace_minutes = {self.grace}", f"percent_a_day = {self.percent}", "[assignment.scoring]"]
+        lines += [f"due = {DUE.isoformat()}", "[assignment.scoring.extensions]"]
+        lines += [f"{name} = {until.isoformat()}" for name, until in self.extensions.items()]
+        (self.course.root / "course.toml").write_text("\n".join(lines), encoding="utf-8")
+
+    def due(self, name):
+        return max(DUE, self.extensions.get(name, DUE))
+
+    # what people do
+
+    @initialize(
+        hours=st.lists(HOURS, min_size=len(NAMES), max_size=len(NAMES)), late=st.booleans(), graded=st.booleans()
+    )
+    def begin(self, hours, late, graded):
+        for name, hour in zip(NAMES, hours, strict=True):
+            self.hand_in(name, 10, "Because.", late, hour)
+        if graded:
+            self.grade(again=False)
+
+    @rule(
+        name=students,
+        right=st.sampled_from([None, 0, 7, 12]),
+        essay=st.sampled_from([None, "Because.", "U h_j does not change."]),
+        late=st.booleans(),
+        hours=HOURS,
+    )
+    def hand_in(self, name, right, essay, late, hours):
+        self.count += 1
+        data = json.loads(self.course.release("scoring").read_text(encoding="utf-8"))
+        for cell in data["cells"]:
+            if cell["metadata"]["nbgrader"]["grade_id"] == "scoring-alignment_parameters":
+                cell["source"] = f"# {right} right, attempt {self.count}"
+            if cell["metadata"]["nbgrader"]["grade_id"] == ESSAY and essay is not None:
+                cell["source"] = essay
+        path = self.folder / "class.zip"
+        with zipfile.ZipFile(path, "w") as bundle:
+            file = f"{name}{'_LATE' * late}_{NAMES[name]}_{3000 + self.count}_scoring.ipynb"
+            bundle.writestr(file, "no notebook" if right is None else json.dumps(data))
+        journal = Journal(self.course, "scoring")
+        ((one,), _) = collect(self.course, "scoring", path, journal=journal)
+        assert one.problem == ""
+        came = None
+        if hours is not None:
+            came = DUE + timedelta(hours=hours)
+            set_times(self.course, "scoring", {name: came}, journal)
+        self.undoable = name, list(self.attempts[name])
+        self.attempts[name].append(Attempt(self.count, right, essay, came, late, hours is not None))
+
+    @precondition(lambda self: self.undoable)
+    @rule()
+    def undo(self):
+        name, before = self.undoable
+        undo(self.course, "scoring")
+        self.attempts[name], self.undoable = before, None
+
+    def one_of_the_recorded(self, name):
+        return name if name in self.recorded else min(self.recorded)
+
+    @precondition(lambda self: self.recorded)
+    @rule(name=students, points=st.sampled_from([0.0, 1.5, 2.0]), in_a_sitting=st.booleans())
+    def mark(self, name, points, in_a_sitting):
+        name = self.one_of_the_recorded(name)
+        if in_a_sitting:
+            (answer,) = (one for one in answers(self.course, "scoring", ESSAY) if one.student == name)
+            save(self.course, "scoring", ESSAY, [(answer, Held(points, False, None))])
+        else:
+            mark_in_formgrader(self.course, name, points)
+        self.recorded[name].by_person[ESSAY] = points
+        if in_a_sitting:
+            self.check_gradebook(name)
+
+    @precondition(lambda self: self.recorded)
+    @rule(name=students, points=st.sampled_from([None, 0.5]))
+    def override(self, name, points):
+        name = self.one_of_the_recorded(name)
+        override(self.course, "scoring", "additive_score", name, points, "It was disputed.")
+        self.recorded[name].by_person.pop(OVERRIDDEN, None)
+        if points is not None:
+            self.recorded[name].by_person[OVERRIDDEN] = points
+        self.check_gradebook(name)
+
+    @rule(name=students, days=st.integers(0, 4))
+    def extend(self, name, days):
+        self.extensions[name] = DUE + timedelta(days=days)
+        self.write_plan()
+
+    @rule(grace=st.sampled_from([0, 15]), percent=st.sampled_from([10, 40]))
+    def change_the_rule(self, grace, percent):
+        self.grace, self.percent = grace, percent
+        self.write_plan()
+
+    @rule()
+    def lose_the_gradebook(self):
+        (self.course.root / "gradebook.db").unlink(missing_ok=True)
+        self.recorded = {}
+
+    # what the grader does
+
+    def run(self, **options):
+        if not any(self.attempts.values()):
+            return {}
+        judged, harder = {}, self.harder
+
+        def grade_one(notebook, exercises, *rest):
+            found = (re.search(r"# (\d+) right, attempt (\d+)", cell.source) for cell in notebook.cells)
+            stated = next(filter(None, found))
+            right = max(0, int(stated[1]) - harder)
+            earned = [None if not one.is_automatic else 0.0 for one in exercises]
+            places = [place for place, one in enumerate(exercises) if one.is_automatic][:right]
+            for place in places:
+                earned[place] = exercises[place].points
+            judged[int(stated[2])] = {one.name: e for one, e in zip(exercises, earned, strict=True) if e is not None}
+            verdicts = (judge.Verdict(one.name, e, one.points) for one, e in zip(exercises, earned, strict=True))
+            return grade.Graded(tuple(verdicts), {})
+
+        with pytest.MonkeyPatch.context() as patched, ThreadPoolExecutor(1) as pool:
+            patched.setattr(grade, "grade", grade_one)
+            rows = batch.grade_class(self.course, "scoring", Limits(), executor=pool, **options)
+        self.verdicts |= judged
+        return {row.student: row for row in rows}
+
+    @rule()
+    def grade_what_is_new(self):
+        self.grade(again=False)
+
+    @rule(again=st.booleans())
+    def grade(self, again):
+        rows = self.run(again=again)
+        assert [row.failed for row in rows.values() if row.failed] == []
+        for name in rows:
+            self.count_as_graded(name)
+        for name in NAMES:
+            self.check(name)
+
+    @rule()
+    def change_the_key(self):
+        self.harder = 1 - self.harder
+        self.grade(again=True)
+
+    @precondition(lambda self: self.recorded)
+    @rule()
+    def say_what_would_move(self):
+        before = results(self.course, "scoring")
+        rows = self.run(dry=True)
+        assert results(self.course, "scoring") == before
+        for name, row in rows.items():
+            if name in self.recorded and not row.set_aside:
+                gain = sum(
+                    (move.after or 0.0) - (move.before or 0.0)
+                    for move in row.moves
+                    if move.what not in ("late penalty", ESSAY)
+                )
+                whole = {**self.verdicts[self.attempts[name][-1].number], **self.recorded[name].by_person}
+                held = {**self.recorded[name].automatic, **self.recorded[name].by_person}
+                assert gain == pytest.approx(sum(whole.values()) - sum(held.values()))
+
+    # what is due then
+
+    def count_as_graded(self, name):
+        """Enter into the model what a grading makes of what ``name`` has handed in."""
+        held = self.recorded.get(name)
+        readable = [one for one in self.attempts[name] if one.right is not None]
+        if not readable:
+            return
+        last = readable[-1]
+        if last.late and not last.is_stated:
+            last = replace(last, came=self.due(name) + timedelta(seconds=1))
+        now = Due(last, self.verdicts[last.number], held.by_person if held else {})
+        self.recorded[name] = now
+
+    def earned(self, name):
+        one = self.recorded[name]
+        return sum({**one.automatic, **one.by_person}.values())
+
+    def penalty(self, name):
+        came = self.recorded[name].attempt.came
+        seconds = (came - self.due(name)).total_seconds() - 60 * self.grace if came else 0
+        share = min(self.percent * math.ceil(max(seconds, 0) / 86400), 100) / 100
+        return share * self.earned(name)
+
+    def check_gradebook(self, name):
+        one = results(self.course, "scoring")[name]
+        assert (one.earned, one.penalty) == (pytest.approx(self.earned(name)), pytest.approx(self.penalty(name)))
+
+    def check(self, name):
+        if name not in self.recorded:
+            if (self.course.root / "gradebook.db").exists():
+                assert name not in results(self.course, "scoring")
+            return
+        if any(
+            one.right is not None for one in self.attempts[name]
+        ):  # else the collection was undone, and nobody grades it
+            self.check_gradebook(name)
+            self.check_page(name)
+            self.check_export(name)
+
+    def check_page(self, name):
+        page = self.course.feedback(name, "scoring").read_text(encoding="utf-8")
+        shown = re.search(r'class="sum">([\d.]+) of', page)[1]
+        assert float(shown) == pytest.approx(self.earned(name) - self.penalty(name), abs=0.006)
+        assert ("could not be graded" in page) == (self.attempts[name][-1].right is None)
+        attempt = self.recorded[name].attempt
+        is_late = bool(attempt.came and attempt.came > self.due(name))
+        lateness = re.search(r"<dt>Handed in</dt><dd>(.*?)</dd>", page)[1]
+        assert ("late" in lateness) == (is_late or (attempt.late and not attempt.is_stated))
+
+    def check_export(self, name):
+        target = self.folder / "grades.csv"
+        export(self.course, "scoring", "csv", target, force=True)
+        with target.open(newline="", encoding="utf-8") as file:
+            (row,) = (row for row in csv.DictReader(file) if row["student"] == name)
+        stated = [float(row[column]) for column in ("points", "late_penalty", "score")]
+        due = [self.earned(name), self.penalty(name), self.earned(name) - self.penalty(name)]
+        assert stated == [pytest.approx(value, abs=1e-4) for value in due]
+
+
+def test_grades_are_what_is_due_in_any_order_of_events(released):
+    Grades.released = released
+    examples = hypothesis.settings().max_examples
+    settings = hypothesis.settings(max_examples=max(examples // 2, 4), stateful_step_count=20)
+    hypothesis.stateful.run_state_machine_as_test(Grades, settings=settings)

@@ -1,0 +1,168 @@
+"""A command that was killed at any of its writes hinders no other command, and ends as if nothing had happened when run again."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import sqlalchemy.orm
+from nbgrader.api import Gradebook
+
+from autograder.batch import grade_class as batch
+from autograder.courses.course import Course
+from autograder.errors import CourseError
+from autograder.gradebook import backup
+from autograder.grading import grade
+from autograder.marking.session import Seen, Session, Wanted
+from autograder.platforms.collect import collect
+from autograder.platforms.export import export
+from autograder.reports.analysis import studied
+from autograder.reports.class_page import class_page
+from autograder.sandbox import Limits
+from tests.autograder.batch.test_nothing_lost import ESSAY, all_right
+
+pytestmark = pytest.mark.suite("assignments")
+STUDENTS = ("ada", "ben", "cem")
+
+
+def hand_in(course, folder):
+    """Make a folder, as a platform's archive would be unpacked, in which everybody has answered the written question."""
+    data = json.loads(course.release("scoring").read_text(encoding="utf-8"))
+    for student in STUDENTS:
+        next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = (
+            f"{student}'s words"
+        )
+        path = folder / student / "scoring.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(data), encoding="utf-8")
+
+
+@pytest.fixture
+def make_course(released, tmp_path):
+    """Copy the course, with nothing collected; ``archive`` beside it holds what the class hands in."""
+
+    def make(name):
+        shutil.copytree(released.root, tmp_path / name / "course")
+        course = Course.at(tmp_path / name / "course")
+        hand_in(course, course.root.parent / "archive")
+        return course
+
+    return make
+
+
+def run_collect(course):
+    done, left = collect(course, "scoring", course.root.parent / "archive")
+    assert not [one for one in done if one.problem]
+    assert not left
+
+
+def run_grade(course):
+    with ThreadPoolExecutor(1) as pool:
+        rows = batch.grade_class(course, "scoring", Limits(), executor=pool)
+    assert not [row for row in rows if row.failed or row.set_aside]
+
+
+def run_mark(course):
+    session = Session(course, "scoring", "what_to_recompute")
+    for answer in session.answers():
+        if answer.held.waiting and answer.text:
+            session._show(answer)
+            session.mark(Wanted((Seen(session._id(answer), answer.seen),), 1.5, "Good."))
+
+
+def run_restore(course):
+    for path in backup.backups(course)[:1]:
+        backup.restore(course, path.name)
+
+
+def run_export(course):
+    export(course, "scoring", "csv", course.root / "grades.csv", force=True)
+
+
+def run_report(course):
+    class_page("Attention", [studied(course, "scoring")])
+
+
+COMMANDS = {"collect": run_collect, "grade": run_grade, "mark": run_mark, "restore": run_restore}
+OTHERS = (run_export, run_report, run_restore, run_collect, run_mark, run_grade)
+WHOLE = (run_collect, run_grade, run_mark, run_grade)
+BEFORE = {"collect": 0, "grade": 1, "mark": 2, "restore": 3}  # how many steps of the whole come before a command
+
+
+def state(course):
+    """Return all that counts in the end: rows of the gradebook, what is handed in, what a student is shown."""
+    with Gradebook(course.gradebook) as gradebook:
+        rows = sorted(
+            (notebook.student.id, grade.name, grade.auto_score, grade.manual_score, grade.needs_manual_grade)
+            for notebook in gradebook.notebook_submissions("scoring", "scoring")
+            for grade in notebook.grades
+        )
+    files = {student: course.submission(student, "scoring").read_bytes() for student in STUDENTS}
+    pages = {student: course.feedback(student, "scoring").read_text(encoding="utf-8") for student in STUDENTS}
+    return rows, files, pages
+
+
+def in_a_process(command, course, step, place):
+    """Run ``command`` in a process that is killed right before its write number ``step``; return whether it was.
+
+    It leaves the number of its writes in the file ``place``.
+    """
+    if pid := os.fork():
+        return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+    writes = 0
+
+    def counted(function):
+        def run(*args, **more):
+            nonlocal writes
+            writes += 1
+            if writes == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*args, **more)
+
+        return run
+
+    try:
+        for owner, name in ((Path, "replace"), (Path, "unlink"), (sqlalchemy.orm.Session, "commit")):
+            setattr(owner, name, counted(getattr(owner, name)))
+        command(course)
+        place.write_text(str(writes))
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_after_a_kill_at_any_write_other_commands_work_and_all_ends_as_undisturbed(
+    name, make_course, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(grade, "grade", all_right)
+    command, before = COMMANDS[name], WHOLE[: BEFORE[name]]
+    undisturbed = make_course("undisturbed")
+    for step in WHOLE:
+        step(undisturbed)
+    wanted = state(undisturbed)
+    start = make_course("start")
+    for step in before:
+        step(start)
+    shutil.copytree(start.root.parent, tmp_path / "count")
+    assert not in_a_process(command, Course.at(tmp_path / "count" / "course"), 0, tmp_path / "writes")
+    writes = int((tmp_path / "writes").read_text())
+    assert writes
+    for number in range(1, writes + 1):
+        other = OTHERS[number % len(OTHERS)]
+        shutil.copytree(start.root.parent, tmp_path / str(number))
+        course = Course.at(tmp_path / str(number) / "course")
+        assert in_a_process(command, course, number, tmp_path / "writes")
+        with contextlib.suppress(CourseError):  # a refusal in words; anything else is a fault
+            other(course)
+        for step in WHOLE:
+            step(course)
+        assert state(course) == wanted, (name, number, other.__name__)
+        assert not list(course.root.rglob("*.draft*"))
+        shutil.rmtree(course.root)

@@ -1,0 +1,737 @@
+"""Nothing handed in, marked or recorded is lost, whatever happens to the class or to the course directory."""
+
+import contextlib
+import csv
+import errno
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.batch import grade_class as batch
+from autograder.courses.course import Course, init
+from autograder.courses.locking import the_only_one
+from autograder.errors import CourseError
+from autograder.gradebook import backup
+from autograder.grading import grade, judge, submission
+from autograder.marking.answers import answers
+from autograder.marking.override import override
+from autograder.platforms.collect import collect, undo
+from autograder.platforms.export import escape_formula, export
+from autograder.platforms.return_feedback import hand_back
+from autograder.releases.release import release
+from autograder.sandbox import Limits
+from tests.autograder.samples import AUTOMATIC
+from tests.autograder.test_main import assert_refused, autograder
+from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
+
+pytestmark = pytest.mark.suite("assignments")
+ESSAY = "scoring-what_to_recompute"
+
+
+@pytest.fixture
+def course(released, tmp_path):
+    shutil.copytree(released.root, tmp_path / "course")
+    return Course.at(tmp_path / "course")
+
+
+def all_right(notebook, exercises, *rest):
+    points = [None if not e.is_automatic else e.points for e in exercises]
+    verdicts = tuple(judge.Verdict(e.name, p, e.points) for e, p in zip(exercises, points, strict=True))
+    return grade.Graded(verdicts, {})
+
+
+@pytest.fixture
+def grade_quickly(monkeypatch):
+    """Grade a class without running anything: every automatic exercise is right. What is recorded is as always."""
+
+    def run(course, *students, grade_one=all_right, **options):
+        with monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
+            patched.setattr(grade, "grade", grade_one)
+            rows = batch.grade_class(course, "scoring", Limits(), students=students, executor=pool, **options)
+        return {row.student: row for row in rows}
+
+    return run
+
+
+def hand_in(course, student, essay="Because U h_j does not change from step to step.", change=None):
+    data = json.loads(course.release("scoring").read_text(encoding="utf-8"))
+    if essay is not None:
+        next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = essay
+    if change:
+        change(data)
+    path = course.submission(student, "scoring")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return path
+
+
+def mark(course, student, points, comment=None):
+    """Mark the written answer, as a person does in the formgrader."""
+    with Gradebook(course.gradebook) as gradebook:
+        entry = gradebook.find_grade(ESSAY, "scoring", "scoring", student)
+        entry.manual_score, entry.needs_manual_grade = points, False
+        gradebook.find_comment(ESSAY, "scoring", "scoring", student).manual_comment = comment
+        gradebook.db.commit()
+
+
+def written(course, student):
+    with Gradebook(course.gradebook) as gradebook:
+        entry = gradebook.find_grade(ESSAY, "scoring", "scoring", student)
+        return entry.manual_score, entry.needs_manual_grade
+
+
+def page(course, student):
+    return course.feedback(student, "scoring").read_text(encoding="utf-8")
+
+
+# What a person marks
+
+
+def test_a_written_answer_handed_in_again_is_seen(course, grade_quickly):
+    hand_in(course, "mia")
+    assert grade_quickly(course)["mia"].waiting == (ESSAY,)
+    hand_in(course, "mia", "Something quite different.")
+    row = grade_quickly(course)["mia"]
+    assert not row.reused
+    assert "Something quite different." in course.autograded("mia", "scoring").read_text(encoding="utf-8")
+    assert "Something quite different." in page(course, "mia")
+    hand_in(course, "mia", None)
+    grade_quickly(course)
+    assert "No response" in page(course, "mia")
+
+
+def test_only_a_written_answer_that_changed_waits_for_a_person_again(course, grade_quickly):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    mark(course, "mia", 1.5, "Good.")
+    for again in (True, False):
+        row = grade_quickly(course, again=again)["mia"]
+        assert (row.total, row.waiting) == (AUTOMATIC + 1.5, ())
+    course.config.write_text(course.config.read_text() + "\n# edited\n")
+    row = grade_quickly(course)["mia"]
+    assert (row.total, row.waiting, written(course, "mia")) == (AUTOMATIC + 1.5, (), (1.5, False))
+    hand_in(course, "mia", change=lambda data: data["cells"].append(dict(data["cells"][0], metadata={}, id="own")))
+    assert grade_quickly(course)["mia"].waiting == ()
+    hand_in(course, "mia", "Another answer.")
+    row = grade_quickly(course)["mia"]
+    assert (row.total, row.waiting, written(course, "mia")) == (AUTOMATIC + 1.5, (ESSAY,), (1.5, True))
+
+
+def test_a_page_that_a_persons_marks_change_is_made_again_without_running_anything(course, grade_quickly):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    assert "To be marked by a person" in page(course, "mia")
+    mark(course, "mia", 2.0, "Very well said.")
+    row = grade_quickly(course)["mia"]
+    assert (row.reused, row.total) == (True, AUTOMATIC + 2)
+    assert "Very well said." in page(course, "mia")
+
+
+def test_the_table_counts_all_points_and_says_what_waits(course, grade_quickly):
+    from rich.console import Console
+
+    from autograder.reports import tables as report
+
+    hand_in(course, "mia")
+    rows = list(grade_quickly(course).values())
+    asked = course.released("scoring").exercises
+    console = Console(width=200, record=True)
+    with console.capture() as captured:
+        console.print(report.table(asked, rows, 200))
+    assert "of 26" in captured.get()
+    assert f"{AUTOMATIC:g}+" in captured.get()
+    assert "mark" in captured.get()
+
+
+def add_below_essay(kind, source):
+    """Return a change of a notebook: a cell of the student's own below the answer, which stays as it is."""
+
+    def change(data):
+        ids = [cell["metadata"]["nbgrader"]["grade_id"] for cell in data["cells"]]
+        own = {"cell_type": kind, "id": "own", "metadata": {}, "source": source}
+        own |= {"outputs": [], "execution_count": None} if kind == "code" else {}
+        data["cells"].insert(ids.index(ESSAY) + 1, own)
+
+    return change
+
+
+@pytest.mark.parametrize("kind", ["markdown", "code", "raw"])
+def test_an_answer_in_a_cell_of_the_students_own_waits_for_a_person_who_sees_it(course, grade_quickly, kind):
+    hand_in(course, "mia", None, change=add_below_essay(kind, "Because U h_j stays as it is."))
+    hand_in(course, "noa", None, change=add_below_essay(kind, " \n"))
+    for again in (False, True):
+        rows = grade_quickly(course, again=again)
+        assert (rows["mia"].waiting, rows["noa"].waiting) == ((ESSAY,), ())
+        assert page(course, "mia").count("No response") == page(course, "noa").count("No response") - 1
+        (answer,) = (one for one in answers(course, "scoring", ESSAY) if not one.is_untouched)
+        assert (answer.student, "Because U h_j stays as it is." in answer.text) == ("mia", True)
+        assert "Write" not in answer.text  # what was handed out is no part of it
+    mark(course, "mia", 2.0)
+    assert grade_quickly(course, again=True)["mia"].waiting == ()
+    hand_in(course, "mia", None, change=add_below_essay(kind, "Something else."))
+    assert grade_quickly(course)["mia"].waiting == (ESSAY,)
+
+
+def test_nbgraders_own_autograde_lets_an_answer_in_an_own_cell_wait_too(course):
+    hand_in(course, "mia", None, change=add_below_essay("markdown", "Because U h_j stays as it is."))
+    hand_in(course, "noa", None)
+    done = nbgrader("autograde", "scoring", cwd=course.root)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert [written(course, student) for student in ("mia", "noa")] == [(None, True), (None, False)]
+
+
+@pytest.mark.turns(3)
+def test_an_export_says_which_points_a_person_has_still_to_give(course, grade_quickly):
+    hand_in(course, "mia")
+    hand_in(course, "noa")
+    grade_quickly(course)
+    mark(course, "noa", 2.0)
+    done = nbgrader("export", "--to", "grades.csv", cwd=course.root)
+    assert done.returncode == 0, done.stderr
+    with (course.root / "grades.csv").open(newline="") as file:
+        rows = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert rows["mia"]["needs_marking"] == ESSAY
+    assert rows["noa"]["needs_marking"] == ""
+    assert (rows["mia"]["score"], rows["noa"]["score"]) == (f"{AUTOMATIC}", f"{AUTOMATIC + 2}")
+
+
+# What was there before stays
+
+
+def test_a_submission_that_cannot_be_read_leaves_the_good_one_and_its_page(course, grade_quickly):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    before = course.autograded("mia", "scoring").read_bytes()
+    course.submission("mia", "scoring").write_text("no notebook")
+    for _ in range(2):
+        row = grade_quickly(course)["mia"]
+        assert "not a Jupyter notebook" in row.set_aside
+        assert row.total == AUTOMATIC
+        assert page(course, "mia").count("could not be graded") == 1
+        assert "Because U h_j" in page(course, "mia")
+    assert course.autograded("mia", "scoring").read_bytes() == before
+    hand_in(course, "mia", "Mended.")
+    assert grade_quickly(course)["mia"].set_aside == ""
+    assert "could not be graded" not in page(course, "mia")
+
+
+def test_a_page_loses_its_notice_when_what_could_not_be_taken_is_collected_rightly(course, grade_quickly, tmp_path):
+    right = hand_in(course, "mia").read_text()
+    for _ in range(2):  # the second one finds all as it was
+        grade_quickly(course)
+    folder = tmp_path / "class" / "mia"
+    folder.mkdir(parents=True)
+    (folder / "scoring.ipynb").write_text('{"cells": [{"metadata": {"nbgrader": {"grade_id": "softmax-softmax"}}}]}')
+    (one,), _ = collect(course, "scoring", tmp_path / "class")
+    assert "is a notebook of softmax" in one.problem
+    assert "could not be graded" in page(course, "mia")
+    (folder / "scoring.ipynb").write_text(right)
+    (one,), _ = collect(course, "scoring", tmp_path / "class")
+    assert one.note == "as before"
+    assert grade_quickly(course)["mia"].reused
+    assert "could not be graded" not in page(course, "mia")
+
+
+def with_essay(course, essay):
+    """Return the text of a notebook with ``essay`` in it."""
+    path = hand_in(course, "nobody", essay)
+    text = path.read_text(encoding="utf-8")
+    shutil.rmtree(path.parent.parent)
+    return text
+
+
+def collect_of_mia(course, tmp_path, *texts):
+    """Collect one notebook of mia after the other, as Canvas numbers them."""
+    for number, text in enumerate(texts):
+        path = tmp_path / f"{number}.zip"
+        with zipfile.ZipFile(path, "w") as bundle:
+            bundle.writestr(f"mia_17_{3000 + number}_scoring.ipynb", text)
+        collect(course, "scoring", path)
+
+
+def test_a_good_attempt_counts_when_a_broken_one_came_before_the_first_grading(course, grade_quickly, tmp_path):
+    good = [with_essay(course, "The first attempt."), with_essay(course, "The second attempt.")]
+    collect_of_mia(course, tmp_path, *good, "{", "no notebook")
+    foreseen = grade_quickly(course, dry=True)["mia"]
+    for _ in range(3):
+        row = grade_quickly(course)["mia"]
+        assert "not a Jupyter notebook" in row.set_aside
+        assert (row.total, row.points, row.waiting) == (AUTOMATIC, foreseen.points, (ESSAY,))
+        assert page(course, "mia").count("could not be graded") == 1
+        assert "The second attempt." in page(course, "mia")
+        assert "not a Jupyter notebook" in page(course, "mia")
+    assert [move.what for move in foreseen.moves] == ["all"]
+    collect_of_mia(course, tmp_path, *good, "{", "no notebook", with_essay(course, "The last attempt."))
+    row = grade_quickly(course)["mia"]
+    assert (row.set_aside, row.total) == ("", AUTOMATIC)
+    assert "could not be graded" not in page(course, "mia")
+    assert "The last attempt." in page(course, "mia")
+
+
+def test_an_attempt_that_was_never_graded_counts_before_one_that_was(course, grade_quickly, tmp_path):
+    texts = [with_essay(course, "The first attempt."), with_essay(course, "The second attempt."), "no notebook"]
+    collect_of_mia(course, tmp_path, texts[0])
+    grade_quickly(course)
+    collect_of_mia(course, tmp_path, *texts)
+    for again in (False, False, True):
+        row = grade_quickly(course, again=again)["mia"]
+        assert "not a Jupyter notebook" in row.set_aside
+        assert "The second attempt." in page(course, "mia")
+        assert page(course, "mia").count("could not be graded") == 1
+    row = grade_quickly(course)["mia"]
+    assert row.reused
+
+
+@pytest.mark.parametrize("instead", ["a link", "a file that may not be read"])
+def test_an_earlier_attempt_counts_whatever_stands_in_the_place_of_the_last(course, grade_quickly, tmp_path, instead):
+    collect_of_mia(course, tmp_path, with_essay(course, "The first attempt."), "no notebook")
+    path = course.submission("mia", "scoring")
+    path.unlink()
+    path.symlink_to("/etc/passwd") if instead == "a link" else path.mkdir()
+    row = grade_quickly(course)["mia"]
+    assert (row.total, bool(row.set_aside), row.failed) == (AUTOMATIC, True, "")
+
+
+def test_a_pipe_in_the_place_of_the_last_attempt_holds_nobody_up(course, grade_quickly, tmp_path):
+    collect_of_mia(course, tmp_path, with_essay(course, "The first attempt."), "no notebook")
+    shutil.rmtree(course.root / ".autograder" / "earlier")
+    course.submission("mia", "scoring").unlink()
+    os.mkfifo(course.submission("mia", "scoring"))
+    hand_in(course, "noa")
+    rows = grade_quickly(course)
+    assert (bool(rows["mia"].set_aside), rows["mia"].points, rows["noa"].total) == (True, {}, AUTOMATIC)
+
+
+def test_of_an_attempt_that_was_taken_back_the_instructor_is_told(course, grade_quickly, tmp_path):
+    collect_of_mia(course, tmp_path, "no notebook", with_essay(course, "Somebody else's."))
+    grade_quickly(course)
+    undo(course, "scoring")
+    assert any("was taken back" in note for note in grade_quickly(course)["mia"].notes)
+
+
+def test_what_is_put_in_place_by_hand_takes_away_the_word_that_it_could_not_be_collected(
+    course, grade_quickly, tmp_path
+):
+    folder = tmp_path / "class" / "mia"
+    folder.mkdir(parents=True)
+    (folder / "scoring.zip").write_text("no archive")
+    (one,), _ = collect(course, "scoring", tmp_path / "class")
+    assert "damaged" in one.problem
+    hand_in(course, "mia")
+    grade_quickly(course)
+    assert "could not be graded" not in page(course, "mia")
+
+
+def test_where_no_attempt_can_be_read_the_page_says_why_the_last_one_cannot(course, grade_quickly, tmp_path):
+    collect_of_mia(course, tmp_path, "{", "[]", "no notebook")
+    row = grade_quickly(course)["mia"]
+    assert (row.points, "not a Jupyter notebook" in row.set_aside) == ({}, True)
+    assert "not graded yet" in page(course, "mia")
+
+
+def test_who_was_graded_before_a_broken_attempt_has_the_points_in_a_new_gradebook_too(course, grade_quickly):
+    hand_in(course, "mia", None)
+    course.submission("mia", "scoring").with_name("timestamp.txt").write_text("2025-11-30 12:00:00 UTC")
+    before = grade_quickly(course)["mia"]
+    course.submission("mia", "scoring").write_text("no notebook")
+    course.submission("mia", "scoring").with_name("timestamp.txt").unlink()
+    grade_quickly(course)
+    shown = page(course, "mia")
+    (course.root / "gradebook.db").unlink()
+    foreseen = grade_quickly_after_entering(course, grade_quickly)
+    row = grade_quickly(course)["mia"]
+    assert row.set_aside
+    assert (row.points, row.waiting) == (before.points, before.waiting) == (foreseen.points, foreseen.waiting)
+    assert page(course, "mia") == shown
+    with Gradebook(course.gradebook) as gradebook:
+        assert gradebook.find_submission("scoring", "mia").timestamp == datetime(2025, 11, 30, 12)
+
+
+def grade_quickly_after_entering(course, grade_quickly):
+    """Return the row of a dry run on a gradebook that has the assignment, and nobody's work."""
+    hand_in(course, "noa")
+    grade_quickly(course, "noa")
+    return grade_quickly(course, "mia", dry=True)["mia"]
+
+
+def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_for_them(tmp_path, grade_quickly):
+    course = init(tmp_path / "course")
+    for exercises in ('"additive_score", "dot_product_score"', '"additive_score", "multiplicative_score"'):
+        (course.root / "course.toml").write_text(f"[assignment.scoring]\nexercises = [{exercises}]\n")
+        if course.last("scoring"):
+            hand_in(course, "old", None)
+        release(course, "scoring", seed=0)
+    hand_in(course, "new", None)
+    rows = grade_quickly(course)
+    points = course.released("scoring").points
+    asked, later = points["scoring-additive_score"], "scoring-multiplicative_score"
+    assert (rows["new"].total, rows["new"].waiting) == (sum(points.values()), ())
+    assert (rows["old"].total, rows["old"].waiting) == (asked, (later,))
+    assert "which did not ask scoring-multiplicative_score" in page(course, "old")
+    assert "deleted?" not in page(course, "old")
+    rows = grade_quickly(course)
+    assert rows["old"].reused
+    override(course, "scoring", "multiplicative_score", "old", points[later], "It was not asked.")
+    assert grade_quickly(course)["old"].total == sum(points.values())
+
+
+@pytest.mark.turns(3)
+def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course, grade_quickly):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    kept = course.autograded("mia", "scoring").read_bytes()
+    (course.root / "gradebook.db").unlink()
+    said = []
+    row = grade_quickly(course, notice=said.append)["mia"]
+    assert (row.failed, row.total) == ("", AUTOMATIC)
+    assert nbformat.reads(kept.decode(), 4).cells[1] == nbformat.read(course.autograded("mia", "scoring"), 4).cells[1]
+    assert "it was put back" in said[0]
+    assert "restore" in said[0]
+
+
+def test_with_the_gradebook_gone_marks_come_back_from_the_backup(course, grade_quickly):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    mark(course, "mia", 1.5, "Good.")
+    grade_quickly(course)  # makes a backup first, with the mark in it
+    (course.root / "gradebook.db").unlink()
+    listed = autograder("restore", "--course", course.root)
+    newest = listed.stdout.split()[0]
+    assert listed.returncode == 0
+    assert "before-grade" in newest
+    assert autograder("restore", newest, "--course", course.root).returncode == 0
+    assert written(course, "mia") == (1.5, False)
+    row = grade_quickly(course)["mia"]
+    assert (row.total, row.waiting) == (AUTOMATIC + 1.5, ())
+
+
+def test_the_last_ten_backups_that_differ_are_kept(course):
+    for number in range(13):
+        with Gradebook(course.gradebook) as gradebook:
+            gradebook.add_student(f"student{number}")
+        backup.back_up(course, "grade")
+        backup.back_up(course, "grade")
+    assert len(backup.backups(course)) == backup.KEPT == 10
+    backup.restore(course, backup.backups(course)[-1].name)
+    with Gradebook(course.gradebook) as gradebook:
+        assert len(gradebook.students) < 13
+    assert_refused(autograder("restore", "../../nbgrader_config.py", "--course", course.root), "no backup")
+
+
+def test_a_clock_that_goes_backwards_loses_no_backup(course, monkeypatch):
+    made = []
+
+    class Backwards(datetime):
+        @classmethod
+        def now(cls, zone=None):
+            return datetime(2040 - len(made), 1, 1, tzinfo=zone)
+
+    monkeypatch.setattr(backup, "datetime", Backwards)
+    for number in range(backup.KEPT + 3):
+        with Gradebook(course.gradebook) as gradebook:
+            gradebook.add_student(f"student{number}")
+        backup.back_up(course, "grade")
+        made.append(backup.backups(course)[0].read_bytes())
+        back_up_again = backup.backups(course)
+        backup.back_up(course, "grade")
+        assert backup.backups(course) == back_up_again  # nothing has changed since
+    assert [path.read_bytes() for path in backup.backups(course)] == made[::-1][: backup.KEPT]
+
+
+HALF_DONE = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("PRAGMA cache_size = 1")  # so that it writes before it is done
+connection.execute("BEGIN IMMEDIATE")
+for number in range(2000):
+    connection.execute("INSERT INTO student (id) VALUES (?)", (f"student{number}",))
+os._exit(9)
+"""
+
+
+def test_what_a_killed_grader_left_half_done_is_taken_back_and_backed_up(course, grade_quickly):
+    hand_in(course, "mia")
+    gradebook = course.root / "gradebook.db"
+    assert subprocess.run([sys.executable, "-c", HALF_DONE, gradebook]).returncode == 9
+    assert gradebook.with_name("gradebook.db-journal").is_file()
+    assert grade_quickly(course)["mia"].total == AUTOMATIC
+    with Gradebook(course.gradebook) as opened:
+        assert [student.id for student in opened.students] == ["mia"]
+
+
+def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_count(
+    course, grade_quickly, monkeypatch
+):
+    from autograder import exercises
+
+    hand_in(course, "mia")
+    honest = exercises.load
+
+    def dearer(topic, seed, extra=""):
+        return tuple(
+            replace(e, entry=replace(e.entry, points=5.0), parts={n: 5 / 3 * p for n, p in e.parts.items()})
+            if e.name == "scoring-additive_score"
+            else e
+            for e in honest(topic, seed)
+        )
+
+    monkeypatch.setattr(exercises, "load", dearer)
+    submission._drawn.cache_clear()
+    released = course.released("scoring")
+    assert released.other_points == {"scoring-additive_score": 5.0}
+    row = grade_quickly(course)["mia"]
+    assert (row.failed, row.points["scoring-additive_score"], row.total) == ("", 3.0, AUTOMATIC)
+    submission._drawn.cache_clear()
+
+
+@pytest.mark.turns(3)
+def test_an_old_submission_is_read_by_the_release_that_it_was_made_from(course, grade_quickly, tmp_path):
+    from autograder.paths import BOOK
+
+    hand_in(course, "mia")
+    shutil.copytree(BOOK, tmp_path / "book", ignore=shutil.ignore_patterns("figures", "_static"))
+    chapter = tmp_path / "book" / "scoring.md"
+    changed = chapter.read_text(encoding="utf-8").replace(
+        ":label: scoring-additive_score\n\n", ":label: scoring-additive_score\n\nNewly worded. ", 1
+    )
+    assert changed != chapter.read_text(encoding="utf-8")
+    chapter.write_text(changed, encoding="utf-8")
+    release(course, "scoring", seed=0, book=tmp_path / "book")
+    assert len(course.released("scoring").templates) == 2
+    hand_in(course, "noa")
+    rows = grade_quickly(course)
+    assert (rows["mia"].notes, rows["noa"].notes) == ((), ())
+    assert "Newly worded" in page(course, "noa")
+    assert "Newly worded" not in page(course, "mia")
+    hand_in(course, "mia", change=lambda data: data["cells"][2].update(source="import math"))
+    assert "locked cell" in " ".join(grade_quickly(course)["mia"].notes)
+
+
+@pytest.mark.parametrize("kills", [1, 2])
+def test_what_was_killed_from_outside_is_tried_once_more_and_such_a_verdict_is_never_kept(course, grade_quickly, kills):
+    hand_in(course, "mia")
+    runs = []
+
+    def killed_at_first(notebook, exercises, *rest):
+        runs.append(notebook)
+        graded = all_right(notebook, exercises)
+        if len(runs) > kills:
+            return graded
+        nothing = tuple(replace(v, earned=None if v.earned is None else 0.0) for v in graded.verdicts)
+        return replace(graded, verdicts=nothing, killed=True)
+
+    row = grade_quickly(course, grade_one=killed_at_first)["mia"]
+    assert (len(runs), row.total) == (2, AUTOMATIC if kills == 1 else 0.0)
+    row = grade_quickly(course, grade_one=killed_at_first)["mia"]
+    assert (len(runs), row.total) == (2 if kills == 1 else 3, AUTOMATIC)  # what counted for want of better is run anew
+
+
+# Faults of the machine: a sentence with a remedy, nothing half written, a second run completes
+
+
+@contextlib.contextmanager
+def held(course, how):
+    connection = sqlite3.connect(course.root / "gradebook.db", timeout=0.1)
+    connection.execute(how)
+    if how == "BEGIN":
+        connection.execute("SELECT count(*) FROM student").fetchall()
+    try:
+        yield
+    finally:
+        connection.rollback()
+        connection.close()
+
+
+@pytest.mark.parametrize("how", ["BEGIN EXCLUSIVE", "BEGIN"])
+def test_a_gradebook_that_is_locked_is_said_and_a_second_run_completes(course, grade_quickly, how):
+    hand_in(course, "mia")
+    with held(course, how), pytest.raises(CourseError, match=r"locked.*\n  Remedy: .*close what else uses"):
+        grade_quickly(course)
+    assert grade_quickly(course)["mia"].total == AUTOMATIC
+
+
+@pytest.mark.parametrize("what", ["export", "feedback", "report"])
+@pytest.mark.turns(3)
+def test_what_reads_a_gradebook_that_is_locked_says_so_and_writes_nothing(course, grade_quickly, tmp_path, what):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    words = [what, "scoring", "--output", tmp_path / "out", "--course", course.root]
+    with held(course, "BEGIN EXCLUSIVE"):
+        assert_refused(autograder(*words), "locked", "close what else uses")
+    assert not list(tmp_path.glob("out*"))
+    assert autograder(*words).returncode in (0, 3)
+
+
+ODD_NAMES = ["Ada King", "तर्क", "O'Brien", "@x", "+1", "a.b-c", "李小龍"]
+
+
+def test_a_student_of_an_odd_name_goes_the_whole_way(course, grade_quickly, tmp_path):
+    for name in ODD_NAMES:
+        hand_in(course, name)
+    grade_quickly(course)
+    exported = export(course, "scoring", "csv", tmp_path / "grades.csv")
+    handed = hand_back(course, "scoring", "folder", tmp_path / "pages.zip")
+    assert (exported.count, handed.count) == (len(ODD_NAMES), len(ODD_NAMES))
+    with (tmp_path / "grades.csv").open(encoding="utf-8", newline="") as file:
+        assert {row["student"] for row in csv.DictReader(file)} == {escape_formula(name) for name in ODD_NAMES}
+    with zipfile.ZipFile(tmp_path / "pages.zip") as bundle:
+        assert {*bundle.namelist()} == {f"{name}/scoring.html" for name in ODD_NAMES}
+    assert {name for name in ODD_NAMES if course.is_recorded(name, "scoring")} == {*ODD_NAMES}
+    (row,) = grade_quickly(course, ODD_NAMES[0], again=True).values()
+    assert (row.student, row.total) == (ODD_NAMES[0], AUTOMATIC)
+
+
+def test_a_file_that_may_not_be_read_sets_its_student_aside_and_nobody_else(course, grade_quickly, monkeypatch):
+    hand_in(course, "mia")
+    hand_in(course, "noa")
+    honest = batch.handed_in_files
+
+    def forbidden(exercises, folder):
+        if folder.parent.name == "mia":
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+        return honest(exercises, folder)
+
+    monkeypatch.setattr(batch, "handed_in_files", forbidden)
+    rows = grade_quickly(course)
+    assert "Permission denied" in rows["mia"].set_aside
+    assert rows["noa"].total == AUTOMATIC
+
+
+def test_a_full_disk_is_said_and_a_second_run_completes(course, grade_quickly, monkeypatch):
+    for student in ("ben", "mia", "noa"):
+        hand_in(course, student)
+    honest, left = batch.write_bytes, [1]
+
+    def full(content, path):
+        if not left:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        left.pop()
+        honest(content, path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(batch, "write_bytes", full)
+        with pytest.raises(CourseError, match=r"No space left.*\n  Remedy: make room"):
+            grade_quickly(course)
+    rows = grade_quickly(course)
+    assert [row.total for row in rows.values()] == [AUTOMATIC] * 3
+    assert not list(course.root.rglob("*.draft"))
+
+
+@pytest.mark.turns(3)
+def test_a_course_that_cannot_be_written_is_said(course):
+    hand_in(course, "mia")
+    other = os.geteuid() == 0
+    if not other:
+        for path in (course.root, *course.root.rglob("*")):
+            path.chmod(path.stat().st_mode & ~0o222)
+    for path in (course.root, *course.root.parents):
+        with contextlib.suppress(OSError):
+            path.chmod(path.stat().st_mode | 0o055)
+    # what only root may read is imported before it becomes somebody else
+    source = "import os, sys; from autograder import __main__; from autograder.batch import grade_class; "
+    source += "from autograder.courses import course; from autograder.gradebook import recorder; "
+    source += "from autograder.reports import tables; from autograder.grading import cluster; "
+    source += "from autograder.sandbox import doctor; "
+    source += "course.Course.at(sys.argv[4]).released('scoring'); "
+    source += "os.setgid(65534); os.setuid(65534); " if other else ""
+    source += "__main__.main()"
+    command = [sys.executable, "-c", source, "grade", "scoring", "--course", course.root, "--isolation", "none"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/")
+    assert_refused(done, "writable for you")
+
+
+def test_a_course_with_a_question_mark_in_its_path_is_refused(tmp_path):
+    with pytest.raises(CourseError, match=r"\? in its name"):
+        init(tmp_path / "what?" / "course")
+    assert not (tmp_path / "what?").exists()
+
+
+def _hear_ctrl_c():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # what a shell starts in the background ignores it
+
+
+@pytest.mark.turns(3)
+def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course, grade_quickly):
+    sleepy = {"cell_type": "code", "metadata": {}, "source": "import time; time.sleep(15)", "outputs": []}
+    for number in range(3):
+        hand_in(course, f"student{number}", change=lambda data: data["cells"].insert(2, dict(sleepy)))
+    command = [sys.executable, "-m", "autograder", "grade", "scoring", "--course", str(course.root), "--workers", "1"]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=_hear_ctrl_c,
+    )
+    for _ in range(1200):
+        if list((course.root / ".autograder" / "backups").glob("*")) and len(_below(process.pid)) > 3:
+            break
+        time.sleep(0.05)
+    time.sleep(1)
+    os.killpg(process.pid, signal.SIGINT)
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert "run the same command again" in said
+    assert "Traceback" not in said
+    assert not list(course.root.rglob("*.draft"))
+    assert [row.total for row in grade_quickly(course).values()] == [AUTOMATIC] * 3
+
+
+def _below(ancestor):
+    from tests.autograder.batch.test_resume import below
+
+    return below(ancestor)
+
+
+def test_a_second_batch_in_the_same_course_is_refused(course, grade_quickly):
+    hand_in(course, "mia")
+    with the_only_one(course), pytest.raises(CourseError, match="somebody is grading"):
+        grade_quickly(course)
+
+
+def test_a_release_that_nbgrader_would_refuse_leaves_everything_as_it_was(course, grade_quickly, monkeypatch):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    before = {path: path.read_bytes() for path in course.root.rglob("*.ipynb")}
+    from autograder.gradebook import assignments as module
+
+    honest = module._graded_cells
+    monkeypatch.setattr(module, "_graded_cells", lambda notebook: {**honest(notebook), "scoring-new-test": 1.0})
+    with pytest.raises(CourseError, match="scoring-new-test came or went, and 1 submissions have been graded"):
+        release(course, "scoring", seed=0)
+    assert {path: path.read_bytes() for path in course.root.rglob("*.ipynb")} == before
+
+
+# nbgrader's exchange
+
+
+def test_feedback_can_be_released_through_nbgraders_exchange(course, grade_quickly, tmp_path):
+    paths = {student: hand_in(course, student) for student in ("mia", "noa")}
+    for student, path in paths.items():
+        path.with_name("timestamp.txt").write_text("2026-03-01 12:00:00.000000 UTC")
+        path.with_name("submission_secret.txt").write_text(student * 64)
+    paths["noa"].write_bytes(b"")
+    rows = grade_quickly(course)
+    assert [student for student, row in rows.items() if row.set_aside] == ["noa"]
+    exchange = tmp_path / "exchange"
+    exchange.mkdir(mode=0o777)
+    exchange.chmod(0o777)
+    config = course.config.read_text() + f"\nc.Exchange.root = {str(exchange)!r}\n"
+    course.config.write_text(config)
+    done = nbgrader("release_feedback", "scoring", cwd=course.root)
+    assert done.returncode == 0, done.stderr
+    assert len(list(exchange.rglob("feedback/*.html"))) == 2, done.stderr

@@ -1,0 +1,295 @@
+"""Killed at any moment and started again, grading loses nothing, records nothing twice, leaves nothing behind."""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder import sandbox
+from autograder.batch import grade_class as batch
+from autograder.courses import demo
+from autograder.courses.course import Course
+from autograder.courses.locking import the_only_one
+from autograder.errors import CourseError
+from autograder.grading import grade
+from autograder.sandbox import Call, Cell, Limits, Lost, Script, doctor, start
+from autograder.sandbox.conversation import Silent
+from tests.autograder.samples import AUTOMATIC
+
+pytestmark = [pytest.mark.suite("sandbox"), pytest.mark.turns(6, 1)]
+QUIET = ("ada_loops", "bela_einsum", "emil_no_tanh", "gita_slips", "fay_transposed", "ines_half_finished")
+COPIES, WORKERS = 3, 2
+VICTIMS = ("child", "zygote", "bwrap")  # the grader goes on without them, until it is killed itself
+RUNS = 3  # `make test` takes one
+PATIENCE = 1200  # tenths of a second, for a machine that is busy with other things
+
+
+def processes():
+    """Return ``{number: (parent, command line)}`` of every process on this machine."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            parent = int(path.joinpath("stat").read_text().rpartition(")")[2].split()[1])
+            found[int(path.name)] = parent, path.joinpath("cmdline").read_bytes().decode().split("\0")
+    return found
+
+
+def below(ancestor):
+    """Return the processes that ``ancestor`` has started, and those that these have started, nearest first."""
+    seen, found, layer = processes(), {}, {ancestor}
+    while layer:
+        layer = {number for number, (parent, _) in seen.items() if parent in layer}
+        found |= {number: seen[number][1] for number in layer}
+    return found
+
+
+def victim(grader, kind):
+    """Return the number of a process of ``kind`` below ``grader``, or None where there is none at the moment."""
+    if kind == "grader":
+        return grader
+    started, parents = below(grader), {number: parent for number, (parent, _) in processes().items()}
+    if kind == "bwrap":
+        return next((n for n, command in started.items() if command[0] == "bwrap"), None)
+    zygotes = [n for n, command in started.items() if "/worker/zygote.py" in command and command[0] != "bwrap"]
+    children = [n for n in zygotes if parents.get(n) in zygotes]  # forked, so they have its command line
+    return next((n for n in zygotes if n not in children), None) if kind == "zygote" else max(children, default=None)
+
+
+def awaited(process, kind, verdicts_first, course):
+    """Return a process of ``kind`` below the grader once there are some verdicts more; None if the grader ends before."""
+    wanted = len(verdicts(course)) + verdicts_first
+    while process.poll() is None:
+        if len(verdicts(course)) >= wanted and (target := victim(process.pid, kind)):
+            return target
+        time.sleep(0.03)
+    return None
+
+
+@pytest.fixture(scope="module")
+def course(released, tmp_path_factory):
+    root = tmp_path_factory.mktemp("killed") / "course"
+    shutil.copytree(released.root, root)
+    course = Course.at(root)
+    demo.hand_in(course, "scoring")
+    for path in (course.root / "submitted").iterdir():
+        if path.name not in QUIET:
+            shutil.rmtree(path)
+    for name in QUIET:
+        source = course.submission(name, "scoring").read_text(encoding="utf-8")
+        for number in range(1, COPIES):  # not the same verdict: a comment makes it another notebook
+            path = course.submission(f"{name}_{number}", "scoring")
+            path.parent.mkdir(parents=True)
+            path.write_text(
+                source.replace('"import numpy as np', f'"# {number}\\nimport numpy as np', 1).replace(
+                    '"def ', f'"# copy {number}\\ndef ', 1
+                ),
+                encoding="utf-8",
+            )
+    return course
+
+
+def grading(course):
+    command = [
+        sys.executable,
+        "-m",
+        "autograder",
+        "grade",
+        "scoring",
+        "--course",
+        course.root,
+        "--workers",
+        str(WORKERS),
+    ]
+    with (course.root / "log.txt").open("ab") as log:
+        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+
+def verdicts(course):
+    return {path: path.stat().st_mtime_ns for path in (course.root / ".autograder" / "verdicts").rglob("*.json")}
+
+
+def rows_in_gradebook(course):
+    """Return ``[(student, exercise, points)]``, every row that is there."""
+    with Gradebook(course.gradebook) as gradebook:
+        submissions = gradebook.assignment_submissions("scoring")
+        return sorted((s.student.id, g.name, g.auto_score) for s in submissions for n in s.notebooks for g in n.grades)
+
+
+def killed_on_the_way(course, rng):
+    """Start a grader, kill one process of each kind below it, then the grader; return what was killed, and all processes."""
+    process, killed, started = grading(course), [], {}
+    for number, kind in enumerate((*rng.sample(VICTIMS, len(VICTIMS)), "grader")):
+        # with the first verdict, the canary has been examined: a grader that loses it refuses to grade
+        target = awaited(process, kind, rng.choice([0, 1]) if number else 1, course)
+        while target:
+            started |= below(process.pid)
+            try:
+                os.kill(target, signal.SIGKILL)
+            except ProcessLookupError:  # a child does not live long
+                target = awaited(process, kind, 0, course)
+            else:
+                killed.append(kind)
+                break
+    process.wait()
+    return killed, started
+
+
+def test_killed_at_many_moments_and_started_again_nothing_is_lost(course, tmp_path, request):
+    clean = Course(tmp_path / "clean")
+    shutil.copytree(course.root, clean.root)
+    rng, students, found = random.Random(4), len(course.students("scoring")), set()
+    for _ in range(RUNS if request.config.getoption("--full") else 1):
+        before = verdicts(course)
+        killed, started = killed_on_the_way(course, rng)
+        for _ in range(PATIENCE):
+            left = set(started) & set(processes())
+            if not left:
+                break
+            time.sleep(0.1)
+        assert not left, [started[n] for n in left]
+        after = verdicts(course)
+        assert {path: after[path] for path in before} == before  # what was known was not run again
+        found |= set(killed)
+    assert found == {*VICTIMS, "grader"}  # each was there when it was killed
+
+    assert grading(course).wait() == 0, (course.root / "log.txt").read_text()
+    untouched = verdicts(course)
+    with ThreadPoolExecutor(1) as executor:
+        rows = batch.grade_class(clean, "scoring", Limits(), executor=executor)
+    assert rows_in_gradebook(course) == rows_in_gradebook(clean)
+    assert len({student for student, *_ in rows_in_gradebook(course)}) == len(rows) == students
+    assert verdicts(course) == untouched
+    for row in rows:
+        assert course.autograded(row.student, "scoring").is_file()
+        assert course.feedback(row.student, "scoring").is_file()
+    assert not list(course.root.rglob("*.draft"))
+    again = batch.grade_class(course, "scoring", Limits())  # the lock is free, and nothing is left to do
+    assert all(row.reused for row in again)
+    assert [row.points for row in again] == [row.points for row in rows]
+
+
+SLOW = "import time\nprint('begun')\ntime.sleep(4)\nx = 1"  # long enough to be killed in, on a busy machine too
+QUICK = Script((Cell("def answer(): return 1"), Cell("", "e", "answer")), {"e": (Call({}),)})
+ONE = Script((Cell(SLOW), Cell("def answer(): return x"), Cell("", "e", "answer")), {"e": (Call({}),)})
+
+
+def kill_soon(kind, times=1):
+    """Kill a process of ``kind`` below this one, ``times`` times, as soon as there is one that runs a submission."""
+    import threading
+
+    def kill():
+        gone = set()
+        for _ in range(times):
+            for _ in range(2 * PATIENCE):
+                time.sleep(0.05)
+                if victim(os.getpid(), "child") and (target := victim(os.getpid(), kind)) and target not in gone:
+                    time.sleep(0.4)
+                    gone.add(target)
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(target, signal.SIGKILL)
+                    break
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+def pytest_generate_tests(metafunc):
+    if "kind" in metafunc.fixturenames:  # in `make test` one of them: the run above has killed all three
+        metafunc.parametrize("kind", VICTIMS if metafunc.config.getoption("--full") else ["zygote"])
+
+
+def test_a_run_that_loses_its_sandbox_is_run_again_and_nobody_notices(kind):
+    sandbox.close()
+    thread = kill_soon(kind)
+    done = sandbox.run(ONE, Limits())
+    thread.join()
+    assert done.failure == ""
+    assert done.replies["e", 0].value == 1
+
+
+@pytest.mark.parametrize("who", ["child", "zygote", "a zygote that starts"])
+def test_what_is_killed_before_it_has_said_a_word_is_run_again(who, monkeypatch):
+    sandbox.close()
+    hear, converse, killed = start.Zygote._hear, sandbox.converse, []
+
+    def kill_at_first(number):
+        if not killed:
+            killed.append(number)
+            os.kill(number, signal.SIGKILL)
+            return True
+        return False
+
+    def heard(zygote, seconds):
+        if who == "a zygote that starts":
+            kill_at_first(zygote.process.pid)
+        return hear(zygote, seconds)
+
+    def held(*conversation):
+        time.sleep(0.5)  # until the child has entered its namespaces
+        if who != "a zygote that starts" and kill_at_first(victim(os.getpid(), who)):
+            raise Silent
+        return converse(*conversation)
+
+    monkeypatch.setattr(start.Zygote, "_hear", heard)
+    monkeypatch.setattr(sandbox, "converse", held)
+    assert sandbox.run(QUICK, Limits()).replies["e", 0].value == 1
+    assert len(killed) == 1
+
+
+def test_where_no_submission_runs_a_sandbox_that_is_lost_each_time_is_refused_in_words(monkeypatch):
+    def lose(*settings):
+        raise Lost("the zygote is gone")
+
+    monkeypatch.setattr(sandbox, "started", lose)
+    for ours in (lambda: sandbox.warm_up(Limits()), lambda: doctor.require("zygote")):
+        with pytest.raises(CourseError, match="lost, more than once: the zygote is gone"):
+            ours()
+    with pytest.raises(Lost):  # ends this submission, and no other
+        sandbox.run(QUICK, Limits())
+
+
+def test_a_sandbox_that_is_lost_twice_is_the_machines_fault():
+    sandbox.close()
+    thread = kill_soon("zygote", times=2)
+    with pytest.raises(Lost):
+        sandbox.run(ONE, Limits())
+    thread.join()
+
+
+def test_two_graders_in_one_course_do_not_meet(course):
+    with (
+        the_only_one(course),
+        pytest.raises(batch.CourseError, match="somebody is grading"),
+        the_only_one(course),
+    ):
+        pass
+
+
+def test_a_time_out_is_tried_once_more_alone_before_it_counts(course, tmp_path, monkeypatch):
+    """The first run of everybody is slow, as on a busy machine; the second is not."""
+    copy = Course(tmp_path / "course")
+    shutil.copytree(course.root, copy.root)
+    shutil.rmtree(copy.root / ".autograder" / "verdicts", ignore_errors=True)
+    runs, honest = [], grade.grade
+
+    def slow_at_first(notebook, *rest):
+        runs.append(notebook.cells[0].source)
+        return replace(honest(notebook, *rest), timed_out=len(runs) <= 2)
+
+    monkeypatch.setattr(grade, "grade", slow_at_first)
+    with ThreadPoolExecutor(1) as executor:
+        names = ["ada_loops", "emil_no_tanh"]
+        rows = batch.grade_class(copy, "scoring", Limits(), students=names, executor=executor)
+    assert len(runs) == 4
+    assert [row.total for row in rows] == [AUTOMATIC, AUTOMATIC - 8.5]

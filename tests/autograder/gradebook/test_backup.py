@@ -1,0 +1,110 @@
+"""A backup is whole or not there, is never lost to the one that is made before it is restored, and is a gradebook."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.courses.course import Course
+from autograder.errors import CourseError
+from autograder.gradebook import backup
+
+pytestmark = pytest.mark.suite("assignments")
+
+
+@pytest.fixture
+def course(released, tmp_path):
+    shutil.copytree(released.root, tmp_path / "course")
+    return Course.at(tmp_path / "course")
+
+
+def add_student(course, name):
+    with Gradebook(course.gradebook) as gradebook:
+        gradebook.add_student(name)
+
+
+def students(course):
+    with Gradebook(course.gradebook) as gradebook:
+        return {student.id for student in gradebook.students}
+
+
+def test_the_oldest_of_ten_backups_can_be_restored(course):
+    for number in range(backup.KEPT + 1):
+        add_student(course, f"student{number}")
+        backup.back_up(course, "grade")
+    add_student(course, "afterwards")
+    oldest = backup.backups(course)[-1]
+    backup.restore(course, oldest.name)
+    assert students(course) == {"student0", "student1"}
+    assert oldest.is_file()
+    backup.restore(course, backup.backups(course)[0].name)
+    assert "afterwards" in students(course)
+
+
+KILLED = """
+import os, signal, sqlite3, sys
+from autograder.gradebook import backup
+from autograder.courses.course import Course
+
+def copy(source, target):
+    connection = sqlite3.connect(target)
+    connection.execute("PRAGMA journal_mode = PERSIST")
+    connection.execute("CREATE TABLE half (done)")
+    connection.commit()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+backup._copy = copy
+backup.back_up(Course.at(sys.argv[1]), "grade")
+"""
+
+
+def test_what_a_killed_backup_left_half_written_is_gone_after_the_next_one(course):
+    done = subprocess.run([sys.executable, "-c", KILLED, course.root], env={**os.environ, "PYTHONPATH": os.getcwd()})
+    assert done.returncode == -signal.SIGKILL
+    folder = course.root / ".autograder" / "backups"
+    assert list(folder.glob("*.draft*"))
+    known = set(backup.backups(course))
+    add_student(course, "ada")
+    backup.back_up(course, "grade")
+    assert not list(folder.glob("*.draft*"))
+    assert len(set(backup.backups(course)) - known) == 1
+
+
+def foreign_database(path):
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE moz_cookies (id INTEGER)")
+    connection.commit()
+    connection.close()
+
+
+def damaged_gradebook(path, course):
+    shutil.copy(course.gradebook_file, path)
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * 20_000)
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda path, course: path.touch(), "no gradebook of nbgrader"),
+        (lambda path, course: path.write_text("no database at all " * 100), "no database that can be read"),
+        (lambda path, course: foreign_database(path), "no gradebook of nbgrader"),
+        (damaged_gradebook, "damaged"),
+    ],
+    ids=["empty", "text", "of another program", "damaged"],
+)
+def test_only_a_gradebook_is_put_in_the_gradebooks_place(course, make, problem):
+    backup.back_up(course, "grade")
+    path = course.root / ".autograder" / "backups" / "2030-01-01-000000-000000-before-grade.db"
+    make(path, course)
+    before, known = course.gradebook_file.read_bytes(), backup.backups(course)
+    with pytest.raises(CourseError, match=problem):
+        backup.restore(course, path.name)
+    assert course.gradebook_file.read_bytes() == before
+    assert backup.backups(course) == known

@@ -1,0 +1,99 @@
+"""What is said of the gradebook without asking it for sums is what nbgrader reads in it."""
+
+import shutil
+
+import pytest
+from nbgrader.api import Gradebook
+from sqlalchemy import event
+
+from autograder.courses.course import Course
+from autograder.feedback.marks import CellResult, Entry, Mark, Marks
+from autograder.gradebook.lateness import Received
+from autograder.gradebook.recorder import Recorder
+
+pytestmark = pytest.mark.suite("assignments")
+
+
+def as_nbgrader_reads_it(course, student):
+    with Gradebook(course.gradebook) as gradebook:
+        found = gradebook.find_submission_notebook("scoring", "scoring", student)
+        cells = {
+            grade.name: Mark(
+                grade.score, grade.max_score, grade.auto_score, grade.manual_score is not None, grade.needs_manual_grade
+            )
+            for grade in found.grades
+        }
+        comments = {comment.name: comment.comment for comment in found.comments}
+        return Marks(cells, comments, found.score, found.max_score, found.late_submission_penalty or 0.0)
+
+
+def results(course):
+    cells = [cell.metadata.nbgrader for cell in course.released("scoring").notebooks[0].cells]
+    return [
+        CellResult(meta.grade_id, meta.get("points", 0.0) / 2, meta.grade, meta.solution, "No response.")
+        for meta in cells
+        if meta.grade or meta.solution
+    ]
+
+
+def test_marks_are_those_that_nbgrader_reads(released, tmp_path):
+    shutil.copytree(released.root, tmp_path / "course")
+    course = Course.at(tmp_path / "course")
+    entered = results(course)
+    with Recorder(course, "scoring") as recorder:
+        assert recorder.standing("mia").is_new
+        first = recorder.record("mia", entered, Received(), {})
+    assert first == as_nbgrader_reads_it(course, "mia")
+    assert first.score == first.points / 2 > 0
+    with Gradebook(course.gradebook) as gradebook:  # a person marks, gives more than that, and says something
+        found = gradebook.find_submission_notebook("scoring", "scoring", "mia")
+        found.grades[0].manual_score, found.grades[0].needs_manual_grade = 0.25, False
+        found.grades[1].extra_credit = 1.0
+        found.comments[0].manual_comment = "Well said."
+        gradebook.db.commit()
+    with Recorder(course, "scoring") as recorder:
+        assert recorder.standing("mia").marks == as_nbgrader_reads_it(course, "mia")
+        again = recorder.record("mia", entered, Received(), {})
+        assert recorder.standing("mia").marks == again
+    assert again == as_nbgrader_reads_it(course, "mia")
+    assert "Well said." in again.comments.values()
+    assert again.score == first.score + 1.0 + 0.25 - first.cells[found_name(again)].score
+
+
+def found_name(marks):
+    (name,) = (name for name, mark in marks.cells.items() if mark.by_person)
+    return name
+
+
+@pytest.mark.parametrize(
+    ("entry", "score"),
+    [
+        (Entry(2.0), 0.0),
+        (Entry(2.0, automatic=1.0), 1.0),
+        (Entry(2.0, automatic=1.0, manual=0.0), 0.0),
+        (Entry(2.0, automatic=1.0, extra=0.5), 1.5),
+        (Entry(2.0, extra=0.5), 0.0),
+    ],
+)
+def test_a_score_is_the_persons_before_the_graders_with_what_was_given_on_top(entry, score):
+    assert entry.score == score
+
+
+def test_nothing_that_is_asked_for_a_submission_looks_at_the_rows_of_the_whole_class(released, tmp_path):
+    shutil.copytree(released.root, tmp_path / "course")
+    course, asked = Course.at(tmp_path / "course"), []
+    entered = results(course)
+    with Recorder(course, "scoring") as recorder:
+        engine = recorder.gradebook.db.get_bind()
+        event.listen(engine, "before_cursor_execute", lambda _1, _2, text, values, *_: asked.append((text, values)))
+        for _ in range(2):
+            recorder.record("mia", entered, Received(), {})
+        with engine.connect() as connection:
+            plans = [
+                (text, step.detail)
+                for text, values in asked
+                if text.startswith("SELECT")
+                for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)
+            ]
+    assert {"grade", "comment"} <= {step.split()[1] for _, step in plans}
+    assert not [plan for plan in plans if plan[1].startswith("SCAN")]

@@ -1,0 +1,51 @@
+"""A gradebook that cannot be read is refused in words."""
+
+import os
+import shutil
+import sqlite3
+
+import pytest
+
+from autograder.courses.course import Course
+from autograder.errors import CourseError
+from autograder.gradebook.scores import results
+from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
+
+pytestmark = pytest.mark.suite("assignments")
+
+
+@pytest.fixture
+def course(released, tmp_path):
+    shutil.copytree(released.root, tmp_path / "course")
+    return Course.at(tmp_path / "course")
+
+
+def test_an_empty_gradebook_is_read_where_the_environment_is_not_on_path(course, monkeypatch):
+    course.gradebook_file.write_bytes(b"")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    with pytest.raises(CourseError, match="the gradebook does not know scoring"):
+        results(course, "scoring")
+
+
+OLDER = """
+CREATE TABLE older (id VARCHAR(128) PRIMARY KEY, name VARCHAR(128) NOT NULL UNIQUE, duedate DATETIME);
+INSERT INTO older SELECT id, name, duedate FROM assignment;
+DROP TABLE assignment;
+ALTER TABLE older RENAME TO assignment;
+DROP TABLE course;
+ALTER TABLE student DROP COLUMN lms_user_id;
+UPDATE alembic_version SET version_num = '167914646830';
+"""
+
+
+def test_a_gradebook_of_an_older_nbgrader_is_refused_with_the_command_that_upgrades_it(course):
+    """nbgrader 0.5 had no courses in its gradebook, and no name of a student on a learning platform."""
+    connection = sqlite3.connect(course.gradebook_file)
+    connection.executescript(OLDER)
+    connection.close()
+    with pytest.raises(CourseError, match="nbgrader db upgrade"):
+        results(course, "scoring")
+    done = nbgrader("db", "upgrade", cwd=course.root)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert os.path.isfile(course.gradebook_file)
+    assert results(course, "scoring") == {}

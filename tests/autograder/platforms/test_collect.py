@@ -1,0 +1,1095 @@
+"""What a learning platform gives out as one archive comes to its place, and one bad part stops nobody else's."""
+
+import errno
+import io
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+
+import pytest
+
+from autograder.courses.course import Course
+from autograder.errors import CourseError
+from autograder.files import write_bytes
+from autograder.notebooks.handout import handout, receipt_of_file
+from autograder.platforms import collect as collecting
+from autograder.platforms import formats as platforms
+from autograder.platforms.archives import Entry, RefusedEntry, opened
+from autograder.platforms.collect import Try, printable
+from tests.autograder.test_main import autograder
+
+pytestmark = pytest.mark.suite("assignments")
+
+
+def collect(*asked, **more):
+    """Collect what no account of this machine has handed in; `test_exchange` asks who owns it."""
+    return collecting.collect(*asked, **more, any_owner=True)
+
+
+@pytest.fixture
+def course(released, tmp_path):
+    shutil.copytree(released.root, tmp_path / "course")
+    return Course.at(tmp_path / "course")
+
+
+def entry(name, mode=stat.S_IFREG | 0o644, year=2025):
+    info = zipfile.ZipInfo(name, date_time=(year, 1, 1, 0, 0, 0))
+    info.external_attr = mode << 16
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info
+
+
+def archive(*entries):
+    """Return the bytes of a zip archive with ``entries``: (ZipInfo or name, content)."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as bundle:
+        for name, content in entries:
+            bundle.writestr(name if isinstance(name, zipfile.ZipInfo) else entry(name), content)
+    return file.getvalue()
+
+
+def handed_out(tmp_path, *entries):
+    path = tmp_path / "class.zip"
+    path.write_bytes(archive(*entries))
+    return path
+
+
+BAD = {
+    "absolute": archive((entry("/etc/scoring.ipynb"), "{}")),
+    "upwards": archive((entry("../../scoring.ipynb"), "{}")),
+    "backslash": archive((entry("..\\..\\scoring.ipynb"), "{}")),
+    "link": archive((entry("scoring.ipynb", stat.S_IFLNK | 0o777), "/etc/passwd")),
+    "device": archive((entry("scoring.ipynb", stat.S_IFCHR | 0o666), "")),
+    "bomb": archive((entry("scoring.ipynb"), b"0" * (40 * 2**20))),
+    "nested": archive((entry("inner.zip"), archive((entry("scoring.ipynb"), "{}")))),
+    "damaged": archive((entry("scoring.ipynb"), "x" * 5000))[:-200],
+    "nothing": archive((entry("readme.txt"), "my notebook is on my laptop")),
+    "text": b"this is no archive at all",
+}
+
+
+def test_notebooks_come_to_their_places_under_the_name_that_nbgrader_wants(course, tmp_path):
+    path = handed_out(
+        tmp_path,
+        ("ada/my notebook (2).ipynb", "of ada"),
+        ("ben_123_late_scoring.ipynb", "of ben"),
+        ("cem.zip", archive(("scoring.ipynb", "of cem"))),
+        ("readme.txt", "by the platform"),
+    )
+    collected, left = collect(course, "scoring", path)
+    assert [(one.student, one.problem) for one in collected] == [(name, "") for name in ("ada", "ben", "cem")]
+    assert left == ["readme.txt"]
+    texts = [course.submission(name, "scoring").read_text() for name in ("ada", "ben", "cem")]
+    assert texts == ["of ada", "of ben", "of cem"]
+
+
+def notebook(*grade_ids, text=""):
+    cells = [
+        {"cell_type": "code", "source": text, "outputs": [], "metadata": {"nbgrader": {"grade_id": grade_id}}}
+        for grade_id in grade_ids
+    ]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
+
+
+OURS, OTHER = notebook("scoring-additive_score", text="ours"), notebook("softmax-softmax")
+BESIDE_IT = {
+    "what a Mac adds": (["__MACOSX/ada/._scoring.ipynb", "ada/._scoring.ipynb", "ada/.DS_Store"], []),
+    "checkpoints": (["ada/.ipynb_checkpoints/scoring-checkpoint.ipynb", "ada/scoring-checkpoint.ipynb"], []),
+    "another assignment": (["ada/softmax.ipynb"], ["ada/softmax.ipynb"]),
+    "a draft": (["ada/draft of scoring.ipynb"], ["ada/draft of scoring.ipynb"]),
+}
+
+
+CALLED = ["scoring.ipynb", "Scoring.ipynb", "scoring-1.ipynb", "scoring (1).ipynb", "my_scoring.ipynb"]
+
+
+@pytest.mark.parametrize(("names", "named"), BESIDE_IT.values(), ids=BESIDE_IT)
+@pytest.mark.parametrize(("called", "zipped"), [*((called, False) for called in CALLED), (CALLED[0], True)])
+def test_what_lies_beside_the_notebook_does_not_replace_it_whatever_its_date(
+    course, tmp_path, names, named, called, zipped
+):
+    parts = [(f"ada/{called}", OURS), *((entry(name, year=2027), OTHER) for name in names)]
+    if zipped:
+        parts = [("ada.zip", archive(*parts))]
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts))
+    assert [(one.student, one.problem) for one in collected] == [("ada", "")]
+    assert course.submission("ada", "scoring").read_text() == OURS
+    assert left == [f"ada.zip/{name}" if zipped else name for name in named]
+
+
+def test_of_several_notebooks_the_one_that_holds_the_assignment_counts(course, tmp_path):
+    parts = ("ada/one.ipynb", OTHER), ("ada/two.ipynb", OURS), (entry("ada/three.ipynb", year=2027), "broken")
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts))
+    assert not collected[0].problem
+    assert course.submission("ada", "scoring").read_text() == OURS
+    assert left == ["ada/one.ipynb", "ada/three.ipynb"]
+
+
+def test_the_same_notebook_twice_is_one(course, tmp_path):
+    parts = ("ada/scoring.ipynb", OURS), ("ada/scoring (1).ipynb", OURS)
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts))
+    assert not collected[0].problem
+    assert left == []
+
+
+UNCLEAR = {
+    "two versions": (("scoring.ipynb", OURS), (entry("scoring (1).ipynb", year=2027), OURS.replace("ours", "later"))),
+    "two without a name": (("old.ipynb", OURS), (entry("new.ipynb", year=2027), OURS.replace("ours", "later"))),
+    "none of them": (("one.ipynb", OTHER), ("two.ipynb", "broken")),
+    "a checkpoint alone": (("scoring-checkpoint.ipynb", OURS),),
+    "too many": [(f"{number}.ipynb", OURS) for number in range(30)],
+}
+
+
+@pytest.mark.parametrize("parts", UNCLEAR.values(), ids=UNCLEAR)
+def test_where_it_is_not_clear_which_notebook_counts_it_is_set_aside_and_not_guessed(course, tmp_path, parts):
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, ("ada.zip", archive(*parts))))
+    assert [one.student for one in collected] == ["ada"]
+    assert "cannot be told" in collected[0].problem or "no notebook" in collected[0].problem
+    assert not course.submission("ada", "scoring").exists()
+    assert "Remedy" in course.feedback("ada", "scoring").read_text(encoding="utf-8")
+
+
+def test_a_name_that_all_may_have_is_nobodys(course, tmp_path):
+    names = ["scoring.ipynb", "scoring (2).ipynb", "decoder_fusion.ipynb"]
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *((name, OURS) for name in names)))
+    assert collected == []
+    assert left == names
+
+
+TWO_OWNERS = [
+    ("lovelaceada_123_456_scoring.ipynb", "lovelaceada_789_457_scoring.ipynb"),
+    ("lovelaceada_LATE_123_456_scoring.ipynb", "lovelaceada_789_457_scoring.zip"),
+    ("Ada Lovelace_123_assignsubmission_file_/scoring.ipynb", "Ada Lovelace_789_assignsubmission_file_/scoring.ipynb"),
+    ("Ada/scoring.ipynb", "ada/scoring.ipynb"),
+    ("José/scoring.ipynb", "Jose\u0301/scoring.ipynb"),
+    ("Strauß_scoring.ipynb", "STRAUSS_scoring.ipynb"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), TWO_OWNERS)
+def test_two_people_of_one_name_are_both_set_aside_and_nothing_is_written_for_them(course, tmp_path, one, other):
+    before = sorted(course.root.rglob("*"))
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, (one, OURS), (other, OURS)))
+    assert len(collected) == 2
+    assert all(one in each.problem and other in each.problem for each in collected)
+    assert sorted(course.root.rglob("*")) == before
+
+
+def test_a_name_that_is_too_much_like_one_in_the_course_is_set_aside(course, tmp_path):
+    collect(course, "scoring", handed_out(tmp_path, ("Ada/scoring.ipynb", OURS)))
+    before = sorted(course.root.rglob("*"))
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, ("ada/scoring.ipynb", OURS)))
+    assert "submitted/Ada" in collected[0].problem
+    assert sorted(course.root.rglob("*")) == before
+
+
+def test_several_files_of_one_person_have_one_owner(course, tmp_path):
+    parts = ("lovelaceada_123_456_scoring-1.ipynb", OURS), ("lovelaceada_123_457_softmax.ipynb", OTHER)
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts))
+    assert [(one.student, one.problem) for one in collected] == [("lovelaceada", "")]
+    assert left == ["lovelaceada_123_457_softmax.ipynb"]
+
+
+NAMES = {
+    "files and folders": {
+        "é/scoring.ipynb": "é",
+        "Jose\u0301_scoring.ipynb": "José",
+        "तर्क/scoring.ipynb": "तर्क",
+        "محمد/scoring.ipynb": "محمد",
+        "O'Brien_scoring.ipynb": "O'Brien",
+    },
+    "Canvas": {"李小龍_1_2_scoring.ipynb": "李小龍", "öz_3_4_scoring.ipynb": "öz"},
+    "Moodle": {
+        "Ada King_4_assignsubmission_file_/scoring.ipynb": "Ada King",
+        "Bea King_5_assignsubmission_file_scoring.ipynb": "Bea King",
+    },
+}
+
+
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+def test_names_of_any_script_are_taken(course, tmp_path, names):
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *((name, OURS) for name in names)))
+    assert {one.student: one.problem for one in collected} == dict.fromkeys(names.values(), "")
+    assert left == []
+    assert course.students("scoring") == sorted(names.values())
+
+
+def test_a_name_in_an_archive_of_a_mac_is_read_as_it_was_written(course, tmp_path):
+    plain = archive(("Pe_ter/scoring.ipynb", OURS)).replace(b"Pe_ter", "Käte".encode() + b"r")
+    (tmp_path / "class.zip").write_bytes(plain)  # UTF-8, and no flag that says so
+    collected, _ = collect(course, "scoring", tmp_path / "class.zip")
+    assert [one.student for one in collected] == ["Käter"]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_part_is_set_aside_with_a_page_and_stops_nobody(course, tmp_path, name):
+    before = sorted(tmp_path.rglob("*"))
+    path = handed_out(tmp_path, ("eve.zip", BAD[name]), ("ada.ipynb", "of ada"))
+    collected, _ = collect(course, "scoring", path)
+    assert [(one.student, bool(one.problem)) for one in collected] == [("ada", False), ("eve", True)]
+    assert "Remedy" in course.feedback("eve", "scoring").read_text(encoding="utf-8")
+    assert not course.submission("eve", "scoring").exists()
+    new = {path.name for path in tmp_path.rglob("*") if path not in before}
+    assert new == {
+        "class.zip",
+        "ada",
+        "eve",
+        "scoring",
+        "scoring.ipynb",
+        "scoring.html",
+        "feedback",
+        "collected",
+        "refused",
+        "eve.json",
+        "undo",
+        "ada.json",
+    }
+
+
+@pytest.mark.parametrize("name", ["../eve/scoring.ipynb", "/eve/scoring.ipynb", "..\\eve\\scoring.ipynb"])
+def test_an_entry_that_leads_out_is_not_written(course, tmp_path, name):
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, (entry(name), "{}"), ("ada.ipynb", "of ada")))
+    assert {one.student: bool(one.problem) for one in collected} == {"eve": True, "ada": False}
+
+
+NO_NAMES = [".git", "x" * 200, "\u092e" * 60, " ada", "ada ", "a\tb", "a\x1b[2Jb", "a\u202eb", "a\u200bb"]
+NO_NAMES += ["a*", "a?b", "a:b", "~", "ada_b", "-rf", "--course=x"]
+
+
+@pytest.mark.parametrize("student", NO_NAMES)
+def test_a_name_that_is_no_name_of_a_student_is_listed(course, tmp_path, student):
+    collected, left = collect(course, "scoring", handed_out(tmp_path, (f"{student}/scoring.ipynb", "{}")))
+    assert collected == []
+    assert left == [f"{student}/scoring.ipynb"]
+    assert printable(left[0]).isprintable()
+
+
+def test_what_was_handed_in_before_is_kept(course, tmp_path):
+    collect(course, "scoring", handed_out(tmp_path, ("ada.ipynb", "first")))
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, ("ada.ipynb", "second")))
+    assert collected[0].replaced
+    (kept,) = (course.root / ".autograder" / "earlier" / "ada" / "scoring").iterdir()
+    assert kept.read_text() == "first"
+    assert course.submission("ada", "scoring").read_text() == "second"
+
+
+def test_an_archive_that_cannot_be_read_is_named(course, tmp_path):
+    path = tmp_path / "class.zip"
+    with pytest.raises(CourseError, match="no such archive"):
+        collect(course, "scoring", path)
+    path.write_text("no archive")
+    with pytest.raises(CourseError, match="no zip archive"):
+        collect(course, "scoring", path)
+
+
+def test_the_exit_status_says_that_something_was_set_aside(course, tmp_path):
+    path = handed_out(tmp_path, ("eve.zip", BAD["bomb"]), ("ada.ipynb", "{}"))
+    done = autograder("collect", "scoring", path, "--course", course.root)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "1 collected (0 anew), 1 set aside, 0 not taken" in done.stdout
+
+
+def test_the_exit_status_says_that_a_notebook_was_left_over_and_names_each(course, tmp_path):
+    strange = [f"a_b{number}/scoring.ipynb" for number in range(25)]
+    path = handed_out(tmp_path, ("ada.ipynb", "{}"), *((name, "{}") for name in strange), ("x\x1b[2J/y.ipynb", "{}"))
+    done = autograder("collect", "scoring", path, "--course", course.root)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert all(f"not taken: {name}" in done.stdout for name in strange)
+    assert "\x1b" not in done.stdout
+    other = handed_out(tmp_path, ("ada.ipynb", "{}"), ("readme.txt", "by the platform"))
+    assert autograder("collect", "scoring", other, "--course", course.root).returncode == 0
+
+
+IN_ADAS = ["", "/scoring", "/scoring/scoring.ipynb", "/scoring/scoring.ipynb.draft"]
+LINKS = [f"submitted/ada{below}" for below in IN_ADAS]
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_nothing_is_written_through_a_link_below_submitted(course, tmp_path, link):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "scoring").mkdir()
+    (elsewhere / "scoring" / "scoring.ipynb").write_text("of somebody else")
+    (course.root / link).parent.mkdir(parents=True, exist_ok=True)
+    (course.root / link).symlink_to(elsewhere if link.count("/") < 3 else elsewhere / "scoring" / "scoring.ipynb")
+    path = handed_out(tmp_path, ("ada.ipynb", OURS), ("ben.ipynb", OURS))
+    collected, _ = collect(course, "scoring", path)
+    assert {one.student: f"{link} is a link" in one.problem for one in collected} == {"ada": True, "ben": False}
+    assert [file.read_text() for file in elsewhere.rglob("*.*")] == ["of somebody else"]
+
+
+def test_a_link_in_place_of_submitted_or_of_a_feedback_folder_is_not_followed(course, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (course.root / "feedback").symlink_to(elsewhere)
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, ("eve.zip", BAD["bomb"])))
+    assert collected[0].problem
+    shutil.rmtree(course.root / "submitted")
+    (course.root / "submitted").symlink_to(elsewhere)
+    with pytest.raises(CourseError, match="submitted is a link"):
+        collect(course, "scoring", handed_out(tmp_path, ("ada.ipynb", OURS)))
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_what_stands_in_the_way_stops_nobody_else(course, tmp_path):
+    (course.root / "submitted" / "ada").mkdir(parents=True)
+    (course.root / "submitted" / "ada" / "scoring").write_text("a file where a folder should be")
+    course.submission("ben", "scoring").mkdir(parents=True)
+    path = handed_out(tmp_path, *((f"{name}.ipynb", OURS) for name in ("ada", "ben", "cem")))
+    collected, _ = collect(course, "scoring", path)
+    assert {one.student: "in the way" in one.problem for one in collected} == {"ada": True, "ben": True, "cem": False}
+
+
+def test_a_full_disk_ends_with_a_sentence_and_a_second_run_completes(course, tmp_path, monkeypatch):
+    path = handed_out(tmp_path, *((f"{name}.ipynb", OURS) for name in ("ada", "ben", "cem")))
+    written = []
+
+    def full(content, place):
+        if len(written) == 1:
+            raise OSError(errno.ENOSPC, "No space left on device", str(place))
+        written.append(place)
+        write_bytes(content, place)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("autograder.platforms.collect.write_bytes", full)
+        with pytest.raises(CourseError, match="No space left on device"):
+            collect(course, "scoring", path)
+    assert course.students("scoring") == ["ada"]
+    collected, _ = collect(course, "scoring", path)
+    assert [(one.problem, one.replaced) for one in collected] == [("", False)] * 3
+    assert course.students("scoring") == ["ada", "ben", "cem"]
+    assert not list(course.root.rglob("*.draft"))
+
+
+def test_a_page_on_what_was_graded_stays_when_what_comes_after_it_is_set_aside(course, tmp_path):
+    page = course.feedback("eve", "scoring")
+    for place, said in ((page, "<body>graded</body>"), (course.recorded("eve", "scoring"), '{"mark": "x"}')):
+        place.parent.mkdir(parents=True)
+        place.write_text(said)
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, ("eve.zip", BAD["bomb"])))
+    assert collected[0].problem
+    assert page.read_text().endswith("graded</body>")
+    assert "could not be graded" in page.read_text()
+
+
+ROSTER = "id,name,email,canvas,login,gradescope,group\n"
+ROSTER += "ada,Ada King,ada@university.edu,17,aking,900100,\nben_i,Ben Ito,ben@university.edu,18,bito,900101,Group 1\n"
+ROSTER += "cem,Cem Öz,cem@university.edu,19,coez,900102,\n"
+DUE = (
+    "[assignment.scoring]\ndue = 2025-11-30T23:00:00Z\n[assignment.scoring.extensions]\nben_i = 2025-12-02T23:00:00Z\n"
+)
+METADATA = """---
+submission_501:
+  :submitters:
+  - :name: Ada King
+    :sid: '900100'
+    :email: elsewhere@home.org
+  - :name: Cem Öz
+    :sid: '900102'
+    :email: cem@university.edu
+  :created_at: !ruby/object:ActiveSupport::TimeWithZone
+    utc: &1 2025-11-30 22:59:00.123456789 Z
+    zone: !ruby/object:ActiveSupport::TimeZone
+      name: America/New_York
+    time: *1
+  :score: 3.0
+submission_502:
+  :submitters:
+  - :name: Ben Ito
+    :sid:
+    :email: ben@university.edu
+  :created_at: 2025-12-01 00:59:00.5 -05:00
+submission_503:
+  :submitters:
+  - :name: Nobody Known
+    :sid: '1'
+    :email: nobody@home.org
+  :created_at: 2025-11-30 00:00:00 Z
+"""
+GRADESCOPE = "assignment_7_export/"
+HANDED_OUT = {  # archive -> student -> (text of the notebook, time), and what stands in the table
+    "Canvas": (
+        ("kingada_17_3001_scoring-1.ipynb", "itobenjamin_LATE_18_3002_scoring.ipynb", "özcem_19_3003_scoring.ipynb"),
+        {"ada": "", "ben_i": "2025-12-02 23:00:01.000000 UTC", "cem": ""},
+    ),
+    "Canvas, in a folder": (
+        ("submissions/kingada_LATE_17_3001_scoring.ipynb", "submissions/18_3002_scoring.ipynb"),
+        {"ada": "2025-11-30 23:00:01.000000 UTC", "ben_i": ""},
+    ),
+    "Canvas, anonymous": (
+        ("anon_aB3xY_3001_scoring.ipynb", "LATE_anon_Zz9bC_3002_scoring.ipynb"),
+        {"anon-aB3xY": "", "anon-Zz9bC": "2025-11-30 23:00:01.000000 UTC"},
+    ),
+    "Moodle": (
+        ("Ada King_101_assignsubmission_file/scoring.ipynb", "Group 1-Ben Ito_102_assignsubmission_file_/x.ipynb"),
+        {"ada": "", "ben_i": ""},
+    ),
+    "Moodle, flat": (("Ada King_101_assignsubmission_file_scoring.ipynb",), {"ada": ""}),
+    "Moodle, blind": (
+        ("Participant_101_assignsubmission_file_scoring.ipynb", "Participant_102_assignsubmission_file_x.ipynb"),
+        {"Participant-101": "", "Participant-102": ""},
+    ),
+    "Gradescope": (
+        (f"{GRADESCOPE}submission_501/scoring.ipynb", f"{GRADESCOPE}submission_502/scoring.ipynb"),
+        {
+            "ada": "2025-11-30 22:59:00.123456 UTC",
+            "cem": "2025-11-30 22:59:00.123456 UTC",
+            "ben_i": "2025-12-01 05:59:00.500000 UTC",
+        },
+    ),
+    "nbgrader's exchange": (
+        (
+            "ada+scoring+2025-11-30 22:00:00 UTC+x-_1/scoring.ipynb",
+            "ben_i+scoring+2025-12-01 22:00:00 UTC/scoring.ipynb",
+        ),
+        {"ada": "2025-11-30 22:00:00.000000 UTC", "ben_i": "2025-12-01 22:00:00.000000 UTC"},
+    ),
+    "files and folders": (
+        ("ADA/scoring.ipynb", "ben_i_scoring.ipynb", "coez.ipynb"),
+        {"ada": "", "ben_i": "", "cem": ""},
+    ),
+}
+
+
+def with_a_roster(course):
+    (course.root / "students.csv").write_text(ROSTER, encoding="utf-8")
+    (course.root / "course.toml").write_text(f'roster = "students.csv"\n{DUE}', encoding="utf-8")
+    return course
+
+
+def times(course):
+    """Return when each student handed in, as ``timestamp.txt`` says; "" without one."""
+    found = {}
+    for student in course.students("scoring"):
+        stamp = course.submission(student, "scoring").with_name("timestamp.txt")
+        found[student] = stamp.read_text() if stamp.exists() else ""
+    return found
+
+
+def entries_of(name):
+    names, expected = HANDED_OUT[name]
+    beside = [(f"{GRADESCOPE}submission_metadata.yml", METADATA)] if name == "Gradescope" else []
+    return [(entry_name, f"of {entry_name}") for entry_name in names] + beside, expected
+
+
+@pytest.mark.parametrize("name", HANDED_OUT)
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_each_platform_is_known_by_its_names_and_the_roster_says_who_it_is_here(course, tmp_path, name, as_folder):
+    parts, expected = entries_of(name)
+    path = handed_out(tmp_path, *parts)
+    if as_folder:
+        with zipfile.ZipFile(path) as bundle:
+            bundle.extractall(tmp_path / "folder")
+        path = tmp_path / "folder"
+    said = []
+    collected, left = collect(with_a_roster(course), "scoring", path, notice=said.append)
+    assert said == [f"taken for {name.partition(',')[0]}"]
+    assert {one.student: one.problem for one in collected} == dict.fromkeys(expected, "")
+    assert left == []
+    assert times(course) == expected
+
+
+def test_a_late_try_says_so_in_the_table(course, tmp_path):
+    path = handed_out(tmp_path, ("kingada_LATE_17_3009_scoring.ipynb", "first"))
+    (one,), _ = collect(with_a_roster(course), "scoring", path)
+    assert one.note == "late, by how much is not known"
+    parts, _ = entries_of("Gradescope")
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, *parts))
+    notes = {one.student: one.note for one in collected}
+    assert notes == {"ada": "replaces an earlier try", "cem": "", "ben_i": ""}  # Ben has an extension
+    path = handed_out(tmp_path, ("ada+scoring+2025-12-02 01:00:00 UTC/scoring.ipynb", "last"))
+    (one,), _ = collect(course, "scoring", path)
+    assert one.note == "late by 1 d 2 h, replaces 2 earlier tries"
+
+
+def test_who_is_not_in_the_roster_is_listed_and_never_takes_the_place_of_one_who_is(course, tmp_path):
+    names = ["ada_999_3001_scoring.ipynb", "kingada_17_3002_scoring.ipynb", "-rf_5_3003_scoring.ipynb"]
+    collected, _ = collect(with_a_roster(course), "scoring", handed_out(tmp_path, *((name, name) for name in names)))
+    assert {one.file: bool(one.problem) for one in collected} == dict(zip(names, [True, False, True], strict=True))
+    assert "ada (999) is not in the roster" in next(one.problem for one in collected if one.file == names[0])
+    assert course.submission("ada", "scoring").read_text() == names[1]
+    assert course.students("scoring") == ["ada"]
+    metadata = (f"{GRADESCOPE}submission_metadata.yml", METADATA)
+    path = handed_out(tmp_path, metadata, (f"{GRADESCOPE}submission_503/scoring.ipynb", "of nobody"))
+    (one,), _ = collect(course, "scoring", path)
+    assert "nobody@home.org (1) is not in the roster" in one.problem
+
+
+def test_two_of_one_full_name_are_not_guessed_apart(course, tmp_path):
+    with_a_roster(course)
+    (course.root / "students.csv").write_text("id,name\nada,Ada King\nada2,ada king\n")
+    (one,), _ = collect(
+        course, "scoring", handed_out(tmp_path, ("Ada King_1_assignsubmission_file_/scoring.ipynb", "?"))
+    )
+    assert "may be 2 students of the roster" in one.problem
+    assert course.students("scoring") == []
+
+
+def everything(course):
+    """Return all files of ``course`` with their bytes."""
+    return {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", HANDED_OUT)
+def test_the_same_archive_twice_comes_to_the_same_files(course, tmp_path, name):
+    parts, _ = entries_of(name)
+    path = handed_out(tmp_path, *parts)
+    collect(with_a_roster(course), "scoring", path)
+    before = everything(course)
+    collected, _ = collect(course, "scoring", path)
+    assert all("as before" in one.note for one in collected)
+    assert everything(course) == before
+
+
+def kept(course, student):
+    return sorted(path.read_text() for path in course.root.glob(f".autograder/earlier/{student}/scoring/*"))
+
+
+TRIES = {
+    "of the exchange": [
+        ("ada+scoring+2025-11-28 10:00:00 UTC/scoring.ipynb", "first"),
+        ("ada+scoring+2025-11-29 10:00:00 UTC/scoring.ipynb", "second"),
+        ("ada+scoring+2025-11-30 10:00:00 UTC/scoring.ipynb", "third"),
+    ],
+    "of Canvas": [
+        ("kingada_17_90_scoring.ipynb", "first"),
+        ("kingada_LATE_17_200_scoring-1.ipynb", "second"),
+        ("kingada_17_1000_scoring-2.ipynb", "third"),
+    ],
+    "by the dates of the archives": [
+        (entry("ada/scoring.ipynb", year=2026), "first"),
+        (entry("ada/scoring.ipynb", year=2027), "second"),
+        (entry("ada/scoring.ipynb", year=2028), "third"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", TRIES)
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 1, 2, 0, 1)])
+def test_every_try_is_kept_and_the_last_in_time_counts_in_whatever_order_they_come(course, tmp_path, name, order):
+    with_a_roster(course)
+    for number in order:
+        collect(course, "scoring", handed_out(tmp_path, TRIES[name][number]))
+    assert course.submission("ada", "scoring").read_text() == "third"
+    assert kept(course, "ada") == ["first", "second"]
+    last = "2025-11-30 10:00:00.000000 UTC" if name == "of the exchange" else ""
+    assert times(course) == {"ada": last}
+
+
+def test_tries_of_one_archive_are_told_apart(course, tmp_path):
+    with_a_roster(course)
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *TRIES["of the exchange"][::-1]))
+    assert [one.note for one in collected] == ["", "replaces an earlier try", "replaces 2 earlier tries"]
+    assert (course.submission("ada", "scoring").read_text(), kept(course, "ada"), left) == (
+        "third",
+        ["first", "second"],
+        [],
+    )
+
+
+def of_the_exchange(time, notebook="scoring.ipynb", text="the same"):
+    """Return the entries of one try in nbgrader's exchange, with the secret by which its feedback goes back."""
+    folder = f"ada+scoring+{time}+x"
+    return [
+        (f"{folder}/{notebook}", text),
+        (f"{folder}/timestamp.txt", time),
+        (f"{folder}/submission_secret.txt", f"of {time}"),
+    ]
+
+
+EARLIER, LATER = "2025-11-28 10:00:00.000000 UTC", "2025-11-29 10:00:00.000000 UTC"
+
+
+@pytest.mark.parametrize("order", [(EARLIER, LATER), (LATER, EARLIER)])
+def test_beside_a_notebook_of_the_exchange_stand_time_and_secret_of_the_last_try(course, tmp_path, order):
+    for time in order:
+        _, left = collect(course, "scoring", handed_out(tmp_path, *of_the_exchange(time)))
+        assert left == []
+    beside = course.submission("ada", "scoring").with_name("submission_secret.txt")
+    assert (times(course), beside.read_text()) == ({"ada": LATER}, f"of {LATER}")
+    collect(course, "scoring", handed_out(tmp_path, (entry("ada/scoring.ipynb", year=2027), "another")))
+    assert not beside.exists()  # the page of what was sent by another way does not go back by the exchange
+
+
+def test_a_page_for_who_has_to_hand_in_again_can_go_back_through_the_exchange(course, tmp_path):
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, *of_the_exchange(LATER, "scoring.zip")))
+    assert [one.problem for one in collected] == ["the archive is damaged"]
+    page = course.feedback("ada", "scoring")
+    assert "the archive is damaged" in page.read_text()
+    beside = [page.with_name(name).read_text() for name in ("timestamp.txt", "submission_secret.txt")]
+    assert beside == [LATER, f"of {LATER}"]
+
+
+def inbound(folder, name):
+    """Make a try in a folder as nbgrader's exchange has it, without the file that holds the answer; return its place."""
+    place = folder / f"{name}+scoring+{LATER}+x"
+    place.mkdir(parents=True)
+    (place / "timestamp.txt").write_text(LATER)
+    return place
+
+
+@pytest.mark.parametrize("spoilt", ["a link", "too large"])
+def test_a_secret_that_cannot_be_read_is_one_students_matter(course, tmp_path, spoilt):
+    place, other = (inbound(tmp_path / "inbound", name) for name in ("ada", "ben"))
+    (place / "scoring.ipynb").write_text("{}")
+    (other / "scoring.ipynb").write_text("{}")
+    if spoilt == "a link":
+        (place / "submission_secret.txt").symlink_to("/etc/hostname")
+    else:
+        (place / "submission_secret.txt").write_bytes(b"0" * (21 * 2**20))
+    told = {one.student: one.problem for one in collect(course, "scoring", tmp_path / "inbound")[0]}
+    assert (bool(told["ada"]), told["ben"]) == (True, "")
+    assert told["ada"] in course.feedback("ada", "scoring").read_text()
+    assert course.submission("ben", "scoring").exists()
+
+
+def test_a_link_to_a_folder_is_passed_over_and_one_in_a_circle_is_no_file(course, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "scoring.ipynb").write_text("{}")
+    (tmp_path / "class" / "ada").mkdir(parents=True)
+    (tmp_path / "class" / "ada" / "scoring.ipynb").write_text("{}")
+    (tmp_path / "class" / "ben").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "class" / "cem").symlink_to(tmp_path / "class")
+    (tmp_path / "class" / "ada" / "round").symlink_to("round")
+    collected, left = collect(course, "scoring", tmp_path / "class")
+    assert {one.student: one.problem for one in collected} == {"ada": ""}
+    assert left == ["ada/round"]
+
+
+def test_folders_a_thousand_deep_are_one_students_matter(course, tmp_path):
+    for name in ("ada", "ben"):
+        (tmp_path / "class" / name).mkdir(parents=True)
+        (tmp_path / "class" / name / "scoring.ipynb").write_text("{}")
+    at = os.open(tmp_path / "class" / "ada", os.O_RDONLY)
+    for _ in range(2 * sys.getrecursionlimit()):  # a path of so many names is longer than the system takes
+        os.mkdir("abc", dir_fd=at)
+        at, before = os.open("abc", os.O_RDONLY, dir_fd=at), at
+        os.close(before)
+    os.close(at)
+    try:
+        collected, _ = collect(course, "scoring", tmp_path / "class")
+    finally:  # Python's own way of removing a folder gives up here
+        subprocess.run(["rm", "-rf", str(tmp_path / "class")], check=True)
+    assert {one.student: one.problem for one in collected} == {"ada": "", "ben": ""}
+
+
+def test_no_other_platform_has_secrets(course, tmp_path):
+    _, left = collect(
+        course, "scoring", handed_out(tmp_path, ("ada/scoring.ipynb", ""), ("ada/submission_secret.txt", ""))
+    )
+    assert left == ["ada/submission_secret.txt"]
+    assert not course.submission("ada", "scoring").with_name("submission_secret.txt").exists()
+
+
+def test_the_time_beside_a_notebook_is_its_own_and_not_that_of_another_assignment(course, tmp_path):
+    stamps = {"encoder": "2025-11-01 08:00:00 UTC", "scoring": "2025-11-02 08:00:00.5 UTC", "softmax": "no time"}
+    parts = [(f"ada/{topic}/{topic}.ipynb", topic) for topic in stamps]
+    parts += [(f"ada/{topic}/timestamp.txt", when) for topic, when in stamps.items()]
+    collected, left = collect(with_a_roster(course), "scoring", handed_out(tmp_path, *parts))
+    assert times(course) == {"ada": "2025-11-02 08:00:00.500000 UTC"}
+    assert left == ["ada/encoder/encoder.ipynb", "ada/softmax/softmax.ipynb"]
+    assert [one.problem for one in collected] == [""]
+
+
+def test_what_somebody_put_there_by_hand_is_kept_as_an_earlier_try(course, tmp_path):
+    course.submission("ada", "scoring").parent.mkdir(parents=True)
+    course.submission("ada", "scoring").write_text("by hand")
+    collect(course, "scoring", handed_out(tmp_path, ("ada/scoring.ipynb", "collected")))
+    assert kept(course, "ada") == ["by hand"]
+
+
+@pytest.mark.parametrize("stop", range(1, 8))
+def test_a_command_that_was_stopped_at_any_write_comes_to_the_same_when_it_runs_again(
+    course, tmp_path, monkeypatch, stop
+):
+    paths = []
+    for number, text in enumerate(("first", "second")):
+        paths.append(tmp_path / f"{number}.zip")
+        time = f"2025-11-2{number} 10:00:00 UTC"
+        paths[-1].write_bytes(archive(*((f"{name}+scoring+{time}/scoring.ipynb", text) for name in ("ada", "cem"))))
+    with_a_roster(course)
+    collect(course, "scoring", paths[0])
+    written = []
+
+    def killed(write):
+        def writing(content, place):
+            written.append(place)
+            if len(written) == stop:
+                raise KeyboardInterrupt
+            write(content, place)
+
+        return writing
+
+    with monkeypatch.context() as patched:
+        for name in ("write_bytes", "write_text"):
+            real = getattr(collecting, name)
+            patched.setattr(f"autograder.platforms.collect.{name}", killed(real))
+        with pytest.raises(KeyboardInterrupt):
+            collect(course, "scoring", paths[1])
+    collect(course, "scoring", paths[1])
+    for name in ("ada", "cem"):
+        assert course.submission(name, "scoring").read_text() == "second"
+        assert kept(course, name) == ["first"]
+        assert times(course)[name].startswith("2025-11-21")
+        assert len(collecting.tries(course, name, "scoring")) == 2
+
+
+def test_the_command_says_what_it_took_it_for_and_who_has_not_handed_in(course, tmp_path):
+    path = handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", course.release("scoring").read_bytes()))
+    done = autograder("collect", "scoring", path, "--course", with_a_roster(course).root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "class.zip: taken for Canvas" in done.stdout
+    row = next(line for line in done.stdout.splitlines() if "kingada_17_3001" in line)
+    assert [cell.strip() for cell in row.strip("│").split("│")] == [
+        "kingada_17_3001_scoring.ipynb",
+        "ada",
+        "1",
+        receipt_of_file(course.release("scoring").read_bytes(), asked_in(course)).code,
+        "collected",
+    ]
+    assert "2 of the roster have handed in nothing: ben_i, cem" in done.stdout
+
+
+def asked_in(course):
+    return handout(course.released("scoring").notebooks[0])
+
+
+def run_and_saved(course, answer, printed):
+    """Return the bytes of a release with ``answer`` to one exercise, and a receipt that printed the code ``printed``."""
+    data = json.loads(course.release("scoring").read_bytes())
+    for cell in data["cells"]:
+        if cell["metadata"]["nbgrader"]["grade_id"] == "scoring-dot_product_score":
+            cell["source"] = answer
+        elif cell["metadata"]["nbgrader"]["grade_id"] == "receipt":
+            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": f"Code: {printed}\n"}]
+    return json.dumps(data)
+
+
+def test_the_code_of_the_receipt_is_told_and_whether_the_notebook_has_printed_another(course, tmp_path):
+    answer = "def dot_product_score(query, keys):\n    return 1"
+    code = receipt_of_file(run_and_saved(course, answer, "").encode(), asked_in(course)).code
+    files = {"ada": run_and_saved(course, answer, code), "ben": run_and_saved(course, answer, "0000-0000")}
+    path = handed_out(
+        tmp_path, *((f"{name}.ipynb", text) for name, text in files.items()), ("cem.ipynb", "no notebook")
+    )
+    told = {one.student: one for one in collect(course, "scoring", path)[0]}
+    assert [one.code for one in told.values()] == [code, code, ""]
+    assert (told["ada"].note, told["cem"].note) == ("", "")
+    assert told["ben"].note == "its own receipt says 0000-0000: not run once more after its last change"
+
+
+def test_a_link_in_a_folder_is_not_followed(course, tmp_path):
+    (tmp_path / "secret").write_text("not the student's")
+    (tmp_path / "handed in" / "ada").mkdir(parents=True)
+    (tmp_path / "handed in" / "ada" / "scoring.ipynb").symlink_to(tmp_path / "secret")
+    (one,), _ = collect(course, "scoring", tmp_path / "handed in")
+    assert "a link" in one.problem
+    assert not course.submission("ada", "scoring").exists()
+
+
+def test_metadata_that_would_make_objects_makes_none(course, tmp_path):
+    bad = "submission_1: !!python/object/apply:os.mkdir ['made']\n"
+    entries = (f"{GRADESCOPE}submission_metadata.yml", bad), (f"{GRADESCOPE}submission_1/scoring.ipynb", "x")
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *entries))
+    assert (collected, left) == ([], [f"{GRADESCOPE}submission_1/scoring.ipynb"])
+
+
+def taken_for(course, tmp_path, *parts):
+    """Collect an archive of ``parts``; return what it was taken for, what became of it, and what was left."""
+    said = []
+    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts), notice=said.append)
+    return said[0].removeprefix("taken for "), {one.student: one.problem for one in collected}, left
+
+
+FORGED = {  # what a student may call a file -> nothing that follows from it
+    "like the exchange": "a+b+c.ipynb",
+    "like the exchange, with a topic and a time": "ada+scoring+2025-11-29 10:00:00 UTC.ipynb",
+    "like Moodle": "Ada King_2_assignsubmission_file_x.ipynb",
+    "like Canvas": "kingada_17_3001_x.ipynb",
+    "like Gradescope": "submission_metadata.yml",
+}
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
+@pytest.mark.parametrize("has_roster", [False, True])
+def test_what_a_student_calls_a_file_makes_it_no_other_platforms_archive_and_nobody_elses(
+    course, tmp_path, forged, has_roster
+):
+    content = METADATA.replace("submission_501", "ben_i") if forged.endswith(".yml") else OURS.replace("ours", "forged")
+    honest = [("ben_i/scoring.ipynb", OURS), ("cem/scoring.ipynb", OURS), ("anna/scoring.ipynb", OURS)]
+    folders = [(name.replace("ben_i", "ben"), text) for name, text in honest] if not has_roster else honest[:2]
+    course = with_a_roster(course) if has_roster else course
+    ben = folders[0][0].partition("/")[0]
+    platform, collected, left = taken_for(course, tmp_path, *folders, (f"{ben}/{forged}", content))
+    assert platform == "files and folders"
+    assert collected == {name.partition("/")[0]: "" for name, _ in folders}
+    assert course.submission(ben, "scoring").read_text() == OURS
+    assert left == [f"{ben}/{forged}"]
+    assert times(course) == dict.fromkeys(collected, "")
+
+
+def test_a_folder_of_one_student_of_the_roster_is_theirs_whatever_its_files_are_called(course, tmp_path):
+    parts = [(f"ben_i/{name}", METADATA if name.endswith("yml") else OURS) for name in FORGED.values()]
+    platform, collected, _ = taken_for(with_a_roster(course), tmp_path, *parts)
+    assert platform == "files and folders"
+    assert list(collected) == ["ben_i"]
+    assert not course.submission("ada", "scoring").exists()
+
+
+PREFIXES = {
+    "Moodle": [f"{name}_10{n}_assignsubmission_file/" for n, name in enumerate(("Ada King", "Ben Ito", "Cem Öz"))],
+    "Canvas": ["kingada_17_3001_", "itoben_18_3002_", "özcem_19_3003_"],
+    "nbgrader's exchange": [f"{name}+scoring+2025-11-29 10:00:00 UTC/" for name in ("ada", "ben_i", "cem")],
+    "Gradescope": [f"submission_50{n}/" for n in (1, 2)],
+}
+STRANGE = ["eve/scoring.ipynb", "eve+scoring+yesterday/scoring.ipynb", "Bob_2_assignsubmission_file_x.ipynb"]
+
+
+@pytest.mark.parametrize("platform", PREFIXES)
+@pytest.mark.parametrize("strange", STRANGE)
+@pytest.mark.parametrize("top", ["", "all of them/"])
+def test_what_does_not_have_the_form_of_the_rest_is_nobodys_and_is_listed(course, tmp_path, platform, strange, top):
+    parts = [(f"{top}{prefix}scoring.ipynb", OURS) for prefix in PREFIXES[platform]]
+    parts += [(f"{top}submission_metadata.yml", METADATA)] if platform == "Gradescope" else []
+    if platform == "Moodle" and strange.startswith("Bob"):
+        strange = "ada.ipynb"
+    found, collected, left = taken_for(with_a_roster(course), tmp_path, *parts, (f"{top}{strange}", OURS))
+    assert (found, left) == (platform, [f"{top}{strange}"])
+    assert collected == dict.fromkeys(("ada", "ben_i", "cem"), "")
+
+
+def test_gradescopes_own_file_is_the_one_beside_all_submissions_and_no_students(course, tmp_path):
+    forged = METADATA.replace("submission_502", "submission_501").replace("Ada King", "Ben Ito")
+    parts = [(f"{GRADESCOPE}submission_502/submission_metadata.yml", forged), *entries_of("Gradescope")[0]]
+    platform, collected, left = taken_for(with_a_roster(course), tmp_path, *parts)
+    assert (platform, sorted(collected)) == ("Gradescope", ["ada", "ben_i", "cem"])
+    assert course.submission("ada", "scoring").read_text() == f"of {GRADESCOPE}submission_501/scoring.ipynb"
+    assert left == [f"{GRADESCOPE}submission_502/submission_metadata.yml"]
+
+
+LAUGHS = "".join(
+    f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9) if n else 'ha'}]\n" for n in range(9)
+)  # 9**8 when printed
+MERGED = "".join(f"m{n}: &m{n} {{<<: [{', '.join([f'*m{n - 1}'] * 9) if n else ''}]}}\n" for n in range(9))
+
+
+PERSON = (
+    "submission_1:\n  :submitters:\n  - :sid: '1'\n    :email: ada@home.org\n  :created_at: 2025-11-30 10:00:00 Z\n"
+)
+TOLD = {  # what stands in place of what -> the SID that is read
+    "a number": ("'1'", "*l8", ""),
+    "a time": ("2025-11-30 10:00:00 Z", "*l8", "1"),
+    "a person": ("- :sid", "- *l8\n  - :sid", "1"),
+    "nothing": ("", "", "1"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "number"), TOLD.values(), ids=TOLD)
+def test_a_few_lines_of_metadata_do_not_become_gigabytes(old, new, number):
+    when, people = platforms._submissions((LAUGHS + MERGED + PERSON.replace(old, new)).encode())["submission_1"]
+    assert people == [("ada@home.org", number)]
+    assert (when is None) == (old.startswith("2025"))
+
+
+BAD_METADATA = {
+    "broken": (b"submission_1: [", "no YAML that can be read"),
+    "nested": (b"a: " + b"[" * 100_000, "no YAML that can be read"),
+    "a list": (b"- submission_1\n", "no table of submissions"),
+    "too large": (b"# " + b"x" * 2**20, "more than 1 MB"),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), BAD_METADATA.values(), ids=BAD_METADATA)
+def test_metadata_of_the_platform_that_cannot_be_read_is_said_and_nothing_is_collected(course, tmp_path, content, said):
+    path = handed_out(
+        tmp_path, (f"{GRADESCOPE}submission_metadata.yml", content), (f"{GRADESCOPE}submission_1/x.ipynb", "x")
+    )
+    with pytest.raises(
+        CourseError, match=rf"class.zip, {GRADESCOPE}submission_metadata.yml: (.|\n)*Remedy: download"
+    ) as error:
+        collect(course, "scoring", path, max_mb=1)
+    assert said in str(error.value)
+    assert course.students("scoring") == []
+
+
+@pytest.mark.parametrize("platform", PREFIXES)
+def test_a_time_that_a_student_states_in_a_platforms_archive_counts_for_nothing(course, tmp_path, platform):
+    with_a_roster(course)
+    parts = [(f"{prefix}{name}", text) for prefix in PREFIXES[platform] for name, text in [("scoring.ipynb", OURS)]]
+    parts += [(f"{prefix}timestamp.txt", "2026-01-01 00:00:00 UTC") for prefix in PREFIXES[platform]]
+    parts += [("submission_metadata.yml", METADATA)] if platform == "Gradescope" else []
+    _, collected, _ = taken_for(course, tmp_path, *parts)
+    assert sorted(collected) == ["ada", "ben_i", "cem"]
+    assert not [when for when in times(course).values() if when.startswith("2026-01-01")]
+
+
+STATED = {"0001-01-01 00:00:00 +0500": "", "9999-12-31 23:59:59 UTC": "9999-12-31 23:59:59.000000 UTC"}
+STATED |= {"9999-12-31 23:59:59 -0500": "", "1979-12-31 00:00:00 UTC": "", "10000-01-01 00:00:00 UTC": ""}
+
+
+@pytest.mark.parametrize("stated", STATED)
+def test_a_time_that_nobody_can_have_handed_in_at_stops_nobody(course, tmp_path, stated):
+    parts = ("ada/scoring.ipynb", OURS), ("ada/timestamp.txt", stated), ("cem/scoring.ipynb", OURS)
+    _, collected, _ = taken_for(with_a_roster(course), tmp_path, *parts)
+    assert collected == {"ada": "", "cem": ""}
+    assert times(course) == {"ada": STATED[stated], "cem": ""}
+
+
+def test_an_entry_that_is_packed_in_an_odd_way_is_set_aside(course, tmp_path):
+    info = entry("ada/scoring.ipynb")
+    info.compress_type = zipfile.ZIP_LZMA  # reads what memory its header asks for
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as bundle:
+        bundle.writestr(info, OURS, zipfile.ZIP_LZMA)
+        bundle.writestr(entry("cem/scoring.ipynb"), OURS)
+    collected, _ = collect(course, "scoring", tmp_path / "class.zip")
+    assert {one.student: one.problem for one in collected} == {
+        "ada": "the archive is packed in a way that is not read here",
+        "cem": "",
+    }
+
+
+def test_a_folder_of_more_than_is_allowed_is_not_walked_to_its_end(tmp_path, monkeypatch):
+    for number in range(30):
+        (tmp_path / "all" / f"{number:02d}" / "deeper").mkdir(parents=True)
+    seen, scan = [], os.scandir
+
+    def scanned(path):
+        seen.append(path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scanned)
+    with pytest.raises(RefusedEntry, match="more than 10 files and folders"), opened(tmp_path / "all", 10, 1):
+        pass
+    assert len(seen) < 5
+
+
+CANVAS_OF_OTHER = [("kingada_17_9001_softmax.ipynb", OTHER), ("itoben_18_9002_softmax-1.ipynb", OTHER)]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_the_archive_of_another_assignment_replaces_nothing(course, tmp_path, is_there):
+    right = [("kingada_17_3001_scoring.ipynb", OURS), ("itoben_18_3002_scoring.ipynb", OURS)]
+    if is_there:
+        collect(with_a_roster(course), "scoring", handed_out(tmp_path, *right))
+    collected, _ = collect(with_a_roster(course), "scoring", handed_out(tmp_path, *CANVAS_OF_OTHER))
+    assert {one.student: "is a notebook of softmax, not of scoring" in one.problem for one in collected} == {
+        "ada": True,
+        "ben_i": True,
+    }
+    assert course.students("scoring") == (["ada", "ben_i"] if is_there else [])
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, *right))
+    assert [(one.problem, one.note) for one in collected] == [("", "as before" if is_there else "")] * 2
+    assert {course.submission(name, "scoring").read_text() for name in ("ada", "ben_i")} == {OURS}
+
+
+def test_work_of_another_assignment_that_stands_there_already_is_replaced(course, tmp_path):
+    collect(with_a_roster(course), "scoring", handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", OURS)))
+    course.submission("ada", "scoring").write_text(OTHER)
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", OURS)))
+    assert course.submission("ada", "scoring").read_text() == OURS
+    assert collected[0].note == "replaces 2 earlier tries"
+
+
+def test_undo_takes_back_the_last_collection_and_no_more(course, tmp_path):
+    with_a_roster(course)
+    first = handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", "first"), ("itoben_18_3002_scoring.ipynb", "ben's"))
+    assert autograder("collect", "scoring", first, "--course", course.root).returncode == 0
+    before = {path: text for path, text in everything(course).items() if "undo" not in path.parts}
+    archives = [tmp_path / f"{number}.zip" for number in range(2)]
+    archives[0].write_bytes(archive(("kingada_LATE_17_4001_scoring.ipynb", "second")))
+    archives[1].write_bytes(
+        archive(("kingada_LATE_17_5001_scoring.ipynb", "third"), ("19_5002_scoring.ipynb", "cem's"))
+    )
+    collected = autograder("collect", "scoring", *archives, "--course", course.root)
+    assert collected.returncode == 0, collected.stderr
+    assert course.submission("ada", "scoring").read_text() == "third"
+    assert times(course)["ada"]
+    autograder(
+        "collect", "scoring", first, "--course", course.root
+    )  # changes nothing, so there is nothing to take back
+    done = autograder("collect", "scoring", "--undo", "--course", course.root)
+    assert done.returncode == 0, done.stderr
+    assert "2 taken back" in done.stdout
+    assert (kept(course, "ada"), kept(course, "cem")) == (["first", "second", "third"], ["cem's"])
+    shutil.rmtree(course.root / ".autograder" / "earlier")
+    after = everything(course)
+    assert after.pop(course.collected("cem", "scoring"))
+    assert after == before
+    assert course.students("scoring") == ["ada", "ben_i"]
+    again = autograder("collect", "scoring", "--undo", "--course", course.root)
+    assert (again.returncode, "no collection of scoring to take back" in again.stderr) == (2, True)
+
+
+def test_what_was_taken_back_can_be_collected_again(course, tmp_path):
+    path = handed_out(tmp_path, ("ada/scoring.ipynb", "collected"))
+    course.submission("ada", "scoring").parent.mkdir(parents=True)
+    course.submission("ada", "scoring").write_text("by hand")
+    for _ in range(2):
+        collect(course, "scoring", path)
+        assert course.submission("ada", "scoring").read_text() == "collected"
+        collecting.undo(course, "scoring")
+        assert course.submission("ada", "scoring").read_text() == "by hand"
+
+
+WRONG_TYPES = ["{}", "[]", '{"tries": 1}', '{"tries": [1]}', '{"tries": [{"files": [], "time": 5}]}', "\udcff"]
+WRONG_TYPES += ['{"tries": [{"files": {"scoring.ipynb": 1}}]}', '{"tries": [{"files": {}, "order": "x"}]}', ""]
+
+
+@pytest.mark.parametrize("text", WRONG_TYPES)
+def test_what_was_written_down_and_is_broken_stops_nobody(course, tmp_path, text):
+    path = handed_out(tmp_path, ("ada/scoring.ipynb", OURS), ("ben/scoring.ipynb", OURS))
+    collect(course, "scoring", path)
+    course.collected("ada", "scoring").write_bytes(text.encode("utf-8", "surrogateescape"))
+    collected, _ = collect(course, "scoring", path)
+    assert {one.student: one.problem for one in collected} == {"ada": "", "ben": ""}
+    assert len(collecting.tries(course, "ada", "scoring")) == 1
+
+
+def test_who_was_not_collected_because_the_disk_was_full_has_handed_in_nothing(course, tmp_path, monkeypatch):
+    def write(content, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    path = handed_out(tmp_path, ("ada/scoring.ipynb", "first"))
+    with monkeypatch.context() as patched:
+        patched.setattr("autograder.platforms.collect.write_bytes", write)
+        with pytest.raises(CourseError, match="No space left on device"):
+            collect(course, "scoring", path)
+    assert course.submission("ada", "scoring").parent.is_dir()
+    assert course.students("scoring") == []
+    collect(course, "scoring", path)
+    assert course.students("scoring") == ["ada"]
+
+
+@pytest.mark.parametrize(
+    ("date", "moment"),
+    [
+        ((1980, 1, 1, 0, 0, 0), ""),
+        ((1981, 1, 1, 0, 0, 0), "1981-01-01 00:00:00"),
+        ((2025, 2, 3, 4, 5, 6), "2025-02-03 04:05:06"),
+    ],
+)
+def test_an_entry_without_a_date_states_none(date, moment):
+    assert Entry("x", date, bytes).moment == moment
+
+
+def attempt(**told):
+    return Try({}, **told)
+
+
+@pytest.mark.parametrize("what", ["time", "moment"])
+def test_of_two_attempts_of_equal_times_none_is_before_the_other(what):
+    early, late = attempt(**{what: "2025-01-01 00:00:00"}), attempt(**{what: "2025-01-01 00:00:01"})
+    assert early.is_before(late)
+    assert not late.is_before(early)
+    assert not early.is_before(replace(early))
+    assert not early.is_before(attempt())
+    assert not attempt().is_before(early)
+    assert replace(late, order=1).is_before(replace(early, order=2))
+    assert replace(early, order=1).is_before(replace(late, order=1))

@@ -1,0 +1,342 @@
+"""Grades and feedback pages go back under the platforms' own ids; nobody is lost on the way, and nothing is overwritten."""
+
+import csv
+import re
+import shutil
+import zipfile
+from types import MappingProxyType
+
+import pytest
+
+from autograder.errors import CourseError
+from autograder.gradebook.scores import results
+from autograder.platforms.collect import collect
+from autograder.platforms.export import NAMESAKE, export
+from autograder.platforms.formats import MOODLE
+from autograder.platforms.return_feedback import hand_back
+from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
+    ESSAY,
+    course,
+    grade_quickly,
+    hand_in,
+    mark,
+)
+from tests.autograder.platforms.test_collect import handed_out
+from tests.autograder.samples import AUTOMATIC
+from tests.autograder.test_main import assert_refused, autograder
+
+pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(2)]
+
+ROSTER = """id,name,email,canvas,sis,login,section,gradescope
+ada,Ada King,ada@university.edu,17,S17,aking,A,900100
+ben,Ben Ito,ben@university.edu,18,S18,bito,A,900101
+cem,"Öz, Cem",cem@university.edu,19,S19,coez,B,900102
+dora,Dora Late,dora@university.edu,,,,,
+"""
+TOTAL = AUTOMATIC + 2  # with the essay
+CLASS = MappingProxyType({"ada": 2, "ben": None, "cem": 1, "dora": 0})  # points of the essay; Ben's is not marked
+
+
+@pytest.fixture
+def graded(course, grade_quickly, tmp_path):  # noqa: F811
+    """A class of four, collected from Canvas but for Dora, graded; Ben's essay waits for somebody."""
+    (course.root / "students.csv").write_text(ROSTER, encoding="utf-8")
+    (course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
+    for student in CLASS:
+        hand_in(course, student)
+    names = {"ada": "kingada_17_3001", "ben": "itoben_18_3002", "cem": "özcem_19_3003"}
+    parts = [
+        (f"{name}_scoring.ipynb", course.submission(student, "scoring").read_bytes()) for student, name in names.items()
+    ]
+    for student in names:
+        shutil.rmtree(course.root / "submitted" / student)
+    collect(course, "scoring", handed_out(tmp_path, *parts))
+    grade_quickly(course)
+    for student, points in CLASS.items():
+        if points is not None:
+            mark(course, student, points)
+    grade_quickly(course)
+    return course
+
+
+def read(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def number(points):
+    return f"{points:g}"
+
+
+def test_what_is_read_of_the_class_is_what_nbgrader_has(graded):
+    found = results(graded, "scoring")
+    assert {name: one.score for name, one in found.items()} == {
+        name: AUTOMATIC + (points or 0) for name, points in CLASS.items()
+    }
+    assert {name: one.waiting for name, one in found.items() if one.waiting} == {"ben": (ESSAY,)}
+
+
+def test_a_plain_file_has_everybody_and_flags_what_waits(graded, tmp_path):
+    (graded.root / "students.csv").write_text(ROSTER + "eve,Eve Absent,,,,,,\n", encoding="utf-8")
+    exported = export(graded, "scoring", "csv", tmp_path / "grades.csv")
+    header, *rows = read(tmp_path / "grades.csv")
+    told = {row[0]: dict(zip(header, row, strict=True)) for row in rows}
+    assert list(told) == ["ada", "ben", "cem", "dora", "eve"]
+    assert (told["ada"]["score"], told["ben"]["needs_marking"]) == (number(TOTAL), ESSAY)
+    for name in ("ada", "dora"):
+        code = told[name]["receipt"]
+        assert re.fullmatch(r"[0-9a-f]{4}-[0-9a-f]{4}", code)
+        assert f"<code>{code}</code>" in graded.feedback(name, "scoring").read_text(encoding="utf-8")
+    assert (told["eve"]["score"], told["eve"]["name"]) == ("", "Eve Absent")
+    assert exported.count == 4
+    assert list(exported.left_out.values()) == [("ben",)]
+
+
+def test_canvas_gets_its_own_columns_and_ids_and_nobody_whose_marks_wait(graded, tmp_path):
+    exported = export(graded, "scoring", "canvas", tmp_path / "grades.csv", column="Scoring (4711)")
+    maximum = number(sum(graded.released("scoring").points.values()))
+    assert read(tmp_path / "grades.csv") == [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Scoring (4711)"],
+        ["    Points Possible", "", "", "", "", maximum],
+        ["Ada King", "17", "S17", "aking", "A", number(TOTAL)],
+        ["Öz, Cem", "19", "S19", "coez", "B", number(TOTAL - 1)],
+    ]
+    assert exported.left_out == {
+        "wait for a person's marks": ("ben",),
+        "have no id of Canvas in the roster": ("dora",),
+    }
+    everybody = export(graded, "scoring", "canvas", tmp_path / "grades.csv", unmarked=True, force=True)
+    assert everybody.count == 3
+
+
+def test_a_gradebook_that_canvas_gave_out_names_the_column_and_the_ids(graded, tmp_path):
+    given = tmp_path / "canvas.csv"
+    given.write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Section,Softmax (4710),Scoring (4711),Current Score\n"
+        "    Points Possible,,,,,10,26,(read only)\n"
+        '"King, Ada",17,X17,aking,Morning,3,,1\n"Late, Dora",44,X44,dora,Morning,,,\n',
+        encoding="utf-8",
+    )
+    with given.open("a", encoding="utf-8") as file:
+        file.write("\n,\n   \n")  # blank rows, as a spreadsheet leaves them
+    exported = export(graded, "scoring", "canvas", tmp_path / "grades.csv", given)
+    rows = read(tmp_path / "grades.csv")
+    assert rows[0][-1] == "Scoring (4711)"
+    assert rows[2:] == [
+        ["King, Ada", "17", "X17", "aking", "Morning", number(TOTAL)],
+        ["Late, Dora", "44", "X44", "dora", "Morning", number(AUTOMATIC)],
+    ]
+    assert exported.left_out["have no id of Canvas in the roster"] == ("cem",)
+
+
+def test_of_two_columns_of_canvas_that_begin_alike_none_is_guessed(graded, tmp_path):
+    given = tmp_path / "canvas.csv"
+    given.write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Section,Scoring (4711),Scoring drills (4712)\n"
+        '"King, Ada",17,X17,aking,Morning,3,\n',
+        encoding="utf-8",
+    )
+    with pytest.raises(CourseError, match=r"several columns(.|\n)*Scoring \(4711\), Scoring drills(.|\n)*--column"):
+        export(graded, "scoring", "canvas", tmp_path / "grades.csv", given)
+    assert not (tmp_path / "grades.csv").exists()
+    export(graded, "scoring", "canvas", tmp_path / "grades.csv", given, column="Scoring (4711)")
+    assert read(tmp_path / "grades.csv")[0][-1] == "Scoring (4711)"
+
+
+def test_canvas_gives_out_split_names_and_semicolons_too(graded, tmp_path):
+    given = tmp_path / "canvas.csv"
+    given.write_text(
+        "\ufeffLastName;FirstName;ID;SIS User ID;SIS Login ID;Section;Scoring (4711)\n"
+        "    Points Possible;;;;;;26,00\n"
+        "King;Ada;17;X17;aking;Morning;3,5\nLate;;44;X44;dora;Morning;\n",
+        encoding="utf-8",
+    )
+    export(graded, "scoring", "canvas", tmp_path / "grades.csv", given)
+    rows = read(tmp_path / "grades.csv")
+    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Scoring (4711)"]
+    assert rows[2:] == [
+        ["King, Ada", "17", "X17", "aking", "Morning", number(TOTAL)],
+        ["Late", "44", "X44", "dora", "Morning", number(AUTOMATIC)],
+    ]
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r"])
+def test_a_name_that_a_spreadsheet_would_compute_is_text_in_every_export(graded, tmp_path, sign):
+    formula = f'{sign}HYPERLINK("https://example.org")'
+    roster = f'id,name,canvas,section,gradescope\nada,"{formula.replace(chr(34), chr(34) * 2)}",17,"{sign}1",900100\n'
+    (graded.root / "students.csv").write_text(roster, encoding="utf-8", newline="")
+    for to in ("csv", "canvas", "gradescope"):
+        export(graded, "scoring", to, tmp_path / f"{to}.csv", unmarked=True)
+        with (tmp_path / f"{to}.csv").open(newline="", encoding="utf-8") as file:
+            cells = [cell for row in csv.reader(file) for cell in row]
+        assert [cell for cell in cells if cell.startswith((sign, f"'{sign}"))] != [] or sign in "\t\r"
+        assert [cell for cell in cells if cell.startswith(sign)] == []
+
+
+MOODLES = (
+    "\ufeffIdentifier,Full name,Email address,Status,Grade,Maximum Grade,Grade can be changed,Last modified (grade)\n"
+    "Participant 101,Ada King,ada@university.edu,Submitted,,{most},Yes,-\n"
+    "Participant 102,Ben Ito,ben@university.edu,Submitted,,{most},Yes,-\n"
+    "Participant 103,Somebody Else,else@university.edu,-,,{most},Yes,-\n"
+    "Participant 104,Dora Late,elsewhere@home.org,-,,{most},No,-\n"
+)
+
+
+def worksheet(graded, tmp_path, **instead):
+    most = instead.get("most", number(sum(graded.released("scoring").points.values())))
+    (tmp_path / "worksheet.csv").write_text(MOODLES.format(most=most), encoding="utf-8")
+    return tmp_path / "worksheet.csv"
+
+
+def test_moodles_worksheet_comes_back_with_grades_and_else_as_it_was(graded, tmp_path):
+    given = worksheet(graded, tmp_path)
+    exported = export(graded, "scoring", "moodle", tmp_path / "grades.csv", given)
+    rows, before = read(tmp_path / "grades.csv"), list(csv.reader(given.read_text("utf-8-sig").splitlines()))
+    assert rows[1][4] == number(TOTAL)
+    rows[1][4] = ""
+    assert rows == before
+    assert exported.left_out == {
+        "wait for a person's marks": ("ben",),
+        "have a grade that Moodle does not let change": ("dora",),
+        "are not in Moodle's worksheet": ("cem",),
+    }
+
+
+def collected_from_moodle(graded, tmp_path, **numbers):
+    """Collect what each of the class has handed in once more, from Moodle, as participants of these ``numbers``."""
+    names = {"ada": "Ada King", "cem": "Öz, Cem", "dora": "Dora Late"}
+    parts = [
+        (f"{names[one]}_{number}_assignsubmission_file/scoring.ipynb", graded.submission(one, "scoring").read_bytes())
+        for one, number in numbers.items()
+    ]
+    collected, left = collect(graded, "scoring", handed_out(tmp_path, *parts))
+    assert (left, [one.problem for one in collected]) == ([], [""] * len(numbers))
+
+
+def test_a_row_of_moodles_is_found_by_the_number_that_the_submission_had(graded, tmp_path):
+    collected_from_moodle(graded, tmp_path, ada=201, dora=203)
+    given = tmp_path / "worksheet.csv"
+    given.write_text(
+        "Identifier,Full name,Grade,Last modified (grade)\n"
+        "Participant 201,Countess of Lovelace,,-\n"
+        "Participant 203,Ada King,,-\n"
+        "Participant 204\n"
+        "\n",
+        encoding="utf-8",
+    )
+    exported = export(graded, "scoring", "moodle", tmp_path / "grades.csv", given)
+    assert [row[2] for row in read(tmp_path / "grades.csv")[1:3]] == [number(TOTAL), number(AUTOMATIC)]
+    assert read(tmp_path / "grades.csv")[3:] == [["Participant 204"], []]
+    assert exported.count == 2
+    assert exported.left_out["are not in Moodle's worksheet"] == ("cem",)
+
+
+def test_without_a_roster_the_number_of_a_group_is_no_participants(graded, grade_quickly, tmp_path):  # noqa: F811
+    parts = [
+        ("Team 1_301_assignsubmission_file/scoring.ipynb", graded.submission("ada", "scoring").read_bytes()),
+        ("Cem Oz_302_assignsubmission_file/scoring.ipynb", graded.submission("cem", "scoring").read_bytes()),
+    ]
+    (graded.root / "course.toml").unlink()
+    collect(graded, "scoring", handed_out(tmp_path, *parts))
+    grade_quickly(graded, "Team 1", "Cem Oz")
+    given = tmp_path / "worksheet.csv"
+    given.write_text(
+        "Identifier,Full name,Grade,Last modified (grade)\n"
+        "Participant 301,Somebody Else,,-\n"
+        "Participant 302,Cem Oz,,-\n",
+        encoding="utf-8",
+    )
+    export(graded, "scoring", "moodle", tmp_path / "grades.csv", given, unmarked=True)
+    assert [bool(row[2]) for row in read(tmp_path / "grades.csv")[1:]] == [False, True]
+
+
+def test_a_short_row_of_moodles_gets_its_grade_where_it_belongs(graded, tmp_path):
+    collected_from_moodle(graded, tmp_path, ada=201)
+    (tmp_path / "worksheet.csv").write_text("Identifier,Full name,Grade,Last modified (grade)\nParticipant 201\n")
+    export(graded, "scoring", "moodle", tmp_path / "grades.csv", tmp_path / "worksheet.csv")
+    assert read(tmp_path / "grades.csv")[1] == ["Participant 201", "", number(TOTAL), ""]
+
+
+NAMESAKES = {  # the roster's second name, the worksheet's names -> who gets no grade, and is listed
+    "in the roster": ("Ada King", ["Ada King", "Cem Öz"], ("ada", "cem")),
+    "in the worksheet": ("Cem Öz", ["Ada King", "ada king", "Cem Öz"], ("ada",)),
+    "nowhere": ("Cem Öz", ["Ada King", "Cem Öz"], ()),
+}
+
+
+@pytest.mark.parametrize(("second", "listed", "left_out"), NAMESAKES.values(), ids=NAMESAKES)
+def test_of_two_namesakes_nobody_gets_the_grade_of_the_other(graded, tmp_path, second, listed, left_out):
+    (graded.root / "students.csv").write_text(f"id,name\nada,Ada King\ncem,{second}\n", encoding="utf-8")
+    rows = [f"Participant {number},{name},,-" for number, name in enumerate(listed, 101)]
+    given = tmp_path / "worksheet.csv"
+    given.write_text("\n".join(["Identifier,Full name,Grade,Last modified (grade)", *rows]), encoding="utf-8")
+    exported = export(graded, "scoring", "moodle", tmp_path / "grades.csv", given)
+    grades = {row[0]: row[2] for row in read(tmp_path / "grades.csv")[1:]}
+    assert sum(bool(grade) for grade in grades.values()) == exported.count == 2 - len(left_out)
+    assert exported.left_out.get(NAMESAKE, ()) == left_out
+
+
+def test_moodle_is_told_only_what_it_can_take(graded, tmp_path):
+    with pytest.raises(CourseError, match="only in its own grading worksheet"):
+        export(graded, "scoring", "moodle", tmp_path / "grades.csv")
+    with pytest.raises(CourseError, match="maximum grade is 100"):
+        export(graded, "scoring", "moodle", tmp_path / "grades.csv", worksheet(graded, tmp_path, most="100"))
+    (tmp_path / "worksheet.csv").write_text("Kennung,Bewertung\n")
+    with pytest.raises(CourseError, match="no column Identifier, Grade"):
+        export(graded, "scoring", "moodle", tmp_path / "grades.csv", tmp_path / "worksheet.csv")
+    assert not (tmp_path / "grades.csv").exists()
+
+
+def test_gradescope_gets_sid_and_e_mail(graded, tmp_path):
+    exported = export(graded, "scoring", "gradescope", tmp_path / "grades.csv")
+    rows = read(tmp_path / "grades.csv")
+    assert rows[1][:4] == ["Ada", "King", "900100", "ada@university.edu"]
+    assert [row[5] for row in rows[1:]] == [number(TOTAL), number(TOTAL - 1), number(AUTOMATIC)]
+    assert list(exported.left_out) == ["wait for a person's marks"]
+
+
+@pytest.mark.parametrize("command", [("export", "--to", "csv"), ("feedback", "--to", "folder")])
+def test_a_file_that_is_there_is_overwritten_only_when_asked(graded, tmp_path, command):
+    verb, *options = command
+    target = tmp_path / "there"
+    target.write_text("mine")
+    words = [verb, "scoring", *options, "--output", target, "--course", graded.root]
+    assert_refused(autograder(*words), "there is such a file already", "--force")
+    assert target.read_text() == "mine"
+    done = autograder(*words, "--force")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "1 " in done.stdout
+    assert ": ben" in done.stdout
+    assert f"4 {'grades' if verb == 'export' else 'pages'} in" in done.stdout
+    assert target.read_bytes() != b"mine"
+
+
+def test_canvas_finds_user_and_attachment_in_the_names_of_the_pages(graded, tmp_path):
+    handed = hand_back(graded, "scoring", "canvas", tmp_path / "pages.zip")
+    with zipfile.ZipFile(tmp_path / "pages.zip") as bundle:
+        readme, *names = bundle.namelist()
+        numbers = {name: re.findall(r"(?<=_)\d+(?=_)", name)[:2] for name in names}
+        assert "rename it to scoring.html" in bundle.read(readme).decode()
+        assert bundle.read("kingada_17_3001_scoring.html") == graded.feedback("ada", "scoring").read_bytes()
+    assert sorted(numbers.values()) == [["17", "3001"], ["18", "3002"], ["19", "3003"]]
+    assert handed.left_out["were not collected from Canvas"] == ("dora",)
+
+
+def test_moodle_finds_the_participant_in_the_names_of_the_folders(graded, tmp_path):
+    content = graded.submission("dora", "scoring").read_bytes()
+    collect(graded, "scoring", handed_out(tmp_path, ("Dora Late_104_assignsubmission_file/scoring.ipynb", content)))
+    hand_back(graded, "scoring", "moodle", tmp_path / "pages.zip")
+    with zipfile.ZipFile(tmp_path / "pages.zip") as bundle:
+        (name,) = bundle.namelist()
+    folder, _, file = name.partition("/")
+    assert (MOODLE.fullmatch(folder)["user"], file) == ("104", "scoring.html")
+    assert len(folder.split("_", 4)) == 5  # as Moodle before 4.1 asks for
+
+
+def test_what_no_platform_takes_is_refused(graded, tmp_path):
+    with pytest.raises(CourseError, match="documents no way"):
+        hand_back(graded, "scoring", "gradescope", tmp_path / "pages.zip")
+    for function in (export, hand_back):
+        with pytest.raises(CourseError, match="no platform 'paper'"):
+            function(graded, "scoring", "paper", tmp_path / "out")
+    assert not list(tmp_path.glob("out*")) + list(tmp_path.glob("*.draft"))

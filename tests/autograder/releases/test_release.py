@@ -1,0 +1,321 @@
+"""The release: one notebook that runs anywhere, answers in words, and gives nothing away."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbgrader.api import Gradebook
+
+from autograder import exercises, sandbox
+from autograder.courses import demo
+from autograder.courses.course import Course, init
+from autograder.errors import CourseError
+from autograder.exercises import key_linter
+from autograder.exercises.packing import unpacked
+from autograder.grading import grade
+from autograder.releases import proof, release
+from solutions import answer_key
+
+pytestmark = pytest.mark.suite("assignments")
+
+
+def run_alone(notebook, folder):
+    """Execute ``notebook`` with a real kernel in an empty folder; return its code cells by grade_id."""
+    path = folder / "scoring.ipynb"
+    path.write_text(nbformat.writes(notebook))
+    alone = nbformat.read(path, as_version=4)
+    NotebookClient(alone, timeout=600, allow_errors=True, resources={"metadata": {"path": str(folder)}}).execute()
+    return {cell.metadata.nbgrader.grade_id: cell for cell in alone.cells if cell.cell_type == "code"}
+
+
+def errors(cell):
+    return [output for output in cell.outputs if output.output_type == "error"]
+
+
+@pytest.fixture(scope="module")
+def notebooks(released):
+    paths = released.source("scoring"), released.release("scoring")
+    return tuple(nbformat.read(path, as_version=4) for path in paths)
+
+
+def handed_in(name, notebooks):
+    student = next(student for student in demo.students() if student.name == name)
+    return nbformat.reads(demo.submission(student, "scoring", *notebooks), as_version=4)
+
+
+def changed(notebook, grade_id, old, new):
+    """Return a copy of ``notebook`` with ``old`` replaced in one cell."""
+    copy = nbformat.reads(nbformat.writes(notebook), as_version=4)
+    cell = next(c for c in copy.cells if c.metadata.nbgrader.grade_id == grade_id)
+    assert old in cell.source
+    cell["source"] = cell.source.replace(old, new)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory):
+    """A course for releases with another seed."""
+    return init(tmp_path_factory.mktemp("others") / "course")
+
+
+@pytest.mark.parametrize("topic", answer_key.topics())
+@pytest.mark.turns(6)
+def test_every_topic_releases_one_notebook_proved_both_ways(topic, others, request, monkeypatch):
+    if topic == "capstone":
+        weights = request.getfixturevalue("capstone_weights")
+        monkeypatch.setattr(release, "_trained_by_reference", lambda *names: weights)  # the same, trained once
+    release.release(others, topic, seed=1)
+    assert [path.name for path in others.release(topic).parent.iterdir()] == [f"{topic}.ipynb"]
+
+
+@pytest.mark.turns(3)
+def test_the_lone_release_runs_in_an_empty_folder_and_says_what_is_not_answered(notebooks, tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    cells = run_alone(notebooks[1], tmp_path)
+    assert not errors(cells["imports"])
+    assert not errors(cells["compare"])
+    checks = {name: cell for name, cell in cells.items() if name.endswith("-check")}
+    assert len(checks) == 11
+    for name, cell in checks.items():
+        (error,) = errors(cell)
+        assert error.ename == "NotYet", name
+        assert "not answered yet" in error.evalue
+    assert all(cell.outputs == [] for name, cell in cells.items() if name.endswith("-test"))
+
+
+def test_where_a_package_is_missing_the_first_cell_says_so_in_one_line_and_no_check_passes(notebooks, tmp_path):
+    (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')")
+    cells = run_alone(handed_in("bela_einsum", notebooks), tmp_path)
+    (error,) = errors(cells["compare"])
+    assert error.traceback == [f"NotReady: {error.evalue}"]
+    assert error.evalue.startswith("torch is missing. Run %pip install --upgrade torch")
+    checks = {name: cell for name, cell in cells.items() if name.endswith("-check")}
+    assert len(checks) == 11
+    assert any(map(errors, checks.values()))  # so that `nbgrader validate` fails too
+
+
+@pytest.fixture(scope="module")
+def answered(notebooks, tmp_path_factory):
+    """The lone notebook with right answers, run; below it, one of them is changed for a wrong one, and checked again."""
+    right, wrong = (handed_in(name, notebooks) for name in ("bela_einsum", "emil_no_tanh"))
+    for cell in wrong.cells:
+        grade_id = cell.metadata.nbgrader.grade_id
+        if grade_id in ("scoring-additive_score", "scoring-additive_score-check"):
+            cell.metadata.nbgrader.grade_id, cell["id"] = f"wrong-{grade_id}", f"wrong-{len(right.cells)}"
+            right.cells.append(cell)
+    return run_alone(right, tmp_path_factory.mktemp("alone"))
+
+
+@pytest.mark.turns(3)
+def test_the_lone_notebook_with_right_answers_passes_every_check(answered):
+    checks = 0
+    for name, cell in answered.items():
+        if not name.startswith("wrong-"):
+            assert not errors(cell), name
+            if name.endswith("-check"):
+                assert "right" in "".join(output.text for output in cell.outputs), (
+                    name
+                )  # a busy kernel says it in parts
+                checks += 1
+    assert checks == 11
+
+
+def test_the_check_of_a_wrong_answer_raises_with_the_hint_of_its_mistake(answered):
+    (error,) = errors(answered["wrong-scoring-additive_score-check"])
+    assert error.ename == "NotYet"
+    assert "Hint: The tanh is missing" in error.evalue
+
+
+@pytest.mark.turns(3)
+def test_nbgrader_validate_finds_the_untouched_release_wanting(released, tmp_path):
+    path = shutil.copy(released.release("scoring"), tmp_path)
+    program = os.path.join(os.path.dirname(sys.executable), "nbgrader")
+    done = subprocess.run([program, "validate", path], capture_output=True, text=True, cwd=tmp_path, timeout=600)
+    assert "VALIDATION FAILED" in done.stdout + done.stderr
+    assert "not answered yet" in done.stdout + done.stderr
+
+
+def validated(notebook, folder):
+    """Return what ``nbgrader validate`` says of ``notebook``, as the button of JupyterLab shows it."""
+    path = folder / "scoring.ipynb"
+    path.write_text(nbformat.writes(notebook))
+    program = os.path.join(os.path.dirname(sys.executable), "nbgrader")
+    done = subprocess.run([program, "validate", path], capture_output=True, text=True, cwd=folder, timeout=600)
+    return done.stdout.strip()
+
+
+@pytest.mark.turns(3)
+def test_nbgrader_validate_passes_a_finished_notebook(notebooks, tmp_path):
+    said = validated(handed_in("bela_einsum", notebooks), tmp_path)
+    assert said == "Success! Your notebook passes all the tests."
+
+
+@pytest.mark.turns(3)
+def test_nbgrader_validate_says_of_each_slip_the_whole_sentence_and_no_more(notebooks, tmp_path):
+    notebook = handed_in("emil_no_tanh", notebooks)
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "scoring-dot_product_score":
+            cell["source"] = "def dot_product_score(query, keys):\n    return query.no_such_thing"
+    said = validated(notebook, tmp_path)
+    failed = said.split("The following cell failed:")[1:]
+    assert [text.split('check("')[1].split('"')[0] for text in failed] == [
+        "scoring-scores_by_hand_twin",
+        "scoring-dot_product_score",
+        "scoring-additive_score",
+        "scoring-score_every_step",
+    ]
+    assert "..." not in said
+    assert "return query.no_such_thing" in failed[1]
+    assert "checks.py" not in said
+    hint = "Hint: The tanh is missing: without it the score is linear, and the query shifts every position alike."
+    assert hint in " ".join(failed[2].split())
+    assert max(len(text.splitlines()) for text in failed) <= 25
+
+
+def test_a_handout_is_the_released_notebook_byte_for_byte(released, tmp_path):
+    paths = release.handouts(tmp_path, ["scoring", "softmax"])
+    assert [path.name for path in paths] == ["scoring.ipynb", "softmax.ipynb"]
+    assert paths[0].read_bytes() == released.release("scoring").read_bytes()
+
+
+def test_a_notebook_links_to_its_chapter_on_the_website_that_was_named_and_else_nowhere(notebooks, tmp_path):
+    (path,) = release.handouts(tmp_path, ["scoring"], "https://attention.university.edu/")
+    linked = nbformat.read(path, as_version=4)
+    assert "](https://attention.university.edu/book/scoring.html)" in linked.cells[0].source
+    assert "http" not in notebooks[1].cells[0].source
+    assert [cell.source for cell in linked.cells[1:]] == [cell.source for cell in notebooks[1].cells[1:]]
+
+
+def test_the_release_holds_no_answer_no_hidden_case_and_no_seed(notebooks):
+    text = "\n".join([nbformat.writes(notebooks[1]), *(unpacked(cell.source) for cell in notebooks[1].cells)])
+    assert not [word for word in ("HIDDEN", "SOLUTION", "seed", "2.3568") if word in text]
+    for exercise in exercises.load("scoring", 0):
+        for case in exercise.hidden:
+            arrays = [array for array in case.inputs.values() if hasattr(array, "ravel")]
+            assert not any(str(array.ravel().tolist())[1:-1] in text for array in arrays if array.size > 1)
+
+
+@pytest.mark.turns(3)
+def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_path, monkeypatch):
+    sandbox.close()
+    monkeypatch.setattr("autograder.sandbox.bubblewrap.available", lambda: False)
+    earned = []
+
+    def of_the_reference(source, _, questions):  # one of four runs: each is a process that has to import torch
+        judged = grade.grade(source, questions, isolation=proof.trusted_isolation()).by_exercise
+        earned.append(
+            [judged[exercise.name].earned == exercise.points for exercise in questions if exercise.is_automatic]
+        )
+
+    monkeypatch.setattr(release, "check", of_the_reference)
+    again = init(tmp_path)
+    release.release(again, "scoring", seed=0)
+    assert again.source("scoring").read_bytes() == released.source("scoring").read_bytes()
+    assert earned == [[True] * 11]
+
+
+@pytest.mark.turns(3)
+def test_another_seed_changes_hidden_cases_only(released, others):
+    if not others.release("scoring").is_file():
+        release.release(others, "scoring", seed=1)
+    assert others.source("scoring").read_bytes() != released.source("scoring").read_bytes()
+    assert others.release("scoring").read_bytes() == released.release("scoring").read_bytes()
+
+
+def test_a_reference_that_fails_its_own_tests_is_refused(notebooks):
+    broken = changed(notebooks[0], "scoring-additive_score", "np.tanh(", "(")
+    with pytest.raises(CourseError, match=r"the reference earns 0 of 3 points for scoring-additive_score"):
+        proof.check(broken, notebooks[1], exercises.load("scoring", 0))
+
+
+def test_a_starter_that_already_answers_is_refused(notebooks):
+    answer = "return [1.2087, 1.7234]"
+    generous = changed(notebooks[1], "scoring-scores_by_hand", "raise NotImplementedError()", answer)
+    with pytest.raises(CourseError, match="the untouched release earns 1 of 1"):
+        proof.check(notebooks[0], generous, exercises.load("scoring", 0))
+
+
+def test_a_page_that_does_not_fit_leaves_the_course_as_it_was(tmp_path):
+    course = init(tmp_path / "course")
+    page = tmp_path / "book" / "scoring.md"
+    page.parent.mkdir()
+    page.write_text("# Scoring\n\nNo exercise here.\n")
+    before = sorted(course.root.rglob("*"))
+    with pytest.raises(CourseError, match="no exercise with that label"):
+        release.release(course, "scoring", seed=0, book=page.parent)
+    assert sorted(course.root.rglob("*")) == before
+
+
+def test_a_docstring_that_answers_a_shape_exercise_is_noticed():
+    asked = {exercise.function: exercise for exercise in exercises.load("scoring", 0)}
+    stated = "    scores : (source_len,)\n    W_key : (attention_size, key_size)\n"
+    assert list(key_linter.stated_shapes(asked["additive_shapes"], stated)) == ["scores"]
+    assert list(key_linter.stated_shapes(asked["batched_additive_shapes"], stated)) == []
+
+
+def test_the_marking_scheme_has_every_criterion_and_the_release_has_none(released, notebooks):
+    scheme, text = released.marking_scheme("scoring").read_text(), nbformat.writes(notebooks[1])
+    for entry in answer_key.load("scoring").values():
+        for criterion in entry.criteria:
+            assert criterion.text in scheme
+            assert criterion.text not in text
+
+
+def releasing(root, website=""):
+    """Release in the course in ``root``; return its files but databases, without the times that stand in them."""
+    course = Course.at(root) if root.exists() else init(root)
+    release.release(course, "scoring", seed=0, website=website)
+    files = {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    assert not [path for path in files if path.name.endswith(".draft")]
+    timeless = {
+        path: re.sub(rb"\d{4}-\d\d-\d\d \d\d:\d\d UTC", b"", content)
+        for path, content in files.items()
+        if path.suffix != ".db"
+    }
+    return timeless, timeless[course.log("scoring").relative_to(root)].decode()
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize("has_one", [False, True])
+def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(tmp_path, monkeypatch, request, released, has_one):
+    monkeypatch.setattr(release, "check", lambda *args: None)  # what is proved is not what is tried here
+    replace, done, stop = Path.replace, [], []
+
+    def replaced(draft, target):
+        if Path(target).is_relative_to(tmp_path):
+            done.append(target)
+            if len(done) in stop:
+                raise KeyboardInterrupt
+        return replace(draft, target)
+
+    def begun(name):
+        root = tmp_path / name
+        shutil.copytree(released.root, root) if has_one else init(root)
+        done.clear()
+        return root
+
+    monkeypatch.setattr(Path, "replace", replaced)
+    website = "https://attention.example" if has_one else ""
+    wanted, log = releasing(begun("whole"), website)
+    count = len(done)
+    assert count >= 5
+    assert re.findall("## .*|- .*", log) == [
+        *(["## Version 2, ", "- The heading."] if has_one else []),
+        *("## Version 1, ", "- The first release."),
+    ]
+    for place in range(1, count + 1) if request.config.getoption("--full") else (2, count - 1, count):
+        root = begun(f"stopped{place}")
+        stop[:] = [place]
+        with pytest.raises(KeyboardInterrupt):
+            releasing(root, website)
+        assert len(done) == place
+        stop.clear()
+        assert releasing(root, website) == (wanted, log)
+        with Gradebook(f"sqlite:///{root / 'gradebook.db'}", course_id="") as gradebook:
+            assert [one.name for one in gradebook.assignments] == ["scoring"]
