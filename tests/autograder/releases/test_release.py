@@ -69,7 +69,7 @@ def others(tmp_path_factory):
 def test_every_topic_releases_one_notebook_proved_both_ways(topic, others, request, monkeypatch):
     if topic == "capstone":
         weights = request.getfixturevalue("capstone_weights")
-        monkeypatch.setattr(release, "_trained_by_reference", lambda *names: weights)  # the same, trained once
+        monkeypatch.setattr(proof, "_trained_by_reference", lambda *names: weights)  # the same, trained once
     release.release(others, topic, seed=1)
     assert [path.name for path in others.release(topic).parent.iterdir()] == [f"{topic}.ipynb"]
 
