@@ -219,6 +219,7 @@ def grade(
     where it was. Exit status 3: everything else was done, and some submissions were
     set aside.
     """
+    from autograder.batch.context import GradingOptions
     from autograder.courses.course import Course
     from autograder.grading import workers as processes
 
@@ -230,9 +231,8 @@ def grade(
 
     configured, configured_isolation = settings(root)
     allowed = replace(configured, **(limits or {}))
-    options = {"feedback": feedback, "again": again, "workers": workers, "dry": dry_run}
-    cluster = (scheduler, tls_ca, tls_cert, tls_key)
-    rows = _grade(root, topic, allowed, isolation or configured_isolation, students or (), cluster, options)
+    options = GradingOptions(allowed, isolation or configured_isolation, feedback, again, dry_run, workers)
+    rows = _grade(root, topic, options, students or (), (scheduler, tls_ca, tls_cert, tls_key))
     raise typer.Exit(FAILED if any(r.failed for r in rows) else SET_ASIDE if any(r.set_aside for r in rows) else 0)
 
 
@@ -253,14 +253,15 @@ def regrade(
 
     What a person has marked stays. Exit status as for grade.
     """
+    from autograder.batch.context import GradingOptions
     from autograder.courses.course import Course
     from autograder.with_nbgrader.plugin import settings
 
     root = Course.at(course)
     configured, configured_isolation = settings(root)
-    options = {"workers": workers, "dry": not apply}
     allowed = replace(configured, **(limits or {}))
-    rows = _grade(root, topic, allowed, isolation or configured_isolation, students or (), ("",), options)
+    options = GradingOptions(allowed, isolation or configured_isolation, dry=not apply, workers=workers)
+    rows = _grade(root, topic, options, students or ())
     raise typer.Exit(FAILED if any(r.failed for r in rows) else SET_ASIDE if any(r.set_aside for r in rows) else 0)
 
 
@@ -547,6 +548,7 @@ def demo(
     isolation: Annotated[str, typer.Option(help="As for grade; auto: a sandbox if there is one, else none.")] = "auto",
 ) -> None:
     """Release every assignment, hand in the demonstration class, grade it, print the table."""
+    from autograder.batch.context import GradingOptions
     from autograder.courses import demo as demonstration
     from autograder.courses.course import init
     from autograder.notebooks.website import site_address
@@ -574,7 +576,7 @@ def demo(
     everybody = demonstration.hand_in(course, "scoring", hostile=isolation != "none")
     out.print(f"{len(everybody)} students of the demonstration class handed in scoring.")
     limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
-    rows = _grade(course, "scoring", limits, isolation)
+    rows = _grade(course, "scoring", GradingOptions(limits, isolation))
     deserved = {student.name: student.points for student in everybody}
     outcome = {row.student: row.failed or ("set aside" if row.set_aside else row.total) for row in rows}
     wrong = [
@@ -618,15 +620,15 @@ def _website(base_url, no_links, of_the_course=""):
     return address
 
 
-def _grade(course, topic, limits, isolation, students=(), machines=("",), options=None):
+def _grade(course, topic, options, students=(), machines=("",)):
     from autograder import sandbox
-    from autograder.batch import grade_class as batch
+    from autograder.batch.grade_class import grade_class
     from autograder.feedback import notices
     from autograder.grading import cluster
     from autograder.reports import tables as report
 
-    sandbox.require_known(isolation)
-    if isolation == "none":
+    sandbox.require_known(options.isolation)
+    if options.isolation == "none":
         out.print(TRUSTED_ONLY)
     released = course.released(topic)
     questions = released.exercises
@@ -635,7 +637,7 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
         executor, (scheduler, *certificates) = None, machines
         if scheduler:
             shown = cluster.Certificates(*certificates)
-            executor = stack.enter_context(cluster.executor(scheduler, isolation, course.hidden, shown))
+            executor = stack.enter_context(cluster.executor(scheduler, options.isolation, course.hidden, shown))
         bar = stack.enter_context(_progress())
         task, began = bar.add_task("grading", total=None, rate=""), time.monotonic()
 
@@ -649,15 +651,16 @@ def _grade(course, topic, limits, isolation, students=(), machines=("",), option
                     highlight=False,
                 )
 
-        more = {"progress": advance, "executor": executor, "released": released}
-        more["notice"] = lambda text: out.print(f"[yellow]{text}[/]")
+        def notice(text):
+            out.print(f"[yellow]{text}[/]")
+
         try:
-            rows = batch.grade_class(course, topic, limits, isolation, students, **more, **(options or {}))
+            rows = grade_class(course, topic, options, students, advance, executor, notice, released)
         except KeyboardInterrupt:
             bar.stop()
             Console(stderr=True).print("Stopped. What was graded stays; run the same command again to go on.")
             raise typer.Exit(STOPPED) from None
-    if options and options.get("dry"):
+    if options.dry:
         _tell_moves(rows, topic)
         return rows
     out.print(report.legend(questions))

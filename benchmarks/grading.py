@@ -245,10 +245,10 @@ def _print_table(taken, options):
 
 def _print_stages(course, names):
     """Print where the time of one submission goes, run one after the other."""
-    from autograder.batch import grade_class as batch
-    from autograder.sandbox import Limits
+    from autograder.batch.context import GradingOptions
+    from autograder.batch.grade_class import grade_class
 
-    rows = batch.grade_class(course, TOPIC, Limits(), students=names, workers=1, again=True)[2:]
+    rows = grade_class(course, TOPIC, GradingOptions(workers=1, again=True), students=names)[2:]
     stages = [stage for stage in STAGES if stage in rows[0].spent or stage in rows[0].used]
     print(f"\nWhere the time of one submission goes (ms, median of {len(rows)}):")
     print(f"{'':8}" + "".join(f"{stage:>12}" for stage in stages))
@@ -260,16 +260,15 @@ def _print_stages(course, names):
 
 def _coordinator(course, names):
     """Print what the coordinating process uses a submission where workers answer at once: all but grading itself."""
-    from autograder.batch import grade_class as batch
-    from autograder.sandbox import Limits
+    from autograder.batch.grade_class import grade_class
 
     known = Known()
-    batch.grade_class(course, TOPIC, Limits(), students=names, executor=known)
+    grade_class(course, TOPIC, students=names, executor=known)
     for kept in ("autograded", "feedback", ".autograder/verdicts", ".autograder/recorded"):
         shutil.rmtree(course.root / kept)
     _forget_grades(course)
     before, began = time.process_time(), time.monotonic()
-    rows = batch.grade_class(course, TOPIC, Limits(), students=names, executor=known)
+    rows = grade_class(course, TOPIC, students=names, executor=known)
     used, wall = time.process_time() - before, time.monotonic() - began
     assert not any(row.failed or row.set_aside or row.reused for row in rows)
     assert known.pages == 0, "a page was made twice"
@@ -279,7 +278,7 @@ def _coordinator(course, names):
         f"{1000 * wall / len(names):.1f} ms of wall time a submission in the coordinating process, {size:.0f} MB at most"
     )
     again = time.process_time()
-    rows = batch.grade_class(course, TOPIC, Limits(), students=names, executor=known)
+    rows = grade_class(course, TOPIC, students=names, executor=known)
     assert all(row.reused for row in rows)
     print(f"and {1000 * (time.process_time() - again) / len(names):.1f} ms where nothing has changed since")
 
@@ -330,29 +329,27 @@ def _memory(course, names):
 MEMORY = """
 import resource, sys
 from pathlib import Path
-from autograder.batch import grade_class as batch
+from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
-from autograder.sandbox import Limits
-batch.grade_class(Course.at(Path(sys.argv[1])), sys.argv[2], Limits())
+grade_class(Course.at(Path(sys.argv[1])), sys.argv[2])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
 def _dask(course, names, options):
     """Print the rate of two dask workers as a share of the local pool's, both once warm."""
-    from autograder.batch import grade_class as batch
+    from autograder.batch.context import GradingOptions
+    from autograder.batch.grade_class import grade_class
     from autograder.grading import cluster
-    from autograder.sandbox import Limits
 
     def rate(executor):
         began = time.monotonic()
-        batch.grade_class(
-            course, TOPIC, Limits(), students=names, workers=2, feedback=False, again=True, executor=executor
-        )
+        options = GradingOptions(workers=2, feedback=False, again=True)
+        grade_class(course, TOPIC, options, students=names, executor=executor)
         return len(names) / (time.monotonic() - began)
 
     with dask_cluster(2) as (address, shown, _), cluster.executor(address, "zygote", course.hidden, shown) as executor:
-        batch.grade_class(course, TOPIC, Limits(), students=names[:4], feedback=False, again=True, executor=executor)
+        grade_class(course, TOPIC, GradingOptions(feedback=False, again=True), students=names[:4], executor=executor)
         rates = [(rate(None), rate(executor)) for _ in range(options.rounds)]
     local, remote = (statistics.median(pair[i] for pair in rates) for i in (0, 1))
     print(

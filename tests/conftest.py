@@ -180,7 +180,8 @@ def capstone_weights():
 @pytest.fixture(scope="session")
 def demonstration(released):
     """The demonstration class, graded: (course, rows by student, students by name). Copy it before changing anything."""
-    from autograder.batch import grade_class as batch
+    from autograder.batch.context import GradingOptions
+    from autograder.batch.grade_class import grade_class
     from autograder.courses import demo
     from autograder.courses.course import Course
     from autograder.sandbox import Limits
@@ -190,7 +191,7 @@ def demonstration(released):
         course = Course.at(folder / "course")
         demo.hand_in(course, "scoring")
         limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
-        return course, {row.student: row for row in batch.grade_class(course, "scoring", limits)}
+        return course, {row.student: row for row in grade_class(course, "scoring", GradingOptions(limits))}
 
     course, rows = made_once("demonstration", make)
     return course, rows, {student.name: student for student in demo.students()}

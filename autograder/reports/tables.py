@@ -13,7 +13,7 @@ from autograder.exercises import Exercise
 from autograder.feedback.notices import plain
 
 if TYPE_CHECKING:  # that module, and the course directory, use this one
-    from autograder.batch.grade_class import Row
+    from autograder.batch.results import Row
     from autograder.platforms.collect import Collected
 LONGEST = 300  # characters of what is said about one submission in the table
 WIDE = 130  # columns of a terminal from which the hints stand in the table; else they stand below it

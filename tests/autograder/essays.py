@@ -4,10 +4,10 @@ import shutil
 
 import nbformat
 
-from autograder.batch import grade_class as batch
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
 from autograder.notebooks.cell_ids import id_of
-from autograder.sandbox import Limits
 from tests.shared import made_once
 
 ESSAY = "scoring-what_to_recompute"
@@ -37,7 +37,7 @@ def hand_in(course, student, text):
 
 
 def grade(course, students=()):
-    return batch.grade_class(course, "scoring", Limits(), students=students, workers=1)
+    return grade_class(course, "scoring", GradingOptions(workers=1), students=students)
 
 
 def essays(released, folder):

@@ -22,7 +22,8 @@ import json, os, shutil, sys, zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from autograder.gradebook import backup
-from autograder.batch import grade_class as batch
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
 from autograder.platforms.collect import collect
 from autograder.courses.course import Course
 from autograder.errors import CourseError
@@ -51,7 +52,7 @@ def collecting():
 
 def grading():
     with ThreadPoolExecutor(1) as pool:
-        rows = batch.grade_class(course, "scoring", Limits(), executor=pool)
+        rows = grade_class(course, "scoring", executor=pool)
     return [[row.student, row.failed, row.set_aside, row.total] for row in rows]
 
 def restoring():

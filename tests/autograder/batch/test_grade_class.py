@@ -9,7 +9,8 @@ import nbformat
 import pytest
 
 from autograder import exercises
-from autograder.batch import grade_class as batch
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
 from autograder.courses import demo
 from autograder.notebooks.cell_ids import id_of
 from autograder.sandbox import Limits
@@ -132,10 +133,12 @@ def test_grading_again_runs_nothing_and_changes_nothing(demonstration, monkeypat
     def refuse(*args, **kwargs):
         raise AssertionError("it ran again")
 
-    monkeypatch.setattr(batch, "grade_task", refuse)
-    monkeypatch.setattr(batch, "_examined_workers", refuse)
+    monkeypatch.setattr("autograder.grading.submission.grade_task", refuse)
+    monkeypatch.setattr("autograder.batch.grade_class._examined_workers", refuse)
     limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
-    again = batch.grade_class(course, "scoring", limits, students=["ada_loops", "emil_no_tanh", "omar_not_a_notebook"])
+    again = grade_class(
+        course, "scoring", GradingOptions(limits), students=["ada_loops", "emil_no_tanh", "omar_not_a_notebook"]
+    )
     assert again == [rows[row.student] for row in again]
 
 
@@ -151,9 +154,9 @@ def test_a_fault_of_ours_is_reported_and_never_stored(released, tmp_path, monkey
     def stumble(*args, **kwargs):
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(batch, "grade_task", stumble)
+    monkeypatch.setattr("autograder.grading.submission.grade_task", stumble)
     with ThreadPoolExecutor(1) as executor:
-        (row,) = batch.grade_class(course, "scoring", Limits(), students=["ada_loops"], executor=executor)
+        (row,) = grade_class(course, "scoring", students=["ada_loops"], executor=executor)
     assert "a fault of ours" in row.failed
     assert not list((course.root / ".autograder").glob("verdicts/**/*.json"))
 

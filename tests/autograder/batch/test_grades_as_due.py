@@ -22,7 +22,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from autograder.batch import grade_class as batch
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
 from autograder.gradebook.scores import results
 from autograder.grading import grade, judge
@@ -31,7 +32,6 @@ from autograder.marking.override import override
 from autograder.platforms.collect import Journal, collect, undo
 from autograder.platforms.export import export
 from autograder.platforms.times import set_times
-from autograder.sandbox import Limits
 from tests.autograder.batch.test_nothing_lost import ESSAY
 from tests.autograder.batch.test_nothing_lost import mark as mark_in_formgrader
 
@@ -203,7 +203,7 @@ class Grades(RuleBasedStateMachine):
 
         with pytest.MonkeyPatch.context() as patched, ThreadPoolExecutor(1) as pool:
             patched.setattr(grade, "grade", grade_one)
-            rows = batch.grade_class(self.course, "scoring", Limits(), executor=pool, **options)
+            rows = grade_class(self.course, "scoring", GradingOptions(**options), executor=pool)
         self.verdicts |= judged
         return {row.student: row for row in rows}
 

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy.orm
 from nbgrader.api import Gradebook
 
-from autograder.batch import grade_class as batch
+from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.gradebook import backup
@@ -23,7 +23,6 @@ from autograder.platforms.collect import collect
 from autograder.platforms.export import export
 from autograder.reports.analysis import studied
 from autograder.reports.class_page import class_page
-from autograder.sandbox import Limits
 from tests.autograder.batch.test_nothing_lost import ESSAY, all_right
 
 pytestmark = pytest.mark.suite("assignments")
@@ -63,7 +62,7 @@ def run_collect(course):
 
 def run_grade(course):
     with ThreadPoolExecutor(1) as pool:
-        rows = batch.grade_class(course, "scoring", Limits(), executor=pool)
+        rows = grade_class(course, "scoring", executor=pool)
     assert not [row for row in rows if row.failed or row.set_aside]
 
 

@@ -20,7 +20,9 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.batch import grade_class as batch
+from autograder.batch import jobs, recording
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course, init
 from autograder.courses.locking import the_only_one
 from autograder.errors import CourseError
@@ -32,7 +34,6 @@ from autograder.platforms.collect import collect, undo
 from autograder.platforms.export import escape_formula, export
 from autograder.platforms.return_feedback import hand_back
 from autograder.releases.release import release
-from autograder.sandbox import Limits
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import assert_refused, autograder
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
@@ -60,7 +61,7 @@ def grade_quickly(monkeypatch):
     def run(course, *students, grade_one=all_right, **options):
         with monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
             patched.setattr(grade, "grade", grade_one)
-            rows = batch.grade_class(course, "scoring", Limits(), students=students, executor=pool, **options)
+            rows = grade_class(course, "scoring", GradingOptions(**options), students=students, executor=pool)
         return {row.student: row for row in rows}
 
     return run
@@ -597,14 +598,14 @@ def test_a_student_of_an_odd_name_goes_the_whole_way(course, grade_quickly, tmp_
 def test_a_file_that_may_not_be_read_sets_its_student_aside_and_nobody_else(course, grade_quickly, monkeypatch):
     hand_in(course, "mia")
     hand_in(course, "noa")
-    honest = batch.handed_in_files
+    honest = jobs.handed_in_files
 
     def forbidden(exercises, folder):
         if folder.parent.name == "mia":
             raise PermissionError(errno.EACCES, "Permission denied", str(folder))
         return honest(exercises, folder)
 
-    monkeypatch.setattr(batch, "handed_in_files", forbidden)
+    monkeypatch.setattr(jobs, "handed_in_files", forbidden)
     rows = grade_quickly(course)
     assert "Permission denied" in rows["mia"].set_aside
     assert rows["noa"].total == AUTOMATIC
@@ -613,7 +614,7 @@ def test_a_file_that_may_not_be_read_sets_its_student_aside_and_nobody_else(cour
 def test_a_full_disk_is_said_and_a_second_run_completes(course, grade_quickly, monkeypatch):
     for student in ("ben", "mia", "noa"):
         hand_in(course, student)
-    honest, left = batch.write_bytes, [1]
+    honest, left = recording.write_bytes, [1]
 
     def full(content, path):
         if not left:
@@ -622,7 +623,7 @@ def test_a_full_disk_is_said_and_a_second_run_completes(course, grade_quickly, m
         honest(content, path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(batch, "write_bytes", full)
+        patched.setattr(recording, "write_bytes", full)
         with pytest.raises(CourseError, match=r"No space left.*\n  Remedy: make room"):
             grade_quickly(course)
     rows = grade_quickly(course)

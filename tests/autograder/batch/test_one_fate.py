@@ -11,7 +11,9 @@ import pytest
 from nbformat.v4 import new_output
 
 from autograder import sandbox
-from autograder.batch import grade_class as batch
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
+from autograder.batch.results import Row
 from autograder.courses import demo
 from autograder.courses.course import Course
 from autograder.errors import CourseError
@@ -157,7 +159,7 @@ def spoilt(released, answers, tmp_path_factory):
     (course.submitted / "link_to_the_source" / "scoring").symlink_to(course.source("scoring").parent)
     (course.submitted / "link_to_a_file" / "scoring").mkdir()
     course.submission("link_to_a_file", "scoring").symlink_to(course.source("scoring"))
-    rows = batch.grade_class(course, "scoring", LIMITS)
+    rows = grade_class(course, "scoring", GradingOptions(LIMITS))
     return course, {row.student: row for row in rows}
 
 
@@ -245,12 +247,12 @@ def test_a_name_in_brackets_is_a_name(spoilt):
 
     console = Console(width=200, record=True)
     with console.capture() as captured:
-        console.print(report.table(spoilt[0].released("scoring").exercises, [batch.Row("a[/b][red]c")], 200))
+        console.print(report.table(spoilt[0].released("scoring").exercises, [Row("a[/b][red]c")], 200))
     assert "a[/b][red]c" in captured.get()
 
 
 def test_a_table_stays_small_whatever_is_said(spoilt):
-    row = batch.Row("x", {}, hints=("h" * 10**6,), notes=("n" * 10**6, "m"))
+    row = Row("x", {}, hints=("h" * 10**6,), notes=("n" * 10**6, "m"))
     assert len(report.hints([row])) < 2000
 
 
@@ -263,8 +265,8 @@ def late_comers(spoilt, answers):
     hand_in(course, "tess", json.dumps(data).encode())
     hand_in(course, "slow_page", answers)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(batch, "PAGE_SECONDS", 0.01)
-        rows = batch.grade_class(course, "scoring", LIMITS, students=["slow_page", "tess"], workers=1)
+        patched.setattr("autograder.batch.grade_class.PAGE_SECONDS", 0.01)
+        rows = grade_class(course, "scoring", GradingOptions(LIMITS, workers=1), students=["slow_page", "tess"])
     return {row.student: row for row in rows}
 
 
@@ -343,9 +345,9 @@ def test_what_ends_or_holds_up_a_worker_fails_alone_and_in_words(
     shutil.copytree(released.root, tmp_path / "course")
     course = Course.at(tmp_path / "course")
     hand_in(course, "mia", answers)
-    monkeypatch.setattr(batch, "grade_task", function)
+    monkeypatch.setattr("autograder.grading.submission.grade_task", function)
     with Workers(1, {function: 3.0}) as workers:
-        (row,) = batch.grade_class(course, "scoring", LIMITS, executor=workers)
+        (row,) = grade_class(course, "scoring", GradingOptions(LIMITS), executor=workers)
     assert said in row.failed
     assert not list(course.root.glob(".autograder/verdicts/**/*.json"))
 
@@ -360,7 +362,7 @@ def test_another_try_meets_other_hidden_cases(released, answers, tmp_path, monke
         tasks.append(task)
         raise RuntimeError("not run")
 
-    monkeypatch.setattr(batch, "grade_task", remember)
+    monkeypatch.setattr("autograder.grading.submission.grade_task", remember)
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
@@ -374,7 +376,7 @@ def test_another_try_meets_other_hidden_cases(released, answers, tmp_path, monke
                 path = course.recorded("mia", "scoring")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(json.dumps({"tries": tries}))
-            batch.grade_class(course, "scoring", LIMITS, executor=pool)
+            grade_class(course, "scoring", GradingOptions(LIMITS), executor=pool)
     assert [task.attempt for task in tasks] == [0, 1, 0]
     assert honest is not remember
     one, other = (

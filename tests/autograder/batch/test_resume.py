@@ -16,7 +16,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder import sandbox
-from autograder.batch import grade_class as batch
+from autograder.batch.grade_class import grade_class
 from autograder.courses import demo
 from autograder.courses.course import Course
 from autograder.courses.locking import the_only_one
@@ -165,7 +165,7 @@ def test_killed_at_many_moments_and_started_again_nothing_is_lost(course, tmp_pa
     assert grading(course).wait() == 0, (course.root / "log.txt").read_text()
     untouched = verdicts(course)
     with ThreadPoolExecutor(1) as executor:
-        rows = batch.grade_class(clean, "scoring", Limits(), executor=executor)
+        rows = grade_class(clean, "scoring", executor=executor)
     assert rows_in_gradebook(course) == rows_in_gradebook(clean)
     assert len({student for student, *_ in rows_in_gradebook(course)}) == len(rows) == students
     assert verdicts(course) == untouched
@@ -173,7 +173,7 @@ def test_killed_at_many_moments_and_started_again_nothing_is_lost(course, tmp_pa
         assert course.autograded(row.student, "scoring").is_file()
         assert course.feedback(row.student, "scoring").is_file()
     assert not list(course.root.rglob("*.draft"))
-    again = batch.grade_class(course, "scoring", Limits())  # the lock is free, and nothing is left to do
+    again = grade_class(course, "scoring")  # the lock is free, and nothing is left to do
     assert all(row.reused for row in again)
     assert [row.points for row in again] == [row.points for row in rows]
 
@@ -270,7 +270,7 @@ def test_a_sandbox_that_is_lost_twice_is_the_machines_fault():
 def test_two_graders_in_one_course_do_not_meet(course):
     with (
         the_only_one(course),
-        pytest.raises(batch.CourseError, match="somebody is grading"),
+        pytest.raises(CourseError, match="somebody is grading"),
         the_only_one(course),
     ):
         pass
@@ -290,6 +290,6 @@ def test_a_time_out_is_tried_once_more_alone_before_it_counts(course, tmp_path, 
     monkeypatch.setattr(grade, "grade", slow_at_first)
     with ThreadPoolExecutor(1) as executor:
         names = ["ada_loops", "emil_no_tanh"]
-        rows = batch.grade_class(copy, "scoring", Limits(), students=names, executor=executor)
+        rows = grade_class(copy, "scoring", students=names, executor=executor)
     assert len(runs) == 4
     assert [row.total for row in rows] == [AUTOMATIC, AUTOMATIC - 8.5]

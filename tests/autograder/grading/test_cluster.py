@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from autograder import exercises
-from autograder.batch import grade_class as batch
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.grading import cluster
@@ -46,7 +47,7 @@ def test_workers_give_the_same_grades_as_this_machine(demonstration, course, mac
     done = autograder("grade", "scoring", *STUDENTS, "--course", course.root, "--scheduler", address, *words)
     assert done.returncode == 3, done.stdout + done.stderr
     assert "4 graded, 0 reused, 1 set aside, 0 failed" in done.stdout
-    rows = batch.grade_class(course, "scoring", Limits(4, 2, 60), students=STUDENTS)
+    rows = grade_class(course, "scoring", GradingOptions(Limits(4, 2, 60)), students=STUDENTS)
     assert all(row.reused or row.set_aside for row in rows)  # the verdicts came home
     assert rows == [demonstration[1][name] for name in sorted(STUDENTS)]
 

@@ -15,7 +15,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder import exercises, sandbox
-from autograder.batch import grade_class as batch
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
 from autograder.grading.grade import grade
 from autograder.sandbox import Call, Cell, Limits, Script
@@ -280,7 +281,7 @@ def strange_class(released, tmp_path_factory):
     for change in (*AROUND, *REFUSED):
         hand_in(course, change.__name__, change)
     with ThreadPoolExecutor(1) as executor:
-        rows = batch.grade_class(course, "scoring", LIMITS, executor=executor)
+        rows = grade_class(course, "scoring", GradingOptions(LIMITS), executor=executor)
     return course, {row.student: row for row in rows}
 
 

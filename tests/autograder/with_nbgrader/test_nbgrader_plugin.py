@@ -10,10 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.batch import grade_class as batch
+from autograder.batch.grade_class import grade_class
 from autograder.courses import demo
 from autograder.courses.course import Course
-from autograder.sandbox import Limits
 
 pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(6, 2)]
 QUIET = [student.name for student in demo.students() if student.kind in ("right", "wrong", "unfinished")]
@@ -146,7 +145,7 @@ def test_what_comes_late_is_entered_as_nbgrader_enters_it(released, tmp_path):
         courses.append(course)
     ours, nbgraders = courses
     with ThreadPoolExecutor(1) as executor:
-        batch.grade_class(ours, "scoring", Limits(), executor=executor)
+        grade_class(ours, "scoring", executor=executor)
     done = nbgrader("autograde", "scoring", cwd=nbgraders.root)
     assert done.returncode == 0, done.stderr[-3000:]
     for name, late in (("hugo_squeezed", True), ("ada_loops", False)):

@@ -9,11 +9,11 @@ import sys
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.batch import grade_class as batch
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course, init
 from autograder.platforms.formats import login_of
 from autograder.releases.release import release
-from autograder.sandbox import Limits
 from autograder.with_nbgrader.exchange import exchange_problems
 from tests.autograder.test_main import autograder
 from tests.shared import made_once
@@ -110,7 +110,7 @@ def graded(tmp_path_factory):
     said = nbgrader("autograde", "scoring", course=stock)
     (stock.autograded("eve", "scoring").with_name("left.html")).write_text(SCRIPT)  # by an earlier version
     nbgrader("generate_feedback", "scoring", course=stock)
-    table = batch.grade_class(ours, "scoring", Limits(), workers=1)
+    table = grade_class(ours, "scoring", GradingOptions(workers=1))
     assert not [row for row in table if row.set_aside or row.failed]
     return stock, ours, said
 
@@ -166,7 +166,7 @@ def test_what_an_earlier_run_left_is_neither_kept_nor_published(graded, tmp_path
     assert {path.name for path in course.feedback("eve", "scoring").parent.iterdir()} == {
         "scoring.html", "timestamp.txt", "submission_secret.txt"
     }  # fmt: skip
-    batch.grade_class(course, "scoring", Limits(), workers=1)
+    grade_class(course, "scoring", GradingOptions(workers=1))
     assert not [path for path in published(course).values() if path.name == "deeper"]
 
 

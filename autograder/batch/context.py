@@ -1,0 +1,83 @@
+"""All that the submissions of one run share, read once.
+
+In: a course, a topic, options. Out: a frozen ``Run``. Reads the course directory.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder import sandbox
+from autograder.courses.course import Course, Released
+from autograder.courses.plan import Assignment
+from autograder.feedback import pages
+from autograder.notebooks.handout import Handout, handout
+from autograder.sandbox import Limits
+
+
+@dataclass(frozen=True)
+class GradingOptions:
+    """How a class is graded.
+
+    With ``again``, what was recorded before is run and recorded anew. A ``dry`` run records nothing and writes no page and no
+    notebook. ``workers`` is how many processes of this machine run submissions; by default, one a core.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    isolation: str = sandbox.DEFAULT
+    feedback: bool = True
+    again: bool = False
+    dry: bool = False
+    workers: int | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run over a class: whose work, judged by what, by which rules."""
+
+    course: Course
+    topic: str
+    options: GradingOptions
+    released: Released
+    assignment: Assignment
+    settings: dict[str, Any]  # of nbgrader's pages
+    rules: str  # a hash of what pages and penalties depend on
+    cost_without_time: str  # in words, of being late by nobody knows how much
+
+    @property
+    def makes_pages(self) -> bool:
+        return self.options.feedback and not self.options.dry
+
+    @cached_property
+    def handouts(self) -> tuple[Handout, ...]:
+        return tuple(map(handout, self.released.notebooks))
+
+    def state_of(self, key: str, beside: dict[str, str]) -> str:
+        """Return a text that changes with all that a recorded submission depends on."""
+        return json.dumps([key, self.rules, pages.version(), beside])
+
+
+def load_run(course: Course, topic: str, options: GradingOptions, released: Released | None = None) -> Run:
+    """Return the ``Run`` of ``topic`` in ``course``. ``released`` is what the course says of it, if that was asked.
+
+    Raises
+    ------
+    CourseError
+        If ``topic`` was not released, or course.toml cannot be understood.
+    """
+    plan = course.plan()
+    rules = course.config.read_bytes() + plan.lateness(topic).encode()
+    return Run(
+        course,
+        topic,
+        options,
+        released or course.released(topic),
+        plan.assignment(topic),
+        pages.settings_of(PyFileConfigLoader(str(course.config)).load_config()),
+        hashlib.sha256(rules).hexdigest(),
+        f"{plan.late.cost_without_time()} See `collect {topic} --times`.",
+    )

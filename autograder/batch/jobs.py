@@ -1,0 +1,128 @@
+"""Submissions on their way: read from the course directory, told apart by all that their verdicts depend on.
+
+In: a ``Run``, a student. Out: a ``Job``. Reads what was handed in and what is known of it; writes the files beside it
+where it is told to.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from autograder.batch.context import Run
+from autograder.batch.results import Row
+from autograder.courses.course import BESIDE, SECRET, TIMESTAMP
+from autograder.errors import CourseError
+from autograder.feedback.marks import Marks, Standing
+from autograder.files import write_text
+from autograder.gradebook.lateness import Received, received
+from autograder.grading.grade import Graded, fingerprint, handed_in_files, kept_files
+from autograder.notebooks import repair
+from autograder.platforms import collect
+
+MAX_BESIDE_BYTES = 1000
+
+
+@dataclass
+class Job:
+    """A submission on its way through one run."""
+
+    row: Row
+    content: bytes
+    files: dict[str, bytes | None]
+    beside: dict[str, str]
+    key: str
+    attempt: int
+    tries: list[str]
+    earlier: dict[str, Any]  # what was recorded last
+    graded: Graded | None = None
+    standing: Standing | None = None  # what the gradebook had when it was read
+    notebook: bytes = b""
+    marks: Marks | None = None
+    record: dict[str, Any] | None = None
+    notice: str = ""  # why a later one could not be taken
+    is_earliest: bool = False  # see ``Received``
+    is_collected: bool = False  # so that what `collect` knows of its time is all that anybody knows
+    attempts: Iterator[tuple[collect.Try, dict[str, bytes]]] | None = None  # where this replaces a later one: others
+    is_last_chance: bool = False  # it ran out of time before, and runs alone now
+
+    @property
+    def student(self) -> str:
+        return self.row.student
+
+    @property
+    def received(self) -> Received:
+        latest = self.earlier.get("latest")
+        is_another = self.is_collected or (latest is not None and latest != self.tries[self.attempt])
+        return replace(received(self.beside.get(TIMESTAMP, "")), is_earliest=self.is_earliest, is_another=is_another)
+
+
+def read_job(run: Run, row: Row, earlier: dict[str, Any]) -> Job:
+    """Return the ``Job`` of what the student of ``row`` has handed in; ``earlier`` is what was recorded of it last.
+
+    Raises
+    ------
+    CourseError
+        If it cannot be read.
+    """
+    student, path = row.student, run.course.submission(row.student, run.topic)
+    try:
+        content = repair.read_file(path, run.course.submitted, run.options.limits.submission_mb)
+        files = handed_in_files(run.released.exercises, path.parent)
+        beside = read_beside(path)
+    except OSError as error:  # of this student's files, so of nobody else's
+        what = f"it cannot be read ({error.strerror})"
+        raise CourseError(what, path.name, "make it readable for the grader.") from None
+    job = _job(run, row, content, files, beside, earlier)
+    job.notice = run.course.refusal(student, run.topic, content)
+    attempt = collect.collected_attempt(run.course, student, run.topic, content)
+    if attempt:  # what is known of that says when it came: late without a time is due + 1 s, as course.toml says now
+        job.is_collected, job.is_earliest = True, attempt.is_late_without_time
+        if job.is_earliest:
+            job.beside[TIMESTAMP] = collect.format_timestamp(run.assignment, student, attempt)
+            job.beside = {name: text for name, text in job.beside.items() if text}
+    return job
+
+
+def read_earlier_job(run: Run, row: Row, attempt: collect.Try, kept: dict[str, bytes], earlier: dict[str, Any]) -> Job:
+    """Return the ``Job`` of an ``attempt`` that was collected before, whose files were ``kept``, by name."""
+    when = collect.format_timestamp(run.assignment, row.student, attempt)
+    beside = {name: text for name, text in ((TIMESTAMP, when), (SECRET, attempt.secret)) if text}
+    files = kept_files(run.released.exercises, kept)
+    job = _job(run, row, kept[f"{run.topic}.ipynb"], files, beside, earlier)
+    if not attempt.platform and job.tries[job.attempt] == earlier.get("latest"):  # put there by hand
+        job.beside = recorded_beside(earlier)
+    job.is_collected, job.is_earliest = bool(attempt.platform), attempt.is_late_without_time
+    return job
+
+
+def _job(run, row, content, files, beside, earlier):
+    tries, attempt = run.course.tries(row.student, run.topic, content, earlier)
+    options = run.options
+    key = fingerprint(content, run.released.version, attempt, options.limits, options.isolation, files)
+    return Job(row, content, files, beside, key, attempt, tries, earlier)
+
+
+def recorded_beside(earlier: dict[str, Any]) -> dict[str, str]:
+    """Return what stood beside the notebook that was recorded last."""
+    return json.loads(earlier["mark"])[3]
+
+
+def read_beside(path: Path) -> dict[str, str]:
+    """Return what nbgrader's exchange has put beside the notebook at ``path``: text by name of a file."""
+    return {name: text for name in BESIDE if (text := _small_text(path.with_name(name)))}
+
+
+def _small_text(path):
+    """Return the text of the small file at ``path``, or "" if it is none."""
+    with contextlib.suppress(CourseError):
+        return repair.read_file(path)[:MAX_BESIDE_BYTES].decode("utf-8", "replace")
+    return ""
+
+
+def write_beside(texts: dict[str, str], folder: Path) -> None:
+    """Write ``texts``, by name of a file, into ``folder``."""
+    for name, text in texts.items():
+        write_text(text, folder / name)
