@@ -21,7 +21,7 @@ from autograder.audit.calls import reply_to, verdict_on
 from autograder.exercises import Exercise
 from autograder.files import write_bytes
 from autograder.grading import judge
-from autograder.grading.grade import grader_versions
+from autograder.grading.fingerprint import grader_versions
 from autograder.grading.judge import Verdict
 from autograder.paths import CONFIG, ROOT
 

@@ -18,9 +18,10 @@ from autograder.errors import CourseError
 from autograder.feedback.marks import Marks, Standing
 from autograder.files import write_text
 from autograder.gradebook.lateness import Received, received
-from autograder.grading.grade import Graded, fingerprint, handed_in_files, kept_files
-from autograder.notebooks import repair
+from autograder.grading.fingerprint import fingerprint, handed_in_files, kept_files
+from autograder.notebooks.submitted_file import read_file
 from autograder.platforms import collect
+from autograder.verdicts import Graded
 
 MAX_BESIDE_BYTES = 1000
 
@@ -69,7 +70,7 @@ def read_job(run: Run, row: Row, earlier: dict[str, Any]) -> Job:
     """
     student, path = row.student, run.course.submission(row.student, run.topic)
     try:
-        content = repair.read_file(path, run.course.submitted, run.options.limits.submission_mb)
+        content = read_file(path, run.course.submitted, run.options.limits.submission_mb)
         files = handed_in_files(run.released.exercises, path.parent)
         beside = read_beside(path)
     except OSError as error:  # of this student's files, so of nobody else's
@@ -118,7 +119,7 @@ def read_beside(path: Path) -> dict[str, str]:
 def _small_text(path):
     """Return the text of the small file at ``path``, or "" if it is none."""
     with contextlib.suppress(CourseError):
-        return repair.read_file(path)[:MAX_BESIDE_BYTES].decode("utf-8", "replace")
+        return read_file(path)[:MAX_BESIDE_BYTES].decode("utf-8", "replace")
     return ""
 
 

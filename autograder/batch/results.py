@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from autograder.exercises import Exercise
 from autograder.feedback.marks import Mark, Marks, Standing
-from autograder.grading.grade import Graded
 from autograder.notebooks.cell_ids import points_id
+from autograder.verdicts import Graded
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from traitlets.config import Config
 
 from autograder.feedback import harmless, rendering
 from autograder.feedback.marks import CellResult, Marks
-from autograder.feedback.verdicts import Graded, Verdict
 from autograder.files import digest
 from autograder.notebooks.added_cells import added_cells, is_as_released, source_of
 from autograder.notebooks.cell_ids import code_cells, exercise_of_test, test_id
 from autograder.notebooks.handout import Handout, handed_to
+from autograder.verdicts import Graded, Verdict
 
 MOST_BYTES = 30 * 2**20  # of a feedback page
 SETTINGS = ("IgnorePattern", "LimitOutput", "Outputs")

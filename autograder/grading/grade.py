@@ -4,45 +4,21 @@ In: a notebook, exercises, limits. Out: ``Graded``: verdicts, and the outputs of
 nothing else.
 """
 
-import hashlib
-import json
-import math
-import platform
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
-from pathlib import Path
+from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from nbformat import NotebookNode
 
 from autograder import sandbox
 from autograder.exercises import Exercise
-from autograder.files import digest
 from autograder.grading import judge
 from autograder.notebooks.cell_ids import RECEIPT, code_cells, id_of, run_id, test_id
+from autograder.verdicts import Graded
 
-WEIGHTS_SLACK = 100_000  # bytes that an npz file may have on top of its numbers
-DECIDING = ("exercises", "grading", "notebooks", "sandbox")  # the rooms whose code a verdict depends on
 LEAST_SECONDS = 1.0  # of what is left of a submission's time: with less, nothing is run
-
-
-@dataclass(frozen=True)
-class Graded:
-    """One submission, graded. ``outputs`` maps the number of a code cell, from 0, to (execution count, outputs)."""
-
-    verdicts: tuple[judge.Verdict, ...]
-    outputs: dict[int, tuple[int | None, list[dict[str, object]]]]
-    failure: str = ""
-    timed_out: bool = False
-    killed: bool = False  # by somebody else than the grader: for want of memory, for example
-    spent: dict[str, float] = field(default_factory=dict)  # stage -> seconds
-    used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU
-
-    @property
-    def by_exercise(self) -> dict[str, judge.Verdict]:
-        return {verdict.exercise: verdict for verdict in self.verdicts}
 
 
 def grade(
@@ -100,27 +76,6 @@ def _with_seconds(limits, seconds):
     return replace(limits, submission_seconds=max(seconds, LEAST_SECONDS))
 
 
-def handed_in_files(exercises: Iterable[Exercise], folder: str | Path) -> dict[str, bytes | None]:
-    """Return the files in ``folder`` that ``exercises`` ask for: name -> bytes, None for one that is too large."""
-    files = {}
-    for name, allowed in _bytes_allowed(exercises).items():
-        path = Path(folder) / name
-        if path.is_file() and not path.is_symlink():
-            files[name] = path.read_bytes() if path.stat().st_size <= allowed else None
-    return files
-
-
-def kept_files(exercises: Iterable[Exercise], kept: Mapping[str, bytes]) -> dict[str, bytes | None]:
-    """As ``handed_in_files``, of an earlier attempt that is no more in a folder: ``kept`` has its files by name."""
-    allowed = _bytes_allowed(exercises)
-    return {name: kept[name] if len(kept[name]) <= most else None for name, most in allowed.items() if name in kept}
-
-
-def _bytes_allowed(exercises):
-    trained = [exercise.trained for exercise in exercises if exercise.trained]
-    return {one.file: WEIGHTS_SLACK + 8 * sum(math.prod(shape) for shape in one.arrays.values()) for one in trained}
-
-
 def _run_weights(exercise, files, limits, isolation, hidden, prepared):
     """Run the reference model with the weights handed in, without student code; return the reply, and whether it was killed."""
     trained = exercise.trained
@@ -134,31 +89,6 @@ def _run_weights(exercise, files, limits, isolation, hidden, prepared):
     script = sandbox.Script(cells, {exercise.name: (sandbox.Call(inputs),)}, prepared=prepared)
     run = sandbox.run(script, replace(limits, call_seconds=60.0), isolation, hidden)
     return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply")), run.killed
-
-
-def fingerprint(
-    content: bytes,
-    version: str,
-    attempt: int,
-    limits: sandbox.Limits,
-    isolation: str,
-    files: Mapping[str, bytes | None] | None = None,
-) -> str:
-    """Return a hash of everything that the verdicts on the file ``content`` depend on.
-
-    ``version`` covers the exercises and the releases that the file is read by; ``attempt`` says which hidden cases count.
-    """
-    beside = {name: hashlib.sha256(data or b"").hexdigest() for name, data in sorted((files or {}).items())}
-    state = [
-        hashlib.sha256(content).hexdigest(),
-        version,
-        attempt,
-        {name: float(value) for name, value in vars(limits).items()},
-        isolation,
-        grader_versions(),
-        beside,
-    ]
-    return hashlib.sha256(json.dumps(state).encode()).hexdigest()
 
 
 def _script(notebook, exercises, files, prepared=sandbox.NOTHING):
@@ -182,12 +112,3 @@ def _script(notebook, exercises, files, prepared=sandbox.NOTHING):
 def _calls(exercise):
     """Return the calls of ``exercise``, the same for every submission that meets the same hidden cases."""
     return tuple(map(sandbox.inputs_of, exercise.hidden))
-
-
-@cache
-def grader_versions() -> list[str]:
-    """Return what of the grader itself a verdict depends on: a hash of its code, and the versions of numpy, torch, Python."""
-    from importlib.metadata import version
-
-    rooms = [Path(__file__).parents[1] / room for room in DECIDING]
-    return [digest(rooms), np.__version__, version("torch"), platform.python_version()]

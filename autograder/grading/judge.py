@@ -5,7 +5,6 @@ processes, no student code.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -17,6 +16,7 @@ from autograder.grading import shapes
 from autograder.grading.recognise import recognised, sizes_alike
 from autograder.grading.values import arrays_of, entry_of, has_form, is_large, numbers_of
 from autograder.sandbox import Reply, wire
+from autograder.verdicts import Part, Verdict
 
 # Of the whole exercise, whatever the case.
 UNANSWERED = {
@@ -68,32 +68,6 @@ NO_WEIGHTS = {
     "too large": "The file of weights is larger than such weights can be.",
     "CellTimeout": "The model ran longer than it may.",
 }
-
-
-@dataclass(frozen=True)
-class Part:
-    """One part of an exercise: "" names the whole. ``reason`` is "" when the points are earned.
-
-    ``note`` says how they were earned, where there is something to say: a step of a chain may be right given the step
-    before it.
-    """
-
-    name: str
-    earned: float
-    points: float
-    reason: str
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What one exercise earned, in words for the student. ``earned`` is None where a person must mark it."""
-
-    exercise: str
-    earned: float | None
-    points: float
-    parts: tuple[Part, ...] = ()
-    hints: tuple[str, ...] = ()
 
 
 def judge(exercises: Iterable[Exercise], replies: Mapping[tuple[str, int], Reply]) -> tuple[Verdict, ...]:

@@ -24,6 +24,7 @@ from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import exercise_of_text, id_of
 from autograder.notebooks.handout import handout
 from autograder.sandbox import Limits
+from autograder.verdicts import Graded
 from solutions.answer_key import AnswerKeyError
 
 LOADING = threading.Lock()  # a process loads once, however many threads it has
@@ -49,7 +50,7 @@ class Task:
     """One submission on its way to whatever machine grades it: only text, bytes and numbers."""
 
     content: bytes
-    files: dict[str, bytes | None]  # what lies beside it, by name; see ``grade.handed_in_files``
+    files: dict[str, bytes | None]  # what lies beside it, by name; see ``handed_in_files``
     topic: str
     templates: tuple[str, ...]  # JSON of the releases that it may have been made from, the newest first
     points: dict[str, float]  # by exercise, as released
@@ -60,7 +61,7 @@ class Task:
     isolation: str
     hidden: tuple[str, ...]  # what no sandbox may show
     settings: dict[str, Any]  # of nbgrader's pages
-    graded: grade.Graded | None = None  # verdicts that are known already: nothing is run
+    graded: Graded | None = None  # verdicts that are known already: nothing is run
     paper: Paper | None = None  # what the feedback page needs; None: no page is made here
     extra: str = ""  # hidden cases that the course adds; see ``exercises.load``
 
@@ -74,7 +75,7 @@ class Outcome:
 
     set_aside: str = ""
     notes: tuple[str, ...] = ()
-    graded: grade.Graded | None = None
+    graded: Graded | None = None
     results: tuple[CellResult, ...] = ()
     notebook: bytes = b""
     page: bytes = b""

@@ -8,8 +8,7 @@ import json
 from pathlib import Path
 
 from autograder.files import write_text
-from autograder.grading.grade import Graded
-from autograder.grading.judge import Part, Verdict
+from autograder.verdicts import Graded, Part, Verdict
 
 
 class VerdictStore:

@@ -3,9 +3,10 @@
 In: an exercise's name, a cell. Out: ids. Pure.
 """
 
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING, Protocol
 
-from autograder.exercises import Exercise
+if TYPE_CHECKING:  # reading them takes longer than all that is done here
+    from nbformat import NotebookNode
 
 COMPARE, IMPORTS, RECEIPT = "compare", "imports", "receipt"
 MENDED = "mended"  # no grade_id, but the id of the cell that says what was mended
@@ -27,7 +28,17 @@ def test_id(exercise_name: str) -> str:
     return f"{exercise_name}-test"
 
 
-def points_id(exercise: Exercise) -> str:
+class Asked(Protocol):
+    """An exercise, as far as its cells go by it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_automatic(self) -> bool: ...
+
+
+def points_id(exercise: Asked) -> str:
     """Return the id of the cell that the points of ``exercise`` belong to: a text's answer, or the hidden test."""
     return test_id(exercise.name) if exercise.is_automatic else exercise.name
 
@@ -43,13 +54,13 @@ def exercise_of_test(cell_id: str) -> str:
     return cell_id.removesuffix("-test")
 
 
-def id_of(cell: NotebookNode) -> str | None:
+def id_of(cell: "NotebookNode") -> str | None:
     """Return the id of ``cell``; None if it has none, whatever stands in its place."""
     meta = cell.metadata.get("nbgrader") if isinstance(cell.metadata, dict) else None
     grade_id = meta.get("grade_id") if isinstance(meta, dict) else None
     return grade_id if isinstance(grade_id, str) and grade_id else None
 
 
-def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+def code_cells(notebook: "NotebookNode") -> "list[NotebookNode]":
     """Return the code cells of ``notebook`` in order: their places in this list number the outputs of ``Graded``."""
     return [cell for cell in notebook.cells if cell.cell_type == "code"]

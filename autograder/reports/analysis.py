@@ -22,8 +22,8 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.gradebook.scores import Result, results
-from autograder.grading.grade import Graded
-from autograder.notebooks import repair
+from autograder.notebooks.submitted_file import read_file
+from autograder.verdicts import Graded
 
 LEAST = 20  # students, below which a correlation says nothing
 RESAMPLES = 1000
@@ -195,7 +195,7 @@ def _correlation(one, other):
 def _answers(course, student, topic, names):
     """Return what ``student`` has handed in for the exercises ``names``; {} of what is no notebook. Nothing that is huge."""
     try:
-        content = repair.read_file(course.submission(student, topic), course.submitted)
+        content = read_file(course.submission(student, topic), course.submitted)
         found = {}
         for cell in json.loads(content)["cells"]:
             source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])

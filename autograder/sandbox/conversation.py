@@ -13,11 +13,9 @@ import selectors
 import time
 
 from autograder.sandbox import wire
-from autograder.sandbox.script import Limits, Reply, Run, Script
+from autograder.sandbox.script import GRACE, START, Limits, Reply, Run, Script
 
 MIMES = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
-GRACE = 3.0  # seconds on top of a limit, before the host ends what did not end itself
-START = 60.0  # seconds that the interpreter may take to start
 LONGEST_LINE = 100  # characters of a line of a cell
 EXCEPTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 

@@ -24,8 +24,7 @@ from typing import IO, cast
 
 from autograder.errors import CourseError
 from autograder.sandbox import another_user, bubblewrap, cgroup, container, seccomp
-from autograder.sandbox.conversation import GRACE, START
-from autograder.sandbox.script import NOTHING, Limits, Prepared
+from autograder.sandbox.script import GRACE, NOTHING, START, Limits, Prepared
 
 PARTING = 2.0  # seconds that a zygote may take to go
 MOST_PREPARED = 200_000  # bytes, of one message on a socket

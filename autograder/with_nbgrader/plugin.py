@@ -31,9 +31,11 @@ from autograder.gradebook.assignments import enter_lateness
 from autograder.gradebook.lateness import Received, received
 from autograder.gradebook.recorder import Recorder
 from autograder.grading import grade, submission
+from autograder.grading.fingerprint import fingerprint, handed_in_files
 from autograder.notebooks import repair
 from autograder.notebooks.added_cells import added_cells
 from autograder.notebooks.handout import handout
+from autograder.notebooks.submitted_file import read_file
 from autograder.platforms.collect import collected_attempt
 from autograder.sandbox import Limits, doctor
 
@@ -109,7 +111,7 @@ def set_unexpected_files_aside(assignment: str, student: str, notebooks: list[st
 def _is_readable_beside(path):
     """Return whether nbgrader can read the ``timestamp.txt`` or the secret at ``path``; else it would not grade at all."""
     try:
-        text = repair.read_file(path).decode()
+        text = read_file(path).decode()
     except (CourseError, UnicodeDecodeError):
         return False
     return len(text) <= MAX_BESIDE_CHARACTERS and not (path.name == TIMESTAMP and received(text).problem)
@@ -142,7 +144,7 @@ class Repair(NbGraderPreprocessor):
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
         topic = names["assignment"]
         enter_lateness(course, topic, names["student"])
-        content = repair.read_file(course.submission(names["student"], topic), course.submitted)
+        content = read_file(course.submission(names["student"], topic), course.submitted)
         nb, template = repair.read_notebook(content, _released(course, topic).notebooks, topic)
         notes = repair.repair(nb, template)
         repair.tell(nb, notes)
@@ -160,7 +162,7 @@ class Gather(NbGraderPreprocessor):
         with Recorder(course, topic) as recorder:
             content = b""
             with suppress(CourseError):  # one that came after what was graded
-                content = repair.read_file(course.submission(student, topic), course.submitted)
+                content = read_file(course.submission(student, topic), course.submitted)
             one = collected_attempt(course, student, topic, content)
             marks = recorder.standing(student, Received(is_earliest=bool(one and one.is_late_without_time))).marks
         resources["feedback"] = marks, student, topic, tuple(map(handout, _released(course, topic).notebooks))
@@ -203,11 +205,11 @@ class Judge(_Limited):
         topic, student = names["assignment"], names["student"]
         released = _released(course, topic)
         doctor.require_once(self.isolation, course.hidden)
-        content = repair.read_file(course.submission(student, topic), course.submitted, self.submission_mb)
+        content = read_file(course.submission(student, topic), course.submitted, self.submission_mb)
         _, attempt = course.tries(student, topic, content)
         questions = submission.exercises_for(topic, released.seed, attempt, released.points, released.extra)
-        files = grade.handed_in_files(questions, course.submission(student, topic).parent)
-        key = grade.fingerprint(content, released.version, attempt, self.limits(), self.isolation, files)
+        files = handed_in_files(questions, course.submission(student, topic).parent)
+        key = fingerprint(content, released.version, attempt, self.limits(), self.isolation, files)
         graded = course.store.get(key)
         if graded is None:
             graded = grade.grade(nb, questions, self.limits(), self.isolation, files, course.hidden)

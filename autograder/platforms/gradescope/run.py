@@ -26,6 +26,7 @@ import nbformat
 from autograder.errors import CourseError
 from autograder.files import as_json, write_text
 from autograder.grading import grade, submission
+from autograder.grading.fingerprint import handed_in_files
 from autograder.notebooks.handout import handout
 from autograder.platforms.archives import RefusedEntry
 from autograder.platforms.collect import Asked, one_try, with_remedy
@@ -159,7 +160,7 @@ def _isolation(limits, hidden, prepared):
 
 
 def _beside(packed, files):
-    """Return the files that belong to the notebook, None for one that is too large; see ``grade.handed_in_files``."""
+    """Return the files that belong to the notebook, None for one that is too large; see ``handed_in_files``."""
     names = [name for name in packed.beside if name in files]
     if not names:
         return {}
@@ -167,7 +168,7 @@ def _beside(packed, files):
         for name in names:
             Path(folder, name).write_bytes(files[name])
         questions = submission.exercises_for(packed.topic, packed.seed, 0, packed.points, packed.extra)
-        return grade.handed_in_files(questions, folder)
+        return handed_in_files(questions, folder)
 
 
 def _metadata(root):

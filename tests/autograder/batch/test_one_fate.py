@@ -19,10 +19,13 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.feedback import harmless, notices, pages
 from autograder.grading import grade, submission
+from autograder.grading.fingerprint import fingerprint
 from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import test_id as name_of_test
+from autograder.notebooks.submitted_file import read_file
 from autograder.reports import tables as report
 from autograder.sandbox import Limits
+from autograder.verdicts import Graded
 from tests.autograder.samples import AUTOMATIC
 
 pytestmark = [pytest.mark.suite("sandbox"), pytest.mark.turns(6, 4)]
@@ -280,7 +283,7 @@ def test_same_code_between_other_texts_puts_outputs_on_their_own_cells(spoilt, l
 
 
 def test_a_verdict_found_without_a_sandbox_is_not_reused_with_one():
-    one, other = (grade.fingerprint(b"{}", "v", 0, LIMITS, isolation) for isolation in ("none", "zygote"))
+    one, other = (fingerprint(b"{}", "v", 0, LIMITS, isolation) for isolation in ("none", "zygote"))
     assert one != other
 
 
@@ -394,7 +397,7 @@ def test_a_cell_that_an_old_release_lacked_earns_nothing_and_stops_nothing(relea
     shorter = nbformat.from_dict(
         {**handed_out, "cells": [c for c in handed_out.cells if "additive_score" not in c.metadata.nbgrader.grade_id]}
     )
-    graded = grade.Graded((), {})
+    graded = Graded((), {})
     results = pages.autograded(shorter, graded, handed_out, {})
     name = name_of_test("scoring-additive_score")
     assert {result.name: result.auto_score for result in results}[name] == 0.0
@@ -409,4 +412,4 @@ def test_an_output_is_bounded_in_every_kind():
 def test_a_file_that_is_a_pipe_does_not_hold_anybody_up(tmp_path):
     os.mkfifo(tmp_path / "scoring.ipynb")
     with pytest.raises(CourseError, match="missing"):
-        repair.read_file(tmp_path / "scoring.ipynb")
+        read_file(tmp_path / "scoring.ipynb")

@@ -22,7 +22,7 @@ from autograder.courses.course import Course
 from autograder.courses.locking import the_only_one
 from autograder.errors import CourseError
 from autograder.grading import grade
-from autograder.sandbox import Call, Cell, Limits, Lost, Script, doctor, start
+from autograder.sandbox import Call, Cell, Limits, Lost, Script, conversation, doctor, start
 from autograder.sandbox.conversation import Silent
 from tests.autograder.samples import AUTOMATIC
 
@@ -221,7 +221,7 @@ def test_a_run_that_loses_its_sandbox_is_run_again_and_nobody_notices(kind):
 @pytest.mark.parametrize("who", ["child", "zygote", "a zygote that starts"])
 def test_what_is_killed_before_it_has_said_a_word_is_run_again(who, monkeypatch):
     sandbox.close()
-    hear, converse, killed = start.Zygote._hear, sandbox.converse, []
+    hear, converse, killed = start.Zygote._hear, conversation.converse, []
 
     def kill_at_first(number):
         if not killed:
@@ -235,14 +235,14 @@ def test_what_is_killed_before_it_has_said_a_word_is_run_again(who, monkeypatch)
             kill_at_first(zygote.process.pid)
         return hear(zygote, seconds)
 
-    def held(*conversation):
+    def held(*arguments):
         time.sleep(0.5)  # until the child has entered its namespaces
         if who != "a zygote that starts" and kill_at_first(victim(os.getpid(), who)):
             raise Silent
-        return converse(*conversation)
+        return converse(*arguments)
 
     monkeypatch.setattr(start.Zygote, "_hear", heard)
-    monkeypatch.setattr(sandbox, "converse", held)
+    monkeypatch.setattr(conversation, "converse", held)
     assert sandbox.run(QUICK, Limits()).replies["e", 0].value == 1
     assert len(killed) == 1
 

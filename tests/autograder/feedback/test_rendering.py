@@ -14,7 +14,6 @@ from autograder.courses.course import Course
 from autograder.feedback import harmless, pages, rendering, showing
 from autograder.feedback.marks import Mark, Marks
 from autograder.gradebook.recorder import Recorder
-from autograder.grading.grade import Graded
 from autograder.grading.judge import Part, Verdict
 from autograder.notebooks import cell_ids
 from autograder.notebooks.assemble import source_notebook
@@ -22,6 +21,7 @@ from autograder.notebooks.cell_ids import id_of, points_id
 from autograder.notebooks.chapter import chapter_texts
 from autograder.notebooks.handout import handout, receipt_of_file
 from autograder.paths import BOOK
+from autograder.verdicts import Graded
 from tests.autograder.samples import TOPICS, topic_exercises
 
 MOST_KILOBYTES = 150

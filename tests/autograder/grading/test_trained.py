@@ -11,6 +11,7 @@ import pytest
 from autograder import exercises
 from autograder.exercises import checking, compare
 from autograder.grading import grade
+from autograder.grading.fingerprint import handed_in_files
 from autograder.notebooks import assemble
 from autograder.sandbox import Limits
 from solutions.in_torch import capstone
@@ -99,13 +100,13 @@ def test_a_rule_in_the_notebook_earns_nothing(small, asked):
 
 def test_large_files_links_and_folders_are_not_read(asked, tmp_path):
     (tmp_path / FILE).write_bytes(bytes(10 * 2**20))
-    assert grade.handed_in_files(asked, tmp_path) == {FILE: None}
+    assert handed_in_files(asked, tmp_path) == {FILE: None}
     (tmp_path / FILE).unlink()
     (tmp_path / FILE).symlink_to(Path(__file__))
-    assert grade.handed_in_files(asked, tmp_path) == {}
+    assert handed_in_files(asked, tmp_path) == {}
     (tmp_path / FILE).unlink()
     (tmp_path / FILE).mkdir()
-    assert grade.handed_in_files(asked, tmp_path) == {}
+    assert handed_in_files(asked, tmp_path) == {}
 
 
 def test_the_check_says_before_handing_in_what_is_wrong_with_the_file(asked, good, tmp_path, capsys):

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.grading.grade import Graded
 from autograder.grading.judge import Part, Verdict
 from autograder.grading.verdict_store import VerdictStore
+from autograder.verdicts import Graded
 
 FINGERPRINT = "ab" * 32
 OUTPUT = {"output_type": "stream", "name": "stdout", "text": "नमस्ते"}

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.errors import CourseError
-from autograder.notebooks.repair import MAX_MB, read_file, read_notebook, repair
+from autograder.notebooks.repair import read_notebook, repair
+from autograder.notebooks.submitted_file import MAX_MB, read_file
 
 GRADED = {"toy-double-test", "toy-half-test", "toy-why"}
 

@@ -26,7 +26,6 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.feedback import pages
 from autograder.grading import submission
-from autograder.grading.grade import Graded
 from autograder.grading.judge import Part, Verdict
 from autograder.notebooks.cell_ids import id_of
 from autograder.notebooks.handout import handout, receipt_of_file
@@ -37,6 +36,7 @@ from autograder.platforms.gradescope import results, run
 from autograder.platforms.gradescope.pack import pack
 from autograder.platforms.gradescope.packed import FILE, Packed
 from autograder.sandbox import Limits
+from autograder.verdicts import Graded
 from tests.autograder.containers import RIGHTS, in_a_container, needs_root
 from tests.autograder.samples import AUTOMATIC, topic_exercises
 from tests.autograder.test_main import assert_refused, autograder

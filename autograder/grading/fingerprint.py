@@ -1,0 +1,91 @@
+"""What the verdicts on a submission depend on, as a hash, and the files that belong to its notebook.
+
+In: the bytes that were handed in, exercises, limits. Out: a hash; bytes by name. Reads the folder of a submission. The process
+that coordinates a class uses this for every submission, so nothing here imports numpy or what runs notebooks.
+"""
+
+import hashlib
+import json
+import math
+import platform
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Protocol
+
+from autograder.files import digest
+from autograder.sandbox import Limits
+
+WEIGHTS_SLACK = 100_000  # bytes that an npz file may have on top of its numbers
+DECIDING = ("exercises", "grading", "notebooks", "sandbox")  # the rooms whose code a verdict depends on
+
+
+class WeightsFile(Protocol):
+    """A file of trained weights that an exercise asks for, and the shapes of its arrays."""
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def arrays(self) -> Mapping[str, tuple[int, ...]]: ...
+
+
+class AskedExercise(Protocol):
+    """An exercise, as far as it says which files belong to it."""
+
+    @property
+    def trained(self) -> WeightsFile | None: ...
+
+
+def handed_in_files(exercises: Iterable[AskedExercise], folder: str | Path) -> dict[str, bytes | None]:
+    """Return the files in ``folder`` that ``exercises`` ask for: name -> bytes, None for one that is too large."""
+    files = {}
+    for name, allowed in _bytes_allowed(exercises).items():
+        path = Path(folder) / name
+        if path.is_file() and not path.is_symlink():
+            files[name] = path.read_bytes() if path.stat().st_size <= allowed else None
+    return files
+
+
+def kept_files(exercises: Iterable[AskedExercise], kept: Mapping[str, bytes]) -> dict[str, bytes | None]:
+    """As ``handed_in_files``, of an earlier attempt that is no more in a folder: ``kept`` has its files by name."""
+    allowed = _bytes_allowed(exercises)
+    return {name: kept[name] if len(kept[name]) <= most else None for name, most in allowed.items() if name in kept}
+
+
+def _bytes_allowed(exercises):
+    trained = [exercise.trained for exercise in exercises if exercise.trained]
+    return {one.file: WEIGHTS_SLACK + 8 * sum(math.prod(shape) for shape in one.arrays.values()) for one in trained}
+
+
+def fingerprint(
+    content: bytes,
+    version: str,
+    attempt: int,
+    limits: Limits,
+    isolation: str,
+    files: Mapping[str, bytes | None] | None = None,
+) -> str:
+    """Return a hash of everything that the verdicts on the file ``content`` depend on.
+
+    ``version`` covers the exercises and the releases that the file is read by; ``attempt`` says which hidden cases count.
+    """
+    beside = {name: hashlib.sha256(data or b"").hexdigest() for name, data in sorted((files or {}).items())}
+    state = [
+        hashlib.sha256(content).hexdigest(),
+        version,
+        attempt,
+        {name: float(value) for name, value in vars(limits).items()},
+        isolation,
+        grader_versions(),
+        beside,
+    ]
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()
+
+
+@cache
+def grader_versions() -> list[str]:
+    """Return what of the grader itself a verdict depends on: a hash of its code, and the versions of numpy, torch, Python."""
+    rooms = [Path(__file__).parents[1] / room for room in DECIDING]
+    return [digest(rooms), version("numpy"), version("torch"), platform.python_version()]

@@ -1,0 +1,52 @@
+"""Read a file that a student has handed in: never through a link, and no more of it than can be graded.
+
+In: a path. Out: bytes, or a refusal that is for the student. Reads that file alone.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+from autograder.errors import CourseError
+from autograder.sandbox import Limits
+
+MAX_MB = Limits.submission_mb
+
+
+def read_file(path: str | Path, below: Path | None = None, max_mb: int = MAX_MB) -> bytes:
+    """Return the bytes of the file at ``path``, which a student has handed in.
+
+    Raises
+    ------
+    CourseError
+        If it is not there, empty or too large, or if it, or a folder between it and ``below``, is a link: what a link
+        leads to is not the student's. The message is for the student.
+    """
+    path = Path(path)
+    again = f"open your notebook, save it, and hand in the file {path.name} again."
+    for part in (path, *path.parents):
+        if part == below:
+            break
+        if part.is_symlink():
+            raise CourseError("there is a link where a file or folder should be", part.name, again)
+        if below is None:
+            break
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        descriptor = None
+    if descriptor is None or not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        if descriptor is not None:
+            os.close(descriptor)
+        others = sorted(other.name for other in path.parent.glob("*.ipynb") if other.name != path.name)
+        instead = f"; there is {', '.join(others[:5])}" if others else ""
+        raise CourseError(f"this file is missing{instead}", path.name, f"hand in {path.name}, under that name.")
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(max_mb * 2**20 + 1)
+        size = os.fstat(file.fileno()).st_size
+    if not content:
+        raise CourseError("the file is empty", path.name, again)
+    if len(content) > max_mb * 2**20:
+        remedy = f"clear the outputs (at most {max_mb} MB can be graded) and hand in again."
+        raise CourseError(f"the file has {size / 2**20:.0f} MB", path.name, remedy)
+    return content

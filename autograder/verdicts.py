@@ -1,0 +1,49 @@
+"""What grading found out about a submission: the points and words of each exercise, the outputs of its cells.
+
+In and out: nothing. Records only, which the process that coordinates reads without what makes them.
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of an exercise: "" names the whole. ``reason`` is "" when the points are earned.
+
+    ``note`` says how they were earned, where there is something to say: a step of a chain may be right given the step
+    before it.
+    """
+
+    name: str
+    earned: float
+    points: float
+    reason: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one exercise earned, in words for the student. ``earned`` is None where a person must mark it."""
+
+    exercise: str
+    earned: float | None
+    points: float
+    parts: tuple[Part, ...] = ()
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One submission, graded. ``outputs`` maps the number of a code cell, from 0, to (execution count, outputs)."""
+
+    verdicts: tuple[Verdict, ...]
+    outputs: dict[int, tuple[int | None, list[dict[str, object]]]]
+    failure: str = ""
+    timed_out: bool = False
+    killed: bool = False  # by somebody else than the grader: for want of memory, for example
+    spent: dict[str, float] = field(default_factory=dict)  # stage -> seconds
+    used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU
+
+    @property
+    def by_exercise(self) -> dict[str, Verdict]:
+        return {verdict.exercise: verdict for verdict in self.verdicts}
