@@ -19,14 +19,18 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
+import torch
+
 from autograder import exercises
 from autograder.audit.calls import verdict_on
 from autograder.audit.held_out import HELD_OUT, held_out_answers
 from autograder.audit.run import reference_of, right_answers
-from autograder.courses import batch, demo
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
+from autograder.courses import demo
 from autograder.courses.course import init
-from autograder.courses.release import release
 from autograder.paths import ROOT
+from autograder.releases.release import release
 from autograder.sandbox import Limits
 from solutions import answer_key
 
@@ -40,6 +44,7 @@ MARKUP = re.compile(r"<(script|style|svg|math)\b.*?</\1>|<[^>]*>", flags=re.DOTA
 def topic_verdicts(topic: str) -> list[dict]:
     """Return the verdict on every answer to the exercises of ``topic``."""
     warnings.simplefilter("ignore")
+    torch.set_num_threads(1)  # several topics are judged side by side
     rows = []
     told = vars(exercises.module_at(SUBMISSIONS / "told.py"))
     mistakes = vars(exercises.module(f"solutions.mistakes.{topic}"))
@@ -70,7 +75,7 @@ def class_verdicts(topic: str = "scoring") -> list[dict]:
         release(course, topic, seed=SEED)
         demo.hand_in(course, topic)
         rows = []
-        for row in batch.grade_class(course, topic, LIMITS):
+        for row in grade_class(course, topic, GradingOptions(limits=LIMITS)):
             page = course.feedback(row.student, topic)
             text = MARKUP.sub(" ", page.read_text(encoding="utf-8")) if page.is_file() else ""
             shown = {"answer": f"class: {row.student}", "row": str(row), "feedback": " ".join(text.split())}
