@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help course test test-grader test-full check site pdf sandbox browser database format clean
+.PHONY: help course test test-quick check site pdf sandbox browser database format clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -31,16 +31,13 @@ pdf: site browser  ## Build the website, and print it into one PDF, which its fi
 	@echo "== The book on paper (a minute or two)"
 	@$(BIN)/python book/_ext/on_paper.py _build/html
 
-test: $(STAMP) sandbox browser database  ## Everything that must pass, with the time that each part took
+test: $(STAMP) sandbox browser database  ## Run every test, with the CPU time that each suite took
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
-test-grader: $(STAMP) sandbox database  ## The same without the website, its browsers and the hub
-	@$(BIN)/python -m pytest --no-website $(SIDE_BY_SIDE)
+test-quick: $(STAMP) sandbox  ## The same without real servers and browsers
+	@$(BIN)/python -m pytest -m "not e2e" $(SIDE_BY_SIDE)
 
-test-full: $(STAMP) sandbox browser database  ## All tests, with every sample whole
-	@$(BIN)/python -m pytest --full $(SIDE_BY_SIDE)
-
-check: $(STAMP)  ## The quick part of the tests, two minutes
+check: $(STAMP)  ## The tests that build, grade and start nothing: a minute
 	@$(BIN)/python -m pytest --quick $(SIDE_BY_SIDE)
 
 sandbox:  ## Install bubblewrap where that is permitted

@@ -1,4 +1,4 @@
-"""Shared fixtures, and the shares of time: each suite says what it took."""
+"""Shared fixtures, the order of the tests, and the CPU time that each suite takes against its budget."""
 
 import os
 import re
@@ -7,68 +7,53 @@ import shutil
 import hypothesis
 import pytest
 
-from tests import refusals, shared, turns
+from tests import refusals, shared
 from tests.book import website
 from tests.shared import made_once
 
-SHARES = {  # in this order, so that no long file comes last
-    "sandbox": 7,
-    "assignments": 4,
-    "audit": 1,
-    "book": 5,
-    "autograder": 1.5,
-    "solutions": 0.5,
-    "project": 1,
-}  # minutes of all processes together: on two cores these are four, so that the whole takes five
-FIRST = [
-    "test_grade_class.py",
-    "test_hostile.py",
-    "test_judge.py",
-    "test_resume.py",
-    "test_one_fate.py",
-    "test_cluster.py",
-]
-FIRST += ["test_release.py"]
-FIRST_OF_THE_BOOK = ["test_browser.py", "test_axe.py", "test_figures.py"]  # by then the website stands
+BUDGETS = {  # CPU seconds of a suite, in the order in which suites are run: no long file comes last
+    "sandbox": 200,
+    "assignments": 250,
+    "audit": 150,
+    "book": 240,
+    "autograder": 60,
+    "solutions": 30,
+    "project": 30,
+}
+FIRST = ["test_grade_class.py", "test_hostile.py", "test_resume.py", "test_one_fate.py", "test_cluster.py"]
+FIRST += [
+    "test_release.py",
+    "test_grades_as_due.py",
+    "test_every_answer.py",
+]  # what takes longest, or makes what others use
+FIRST_OF_THE_BOOK = ["test_browser.py", "test_axe.py", "test_figures.py"]  # by then the website is built
 
 hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True)
-hypothesis.settings.register_profile("sample", max_examples=25, deadline=None, derandomize=True)
-hypothesis.settings.register_profile("full", max_examples=400, deadline=None)
+hypothesis.settings.register_profile("all", max_examples=400, deadline=None, derandomize=True)
 
 
 def pytest_addoption(parser):
-    parser.addoption("--full", action="store_true", help="take every sample whole")
     parser.addoption("--quick", action="store_true", help="leave out what builds, grades or starts a sandbox")
-    parser.addoption("--no-website", action="store_true", help="leave out the book's tests: no website, browser or hub")
-    turns.add_option(parser)
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "suite(name): the share of time that a test counts towards")
-    hypothesis.settings.load_profile(_profile(config))
+    config.addinivalue_line("markers", "suite(name): the suite whose budget of CPU time a test counts towards")
+    config.addinivalue_line("markers", "e2e: needs a real browser, JupyterHub, JupyterLab or PostgreSQL")
+    hypothesis.settings.load_profile("quick" if config.getoption("--quick") else "all")
     config.stash[TOOK] = {}
     config.pluginmanager.register(_Clock(config.stash[TOOK]), "clock")
     config.pluginmanager.register(refusals, "refusals")
     config.pluginmanager.register(shared, "shared")
-    config.pluginmanager.register(turns, "turns")
     if hasattr(config, "workerinput"):
         website.stand_back()
-    elif turns.is_whole(config) and config.getoption("numprocesses", None) and "book" not in _left_out(config):
+    elif _runs_everything(config) and config.getoption("numprocesses", None):
         config.pluginmanager.register(website.Ahead(), "website")
 
 
-def _profile(config):
-    return "full" if config.getoption("--full") else "quick" if config.getoption("--quick") else "sample"
-
-
-def sample_of_mutants(config):
-    """Return how many mutants of an exercise are tried; None: all."""
-    return {"full": None, "sample": 30, "quick": 20}[_profile(config)]
-
-
-def draws_of_a_key(config):
-    """Return with how many draws of its hidden cases each key is linted."""
-    return 2 if config.getoption("--full") else 1
+def _runs_everything(config):
+    """Return whether neither files nor a part of the tests are asked for."""
+    chosen = config.getoption("keyword") or config.getoption("markexpr") or config.getoption("--quick")
+    return config.args_source is not pytest.Config.ArgsSource.ARGS and not chosen
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -84,65 +69,62 @@ MARKED = re.compile(r'^pytestmark = \[?pytest\.mark\.suite\("(\w+)"\)', flags=re
 
 def pytest_ignore_collect(collection_path, config):
     """Leave unread the files that a run leaves out: importing them takes longer than any test."""
-    if not _left_out(config) or not collection_path.name.startswith("test_"):
+    if not config.getoption("--quick") or not collection_path.name.startswith("test_"):
         return None
     marked = MARKED.search(collection_path.read_text(encoding="utf-8"))
     suite = marked[1] if marked else collection_path.relative_to(config.rootpath / "tests").parts[0]
-    return True if suite in _left_out(config) else None
-
-
-def _left_out(config):
-    """Return the suites that a run leaves out."""
-    if config.getoption("--quick"):
-        return SLOW
-    return ("book",) if config.getoption("--no-website") else ()
+    return True if suite in SLOW else None
 
 
 def pytest_collection_modifyitems(config, items):
-    if suites := _left_out(config):
-        away = [item for item in items if _suite(item) in suites]
-        config.hook.pytest_deselected(items=away)
-        items[:] = [item for item in items if _suite(item) not in suites]
+    if config.getoption("--quick"):
+        config.hook.pytest_deselected(items=[item for item in items if _suite(item) in SLOW])
+        items[:] = [item for item in items if _suite(item) not in SLOW]
     items.sort(key=_place)
-    turns.keep(config, items, _suite)
 
 
 def _place(item):
     """Return where a test comes: first the files that take longest or that make what others wait for."""
     name = item.path.name
     first = FIRST.index(name) if name in FIRST else len(FIRST)
-    return first, list(SHARES).index(_suite(item)), name not in FIRST_OF_THE_BOOK
+    return first, list(BUDGETS).index(_suite(item)), name not in FIRST_OF_THE_BOOK
 
 
-def pytest_runtest_setup(item):
-    item.user_properties.append(("suite", _suite(item)))
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Measure the CPU time of a test and of the processes that it started and waited for."""
+    item.stash[BEGAN] = sum(os.times()[:4])
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    now = sum(os.times()[:4])
+    report.user_properties.append(("cpu", (_suite(item), now - item.stash[BEGAN])))
+    item.stash[BEGAN] = now
+    return report
+
+
+BEGAN = pytest.StashKey()
 
 
 class _Clock:
-    """Adds up what each suite took, in whatever process its tests ran."""
+    """Adds up the CPU time of each suite, in whatever process its tests ran."""
 
     def __init__(self, took):
         self.took = took
 
     def pytest_runtest_logreport(self, report):
-        suite = dict(report.user_properties).get("suite", "project")
-        self.took[suite] = self.took.get(suite, 0.0) + report.duration
+        suite, seconds = dict(report.user_properties).get("cpu", ("project", 0.0))
+        self.took[suite] = self.took.get(suite, 0.0) + seconds
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    terminalreporter.section("time by suite, in all processes together")
+    terminalreporter.section("CPU seconds by suite, in all processes together")
     for suite, seconds in sorted(config.stash[TOOK].items()):
-        terminalreporter.line(f"{suite:12} {seconds:6.0f} s of {SHARES[suite] * 60:4.0f} s")
-    if sentence := turns.said(config):
-        terminalreporter.line(sentence)
-    if not config.getoption("--full"):
-        examples = hypothesis.settings.get_profile(_profile(config)).max_examples
-        terminalreporter.line(
-            f"Property tests took a fixed sample of {examples} examples at most, the audit one of "
-            f"{sample_of_mutants(config)} mutants an exercise, the comparison with stock nbgrader 2 students, the kills one "
-            "run, the linter one draw of each key, axe-core a quarter of the pages at one width; `make test-full` takes 400 at "
-            "random, all, all, three, two, and two."
-        )
+        over = f", {seconds / BUDGETS[suite]:.1f} times the budget" if seconds > BUDGETS[suite] else ""
+        terminalreporter.line(f"{suite:12} {seconds:6.0f} of {BUDGETS[suite]:4d}{over}")
 
 
 def _suite(item):
@@ -150,7 +132,7 @@ def _suite(item):
     if marker:
         return marker.args[0]
     folder = item.nodeid.split("/")[1]
-    return folder if folder in SHARES else "project"  # as is a file beside them
+    return folder if folder in BUDGETS else "project"  # as is a file beside them
 
 
 @pytest.fixture(scope="session")

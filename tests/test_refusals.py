@@ -8,8 +8,6 @@ import pytest
 
 from autograder.paths import ROOT
 
-pytestmark = pytest.mark.turns(3)
-
 SENTENCE = "scoring.toml, line 7, [scoring-x]: points is 'much'"
 RAISES = """
 from solutions.errors import AnswerKeyError

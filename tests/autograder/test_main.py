@@ -83,7 +83,6 @@ def test_a_release_that_would_link_to_a_placeholder_is_refused_before_anything_i
     assert not list(course.root.glob("*/scoring"))
 
 
-@pytest.mark.turns(3)
 def test_a_release_links_to_the_address_that_was_given(tmp_path):
     course = init(tmp_path)
     done = autograder("release", "scoring", "--course", tmp_path, "--seed", 0, "--base-url", "http://localhost:8000")
@@ -124,7 +123,6 @@ def test_a_demonstration_never_overwrites_a_folder_that_is_none(tmp_path):
     assert (tmp_path / "work.txt").read_text() == "mine"
 
 
-@pytest.mark.turns(2)
 def test_the_exit_status_says_that_something_was_set_aside(course):
     shutil.copytree(course.release("scoring").parent, course.root / "submitted" / "ada" / "scoring")
     command = ["grade", "scoring", "--course", course.root, "--workers", 1]

@@ -14,7 +14,6 @@ pytestmark = pytest.mark.suite("assignments")
 COUNT = 12
 
 
-@pytest.mark.turns(4)
 def test_a_class_goes_through_all_commands_and_nobody_is_lost(released, tmp_path):
     shutil.copytree(released.root, tmp_path / "course")
     course = Course.at(tmp_path / "course")

@@ -7,7 +7,7 @@ from benchmarks import site
 from benchmarks.site import Load
 from tests.book.small_site import build_site, write_site
 
-pytestmark = [pytest.mark.suite("book"), pytest.mark.turns(2)]
+pytestmark = pytest.mark.suite("book")
 
 CONF = """
 extensions = ["myst_nb", "formulas_in_place"]

@@ -5,7 +5,6 @@ import pytest
 from autograder.paths import ROOT
 from tests.book.test_browser import address, browser, open_page, server, size, until  # noqa: F401
 from tests.book.test_build import all_pages
-from tests.turns import in_turn
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 OF_COLOURS = ["color-contrast", "link-in-text-block"]  # the rules whose answer hangs on the colour mode
@@ -35,27 +34,20 @@ def hold_still(browser):  # noqa: F811
     browser.execute_script("document.head.insertAdjacentHTML('beforeend', arguments[0])", f"<style>{still}</style>")
 
 
-def test_axe_finds_nothing_amiss_on_any_page_light_or_dark_narrow_or_wide(browser, address, site, request):  # noqa: F811
+def test_axe_finds_nothing_amiss_on_any_page_light_or_dark_narrow_or_wide(browser, address, site):  # noqa: F811
     program = AXE.read_text(encoding="utf-8")
-    full = request.config.getoption("--full")
     amiss = {}
     names = sorted(str(path.relative_to(site)) for path in all_pages(site))
     names.remove("index.html")  # which leads on at once
-    names = in_turn(names, 4)
     assert names
-    for number, page in enumerate(names):
+    for page in names:
         open_page(browser, f"{address}/{page}")
         browser.execute_script(program)
         browser.execute_script("document.querySelectorAll('details').forEach((each) => (each.open = true))")
         hold_still(browser)
         if page != "book/the_paper.html":  # formulas are all alike, and many: those of one page are looked at
             browser.execute_script("document.querySelectorAll('.katex').forEach((formula) => formula.replaceWith('x'))")
-        widths = (1280, 375) if full else (1280, 375)[number % 2 :][:1]
-        views = [
-            *((width, "light") for width in widths),
-            (widths[0], "dark"),
-        ]  # the colours are the same at both widths
-        for width, mode in views:
+        for width, mode in ((1280, "light"), (375, "light"), (1280, "dark")):  # the colours are the same at both widths
             size(browser, width)
             browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
             found = findings(browser, OF_COLOURS if mode == "dark" else None)

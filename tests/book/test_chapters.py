@@ -11,8 +11,6 @@ from autograder.paths import BOOK
 from solutions import answer_key
 from tests.book.small_site import build_site, write_site
 
-pytestmark = pytest.mark.turns(3)
-
 CONF = """
 extensions = ["myst_nb", "sphinx_exercise", "formulas_in_place", "course_site", "chapters"]
 html_favicon = "favicon.svg"

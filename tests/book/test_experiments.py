@@ -14,8 +14,6 @@ from solutions.in_numpy.capstone import HELD_OUT, as_arrays, draw_sentences
 from solutions.in_numpy.scoring import additive_score
 from solutions.in_torch.capstone import unseen_sentences
 
-pytestmark = pytest.mark.turns(3)
-
 STEPS = LENGTHS["bottleneck"]
 RUNS, DATES = "attention  seed  exact", "attention  steps  exact"
 

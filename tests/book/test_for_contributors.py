@@ -11,8 +11,6 @@ import pytest
 
 from autograder.paths import ROOT
 
-pytestmark = pytest.mark.turns(6, 3)
-
 BLOCK = re.compile(r"^(`{3,})\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)^\1$", flags=re.DOTALL | re.MULTILINE)
 FILES = [
     "book/scoring.md",

@@ -11,8 +11,6 @@ from selectolax.lexbor import LexborHTMLParser
 from autograder.paths import ROOT
 from tests.book.small_site import build_site, write_site
 
-pytestmark = pytest.mark.turns(2)
-
 CONF = f"""
 html_static_path = [{str(ROOT / "book" / "_static")!r}]
 project = "A small book"

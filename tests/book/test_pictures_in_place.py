@@ -11,8 +11,6 @@ import pytest
 from autograder.paths import ROOT
 from tests.book.small_site import build_site, write_site
 
-pytestmark = pytest.mark.turns(3)
-
 CONF = """
 extensions = ["myst_nb", "sphinx_exercise", "chapters", "pictures_in_place"]
 nb_execution_mode = "off"

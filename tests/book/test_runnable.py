@@ -18,8 +18,6 @@ from solutions import answer_key
 from tests.autograder.samples import topic_exercises
 from tests.book.small_site import build_site, write_site
 
-pytestmark = pytest.mark.turns(6, 4)
-
 # Runs the notebooks in some folders, each in a process that has imported what takes long, and cannot import the project.
 RUN_EACH = """
 import os

@@ -11,8 +11,6 @@ from tests.book.test_axe import AXE, findings
 from tests.book.test_browser import address, browser, complaints, open_page, seen, server, serving, size, until  # noqa: F401
 from tests.book.test_notation import CHAPTERS
 
-pytestmark = pytest.mark.turns(3)
-
 CONF = f"""
 extensions = ["myst_nb", "formulas_in_place", "symbols_at_hand", "lean_theme"]
 html_theme = "sphinx_book_theme"

@@ -13,7 +13,6 @@ from solutions.answer_key import AnswerKeyError
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = [entry for topic in answer_key.topics() for entry in answer_key.load(topic).values()]
-pytestmark = pytest.mark.each_time
 each_topic = pytest.mark.parametrize("topic", answer_key.topics())
 each_graded = pytest.mark.parametrize(
     "entry", [e for e in ENTRIES if e.kind not in ("text", "trained")], ids=lambda e: e.name

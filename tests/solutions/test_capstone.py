@@ -138,7 +138,6 @@ def test_a_noun_at_a_step_that_was_not_taken_is_missed_also_at_the_first_source_
 
 
 @pytest.mark.suite("assignments")
-@pytest.mark.turns(3)
 def test_with_the_weights_that_it_trained_it_translates_what_it_has_not_seen(capstone_weights):
     arrays = capstone.unseen_sentences(seed=11)
     assert len(arrays["source"]) >= 500

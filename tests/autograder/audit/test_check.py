@@ -20,7 +20,7 @@ from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 from tests.autograder.samples import exercise_named
 
-pytestmark = [pytest.mark.suite("audit"), pytest.mark.filterwarnings("ignore"), pytest.mark.turns(3)]
+pytestmark = [pytest.mark.suite("audit"), pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture

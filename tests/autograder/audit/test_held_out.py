@@ -17,7 +17,6 @@ AWAITED = {"from_bahdanau_to_transformers"}  # to be written by somebody who has
 
 @pytest.mark.suite("audit")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.turns(3)
 def test_every_held_out_answer_can_be_graded():
     report = measure()
     assert {row.topic for row in report.now} == set(TOPICS) - AWAITED

@@ -21,7 +21,7 @@ from tests.autograder.platforms.test_collect import everything
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import autograder
 
-pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(4)]
+pytestmark = pytest.mark.suite("assignments")
 HARDER = "scoring-additive_score"
 
 

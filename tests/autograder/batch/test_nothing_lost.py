@@ -194,7 +194,6 @@ def test_nbgraders_own_autograde_lets_an_answer_in_an_own_cell_wait_too(course):
     assert [written(course, student) for student in ("mia", "noa")] == [(None, True), (None, False)]
 
 
-@pytest.mark.turns(3)
 def test_an_export_says_which_points_a_person_has_still_to_give(course, grade_quickly):
     hand_in(course, "mia")
     hand_in(course, "noa")
@@ -389,7 +388,6 @@ def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_
     assert grade_quickly(course)["old"].total == sum(points.values())
 
 
-@pytest.mark.turns(3)
 def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course, grade_quickly):
     hand_in(course, "mia")
     grade_quickly(course)
@@ -498,7 +496,6 @@ def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_c
     submission._drawn.cache_clear()
 
 
-@pytest.mark.turns(3)
 def test_an_old_submission_is_read_by_the_release_that_it_was_made_from(course, grade_quickly, tmp_path):
     from autograder.paths import BOOK
 
@@ -565,7 +562,6 @@ def test_a_gradebook_that_is_locked_is_said_and_a_second_run_completes(course, g
 
 
 @pytest.mark.parametrize("what", ["export", "feedback", "report"])
-@pytest.mark.turns(3)
 def test_what_reads_a_gradebook_that_is_locked_says_so_and_writes_nothing(course, grade_quickly, tmp_path, what):
     hand_in(course, "mia")
     grade_quickly(course)
@@ -631,7 +627,6 @@ def test_a_full_disk_is_said_and_a_second_run_completes(course, grade_quickly, m
     assert not list(course.root.rglob("*.draft"))
 
 
-@pytest.mark.turns(3)
 def test_a_course_that_cannot_be_written_is_said(course):
     hand_in(course, "mia")
     other = os.geteuid() == 0
@@ -664,7 +659,6 @@ def _hear_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # what a shell starts in the background ignores it
 
 
-@pytest.mark.turns(3)
 def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course, grade_quickly):
     sleepy = {"cell_type": "code", "metadata": {}, "source": "import time; time.sleep(15)", "outputs": []}
     for number in range(3):

@@ -28,7 +28,7 @@ from autograder.sandbox import Limits
 from autograder.verdicts import Graded
 from tests.autograder.samples import AUTOMATIC
 
-pytestmark = [pytest.mark.suite("sandbox"), pytest.mark.turns(6, 4)]
+pytestmark = pytest.mark.suite("sandbox")
 LIMITS = Limits(cell_seconds=6, call_seconds=4, submission_seconds=18)  # a sleeper takes all of it, twice
 FULL = 'Additive scores</h3><span class="points full">3 of 3</span>'
 ESSAY = "scoring-what_to_recompute"

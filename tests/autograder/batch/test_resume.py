@@ -26,7 +26,7 @@ from autograder.sandbox import Call, Cell, Limits, Lost, Script, conversation, d
 from autograder.sandbox.conversation import Silent
 from tests.autograder.samples import AUTOMATIC
 
-pytestmark = [pytest.mark.suite("sandbox"), pytest.mark.turns(6, 1)]
+pytestmark = pytest.mark.suite("sandbox")
 QUIET = ("ada_loops", "bela_einsum", "emil_no_tanh", "gita_slips", "fay_transposed", "ines_half_finished")
 COPIES, WORKERS = 3, 2
 VICTIMS = ("child", "zygote", "bwrap")  # the grader goes on without them, until it is killed itself
@@ -144,11 +144,11 @@ def killed_on_the_way(course, rng):
     return killed, started
 
 
-def test_killed_at_many_moments_and_started_again_nothing_is_lost(course, tmp_path, request):
+def test_killed_at_many_moments_and_started_again_nothing_is_lost(course, tmp_path):
     clean = Course(tmp_path / "clean")
     shutil.copytree(course.root, clean.root)
     rng, students, found = random.Random(4), len(course.students("scoring")), set()
-    for _ in range(RUNS if request.config.getoption("--full") else 1):
+    for _ in range(RUNS):
         before = verdicts(course)
         killed, started = killed_on_the_way(course, rng)
         for _ in range(PATIENCE):
@@ -204,11 +204,7 @@ def kill_soon(kind, times=1):
     return thread
 
 
-def pytest_generate_tests(metafunc):
-    if "kind" in metafunc.fixturenames:  # in `make test` one of them: the run above has killed all three
-        metafunc.parametrize("kind", VICTIMS if metafunc.config.getoption("--full") else ["zygote"])
-
-
+@pytest.mark.parametrize("kind", VICTIMS)
 def test_a_run_that_loses_its_sandbox_is_run_again_and_nobody_notices(kind):
     sandbox.close()
     thread = kill_soon(kind)

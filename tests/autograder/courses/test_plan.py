@@ -171,7 +171,6 @@ def chosen(tmp_path_factory):
     return course
 
 
-@pytest.mark.turns(3)
 def test_a_release_asks_what_the_course_chose_for_its_points_and_says_when_it_is_due(chosen):
     notebook = nbformat.read(chosen.release("scoring"), as_version=4)
     assert "**Attention 2026. Due: Monday, 30 November 2026, 23:59 (UTC+01:00).**" in notebook.cells[0].source
@@ -188,7 +187,6 @@ def test_a_release_asks_what_the_course_chose_for_its_points_and_says_when_it_is
     assert "## Version 1" in chosen.log("scoring").read_text(encoding="utf-8")
 
 
-@pytest.mark.turns(2)
 def test_another_release_says_what_has_changed_and_one_like_the_last_has_its_number(chosen, tmp_path):
     shutil.copytree(chosen.root, tmp_path / "course")
     course = Course.at(tmp_path / "course")

@@ -13,7 +13,6 @@ from autograder.exercises.packing import compressed, readable, unpacked
 from autograder.notebooks import assemble
 from solutions.answer_key import AnswerKeyError
 from tests.autograder.samples import TOPICS, exercise_named, topic_exercises
-from tests.conftest import draws_of_a_key
 
 HEAD = '[toy-weigh]\nkind = "code"\npoints = 1\n'
 CASES = {
@@ -361,8 +360,8 @@ def test_a_problem_is_raised_with_place_case_and_remedy(tmp_path):
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_the_key_of_every_topic_is_sound(topic, request):
-    for seed in range(1, 1 + draws_of_a_key(request.config)):
+def test_the_key_of_every_topic_is_sound(topic):
+    for seed in (1, 2):
         asked = topic_exercises(topic, seed)
         text = key_linter.released_text(assemble.source_notebook(topic, asked))
         assert not [str(problem) for problem in key_linter.lint(asked, text=text)]

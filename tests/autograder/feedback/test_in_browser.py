@@ -14,7 +14,7 @@ from tests.autograder.feedback.test_rendering import ONE, marks, put, release, v
 from tests.book.test_axe import AXE, findings
 from tests.book.test_browser import browser, complaints, open_page, overhang, requests, size  # noqa: F401
 
-pytestmark = pytest.mark.suite("book")
+pytestmark = [pytest.mark.suite("book"), pytest.mark.e2e]
 HIGHEST = 6000  # px, of the median student's page in a wide window
 WIDE = "<table><tr>" + "<td>0.123456</td>" * 60 + "</tr></table>"
 OPEN_ALL = "document.querySelectorAll('details').forEach((details) => { details.open = true; })"

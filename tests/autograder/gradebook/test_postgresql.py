@@ -26,7 +26,7 @@ from tests.autograder.essays import ESSAY, KEYS, SIGN, grade, hand_in
 from tests.autograder.marking.test_marking import group_of, in_gradebook
 from tests.shared import free_ports
 
-pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(4)]
+pytestmark = [pytest.mark.suite("assignments"), pytest.mark.e2e]
 REMEDY = "run `make database`, or install PostgreSQL (Debian: apt-get install postgresql)."
 USER, PASSWORD = "marker", "not a secret: it rules over nothing but this test"
 

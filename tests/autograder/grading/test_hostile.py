@@ -111,9 +111,7 @@ def undisturbed():
 
 def pytest_generate_tests(metafunc):
     if "hostile" in metafunc.fixturenames:
-        whole = metafunc.config.getoption("--full")
-        ways = [(*one, "zygote") for one in HOSTILE]
-        ways += [(*one, "single-use") for one in (HOSTILE if whole else HOSTILE[::9])]
+        ways = [(*one, isolation) for isolation in ("zygote", "single-use") for one in HOSTILE]
         metafunc.parametrize("hostile", ways, ids=["-".join(way) for way in ways])
 
 

@@ -19,7 +19,7 @@ from tests.autograder.marking.test_marking import by_hand, in_gradebook, served
 from tests.book.test_axe import AXE, findings
 from tests.book.test_browser import browser, complaints, open_page, overhang, requests, size, until  # noqa: F401
 
-pytestmark = [pytest.mark.suite("book"), pytest.mark.turns(6, 2)]
+pytestmark = [pytest.mark.suite("book"), pytest.mark.e2e]
 
 
 @pytest.fixture(scope="module")

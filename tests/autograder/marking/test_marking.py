@@ -27,7 +27,7 @@ from autograder.notebooks.cell_ids import id_of
 from tests.autograder.essays import ANSWERS, ESSAY, KEYS, SIGN, essays, grade, hand_in
 from tests.autograder.test_main import assert_refused, autograder
 
-pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(2)]
+pytestmark = pytest.mark.suite("assignments")
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from tests.autograder.platforms.test_collect import handed_out
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import assert_refused, autograder
 
-pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(2)]
+pytestmark = pytest.mark.suite("assignments")
 
 ROSTER = """id,name,email,canvas,sis,login,section,gradescope
 ada,Ada King,ada@university.edu,17,S17,aking,A,900100

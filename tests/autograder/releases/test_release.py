@@ -65,7 +65,6 @@ def others(tmp_path_factory):
 
 
 @pytest.mark.parametrize("topic", answer_key.topics())
-@pytest.mark.turns(6)
 def test_every_topic_releases_one_notebook_proved_both_ways(topic, others, request, monkeypatch):
     if topic == "capstone":
         weights = request.getfixturevalue("capstone_weights")
@@ -74,7 +73,6 @@ def test_every_topic_releases_one_notebook_proved_both_ways(topic, others, reque
     assert [path.name for path in others.release(topic).parent.iterdir()] == [f"{topic}.ipynb"]
 
 
-@pytest.mark.turns(3)
 def test_the_lone_release_runs_in_an_empty_folder_and_says_what_is_not_answered(notebooks, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONPATH", raising=False)
     cells = run_alone(notebooks[1], tmp_path)
@@ -112,7 +110,6 @@ def answered(notebooks, tmp_path_factory):
     return run_alone(right, tmp_path_factory.mktemp("alone"))
 
 
-@pytest.mark.turns(3)
 def test_the_lone_notebook_with_right_answers_passes_every_check(answered):
     checks = 0
     for name, cell in answered.items():
@@ -132,7 +129,6 @@ def test_the_check_of_a_wrong_answer_raises_with_the_hint_of_its_mistake(answere
     assert "Hint: The tanh is missing" in error.evalue
 
 
-@pytest.mark.turns(3)
 def test_nbgrader_validate_finds_the_untouched_release_wanting(released, tmp_path):
     path = shutil.copy(released.release("scoring"), tmp_path)
     program = os.path.join(os.path.dirname(sys.executable), "nbgrader")
@@ -150,13 +146,11 @@ def validated(notebook, folder):
     return done.stdout.strip()
 
 
-@pytest.mark.turns(3)
 def test_nbgrader_validate_passes_a_finished_notebook(notebooks, tmp_path):
     said = validated(handed_in("bela_einsum", notebooks), tmp_path)
     assert said == "Success! Your notebook passes all the tests."
 
 
-@pytest.mark.turns(3)
 def test_nbgrader_validate_says_of_each_slip_the_whole_sentence_and_no_more(notebooks, tmp_path):
     notebook = handed_in("emil_no_tanh", notebooks)
     for cell in notebook.cells:
@@ -201,7 +195,6 @@ def test_the_release_holds_no_answer_no_hidden_case_and_no_seed(notebooks):
             assert not any(str(array.ravel().tolist())[1:-1] in text for array in arrays if array.size > 1)
 
 
-@pytest.mark.turns(3)
 def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_path, monkeypatch):
     sandbox.close()
     monkeypatch.setattr("autograder.sandbox.bubblewrap.available", lambda: False)
@@ -220,7 +213,6 @@ def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_
     assert earned == [[True] * 11]
 
 
-@pytest.mark.turns(3)
 def test_another_seed_changes_hidden_cases_only(released, others):
     if not others.release("scoring").is_file():
         release.release(others, "scoring", seed=1)
@@ -281,9 +273,8 @@ def releasing(root, website=""):
     return timeless, timeless[course.log("scoring").relative_to(root)].decode()
 
 
-@pytest.mark.turns(2)
 @pytest.mark.parametrize("has_one", [False, True])
-def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(tmp_path, monkeypatch, request, released, has_one):
+def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(tmp_path, monkeypatch, released, has_one):
     monkeypatch.setattr(release, "check", lambda *args: None)  # what is proved is not what is tried here
     replace, done, stop = Path.replace, [], []
 
@@ -309,7 +300,7 @@ def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(tmp_path, m
         *(["## Version 2, ", "- The heading."] if has_one else []),
         *("## Version 1, ", "- The first release."),
     ]
-    for place in range(1, count + 1) if request.config.getoption("--full") else (2, count - 1, count):
+    for place in range(1, count + 1):
         root = begun(f"stopped{place}")
         stop[:] = [place]
         with pytest.raises(KeyboardInterrupt):

@@ -17,7 +17,7 @@ from autograder.reports.class_page import class_page
 from tests.autograder.batch.test_nothing_lost import ESSAY, course, grade_quickly, hand_in  # noqa: F401
 from tests.autograder.test_main import autograder
 
-pytestmark = [pytest.mark.suite("assignments"), pytest.mark.turns(2)]
+pytestmark = pytest.mark.suite("assignments")
 
 HINT = "The tanh is missing: <b>look</b> at the line before v."
 UPSIDE_DOWN = "scoring-additive_shapes"

@@ -12,7 +12,7 @@ from autograder.courses.course import CONFIG, init
 from autograder.errors import CourseError
 from autograder.sandbox import Limits, cgroup, doctor
 
-pytestmark = [pytest.mark.suite("sandbox"), pytest.mark.turns(2)]
+pytestmark = pytest.mark.suite("sandbox")
 
 
 @pytest.mark.parametrize("isolation", ["zygote", "single-use"])

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.suite("sandbox")
 LIMITS = Limits(cell_seconds=5, call_seconds=2, submission_seconds=40, memory_mb=2048, output_kb=64, reply_mb=4)
 
 
-@pytest.fixture(params=["zygote", pytest.param("single-use", marks=pytest.mark.turns(2))], autouse=True)
+@pytest.fixture(params=["zygote", "single-use"], autouse=True)
 def isolation(request, monkeypatch):
     """Everything here holds for both ways to keep submissions apart, unless a test names its own."""
     monkeypatch.setattr(sandbox, "DEFAULT", request.param)

@@ -19,7 +19,7 @@ from tests.autograder.with_nbgrader.laboratory import (
 from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, PATIENCE, people
 from tests.book.test_browser import browser, open_page, size  # noqa: F401
 
-pytestmark = [pytest.mark.suite("book"), pytest.mark.turns(6, 0)]
+pytestmark = [pytest.mark.suite("book"), pytest.mark.e2e]
 
 
 @contextlib.contextmanager

@@ -85,7 +85,6 @@ def test_another_rule_is_seen_by_a_dry_run_and_recorded_by_the_next_grading(cour
     assert late(course, "hugo_squeezed")[1] == pytest.approx(0.25 * AUTOMATIC)
 
 
-@pytest.mark.turns(4)
 def test_nbgraders_own_command_takes_off_the_same(course):
     demo.hand_in(course, "scoring")
     only(course, list(CAME))

@@ -27,7 +27,7 @@ from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, Person, peop
 from tests.book.test_browser import browser, open_page, size, until  # noqa: F401
 from tests.shared import free_ports
 
-pytestmark = [pytest.mark.suite("book"), pytest.mark.turns(6, 3)]
+pytestmark = [pytest.mark.suite("book"), pytest.mark.e2e]
 CONFIG = ROOT / "autograder" / "with_nbgrader" / "jupyterhub_config.py"
 PROXY = ROOT / "node_modules" / ".bin"
 
