@@ -54,11 +54,11 @@ def remove_unexpected(folder: Path, expected: Collection[str]) -> list[Path]:
     return removed
 
 
-def digest(folders: Iterable[str | Path]) -> str:
-    """Return a hash of all Python files and templates in ``folders``: of their names and of what is in them."""
+def digest(folders: Iterable[str | Path], kinds: Collection[str] = ("*.py", "*.j2")) -> str:
+    """Return a hash of all files in ``folders`` of these ``kinds``: of their names and of what is in them."""
     found = hashlib.sha256()
     for folder in map(Path, folders):
-        for path in sorted(path for kind in ("*.py", "*.j2") for path in folder.rglob(kind)):
+        for path in sorted(path for kind in kinds for path in folder.rglob(kind)):
             content = path.read_bytes()
             found.update(f"{folder.name}/{path.relative_to(folder).as_posix()} {len(content)}\n".encode() + content)
     return found.hexdigest()

@@ -7,16 +7,19 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import sandbox
-from autograder.courses.course import Course, Released
+from autograder.courses.course import Course
 from autograder.courses.plan import Assignment
+from autograder.courses.released import Released
 from autograder.feedback import pages
-from autograder.notebooks.handout import Handout, handout
 from autograder.sandbox import Limits
+
+if TYPE_CHECKING:  # a run with nothing to do reads no notebook
+    from autograder.notebooks.handout import Handout
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,9 @@ class Run:
         return self.options.feedback and not self.options.dry
 
     @cached_property
-    def handouts(self) -> tuple[Handout, ...]:
+    def handouts(self) -> tuple["Handout", ...]:
+        from autograder.notebooks.handout import handout
+
         return tuple(map(handout, self.released.notebooks))
 
     def state_of(self, key: str, beside: dict[str, str]) -> str:

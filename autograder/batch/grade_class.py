@@ -22,8 +22,9 @@ from autograder.batch.context import GradingOptions, Run, load_run
 from autograder.batch.jobs import Job
 from autograder.batch.results import Row, moves
 from autograder.batch.task_queue import Executor, TaskQueue
-from autograder.courses.course import TIMESTAMP, Course, Released
+from autograder.courses.course import TIMESTAMP, Course
 from autograder.courses.locking import the_only_one
+from autograder.courses.released import Released
 from autograder.errors import CourseError, of_the_disk, of_the_gradebook
 from autograder.feedback import notices, pages
 from autograder.feedback.marks import Marks, Standing

@@ -6,7 +6,7 @@ In: verdicts, marks, exercises. Out: ``Row`` and ``Move``. Touches nothing.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from autograder.exercises import Exercise
+from autograder.courses.released import ReleasedExercise
 from autograder.feedback.marks import Mark, Marks, Standing
 from autograder.notebooks.cell_ids import points_id
 from autograder.verdicts import Graded
@@ -63,14 +63,14 @@ class Row:
         if graded.failure and graded.failure not in self.notes:
             self.notes += (graded.failure,)
 
-    def enter_marks(self, exercises: Iterable[Exercise], marks: Marks) -> None:
+    def enter_marks(self, exercises: Iterable[ReleasedExercise], marks: Marks) -> None:
         """Take over the points of ``exercises`` from what the gradebook has."""
         by_exercise = {exercise.name: marks.cells[points_id(exercise)] for exercise in exercises}
         self.points = {name: _points(mark) for name, mark in by_exercise.items()}
         self.waiting = tuple(name for name, mark in by_exercise.items() if mark.waiting)
 
 
-def moves(exercises: Iterable[Exercise], standing: Standing, after: Marks) -> tuple[Move, ...]:
+def moves(exercises: Iterable[ReleasedExercise], standing: Standing, after: Marks) -> tuple[Move, ...]:
     """Return what differs between what the gradebook has, ``standing``, and the marks ``after``."""
     if standing.is_new:
         return (Move("all", None, after.score),)

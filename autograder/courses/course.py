@@ -11,25 +11,26 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import nbformat
-from nbformat import NotebookNode
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import exercises, sandbox
+from autograder import sandbox
 from autograder.courses.plan import FILE, TEMPLATE, Plan, read_plan
+from autograder.courses.released import Released, load_facts, read_exercises
 from autograder.errors import CourseError
-from autograder.exercises import Exercise
 from autograder.feedback import notices
 from autograder.files import as_json, remove_unexpected, write_bytes, write_text
 from autograder.grading.verdict_store import VerdictStore
 from autograder.notebooks.cell_ids import exercise_of_text, points_id
 from autograder.sandbox import Limits
+
+if TYPE_CHECKING:  # who only reads a release imports no notebooks
+    from nbformat import NotebookNode
 
 DEFAULT = Path("course")
 TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # what nbgrader's exchange puts beside a notebook
@@ -47,35 +48,6 @@ configure(c)
 {LIMITS}
 # c.Judge.isolation = "{sandbox.DEFAULT}"
 '''
-
-
-@dataclass(frozen=True)
-class Released:
-    """What was released of a topic: exercises, releases as JSON text, the newest first, points by exercise.
-
-    ``changed`` says that the key, the solutions or the course's own cases are others since; ``other_points`` names
-    exercises whose points in the key, or in course.toml, are not those of the release, which count. ``extra`` has the
-    course's own hidden cases.
-    """
-
-    exercises: tuple[Exercise, ...]
-    templates: tuple[str, ...]
-    points: dict[str, float]
-    seed: int
-    digest: str  # of the exercises as they are now
-    changed: bool
-    other_points: dict[str, float]
-    extra: str = ""
-
-    @property
-    def version(self) -> str:
-        """A hash of all that verdicts depend on, beside what is handed in."""
-        state = json.dumps([self.digest, self.points, self.templates])
-        return hashlib.sha256(state.encode()).hexdigest()
-
-    @cached_property
-    def notebooks(self) -> tuple[NotebookNode, ...]:
-        return tuple(nbformat.reads(text, as_version=4) for text in self.templates)
 
 
 @dataclass(frozen=True)
@@ -310,8 +282,10 @@ class Course:
         name = hashlib.sha256(template.encode("utf-8")).hexdigest()[:16]
         return versions.index(name) + 1 if name in versions else 0
 
-    def last(self, topic: str) -> tuple[NotebookNode, int, str] | None:
+    def last(self, topic: str) -> tuple["NotebookNode", int, str] | None:
         """Return the last release of ``topic``, with its seed and the hash of its exercises; None before the first."""
+        import nbformat
+
         record = self._recorded(topic)
         if not record or not self.release(topic).is_file():
             return None
@@ -341,13 +315,11 @@ class Course:
                 f"name one that was released ({known}), or run `python -m autograder release {topic}`.",
             )
         templates = self._releases(topic, record)
-        cells = {cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader for cell in _cells(templates[0])}
+        cells = _graded_cells(templates[0])
         plan = self.plan().assignment(topic)
-        questions, points = exercises.load(topic, record["seed"], plan.extra), {}
-        for exercise in questions:
-            cell = cells.get(points_id(exercise))
-            if cell is not None:
-                points[exercise.name] = float(cell.points)
+        facts = load_facts(self._record(topic).with_suffix("") / "facts.json", topic, record["seed"], plan.extra)
+        questions = read_exercises(topic, facts.trained)
+        points = {one.name: float(cells[cell]["points"]) for one in questions if (cell := points_id(one)) in cells}
         gone = {name for cell_id in cells if (name := exercise_of_text(cell_id))} - {e.name for e in questions}
         if gone:
             raise CourseError(
@@ -355,11 +327,18 @@ class Course:
                 f"solutions/answer_key/{topic}.toml",
                 "put it back, or release the assignment anew in a new course directory.",
             )
-        digest = exercises.digest(questions)
-        other = {e.name: e.points for e in plan.chosen(questions) if e.name in points and e.points != points[e.name]}
-        questions = tuple(exercises.with_points(e, points[e.name]) for e in questions if e.name in points)
+        asked = [one for one in questions if one.name in points]
+        now = {one.name: plan.points.get(one.function, one.points) for one in asked if plan.asks(one)}
         return Released(
-            questions, templates, points, record["seed"], digest, digest != record["digest"], other, plan.extra
+            topic,
+            tuple(one.worth(points[one.name]) for one in asked),
+            templates,
+            points,
+            record["seed"],
+            facts.digest,
+            facts.digest != record["digest"],
+            {name: worth for name, worth in now.items() if worth != points[name]},
+            plan.extra,
         )
 
     def _releases(self, topic, record):
@@ -475,5 +454,7 @@ def _usable(root):
     return root
 
 
-def _cells(text):
-    return [cell for cell in nbformat.reads(text, as_version=4).cells if "nbgrader" in cell.metadata]
+def _graded_cells(text):
+    """Return what nbgrader knows of the cells in the ``text`` of a release, by their ids."""
+    known = [cell["metadata"]["nbgrader"] for cell in json.loads(text)["cells"] if "nbgrader" in cell["metadata"]]
+    return {cell["grade_id"]: cell for cell in known}

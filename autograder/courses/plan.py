@@ -15,17 +15,18 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from msgspec import Meta
 
 from autograder.errors import CourseError
-from autograder.exercises import Exercise, with_points
-from autograder.exercises.extra import extra_cases
 from solutions import answer_key
 from solutions.answer_key.places import Place
 from solutions.answer_key.reading import read_record
 from solutions.answer_key.records import Number, Size, Word
+
+if TYPE_CHECKING:  # who only reads course.toml needs no exercises
+    from autograder.exercises import Exercise
 
 FILE = "course.toml"
 PER_CENT = Annotated[float, Meta(ge=0, le=100)]
@@ -85,6 +86,13 @@ class LateRule:
         return "Within the grace period, it costs nothing." if self.percent_a_day else "It costs nothing."
 
 
+class Named(Protocol):
+    """An exercise, as far as course.toml names it."""
+
+    @property
+    def function(self) -> str: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
     """One assignment. ``exercises`` and ``points`` name functions; without the first, it has all exercises of its chapter.
@@ -99,10 +107,15 @@ class Assignment:
     extensions: dict[str, datetime] = field(default_factory=dict)
     extra: str = ""
 
-    def chosen(self, questions: tuple[Exercise, ...]) -> tuple[Exercise, ...]:
+    def chosen(self, questions: tuple["Exercise", ...]) -> tuple["Exercise", ...]:
         """Return those of ``questions`` that the assignment asks, worth what they are worth in it."""
-        asked = [one for one in questions if not self.exercises or one.function in self.exercises]
-        return tuple(with_points(one, self.points.get(one.function, one.points)) for one in asked)
+        from autograder.exercises import with_points
+
+        return tuple(with_points(one, self.points.get(one.function, one.points)) for one in questions if self.asks(one))
+
+    def asks(self, exercise: Named) -> bool:
+        """Return whether the assignment asks ``exercise``."""
+        return not self.exercises or exercise.function in self.exercises
 
     def extension(self, student: str) -> timedelta | None:
         """Return by how much the due date of ``student`` lies after that of all others; None if it does not."""
@@ -230,6 +243,8 @@ def _assignment(topic, table, place):
         place.refuse("case is not a list of tables", f"begin each one with [[assignment.{topic}.case]].", "case")
     extra = json.dumps(rows) if rows else ""
     if extra:
+        from autograder.exercises.extra import extra_cases
+
         extra_cases(extra, topic, place)  # refused here, with its line
     one = read_record(Assignment, table, place, "an assignment", {"extra": extra})
     for name in (*one.exercises, *one.points):

@@ -165,11 +165,7 @@ def with_points(exercise: Exercise, points: float) -> Exercise:
         return exercise
     share = points / exercise.points
     parts = {name: round(part * share, 6) for name, part in exercise.parts.items()}
-    entry = replace(exercise.entry, points=points)
-    if isinstance(entry, answer_key.Text):
-        criteria = tuple(replace(one, points=round(one.points * share, 6)) for one in entry.criteria)
-        entry = replace(entry, criteria=criteria)
-    return replace(exercise, entry=entry, parts=parts)
+    return replace(exercise, entry=answer_key.with_points(exercise.entry, points), parts=parts)
 
 
 def given_shapes(exercise: Exercise, inputs: Mapping[str, int]) -> dict[str, tuple[int | None, ...]]:

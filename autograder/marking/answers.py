@@ -26,8 +26,8 @@ from sqlalchemy.orm import aliased
 
 from autograder.courses.course import Course
 from autograder.courses.locking import while_nobody_grades
+from autograder.courses.released import ReleasedExercise
 from autograder.errors import CourseError
-from autograder.exercises import Exercise
 from autograder.gradebook.lateness import update_penalties
 from autograder.gradebook.scores import gradebook_of, require_gradebook
 from autograder.notebooks.added_cells import added_cells, as_markdown, is_as_released
@@ -122,7 +122,7 @@ def scheme(course: Course, topic: str, exercise: str) -> Scheme:
     return _scheme(asked, found)
 
 
-def _scheme(asked: Question, exercise: Exercise) -> Scheme:
+def _scheme(asked: Question, exercise: ReleasedExercise) -> Scheme:
     entry = cast(Text, exercise.entry)
     return Scheme(asked, exercise.points, entry.answer.strip(), entry.criteria)
 

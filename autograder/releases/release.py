@@ -76,6 +76,7 @@ def _prove_and_write(course, topic, seed, everything, questions, source):
     digest = exercises.digest(everything)
     said = changes_since(before, released, (seed, digest))
     number = course.record(topic, seed, digest, said)
+    course.released(topic)  # which keeps what others need of it without loading
     enter_lateness(course, topic)
     return Release(course.release(topic), number, said)
 

@@ -86,23 +86,24 @@ def studied(course: Course, topic: str) -> Study:
         If it was not released, or the gradebook cannot be read.
     """
     released, everybody = course.released(topic), results(course, topic)
+    asked = released.load_exercises()
     tries = {student: found for student in everybody if (found := _verdicts(course, student, topic))}
     graded = {student: found[-1] for student, found in tries.items()}
     roster = [one.id for one in course.plan().students]
     handed_in = set(course.students(topic))
     starters = {cell.metadata.nbgrader.grade_id: cell.source for cell in released.notebooks[0].cells}
-    names = {exercise.name for exercise in released.exercises}
+    names = {exercise.name for exercise in asked}
     answers = {student: _answers(course, student, topic, names) for student in sorted(handed_in)}
     return Study(
         topic,
         sum(released.points.values()),
         tuple(sorted(one.score for one in everybody.values())),
-        tuple(items(released.exercises, everybody, tries)),
+        tuple(items(asked, everybody, tries)),
         sum(bool(one.waiting) for one in everybody.values()),
         sum(one.timed_out for one in graded.values()),
         sum(one.penalty > 0 for one in everybody.values()),
         tuple(name for name in roster if name not in handed_in),
-        tuple(alike_answers(released.exercises, answers, starters)),
+        tuple(alike_answers(asked, answers, starters)),
     )
 
 

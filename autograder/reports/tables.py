@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from autograder.exercises import Exercise
+from autograder.courses.released import ReleasedExercise
 from autograder.feedback.notices import plain
 
 if TYPE_CHECKING:  # that module, and the course directory, use this one
@@ -19,7 +19,7 @@ LONGEST = 300  # characters of what is said about one submission in the table
 WIDE = 130  # columns of a terminal from which the hints stand in the table; else they stand below it
 
 
-def table(questions: Sequence[Exercise], rows: Iterable["Row"], width: int = WIDE) -> Table:
+def table(questions: Sequence[ReleasedExercise], rows: Iterable["Row"], width: int = WIDE) -> Table:
     """Return the grade table: one line a student, one column an exercise, and hints where ``width`` leaves room."""
     wide = width >= WIDE
     grid = Table(
@@ -93,7 +93,7 @@ def hints(rows: Iterable["Row"]) -> str:
     return "\n".join(f"{plain(row.student)}: {advice}" for row in rows if (advice := _advice(row)))
 
 
-def legend(questions: Iterable[Exercise]) -> Table:
+def legend(questions: Iterable[ReleasedExercise]) -> Table:
     """Return what the columns of the table stand for."""
     grid = Table(box=None, show_header=False, pad_edge=False)
     for number, exercise in enumerate(questions, 1):

@@ -51,6 +51,7 @@ __all__ = [
     "load",
     "minutes",
     "topics",
+    "with_points",
     "worked_example",
 ]
 
@@ -113,6 +114,17 @@ def minutes(entries):
     middle = sum(MINUTES_A_POINT[entry.kind] * entry.points for entry in entries)
     least = max(10, round(0.75 * middle / 10) * 10)
     return least, max(least + 10, round(1.25 * middle / 10) * 10)
+
+
+def with_points(entry, points):
+    """Return ``entry`` worth ``points``, the lines of a marking scheme in proportion."""
+    share = points / entry.points
+    entry = replace(entry, points=points)
+    if isinstance(entry, Text):
+        entry = replace(
+            entry, criteria=tuple(replace(one, points=round(one.points * share, 6)) for one in entry.criteria)
+        )
+    return entry
 
 
 def worked_example(name, case=None):

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.courses.course import Course, Released
+from autograder.courses.course import Course
+from autograder.courses.released import Released
 from autograder.errors import CourseError
 from autograder.feedback import pages
 from autograder.paths import ROOT

@@ -27,13 +27,14 @@ from autograder.courses.course import Course, init
 from autograder.courses.locking import the_only_one
 from autograder.errors import CourseError
 from autograder.gradebook import backup
-from autograder.grading import grade, judge, submission
+from autograder.grading import grade, judge
 from autograder.marking.answers import answers
 from autograder.marking.override import override
 from autograder.platforms.collect import collect, undo
 from autograder.platforms.export import escape_formula, export
 from autograder.platforms.return_feedback import hand_back
 from autograder.releases.release import release
+from solutions import answer_key
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import assert_refused, autograder
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
@@ -474,26 +475,15 @@ def test_what_a_killed_grader_left_half_done_is_taken_back_and_backed_up(course,
 def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_count(
     course, grade_quickly, monkeypatch
 ):
-    from autograder import exercises
-
     hand_in(course, "mia")
-    honest = exercises.load
+    key = answer_key.load("scoring")
+    dearer = {**key, "scoring-additive_score": replace(key["scoring-additive_score"], points=5.0)}
 
-    def dearer(topic, seed, extra=""):
-        return tuple(
-            replace(e, entry=replace(e.entry, points=5.0), parts={n: 5 / 3 * p for n, p in e.parts.items()})
-            if e.name == "scoring-additive_score"
-            else e
-            for e in honest(topic, seed)
-        )
-
-    monkeypatch.setattr(exercises, "load", dearer)
-    submission._drawn.cache_clear()
+    monkeypatch.setattr("autograder.courses.released.load_key", lambda topic: dearer)
     released = course.released("scoring")
     assert released.other_points == {"scoring-additive_score": 5.0}
     row = grade_quickly(course)["mia"]
     assert (row.failed, row.points["scoring-additive_score"], row.total) == ("", 3.0, AUTOMATIC)
-    submission._drawn.cache_clear()
 
 
 def test_an_old_submission_is_read_by_the_release_that_it_was_made_from(course, grade_quickly, tmp_path):

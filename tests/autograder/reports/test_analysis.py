@@ -79,7 +79,7 @@ def items_of(study):
 def test_difficulty_discrimination_parts_mistakes_and_time_outs_are_counted(graded):
     study = studied(graded, "scoring")
     items = items_of(study)
-    exercises = list(graded.released("scoring").exercises)
+    exercises = list(graded.released("scoring").load_exercises())
     for number, exercise in enumerate(exercises):
         if exercise.is_automatic and exercise.name != UPSIDE_DOWN:
             assert items[exercise.name].difficulty == pytest.approx(sum(n >= 2 * number for n in range(24)) / 24)

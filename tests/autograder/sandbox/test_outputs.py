@@ -44,7 +44,7 @@ def comparable(outputs):
 def test_outputs_are_those_of_nbclient(demonstration, name, tmp_path):
     course, _, _ = demonstration
     released = course.released("scoring")
-    asked, template = released.exercises, released.notebooks[0]
+    asked, template = released.load_exercises(), released.notebooks[0]
     notebook, _ = repair.read_notebook(course.submission(name, "scoring").read_bytes(), [template], "scoring")
     repair.repair(notebook, template)
     outputs = grade(notebook, asked).outputs

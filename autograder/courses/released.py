@@ -1,0 +1,148 @@
+"""What was released of a topic, as far as it can be known without loading a single answer.
+
+In: the release, the key. Out: frozen records. Reads the key and the course directory; keeps there what only loading the
+exercises tells, for as long as nothing that they are made of has changed.
+"""
+
+import contextlib
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache, cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from autograder.files import as_json, digest, write_text
+from autograder.paths import ROOT
+from solutions.answer_key import Entry, with_points
+from solutions.answer_key import load as load_key
+
+if TYPE_CHECKING:  # who only reads a release imports neither
+    from nbformat import NotebookNode
+
+    from autograder.exercises import Exercise
+
+
+@dataclass(frozen=True)
+class TrainedFile:
+    """A file of trained weights that an exercise asks for: what it is called, and the shapes of its arrays by name."""
+
+    file: str
+    arrays: dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class ReleasedExercise:
+    """An exercise as it was released: its entry in the key, worth the points of the release."""
+
+    entry: Entry
+    trained: TrainedFile | None = None
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
+
+    @property
+    def function(self) -> str:
+        return self.entry.function
+
+    @property
+    def kind(self) -> str:
+        return self.entry.kind
+
+    @property
+    def points(self) -> float:
+        return self.entry.points
+
+    @property
+    def is_automatic(self) -> bool:
+        return self.kind != "text"
+
+    def worth(self, points: float) -> "ReleasedExercise":
+        return replace(self, entry=with_points(self.entry, points))
+
+
+@dataclass(frozen=True)
+class Released:
+    """What was released of a topic: exercises, releases as JSON text, the newest first, points by exercise.
+
+    ``changed`` says that the key, the solutions or the course's own cases are others since; ``other_points`` names
+    exercises whose points in the key, or in course.toml, are not those of the release, which count. ``extra`` has the
+    course's own hidden cases.
+    """
+
+    topic: str
+    exercises: tuple[ReleasedExercise, ...]
+    templates: tuple[str, ...]
+    points: dict[str, float]
+    seed: int
+    digest: str  # of the exercises as they are now
+    changed: bool
+    other_points: dict[str, float]
+    extra: str = ""
+
+    @cached_property
+    def version(self) -> str:
+        """A hash of all that verdicts depend on, beside what is handed in."""
+        state = json.dumps([self.digest, self.points, self.templates])
+        return hashlib.sha256(state.encode()).hexdigest()
+
+    @cached_property
+    def notebooks(self) -> tuple["NotebookNode", ...]:
+        import nbformat
+
+        return tuple(nbformat.reads(text, as_version=4) for text in self.templates)
+
+    def load_exercises(self) -> tuple["Exercise", ...]:
+        """Return the exercises with their references, mistakes and cases, worth what they are worth in the release."""
+        from autograder import exercises
+
+        loaded = exercises.load(self.topic, self.seed, self.extra)
+        return tuple(exercises.with_points(one, self.points[one.name]) for one in loaded if one.name in self.points)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What only loading the exercises tells: the hash of all that a verdict depends on, and what weights look like.
+
+    ``made_of`` is a hash of what they are made of: while it is the same, so is all the rest.
+    """
+
+    made_of: str
+    digest: str
+    trained: dict[str, TrainedFile]  # by exercise
+
+
+def load_facts(path: Path, topic: str, seed: int, extra: str) -> Facts:
+    """Return the ``Facts`` of ``topic``, from ``path`` if they are there and still true; else load it, and keep them there."""
+    state = [_sources(), topic, seed, extra]
+    made_of = hashlib.sha256(json.dumps(state).encode()).hexdigest()
+    with contextlib.suppress(OSError, msgspec.DecodeError):
+        known = msgspec.json.decode(path.read_bytes(), type=Facts)
+        if known.made_of == made_of:
+            return known
+    from autograder import exercises
+
+    loaded = exercises.load(topic, seed, extra)
+    trained = {one.name: TrainedFile(one.trained.file, one.trained.arrays) for one in loaded if one.trained}
+    facts = Facts(made_of, exercises.digest(loaded), trained)
+    with contextlib.suppress(OSError):  # of somebody who may only read here
+        write_text(as_json(asdict(facts)), path)
+    return facts
+
+
+def read_exercises(topic: str, trained: Mapping[str, TrainedFile]) -> tuple[ReleasedExercise, ...]:
+    """Return the exercises of ``topic`` as the key has them now; ``trained`` is that of the ``Facts``."""
+    return tuple(ReleasedExercise(entry, trained.get(entry.name)) for entry in load_key(topic).values())
+
+
+@cache
+def _sources():
+    """Return hashes of what exercises are made of: answers, key, the code that draws cases, and the versions it runs on."""
+    code = digest([ROOT / "solutions", ROOT / "autograder" / "exercises"], ("*.py", "*.toml"))
+    return [code, version("numpy"), version("torch"), platform.python_version()]
