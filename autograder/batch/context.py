@@ -15,7 +15,7 @@ from autograder import sandbox
 from autograder.courses.course import Course
 from autograder.courses.plan import Assignment
 from autograder.courses.released import Released
-from autograder.feedback import pages
+from autograder.feedback import page_settings
 from autograder.sandbox import Limits
 
 if TYPE_CHECKING:  # a run with nothing to do reads no notebook
@@ -63,7 +63,7 @@ class Run:
 
     def state_of(self, key: str, beside: dict[str, str]) -> str:
         """Return a text that changes with all that a recorded submission depends on."""
-        return json.dumps([key, self.rules, pages.version(), beside])
+        return json.dumps([key, self.rules, page_settings.version(), beside])
 
 
 def load_run(course: Course, topic: str, options: GradingOptions, released: Released | None = None) -> Run:
@@ -82,7 +82,7 @@ def load_run(course: Course, topic: str, options: GradingOptions, released: Rele
         options,
         released or course.released(topic),
         plan.assignment(topic),
-        pages.settings_of(PyFileConfigLoader(str(course.config)).load_config()),
+        page_settings.settings_of(PyFileConfigLoader(str(course.config)).load_config()),
         hashlib.sha256(rules).hexdigest(),
         f"{plan.late.cost_without_time()} See `collect {topic} --times`.",
     )

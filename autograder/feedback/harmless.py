@@ -15,13 +15,9 @@ from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import MarkdownWithMath
 from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat import NotebookNode
-from traitlets.config import Config
 
 from autograder.feedback import standalone
 
-# What the HTML of a student may hold; everything else is shown as text.
-TAGS = ["a", "b", "blockquote", "br", "code", "div", "em", "h1", "h2", "h3", "h4", "hr", "i", "li", "ol", "p", "pre"]
-TAGS += ["span", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"]
 LONGEST_TEXT = (
     10_000  # characters of Markdown, and of HTML, that are made into a page; what is longer is shown as it is
 )
@@ -32,17 +28,6 @@ ESCAPE = re.compile(r"\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\
 ONE_COLOUR = r"(?:(?:38|48);(?:5;\d{1,3}|2;\d{1,3};\d{1,3};\d{1,3})|(?!38|48)\d{0,3})"
 COLOUR = re.compile(rf"{ONE_COLOUR}(?:;{ONE_COLOUR})*")
 CONTROL = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
-
-
-def configure(config: Config) -> None:
-    """Let nbgrader's pages, feedback and formgrader alike, render a student's Markdown through ``markdown``."""
-    config.HTMLExporter.filters = {
-        "markdown2html": f"{__name__}.markdown",
-        "highlight_code": f"{__name__}.Highlighted",
-        "strip_files_prefix": f"{__name__}.unchanged",
-    }
-    config.Outputs.enabled = True
-    config.Outputs.tags = TAGS
 
 
 @pass_context

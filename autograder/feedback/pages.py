@@ -6,12 +6,10 @@ a page as bytes. Pure: no files but nbgrader's templates, no processes, no grade
 
 import hashlib
 import html
-import importlib.metadata
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 from typing import Any
 
 import nbformat
@@ -21,25 +19,12 @@ from traitlets.config import Config
 
 from autograder.feedback import harmless, rendering
 from autograder.feedback.marks import CellResult, Marks
-from autograder.files import digest
 from autograder.notebooks.added_cells import added_cells, is_as_released, source_of
 from autograder.notebooks.cell_ids import code_cells, exercise_of_test, test_id
 from autograder.notebooks.handout import Handout, handed_to
 from autograder.verdicts import Graded, Verdict
 
 MOST_BYTES = 30 * 2**20  # of a feedback page
-SETTINGS = ("IgnorePattern", "LimitOutput", "Outputs")
-
-
-@cache
-def version() -> list[str]:
-    """Return a hash of all that pages depend on beside the course's own settings: this room, and nbgrader's version."""
-    return [digest([Path(__file__).parent]), importlib.metadata.version("nbgrader")]
-
-
-def settings_of(config: Config) -> dict[str, Any]:
-    """Return the part of a course's nbgrader ``config`` that pages depend on, as plain data that can be sent away."""
-    return json.loads(json.dumps({name: config[name] for name in SETTINGS if name in config}))
 
 
 def autograded(

@@ -1,50 +1,24 @@
-"""nbgrader's ``Execute`` replaced: notebooks run in the sandbox, verdicts are made here, nbgrader records them.
+"""What a course's nbgrader_config.py calls, and what it says: every command reads that file, so this imports no nbgrader.
 
-In: a notebook on its way through ``nbgrader autograde``. Out: the same notebook with its outputs, each test cell with one
-trusted output, hidden tests taken out. Reads the course directory; writes verdicts to its store.
+In: nbgrader's configuration. Out: the same, so that nbgrader grades by ``preprocessors``.
 """
 
-import os
-from contextlib import suppress
-from dataclasses import fields
-from functools import lru_cache
-from itertools import count
-from pathlib import Path
-from types import new_class
-from typing import Any, cast
+import importlib
 
-from nbconvert.exporters import HTMLExporter, NotebookExporter
-from nbconvert.exporters.exporter import Exporter, ResourcesDict
-from nbformat import NotebookNode, v4
-from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Float, Integer, Unicode
 from traitlets.config import Config
-from traitlets.config.loader import PyFileConfigLoader
-from traitlets.log import get_logger
 
-from autograder import sandbox
-from autograder.courses.course import BESIDE, TIMESTAMP, Course
-from autograder.errors import CourseError
-from autograder.feedback import harmless, pages
-from autograder.files import unexpected_entries
-from autograder.gradebook.assignments import enter_lateness
-from autograder.gradebook.lateness import Received, received
-from autograder.gradebook.recorder import Recorder
-from autograder.grading import grade, submission
-from autograder.grading.fingerprint import fingerprint, handed_in_files
-from autograder.notebooks import repair
-from autograder.notebooks.added_cells import added_cells
-from autograder.notebooks.handout import handout
-from autograder.notebooks.submitted_file import read_file
-from autograder.platforms.collect import collected_attempt
-from autograder.sandbox import Limits, doctor
+from autograder.with_nbgrader.limits import settings
 
-MAX_BESIDE_CHARACTERS = 1000  # of a time, or a secret; nbgrader's have at most 128
+__all__ = ["configure", "settings"]
+
+# What the HTML of a student may hold; everything else is shown as text.
+TAGS = ["a", "b", "blockquote", "br", "code", "div", "em", "h1", "h2", "h3", "h4", "hr", "i", "li", "ol", "p", "pre"]
+TAGS += ["span", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"]
 
 
 def configure(config: Config) -> None:
     """Set up nbgrader's ``config`` so that it grades through this plugin."""
-    plugin = "autograder.with_nbgrader.plugin"
+    plugin = "autograder.with_nbgrader.preprocessors"
     config.Autograde.sanitize_preprocessors = [
         f"{plugin}.Repair",
         "nbgrader.preprocessors.ClearOutput",
@@ -75,157 +49,16 @@ def configure(config: Config) -> None:
     config.GenerateFeedback.exporter_class = f"{plugin}.Page"
     config.ExportApp.plugin_class = "autograder.with_nbgrader.export.CsvExport"
     config.AssignLatePenalties.plugin_class = "autograder.with_nbgrader.late.LateRule"
-    harmless.configure(config)
-
-
-def _released(course, topic):
-    """Return what was released of ``topic``: read once for a class, and again when it has changed."""
-    return _read(course, topic, course.state(topic))
-
-
-@lru_cache(maxsize=4)
-def _read(course, topic, _):
-    return course.released(topic)
-
-
-def set_unexpected_files_aside(assignment: str, student: str, notebooks: list[str]) -> None:
-    """Move links, pipes, folders and unknown files out of a submission before nbgrader copies them.
-
-    nbgrader copies everything beside the ``notebooks`` and follows links, which may lead to the answer key or the gradebook.
-    It calls this hook first. ``student`` is nbgrader's pattern of names; the paths tell the students apart.
-    """
-    course = Course.at(Path.cwd())
-    trained = {exercise.trained.file for exercise in _released(course, assignment).exercises if exercise.trained}
-    for folder in {Path(notebook).parent for notebook in notebooks}:
-        links = [path for path in (folder.parent, folder) if path.is_symlink()]
-        beside = {name for name in BESIDE if _is_readable_beside(folder / name)}
-        unexpected = unexpected_entries(folder, {f"{assignment}.ipynb", *trained, *beside})
-        target = course.set_aside(folder.parent.name, assignment)
-        for path in links[:1] or [path for path in unexpected if not _is_ignored_by_nbgrader(path)]:
-            target.mkdir(parents=True, exist_ok=True)
-            kept = next(new for number in count() if not os.path.lexists(new := target / f"{number}-{path.name}"))
-            path.rename(kept)
-            get_logger().warning("%s is not part of the assignment: moved to %s", path, kept)
-
-
-def _is_readable_beside(path):
-    """Return whether nbgrader can read the ``timestamp.txt`` or the secret at ``path``; else it would not grade at all."""
-    try:
-        text = read_file(path).decode()
-    except (CourseError, UnicodeDecodeError):
-        return False
-    return len(text) <= MAX_BESIDE_CHARACTERS and not (path.name == TIMESTAMP and received(text).problem)
-
-
-def _is_ignored_by_nbgrader(path):
-    """Return whether nbgrader leaves ``path`` where it is: another notebook, or the copies that Jupyter keeps."""
-    return not path.is_symlink() and ((path.suffix == ".ipynb" and path.is_file()) or path.name == ".ipynb_checkpoints")
-
-
-def remove_leftovers(assignment: str, student: str, notebooks: list[str]) -> None:
-    """Delete what ``nbgrader generate_feedback`` would copy from beside the autograded ``notebooks``, and what it has copied."""
-    for folder in {Path(notebook).parent for notebook in notebooks}:
-        Course.at(Path.cwd()).remove_leftovers(folder.parent.name, assignment)
-
-
-class HandedIn(NotebookExporter):
-    """nbgrader's notebooks; what was handed in is not parsed here, because ``Repair`` reads it by the rules of `grade`."""
-
-    def from_file(self, file_stream: Any, resources: dict[str, Any] | None = None, **kwargs: Any) -> tuple[Any, Any]:
-        if not Path(file_stream.name).resolve().is_relative_to(Course.at(Path.cwd()).submitted.resolve()):
-            return super().from_file(file_stream, resources, **kwargs)
-        return self.from_notebook_node(v4.new_notebook(), resources, **kwargs)
-
-
-class Repair(NbGraderPreprocessor):
-    """Put back what a damaged submission lacks, before nbgrader looks at it."""
-
-    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        course, names = Course.at(Path.cwd()), resources["nbgrader"]
-        topic = names["assignment"]
-        enter_lateness(course, topic, names["student"])
-        content = read_file(course.submission(names["student"], topic), course.submitted)
-        nb, template = repair.read_notebook(content, _released(course, topic).notebooks, topic)
-        notes = repair.repair(nb, template)
-        repair.tell(nb, notes)
-        for note in notes:
-            self.log.warning(note)
-        return nb, resources
-
-
-class Gather(NbGraderPreprocessor):
-    """Gather for ``Page`` what the gradebook holds, and what was handed out."""
-
-    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        course, names = Course.at(Path.cwd()), resources["nbgrader"]
-        topic, student = names["assignment"], names["student"]
-        with Recorder(course, topic) as recorder:
-            content = b""
-            with suppress(CourseError):  # one that came after what was graded
-                content = read_file(course.submission(student, topic), course.submitted)
-            one = collected_attempt(course, student, topic, content)
-            marks = recorder.standing(student, Received(is_earliest=bool(one and one.is_late_without_time))).marks
-        resources["feedback"] = marks, student, topic, tuple(map(handout, _released(course, topic).notebooks))
-        return nb, resources
-
-
-class Page(HTMLExporter):
-    """The feedback page as ``batch`` has it made, for ``nbgrader generate_feedback``."""
-
-    def from_notebook_node(
-        self, nb: NotebookNode, resources: ResourcesDict | None = None, **kwargs: Any
-    ) -> tuple[str, ResourcesDict]:
-        notebook, gathered = Exporter.from_notebook_node(self, nb, resources, **kwargs)
-        return pages.page(notebook, *gathered["feedback"]).decode(), cast(ResourcesDict, gathered)
-
-
-def _traits():
-    """Return nbgrader's settings for the ``Limits``: name -> trait."""
-    kinds = {float: Float, int: Integer}
-    return {
-        one.name: kinds[one.type](one.default, min=one.metadata["least"], help=one.metadata["help"]).tag(config=True)
-        for one in fields(Limits)
+    # nbgrader's pages, feedback and formgrader alike, render a student's Markdown so that nothing in it runs
+    config.HTMLExporter.filters = {
+        "markdown2html": "autograder.feedback.harmless.markdown",
+        "highlight_code": "autograder.feedback.harmless.Highlighted",
+        "strip_files_prefix": "autograder.feedback.harmless.unchanged",
     }
+    config.Outputs.enabled = True
+    config.Outputs.tags = TAGS
 
 
-_Limited = new_class("_Limited", (NbGraderPreprocessor,), exec_body=lambda names: names.update(_traits()))
-
-
-class Judge(_Limited):
-    """Run the notebook in the sandbox, judge what it returned, write one trusted output into every test cell."""
-
-    isolation = Unicode(sandbox.DEFAULT, help="How submissions are kept apart from this machine.").tag(config=True)
-
-    def limits(self) -> Limits:
-        """Return the ``Limits`` that these settings describe."""
-        return Limits(**{one.name: getattr(self, one.name) for one in fields(Limits)})
-
-    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        course, names = Course.at(Path.cwd()), resources["nbgrader"]
-        topic, student = names["assignment"], names["student"]
-        released = _released(course, topic)
-        doctor.require_once(self.isolation, course.hidden)
-        content = read_file(course.submission(student, topic), course.submitted, self.submission_mb)
-        _, attempt = course.tries(student, topic, content)
-        questions = submission.exercises_for(topic, released.seed, attempt, released.points, released.extra)
-        files = handed_in_files(questions, course.submission(student, topic).parent)
-        key = fingerprint(content, released.version, attempt, self.limits(), self.isolation, files)
-        graded = course.store.get(key)
-        if graded is None:
-            graded = grade.grade(nb, questions, self.limits(), self.isolation, files, course.hidden)
-            if graded.timed_out or graded.killed:  # the machine may have been busy: once more, before it counts
-                graded = grade.grade(nb, questions, self.limits(), self.isolation, files, course.hidden)
-            if not graded.killed:
-                course.store.put(key, graded)
-        pages.write_verdicts(nb, graded)
-        for cell in nb.cells:
-            meta = cell.metadata.get("nbgrader", {})
-            if meta.get("grade") and meta.get("solution") and any(added_cells(nb.cells, meta.grade_id)):
-                meta.pop("checksum", None)  # else nbgrader takes it for no response
-        return nb, resources
-
-
-def settings(course: Course) -> tuple[Limits, str]:
-    """Return ``(limits, isolation)`` as the course's nbgrader_config.py has them."""
-    judge = Judge(config=PyFileConfigLoader(str(course.config)).load_config())
-    return judge.limits(), judge.isolation
+def __getattr__(name: str) -> object:
+    """Return what older courses name here: it imports nbgrader."""
+    return getattr(importlib.import_module("autograder.with_nbgrader.preprocessors"), name)

@@ -17,7 +17,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder.courses.course import Course
 from autograder.courses.released import Released
 from autograder.errors import CourseError
-from autograder.feedback import pages
+from autograder.feedback import page_settings
 from autograder.paths import ROOT
 from autograder.platforms.gradescope.packed import FILE, Packed
 from autograder.sandbox import Limits
@@ -82,7 +82,7 @@ def _packed(course, topic, released, limits):
         released.seed,
         released.digest,
         released.extra,
-        pages.settings_of(config),
+        page_settings.settings_of(config),
         limits,
     )
 

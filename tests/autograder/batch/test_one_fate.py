@@ -26,6 +26,7 @@ from autograder.notebooks.submitted_file import read_file
 from autograder.reports import tables as report
 from autograder.sandbox import Limits
 from autograder.verdicts import Graded
+from autograder.with_nbgrader.plugin import TAGS
 from tests.autograder.samples import AUTOMATIC
 
 pytestmark = pytest.mark.suite("sandbox")
@@ -405,7 +406,7 @@ def test_a_cell_that_an_old_release_lacked_earns_nothing_and_stops_nothing(relea
 
 def test_an_output_is_bounded_in_every_kind():
     cell = nbformat.v4.new_code_cell("x", outputs=[new_output("display_data", data={"text/html": "<b>" * 10**5})])
-    cell, _ = harmless.Outputs(enabled=True, tags=harmless.TAGS).preprocess_cell(cell, {}, 0)
+    cell, _ = harmless.Outputs(enabled=True, tags=TAGS).preprocess_cell(cell, {}, 0)
     assert "text/html" not in cell.outputs[0].data
 
 

@@ -180,7 +180,7 @@ def test_a_release_asks_what_the_course_chose_for_its_points_and_says_when_it_is
     ]
     assert released.points["scoring-additive_score"] == 6
     assert (released.changed, released.other_points, released.seed) == (False, {}, 0)
-    (asked,) = (one for one in released.exercises if one.function == "additive_score")
+    (asked,) = (one for one in released.load_exercises() if one.function == "additive_score")
     assert "a long sentence" in [case.name for case in asked.hidden]
     assert "a long sentence" not in nbformat.writes(notebook)
     assert chosen.version("scoring", chosen.release("scoring").read_text(encoding="utf-8")) == 1

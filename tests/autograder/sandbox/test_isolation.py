@@ -14,7 +14,7 @@ from autograder.courses.course import CONFIG, init
 from autograder.errors import CourseError
 from autograder.paths import ROOT
 from autograder.sandbox import Cell, Limits, Script, bubblewrap, cgroup, container, seccomp, start
-from autograder.with_nbgrader import plugin
+from autograder.with_nbgrader import plugin, preprocessors
 
 LIMITS = Limits(memory_mb=2000, processes=20, disk_mb=32)
 
@@ -209,7 +209,7 @@ def test_every_limit_can_be_set_in_nbgraders_configuration_and_on_the_command_li
     page = (ROOT / "book" / "for_instructors.md").read_text(encoding="utf-8")
     said = CliRunner().invoke(app, ["grade", "--help"], env={"COLUMNS": "300"}).output
     for one in dataclasses.fields(Limits):
-        trait = plugin.Judge.class_traits(config=True)[one.name]
+        trait = preprocessors.Judge.class_traits(config=True)[one.name]
         assert trait.default_value == one.default
         assert f"# c.Judge.{one.name} = {one.default:g}" in CONFIG
         option = f"--{one.name.replace('_', '-')}"

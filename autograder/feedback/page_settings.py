@@ -1,0 +1,27 @@
+"""What feedback pages depend on beside the submission: the code of this package, and the course's own settings.
+
+In: a course's nbgrader configuration. Out: plain data. Reads the code of this package.
+"""
+
+import importlib.metadata
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from traitlets.config import Config
+
+from autograder.files import digest
+
+SETTINGS = ("IgnorePattern", "LimitOutput", "Outputs")
+
+
+@cache
+def version() -> list[str]:
+    """Return a hash of all that pages depend on beside the course's own settings: this room, and nbgrader's version."""
+    return [digest([Path(__file__).parent]), importlib.metadata.version("nbgrader")]
+
+
+def settings_of(config: Config) -> dict[str, Any]:
+    """Return the part of a course's nbgrader ``config`` that pages depend on, as plain data that can be sent away."""
+    return json.loads(json.dumps({name: config[name] for name in SETTINGS if name in config}))

@@ -1,0 +1,35 @@
+"""The limits that a course's nbgrader_config.py states, as ``c.Judge.NAME``. Imports no nbgrader.
+
+In: a course. Out: ``Limits`` and the isolation. Reads nbgrader_config.py.
+"""
+
+from dataclasses import fields
+from types import new_class
+from typing import Any
+
+from traitlets import Float, Integer, Unicode
+from traitlets.config import Configurable
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder import sandbox
+from autograder.courses.course import Course
+from autograder.sandbox import Limits
+
+
+def limit_traits() -> dict[str, Any]:
+    """Return nbgrader's settings for the ``Limits``, and for the isolation: name -> trait."""
+    kinds = {float: Float, int: Integer}
+    isolation = Unicode(sandbox.DEFAULT, help="How submissions are kept apart from this machine.").tag(config=True)
+    return {"isolation": isolation} | {
+        one.name: kinds[one.type](one.default, min=one.metadata["least"], help=one.metadata["help"]).tag(config=True)
+        for one in fields(Limits)
+    }
+
+
+def settings(course: Course) -> tuple[Limits, str]:
+    """Return ``(limits, isolation)`` as the course's nbgrader_config.py has them."""
+    config = PyFileConfigLoader(str(course.config)).load_config()
+    judge: Any = new_class("Judge", (Configurable,), exec_body=lambda names: names.update(limit_traits()))(
+        config=config
+    )
+    return Limits(**{one.name: getattr(judge, one.name) for one in fields(Limits)}), judge.isolation
