@@ -63,6 +63,7 @@ NUMBER = '<span class="number" data-of="{name}">{number}</span>'
 NOT_YET = re.compile(NUMBER.format(name='([^"]*)', number=""))
 MAX_UNBROKEN_LINES = 25  # of code that stays on one sheet
 SCREEN_ONLY = "script, noscript, template, .headerlink, .copybtn, .on-paper, details.hide"
+NAMING_OR_LEADING = "[id], [for], [name], [aria-labelledby], [aria-describedby], [src], [href], [data], [poster]"
 IDENTIFIERS = ("id", "aria-labelledby", "aria-describedby", "for", "name")
 TIMEOUT_SECONDS = 600  # machines may be busy
 
@@ -254,9 +255,7 @@ def _article(tree, page, pages):
         details.attrs["open"] = ""
         if "name" in details.attributes:
             del details.attrs["name"]  # of those that share one, only one is open
-    for element in article.css(
-        "[id], [for], [name], [aria-labelledby], [aria-describedby], [src], [href], [data], [poster]"
-    ):
+    for element in {element.mem_id: element for element in article.css(NAMING_OR_LEADING)}.values():
         for name, value in element.attributes.items():
             if not value:
                 continue

@@ -59,7 +59,9 @@ letters = "{ALPHABET}"
 
 ## A formula
 
-It is $x^2$.
+It is $x^2$, as is known[^known].
+
+[^known]: By everybody.
 
 ```{{self-check}}
 Which one?
@@ -189,13 +191,13 @@ def test_the_reasons_of_a_self_check_are_open(printed):
 def test_links_lead_within_the_pdf_or_nowhere(printed, on_paper, site):
     whole = BeautifulSoup(on_paper.whole_book(site, on_paper._pages(site)), "html.parser")
     links = [link["href"] for link in whole.select("a[href]")]
-    assert {"#one--top", "#one--a-formula"} <= set(links)
+    assert {"#one--top", "#one--a-formula", "#one--known", "#one--id2"} <= set(links)
     for link in links:
         assert link.startswith("#")
         assert len(whole.select(f'[id="{link[1:]}"]')) == 1, link
     assert "a file" in whole.get_text()
     notes = [note.get_object() for page in printed.pages for note in page.get("/Annots", ())]
-    assert sorted(note["/Dest"] for note in notes) == ["/one--a-formula", "/one--top"]
+    assert sorted({note["/Dest"] for note in notes}) == [f"/one--{name}" for name in ("a-formula", "id2", "known", "top")]
 
 
 def test_the_pdf_has_no_dark_ground_though_the_screen_has(printed):
