@@ -6,11 +6,13 @@ from autograder.paths import ROOT
 from tests.book.test_browser import address, browser, open_page, server, size, until  # noqa: F401
 from tests.book.test_build import all_pages
 
+pytestmark = pytest.mark.e2e
+
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 OF_COLOURS = ["color-contrast", "link-in-text-block"]  # the rules whose answer hangs on the colour mode
 
 
-def findings(browser, rules=None):  # noqa: F811
+def findings(browser, options=None, include=None):  # noqa: F811
     """Return ``[rule, place, its source]`` for what axe-core finds amiss in the page as it is; by default by all rules."""
     # the theme makes what scrolls a stop of the keyboard, a moment after the window has changed
     scrolls = (
@@ -19,12 +21,14 @@ def findings(browser, rules=None):  # noqa: F811
     until(browser, lambda: browser.execute_script(f"return {scrolls}"))
     return browser.execute_async_script(
         """
-        const [rules, done] = arguments;
-        const options = rules ? {resultTypes: ["violations"], runOnly: rules} : {resultTypes: ["violations"]};
+        const [own, include, done] = arguments;
+        const options = {resultTypes: ["violations"], preload: false, ...own};
         const told = (rule) => rule.nodes.map((node) => [rule.id, node.target.join(" "), node.html.slice(0, 200)]);
-        axe.run(document, options).then((found) => found.violations.flatMap(told)).then(done, (error) => done([`${error}`]));
+        axe.run(include ?? document, options)
+          .then((found) => found.violations.flatMap(told)).then(done, (error) => done([`${error}`]));
         """,
-        rules,
+        options or {},
+        include,
     )
 
 
@@ -34,25 +38,55 @@ def hold_still(browser):  # noqa: F811
     browser.execute_script("document.head.insertAdjacentHTML('beforeend', arguments[0])", f"<style>{still}</style>")
 
 
+# Mark each element whose text looks as none before it on this page did, in any width or mode, and return whether there is one.
+# Whether colours can be read is the same for all that look the same on the same ground.
+MARK_NEW_LOOKS = """
+const seen = (window.looks ??= new Set()), ground = (element) => {
+  for (let around = element; around; around = around.parentElement) {
+    const {backgroundColor, opacity} = getComputedStyle(around);
+    if (opacity !== "1" || !/, 0\\)$/.test(backgroundColor)) return `${backgroundColor} ${opacity}`;
+  }
+};
+document.querySelectorAll("[data-look]").forEach((each) => each.removeAttribute("data-look"));
+let found = false;
+for (const each of document.querySelectorAll("body *")) {
+  const speaks = [...each.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+  if (!each.checkVisibility() || !speaks && !each.matches("input, select, textarea")) continue;
+  const {color, fontSize, fontWeight, textDecorationLine} = getComputedStyle(each);
+  const around = getComputedStyle(each.parentElement).color, {theme} = document.documentElement.dataset;
+  const look = [theme, each.tagName, color, fontSize, fontWeight, textDecorationLine, around, ground(each)].join();
+  if (!seen.has(look)) each.dataset.look = found = true;
+  seen.add(look);
+}
+return found;
+"""
+
+
 def test_axe_finds_nothing_amiss_on_any_page_light_or_dark_narrow_or_wide(browser, address, site):  # noqa: F811
     program = AXE.read_text(encoding="utf-8")
-    amiss = {}
+    other_rules = {"rules": {rule: {"enabled": False} for rule in OF_COLOURS}}
+    amiss, looks = {}, 0
     names = sorted(str(path.relative_to(site)) for path in all_pages(site))
     names.remove("index.html")  # which leads on at once
-    assert names
+    assert len(names) > 10
     for page in names:
+        size(browser, 1280)
         open_page(browser, f"{address}/{page}")
         browser.execute_script(program)
         browser.execute_script("document.querySelectorAll('details').forEach((each) => (each.open = true))")
         hold_still(browser)
         if page != "book/the_paper.html":  # formulas are all alike, and many: those of one page are looked at
             browser.execute_script("document.querySelectorAll('.katex').forEach((formula) => formula.replaceWith('x'))")
-        for width, mode in ((1280, "light"), (375, "light"), (1280, "dark")):  # the colours are the same at both widths
+        for width, mode in ((1280, "light"), (1280, "dark"), (375, "light")):
             size(browser, width)
             browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
-            found = findings(browser, OF_COLOURS if mode == "dark" else None)
+            found = findings(browser, other_rules) if mode == "light" else []
+            if browser.execute_script(MARK_NEW_LOOKS):
+                looks += 1
+                found += findings(browser, {"runOnly": OF_COLOURS}, "[data-look]")
             amiss |= {(page, width, mode): found} if found else {}
     assert amiss == {}
+    assert looks >= 2 * len(names)  # light and dark at least
 
 
 @pytest.mark.parametrize(
@@ -66,5 +100,9 @@ def test_axe_would_find_what_is_amiss(browser, address, damage, rule):  # noqa: 
     size(browser, 1280)
     open_page(browser, f"{address}/book/for_students.html")
     browser.execute_script(AXE.read_text(encoding="utf-8"))
+    browser.execute_script(MARK_NEW_LOOKS)
     browser.execute_script(damage)
     assert rule in {name for name, *_ in findings(browser)}
+    if rule in OF_COLOURS:  # it looks as nothing did before
+        assert browser.execute_script(MARK_NEW_LOOKS)
+        assert findings(browser, {"runOnly": OF_COLOURS}, "[data-look]")

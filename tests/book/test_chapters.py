@@ -5,6 +5,7 @@ import re
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
+from selectolax.lexbor import LexborHTMLParser
 
 from autograder.notebooks.chapter import chapter_texts
 from autograder.paths import BOOK
@@ -148,12 +149,14 @@ def test_the_key_has_the_exercises_in_the_order_of_their_page(topic):
 def test_each_page_and_its_notebook_have_the_same_numbers(site):
     firsts = []
     for topic in answer_key.topics():
-        page = BeautifulSoup((site / "book" / f"{topic}.html").read_text(encoding="utf-8"), "html.parser")
-        numbers = [caption.removeprefix("Exercise ") for caption in captions(page)]
+        page = LexborHTMLParser((site / "book" / f"{topic}.html").read_text(encoding="utf-8"))
+        numbers = [
+            caption.text().strip().removeprefix("Exercise ") for caption in page.css(".exercise .caption-number")
+        ]
         notebook = nbformat.read(site / "assignments" / f"{topic}.ipynb", as_version=4)
         texts = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
         assert re.findall(r"^## (\d+\.\d+) ", texts, flags=re.MULTILINE) == numbers, topic
-        assert page.select_one(".assignment-card strong").text == f"Assignment {numbers[0].partition('.')[0]}"
+        assert page.css_first(".assignment-card strong").text() == f"Assignment {numbers[0].partition('.')[0]}"
         firsts.append(numbers[0])
     assert sorted(firsts) == [f"{number}.1" for number in range(1, len(firsts) + 1)]
 

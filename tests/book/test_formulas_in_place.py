@@ -56,9 +56,11 @@ def build(tmp_path):
     return build
 
 
-@pytest.fixture
-def page(build):
-    site, warnings = build(index_md=PAGE)
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("formulas")
+    write_site(folder, CONF, {"index.md": PAGE})
+    site, warnings = build_site(folder)
     assert warnings == ""
     return BeautifulSoup((site / "index.html").read_text(encoding="utf-8"), "html.parser")
 

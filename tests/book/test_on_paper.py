@@ -197,7 +197,9 @@ def test_links_lead_within_the_pdf_or_nowhere(printed, on_paper, site):
         assert len(whole.select(f'[id="{link[1:]}"]')) == 1, link
     assert "a file" in whole.get_text()
     notes = [note.get_object() for page in printed.pages for note in page.get("/Annots", ())]
-    assert sorted({note["/Dest"] for note in notes}) == [f"/one--{name}" for name in ("a-formula", "id2", "known", "top")]
+    assert sorted({note["/Dest"] for note in notes}) == [
+        f"/one--{name}" for name in ("a-formula", "id2", "known", "top")
+    ]
 
 
 def test_the_pdf_has_no_dark_ground_though_the_screen_has(printed):
