@@ -27,6 +27,8 @@ from benchmarks.site import PROGRAMS, QUIET
 from solutions import answer_key
 from tests.book.test_build import all_pages
 
+pytestmark = pytest.mark.e2e
+
 MENU, ON_THIS_PAGE = "nav.bd-links a[href='softmax.html']", "nav.page-toc a[href='#the-idea']"
 WIDTHS = {320: 640, 375: 740, 768: 1024, 1280: 900}  # of the window: its height
 PATIENCE = 120  # seconds: machines may be busy

@@ -7,6 +7,8 @@ import pytest
 from autograder.paths import ROOT
 from tests.book.test_browser import address, browser, open_page, seen, server, size  # noqa: F401  fixtures
 
+pytestmark = pytest.mark.e2e
+
 ENTRIES = re.findall(
     r"^\*\*([A-EX])-\d+ · .*\(.*, ([a-z ]+)\)$", (ROOT / "book" / "errata.md").read_text(encoding="utf-8"), re.MULTILINE
 )

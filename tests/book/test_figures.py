@@ -39,6 +39,8 @@ from solutions.mistakes.scoring import additive_score__no_tanh
 from tests.book.test_browser import address, browser, complaints, open_page, overhang, requests, server, size, until  # noqa: F401
 from tests.book.test_build import Addresses, pages
 
+pytestmark = pytest.mark.e2e
+
 MODULES = ROOT / "book" / "_static" / "figures"
 PAGES = {  # element: its page
     "step-figure": "intro",

@@ -1,7 +1,11 @@
 """Nothing moves under a reader's eyes while a page arrives on a phone."""
 
+import pytest
+
 from benchmarks.site import browser, load, served
 from tests.book.test_build import all_pages
+
+pytestmark = pytest.mark.e2e
 
 
 def test_no_layout_shifts_by_more_than_a_fiftieth(site, tmp_path):

@@ -225,6 +225,7 @@ def test_the_note_lies_within_the_window_and_axe_finds_nothing_amiss_in_it(page,
     assert [each for each in findings(page) if "theme-switch" not in each[2]] == []  # a button that has no icons here
 
 
+@pytest.mark.e2e
 def test_every_letter_in_the_formulas_of_every_chapter_is_explained(browser, address):  # noqa: F811
     counts = []
     for name in CHAPTERS:
