@@ -10,11 +10,11 @@ from operator import methodcaller
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from autograder.audit import calls
-from autograder.exercises import compare, compiled
+from autograder.exercises import SHAPE_DRAWS, compare, compiled
 from autograder.feedback import pages
 from autograder.grading import judge
 from autograder.sandbox import Reply, wire
@@ -36,8 +36,7 @@ from tests.autograder.samples import (
     versions_of,
 )
 
-each_exercise = pytest.mark.parametrize("name", NAMES)
-of_each_a_few = settings(max_examples=settings().max_examples // 2)  # there are many exercises
+each_topic = pytest.mark.parametrize("topic", TOPICS)
 
 
 def verdict_on(exercise, replies):
@@ -48,6 +47,20 @@ def verdict_on(exercise, replies):
     assert sum(part.earned for part in verdict.parts) == pytest.approx(verdict.earned)
     assert all(bool(part.reason) == (part.earned < part.points) for part in verdict.parts)
     return verdict
+
+
+def called_exercises(topic):
+    """The exercises of ``topic`` that are called, each with few hidden cases: of each part the first, and the last of all."""
+    found = []
+    for exercise in topic_exercises(topic):
+        if exercise.is_called:
+            first = {case.part: case for case in reversed(exercise.hidden) if not case.also}
+            kept = [case for case in exercise.hidden if first.get(case.part) is case]
+            if exercise.kind == "shape":
+                kept = list(exercise.hidden[:SHAPE_DRAWS])
+            cases = (*kept, exercise.hidden[-1]) if exercise.kind == "code" else tuple(kept)
+            found.append(dataclasses.replace(exercise, cases=cases))
+    return found
 
 
 def same_reply(exercise, reply):
@@ -73,12 +86,12 @@ def numbers_in(value):
     return np.ravel(value) if isinstance(value, (list, tuple, float, np.number, np.ndarray)) else []
 
 
-@each_exercise
-def test_an_exercise_that_raised_earns_nothing_and_says_why(name):
-    exercise = exercise_named(name)
-    for raised in ("NotImplementedError", "missing", "CellTimeout", "ZeroDivisionError", "no reply"):
+@each_topic
+@pytest.mark.parametrize("raised", ["NotImplementedError", "missing", "CellTimeout", "ZeroDivisionError", "no reply"])
+def test_an_exercise_that_raised_earns_nothing_and_says_why(topic, raised):
+    for exercise in called_exercises(topic):
         verdict = verdict_on(exercise, same_reply(exercise, Reply(raised=raised, line=3)))
-        assert verdict.earned == 0, raised
+        assert verdict.earned == 0, exercise.name
         wanted = judge.RAISED.get(raised, f"it raised {raised} in line 3 of its cell")
         assert all(wanted.lower() in part.reason.lower() for part in verdict.parts)
 
@@ -90,10 +103,9 @@ def test_what_raised_is_quoted_with_its_line():
     assert "it raised ValueError in line 3 of its cell: return query @ keys." in verdict.parts[0].reason
 
 
-@each_exercise
-def test_an_exercise_without_replies_earns_nothing(name):
-    exercise = exercise_named(name)
-    assert verdict_on(exercise, {}).earned == 0
+@each_topic
+def test_an_exercise_without_replies_earns_nothing(topic):
+    assert [e.name for e in called_exercises(topic) if verdict_on(e, {}).earned] == []
 
 
 @pytest.mark.parametrize(
@@ -115,7 +127,6 @@ def test_what_comes_out_of_the_sandbox_is_judged_as_the_check_in_the_notebook_ju
 OFF = st.sampled_from([0.0, 4e-7, -9e-7, 2e-6, -1.0, np.nan, np.inf, -np.inf])
 
 
-@of_each_a_few
 @given(
     right=hnp.arrays(
         float, hnp.array_shapes(max_dims=2, max_side=3), elements=st.sampled_from([0.0, -2.5, 1e9, np.inf])
@@ -167,24 +178,24 @@ WEIRD = {
 }
 
 
-@each_exercise
-def test_a_weird_value_earns_nothing(name):
-    exercise = exercise_named(name)
-    for kind, weird in WEIRD.items():
+@each_topic
+@pytest.mark.parametrize("weird", WEIRD.values(), ids=WEIRD)
+def test_a_weird_value_earns_nothing(topic, weird):
+    for exercise in called_exercises(topic):
         for value in (weird, entries(weird, exercise), list(entries(weird, exercise).values())):
-            assert verdict_on(exercise, same_reply(exercise, Reply(value=value))).earned == 0, kind
+            assert verdict_on(exercise, same_reply(exercise, Reply(value=value))).earned == 0, exercise.name
 
 
-@each_exercise
-def test_an_array_of_the_right_shape_full_of_one_number_earns_nothing(name):
-    exercise = exercise_named(name)
-    for number in (np.nan, np.inf, -1e308, 0.0):
+@each_topic
+@pytest.mark.parametrize("number", [np.nan, np.inf, -1e308, 0.0])
+def test_an_array_of_the_right_shape_full_of_one_number_earns_nothing(topic, number):
+    for exercise in called_exercises(topic):
         replies = {}
         for n, case in enumerate(exercise.hidden):
             full = over_the_wire(np.full(np.shape(case.expected), number))
             value = entries(full, exercise) if isinstance(case.expected, dict) else full
             replies[exercise.name, n] = Reply(value=value)
-        assert verdict_on(exercise, replies).earned == 0, number
+        assert verdict_on(exercise, replies).earned == 0, exercise.name
 
 
 @pytest.mark.parametrize("name", ["scoring-alignment_parameters", "scoring-scores_by_hand"])
@@ -195,24 +206,32 @@ def test_a_value_inside_another_that_cannot_cross_is_called_by_its_own_name(name
         assert not any("Other" in text for text in words)
 
 
-@each_exercise
-@of_each_a_few
-@given(value=plain_values())
-@example(value=(np.ones(2), 3))  # an array within a tuple has no truth value
-@example(value=(np.ones(0, dtype=bool),))
-def test_no_value_that_crosses_the_boundary_raises(name, value):
-    exercise = exercise_named(name)
+@each_topic
+@given(value=plain_values(), data=st.data())
+def test_no_value_that_crosses_the_boundary_raises(topic, value, data):
+    exercise = data.draw(st.sampled_from(called_exercises(topic)), label="exercise")
     value = over_the_wire(value)
     for sent in (value, entries(value, exercise)):
         verdict_on(exercise, same_reply(exercise, Reply(value=sent)))
 
 
-@each_exercise
-@of_each_a_few
+@each_topic
+@pytest.mark.parametrize("value", [(np.ones(2), 3), (np.ones(0, dtype=bool),)], ids=["numbers", "nothing"])
+def test_an_array_within_a_tuple_which_has_no_truth_value_raises_nothing(topic, value):
+    for exercise in called_exercises(topic):
+        for sent in (value, entries(value, exercise)):
+            verdict_on(exercise, same_reply(exercise, Reply(value=over_the_wire(sent))))
+
+
+@cache
+def right_replies(topic):
+    return [(exercise, replies_of(reference_of(exercise), exercise)) for exercise in called_exercises(topic)]
+
+
+@each_topic
 @given(data=st.data())
-def test_every_mixture_of_right_and_missing_replies_earns_between_none_and_all(name, data):
-    exercise = exercise_named(name)
-    replies = replies_of(reference_of(exercise), exercise)
+def test_every_mixture_of_right_and_missing_replies_earns_between_none_and_all(topic, data):
+    exercise, replies = data.draw(st.sampled_from(right_replies(topic)), label="exercise")
     kept = {key: reply for key, reply in replies.items() if data.draw(st.booleans())}
     verdict = verdict_on(exercise, kept)
     assert (verdict.earned == exercise.points) == (len(kept) == len(replies))
@@ -470,7 +489,10 @@ def test_no_value_in_a_chain_raises(name, value):
 
 
 CODE = [name for name in NAMES if exercise_named(name).kind == "code"]
-each_code = pytest.mark.parametrize("name", CODE)
+
+
+def code_exercises(topic):
+    return [exercise for exercise in topic_exercises(topic) if exercise.kind == "code"]
 
 
 def mapped(value, change):
@@ -517,11 +539,11 @@ TRIVIAL = {
 }
 
 
-@each_code
-def test_an_array_that_is_made_without_looking_at_the_input_earns_no_part(name):
-    exercise = exercise_named(name)
-    for kind, answer in TRIVIAL.items():
-        assert loses_every_part(exercise, lambda case, a=answer: over_the_wire(mapped(case.expected, a))), kind
+@each_topic
+def test_an_array_that_is_made_without_looking_at_the_input_earns_no_part(topic):
+    for exercise in code_exercises(topic):
+        for kind, answer in TRIVIAL.items():
+            assert loses_every_part(exercise, lambda case, a=answer: over_the_wire(mapped(case.expected, a))), kind
 
 
 ARGUMENT_TURNED = {
@@ -535,19 +557,19 @@ ARGUMENT_TURNED = {
 }
 
 
-@each_code
-def test_what_one_argument_alone_gives_earns_no_part(name):
-    exercise = exercise_named(name)
-    for kind, turned in ARGUMENT_TURNED.items():
-        for place, argument in enumerate(exercise.hidden[0].inputs):
+@each_topic
+def test_what_one_argument_alone_gives_earns_no_part(topic):
+    for exercise in code_exercises(topic):
+        for kind, turned in ARGUMENT_TURNED.items():
+            for place, argument in enumerate(exercise.hidden[0].inputs):
 
-            def answer(*given, place=place, turned=turned):
-                return turned(given[place])
+                def answer(*given, place=place, turned=turned):
+                    return turned(given[place])
 
-            assert loses_every_part(exercise, lambda case, a=answer: calls.reply_to(a, exercise, case)), (
-                argument,
-                kind,
-            )
+                assert loses_every_part(exercise, lambda case, e=exercise, a=answer: calls.reply_to(a, e, case)), (
+                    argument,
+                    kind,
+                )
 
 
 def odd(array):
@@ -565,20 +587,20 @@ CORRUPTIONS = {
 }
 
 
-@each_code
+@each_topic
 @pytest.mark.parametrize(("change", "said"), CORRUPTIONS.values(), ids=CORRUPTIONS)
-def test_where_no_mistake_is_recognised_the_sentence_names_the_property(name, change, said):
-    exercise = exercise_named(name)
-    replies = corrupted(exercise, change)
-    verdict = verdict_on(exercise, replies)
-    assert verdict.earned == 0
-    assert all(said in part.reason.lower() for part in verdict.parts)
-    assert all(not part.reason[0].islower() and part.reason[-1] in ".?!" for part in verdict.parts)
-    assert "on a hidden case" not in " ".join(words_of(verdict))
-    own = {f"{x:.6g}" for reply in replies.values() for x in numbers_in(reply.value) if not isinstance(x, str)}
-    words = "\n".join(words_of(verdict))
-    for case in exercise.hidden:
-        assert not [digits for digits in digits_of(case.expected) if digits in words and digits not in own]
+def test_where_no_mistake_is_recognised_the_sentence_names_the_property(topic, change, said):
+    for exercise in code_exercises(topic):
+        replies = corrupted(exercise, change)
+        verdict = verdict_on(exercise, replies)
+        assert verdict.earned == 0
+        assert all(said in part.reason.lower() for part in verdict.parts)
+        assert all(not part.reason[0].islower() and part.reason[-1] in ".?!" for part in verdict.parts)
+        assert "on a hidden case" not in " ".join(words_of(verdict))
+        own = {f"{x:.6g}" for reply in replies.values() for x in numbers_in(reply.value) if not isinstance(x, str)}
+        words = "\n".join(words_of(verdict))
+        for case in exercise.hidden:
+            assert not [digits for digits in digits_of(case.expected) if digits in words and digits not in own]
 
 
 def can_be_transposed(case):
@@ -592,43 +614,43 @@ def test_a_transposed_result_is_told_so(name):
     assert any("transposed" in part.reason for part in verdict.parts) or verdict.hints
 
 
-@each_code
-def test_an_input_that_was_changed_is_named_where_no_mistake_is_recognised(name):
-    exercise = exercise_named(name)
-    verdict = verdict_on(exercise, corrupted(exercise, odd, changed=("scores",)))
-    assert verdict.hints == ("It changed its input scores. Work on a copy.",)
-    assert not verdict_on(exercise, corrupted(exercise, lambda array: None, changed=("scores",))).hints
+@each_topic
+def test_an_input_that_was_changed_is_named_where_no_mistake_is_recognised(topic):
+    for exercise in code_exercises(topic):
+        verdict = verdict_on(exercise, corrupted(exercise, odd, changed=("scores",)))
+        assert verdict.hints == ("It changed its input scores. Work on a copy.",)
+        assert not verdict_on(exercise, corrupted(exercise, lambda array: None, changed=("scores",))).hints
 
 
-@each_code
-def test_an_input_that_a_right_answer_changed_is_named_and_costs_nothing(name):
-    exercise = exercise_named(name)
-    verdict = verdict_on(exercise, corrupted(exercise, np.asarray, changed=("scores",)))
-    assert verdict.earned == verdict.points
-    assert verdict.hints == (compare.full_sentence(compare.ALSO_CHANGED.format("scores")),)
-    assert pages.words(verdict)[1:] == list(verdict.hints)
+@each_topic
+def test_an_input_that_a_right_answer_changed_is_named_and_costs_nothing(topic):
+    for exercise in code_exercises(topic):
+        verdict = verdict_on(exercise, corrupted(exercise, np.asarray, changed=("scores",)))
+        assert verdict.earned == verdict.points
+        assert verdict.hints == (compare.full_sentence(compare.ALSO_CHANGED.format("scores")),)
+        assert pages.words(verdict)[1:] == list(verdict.hints)
 
 
-@each_code
-def test_a_result_that_differs_from_call_to_call_is_told_so(name):
-    exercise = exercise_named(name)
-    replies, last = corrupted(exercise, odd), (exercise.name, len(exercise.hidden) - 1)
-    assert not any("again" in hint for hint in verdict_on(exercise, replies).hints)
-    replies[last] = Reply(value=mapped(replies[last].value, odd))
-    (hint,) = verdict_on(exercise, replies).hints
-    assert hint == "It gives another result when it is called again with the same input."
-    replies[last] = Reply(raised="no reply")
-    assert not any("again" in hint for hint in verdict_on(exercise, replies).hints)
+@each_topic
+def test_a_result_that_differs_from_call_to_call_is_told_so(topic):
+    for exercise in code_exercises(topic):
+        replies, last = corrupted(exercise, odd), (exercise.name, len(exercise.hidden) - 1)
+        assert not any("again" in hint for hint in verdict_on(exercise, replies).hints)
+        replies[last] = Reply(value=mapped(replies[last].value, odd))
+        (hint,) = verdict_on(exercise, replies).hints
+        assert hint == "It gives another result when it is called again with the same input."
+        replies[last] = Reply(raised="no reply")
+        assert not any("again" in hint for hint in verdict_on(exercise, replies).hints)
 
 
-@each_code
-def test_what_is_right_until_it_is_called_again_is_not_right(name):
-    exercise = exercise_named(name)
-    replies, last = corrupted(exercise, np.asarray), (exercise.name, len(exercise.hidden) - 1)
-    replies[last] = Reply(value=mapped(replies[last].value, odd))
-    verdict = verdict_on(exercise, replies)
-    assert verdict.earned == exercise.points - exercise.parts[exercise.hidden[-1].part]
-    assert verdict.hints == ("It gives another result when it is called again with the same input.",)
+@each_topic
+def test_what_is_right_until_it_is_called_again_is_not_right(topic):
+    for exercise in code_exercises(topic):
+        replies, last = corrupted(exercise, np.asarray), (exercise.name, len(exercise.hidden) - 1)
+        replies[last] = Reply(value=mapped(replies[last].value, odd))
+        verdict = verdict_on(exercise, replies)
+        assert verdict.earned == exercise.points - exercise.parts[exercise.hidden[-1].part]
+        assert verdict.hints == ("It gives another result when it is called again with the same input.",)
 
 
 GROUPS = {"mask": (judge._is_masked, judge.MASK), "large": (judge.is_large, judge.LARGE_ENTRIES)}
