@@ -1,12 +1,16 @@
-"""What a verdict depends on is in its fingerprint, and nothing else is."""
+"""A submission is run within its time, and what its verdict depends on is in its fingerprint, and nothing else is."""
 
 import json
+import math
 from dataclasses import replace
 
 import grimp
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.grading import fingerprint, grade
-from autograder.sandbox import Limits, wire
+from autograder.notebooks import cell_ids
+from autograder.sandbox import Limits, Run, wire
 from tests.autograder.samples import topic_exercises
 
 
@@ -44,3 +48,176 @@ def test_a_verdict_depends_on_everything_that_its_fingerprint_names():
     ]
     assert len(set(found)) == len(others) + 1
     assert fingerprint.fingerprint(**known) == found[0]
+
+
+class Clock:
+    """In place of the time module: time passes only where a test says so."""
+
+    def __init__(self):
+        self.now, self.cpu = 1000.0, 50.0
+
+    def monotonic(self):
+        return self.now
+
+    def process_time(self):
+        return self.cpu
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(grade, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def sandboxed(monkeypatch, clock):
+    """Runs in place of those of a sandbox: each is ``(seconds that it takes, what comes out)``; collects what went in."""
+    runs, asked = [], []
+
+    def run(script, limits, isolation, hidden):
+        asked.append((script, limits))
+        seconds, outcome = runs.pop(0)
+        clock.now += seconds
+        return outcome
+
+    monkeypatch.setattr(grade.sandbox, "run", run)
+    return runs, asked
+
+
+def notebook_of(*sources):
+    return new_notebook(cells=[new_code_cell(source) for source in sources])
+
+
+def test_a_notebook_that_ends_early_is_run_once_more_without_that_cell_in_the_time_that_is_left(sandboxed):
+    runs, asked = sandboxed
+    runs += [
+        (30.0, Run(failure="It ended.", ended_in=1, timed_out=True)),
+        (1.0, Run(killed=True, spent={"cells": 1.0})),
+    ]
+    graded = grade.grade(notebook_of("a", "b", "c"), (), Limits(submission_seconds=100))
+    assert [cell.source for cell in asked[0][0].cells] == ["a", "b", "c"]
+    assert [cell.source for cell in asked[1][0].cells] == ["a", "", "c"]
+    assert [limits.submission_seconds for _, limits in asked] == [100, 70]
+    assert graded.failure == "It ended. It was run again without that cell."
+    assert graded.timed_out
+    assert graded.killed
+    assert graded.spent["cells"] == 1.0
+
+
+def test_what_ends_early_once_more_says_both(sandboxed):
+    runs, _ = sandboxed
+    runs += [(1.0, Run(failure="It ended.", ended_in=0)), (1.0, Run(failure="It ended later."))]
+    assert grade.grade(notebook_of("a"), ()).failure == "It ended. Without that cell: It ended later."
+
+
+@pytest.mark.parametrize(("seconds", "runs_made"), [(98.0, 2), (99.5, 1), (130.0, 1)])
+def test_nothing_is_run_once_more_where_hardly_any_time_is_left(sandboxed, seconds, runs_made):
+    runs, asked = sandboxed
+    runs += [(seconds, Run(failure="It ended.", ended_in=0)), (0.0, Run())]
+    grade.grade(notebook_of("a"), (), Limits(submission_seconds=100))
+    assert len(asked) == runs_made
+
+
+def test_a_notebook_that_comes_to_its_end_is_run_once(sandboxed):
+    runs, asked = sandboxed
+    runs.append((5.0, Run()))
+    graded = grade.grade(notebook_of("a"), ())
+    assert len(asked) == 1
+    assert (graded.failure, graded.timed_out, graded.killed) == ("", False, False)
+
+
+def test_the_time_that_judging_takes_is_counted_by_itself(sandboxed, clock, monkeypatch):
+    runs, _ = sandboxed
+    runs.append((5.0, Run(spent={"cells": 4.0}, used={"sandbox": 3.0})))
+
+    def judge(exercises, replies):
+        clock.now += 2.0
+        clock.cpu += 0.5
+        return ()
+
+    monkeypatch.setattr(grade.judge, "judge", judge)
+    graded = grade.grade(notebook_of("a"), ())
+    assert graded.spent == {"cells": 4.0, "judge": 2.0}
+    assert graded.used == {"sandbox": 3.0, "judge": 0.5}
+
+
+def capstone():
+    (trained,) = [exercise for exercise in topic_exercises("capstone") if exercise.trained]
+    return trained
+
+
+def test_the_time_that_weights_take_is_taken_off_the_notebook_s(sandboxed):
+    exercise = capstone()
+    runs, asked = sandboxed
+    runs += [(40.0, Run(killed=True)), (1.0, Run())]
+    files = {exercise.trained.file: b"weights"}
+    graded = grade.grade(notebook_of("a"), (exercise,), Limits(submission_seconds=100), files=files)
+    assert [limits.submission_seconds for _, limits in asked] == [100, 60]
+    assert asked[1][0].files == files
+    assert graded.killed
+
+
+@pytest.mark.parametrize(("is_there", "said"), [(False, "not handed in"), (True, "larger than")])
+def test_weights_that_are_not_there_or_too_large_are_not_run(sandboxed, is_there, said):
+    exercise = capstone()
+    runs, asked = sandboxed
+    runs.append((1.0, Run()))
+    files = {exercise.trained.file: None} if is_there else {}
+    (verdict,) = grade.grade(notebook_of("a"), (exercise,), files=files).verdicts
+    assert len(asked) == 1
+    assert all(said in part.reason for part in verdict.parts)
+    assert verdict.earned == 0
+
+
+def test_files_that_are_asked_for_are_read_up_to_a_bound_and_never_through_a_link(tmp_path):
+    exercise = capstone()
+    name = exercise.trained.file
+    numbers = sum(math.prod(shape) for shape in exercise.trained.arrays.values())
+    (tmp_path / "other.npz").write_bytes(b"other")
+    assert grade.handed_in_files([exercise], tmp_path) == {}
+    (tmp_path / name).write_bytes(b"0" * 8 * numbers)
+    assert len(grade.handed_in_files([exercise], tmp_path)[name]) == 8 * numbers
+    assert grade.kept_files([exercise], {name: b"0" * 8 * numbers, "other.npz": b""}) == {name: b"0" * 8 * numbers}
+    (tmp_path / name).write_bytes(b"0" * 16 * (numbers + 100_000))
+    assert grade.handed_in_files([exercise], tmp_path) == {name: None}
+    assert grade.kept_files([exercise], {name: b"0" * 16 * (numbers + 100_000)}) == {name: None}
+    assert grade.kept_files([exercise], {}) == {}
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to(tmp_path / "other.npz")
+    assert grade.handed_in_files([exercise], tmp_path) == {}
+
+
+def test_tests_receipts_and_trainings_are_left_out_of_what_is_run(sandboxed):
+    exercise, called = capstone(), topic_exercises("scoring")[0]
+    runs, asked = sandboxed
+    runs.append((1.0, Run()))
+    cells = {
+        "mine": "x = 1",
+        cell_ids.run_id(called.name): "run",
+        cell_ids.test_id(exercise.name): "test of weights",
+        cell_ids.test_id(called.name): "test",
+        cell_ids.RECEIPT: "receipt",
+    }
+    notebook = notebook_of(*cells.values())
+    for cell, name in zip(notebook.cells, cells, strict=True):
+        cell.metadata["nbgrader"] = {"grade_id": name}
+    grade.grade(notebook, (exercise, called))
+    script = asked[0][0]
+    assert [cell.source for cell in script.cells] == ["x = 1", "", "", "", ""]
+    assert [cell.exercise for cell in script.cells] == ["", "", "", called.name, ""]
+    assert list(script.calls) == [called.name]
+
+
+def test_what_all_submissions_have_in_common_is_read_off_the_release():
+    template = notebook_of("import torch", "answer")
+    for cell, locked in zip(template.cells, (True, False), strict=True):
+        cell.metadata["nbgrader"] = {"locked": locked}
+    plain = grade.prepared_for(template)
+    assert plain.sources == ("import torch",)
+    assert (plain.optimiser, plain.pictures) == (False, False)
+    template.cells[1].source = "torch.optim.Adam"
+    assert grade.prepared_for(template).optimiser
+    for word in ("matplotlib", "a heat map"):
+        template.cells[1].source = word
+        assert grade.prepared_for(template).pictures

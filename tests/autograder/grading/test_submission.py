@@ -1,0 +1,54 @@
+"""Each attempt meets hidden cases of its own, the same on every machine."""
+
+import types
+
+import pytest
+
+from autograder.grading import submission
+from solutions.answer_key import AnswerKeyError
+
+SEED = 2**32 - 5
+
+
+@pytest.fixture
+def seeds(monkeypatch):
+    """The seeds that exercises were loaded with; a test may add some that are refused."""
+    loaded = types.SimpleNamespace(seeds=[], refuses=lambda seed: False)
+
+    def load(topic, seed, extra):
+        loaded.seeds.append(seed)
+        if loaded.refuses(seed):
+            raise AnswerKeyError("a known mistake passes", "here", "draw again.")
+        return (types.SimpleNamespace(name=f"{topic}-{seed}"),)
+
+    monkeypatch.setattr(submission.exercises, "load", load)
+    submission._drawn.cache_clear()
+    yield loaded
+    submission._drawn.cache_clear()
+
+
+def test_the_first_attempt_has_the_cases_of_the_release_and_every_other_its_own(seeds):
+    for attempt in range(20):
+        submission.exercises_for("toy", SEED, attempt, {})
+    assert seeds.seeds[0] == SEED
+    assert len(set(seeds.seeds)) == 20
+    assert all(type(seed) is int and 0 <= seed < 2**32 for seed in seeds.seeds)
+    first = list(seeds.seeds)
+    submission._drawn.cache_clear()
+    seeds.seeds.clear()
+    for attempt in range(20):
+        submission.exercises_for("toy", SEED, attempt, {})
+    assert seeds.seeds == first
+
+
+def test_cases_that_let_a_known_mistake_pass_are_drawn_again(seeds):
+    seeds.refuses = lambda seed: len(seeds.seeds) < 3
+    submission.exercises_for("toy", 1, 4, {})
+    assert len(set(seeds.seeds)) == 3
+
+
+def test_where_all_draws_are_refused_the_cases_of_the_release_count(seeds):
+    seeds.refuses = lambda seed: seed != 1
+    submission.exercises_for("toy", 1, 4, {})
+    assert seeds.seeds[-1] == 1
+    assert len(set(seeds.seeds)) == len(seeds.seeds)
