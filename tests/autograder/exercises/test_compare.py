@@ -85,6 +85,14 @@ def test_what_cannot_be_compared_gets_one_sentence_in_notebook_and_grader(value,
     assert judge.reasons_of(exercise, case, Reply(value=over_the_wire(plain_value(value)))) == said
 
 
+@pytest.mark.parametrize(("more", "is_read"), [(0, True), (1, False)])
+def test_lists_may_be_nested_as_deeply_as_is_said(more, is_read):
+    value = 1.0
+    for _ in range(compare.DEEPEST + more):
+        value = [value]
+    assert (difference(value, np.ones((1,) * (compare.DEEPEST + more)), 1e-9) == "") == is_read
+
+
 @pytest.mark.parametrize(
     "value", [(2**70, 3), (LIST_IN_ITSELF, 3), LIST_IN_ITSELF, 2**70, np.array([3, 2**70])], ids=str
 )
@@ -305,6 +313,14 @@ def test_the_function_gets_copies_and_the_changed_ones_are_named():
     assert call_case(np.add, inputs)[1] == []
 
 
+def test_an_input_that_was_made_an_array_of_another_type_is_named():
+    def reinterpret(x):
+        x.dtype = np.int64
+        return x
+
+    assert call_case(reinterpret, {"x": np.array([1.0, 2.0])})[1] == ["x"]
+
+
 def test_inputs_with_entries_that_are_not_finite_are_not_named_when_unchanged():
     assert call_case(np.add, {"x": np.array([np.nan, -np.inf]), "y": np.ones(2)})[1] == []
 
@@ -406,6 +422,7 @@ RULE = {"b": (("a",), lambda a: 2 * a)}
         ({"a": [3.0, 3.0], "b": [6.0, 6.0]}, 0),
         ({"a": [0.0, 0.0], "b": [0.0, 0.0]}, 0),
         ({"a": [np.inf, 1.0], "b": [np.inf, 2.0]}, 0),
+        ({"a": [True, False], "b": [2.0, 0.0]}, 0),
         ({"a": [3.0], "b": [6.0]}, 0),
         ({"a": 3.0, "b": [6.0, 6.0]}, 0),
         ({"b": [6.0, 5.0]}, 0),
@@ -436,6 +453,21 @@ RIGHT_STEP = np.array([2.0, -1.0, 0.5])
 )
 def test_a_wrong_step_is_carried_on_within_ten_times_the_size_and_a_hundredth_of_the_spread(step, carried):
     assert compare._carries(step, RIGHT_STEP, 1e-4) == carried
+
+
+def test_a_step_that_is_all_alike_within_the_tolerance_is_not_carried_on():
+    wanted = np.array([1.0, 1.3])
+    assert not compare._carries(np.array([1.0, 1.004]), wanted, 0.01)
+    assert compare._carries(np.array([1.0, 1.006]), wanted, 0.01)
+    assert compare._carries(np.array([1.0, 1.004]), wanted, 0.0001)
+
+
+def test_weights_of_which_one_is_0_or_1_where_it_should_not_be_are_not_carried_on():
+    wanted = np.array([0.2, 0.3, 0.5])
+    assert compare._carries(np.array([0.3, 0.3, 0.4]), wanted, 1e-4)
+    assert not compare._carries(np.array([0.0, 0.4, 0.6]), wanted, 1e-4)
+    assert not compare._carries(np.array([0.0, 0.0, 1.0]), wanted, 1e-4)
+    assert compare._carries(np.array([0.0, 0.4]), np.array([0.2, 0.5]), 1e-4)  # these are no weights
 
 
 @pytest.mark.parametrize(("end", "carried"), [(0.9997, True), (0.9999, False), (1.0, False)])

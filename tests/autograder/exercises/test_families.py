@@ -183,6 +183,11 @@ def test_masks_have_every_length_that_their_family_allows():
     assert lengths["empty_row"] == {0, 1, 2, 3, 4}
 
 
+def test_masks_may_have_more_axes_than_two():
+    for name in ("end", "before", "between", "one_word", "full", "empty"):
+        assert MASKS[name](many("mask", name, (5, 3, 4)).reshape(-1, 4)), name
+
+
 def test_of_different_lengths_one_is_the_whole_row():
     for seed in range(20):
         assert drawn("mask", "lengths", (2, 5), seed).sum(axis=1).max() == 5

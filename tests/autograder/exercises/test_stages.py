@@ -205,6 +205,13 @@ def test_what_differs_with_large_scores_alone_is_rare():
             assert weights is None or slip.clause in near or not np.allclose(weights, softmax(SCORES), atol=1e-9)
 
 
+def test_what_is_taken_off_too_little_for_ordinary_scores_is_not_rare():
+    for slip in stages.slips():
+        if slip.clause == stages.TAKEN_OFF:
+            weights = stages.in_torch(slip.weigh)(SCORES, REAL)
+            assert not slip.rare or np.allclose(weights[0], right(SCORES, REAL)[0], rtol=0, atol=1e-6)
+
+
 def test_rows_of_one_axis_have_no_other_axis_to_take_a_softmax_along():
     assert weights_of(stages.OTHER_AXIS, SCORES[0, 0], None) == []
     assert len(weights_of(stages.OTHER_AXIS, SCORES[0], None)) == 1

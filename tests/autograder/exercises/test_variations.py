@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from autograder.exercises import stages
+from autograder.exercises import stages, variations
+from autograder.exercises.turns import Known
 from autograder.exercises.variations import sizes_of, variations_of
 from tests.autograder.samples import NAMES, exercise_named, reference_of
 
@@ -14,11 +15,11 @@ ATTEND = "context-attend"
 def outcomes(name, clause):
     """Return ``(case, value)`` for every hidden case without gradients on which a variation with that clause does something."""
     exercise = exercise_named(name)
-    variations = variations_of(exercise)
-    numbers = [number for number, variation in enumerate(variations.all) if clause == variation.clause]
+    known = variations_of(exercise)
+    numbers = [number for number, variation in enumerate(known.all) if clause == variation.clause]
     assert numbers, clause
     places = [place for place, case in enumerate(exercise.hidden) if not case.gradients]
-    found = [(place, variations.outcome(number, place)) for number in numbers for place in places]
+    found = [(place, known.outcome(number, place)) for number in numbers for place in places]
     done = [(exercise.hidden[place], outcome) for place, outcome in found if outcome is not None]
     assert done
     return [(case, outcome.value) for case, outcome in done if not outcome.raised]
@@ -114,11 +115,11 @@ def earlier_place(exercise, place, names):
 
 def test_what_is_kept_comes_from_the_first_call_with_the_same_sizes():
     exercise = exercise_named(STEP)
-    variations = variations_of(exercise)
-    (number,) = [n for n, one in enumerate(variations.all) if one.both and one.earlier == ("context", "W_c")]
+    known = variations_of(exercise)
+    (number,) = [n for n, one in enumerate(known.all) if one.both and one.earlier == ("context", "W_c")]
     kept = 0
     for place, case in enumerate(exercise.hidden):
-        outcome = variations.outcome(number, place)
+        outcome = known.outcome(number, place)
         earlier = earlier_place(exercise, place, ("context", "W_c"))
         assert (outcome is None) == (earlier == place)
         if outcome is not None:
@@ -130,14 +131,14 @@ def test_what_is_kept_comes_from_the_first_call_with_the_same_sizes():
 
 def test_a_single_argument_is_kept_where_all_or_only_its_own_sizes_are_the_same():
     exercise = exercise_named(STEP)
-    variations = variations_of(exercise)
-    alone, beside = [n for n, one in enumerate(variations.all) if one.earlier[:1] == ("context",) and not one.both]
-    fits = [{place for place in range(len(exercise.hidden)) if variations.outcome(n, place)} for n in (alone, beside)]
+    known = variations_of(exercise)
+    alone, beside = [n for n, one in enumerate(known.all) if one.earlier[:1] == ("context",) and not one.both]
+    fits = [{place for place in range(len(exercise.hidden)) if known.outcome(n, place)} for n in (alone, beside)]
     assert fits[1] < fits[0] or fits[0] < fits[1]
     for place in fits[0] & fits[1]:
         earlier = earlier_place(exercise, place, ("context",))
         inputs = {**exercise.hidden[place].inputs, "context": exercise.hidden[earlier].inputs["context"]}
-        found = [variations.outcome(n, place).value for n in (alone, beside)]
+        found = [known.outcome(n, place).value for n in (alone, beside)]
         assert any(np.allclose(value, reference_of(exercise)(**inputs), atol=1e-9) for value in found)
 
 
@@ -197,6 +198,18 @@ def test_the_gates_become_straight_lines_one_or_both():
     assert not any("straight line" in clause for clause in clauses_of(STEP))
 
 
+def test_a_straight_line_follows_the_logistic_function_around_its_middle_and_ends_where_it_does():
+    x = np.array([-30.0, -0.2, 0.0, 0.2, 30.0])
+    for way in variations.STRAIGHT:
+        line = way.turn(1 / (1 + np.exp(-x)), Known({}, {}))
+        assert line[0] == 0
+        assert line[-1] >= 1
+        np.testing.assert_allclose(line[1] + line[3], 1)
+        np.testing.assert_allclose(line[2], 0.5)
+        assert 0.5 < line[3] < 0.6
+        assert way.turn(np.array([True, False]), Known({}, {})) is None
+
+
 def test_the_plainest_variations_come_first():
     for name in (STEP, ATTEND):
         ranks = [variation.rank for variation in variations_of(exercise_named(name)).all]
@@ -206,8 +219,8 @@ def test_the_plainest_variations_come_first():
 
 def test_a_case_in_torch_or_with_gradients_is_more_work():
     exercise = exercise_named("scoring-additive_score")
-    variations = variations_of(exercise)
-    plain = {variations.work(n) for n, case in enumerate(exercise.hidden) if not case.gradients}
+    known = variations_of(exercise)
+    plain = {known.work(n) for n, case in enumerate(exercise.hidden) if not case.gradients}
     assert len(plain) == 1
     entropy = exercise_named("softmax-entropy")
     work = {bool(case.gradients): variations_of(entropy).work(n) for n, case in enumerate(entropy.hidden)}
