@@ -340,3 +340,28 @@ def test_the_last_line_says_how_many_hidden_cases_there_are_and_of_what_kinds():
     )
     known = the_cells.known_to_check(exercise_named("softmax-jacobian_row"))["hidden"]
     assert checking.hidden_said(**known) == "the points are for the right numbers, each within 0.00015."
+
+
+def test_of_an_error_only_the_lines_of_the_notebook_are_shown_and_many_are_cut(monkeypatch):
+    shown = []
+
+    class Shell:
+        class InteractiveTB:
+            @staticmethod
+            def structured_traceback(kind, error, trace, tb_offset):
+                while trace is not None:
+                    shown.append(trace.tb_lineno)
+                    trace = trace.tb_next
+                return [f"{kind.__name__}"]
+
+    notebook = {}
+    exec(compile("def answer(x):\n    if x:\n        answer(x - 1)\n    return [][0]\n", "<cell>", "exec"), notebook)
+    monkeypatch.setattr(checking, "ANSWERS", notebook)
+    monkeypatch.setattr("IPython.get_ipython", Shell)
+    for depth, lines in ((0, [4]), (2, [3, 3, 4]), (5, [3] * 5 + [4]), (40, [3] * 5 + [4])):
+        shown.clear()
+        with pytest.raises(IndexError) as raised:
+            notebook["answer"](depth)
+        said = checking.own_lines(raised.value, raised.value.__traceback__, "answer: called with x = 1.")
+        assert said == ["answer: called with x = 1.", "IndexError"]
+        assert shown == lines

@@ -146,6 +146,7 @@ def test_a_dict_is_read_entry_by_entry():
         ([{"a": 1}], "its rows have different lengths"),
         (["a", "b"], "it returned str, not numbers"),
         (1j, "it returned complex, not numbers"),
+        (np.array([1 + 0j]), "not numbers"),
         (10**400, "it returned int beyond 64 bits, not numbers"),
         (len, "not numbers"),
         (np.array([None]), "it returned array of object, not numbers"),

@@ -132,6 +132,7 @@ def test_a_toy_with_one_argument_has_a_case_for_each_of_its_families(tmp_path):
     (exercise,) = toy(tmp_path, key=WITH_ARGUMENTS)
     said = {words for case in exercise.hidden for words in case.families}
     assert {"x all alike", "x in the thousands", "sentences whose x lie thousands apart", "all sizes 1"} <= said
+    assert "batch equal to source_len" in said
 
 
 @each_code

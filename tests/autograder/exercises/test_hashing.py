@@ -40,3 +40,14 @@ def test_the_digest_changes_with_an_entry_in_the_middle_of_a_large_array():
     zeros = changed(exercise_named("scoring-additive_score"), inputs={"x": np.zeros(5000)})
     other = changed(zeros, inputs={"x": 1.0 * (np.arange(5000) == 2500)})
     assert exercises.digest([other]) != exercises.digest([zeros])
+
+
+def test_the_digest_changes_with_the_last_digit_of_whole_numbers_and_not_with_that_of_others():
+    exercise = exercise_named("scoring-additive_score")
+
+    def digest_with(value):
+        return exercises.digest([changed(exercise, inputs={"x": np.array([value])})])
+
+    assert digest_with(1234567890123) != digest_with(1234567890124)
+    assert digest_with(0.1234567890123) == digest_with(0.1234567890124)
+    assert digest_with(0.123456) != digest_with(0.123457)

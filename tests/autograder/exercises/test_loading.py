@@ -1,5 +1,7 @@
 """Key, reference and mistakes are put together, and a key that cannot be graded with is refused."""
 
+import json
+
 import pytest
 
 from autograder import exercises
@@ -106,3 +108,15 @@ def test_a_written_answer_has_no_cases(tmp_path):
     (exercise,) = exercises.load_from(tmp_path, "toy", 0)
     assert exercise.cases == ()
     assert exercise.parts == {"": 2}
+
+
+def test_cases_that_a_course_adds_come_after_those_of_the_key_and_before_the_drawn_ones():
+    name = "own case"
+    shapes = {"query": [2, 3], "keys": [2, 4, 3]}
+    extra = json.dumps([{"exercise": "dot_product_score", "name": name, "part": "values", "shapes": shapes}])
+    with_own, without = (
+        next(e for e in exercises.load("scoring", 1, more) if e.function == "dot_product_score") for more in (extra, "")
+    )
+    names, others = ([case.name for case in exercise.cases] for exercise in (with_own, without))
+    assert with_own.hidden[0].name == name
+    assert [each for each in names[:-1] if each != name] == others[:-1]

@@ -8,6 +8,7 @@ from autograder.exercises.turns import Known
 from autograder.exercises.variations import sizes_of, variations_of
 from tests.autograder.samples import NAMES, exercise_named, reference_of
 
+SCORE = "scoring-additive_score"
 STEP = "decoder_fusion-decoder_step_state"
 ATTEND = "context-attend"
 
@@ -38,6 +39,8 @@ CHANGED = {
         **given,
         "context": given["query"] if given["query"].shape == given["context"].shape else given["context"],
     },
+    (SCORE, "the projected query has the opposite sign"): lambda given: {**given, "W_query": -given["W_query"]},
+    (SCORE, "the projected keys have no effect"): lambda given: {**given, "W_key": 0 * given["W_key"]},
     (ATTEND, "keys are set to 0 at pads, which then take part"): lambda given: {
         **given,
         "keys": given["keys"] * given["source_mask"][..., None],
@@ -196,6 +199,10 @@ def test_the_gates_become_straight_lines_one_or_both():
     for gate in ("update", "reset"):
         assert f"the {gate} gate comes from a straight line, not from the logistic function" in clauses
     assert not any("straight line" in clause for clause in clauses_of(STEP))
+    name, words = "decoder_fusion-gated_step", "from a straight line, not from the logistic function"
+    one, both = (outcomes(name, f"{gates} {words}") for gates in ("the update gate comes", "the gates come"))
+    assert any(not np.allclose(value, other) for (_, value), (_, other) in zip(one, both, strict=True))
+    assert any(not np.allclose(value, case.expected) for case, value in both)
 
 
 def test_a_straight_line_follows_the_logistic_function_around_its_middle_and_ends_where_it_does():

@@ -31,6 +31,7 @@ def told(yours, right, entry="W_key"):
 
 
 RIGHT = {"W_key": lambda m, a, **_: (a, m), "v": lambda a, **_: (a,), "twice": lambda m, a, **_: (a, 2 * m)}
+RIGHT["heads"] = lambda m, n, a, **_: (a, m, n)
 RIGHT["joined"] = lambda m, n, **_: (m + n,)
 
 
@@ -72,6 +73,8 @@ RIGHT["joined"] = lambda m, n, **_: (m + n,)
         ("W_key", lambda **_: (1,) * 10, ""),
         ("W_key", lambda m, **_: (1,) * (1 + m % 2 + m % 3), ""),
         ("W_key", lambda **_: (), "() has sizes that belong there, and 2 axes too few"),
+        ("heads", lambda m, **_: (m,), "(m,) has sizes that belong there, and 2 axes too few"),
+        ("heads", lambda m, a, **_: (m, a), "(m, a) has other sizes, and an axis too few"),
         ("v", lambda a, **_: (a, 1), "(a, 1) has the right sizes, and an axis too many"),
         ("v", lambda a, **_: (1, a), "(1, a) has the right sizes, and an axis too many"),
         ("v", lambda **_: (), "() has sizes that belong there, and an axis too few"),

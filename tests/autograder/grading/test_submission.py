@@ -41,6 +41,13 @@ def test_the_first_attempt_has_the_cases_of_the_release_and_every_other_its_own(
     assert seeds.seeds == first
 
 
+def test_the_release_s_own_cases_are_never_drawn_again(seeds):
+    seeds.refuses = lambda seed: True
+    with pytest.raises(AnswerKeyError):
+        submission.exercises_for("toy", 1, 0, {})
+    assert seeds.seeds == [1]
+
+
 def test_cases_that_let_a_known_mistake_pass_are_drawn_again(seeds):
     seeds.refuses = lambda seed: len(seeds.seeds) < 3
     submission.exercises_for("toy", 1, 4, {})

@@ -1,0 +1,48 @@
+"""What is said of the hidden cases of an exercise is read off them."""
+
+import types
+
+import numpy as np
+import pytest
+
+from autograder.exercises.kinds import families_of_hidden, kinds_of_hidden, promised_only
+
+
+def case(inputs, gradients=(), families=()):
+    return types.SimpleNamespace(inputs=inputs, gradients=gradients, families=dict.fromkeys(families, ""))
+
+
+def exercise(*hidden, shown=()):
+    return types.SimpleNamespace(hidden=hidden, shown=shown)
+
+
+PLAIN = case({"scores": np.array([[0.5, 2.0, -1.0], [1.0, 0.0, 3.0]]), "mask": np.ones((2, 3), bool)})
+
+
+@pytest.mark.parametrize(
+    ("hidden", "kind"),
+    [
+        (case({"scores": np.ones((4, 3)), "mask": np.ones((4, 3), bool)}), "other sizes"),
+        (case({"m": 7}), "other sizes"),
+        (case({**PLAIN.inputs, "mask": np.array([[True, True, False], [True, True, True]])}), "padding"),
+        (case({**PLAIN.inputs, "mask": np.array([[False] * 3, [True] * 3])}), "a sentence without a word"),
+        (case({**PLAIN.inputs, "scores": 100 * PLAIN.inputs["scores"]}), "large numbers"),
+        (case({"scores": np.ones((1, 3)), "mask": np.ones((1, 3), bool)}), "an axis of length 1"),
+        (case(PLAIN.inputs, gradients=("scores",)), "gradients"),
+    ],
+)
+def test_a_kind_is_named_where_one_hidden_case_is_of_it_and_nowhere_else(hidden, kind):
+    assert kinds_of_hidden(exercise(PLAIN, shown=(PLAIN,))) == []
+    assert kind in kinds_of_hidden(exercise(PLAIN, hidden, shown=(PLAIN,)))
+    others = {"padding"} if kind == "a sentence without a word" else set()
+    others |= {"other sizes"} if kind == "an axis of length 1" else set()
+    assert set(kinds_of_hidden(exercise(PLAIN, hidden, shown=(PLAIN,)))) == {kind} | others
+
+
+def test_families_are_named_once_and_what_none_is_about_is_only_promised():
+    asked = exercise(case(PLAIN.inputs, families=("a single word",)), case(PLAIN.inputs, families=("a single word",)))
+    assert families_of_hidden(asked) == ["a single word"]
+    promised = promised_only(asked, "Scores may lie in the thousands. A batch of one sentence is a batch.")
+    assert [kind for _, kind in promised] == ["an axis of length 1", "large numbers"]
+    one = case({"scores": np.ones((1, 3))})
+    assert [kind for _, kind in promised_only(exercise(one), "in the thousands, or one sentence")] == ["large numbers"]
