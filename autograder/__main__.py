@@ -221,13 +221,14 @@ def grade(
     """
     from autograder.batch.context import GradingOptions
     from autograder.courses.course import Course
-    from autograder.grading import workers as processes
 
     root = Course.at(course)
     waiting = again or any(not root.is_recorded(one, topic) for one in students or root.students(topic))
     if waiting and not scheduler:
+        from autograder.grading import workers as processes
+
         processes.get_ready()  # it takes as long as what comes now
-    from autograder.with_nbgrader.plugin import settings
+    from autograder.with_nbgrader.limits import settings
 
     configured, configured_isolation = settings(root)
     allowed = replace(configured, **(limits or {}))
@@ -255,7 +256,7 @@ def regrade(
     """
     from autograder.batch.context import GradingOptions
     from autograder.courses.course import Course
-    from autograder.with_nbgrader.plugin import settings
+    from autograder.with_nbgrader.limits import settings
 
     root = Course.at(course)
     configured, configured_isolation = settings(root)
@@ -416,7 +417,7 @@ def pack(
     from autograder.notebooks.website import web_address
     from autograder.platforms.export import refuse_overwriting
     from autograder.platforms.gradescope.pack import pack as make
-    from autograder.with_nbgrader.plugin import settings
+    from autograder.with_nbgrader.limits import settings
 
     require_checkout("pack")
     if platform != "gradescope":
@@ -474,7 +475,7 @@ def doctor(
     from autograder.sandbox import DEFAULT as USUAL
     from autograder.sandbox.doctor import examine, remedy, warnings
     from autograder.with_nbgrader.exchange import exchange_problems
-    from autograder.with_nbgrader.plugin import settings
+    from autograder.with_nbgrader.limits import settings
 
     found = [folder for folder in (DEFAULT, Path()) if (folder / "nbgrader_config.py").is_file()]
     root = Course.at(course or found[0]) if course or found else None

@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import sqlalchemy.exc
 from pebble import ProcessExpired
@@ -26,19 +27,18 @@ from autograder.courses.course import TIMESTAMP, Course
 from autograder.courses.locking import the_only_one
 from autograder.courses.released import Released
 from autograder.errors import CourseError, of_the_disk, of_the_gradebook
-from autograder.feedback import notices, pages
+from autograder.feedback import notices
 from autograder.feedback.marks import Marks, Standing
 from autograder.gradebook.backup import back_up
 from autograder.gradebook.lateness import Received, received
 from autograder.gradebook.recorder import Recorder
-from autograder.grading import submission
-from autograder.grading.grade import prepared_for
 from autograder.grading.stopwatch import Stopwatch
-from autograder.grading.submission import Outcome, Paper, Task
-from autograder.grading.workers import Workers
 from autograder.platforms import collect
-from autograder.sandbox import cgroup, doctor
+from autograder.sandbox import cgroup
 from solutions.answer_key import AnswerKeyError
+
+if TYPE_CHECKING:  # what runs and shows submissions is imported once there is one to run
+    from autograder.grading.submission import Outcome
 
 SLACK = 240.0  # seconds that starting, reading and writing may take on top of what a submission may run
 PAGE_SECONDS = 60.0
@@ -108,11 +108,17 @@ def _select_students(run, students):
 
 
 @contextlib.contextmanager
-def _examined_workers(run: Run, count: int) -> Iterator[Workers]:
+def _examined_workers(run: Run, count: int) -> Iterator[Executor]:
     """Give ``Workers``, warm, after the canary was stopped in the sandbox of one of them.
 
     On a cluster, every machine was asked when the connection was made.
     """
+    from autograder.feedback import pages
+    from autograder.grading import submission
+    from autograder.grading.grade import prepared_for
+    from autograder.grading.workers import Workers
+    from autograder.sandbox import doctor
+
     limits, isolation, hidden = run.options.limits, run.options.isolation, run.course.hidden
     prepared = prepared_for(run.released.notebooks[0])
     seconds = {submission.grade_task: limits.submission_seconds + SLACK, pages.feedback: PAGE_SECONDS}
@@ -229,11 +235,13 @@ class _Batch:
         self._ask_for_page(job)
 
     def _submit(self, job, with_page=True):
+        from autograder.grading import submission
+
         run, released, options = self.run, self.run.released, self.options
         paper = None
         if run.makes_pages and with_page:
-            paper = Paper(job.student, job.standing, job.earlier.get("told", {}), PAGE_SECONDS)
-        task = Task(
+            paper = submission.Paper(job.student, job.standing, job.earlier.get("told", {}), PAGE_SECONDS)
+        task = submission.Task(
             job.content,
             job.files,
             run.topic,
@@ -276,7 +284,7 @@ class _Batch:
                 recording.write_notebook(self.run, job, outcome)
                 self._show(job, outcome)
 
-    def _outcome(self, job: Job, future: Future) -> Outcome | None:
+    def _outcome(self, job: Job, future: Future) -> "Outcome | None":
         """Return what came back; None if the submission has to run once more."""
         try:
             outcome = future.result()
@@ -330,6 +338,8 @@ class _Batch:
             self._ask_for_page(job)
 
     def _ask_for_page(self, job):
+        from autograder.feedback import pages
+
         args = job.notebook, job.marks, job.student, self.topic, self.run.settings, self.run.handouts
         self.tasks.send(job, self._finish_page, pages.feedback, *args)
 
@@ -339,6 +349,8 @@ class _Batch:
             page = future.result()
         except Exception as error:
             job.row.notes += (f"Its feedback page could not be made ({type(error).__name__}): it has a plain one.",)
+            from autograder.feedback import pages
+
             verdicts = job.graded.verdicts if job.graded else ()
             lines = [line for verdict in verdicts for line in pages.words(verdict)]
             page = notices.plain_page(self.topic, lines).encode()

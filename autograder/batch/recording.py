@@ -5,15 +5,17 @@ In: a ``Run``, a ``Job``. Out: the record that the next run goes by. Writes it, 
 
 import hashlib
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograder.batch.context import Run
 from autograder.batch.jobs import Job, write_beside
 from autograder.feedback import notices
 from autograder.feedback.marks import CellResult, Marks, Standing
 from autograder.files import write_bytes, write_text
-from autograder.grading.submission import Outcome
 from autograder.platforms import collect
+
+if TYPE_CHECKING:
+    from autograder.grading.submission import Outcome
 
 
 def is_recorded(run: Run, job: Job) -> bool:
@@ -41,7 +43,7 @@ def digest_of(marks: Marks | None) -> str:
     return hashlib.sha256(json.dumps(marks, sort_keys=True, default=vars).encode()).hexdigest() if marks else ""
 
 
-def write_notebook(run: Run, job: Job, outcome: Outcome) -> None:
+def write_notebook(run: Run, job: Job, outcome: "Outcome") -> None:
     """Write the autograded notebook, and get ready what is remembered once the page is written as well."""
     job.notebook, path = outcome.notebook, run.course.autograded(job.student, run.topic)
     write_bytes(outcome.notebook, path)

@@ -4,29 +4,42 @@ In: a course, a topic. Out: whether the gradebook agrees. Writes assignments int
 """
 
 import contextlib
-import io
-import logging
-import shutil
+import json
 import tempfile
-from functools import cache
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, cast
 
-import nbformat
-import sqlalchemy.exc
-from nbformat import NotebookNode
-from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.converters import GenerateAssignment
-from nbgrader.converters.base import NbGraderException
-from nbgrader.coursedir import CourseDirectory
-from traitlets.config import Config
+from sqlalchemy import bindparam, func, select
 
 from autograder.courses.course import Course, init
 from autograder.courses.plan import in_utc
-from autograder.errors import CourseError, of_the_gradebook
+from autograder.errors import CourseError
 from autograder.files import write_bytes
-from autograder.gradebook.scores import gradebook_of
-from autograder.paths import add_environment_to_path
+from autograder.gradebook.database import (
+    ASSIGNMENT,
+    CELL,
+    GRADE_CELL,
+    NOTEBOOK,
+    SUBMITTED_NOTEBOOK,
+    gradebook_of,
+    reading,
+)
+
+NOTEBOOK_ID = (
+    select(NOTEBOOK.c.id)
+    .join(ASSIGNMENT, ASSIGNMENT.c.id == NOTEBOOK.c.assignment_id)
+    .where(ASSIGNMENT.c.name == bindparam("topic"), NOTEBOOK.c.name == bindparam("topic"))
+)
+GRADE_CELLS = (
+    select(CELL.c.id, CELL.c.name, GRADE_CELL.c.max_score)
+    .join(GRADE_CELL, GRADE_CELL.c.id == CELL.c.id)
+    .where(CELL.c.notebook_id == bindparam("notebook"))
+)
+COUNT = (
+    select(func.count())
+    .select_from(SUBMITTED_NOTEBOOK)
+    .where(SUBMITTED_NOTEBOOK.c.notebook_id == bindparam("notebook"))
+)
 
 
 def enter_lateness(course: Course, topic: str, student: str = "") -> None:
@@ -37,10 +50,16 @@ def enter_lateness(course: Course, topic: str, student: str = "") -> None:
     plan = course.plan().assignment(topic)
     if plan.due is None:
         return
+    due = in_utc(plan.due)
+    if not student:
+        with reading(course) as connection:
+            if connection.scalar(select(ASSIGNMENT.c.duedate).where(ASSIGNMENT.c.name == topic)) == due:
+                return
     with gradebook_of(course) as gradebook:
+        from nbgrader.api import MissingEntry
+
         assignment = cast(Any, gradebook.find_assignment(topic))
-        if assignment.duedate != in_utc(plan.due):
-            assignment.duedate = in_utc(plan.due)
+        assignment.duedate = due
         if student:
             with contextlib.suppress(MissingEntry):
                 cast(Any, gradebook.find_submission(topic, student)).extension = plan.extension(student)
@@ -49,8 +68,8 @@ def enter_lateness(course: Course, topic: str, student: str = "") -> None:
 
 def is_entered(course: Course, topic: str) -> bool:
     """Return whether the gradebook has the assignment ``topic`` as it was released."""
-    released, found = nbformat.read(course.release(topic), as_version=4), _cells_in_gradebook(course, topic)
-    return found is not None and found[0] == _graded_cells(released)
+    found = _cells_in_gradebook(course, topic)
+    return found is not None and found[0] == _graded_cells(_read_release(course, topic))
 
 
 def enter_assignment(course: Course, topic: str) -> bool:
@@ -61,7 +80,7 @@ def enter_assignment(course: Course, topic: str) -> bool:
     CourseError
         If the gradebook has another assignment of that name, or the assignment's source is gone.
     """
-    released = nbformat.read(course.release(topic), as_version=4)
+    released = _read_release(course, topic)
     wanted, found = _graded_cells(released), _cells_in_gradebook(course, topic)
     if found is not None and found[0] == wanted:
         return False
@@ -71,6 +90,8 @@ def enter_assignment(course: Course, topic: str) -> bool:
             str(course.source(topic)),
             f"run `python -m autograder release {topic}`, or restore a backup: `python -m autograder restore` lists them.",
         )
+    from autograder.gradebook.generate import begin_gradebook, generate
+
     refuse_other_cells(course, topic, released)
     begin_gradebook(course)
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
@@ -80,7 +101,7 @@ def enter_assignment(course: Course, topic: str) -> bool:
     return True
 
 
-def refuse_other_cells(course: Course, topic: str, released: NotebookNode) -> None:
+def refuse_other_cells(course: Course, topic: str, released: Mapping[str, Any]) -> None:
     """Refuse a release with other exercises than those that students have been graded for.
 
     Raises
@@ -100,69 +121,23 @@ def refuse_other_cells(course: Course, topic: str, released: NotebookNode) -> No
         )
 
 
+def _read_release(course, topic):
+    return json.loads(course.release(topic).read_text(encoding="utf-8"))
+
+
 def _graded_cells(notebook):
     """Return ``{name: points}`` of the cells of ``notebook`` that nbgrader gives points for."""
-    cells = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
-    return {meta.grade_id: float(meta.points) for meta in cells if meta.grade}
+    cells = [cell["metadata"]["nbgrader"] for cell in notebook["cells"] if "nbgrader" in cell["metadata"]]
+    return {cell["grade_id"]: float(cell["points"]) for cell in cells if cell["grade"]}
 
 
 def _cells_in_gradebook(course, topic):
     """Return ``({name: points}, number of submissions)`` of ``topic`` in the gradebook, or None if it is not there."""
     if not course.has_gradebook:
         return None
-    try:
-        with gradebook_of(course) as gradebook:
-            notebook = gradebook.find_notebook(topic, topic)
-            points = {str(cell.name): float(cell.max_score) for cell in notebook.grade_cells}
-            return points, len(notebook.submissions)
-    except MissingEntry:
-        return None
-
-
-def begin_gradebook(course: Course) -> None:
-    """Give ``course`` an empty gradebook if it has none; on a server, nbgrader makes one when it first looks."""
-    path = course.gradebook_file
-    if not path.exists() and not course.is_on_a_server:
-        write_bytes(_empty_gradebook(), path)
-
-
-@cache
-def _empty_gradebook():
-    """Return nbgrader's empty gradebook: made once, because nbgrader starts another program for that."""
-    add_environment_to_path()
-    with tempfile.TemporaryDirectory(prefix="gradebook-") as folder:
-        path = Path(folder) / "gradebook.db"
-        Gradebook(f"sqlite:///{path}", course_id="").close()
-        return path.read_bytes()
-
-
-def generate(course: Course, topic: str, gradebook: str, course_id: str = "") -> None:
-    """Let nbgrader make the release in ``course``, and put its entry into the database at the address ``gradebook``.
-
-    Raises
-    ------
-    CourseError
-        If nbgrader refuses the source, or the database fails.
-    """
-    add_environment_to_path()
-    config = Config()
-    config.CourseDirectory.root = str(course.root)
-    config.CourseDirectory.db_url = gradebook
-    config.CourseDirectory.course_id = course_id
-    config.CourseDirectory.assignment_id = topic
-    coursedir = CourseDirectory(config=config)
-    app = GenerateAssignment(coursedir=coursedir, config=config)
-    app.force = True
-    said = io.StringIO()
-    handler = logging.StreamHandler(said)
-    handler.setLevel(logging.ERROR)
-    app.log.handlers, app.log.propagate = [handler], False
-    shutil.rmtree(course.release(topic).parent, ignore_errors=True)
-    try:
-        app.start()
-    except sqlalchemy.exc.DatabaseError as error:
-        raise CourseError(*of_the_gradebook(error, course)) from None
-    except NbGraderException as error:
-        lines = [line for line in said.getvalue().splitlines() if line.strip()]
-        reason = next((line for line in reversed(lines) if "Error" in line), str(error))
-        raise CourseError(f"nbgrader refused it: {reason.strip()}", str(course.source(topic)), "mend it.") from error
+    with reading(course) as connection:
+        notebook = connection.scalar(NOTEBOOK_ID, {"topic": topic})
+        if notebook is None:
+            return None
+        cells = connection.execute(GRADE_CELLS, {"notebook": notebook}).all()
+        return {cell.name: float(cell.max_score) for cell in cells}, connection.scalar(COUNT, {"notebook": notebook})

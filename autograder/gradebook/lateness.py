@@ -4,20 +4,24 @@ In: a course, a topic; times and points. Out: due dates and penalties. ``update_
 whose marks a person has just changed into nbgrader's gradebook.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.plugins import LateSubmissionPlugin
-from nbgrader.preprocessors import AssignLatePenalties
-from nbgrader.utils import parse_utc
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.courses.course import TIMESTAMP, Course
 from autograder.courses.plan import in_utc
+
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook
+
+AS_NBGRADER_WRITES = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{6})?) UTC")
+LATE_PLUGIN = "autograder.with_nbgrader.late.LateRule"  # which asks course.toml
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,15 @@ class Received:
 
 def received(text: str) -> Received:
     """Return the ``Received`` that the ``text`` of a ``timestamp.txt`` states."""
+    stated = text.strip()
     try:
-        return Received(text, parse_utc(text.strip()) if text.strip() else None)
+        if not stated:
+            return Received(text)
+        if usual := AS_NBGRADER_WRITES.fullmatch(stated):
+            return Received(text, datetime.fromisoformat(usual[1]))
+        from nbgrader.utils import parse_utc
+
+        return Received(text, parse_utc(stated))
     except (ValueError, OverflowError, TypeError, AttributeError):
         return Received(text, None, f"{TIMESTAMP} says no time that can be read; the submission counts as not late.")
 
@@ -52,9 +63,7 @@ class Lateness:
     def __init__(self, course: Course, topic: str, due: datetime | None, config: Config) -> None:
         self.plan = course.plan().assignment(topic)
         self.due = due if self.plan.due is None else in_utc(self.plan.due)
-        late = AssignLatePenalties(config=config)
-        late.init_plugin()
-        self._rule = cast(LateSubmissionPlugin, late.plugin_inst).late_submission_penalty
+        self._late_rule, self._config = course.plan().late, config
 
     def extension(self, student: str, in_gradebook: timedelta | None) -> timedelta | None:
         """Return by how much ``student`` may be later than the others."""
@@ -63,6 +72,20 @@ class Lateness:
     def due_for(self, student: str, in_gradebook: timedelta | None) -> datetime | None:
         """Return when the work of ``student`` is due, in UTC; None if it never is."""
         return self.due and self.due + (self.extension(student, in_gradebook) or timedelta())
+
+    @cached_property
+    def _rule(self) -> Callable[[str, float, float], float | None]:
+        """What nbgrader's late plugin says. That of course.toml, which is the usual one, is asked without nbgrader."""
+        is_ours = self._config.AssignLatePenalties.get("plugin_class") == LATE_PLUGIN
+        if is_ours and self._late_rule.percent_a_day:
+            return lambda student, score, seconds: self._late_rule.penalty(score, seconds) or None
+        if is_ours and not self._config.LateSubmissionPlugin and not self._config.LateRule:
+            return lambda student, score, seconds: None
+        from nbgrader.preprocessors import AssignLatePenalties
+
+        late: Any = AssignLatePenalties(config=self._config)
+        late.init_plugin()
+        return late.plugin_inst.late_submission_penalty
 
     def penalty(self, student: str, score: float, came: datetime | None, due: datetime | None) -> float | None:
         """Return what is taken off ``score``, between 0 and all of it; None if the work was not late."""
@@ -82,7 +105,7 @@ def nbgrader_config(course: Course, topic: str) -> Config:
     return config
 
 
-def update_penalties(course: Course, topic: str, gradebook: Gradebook, students: Iterable[str]) -> None:
+def update_penalties(course: Course, topic: str, gradebook: "Gradebook", students: Iterable[str]) -> None:
     """Work out anew what being late costs ``students``, whose marks have changed. The caller commits.
 
     Raises
@@ -90,6 +113,8 @@ def update_penalties(course: Course, topic: str, gradebook: Gradebook, students:
     CourseError
         If course.toml cannot be understood.
     """
+    from nbgrader.api import MissingEntry
+
     assignment: Any = gradebook.find_assignment(topic)
     lateness = Lateness(course, topic, assignment.duedate, nbgrader_config(course, topic))
     for student in students:

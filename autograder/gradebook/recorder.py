@@ -9,19 +9,9 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import cache, cached_property
 from typing import Self
 
-from nbgrader.api import (
-    Comment,
-    Grade,
-    Gradebook,
-    InvalidEntry,
-    Student,
-    SubmittedAssignment,
-    SubmittedNotebook,
-    new_uuid,
-)
-from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import DatabaseError, SAWarning
 
@@ -29,29 +19,60 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError, of_the_gradebook
 from autograder.feedback.marks import CellResult, Entry, Marks, Remark, Standing, entered
 from autograder.gradebook.assignments import enter_assignment, enter_lateness, is_entered
+from autograder.gradebook.database import (
+    ASSIGNMENT,
+    CELL,
+    COMMENT,
+    GRADE,
+    GRADE_CELL,
+    NOTEBOOK,
+    SOLUTION_CELL,
+    STUDENT,
+    SUBMITTED_ASSIGNMENT,
+    SUBMITTED_NOTEBOOK,
+    database_errors,
+    open_database,
+)
 from autograder.gradebook.lateness import Lateness, Received, nbgrader_config
 from autograder.paths import add_environment_to_path
 
-# What is asked and written of every submission, put together once.
+# What is asked of every submission, put together once.
 SUBMISSION = (
     select(
-        SubmittedAssignment.id.label("submission"),
-        SubmittedNotebook.id.label("notebook"),
-        SubmittedAssignment.timestamp,
-        SubmittedAssignment.extension,
-        SubmittedNotebook.late_submission_penalty.label("penalty"),
+        SUBMITTED_ASSIGNMENT.c.id.label("submission"),
+        SUBMITTED_NOTEBOOK.c.id.label("notebook"),
+        SUBMITTED_ASSIGNMENT.c.timestamp,
+        SUBMITTED_ASSIGNMENT.c.extension,
+        SUBMITTED_NOTEBOOK.c.late_submission_penalty.label("penalty"),
     )
-    .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-    .where(SubmittedAssignment.student_id == bindparam("student"))
+    .join(SUBMITTED_NOTEBOOK, SUBMITTED_NOTEBOOK.c.assignment_id == SUBMITTED_ASSIGNMENT.c.id)
+    .where(SUBMITTED_ASSIGNMENT.c.student_id == bindparam("student"))
 )
 GRADES = select(
-    Grade.cell_id, Grade.auto_score, Grade.manual_score, Grade.extra_credit, Grade.needs_manual_grade
-).where(Grade.notebook_id == bindparam("notebook"))
-COMMENTS = select(Comment.cell_id, Comment.auto_comment, Comment.manual_comment).where(
-    Comment.notebook_id == bindparam("notebook")
+    GRADE.c.cell_id, GRADE.c.auto_score, GRADE.c.manual_score, GRADE.c.extra_credit, GRADE.c.needs_manual_grade
+).where(GRADE.c.notebook_id == bindparam("notebook"))
+COMMENTS = select(COMMENT.c.cell_id, COMMENT.c.auto_comment, COMMENT.c.manual_comment).where(
+    COMMENT.c.notebook_id == bindparam("notebook")
 )
-STUDENT = select(Student.id).where(Student.id == bindparam("student"))
-NEW = {model: insert(model.__table__) for model in (Student, SubmittedAssignment, SubmittedNotebook, Grade, Comment)}
+ENROLLED = select(STUDENT.c.id).where(STUDENT.c.id == bindparam("student"))
+ASSIGNMENT_OF_TOPIC = select(ASSIGNMENT.c.id, ASSIGNMENT.c.duedate).where(ASSIGNMENT.c.name == bindparam("topic"))
+NOTEBOOKS = select(NOTEBOOK.c.id, NOTEBOOK.c.name).where(NOTEBOOK.c.assignment_id == bindparam("assignment"))
+GRADE_CELLS, SOLUTION_CELLS = (
+    select(CELL.c.notebook_id, CELL.c.name, CELL.c.id, *more)
+    .join(kind, kind.c.id == CELL.c.id)
+    .where(CELL.c.notebook_id.in_(bindparam("notebooks", expanding=True)))
+    for kind, more in ((GRADE_CELL, [GRADE_CELL.c.max_score]), (SOLUTION_CELL, []))
+)
+
+
+@cache
+def _inserts():
+    """Return what adds a row to each of nbgrader's tables, with nbgrader's own defaults."""
+    from nbgrader.api import Comment, Grade, Student, SubmittedAssignment, SubmittedNotebook
+
+    models = {"student": Student, "submission": SubmittedAssignment, "notebook": SubmittedNotebook}
+    models |= {"grade": Grade, "comment": Comment}
+    return {name: insert(model.__table__) for name, model in models.items()}
 
 
 class Recorder(contextlib.ExitStack):
@@ -64,8 +85,6 @@ class Recorder(contextlib.ExitStack):
     def __enter__(self) -> Self:
         super().__enter__()
         add_environment_to_path()
-        self.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore", SAWarning)  # nbgrader 0.9 adds rows in an order that SQLAlchemy 2 remarks on
         self.config = nbgrader_config(self.course, self.topic)
         if self.dry and not is_entered(self.course, self.topic):
             raise CourseError(
@@ -76,43 +95,45 @@ class Recorder(contextlib.ExitStack):
         self.put_back = not self.dry and enter_assignment(self.course, self.topic)
         if not self.dry:
             enter_lateness(self.course, self.topic)
-        name = (
-            "" if self.dry else CourseDirectory(config=self.config).course_id
-        )  # with a name, it would write that name
+        self.engine = open_database(self.course)
+        self.callback(self.engine.dispose)
+        with database_errors(self.course), self.engine.connect() as connection:
+            self._learn(connection)
+        return self
+
+    @cached_property
+    def _session(self):
+        """nbgrader's own session, by which rows are written: opened for the first of them."""
+        from nbgrader.api import Gradebook, InvalidEntry
+        from nbgrader.coursedir import CourseDirectory
+
+        self.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore", SAWarning)  # nbgrader 0.9 adds rows in an order that SQLAlchemy 2 remarks on
         try:
-            self.gradebook = Gradebook(self.course.gradebook, name)
+            gradebook = Gradebook(self.course.gradebook, CourseDirectory(config=self.config).course_id)
         except (InvalidEntry, DatabaseError) as error:
             raise CourseError(*of_the_gradebook(error, self.course)) from None
-        self.callback(self.gradebook.close)
-        self._learn()
-        return self
+        self.callback(gradebook.close)
+        return gradebook.db
 
     def standing(self, student: str, received: Received | None = None) -> Standing:
         """Return the ``Standing`` of ``student``: all rows that the gradebook has for this submission.
 
         ``received`` says when what is graded now came, if that is another time than the gradebook has.
         """
-        try:
-            found = self._find(student)
-            standing = self._read(student, found)
-            return standing if received is None else _with_time(standing, _when(found, received), received)
-        finally:
-            self.gradebook.db.remove()
+        with self.engine.connect() as connection:
+            found = self._find(connection, student)
+            standing = self._read(connection, student, found)
+        return standing if received is None else _with_time(standing, _when(found, received), received)
 
     def renew_penalty(self, student: str, standing: Standing) -> Marks:
         """Take off what being late costs now: a person may have changed marks in ``standing``. Return the marks then."""
         penalty = self._penalty(student, standing)
-        db = self.gradebook.db
-        try:
-            if (penalty or 0.0) != standing.late_penalty and not self.dry and (found := self._find(student)):
-                self._set_penalty(found.notebook, penalty)
-                db.commit()
-            return replace(standing, late_penalty=penalty or 0.0).marks
-        except BaseException:
-            db.rollback()
-            raise
-        finally:
-            db.remove()
+        if (penalty or 0.0) != standing.late_penalty and not self.dry:
+            with self._transaction() as db:
+                if found := self._find(db, student):
+                    self._set_penalty(db, found.notebook, penalty)
+        return replace(standing, late_penalty=penalty or 0.0).marks
 
     def record(
         self, student: str, results: Iterable[CellResult], received: Received, texts: Mapping[str, str]
@@ -123,15 +144,21 @@ class Recorder(contextlib.ExitStack):
         """
         if self.dry:
             raise RuntimeError("a dry recorder records nothing")
-        db = self.gradebook.db
-        try:
-            found, before, standing, when, penalty = self._worked_out(student, results, received, texts)
+        with self._transaction() as db:
+            found, before, standing, when, penalty = self._worked_out(db, student, results, received, texts)
             if found:
-                self._change(student, found, standing, before, when, penalty)
+                self._change(db, student, found, standing, before, when, penalty)
             else:
-                self._add(student, standing, when, penalty)
+                self._add(db, student, standing, when, penalty)
+        return standing.marks
+
+    @contextlib.contextmanager
+    def _transaction(self):
+        """Give the session of one transaction: all of it is in the gradebook then, or nothing."""
+        db = self._session
+        try:
+            yield db
             db.commit()
-            return standing.marks
         except BaseException:
             db.rollback()
             raise
@@ -142,54 +169,52 @@ class Recorder(contextlib.ExitStack):
         self, student: str, results: Iterable[CellResult], received: Received, texts: Mapping[str, str]
     ) -> Marks:
         """Return the ``Marks`` that ``record`` would leave, and write nothing."""
-        try:
-            return self._worked_out(student, results, received, texts)[2].marks
-        finally:
-            self.gradebook.db.remove()
+        with self.engine.connect() as connection:
+            return self._worked_out(connection, student, results, received, texts)[2].marks
 
-    def _worked_out(self, student, results, received, texts):
+    def _worked_out(self, db, student, results, received, texts):
         """Return the rows found, what they hold, what they shall hold, when it came, and the late penalty."""
-        found = self._find(student)
-        before = self._read(student, found)
+        found = self._find(db, student)
+        before = self._read(db, student, found)
         when = _when(found, received)
         standing = _with_time(entered(before, results, texts), when, received)
         penalty = self._penalty(student, standing)
         return found, before, replace(standing, late_penalty=penalty or 0.0), when, penalty
 
-    def _learn(self):
+    def _learn(self, connection):
         """Read once what all submissions share: the rows of the assignment, of its notebooks and of their cells."""
-        found = self.gradebook.find_notebook(self.topic, self.topic)
-        self.assignment_id, self.notebook_id = found.assignment.id, found.id
-        self.lateness = Lateness(self.course, self.topic, found.assignment.duedate, self.config)
-        self.points = {cell.name: float(cell.max_score) for cell in found.grade_cells}
-        self.cells = {
-            notebook.id: tuple(
-                {cell.name: cell.id for cell in cells} for cells in (notebook.grade_cells, notebook.solution_cells)
-            )
-            for notebook in found.assignment.notebooks
-        }
+        assignment = connection.execute(ASSIGNMENT_OF_TOPIC, {"topic": self.topic}).one()
+        notebooks = connection.execute(NOTEBOOKS, {"assignment": assignment.id}).all()
+        self.assignment_id, self.notebook_id = assignment.id, next(n.id for n in notebooks if n.name == self.topic)
+        self.lateness = Lateness(self.course, self.topic, assignment.duedate, self.config)
+        self.cells: dict[str, tuple[dict[str, str], dict[str, str]]] = {row.id: ({}, {}) for row in notebooks}
+        self.points: dict[str, float] = {}
+        for row in connection.execute(GRADE_CELLS, {"notebooks": list(self.cells)}):
+            self.cells[row.notebook_id][0][row.name] = row.id
+            if row.notebook_id == self.notebook_id:
+                self.points[row.name] = float(row.max_score)
+        for row in connection.execute(SOLUTION_CELLS, {"notebooks": list(self.cells)}):
+            self.cells[row.notebook_id][1][row.name] = row.id
         self.submission_of = SUBMISSION.where(
-            SubmittedAssignment.assignment_id == self.assignment_id,
-            SubmittedNotebook.notebook_id == self.notebook_id,
+            SUBMITTED_ASSIGNMENT.c.assignment_id == self.assignment_id,
+            SUBMITTED_NOTEBOOK.c.notebook_id == self.notebook_id,
         )
         graded, answers = (list(cells.values()) for cells in self.cells[self.notebook_id])
         # nbgrader's index begins with the cell: without naming the cells, every row of the class would be looked at
-        self.grades_of = GRADES.where(Grade.cell_id.in_(graded))
-        self.comments_of = COMMENTS.where(Comment.cell_id.in_(answers))
-        self.gradebook.db.remove()
+        self.grades_of = GRADES.where(GRADE.c.cell_id.in_(graded))
+        self.comments_of = COMMENTS.where(COMMENT.c.cell_id.in_(answers))
 
-    def _find(self, student):
+    def _find(self, db, student):
         """Return the ids, the time and the penalty of what ``student`` has in the gradebook, or None."""
-        return self.gradebook.db.execute(self.submission_of, {"student": student}).first()
+        return db.execute(self.submission_of, {"student": student}).first()
 
-    def _read(self, student, found):
+    def _read(self, db, student, found):
         graded, answers = self.cells[self.notebook_id]
         due_date = self.lateness.due_for(student, found.extension if found else None)
         due = due_date.isoformat() if due_date else ""
         if found is None:
             entries = {name: Entry(self.points[name]) for name in graded}
             return Standing(entries, {name: Remark() for name in answers}, due=due)
-        db = self.gradebook.db
         rows = {row[0]: row[1:] for row in db.execute(self.grades_of, {"notebook": found.notebook})}
         entries = {name: Entry(self.points[name], *rows[cell]) for name, cell in graded.items()}
         said = {row[0]: row[1:] for row in db.execute(self.comments_of, {"notebook": found.notebook})}
@@ -197,22 +222,24 @@ class Recorder(contextlib.ExitStack):
         came = found.timestamp.isoformat() if found.timestamp else ""
         return Standing(entries, remarks, found.penalty or 0.0, False, came, due)
 
-    def _add(self, student, standing, when, penalty):
+    def _add(self, db, student, standing, when, penalty):
         """Add nbgrader's rows for the submission of ``student``: as ``Gradebook.add_submission`` does, but filled in."""
-        db, submission = self.gradebook.db, new_uuid()
-        if db.execute(STUDENT, {"student": student}).first() is None:
-            db.execute(NEW[Student], [{"id": student}])
+        from nbgrader.api import new_uuid
+
+        new, submission = _inserts(), new_uuid()
+        if db.execute(ENROLLED, {"student": student}).first() is None:
+            db.execute(new["student"], [{"id": student}])
         row = {"id": submission, "assignment_id": self.assignment_id, "student_id": student, "timestamp": when}
         row["extension"] = self.lateness.extension(student, None)
-        db.execute(NEW[SubmittedAssignment], [row])
+        db.execute(new["submission"], [row])
         notebooks = {notebook: new_uuid() for notebook in self.cells}
         rows = [
             {"id": entry, "assignment_id": submission, "notebook_id": notebook} for notebook, entry in notebooks.items()
         ]
-        db.execute(NEW[SubmittedNotebook], rows)
+        db.execute(new["notebook"], rows)
         this = notebooks[self.notebook_id]
         if penalty is not None:
-            self._set_penalty(this, penalty)
+            self._set_penalty(db, this, penalty)
         grades, comments = [], []
         for notebook, (graded, answers) in self.cells.items():
             known = notebook == self.notebook_id
@@ -222,30 +249,30 @@ class Recorder(contextlib.ExitStack):
             for name, cell in answers.items():
                 row = {"auto_comment": standing.remarks[name].automatic} if known else {}
                 comments.append({"cell_id": cell, "notebook_id": notebooks[notebook], **row})
-        db.execute(NEW[Grade], grades)
-        db.execute(NEW[Comment], comments)
+        db.execute(new["grade"], grades)
+        db.execute(new["comment"], comments)
 
-    def _change(self, student, found, standing, before, when, penalty):
+    def _change(self, db, student, found, standing, before, when, penalty):
         """Change those rows of a submission that differ from ``before``."""
-        db, extension = self.gradebook.db, self.lateness.extension(student, found.extension)
+        extension = self.lateness.extension(student, found.extension)
         if (when, extension) != (found.timestamp, found.extension):
-            changed = update(SubmittedAssignment).where(SubmittedAssignment.id == found.submission)
+            changed = update(SUBMITTED_ASSIGNMENT).where(SUBMITTED_ASSIGNMENT.c.id == found.submission)
             db.execute(changed.values(timestamp=when, extension=extension))
         if penalty != found.penalty:
-            self._set_penalty(found.notebook, penalty)
+            self._set_penalty(db, found.notebook, penalty)
         graded, answers = self.cells[self.notebook_id]
         for name, entry in standing.entries.items():
             if entry != before.entries[name]:
-                place = Grade.cell_id == graded[name], Grade.notebook_id == found.notebook
-                db.execute(update(Grade).where(*place).values(**_row(entry)))
+                place = GRADE.c.cell_id == graded[name], GRADE.c.notebook_id == found.notebook
+                db.execute(update(GRADE).where(*place).values(**_row(entry)))
         for name, remark in standing.remarks.items():
             if remark != before.remarks[name]:
-                place = Comment.cell_id == answers[name], Comment.notebook_id == found.notebook
-                db.execute(update(Comment).where(*place).values(auto_comment=remark.automatic))
+                place = COMMENT.c.cell_id == answers[name], COMMENT.c.notebook_id == found.notebook
+                db.execute(update(COMMENT).where(*place).values(auto_comment=remark.automatic))
 
-    def _set_penalty(self, notebook, penalty):
-        changed = update(SubmittedNotebook).where(SubmittedNotebook.id == notebook)
-        self.gradebook.db.execute(changed.values(late_submission_penalty=penalty))
+    def _set_penalty(self, db, notebook, penalty):
+        changed = update(SUBMITTED_NOTEBOOK).where(SUBMITTED_NOTEBOOK.c.id == notebook)
+        db.execute(changed.values(late_submission_penalty=penalty))
 
     def _penalty(self, student, standing):
         came, due = (datetime.fromisoformat(when) if when else None for when in (standing.came, standing.due))

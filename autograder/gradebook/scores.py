@@ -3,44 +3,41 @@
 In: a course, a topic. Out: a ``Result`` a student. Reads the gradebook in one query, writes nothing.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import sqlalchemy.exc
-from nbgrader.api import (
-    Grade,
-    Gradebook,
-    GradeCell,
-    InvalidEntry,
-    MissingEntry,
-    SubmittedAssignment,
-    SubmittedNotebook,
-)
 from sqlalchemy import select
 
 from autograder.courses.course import Course
-from autograder.errors import CourseError, of_the_gradebook
+from autograder.errors import CourseError
 from autograder.feedback.marks import Entry
+from autograder.gradebook.database import (
+    ASSIGNMENT,
+    CELL,
+    GRADE,
+    GRADE_CELL,
+    SUBMITTED_ASSIGNMENT,
+    SUBMITTED_NOTEBOOK,
+    reading,
+)
 from autograder.notebooks.cell_ids import exercise_of_test
-from autograder.paths import add_environment_to_path
 
 ROWS = (
     select(
-        SubmittedAssignment.student_id,
-        SubmittedAssignment.timestamp,
-        SubmittedNotebook.late_submission_penalty,
-        GradeCell.name,
-        GradeCell.max_score,
-        Grade.auto_score,
-        Grade.manual_score,
-        Grade.extra_credit,
-        Grade.needs_manual_grade,
+        SUBMITTED_ASSIGNMENT.c.student_id,
+        SUBMITTED_ASSIGNMENT.c.timestamp,
+        SUBMITTED_NOTEBOOK.c.late_submission_penalty,
+        CELL.c.name,
+        GRADE_CELL.c.max_score,
+        GRADE.c.auto_score,
+        GRADE.c.manual_score,
+        GRADE.c.extra_credit,
+        GRADE.c.needs_manual_grade,
     )
-    .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-    .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
-    .join(GradeCell, GradeCell.id == Grade.cell_id)
+    .join(SUBMITTED_NOTEBOOK, SUBMITTED_NOTEBOOK.c.assignment_id == SUBMITTED_ASSIGNMENT.c.id)
+    .join(GRADE, GRADE.c.notebook_id == SUBMITTED_NOTEBOOK.c.id)
+    .join(GRADE_CELL, GRADE_CELL.c.id == GRADE.c.cell_id)
+    .join(CELL, CELL.c.id == GRADE_CELL.c.id)
 )
 
 
@@ -69,23 +66,6 @@ class Result:
         return tuple(name for name, entry in self.entries.items() if entry.waiting)
 
 
-@contextmanager
-def gradebook_of(course: Course) -> Iterator[Gradebook]:
-    """Open the gradebook of ``course``.
-
-    Raises
-    ------
-    CourseError
-        If the database fails, now or while it is open.
-    """
-    add_environment_to_path()
-    try:
-        with Gradebook(course.gradebook, course_id="") as gradebook:  # with a name, it would write that name
-            yield gradebook
-    except (InvalidEntry, sqlalchemy.exc.DatabaseError) as error:
-        raise CourseError(*of_the_gradebook(error, course)) from None
-
-
 def require_gradebook(course: Course, topic: str) -> None:
     """Refuse where nothing was graded yet."""
     if not course.has_gradebook:
@@ -102,13 +82,12 @@ def results(course: Course, topic: str) -> dict[str, Result]:
     """
     require_gradebook(course, topic)
     found: dict[str, Result] = {}
-    try:
-        with gradebook_of(course) as gradebook:
-            assignment = gradebook.find_assignment(topic).id
-            rows = gradebook.db.execute(ROWS.where(SubmittedAssignment.assignment_id == assignment)).all()
-    except MissingEntry:
+    with reading(course) as connection:
+        assignment = connection.scalar(select(ASSIGNMENT.c.id).where(ASSIGNMENT.c.name == topic))
+        rows = connection.execute(ROWS.where(SUBMITTED_ASSIGNMENT.c.assignment_id == assignment)).all()
+    if assignment is None:
         remedy = f"run `python -m autograder release {topic}`."
-        raise CourseError(f"the gradebook does not know {topic}", str(course.root), remedy) from None
+        raise CourseError(f"the gradebook does not know {topic}", str(course.root), remedy)
     for student, time, penalty, cell, points, automatic, manual, extra, waiting in rows:
         one = found.setdefault(student, Result(student, time, float(penalty or 0.0)))
         one.entries[exercise_of_test(cell)] = Entry(float(points), automatic, manual, extra, bool(waiting))

@@ -12,46 +12,50 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from nbgrader.api import (
-    Assignment,
-    Comment,
-    Grade,
-    GradeCell,
-    SolutionCell,
-    SubmittedAssignment,
-    SubmittedNotebook,
-)
 from sqlalchemy import select, update
-from sqlalchemy.orm import aliased
 
 from autograder.courses.course import Course
 from autograder.courses.locking import while_nobody_grades
 from autograder.courses.released import ReleasedExercise
 from autograder.errors import CourseError
+from autograder.gradebook.database import (
+    ASSIGNMENT,
+    CELL,
+    COMMENT,
+    GRADE,
+    GRADE_CELL,
+    SOLUTION_CELL,
+    SUBMITTED_ASSIGNMENT,
+    SUBMITTED_NOTEBOOK,
+    gradebook_of,
+    reading,
+)
 from autograder.gradebook.lateness import update_penalties
-from autograder.gradebook.scores import gradebook_of, require_gradebook
+from autograder.gradebook.scores import require_gradebook
 from autograder.notebooks.added_cells import added_cells, as_markdown, is_as_released
 from autograder.notebooks.handout import Question, handout
 from autograder.notebooks.repair import PICTURES
 from solutions.answer_key import Criterion, Text
 
-AnswerCell: Any = aliased(SolutionCell, flat=True)  # of the same table as GradeCell
+ANSWER_CELL = CELL.alias()  # of the same table as that of the points
 ROWS = (
     select(
-        SubmittedAssignment.student_id,
-        Grade.id,
-        Grade.auto_score,
-        Grade.manual_score,
-        Grade.needs_manual_grade,
-        Comment.id,
-        Comment.manual_comment,
+        SUBMITTED_ASSIGNMENT.c.student_id,
+        GRADE.c.id,
+        GRADE.c.auto_score,
+        GRADE.c.manual_score,
+        GRADE.c.needs_manual_grade,
+        COMMENT.c.id,
+        COMMENT.c.manual_comment,
     )
-    .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-    .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-    .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
-    .join(GradeCell, GradeCell.id == Grade.cell_id)
-    .join(Comment, Comment.notebook_id == SubmittedNotebook.id)
-    .join(AnswerCell, AnswerCell.id == Comment.cell_id)
+    .join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMITTED_ASSIGNMENT.c.assignment_id)
+    .join(SUBMITTED_NOTEBOOK, SUBMITTED_NOTEBOOK.c.assignment_id == SUBMITTED_ASSIGNMENT.c.id)
+    .join(GRADE, GRADE.c.notebook_id == SUBMITTED_NOTEBOOK.c.id)
+    .join(GRADE_CELL, GRADE_CELL.c.id == GRADE.c.cell_id)
+    .join(CELL, CELL.c.id == GRADE_CELL.c.id)
+    .join(COMMENT, COMMENT.c.notebook_id == SUBMITTED_NOTEBOOK.c.id)
+    .join(SOLUTION_CELL, SOLUTION_CELL.c.id == COMMENT.c.cell_id)
+    .join(ANSWER_CELL, ANSWER_CELL.c.id == SOLUTION_CELL.c.id)
 )
 
 
@@ -161,8 +165,8 @@ def _progress(rows):
 
 def _rows(course, topic, exercise):
     require_gradebook(course, topic)
-    with gradebook_of(course) as gradebook:
-        return gradebook.db.execute(_rows_of(topic, exercise)).all()
+    with reading(course) as connection:
+        return connection.execute(_rows_of(topic, exercise)).all()
 
 
 def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer, Held]]) -> list[Answer]:
@@ -182,13 +186,13 @@ def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer
         db = gradebook.db
         for answer, held in marks:
             before = answer.held
-            grade = update(Grade).where(
-                Grade.id == answer.grade,
-                Grade.manual_score.is_not_distinct_from(before.points),
-                cast(Any, Grade.needs_manual_grade) == before.waiting,
+            grade = update(GRADE).where(
+                GRADE.c.id == answer.grade,
+                GRADE.c.manual_score.is_not_distinct_from(before.points),
+                GRADE.c.needs_manual_grade == before.waiting,
             )
-            remark = update(Comment).where(
-                Comment.id == answer.remark, Comment.manual_comment.is_not_distinct_from(before.comment)
+            remark = update(COMMENT).where(
+                COMMENT.c.id == answer.remark, COMMENT.c.manual_comment.is_not_distinct_from(before.comment)
             )
             same_text = _text(course, topic, exercise, answer.student)[0] == answer.text
             written = [
@@ -220,7 +224,7 @@ def _as_they_are(course, topic, exercise, gradebook, marks):
 
 
 def _rows_of(topic, exercise):
-    return ROWS.where(cast(Any, Assignment).name == topic, GradeCell.name == exercise, AnswerCell.name == exercise)
+    return ROWS.where(ASSIGNMENT.c.name == topic, CELL.c.name == exercise, ANSWER_CELL.c.name == exercise)
 
 
 def _answer(course, topic, exercise, row):

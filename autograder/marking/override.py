@@ -13,8 +13,9 @@ from autograder.courses.course import Course
 from autograder.courses.locking import while_nobody_grades
 from autograder.errors import CourseError
 from autograder.gradebook.backup import back_up
+from autograder.gradebook.database import gradebook_of
 from autograder.gradebook.lateness import update_penalties
-from autograder.gradebook.scores import gradebook_of, require_gradebook
+from autograder.gradebook.scores import require_gradebook
 from autograder.notebooks.cell_ids import points_id
 
 

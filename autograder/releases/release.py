@@ -16,8 +16,9 @@ from autograder import exercises
 from autograder.courses.course import Course, init
 from autograder.courses.locking import the_only_one
 from autograder.files import write_bytes, write_text
-from autograder.gradebook.assignments import begin_gradebook, enter_lateness, generate, refuse_other_cells
+from autograder.gradebook.assignments import enter_lateness, refuse_other_cells
 from autograder.gradebook.backup import back_up
+from autograder.gradebook.generate import begin_gradebook, generate
 from autograder.notebooks import assemble
 from autograder.paths import BOOK
 from autograder.releases.changes import changes_since

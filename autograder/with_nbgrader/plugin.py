@@ -61,4 +61,6 @@ def configure(config: Config) -> None:
 
 def __getattr__(name: str) -> object:
     """Return what older courses name here: it imports nbgrader."""
+    if name.startswith("_"):
+        raise AttributeError(name)
     return getattr(importlib.import_module("autograder.with_nbgrader.preprocessors"), name)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.batch.grade_class import Move
+from autograder.batch.results import Move
 from autograder.errors import CourseError
 from autograder.grading import grade
 from autograder.reports import tables as report

@@ -84,7 +84,7 @@ def test_nothing_that_is_asked_for_a_submission_looks_at_the_rows_of_the_whole_c
     course, asked = Course.at(tmp_path / "course"), []
     entered = results(course)
     with Recorder(course, "scoring") as recorder:
-        engine = recorder.gradebook.db.get_bind()
+        engine = recorder._session.get_bind()
         event.listen(engine, "before_cursor_execute", lambda _1, _2, text, values, *_: asked.append((text, values)))
         for _ in range(2):
             recorder.record("mia", entered, Received(), {})

@@ -7,7 +7,7 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets.config import Config
 
-from autograder.batch.grade_class import Move
+from autograder.batch.results import Move
 from autograder.courses import demo
 from autograder.courses.course import Course
 from autograder.with_nbgrader.late import LateRule

@@ -1,0 +1,72 @@
+"""Let nbgrader begin a gradebook and generate the assignment of a release: the parts of this package that need all of it.
+
+In: a course, a topic. Out: a release, and its rows in a gradebook.
+"""
+
+import io
+import logging
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import sqlalchemy.exc
+from nbgrader.api import Gradebook
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
+
+from autograder.courses.course import Course
+from autograder.errors import CourseError, of_the_gradebook
+from autograder.files import write_bytes
+from autograder.paths import add_environment_to_path
+
+
+def begin_gradebook(course: Course) -> None:
+    """Give ``course`` an empty gradebook if it has none; on a server, nbgrader makes one when it first looks."""
+    path = course.gradebook_file
+    if not path.exists() and not course.is_on_a_server:
+        write_bytes(_empty_gradebook(), path)
+
+
+@cache
+def _empty_gradebook():
+    """Return nbgrader's empty gradebook: made once, because nbgrader starts another program for that."""
+    add_environment_to_path()
+    with tempfile.TemporaryDirectory(prefix="gradebook-") as folder:
+        path = Path(folder) / "gradebook.db"
+        Gradebook(f"sqlite:///{path}", course_id="").close()
+        return path.read_bytes()
+
+
+def generate(course: Course, topic: str, gradebook: str, course_id: str = "") -> None:
+    """Let nbgrader make the release in ``course``, and put its entry into the database at the address ``gradebook``.
+
+    Raises
+    ------
+    CourseError
+        If nbgrader refuses the source, or the database fails.
+    """
+    add_environment_to_path()
+    config = Config()
+    config.CourseDirectory.root = str(course.root)
+    config.CourseDirectory.db_url = gradebook
+    config.CourseDirectory.course_id = course_id
+    config.CourseDirectory.assignment_id = topic
+    coursedir = CourseDirectory(config=config)
+    app = GenerateAssignment(coursedir=coursedir, config=config)
+    app.force = True
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
+    handler.setLevel(logging.ERROR)
+    app.log.handlers, app.log.propagate = [handler], False
+    shutil.rmtree(course.release(topic).parent, ignore_errors=True)
+    try:
+        app.start()
+    except sqlalchemy.exc.DatabaseError as error:
+        raise CourseError(*of_the_gradebook(error, course)) from None
+    except NbGraderException as error:
+        lines = [line for line in said.getvalue().splitlines() if line.strip()]
+        reason = next((line for line in reversed(lines) if "Error" in line), str(error))
+        raise CourseError(f"nbgrader refused it: {reason.strip()}", str(course.source(topic)), "mend it.") from error
