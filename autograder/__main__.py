@@ -139,8 +139,9 @@ def collect(
     was done, and some submissions were set aside, or notebooks left over.
     """
     from autograder.courses.course import Course
-    from autograder.platforms.collect import Journal, find_late_without_time, printable
+    from autograder.platforms.attempts import Journal, find_late_without_time
     from autograder.platforms.collect import collect as put
+    from autograder.platforms.collect import printable
     from autograder.platforms.collect import undo as take_back
     from autograder.platforms.formats import is_notebook
     from autograder.platforms.times import read_times, set_times

@@ -33,7 +33,7 @@ from autograder.gradebook.backup import back_up
 from autograder.gradebook.lateness import Received, received
 from autograder.gradebook.recorder import Recorder
 from autograder.grading.stopwatch import Stopwatch
-from autograder.platforms import collect
+from autograder.platforms.attempts import earlier_attempts
 from autograder.sandbox import cgroup
 from solutions.answer_key import AnswerKeyError
 
@@ -366,7 +366,7 @@ class _Batch:
         gradebook has; or else, where that was lost, what is ``earlier`` known of it.
         """
         row.set_aside = notices.plain(reason)
-        attempts = collect.earlier_attempts(self.course, row.student, self.topic) if attempts is None else attempts
+        attempts = earlier_attempts(self.course, row.student, self.topic) if attempts is None else attempts
         for attempt, kept in attempts:
             job = jobs.read_earlier_job(self.run, row, attempt, kept, earlier)
             if job.key not in earlier.get("unreadable", ()):

@@ -20,7 +20,7 @@ from autograder.files import write_text
 from autograder.gradebook.lateness import Received, received
 from autograder.grading.fingerprint import fingerprint, handed_in_files, kept_files
 from autograder.notebooks.submitted_file import read_file
-from autograder.platforms import collect
+from autograder.platforms.attempts import Try, collected_attempt, format_timestamp
 from autograder.verdicts import Graded
 
 MAX_BESIDE_BYTES = 1000
@@ -46,7 +46,7 @@ class Job:
     notice: str = ""  # why a later one could not be taken
     is_earliest: bool = False  # see ``Received``
     is_collected: bool = False  # so that what `collect` knows of its time is all that anybody knows
-    attempts: Iterator[tuple[collect.Try, dict[str, bytes]]] | None = None  # where this replaces a later one: others
+    attempts: Iterator[tuple[Try, dict[str, bytes]]] | None = None  # where this replaces a later one: others
     is_last_chance: bool = False  # it ran out of time before, and runs alone now
 
     @property
@@ -78,18 +78,18 @@ def read_job(run: Run, row: Row, earlier: dict[str, Any]) -> Job:
         raise CourseError(what, path.name, "make it readable for the grader.") from None
     job = _job(run, row, content, files, beside, earlier)
     job.notice = run.course.refusal(student, run.topic, content)
-    attempt = collect.collected_attempt(run.course, student, run.topic, content)
+    attempt = collected_attempt(run.course, student, run.topic, content)
     if attempt:  # what is known of that says when it came: late without a time is due + 1 s, as course.toml says now
         job.is_collected, job.is_earliest = True, attempt.is_late_without_time
         if job.is_earliest:
-            job.beside[TIMESTAMP] = collect.format_timestamp(run.assignment, student, attempt)
+            job.beside[TIMESTAMP] = format_timestamp(run.assignment, student, attempt)
             job.beside = {name: text for name, text in job.beside.items() if text}
     return job
 
 
-def read_earlier_job(run: Run, row: Row, attempt: collect.Try, kept: dict[str, bytes], earlier: dict[str, Any]) -> Job:
+def read_earlier_job(run: Run, row: Row, attempt: Try, kept: dict[str, bytes], earlier: dict[str, Any]) -> Job:
     """Return the ``Job`` of an ``attempt`` that was collected before, whose files were ``kept``, by name."""
-    when = collect.format_timestamp(run.assignment, row.student, attempt)
+    when = format_timestamp(run.assignment, row.student, attempt)
     beside = {name: text for name, text in ((TIMESTAMP, when), (SECRET, attempt.secret)) if text}
     files = kept_files(run.released.exercises, kept)
     job = _job(run, row, kept[f"{run.topic}.ipynb"], files, beside, earlier)

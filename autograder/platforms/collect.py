@@ -12,20 +12,34 @@ import json
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cmp_to_key
 from pathlib import Path, PurePosixPath
-
-import msgspec
 
 from autograder.courses.course import SECRET, TIMESTAMP, Course
 from autograder.courses.plan import Assignment, alike
 from autograder.errors import CourseError
-from autograder.files import as_json, write_bytes, write_text
+from autograder.files import write_text
 from autograder.notebooks.handout import Handout, handout, receipt_of_file
 from autograder.platforms.archives import BROKEN, RefusedEntry, opened, unpacked
+from autograder.platforms.attempts import (
+    Journal,
+    Try,
+    contents_of,
+    journal_folder,
+    keep_files,
+    kept_files,
+    present_files,
+    put_beside,
+    put_files,
+    read_tries,
+    refuse_links,
+    tries,
+    write_tries,
+    writing,
+)
 from autograder.platforms.formats import (
     NBGRADERS,
     PLATFORMS,
@@ -34,14 +48,13 @@ from autograder.platforms.formats import (
     describe_archive,
     is_notebook,
     recognised,
-    stated_time,
     strip_browser_suffix,
 )
+from autograder.platforms.timestamps import as_nbgrader_writes, stated_time
 from autograder.sandbox import Limits
 from solutions.answer_key import topics
 
 MOST_ENTRIES, MOST_IN_ONE, MOST_CANDIDATES = 100_000, 1000, 20
-IN_THE_WAY = (FileExistsError, NotADirectoryError, IsADirectoryError)
 INBOUND = "inbound"  # the folder of nbgrader's exchange that students write to
 MOST_SECRET = 1000  # characters; nbgrader's have 128
 
@@ -61,45 +74,6 @@ class Collected:
     version: int = 0
     code: str = ""
     note: str = ""
-
-
-@dataclass(frozen=True)
-class Try:
-    """Something that a student has handed in: a hash of each file, by its name, and what is known of when.
-
-    ``time`` is when it came, in UTC, as the platform says; ``moment`` the date that the archive has for it; ``order`` grows
-    with each try on a platform that numbers them. ``platform`` and ``prefix`` are what it was called there. ``secret`` is
-    what nbgrader's exchange knows a try by when its feedback goes back: another one each time, so it is none of the files.
-    """
-
-    files: dict[str, str]
-    time: str = ""
-    moment: str = ""
-    order: int = 0
-    late: bool = False
-    platform: str = ""
-    prefix: str = ""
-    number: str = ""
-    file: str = ""
-    secret: str = ""
-
-    @property
-    def is_late_without_time(self) -> bool:
-        """Whether the platform said that it was late, and not when it came."""
-        return self.late and not self.time
-
-    def is_before(self, other: "Try") -> bool:
-        """Return whether this came before ``other``, as far as that is known."""
-        if self.order and other.order and self.order != other.order:
-            return self.order < other.order
-        if self.time and other.time:
-            return self.time < other.time
-        return bool(self.moment and other.moment) and self.moment < other.moment  # of the platform's own clock
-
-
-@dataclass(frozen=True)
-class _Written:
-    tries: list[Try]
 
 
 @dataclass(frozen=True)
@@ -124,30 +98,6 @@ class _Wanted(Asked):
     handouts: Mapping[int, Handout]  # by the number of a release; under 0 the newest
     topics: tuple[str, ...]  # all that there are
     journal: "Journal"
-
-
-class Journal:
-    """What each student had before the last collection of ``topic`` changed it, for ``undo``.
-
-    The first change of a collection begins the journal anew. One collection may take several archives.
-    """
-
-    def __init__(self, course: Course, topic: str):
-        self.folder, self.begun = _journal_folder(course, topic), False
-
-    def remember(self, course: Course, student: str, known: list["Try"]) -> None:
-        """Keep what was collected of ``student`` until now, unless this collection has done so already."""
-        place = self.folder / f"{student}.json"
-        for path in self.folder.glob("*.json") if not self.begun else ():
-            with _writing(course, path):
-                path.unlink()
-        self.begun = True
-        if not place.exists():
-            _write_down(course, place, known)
-
-
-def _journal_folder(course, topic):
-    return course.root / ".autograder" / "undo" / topic
 
 
 @dataclass(frozen=True)
@@ -201,7 +151,7 @@ def collect(
     journal = journal or Journal(course, topic)
     wanted = _Wanted(topic, names, beside, max_mb, plan.assignment(topic), versions, handouts, tuple(topics()), journal)
     try:
-        _refuse_links(course, course.root / "submitted")
+        refuse_links(course, course.root / "submitted")
     except RefusedEntry as refusal:
         raise CourseError(str(refusal), str(course.root), "take it away, and run the command again.") from None
     archive = Path(archive)
@@ -370,12 +320,12 @@ def _take(course, wanted, parts, here, platform):
             put = _put(course, wanted, student, files, one, counting.owner.by_arrival)
             saved = f"a browser had saved it as {printable(counting.saved_as)}" if counting.saved_as else ""
             done.append(replace(put, note=", ".join(filter(None, [put.note, saved]))))
-            with _writing(course, course.refusal_file(student, wanted.topic)):
+            with writing(course, course.refusal_file(student, wanted.topic)):
                 course.forget_refusal(student, wanted.topic)
         except RefusedEntry as refusal:
             first = tries[attempt][0]
             refused = Try({}, time=_as_written(first.owner.time), moment=first.moment, order=first.owner.order)
-            if not any(refused.is_before(one) for one in _read_tries(course.collected(student, wanted.topic))[-1:]):
+            if not any(refused.is_before(one) for one in read_tries(course.collected(student, wanted.topic))[-1:]):
                 _tell(course, wanted.topic, student, str(refusal), tries[attempt])
             done.append(Collected(student, str(refusal), file=printable(tries[attempt][0].name)))
     return done, left
@@ -413,11 +363,7 @@ def _secret(parts, folder):
 
 
 def _as_written(when):
-    return _as_nbgrader_writes(when) if when else ""
-
-
-def _as_nbgrader_writes(when):
-    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
+    return as_nbgrader_writes(when) if when else ""
 
 
 def _chosen(wanted, parts):
@@ -517,7 +463,7 @@ def _put(course, wanted, student, files, one, by_arrival):
     topic, notebook = wanted.topic, course.submission(student, wanted.topic)
     place = course.collected(student, topic)
     known = tries(course, student, topic)
-    before = _present(course, notebook, {*files, *(known[-1].files if known else ())})
+    before = present_files(course, notebook, {*files, *(known[-1].files if known else ())})
     if before and (not known or known[-1].files != before.files):  # put there by hand, or by nbgrader
         known = [*(old for old in known if old.files != before.files), before]
     version = _version(wanted, files[notebook.name])
@@ -532,18 +478,18 @@ def _put(course, wanted, student, files, one, by_arrival):
     counts = known[-1] if known else None
     contradicts = bool(by_arrival and counts and counts.platform == one.platform and one.is_before(counts))
     earlier = bool(counts and one.is_before(counts) and not contradicts)
-    stands = _contents(course, notebook, counts) if counts else {}
+    stands = contents_of(course, notebook, counts) if counts else {}
     is_wrong = bool(_other_assignments(stands.get(notebook.name, b""), topic))  # collected before that was looked at
     if counts and one.files != counts.files and (_is_known(one, known) or earlier) and not is_wrong:
-        _keep(course, student, topic, files)
+        keep_files(course, student, topic, files)
         if not _is_known(one, known):
             wanted.journal.remember(course, student, known)
             head = sorted([*known[:-1], one], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
-            _write_down(course, place, [*head, counts])
+            write_tries(course, place, [*head, counts])
         return replace(told, note=", ".join(filter(None, [told.note, "an earlier try: kept, and not counted"])))
     replaced = counts is not None and one.files[notebook.name] != counts.files.get(notebook.name)
     if counts and one.files != counts.files:
-        _keep(course, student, topic, stands)
+        keep_files(course, student, topic, stands)
     same = counts is not None and one.files == counts.files
     if counts and same and counts.platform and one.is_before(counts):
         one = counts  # handed in once more later
@@ -551,10 +497,10 @@ def _put(course, wanted, student, files, one, by_arrival):
         one = replace(one, time=counts.time)  # which ``set_time`` has stated
     if one != counts:
         wanted.journal.remember(course, student, known)
-    _put_files(course, notebook, files)
-    _put_beside(course, topic, wanted.assignment, student, one)
+    put_files(course, notebook, files)
+    put_beside(course, topic, wanted.assignment, student, one)
     known = [*known[:-1], one] if same else [*known, one]
-    _write_down(course, place, known)
+    write_tries(course, place, known)
     note = "as before" if same else f"replaces {_count(len(known) - 1)}" if replaced else ""
     if contradicts and not same:
         note += f": it states an earlier time ({one.time}), but was not there yet at the last collection"
@@ -571,14 +517,14 @@ def undo(course: Course, topic: str) -> list[Collected]:
     CourseError
         If there is no such collection, or something cannot be written.
     """
-    places = sorted(_journal_folder(course, topic).glob("*.json"))
+    places = sorted(journal_folder(course, topic).glob("*.json"))
     if not places:
         remedy = "nothing was collected since the last --undo; earlier tries are in .autograder/earlier."
         raise CourseError(f"there is no collection of {topic} to take back", str(course.root), remedy)
     assignment, done = course.plan().assignment(topic), []
     for place in places:
         try:
-            done.append(_take_back(course, topic, assignment, place.stem, _read_tries(place)))
+            done.append(_take_back(course, topic, assignment, place.stem, read_tries(place)))
             place.unlink()
         except RefusedEntry as refusal:
             done.append(Collected(place.stem, str(refusal)))
@@ -589,20 +535,20 @@ def _take_back(course, topic, assignment, student, known):
     """Let the last of ``known`` count for ``student`` again, or nothing if that is empty."""
     notebook, now = course.submission(student, topic), tries(course, student, topic)
     names = {notebook.name, *(name for one in (*known[-1:], *now[-1:]) for name in one.files)}
-    present = _present(course, notebook, names)
-    files = _contents(course, notebook, present) if present else {}
-    _keep(course, student, topic, files)
-    before = _kept_files(course, student, topic, known[-1]) if known else {}
-    _put_files(course, notebook, before)
-    _put_beside(course, topic, assignment, student, known[-1] if known else Try({}))
+    present = present_files(course, notebook, names)
+    files = contents_of(course, notebook, present) if present else {}
+    keep_files(course, student, topic, files)
+    before = kept_files(course, student, topic, known[-1]) if known else {}
+    put_files(course, notebook, before)
+    put_beside(course, topic, assignment, student, known[-1] if known else Try({}))
     for place in (notebook.with_name(name) for name in files if name not in before):
-        with _writing(course, place):
+        with writing(course, place):
             place.unlink()
     if not before:
         for folder in (notebook.parent, notebook.parent.parent):
             with contextlib.suppress(OSError):  # something else is in it
                 folder.rmdir()
-    _write_down(course, course.collected(student, topic), known)
+    write_tries(course, course.collected(student, topic), known)
     if not known:
         return Collected(student, note="taken back: nothing was collected before", file="")
     note = "as before" if before == files else "taken back: the try before it counts again"
@@ -611,52 +557,8 @@ def _take_back(course, topic, assignment, student, known):
     return Collected(student, note=note, file=printable(known[-1].file))
 
 
-def earlier_attempts(course: Course, student: str, topic: str) -> Iterator[tuple[Try, dict[str, bytes]]]:
-    """Yield what was collected of ``student`` before what stands now, the last first: each with its files, by name."""
-    for one in reversed(tries(course, student, topic)[:-1]):
-        with contextlib.suppress(RefusedEntry):  # it was deleted
-            yield one, _kept_files(course, student, topic, one)
-
-
-def _kept_files(course, student, topic, one):
-    """Return the files of ``one`` as they were kept, or as they stand in the student's folder still, by name."""
-    found = {}
-    for name, digest in one.files.items():
-        place, standing = _kept(course, student, topic, name, digest), course.submission(student, topic).with_name(name)
-        for path in (place, standing):
-            with contextlib.suppress(OSError):  # the student's own may be a link, or not to be read
-                if (
-                    path.is_file()
-                    and not path.is_symlink()
-                    and hashlib.sha256(content := path.read_bytes()).hexdigest() == digest
-                ):
-                    found[name] = content
-                    break
-        if name not in found:
-            raise RefusedEntry(f"{place.relative_to(course.root)} is gone, so it cannot be taken back")
-    return found
-
-
-def _kept(course, student, topic, name, digest):
-    suffix = PurePosixPath(name).suffix
-    return course.root / ".autograder" / "earlier" / student / topic / f"{digest[:32]}{suffix}"
-
-
 def _count(number):
     return "an earlier try" if number == 1 else f"{number} earlier tries"
-
-
-def tries(course: Course, student: str, topic: str) -> list[Try]:
-    """Return all that was collected of ``student``; the last one counts."""
-    return _read_tries(course.collected(student, topic))
-
-
-def _read_tries(place):
-    """Return the tries that ``_write_down`` wrote; none where that file cannot be read as such."""
-    try:
-        return msgspec.json.decode(place.read_bytes(), type=_Written).tries
-    except (OSError, msgspec.DecodeError):
-        return []
 
 
 def _is_known(one, known):
@@ -665,80 +567,6 @@ def _is_known(one, known):
     if one.order:
         return any(other.order == one.order for other in same)
     return any(not other.is_before(one) for other in same)
-
-
-def _present(course, notebook, names):
-    """Return what stands in the student's folder, of files called ``names``, as a ``Try``, or None."""
-    with _writing(course, notebook):
-        if not notebook.exists():
-            return None
-        names = sorted(name for name in names if notebook.with_name(name).exists())
-        hashes = {name: hashlib.sha256(notebook.with_name(name).read_bytes()).hexdigest() for name in names}
-    stamp = notebook.with_name(TIMESTAMP)
-    when = stated_time(stamp.read_bytes()) if stamp.is_file() and not stamp.is_symlink() else None
-    return Try(hashes, time=_as_nbgrader_writes(when) if when else "")
-
-
-def _contents(course, notebook, one):
-    found = {}
-    for name in one.files:
-        place = notebook.with_name(name)
-        with _writing(course, place):
-            if place.exists():
-                found[name] = place.read_bytes()
-    return found
-
-
-def _keep(course, student, topic, files):
-    """Keep ``files`` as an earlier try, each under a hash of it: two that are the same are one."""
-    for name, content in files.items():
-        place = _kept(course, student, topic, name, hashlib.sha256(content).hexdigest())
-        with _writing(course, place):
-            if not place.exists():
-                write_bytes(content, place)
-
-
-def _write_down(course, place, known):
-    with _writing(course, place):
-        write_text(as_json({"tries": [asdict(one) for one in known]}), place)
-
-
-def _put_files(course, notebook, files):
-    """Write ``files`` into the folder of ``notebook``, the notebook last; without it, no other stays there either."""
-    try:
-        for file in sorted(files, key=lambda file: file == notebook.name):
-            target = notebook.with_name(file)
-            with _writing(course, target):
-                if not target.exists() or target.read_bytes() != files[file]:
-                    write_bytes(files[file], target)
-    except CourseError:
-        if not notebook.exists():
-            for file in files:
-                with contextlib.suppress(OSError):
-                    notebook.with_name(file).unlink()
-        raise
-
-
-def _put_beside(course, topic, assignment, student, one):
-    """Write into ``timestamp.txt`` when it came, or that it was late, and beside it the secret of nbgrader's exchange.
-
-    What an earlier try has left there is taken away.
-    """
-    for name, text in ((TIMESTAMP, format_timestamp(assignment, student, one)), (SECRET, one.secret)):
-        place = course.submission(student, topic).with_name(name)
-        with _writing(course, place):
-            if text and not (place.is_file() and place.read_text(encoding="utf-8", errors="replace") == text):
-                write_text(text, place)
-            elif not text:
-                place.unlink(missing_ok=True)
-
-
-def format_timestamp(assignment: Assignment, student: str, one: Try) -> str:
-    """Return what ``timestamp.txt`` says of ``one``: the second after the due date where it is only known to be late."""
-    if not one.is_late_without_time or not assignment.due:
-        return one.time
-    until = assignment.extensions.get(student, assignment.due)
-    return _as_nbgrader_writes(max(until, assignment.due) + timedelta(seconds=1))
 
 
 def set_time(course: Course, topic: str, student: str, time: datetime, journal: Journal) -> Collected:
@@ -750,31 +578,18 @@ def set_time(course: Course, topic: str, student: str, time: datetime, journal: 
         If it cannot be written.
     """
     known = tries(course, student, topic)
-    one = replace(known[-1], time=_as_nbgrader_writes(time))
+    one = replace(known[-1], time=as_nbgrader_writes(time))
     assignment = course.plan().assignment(topic)
     told = Collected(student, file=printable(one.file))
     try:
         if one != known[-1]:
             journal.remember(course, student, known)
-        _put_beside(course, topic, assignment, student, one)
-        _write_down(course, course.collected(student, topic), [*known[:-1], one])
+        put_beside(course, topic, assignment, student, one)
+        write_tries(course, course.collected(student, topic), [*known[:-1], one])
     except RefusedEntry as refusal:
         return replace(told, problem=str(refusal))
     when = f"handed in at {time:%Y-%m-%d %H:%M} UTC"
     return replace(told, note=", ".join(filter(None, [when, _lateness(assignment, student, one)])))
-
-
-def collected_attempt(course: Course, student: str, topic: str, content: bytes) -> Try | None:
-    """Return what is known of the notebook ``content`` if it was collected and counts; None if it came another way."""
-    digest = hashlib.sha256(content).hexdigest()
-    last = tries(course, student, topic)[-1:]
-    return next((one for one in last if one.platform and one.files.get(f"{topic}.ipynb") == digest), None)
-
-
-def find_late_without_time(course: Course, topic: str) -> list[str]:
-    """Return the students whose work that counts was late, as its platform says, and nobody knows by how much."""
-    last = {student: tries(course, student, topic)[-1:] for student in course.students(topic)}
-    return [student for student, found in last.items() if any(one.is_late_without_time for one in found)]
 
 
 def _lateness(assignment, student, one):
@@ -832,35 +647,11 @@ def _tell(course, topic, student, problem, parts):
     """Ask ``student`` to hand in again, on the feedback page; what nbgrader's exchange takes it back by stands beside it."""
     page = course.feedback(student, topic)
     with contextlib.suppress(RefusedEntry):  # whoever collects reads the problem all the same
-        with _writing(course, page):
+        with writing(course, page):
             course.refuse(student, topic, with_remedy(problem, topic))
         found = (_secret([part], PurePosixPath(part.name).parent) for part in parts if part.file == SECRET)
         if secret := next(found, ""):
             when = parts[0].owner.time
-            for name, text in ((TIMESTAMP, _as_nbgrader_writes(when) if when else ""), (SECRET, secret)):
-                with _writing(course, page.with_name(name)):
+            for name, text in ((TIMESTAMP, as_nbgrader_writes(when) if when else ""), (SECRET, secret)):
+                with writing(course, page.with_name(name)):
                     write_text(text, page.with_name(name))
-
-
-@contextlib.contextmanager
-def _writing(course, path):
-    """Refuse what stands in the way of ``path``; a disk that takes nothing ends the command, with words."""
-    _refuse_links(course, path)
-    _refuse_links(course, path.with_name(path.name + ".draft"))
-    try:
-        yield
-    except IN_THE_WAY as error:
-        raise RefusedEntry(f"{error.filename} is in the way of {path.relative_to(course.root)}; take it away") from None
-    except OSError as error:
-        remedy = "make room there, or see that you may write there, and run the command again: it goes on."
-        raise CourseError(f"it cannot be written ({error.strerror})", str(path), remedy) from None
-
-
-def _refuse_links(course, path):
-    """Refuse ``path`` if it, or a folder above it in the course, is a link."""
-    for place in (path, *path.parents):
-        if place == course.root:
-            return
-        if place.is_symlink():
-            name = place.relative_to(course.root)
-            raise RefusedEntry(f"{name} is a link, and nothing is written through one; take it away")

@@ -32,7 +32,7 @@ from autograder.errors import CourseError
 from autograder.files import write_text
 from autograder.gradebook.scores import results
 from autograder.notebooks.handout import handed_to, handout, receipt_of_notebook
-from autograder.platforms.collect import tries
+from autograder.platforms.attempts import tries
 from autograder.platforms.formats import moodle_name
 
 PLATFORMS = ("csv", "canvas", "moodle", "gradescope")

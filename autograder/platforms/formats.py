@@ -28,12 +28,13 @@ import pwd
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 import yaml
 
 from autograder.courses.plan import Student, alike, by_id, is_student
+from autograder.platforms.timestamps import CLOCK_SKEW, stated_time
 
 CANVAS = re.compile(r"(?:(?P<name>.+?)_)??(?:(?P<late>LATE)_)?(?P<user>\d+)_(?P<attachment>\d+)_.+", re.IGNORECASE)
 ANONYMOUS = re.compile(r"(?:(?P<late>LATE)_)?anon_(?P<user>[A-Za-z0-9]{5})_(?P<attachment>\d+)_.+")
@@ -55,7 +56,6 @@ PLATFORMS = {  # by the name that a command takes
     "exchange": NBGRADERS,
     "folder": FILES,
 }
-CLOCK_SKEW = timedelta(minutes=10)  # that two machines' clocks may differ
 METADATA = "submission_metadata.yml"
 NUMBER_PAIR = re.compile(r"(?<![^_])(?P<user>\d+)(?=_(?P<attachment>\d+)_)")  # they overlap: 17_50_3001_ has two
 DEFAULT_TEAM = "default group"  # of those in no group, in Moodle
@@ -63,7 +63,6 @@ NUMBERED = ("Moodle", "Blackboard", "ILIAS")  # Moodle's files of grades go by i
 PERSONAL = ("id", "login", "email", "sis")  # of the roster, by which a folder may be called
 COLUMNS = ("id", "login", "email", "sis", "canvas", "gradescope")  # of the roster, by which a file may be known
 DEEPEST = 100  # of the metadata's tables and lists in one another
-FIRST_YEAR = 1980  # of a zip archive's dates: what states an earlier one states nothing
 
 
 @dataclass(frozen=True)
@@ -499,20 +498,6 @@ def login_of(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except (KeyError, OverflowError):
         return f"uid {uid}"
-
-
-def stated_time(text: str | bytes) -> datetime | None:
-    """Return the time that ``text`` states, as a ``timestamp.txt`` or a platform does, in UTC, or None."""
-    if isinstance(text, bytes):
-        text = text[:100].decode("utf-8", "replace")
-    text = re.sub(r"\s*(UTC|Z)$", "+00:00", text.strip())
-    text = re.sub(r"(\.\d{6})\d+", r"\1", text).replace(" +", "+").replace(" -", "-")
-    try:
-        found = datetime.fromisoformat(text)
-        found = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-    return found if found.year >= FIRST_YEAR else None
 
 
 # All that it reads are texts, lists and tables: no tag makes anything, and no table is merged into another.

@@ -16,7 +16,7 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.files import write_bytes
 from autograder.gradebook.scores import results
-from autograder.platforms.collect import tries
+from autograder.platforms.attempts import tries
 from autograder.platforms.export import Exported, refuse_overwriting
 
 PLATFORMS = ("folder", "canvas", "moodle")

@@ -13,8 +13,10 @@ from pathlib import Path
 from autograder.courses.course import Course
 from autograder.courses.plan import Student, alike, by_id
 from autograder.errors import CourseError
-from autograder.platforms.collect import Collected, Journal, set_time, tries
-from autograder.platforms.formats import CLOCK_SKEW, COLUMNS
+from autograder.platforms.attempts import Journal, tries
+from autograder.platforms.collect import Collected, set_time
+from autograder.platforms.formats import COLUMNS
+from autograder.platforms.timestamps import CLOCK_SKEW
 
 EXAMPLE = "id,time and then, in each row, ada,2026-12-02T23:59:00+01:00"
 

@@ -32,7 +32,7 @@ from autograder.notebooks import repair
 from autograder.notebooks.added_cells import added_cells
 from autograder.notebooks.handout import handout
 from autograder.notebooks.submitted_file import read_file
-from autograder.platforms.collect import collected_attempt
+from autograder.platforms.attempts import collected_attempt
 from autograder.sandbox import Limits, doctor
 from autograder.with_nbgrader.limits import limit_traits
 

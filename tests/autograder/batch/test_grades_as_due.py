@@ -29,7 +29,8 @@ from autograder.gradebook.scores import results
 from autograder.grading import grade, judge
 from autograder.marking.answers import Held, answers, save
 from autograder.marking.override import override
-from autograder.platforms.collect import Journal, collect, undo
+from autograder.platforms.attempts import Journal
+from autograder.platforms.collect import collect, undo
 from autograder.platforms.export import export
 from autograder.platforms.times import set_times
 from tests.autograder.batch.test_nothing_lost import ESSAY

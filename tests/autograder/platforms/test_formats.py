@@ -6,7 +6,8 @@ import zipfile
 import pytest
 
 from autograder.courses.course import Course
-from autograder.platforms.collect import collect, tries
+from autograder.platforms.attempts import tries
+from autograder.platforms.collect import collect
 from autograder.platforms.formats import Recognised
 from tests.autograder.platforms.test_collect import notebook
 

@@ -1,0 +1,244 @@
+"""What was collected of each student, attempt after attempt: the record of it, and the files of the earlier ones.
+
+In: a course, a student. Out: ``Try`` objects, the last of which counts; bytes by name. Writes them into the course directory,
+never through a link.
+"""
+
+import contextlib
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from autograder.courses.course import SECRET, TIMESTAMP, Course
+from autograder.courses.plan import Assignment
+from autograder.errors import CourseError
+from autograder.files import as_json, write_bytes, write_text
+from autograder.platforms.archives import RefusedEntry
+from autograder.platforms.timestamps import as_nbgrader_writes, stated_time
+
+IN_THE_WAY = (FileExistsError, NotADirectoryError, IsADirectoryError)
+
+
+@dataclass(frozen=True)
+class Try:
+    """Something that a student has handed in: a hash of each file, by its name, and what is known of when.
+
+    ``time`` is when it came, in UTC, as the platform says; ``moment`` the date that the archive has for it; ``order`` grows
+    with each try on a platform that numbers them. ``platform`` and ``prefix`` are what it was called there. ``secret`` is
+    what nbgrader's exchange knows a try by when its feedback goes back: another one each time, so it is none of the files.
+    """
+
+    files: dict[str, str]
+    time: str = ""
+    moment: str = ""
+    order: int = 0
+    late: bool = False
+    platform: str = ""
+    prefix: str = ""
+    number: str = ""
+    file: str = ""
+    secret: str = ""
+
+    @property
+    def is_late_without_time(self) -> bool:
+        """Whether the platform said that it was late, and not when it came."""
+        return self.late and not self.time
+
+    def is_before(self, other: "Try") -> bool:
+        """Return whether this came before ``other``, as far as that is known."""
+        if self.order and other.order and self.order != other.order:
+            return self.order < other.order
+        if self.time and other.time:
+            return self.time < other.time
+        return bool(self.moment and other.moment) and self.moment < other.moment  # of the platform's own clock
+
+
+@dataclass(frozen=True)
+class _Written:
+    tries: list[Try]
+
+
+class Journal:
+    """What each student had before the last collection of ``topic`` changed it, for ``undo``.
+
+    The first change of a collection begins the journal anew. One collection may take several archives.
+    """
+
+    def __init__(self, course: Course, topic: str):
+        self.folder, self.begun = journal_folder(course, topic), False
+
+    def remember(self, course: Course, student: str, known: list["Try"]) -> None:
+        """Keep what was collected of ``student`` until now, unless this collection has done so already."""
+        place = self.folder / f"{student}.json"
+        for path in self.folder.glob("*.json") if not self.begun else ():
+            with writing(course, path):
+                path.unlink()
+        self.begun = True
+        if not place.exists():
+            write_tries(course, place, known)
+
+
+def journal_folder(course: Course, topic: str) -> Path:
+    """Return where it stands what each student had before the last collection."""
+    return course.root / ".autograder" / "undo" / topic
+
+
+def earlier_attempts(course: Course, student: str, topic: str) -> Iterator[tuple[Try, dict[str, bytes]]]:
+    """Yield what was collected of ``student`` before what stands now, the last first: each with its files, by name."""
+    for one in reversed(tries(course, student, topic)[:-1]):
+        with contextlib.suppress(RefusedEntry):  # it was deleted
+            yield one, kept_files(course, student, topic, one)
+
+
+def kept_files(course: Course, student: str, topic: str, one: Try) -> dict[str, bytes]:
+    """Return the files of ``one`` as they were kept, or as they stand in the student's folder still, by name."""
+    found = {}
+    for name, digest in one.files.items():
+        place, standing = _kept(course, student, topic, name, digest), course.submission(student, topic).with_name(name)
+        for path in (place, standing):
+            with contextlib.suppress(OSError):  # the student's own may be a link, or not to be read
+                if (
+                    path.is_file()
+                    and not path.is_symlink()
+                    and hashlib.sha256(content := path.read_bytes()).hexdigest() == digest
+                ):
+                    found[name] = content
+                    break
+        if name not in found:
+            raise RefusedEntry(f"{place.relative_to(course.root)} is gone, so it cannot be taken back")
+    return found
+
+
+def _kept(course, student, topic, name, digest):
+    suffix = PurePosixPath(name).suffix
+    return course.root / ".autograder" / "earlier" / student / topic / f"{digest[:32]}{suffix}"
+
+
+def tries(course: Course, student: str, topic: str) -> list[Try]:
+    """Return all that was collected of ``student``; the last one counts."""
+    return read_tries(course.collected(student, topic))
+
+
+def read_tries(place: Path) -> list[Try]:
+    """Return the tries that ``write_tries`` wrote; none where that file cannot be read as such."""
+    try:
+        return msgspec.json.decode(place.read_bytes(), type=_Written).tries
+    except (OSError, msgspec.DecodeError):
+        return []
+
+
+def present_files(course: Course, notebook: Path, names: Iterable[str]) -> Try | None:
+    """Return what stands in the student's folder, of files called ``names``, as a ``Try``, or None."""
+    with writing(course, notebook):
+        if not notebook.exists():
+            return None
+        names = sorted(name for name in names if notebook.with_name(name).exists())
+        hashes = {name: hashlib.sha256(notebook.with_name(name).read_bytes()).hexdigest() for name in names}
+    stamp = notebook.with_name(TIMESTAMP)
+    when = stated_time(stamp.read_bytes()) if stamp.is_file() and not stamp.is_symlink() else None
+    return Try(hashes, time=as_nbgrader_writes(when) if when else "")
+
+
+def contents_of(course: Course, notebook: Path, one: Try) -> dict[str, bytes]:
+    """Return the files of ``one`` that stand beside ``notebook``, by name."""
+    found = {}
+    for name in one.files:
+        place = notebook.with_name(name)
+        with writing(course, place):
+            if place.exists():
+                found[name] = place.read_bytes()
+    return found
+
+
+def keep_files(course: Course, student: str, topic: str, files: Mapping[str, bytes]) -> None:
+    """Keep ``files`` as an earlier try, each under a hash of it: two that are the same are one."""
+    for name, content in files.items():
+        place = _kept(course, student, topic, name, hashlib.sha256(content).hexdigest())
+        with writing(course, place):
+            if not place.exists():
+                write_bytes(content, place)
+
+
+def write_tries(course: Course, place: Path, known: Iterable[Try]) -> None:
+    """Remember at ``place`` all that was collected of a student."""
+    with writing(course, place):
+        write_text(as_json({"tries": [asdict(one) for one in known]}), place)
+
+
+def put_files(course: Course, notebook: Path, files: Mapping[str, bytes]) -> None:
+    """Write ``files`` into the folder of ``notebook``, the notebook last; without it, no other stays there either."""
+    try:
+        for file in sorted(files, key=lambda file: file == notebook.name):
+            target = notebook.with_name(file)
+            with writing(course, target):
+                if not target.exists() or target.read_bytes() != files[file]:
+                    write_bytes(files[file], target)
+    except CourseError:
+        if not notebook.exists():
+            for file in files:
+                with contextlib.suppress(OSError):
+                    notebook.with_name(file).unlink()
+        raise
+
+
+def put_beside(course: Course, topic: str, assignment: Assignment, student: str, one: Try) -> None:
+    """Write into ``timestamp.txt`` when it came, or that it was late, and beside it the secret of nbgrader's exchange.
+
+    What an earlier try has left there is taken away.
+    """
+    for name, text in ((TIMESTAMP, format_timestamp(assignment, student, one)), (SECRET, one.secret)):
+        place = course.submission(student, topic).with_name(name)
+        with writing(course, place):
+            if text and not (place.is_file() and place.read_text(encoding="utf-8", errors="replace") == text):
+                write_text(text, place)
+            elif not text:
+                place.unlink(missing_ok=True)
+
+
+def format_timestamp(assignment: Assignment, student: str, one: Try) -> str:
+    """Return what ``timestamp.txt`` says of ``one``: the second after the due date where it is only known to be late."""
+    if not one.is_late_without_time or not assignment.due:
+        return one.time
+    until = assignment.extensions.get(student, assignment.due)
+    return as_nbgrader_writes(max(until, assignment.due) + timedelta(seconds=1))
+
+
+def collected_attempt(course: Course, student: str, topic: str, content: bytes) -> Try | None:
+    """Return what is known of the notebook ``content`` if it was collected and counts; None if it came another way."""
+    digest = hashlib.sha256(content).hexdigest()
+    last = tries(course, student, topic)[-1:]
+    return next((one for one in last if one.platform and one.files.get(f"{topic}.ipynb") == digest), None)
+
+
+def find_late_without_time(course: Course, topic: str) -> list[str]:
+    """Return the students whose work that counts was late, as its platform says, and nobody knows by how much."""
+    last = {student: tries(course, student, topic)[-1:] for student in course.students(topic)}
+    return [student for student, found in last.items() if any(one.is_late_without_time for one in found)]
+
+
+@contextlib.contextmanager
+def writing(course: Course, path: Path) -> Iterator[None]:
+    """Refuse what stands in the way of ``path``; a disk that takes nothing ends the command, with words."""
+    refuse_links(course, path)
+    refuse_links(course, path.with_name(path.name + ".draft"))
+    try:
+        yield
+    except IN_THE_WAY as error:
+        raise RefusedEntry(f"{error.filename} is in the way of {path.relative_to(course.root)}; take it away") from None
+    except OSError as error:
+        remedy = "make room there, or see that you may write there, and run the command again: it goes on."
+        raise CourseError(f"it cannot be written ({error.strerror})", str(path), remedy) from None
+
+
+def refuse_links(course: Course, path: Path) -> None:
+    """Refuse ``path`` if it, or a folder above it in the course, is a link."""
+    for place in (path, *path.parents):
+        if place == course.root:
+            return
+        if place.is_symlink():
+            name = place.relative_to(course.root)
+            raise RefusedEntry(f"{name} is a link, and nothing is written through one; take it away")
