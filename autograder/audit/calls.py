@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from autograder import exercises
-from autograder.audit import inputs
 from autograder.exercises import Case, Exercise, compare
+from autograder.exercises.drawing import Row
 from autograder.grading import judge
 from autograder.grading.judge import Verdict
 from autograder.grading.stopwatch import no_longer_than
@@ -43,10 +43,17 @@ def reply_to(function: Callable[..., object], exercise: Exercise, case: Case, se
     return Reply(value, changed=tuple(changed), printed=bool(said.getvalue()))
 
 
-def called(function: Callable[..., object], exercise: Exercise, given: inputs.Inputs) -> object:
-    values = inputs.tensors(given.values) if exercise.in_torch else given.values
+def called(function: Callable[..., object], exercise: Exercise, given: Row) -> object:
+    """Return what ``function`` gives for the drawn call ``given``; a tensor has the memory order of its array."""
+    values = {name: _tensor(item) for name, item in given.inputs.items()} if exercise.in_torch else given.inputs
     with contextlib.redirect_stdout(None), unwarned():
         return compare.call_case(function, values, given.gradients)[0]
+
+
+def _tensor(item):
+    import torch
+
+    return torch.from_numpy(item.copy(order="K")) if isinstance(item, np.ndarray) and item.ndim else item
 
 
 class TookTooLong(Exception):

@@ -59,21 +59,42 @@ def covered(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> 
     plans = _plans(_factors(entry, optional))
     calls = [(plan, ()) for plan in plans]
     if entry.gradients:
-        large = not {*families.LARGE_PARTS}.isdisjoint(entry.parts)
-        calls += [(plan, entry.gradients) for plan in plans if _special(plan) <= 1 and (large or not _is_large(plan))]
+        calls += [(plan, entry.gradients) for plan in plans if _may_ask_for_gradients(entry, plan)]
     for plan, gradients in calls:
-        special = [(name, level) for name, level in _said(plan).items() if level.words]
-        groups = [_part(level, entry) for _, level in special] + (["gradient"] if gradients else [])
-        parts = [part for part in entry.parts if part in groups] or list(entry.parts)[:1] or [""]
-        words = _words(special)
-        yield Row(
-            name="; ".join([*words, *(["gradients"] if gradients else [])]) or PLAIN,
-            inputs=_inputs(entry, plan, rng),
-            part=parts[-1],
-            also=tuple(parts[:-1]),
-            families=words,
-            gradients=gradients,
-        )
+        yield _row(entry, plan, gradients, rng)
+
+
+def any_combination(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[Row]:
+    """Yield calls of ``entry`` without end, each with any families together that can be: an argument is ordinary or special."""
+    factors = dict(_factors(entry, optional))
+    while True:
+        plan = {
+            name: levels[0] if rng.integers(2) else levels[rng.integers(len(levels))]
+            for name, levels in factors.items()
+        }
+        if _fit(plan, whole=True):
+            asked = _may_ask_for_gradients(entry, plan) and rng.integers(2)
+            yield _row(entry, plan, entry.gradients if asked else (), rng)
+
+
+def _may_ask_for_gradients(entry, plan):
+    large = not {*families.LARGE_PARTS}.isdisjoint(entry.parts)
+    return _special(plan) <= 1 and (large or not _is_large(plan))
+
+
+def _row(entry, plan, gradients, rng):
+    special = [(name, level) for name, level in _said(plan).items() if level.words]
+    groups = [_part(level, entry) for _, level in special] + (["gradient"] if gradients else [])
+    parts = [part for part in entry.parts if part in groups] or list(entry.parts)[:1] or [""]
+    words = _words(special)
+    return Row(
+        name="; ".join([*words, *(["gradients"] if gradients else [])]) or PLAIN,
+        inputs=_inputs(entry, plan, rng),
+        part=parts[-1],
+        also=tuple(parts[:-1]),
+        families=words,
+        gradients=gradients,
+    )
 
 
 # --- what there is to combine ----------------------------------------------------------------------------------------

@@ -5,16 +5,18 @@ In: an entry of the key, its reference, a seed. Out: ``Row`` objects, one a call
 
 import hashlib
 import inspect
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from autograder.exercises.covering import Row, covered
+from autograder.exercises.covering import Row, any_combination, covered
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 
 PRIMES = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
 SHAPE_DRAWS = 12  # an even number: see ``_sizes``
+MAX_SIZE = 60  # of an axis in the further calls of a shape
 
 
 def rows(entry: answer_key.Entry, reference: Callable[..., object], seed: int) -> Iterator[Row]:
@@ -46,6 +48,28 @@ def rows(entry: answer_key.Entry, reference: Callable[..., object], seed: int) -
         if isinstance(entry, answer_key.Code) and entry.arguments:
             _refuse_arguments("`arguments` has", entry.arguments, names, names, entry)
             yield from covered(entry, frozenset(names) - set(needed), rng)
+
+
+def draw_further_cases(
+    entry: answer_key.Entry, reference: Callable[..., object], count: int, seed: int = 0
+) -> Iterator[Row]:
+    """Yield ``count`` calls beside those of ``rows``, from the same families: in any combination, not only in pairs."""
+    yield from itertools.islice(_further_cases(entry, reference, seed), count)
+
+
+def _further_cases(entry, reference, seed):
+    parameters = inspect.signature(reference).parameters.values()
+    rng = _generator(seed, f"{entry.name}, further calls")
+    if entry.kind == "shape":
+        while True:
+            yield Row(name="sizes", inputs={p.name: int(rng.integers(1, MAX_SIZE)) for p in parameters})
+    elif entry.kind == "code" and entry.arguments:
+        yield from any_combination(entry, frozenset(p.name for p in parameters if p.default is not p.empty), rng)
+    elif entry.kind == "code":
+        for n in itertools.count(seed + 1):
+            yield from (row for row in rows(entry, reference, n) if not row.shown)
+    else:
+        yield from rows(entry, reference, seed)
 
 
 def _refuse_arguments(what, given, names, needed, entry):

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from autograder.audit import calls
-from autograder.audit.inputs import Inputs
+from autograder.exercises.drawing import Row
 from solutions.in_numpy.scoring import additive_score
 from tests.autograder.audit.toys import STRONG, toy
 from tests.autograder.samples import exercise_named
@@ -41,5 +41,7 @@ def test_what_divides_by_zero_while_it_is_tried_says_nothing():
     exercise = exercise_named("capstone-exact_match")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        value = calls.called(lambda *_: np.zeros(2).sum() / np.zeros(2).sum(), exercise, Inputs({}, ()))
+        value = calls.called(
+            lambda *_: np.zeros(2).sum() / np.zeros(2).sum(), exercise, Row(name="no inputs", inputs={})
+        )
     assert np.isnan(value)

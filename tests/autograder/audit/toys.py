@@ -1,6 +1,7 @@
 """A toy exercise with a strong key and a weak one: what the tests of the audit load."""
 
 import types
+from dataclasses import replace
 
 from autograder import exercises
 from autograder.audit.outcomes import Outcomes
@@ -54,4 +55,7 @@ def toy(folder, case, reference=mix, mistakes=()):
 
 
 def audited(folder, case, reference=mix, **more):
-    return audit_exercise([Outcomes(each) for each in toy(folder, case, reference)], reference, full=True, **more)
+    """Return what the audit finds where ``case`` is all that is hidden, of a function whose sizes may vary as in STRONG."""
+    (exercise,), (strong,) = (toy(folder, each, reference) for each in (case, STRONG))
+    draws = [Outcomes(replace(exercise, entry=strong.entry))]
+    return audit_exercise(draws, reference, full=True, **more)

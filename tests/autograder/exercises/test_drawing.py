@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from autograder import exercises
-from autograder.exercises.drawing import DRAWS
+from autograder.exercises.drawing import DRAWS, draw_further_cases
+from autograder.exercises.loading import outcome_of
 from solutions import answer_key
-from tests.autograder.samples import NAMES, TOPICS, exercise_named, topic_exercises
+from tests.autograder.audit.toys import STRONG, mix, toy
+from tests.autograder.samples import NAMES, TOPICS, exercise_named, reference_of, topic_exercises
 
 each_topic = pytest.mark.parametrize("topic", TOPICS)
 CODE = [name for name in NAMES if exercise_named(name).kind == "code"]
@@ -86,3 +88,31 @@ def test_the_first_hidden_case_of_code_is_called_again_after_all_others_and_coun
 
 def test_everything_that_a_key_may_ask_for_can_be_drawn():
     assert set(get_args(get_type_hints(answer_key.Drawn)["draw"])) == set(DRAWS)
+
+
+@pytest.mark.parametrize("name", CODE + SHAPES)
+def test_further_calls_fit_their_exercise_and_are_none_of_a_release(name):
+    exercise = exercise_named(name)
+    reference = reference_of(exercise)
+    released = {_bytes_of(case.inputs) for case in exercise.hidden}
+    further = list(draw_further_cases(exercise.entry, reference, 60))
+    assert len(further) == 60
+    new = [row for row in further if _bytes_of(row.inputs) not in released]
+    assert len(new) >= 50  # of the rest, all sizes are 1
+    for row in new:
+        outcome = outcome_of(exercise, reference, row.inputs, row.gradients)
+        assert not outcome.raised
+    if exercise.kind == "code":
+        assert len({row.gradients for row in further}) == 1 + bool(exercise.entry.gradients)
+        assert max(len(row.families) for row in further) > 1 or len(exercise.entry.arguments) < 2
+
+
+def _bytes_of(inputs):
+    return tuple(np.asarray(item).tobytes() for item in inputs.values())
+
+
+def test_without_declared_arguments_further_calls_are_those_of_other_seeds(tmp_path):
+    (exercise,) = toy(tmp_path, STRONG)
+    further = list(draw_further_cases(exercise.entry, mix, 5))
+    assert [row.inputs["x"].shape for row in further] == [(3, 4), (1, 3), (3, 4), (1, 3), (3, 4)]
+    assert not any(np.array_equal(row.inputs["x"], case.inputs["x"]) for row in further for case in exercise.hidden)
