@@ -189,7 +189,7 @@ def test_a_weird_value_earns_nothing(topic, weird):
 @each_topic
 @pytest.mark.parametrize("number", [np.nan, np.inf, -1e308, 0.0])
 def test_an_array_of_the_right_shape_full_of_one_number_earns_nothing(topic, number):
-    for exercise in called_exercises(topic):
+    for exercise in [exercise for exercise in topic_exercises(topic) if exercise.is_called]:
         replies = {}
         for n, case in enumerate(exercise.hidden):
             full = over_the_wire(np.full(np.shape(case.expected), number))
