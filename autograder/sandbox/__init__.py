@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from autograder.errors import CourseError
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.script import NOTHING, Call, Cell, Limits, Prepared, Reply, Run, Script, inputs_of
-from autograder.sandbox.start import ISOLATIONS, Lost, close, require_known, started
+from autograder.sandbox.start import ISOLATIONS, SandboxLost, close, require_known, start_worker
 
 __all__ = [
     "ISOLATIONS",
@@ -18,10 +18,10 @@ __all__ = [
     "Call",
     "Cell",
     "Limits",
-    "Lost",
     "Prepared",
     "Reply",
     "Run",
+    "SandboxLost",
     "Script",
     "close",
     "inputs_of",
@@ -48,21 +48,21 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
     Lost
         If the sandbox was killed from outside, more than once.
     """
-    from autograder.sandbox.conversation import Silent, converse  # it needs numpy, and not everybody runs something
+    from autograder.sandbox.protocol import NoReply, run_script  # it needs numpy, and not everybody runs something
 
     limits = limits or Limits()
     for attempt in range(ATTEMPTS):
         began = time.monotonic()
         try:
-            with started(limits, isolation, hidden, script.prepared) as worker:
+            with start_worker(limits, isolation, hidden, script.prepared) as worker:
                 ready = time.monotonic()
                 try:
-                    run = converse(worker.requests, worker.replies, script, limits, worker.alone)
-                except Silent:
+                    run = run_script(worker.requests, worker.replies, script, limits, worker.alone)
+                except NoReply:
                     raise CourseError(
                         f"the sandbox did not start: {worker.last_words()}", "this machine", worker.remedy
                     ) from None
-        except Lost:
+        except SandboxLost:
             if attempt + 1 == ATTEMPTS:
                 raise
             continue
@@ -85,7 +85,7 @@ def run_ours(script: Script, limits: Limits | None = None, isolation: str = DEFA
     """
     try:
         return run(script, limits, isolation, hidden)
-    except Lost as lost:
+    except SandboxLost as lost:
         raise CourseError(f"the sandbox was lost, more than once: {lost}", "this machine", bubblewrap.REMEDY) from None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.errors import CourseError
-from autograder.sandbox.hidden import places
+from autograder.sandbox.hidden import hidden_paths
 from autograder.sandbox.script import Limits
 
 WORKER_FILES = (
@@ -68,7 +68,7 @@ def command(limits: Limits, script: str, hidden: Iterable[str] = ()) -> tuple[li
         args += ["--unshare-user", "--cap-drop", "ALL"]
     for name, value in ENVIRONMENT.items():
         args += ["--setenv", name, value]
-    view = View(needed(), places(hidden))
+    view = View(needed(), hidden_paths(hidden))
     args += view.arguments()
     args += ["--perms", "0755", "--dir", "/worker"]
     for path in WORKER_FILES:
@@ -80,13 +80,13 @@ def command(limits: Limits, script: str, hidden: Iterable[str] = ()) -> tuple[li
     args += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/scratch"]
     start = []
     if as_root:
-        user = a_user_of_its_own()
+        user = unused_uid()
         start += ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--bounding-set", "-all"]
         start += ["--no-new-privs"]
     return args, [*start, sys.executable, "-I", "-B", f"/worker/{script}"]
 
 
-def a_user_of_its_own() -> str:
+def unused_uid() -> str:
     """Return the number of a user who runs nothing else on this machine: limits count all that a user runs.
 
     Where a container leaves too few numbers, it is nobody.

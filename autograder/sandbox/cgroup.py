@@ -31,12 +31,12 @@ class Group:
 
 
 @contextlib.contextmanager
-def limited(limits: Limits) -> Iterator[Group]:
+def limit_memory(limits: Limits) -> Iterator[Group]:
     """Give a ``Group`` with room for ``limits``, and remove it when all that was in it has ended."""
     folders = []
     name = f"autograder-{os.getpid()}-{time.monotonic_ns()}"
     try:
-        for folder, settings in _places(limits):
+        for folder, settings in _candidate_folders(limits):
             try:
                 (folder / name).mkdir()
             except OSError:
@@ -55,11 +55,11 @@ def limited(limits: Limits) -> Iterator[Group]:
 
 def available(limits: Limits) -> bool:
     """Return whether this machine grants a control group that limits memory and processes of a whole sandbox."""
-    with limited(limits) as group:
-        return len(group.folders) == len(_places(limits)) > 0
+    with limit_memory(limits) as group:
+        return len(group.folders) == len(_candidate_folders(limits)) > 0
 
 
-def _places(limits):
+def _candidate_folders(limits):
     """Return ``[(folder in which a group may be made, {file: value})]``, for version 2 or 1 of control groups."""
     memory = (limits.memory_mb + ROOM_MB) * 2**20
     groups = _own()
@@ -101,7 +101,7 @@ def _remove(folder):
 
 def remove_left_behind(limits: Limits) -> None:
     """Remove the groups of graders that were killed."""
-    for folder, _ in _places(limits):
+    for folder, _ in _candidate_folders(limits):
         for left in folder.glob("autograder-*-*"):
             process = left.name.split("-")[1]
             if process.isdigit() and not Path("/proc", process).exists():

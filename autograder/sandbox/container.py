@@ -25,7 +25,7 @@ REMEDY = (
 
 
 HASHES = "import hashlib, pathlib; print([hashlib.sha256(pathlib.Path(p).read_bytes()).hexdigest() for p in {paths!r}])"
-PATIENCE = 60.0  # seconds that a container may take to say what it holds
+ENGINE_TIMEOUT_SECONDS = 60.0  # seconds that a container may take to say what it holds
 
 
 def engine() -> str:
@@ -57,7 +57,7 @@ def command(limits: Limits, program: str | None = None) -> list[str]:
     return [*args, IMAGE, "python", "-I", "-B", "/worker/worker.py"]
 
 
-def held() -> tuple[Path, ...]:
+def files_in_image() -> tuple[Path, ...]:
     """Return the worker's files that an image must hold as they are here."""
     return tuple(path for path in WORKER_FILES if path.name != "zygote.py")
 
@@ -71,16 +71,16 @@ def require_image(program: str) -> None:
     CourseError
         If there is no image, or it was built from other files than those of this installation.
     """
-    script = HASHES.format(paths=[f"/worker/{path.name}" for path in held()])
+    script = HASHES.format(paths=[f"/worker/{path.name}" for path in files_in_image()])
     args = [program, "run", "--rm", "--pull", "never", "--network", "none", IMAGE, "python", "-I", "-c", script]
     try:
-        done = subprocess.run(args, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(args, capture_output=True, text=True, timeout=ENGINE_TIMEOUT_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CourseError(f"the sandbox did not start: {error}", "this machine", REMEDY) from None
     if done.returncode:
         said = done.stderr.strip()[:1000] or f"exit status {done.returncode}"
         raise CourseError(f"the sandbox did not start: {said}", "this machine", REMEDY)
-    if done.stdout.strip() != str([hashlib.sha256(path.read_bytes()).hexdigest() for path in held()]):
+    if done.stdout.strip() != str([hashlib.sha256(path.read_bytes()).hexdigest() for path in files_in_image()]):
         raise CourseError(
             "the image was built from another version of the grader", f"the image {IMAGE}", f"build it anew: {REMEDY}"
         )

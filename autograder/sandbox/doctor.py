@@ -16,7 +16,7 @@ from pathlib import Path
 
 from autograder import sandbox
 from autograder.errors import CourseError
-from autograder.sandbox import Limits, Prepared, another_user, bubblewrap, cgroup, container
+from autograder.sandbox import Limits, Prepared, bubblewrap, cgroup, container, setuid
 from autograder.sandbox.hidden import PACKAGES, home, projects
 
 MOST_FILES = 200  # that are looked for below one folder
@@ -61,7 +61,7 @@ def examine(
         }
         with_these = isolation, limits, hidden, prepared
         seen = _send(f"begin({token!r})", f"tried(**{given!r})", *with_these)
-    everybody, writes = set(another_user.FOR_EVERYBODY) if isolation == "user" else set(), seen.get("writes")
+    everybody, writes = set(setuid.WORLD_WRITABLE) if isolation == "user" else set(), seen.get("writes")
     alive = _still_runs(token)
     after = _send("", f"{{'left': left({token!r})}}", *with_these)
     for folder in ("/dev/shm", "/dev"):  # it is there if there was no sandbox
@@ -162,7 +162,7 @@ def _send(first, expression, isolation, limits, hidden, prepared):
 
 def remedy(isolation: str) -> str:
     """Return what to do where ``isolation`` does not hold."""
-    return {"container": container.REMEDY, "user": another_user.REMEDY}.get(isolation, bubblewrap.REMEDY)
+    return {"container": container.REMEDY, "user": setuid.REMEDY}.get(isolation, bubblewrap.REMEDY)
 
 
 def _still_runs(token):

@@ -38,7 +38,7 @@ def projects() -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
-def places(more: Iterable[str | Path] = ()) -> list[Path]:
+def hidden_paths(more: Iterable[str | Path] = ()) -> list[Path]:
     """Return every path that no sandbox may show, with ``more`` (paths as text) among them; those that exist here."""
     paths = {*projects(), *(Path(path).resolve() for path in more)}
     if folder := home():

@@ -13,7 +13,7 @@ import selectors
 import time
 
 from autograder.sandbox import wire
-from autograder.sandbox.script import GRACE, START, Limits, Reply, Run, Script
+from autograder.sandbox.script import GRACE_SECONDS, START_SECONDS, Limits, Reply, Run, Script
 
 MIMES = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
 LONGEST_LINE = 100  # characters of a line of a cell
@@ -24,19 +24,19 @@ class _Ended(Exception):
     """The conversation cannot go on; the sentence says why."""
 
 
-class Silent(Exception):
+class NoReply(Exception):
     """The worker ended before it had said a word: the machine's fault, not the student's."""
 
 
-def converse(requests: int, replies: int, script: Script, limits: Limits, alone: bool) -> Run:
+def run_script(requests: int, replies: int, script: Script, limits: Limits, alone: bool) -> Run:
     """Return the ``Run`` of ``script`` in the worker behind the descriptors ``requests`` and ``replies``.
 
     Raises
     ------
-    Silent
+    NoReply
         If nothing at all came from the worker.
     """
-    return _Conversation(requests, replies, script, limits, alone).hold()
+    return _Conversation(requests, replies, script, limits, alone).execute()
 
 
 class _Conversation:
@@ -47,13 +47,13 @@ class _Conversation:
         self.buffer, self.searched, self.received = bytearray(), 0, 0
         self.reply_bytes = limits.reply_mb * 2**20
         self.all_bytes = limits.outputs_mb * 2**21 + 4 * self.reply_bytes
-        self.deadline = time.monotonic() + limits.submission_seconds + START
+        self.deadline = time.monotonic() + limits.submission_seconds + START_SECONDS
         for descriptor in (requests, replies):
             os.set_blocking(descriptor, False)
         self.selector = selectors.DefaultSelector()
         self.selector.register(replies, selectors.EVENT_READ)
 
-    def hold(self):
+    def execute(self):
         began = time.monotonic()
         try:
             self._run_cells()
@@ -76,7 +76,7 @@ class _Conversation:
         files = {name: base64.b64encode(content).decode() for name, content in self.script.files.items()}
         began = time.monotonic()
         self._send(json.dumps({"cells": cells, "limits": limits, "files": files}))
-        self._receive(lambda m: m.get("ready") is True, START, "its start")
+        self._receive(lambda m: m.get("ready") is True, START_SECONDS, "its start")
         self.run.spent["start"] = time.monotonic() - began
         self.deadline = time.monotonic() + self.limits.submission_seconds
         numbers = [number for number, cell in enumerate(self.script.cells) if not cell.exercise]
@@ -84,13 +84,15 @@ class _Conversation:
         for position, number in enumerate(numbers, 1):
             where = f"cell {position} of {len(numbers)}"
             self.run.ended_in = number
-            message = self._receive(lambda m, n=number: m.get("cell") == n, self.limits.cell_seconds + GRACE, where)
+            message = self._receive(
+                lambda m, n=number: m.get("cell") == n, self.limits.cell_seconds + GRACE_SECONDS, where
+            )
             self.run.ended_in = None
             self.run.timed_out |= message.get("timed_out") is True
             outputs, size = _outputs(message.get("outputs"), min(room, self.limits.output_kb * 2048))
             room -= size
             self.run.outputs[number] = (_count(message), outputs)
-        self._receive(lambda m: m.get("cells") == len(cells), GRACE, "the end of the notebook")
+        self._receive(lambda m: m.get("cells") == len(cells), GRACE_SECONDS, "the end of the notebook")
 
     def _call_all(self):
         if not self.script.calls:
@@ -104,7 +106,7 @@ class _Conversation:
             self._replies_of(exercise, calls)
 
     def _replies_of(self, exercise, calls):
-        allowed = self.limits.call_seconds * len(calls) + 1 + GRACE
+        allowed = self.limits.call_seconds * len(calls) + 1 + GRACE_SECONDS
         since = time.monotonic()
 
         def wanted(message):
@@ -115,7 +117,9 @@ class _Conversation:
             if type(number) is int and 0 <= number < len(calls) and (exercise, number) not in self.run.replies:
                 with contextlib.suppress(wire.Unreadable):
                     reply, now = _reply(message, calls[number], self.sources), time.monotonic()
-                    if now - since > self.limits.call_seconds + GRACE:  # whatever became of the worker's own clock
+                    if (
+                        now - since > self.limits.call_seconds + GRACE_SECONDS
+                    ):  # whatever became of the worker's own clock
                         reply = Reply(raised="CellTimeout")
                     self.run.replies[exercise, number], since = reply, now
             return "status" in message
@@ -129,7 +133,7 @@ class _Conversation:
 
     def _send(self, message):
         data = memoryview(message.encode() + b"\n")
-        end = min(self.deadline, time.monotonic() + START)
+        end = min(self.deadline, time.monotonic() + START_SECONDS)
         with selectors.DefaultSelector() as writable:
             writable.register(self.requests, selectors.EVENT_WRITE)
             while data:
@@ -178,7 +182,7 @@ class _Conversation:
     def _ended(self, where):
         """Tell a notebook that ended Python from a sandbox that never started, which is our fault, not the student's."""
         if not self.received:
-            return Silent()
+            return NoReply()
         return _Ended(
             f"Python ended at {where}: the process was killed or left early, so nothing after that could be graded."
         )

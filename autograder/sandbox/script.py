@@ -56,8 +56,8 @@ class Prepared:
     pictures: bool = False
 
 
-GRACE = 3.0  # seconds on top of a limit, before the host ends what did not end itself
-START = 60.0  # seconds that the interpreter may take to start
+GRACE_SECONDS = 3.0  # seconds on top of a limit, before the host ends what did not end itself
+START_SECONDS = 60.0  # seconds that the interpreter may take to start
 NOTHING = Prepared()
 
 

@@ -24,10 +24,10 @@ from autograder.errors import CourseError
 from autograder.sandbox import bubblewrap, seccomp
 
 CONFINE = Path(__file__).with_name("confine.py")
-FOR_EVERYBODY = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")
+WORLD_WRITABLE = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")
 PROCESSES = Path("/proc")
 MOST_AT_ONCE = 100  # paths that a command is given to remove
-DYING = 10.0  # seconds that what was killed may take to be gone
+EXIT_GRACE_SECONDS = 10.0  # seconds that what was killed may take to be gone
 REMEDY = (
     "grade as root in a container of its own for each submission, with util-linux (setpriv) in it, or where bubblewrap can "
     "make namespaces."
@@ -54,7 +54,7 @@ def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str]
         if not PROCESSES.is_dir()
         else ""
     )
-    user = "" if problem else bubblewrap.a_user_of_its_own()
+    user = "" if problem else bubblewrap.unused_uid()
     if problem or user == bubblewrap.NOBODY:
         raise CourseError(problem or "there is no number left for a user of its own", "this machine", REMEDY)
     number = int(user)
@@ -92,7 +92,7 @@ def _end(user, scratch):
     CourseError
         If something goes on all the same.
     """
-    end, name = time.monotonic() + DYING, str(user)
+    end, name = time.monotonic() + EXIT_GRACE_SECONDS, str(user)
     as_user = ["setpriv", "--reuid", name, "--regid", name, "--clear-groups", "--no-new-privs"]
     while alive := list(_running(user)):
         if time.monotonic() > end:
@@ -100,7 +100,7 @@ def _end(user, scratch):
         # all at once, so that none can start another meanwhile
         subprocess.run([*as_user, "sh", "-c", "kill -9 -1"], stderr=subprocess.DEVNULL, check=False)
         time.sleep(0.02)
-    _remove([scratch, *(path for folder in FOR_EVERYBODY for path in _left(Path(folder), user))])
+    _remove([scratch, *(path for folder in WORLD_WRITABLE for path in _left(Path(folder), user))])
 
 
 def _running(user) -> Iterator[int]:

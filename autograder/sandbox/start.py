@@ -23,15 +23,15 @@ from functools import partial
 from typing import IO, cast
 
 from autograder.errors import CourseError
-from autograder.sandbox import another_user, bubblewrap, cgroup, container, seccomp
-from autograder.sandbox.script import GRACE, NOTHING, START, Limits, Prepared
+from autograder.sandbox import bubblewrap, cgroup, container, seccomp, setuid
+from autograder.sandbox.script import GRACE_SECONDS, NOTHING, START_SECONDS, Limits, Prepared
 
 PARTING = 2.0  # seconds that a zygote may take to go
 MOST_PREPARED = 200_000  # bytes, of one message on a socket
 ISOLATIONS = ("zygote", "single-use", "container", "user", "none")
 
 
-class Lost(Exception):
+class SandboxLost(Exception):
     """The sandbox went away under a submission: killed from outside. Nobody's answer is to blame."""
 
 
@@ -48,7 +48,7 @@ class Worker:
     used: float | None = None  # seconds of CPU, known once it has ended, of a zygote's child
 
 
-def started(
+def start_worker(
     limits: Limits, isolation: str, hidden: Iterable[str] = (), prepared: Prepared = NOTHING
 ) -> contextlib.AbstractContextManager[Worker]:
     """Return a context manager that gives a ``Worker`` and ends it. ``hidden`` are paths that it must not see.
@@ -66,12 +66,12 @@ def started(
     if isolation == "zygote":
         return _zygote(limits, tuple(hidden), prepared)
     if isolation == "single-use":
-        return _process(partial(_bubblewrapped, hidden=hidden), limits)
+        return _process(partial(_in_bubblewrap, hidden=hidden), limits)
     if isolation == "container":  # nothing of this machine is shown to it, so there is nothing to hide
-        return _process(_contained, limits, remedy=container.REMEDY)
+        return _process(_in_container, limits, remedy=container.REMEDY)
     if isolation == "user":  # nothing is hidden from it but by the rights of files
-        return _process(_as_another_user, limits, remedy=another_user.REMEDY)
-    return _process(_bare, limits, alone=False)
+        return _process(_as_another_user, limits, remedy=setuid.REMEDY)
+    return _process(_unsandboxed, limits, alone=False)
 
 
 def require_known(isolation: str) -> None:
@@ -90,8 +90,8 @@ def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
         requests, replies = cast("tuple[IO[bytes], IO[bytes]]", (process.stdin, process.stdout))
 
         def last_words():
-            process.wait(timeout=START)
-            return _last_words(process)
+            process.wait(timeout=START_SECONDS)
+            return _stderr_tail(process)
 
         worker = Worker(requests.fileno(), replies.fileno(), last_words, remedy, alone)
         try:
@@ -99,7 +99,7 @@ def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
         finally:
             if _is_closed(replies.fileno()):
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=GRACE)
+                    process.wait(timeout=GRACE_SECONDS)
             ended_by_us = process.poll() is None
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -108,39 +108,39 @@ def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
     worker.killed = not ended_by_us and process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
 
 
-def _last_words(process):
+def _stderr_tail(process):
     """Return what ``process``, which has ended, said on its standard error."""
     said = process.stderr.read(4000).decode(errors="replace").strip()
     return said or f"exit status {process.returncode}"
 
 
-def _bubblewrapped(stack, limits, hidden):
+def _in_bubblewrap(stack, limits, hidden):
     _require_bubblewrap()
     args, start = bubblewrap.command(limits, "worker.py", hidden)
     program = seccomp.program()
-    descriptors = [_readable(stack, "\0".join(args).encode())]
+    descriptors = [_read_when_ready(stack, "\0".join(args).encode())]
     more = []
     if program:
-        descriptors.append(_readable(stack, program))
+        descriptors.append(_read_when_ready(stack, program))
         more = ["--seccomp", str(descriptors[1])]
-    group = stack.enter_context(cgroup.limited(limits))
+    group = stack.enter_context(cgroup.limit_memory(limits))
     command = ["bwrap", "--args", str(descriptors[0]), *more, "--", *start]
     return group.join(command), {"env": {"PATH": os.defpath}, "cwd": "/", "pass_fds": descriptors}
 
 
-def _contained(stack, limits):
+def _in_container(stack, limits):
     command = container.command(limits)
     container.require_image(command[0])
     return command, {}
 
 
 def _as_another_user(stack, limits):
-    group = stack.enter_context(cgroup.limited(limits))
-    command, settings = another_user.prepare(stack, bubblewrap.ENVIRONMENT)
+    group = stack.enter_context(cgroup.limit_memory(limits))
+    command, settings = setuid.prepare(stack, bubblewrap.ENVIRONMENT)
     return group.join(command), settings
 
 
-def _bare(stack, limits):
+def _unsandboxed(stack, limits):
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True))
     home = {name: value.replace("/scratch", folder) for name, value in bubblewrap.ENVIRONMENT.items()}
     os.makedirs(home["TMPDIR"])
@@ -166,7 +166,7 @@ def _is_closed(replies):
     return False
 
 
-def _readable(stack, content):
+def _read_when_ready(stack, content):
     """Return a descriptor to read ``content`` from; it must fit into a pipe."""
     reader, writer = os.pipe()
     stack.callback(os.close, reader)
@@ -188,8 +188,8 @@ class Zygote:
         self.control = self.stack.enter_context(ours)
         args, start = bubblewrap.command(limits, "zygote.py", hidden)
         with contextlib.ExitStack() as short, theirs:
-            descriptor = _readable(short, "\0".join(args).encode())
-            group = self.stack.enter_context(cgroup.limited(limits))
+            descriptor = _read_when_ready(short, "\0".join(args).encode())
+            group = self.stack.enter_context(cgroup.limit_memory(limits))
             command = group.join(["bwrap", "--args", str(descriptor), "--", *start])
             self.process = subprocess.Popen(
                 command,
@@ -204,17 +204,17 @@ class Zygote:
         self.stack.callback(_end, self.process, self.control)
         with contextlib.suppress(OSError):  # it has ended: what it said comes below
             self.control.send(_message(prepared))
-        if self._hear(START) != {"ready": True}:
+        if self._receive_status(START_SECONDS) != {"ready": True}:
             said = self._last_words()
             killed = self.process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
             self.close()
             if killed:
-                raise Lost(said)
+                raise SandboxLost(said)
             raise CourseError(f"the sandbox did not start: {said}", "this machine", bubblewrap.REMEDY)
 
     @contextlib.contextmanager
     def child(self, limits: Limits) -> Iterator[Worker]:
-        """Give a worker for one submission; on leaving, it and everything it started is dead, or ``Lost`` is raised."""
+        """Give a worker for one submission; on leaving, it and everything it started is dead, or ``SandboxLost`` is raised."""
         with contextlib.ExitStack() as stack:
             theirs_in, requests = os.pipe()
             replies, theirs_out = os.pipe()
@@ -224,19 +224,19 @@ class Zygote:
             try:
                 socket.send_fds(self.control, [json.dumps(order).encode()], [theirs_in, theirs_out])
             except OSError:
-                raise Lost("the zygote is gone") from None
+                raise SandboxLost("the zygote is gone") from None
             finally:
                 os.close(theirs_in)
                 os.close(theirs_out)
             heard = []
 
             def last_words():
-                heard.append(self._hear(GRACE))
+                heard.append(self._receive_status(GRACE_SECONDS))
                 # before the child could say a word, so nobody's notebook is to blame
                 if heard[0] is None:
-                    raise Lost("the zygote is gone")
+                    raise SandboxLost("the zygote is gone")
                 if heard[0].get("killed") is True:
-                    raise Lost("the child was killed")
+                    raise SandboxLost("the child was killed")
                 return heard[0].get("failed", "the child never spoke")
 
             worker = Worker(requests, replies, last_words)
@@ -245,16 +245,16 @@ class Zygote:
             finally:
                 answer = heard[0] if heard else self._end_child(_is_closed(replies))
         if answer is None:
-            raise Lost("the zygote is gone")
+            raise SandboxLost("the zygote is gone")
         self.clean = answer.get("left") is False
         worker.killed, worker.used = answer.get("killed") is True, answer.get("used")
 
     def _end_child(self, gone):
         with contextlib.suppress(OSError):
             self.control.send(json.dumps({"end": True, "gone": gone}).encode())
-        return self._hear(START)
+        return self._receive_status(START_SECONDS)
 
-    def _hear(self, seconds):
+    def _receive_status(self, seconds):
         """Return the zygote's next message, or None if there is none."""
         ready, _, _ = select.select([self.control], [], [], seconds)
         try:
@@ -265,10 +265,10 @@ class Zygote:
 
     def _last_words(self):
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(timeout=GRACE)
+            self.process.wait(timeout=GRACE_SECONDS)
         if self.process.poll() is None:
             return "the zygote does not answer"
-        return _last_words(self.process)
+        return _stderr_tail(self.process)
 
     def close(self) -> None:
         self.ended()
@@ -310,7 +310,7 @@ def _zygote(limits, hidden, prepared):
         with kept[1].child(limits) as worker:
             yield worker
     except BaseException as error:
-        if isinstance(error, Lost | CourseError):
+        if isinstance(error, SandboxLost | CourseError):
             close()
         raise
     finally:

@@ -39,8 +39,10 @@ class IPythonShell(Protocol):
 
 
 SLOW_CALLS = 6  # calls as long as one may be: what all calls of an exercise may take together
-PATIENCE = 2.0  # seconds that a call may take beyond its own clock, which it can swallow, on a busy machine
-LOOKING = 0.2  # seconds between two looks at how far the calls have come
+HARD_TIMEOUT_SLACK_SECONDS = (
+    2.0  # seconds that a call may take beyond its own clock, which it can swallow, on a busy machine
+)
+POLL_INTERVAL_SECONDS = 0.2  # seconds between two looks at how far the calls have come
 CHECKS = "\ndef make_checks():\n"  # in the cell of a release that defines the checks
 TOGETHER, AT_LEAST_EVERY = 1 << 16, 0.02  # bytes of replies that are sent in one piece; seconds that they may wait
 
@@ -51,7 +53,7 @@ class CellTimeout(BaseException):
 
 def main() -> None:
     """Be the worker of a process of its own, with standard input and output as the pipes to the host."""
-    replies, requests = _take_pipes()
+    replies, requests = _detach_stdio()
     serve(requests, replies)
 
 
@@ -77,7 +79,7 @@ def serve(requests: TextIO, replies: int, shell: IPythonShell | None = None) -> 
         _answer(json.loads(line)["exercises"], captured, replies, first["limits"])
 
 
-def _take_pipes():
+def _detach_stdio():
     """Move the pipes to the host out of the way: descriptors 0, 1 and 2 lead nowhere from here on."""
     replies, requests = os.dup(1), os.fdopen(os.dup(0), "r")
     null = os.open(os.devnull, os.O_RDWR)
@@ -405,12 +407,12 @@ def _watch(ended, outbox, count, limits):
     """Wait while the child makes the calls of ``count`` exercises; return why it makes no more: "ended", or "stopped"."""
     before, since = list(outbox.state[:2]), time.monotonic()
     while outbox.state[outbox.EXERCISES] < count:
-        if select.select([ended], [], [], LOOKING)[0]:
+        if select.select([ended], [], [], POLL_INTERVAL_SECONDS)[0]:
             break
         now = list(outbox.state[:2])
         if now != before:
             before, since = now, time.monotonic()
-        elif time.monotonic() - since > limits["call_seconds"] + PATIENCE:
+        elif time.monotonic() - since > limits["call_seconds"] + HARD_TIMEOUT_SLACK_SECONDS:
             return "stopped"
     return "ended"
 

@@ -33,12 +33,12 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 1, 2, 4, 0x4000, 0x40000
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 22, 24, 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, SECCOMP_MODE_FILTER = 47, 4, 2
 LAST_CAPABILITY = 63
-DYING = 2.0  # seconds that a process may take from closing its pipes to its end
+EXIT_GRACE_SECONDS = 2.0  # seconds that a process may take from closing its pipes to its end
 MAP_FIXED = 0x10
 MADV_COLLAPSE = 25  # from Linux 6.1 on; elsewhere it is refused, and nothing changes
 LARGE_PAGE = 2**21  # bytes
-GATHERED_AFTER = 3  # children: a zygote that serves fewer is gone before it would pay
-VIEWS = ("proc", "devpts")  # of the kernel: they hold no files
+COLLAPSE_AFTER = 3  # children: a zygote that serves fewer is gone before it would pay
+VIRTUAL_FS = ("proc", "devpts")  # of the kernel: they hold no files
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -71,8 +71,8 @@ def main() -> None:
             answer = _serve(control, {**json.loads(order), "shared": shared}, pipes, shell)
             control.send(json.dumps({**answer, "left": _contents(folders) != clean}).encode())
             served += 1
-            if served == GATHERED_AFTER:
-                _gather_pages()
+            if served == COLLAPSE_AFTER:
+                _collapse_huge_pages()
 
 
 def writable_folders() -> list[str]:
@@ -85,7 +85,7 @@ def writable_folders() -> list[str]:
             kind, _, of_all = after.split()[:3]
             place = place.encode().decode("unicode_escape").encode("latin-1").decode(errors="surrogateescape")
             read_only = "ro" in options.split(",") or "ro" in of_all.split(",")
-            if os.path.isdir(place) and not read_only and kind not in VIEWS:
+            if os.path.isdir(place) and not read_only and kind not in VIRTUAL_FS:
                 found.add(place)
     return sorted(found)
 
@@ -108,7 +108,7 @@ def _shared_memory():
     return [tuple(int(end, 16) for end in place.split("-")) for place, rights, *_ in lines if rights[1::2] == "ws"]
 
 
-def _gather_pages(seconds=1.0):
+def _collapse_huge_pages(seconds=1.0):
     """Let the kernel hold what this process has made in large pages, as far as it does so in ``seconds``.
 
     A fork copies the table of all pages, and the end of a child goes through it again: with small pages both take longer.
@@ -126,7 +126,7 @@ def _gather_pages(seconds=1.0):
                 libc.madvise(page, LARGE_PAGE, MADV_COLLAPSE)
 
 
-def _own_copies(shared):
+def _privatise_shared_memory(shared):
     """Put copies of its own in the place of ``shared`` memory, for this process and those that it forks."""
     libc.mmap.restype = ctypes.c_void_p
     for first, last in shared:
@@ -203,7 +203,7 @@ def _serve(control, order, pipes, shell):
     ready, _, _ = select.select([running, control], [], [])
     by_itself = running in ready
     if not by_itself and json.loads(control.recv(1 << 16) or "{}").get("gone"):  # its pipes are closed: it is dying
-        by_itself = bool(select.select([running], [], [], DYING)[0])
+        by_itself = bool(select.select([running], [], [], EXIT_GRACE_SECONDS)[0])
     os.close(running)
     if not by_itself:
         os.kill(child, signal.SIGKILL)
@@ -219,7 +219,7 @@ def _serve(control, order, pipes, shell):
 
 def _helper(order, pipes, tell, shell):
     """Enter fresh namespaces, fork the child into them, say its number, go. No student code runs here."""
-    _own_copies(order["shared"])
+    _privatise_shared_memory(order["shared"])
     _prctl(PR_SET_DUMPABLE, 1)  # else /proc/self/uid_map is not ours to write
     user, group = os.getuid(), os.getgid()
     with open("/proc/self/oom_score_adj", "w") as file:

@@ -22,8 +22,8 @@ from autograder.courses.course import Course
 from autograder.courses.locking import the_only_one
 from autograder.errors import CourseError
 from autograder.grading import grade
-from autograder.sandbox import Call, Cell, Limits, Lost, Script, conversation, doctor, start
-from autograder.sandbox.conversation import Silent
+from autograder.sandbox import Call, Cell, Limits, SandboxLost, Script, doctor, protocol, start
+from autograder.sandbox.protocol import NoReply
 from tests.autograder.samples import AUTOMATIC
 
 pytestmark = pytest.mark.suite("sandbox")
@@ -217,7 +217,7 @@ def test_a_run_that_loses_its_sandbox_is_run_again_and_nobody_notices(kind):
 @pytest.mark.parametrize("who", ["child", "zygote", "a zygote that starts"])
 def test_what_is_killed_before_it_has_said_a_word_is_run_again(who, monkeypatch):
     sandbox.close()
-    hear, converse, killed = start.Zygote._hear, conversation.converse, []
+    hear, converse, killed = start.Zygote._receive_status, protocol.run_script, []
 
     def kill_at_first(number):
         if not killed:
@@ -234,31 +234,31 @@ def test_what_is_killed_before_it_has_said_a_word_is_run_again(who, monkeypatch)
     def held(*arguments):
         time.sleep(0.5)  # until the child has entered its namespaces
         if who != "a zygote that starts" and kill_at_first(victim(os.getpid(), who)):
-            raise Silent
+            raise NoReply
         return converse(*arguments)
 
-    monkeypatch.setattr(start.Zygote, "_hear", heard)
-    monkeypatch.setattr(conversation, "converse", held)
+    monkeypatch.setattr(start.Zygote, "_receive_status", heard)
+    monkeypatch.setattr(protocol, "run_script", held)
     assert sandbox.run(QUICK, Limits()).replies["e", 0].value == 1
     assert len(killed) == 1
 
 
 def test_where_no_submission_runs_a_sandbox_that_is_lost_each_time_is_refused_in_words(monkeypatch):
     def lose(*settings):
-        raise Lost("the zygote is gone")
+        raise SandboxLost("the zygote is gone")
 
-    monkeypatch.setattr(sandbox, "started", lose)
+    monkeypatch.setattr(sandbox, "start_worker", lose)
     for ours in (lambda: sandbox.warm_up(Limits()), lambda: doctor.require("zygote")):
         with pytest.raises(CourseError, match="lost, more than once: the zygote is gone"):
             ours()
-    with pytest.raises(Lost):  # ends this submission, and no other
+    with pytest.raises(SandboxLost):  # ends this submission, and no other
         sandbox.run(QUICK, Limits())
 
 
 def test_a_sandbox_that_is_lost_twice_is_the_machines_fault():
     sandbox.close()
     thread = kill_soon("zygote", times=2)
-    with pytest.raises(Lost):
+    with pytest.raises(SandboxLost):
         sandbox.run(ONE, Limits())
     thread.join()
 

@@ -84,7 +84,7 @@ def test_a_folder_that_python_needs_and_no_submission_may_see_is_named(tmp_path)
 
 
 def test_the_project_and_the_home_directory_are_hidden_always(tmp_path):
-    places = hidden.places([str(tmp_path), str(tmp_path / "nowhere")])
+    places = hidden.hidden_paths([str(tmp_path), str(tmp_path / "nowhere")])
     assert {ROOT, Path.home().resolve(), tmp_path} <= set(places)
     assert tmp_path / "nowhere" not in places
 
@@ -106,7 +106,7 @@ from autograder.sandbox import doctor
 from autograder.sandbox import bubblewrap
 isolation, mask, *hidden = sys.argv[1:]
 if mask == "off":
-    bubblewrap.places = lambda more=(): []
+    bubblewrap.hidden_paths = lambda more=(): []
 print(json.dumps([what for what, stopped in doctor.examine(isolation, None, hidden) if not stopped]))
 sandbox.close()
 """
@@ -183,7 +183,7 @@ def test_packages_installed_by_pip_and_a_course_beside_them_are_hidden_and_the_c
 
 @pytest.mark.suite("sandbox")
 def test_the_canary_looks_for_the_course_itself(installed, course_beside):
-    uncovered = EXAMINE.replace("lambda more=(): []", "lambda more=(), known=bubblewrap.places: known()")
+    uncovered = EXAMINE.replace("lambda more=(): []", "lambda more=(), known=bubblewrap.hidden_paths: known()")
     done = python(installed, "-c", uncovered, "single-use", "off", course_beside.root)
     assert json.loads(done.stdout) == [READS], done.stderr
 
@@ -230,7 +230,7 @@ def test_what_needs_the_book_is_refused_in_a_sentence_where_only_the_packages_ar
 UNCOVERED = """
 try:
     from autograder.sandbox import bubblewrap
-    bubblewrap.places = lambda more=(): []
+    bubblewrap.hidden_paths = lambda more=(): []
 except ImportError:
     pass
 """

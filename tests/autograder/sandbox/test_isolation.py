@@ -125,7 +125,7 @@ exec(command[3].replace("/worker/", "{worker}/"))
 @pytest.mark.parametrize(("changed", "refused"), [("", False), ("wire.py", True), ("compare.py", True)])
 def test_an_image_of_another_version_is_refused_with_the_remedy(tmp_path, monkeypatch, changed, refused):
     """The engine is a program that runs what it is asked on files of its own, as a container would."""
-    for path in container.held():
+    for path in container.files_in_image():
         text = path.read_text(encoding="utf-8") + ("# older" if path.name == changed else "")
         (tmp_path / path.name).write_text(text, encoding="utf-8")
     program = tmp_path / "engine"
@@ -156,7 +156,7 @@ def groups(tmp_path, monkeypatch):
 
 def test_a_control_group_is_made_with_the_limits_and_removed(groups, monkeypatch):
     monkeypatch.setattr(cgroup, "_remove", lambda folder: [*map(os.remove, folder.iterdir()), folder.rmdir()])
-    with cgroup.limited(LIMITS) as group:
+    with cgroup.limit_memory(LIMITS) as group:
         (folder,) = group.folders
         assert folder.parent == groups
         assert (folder / "memory.max").read_text() == str((2000 + cgroup.ROOM_MB) * 2**20)
@@ -169,7 +169,7 @@ def test_a_control_group_is_made_with_the_limits_and_removed(groups, monkeypatch
 
 def test_without_control_groups_the_command_stays_as_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr(cgroup, "ROOT", tmp_path / "nowhere")
-    with cgroup.limited(LIMITS) as group:
+    with cgroup.limit_memory(LIMITS) as group:
         assert group.join(["bwrap"]) == ["bwrap"]
     assert not cgroup.available(LIMITS)
 
@@ -189,7 +189,7 @@ def test_whether_there_is_a_control_group_is_found_out_by_making_one(groups, mon
 def test_each_sandbox_of_root_has_a_user_of_its_own_where_there_are_enough(tmp_path, monkeypatch, mapped, own):
     (tmp_path / "map").write_text(mapped)
     monkeypatch.setattr(bubblewrap, "open", lambda path: (tmp_path / "map").open(), raising=False)
-    users = {bubblewrap.a_user_of_its_own() for _ in range(20)}
+    users = {bubblewrap.unused_uid() for _ in range(20)}
     assert (len(users) > 15 and all(int(user) in bubblewrap.USERS for user in users)) if own else users == {"65534"}
 
 

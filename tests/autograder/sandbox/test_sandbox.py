@@ -10,7 +10,7 @@ import pytest
 
 from autograder import sandbox
 from autograder.errors import CourseError
-from autograder.sandbox import Call, Cell, Limits, Script, conversation, wire
+from autograder.sandbox import Call, Cell, Limits, Script, protocol, wire
 
 pytestmark = pytest.mark.suite("sandbox")
 LIMITS = Limits(cell_seconds=5, call_seconds=2, submission_seconds=40, memory_mb=2048, output_kb=64, reply_mb=4)
@@ -303,7 +303,7 @@ def test_a_call_that_takes_its_clock_away_counts_as_a_time_out_when_the_host_say
             time.sleep(seconds)
             return 7
         """
-    over = LIMITS.call_seconds + conversation.GRACE + 1
+    over = LIMITS.call_seconds + protocol.GRACE_SECONDS + 1
     done = run(late, calls=[{"seconds": 0.0}, {"seconds": over}, {"seconds": 0.0}, {"seconds": 0.0}])
     replies = [done.replies["exercise", n] for n in range(4)]
     assert [reply.raised for reply in replies] == ["", *["CellTimeout"] * 3]
@@ -322,7 +322,7 @@ def test_replies_that_come_again_do_not_turn_the_hosts_clock_back():
                 time.sleep(1)
             return 7
         """
-    over = int(LIMITS.call_seconds + conversation.GRACE + 2)
+    over = int(LIMITS.call_seconds + protocol.GRACE_SECONDS + 2)
     done = run(dedent(FORGE) + dedent(forged), calls=[{"wait": n} for n in (0, over, 0, 0, 0)])
     assert [done.replies["exercise", n].raised for n in range(5)] == ["", *["CellTimeout"] * 4]
 

@@ -11,7 +11,7 @@ import pytest
 from autograder import sandbox
 from autograder.errors import CourseError
 from autograder.paths import ROOT
-from autograder.sandbox import Cell, Script, another_user, bubblewrap, seccomp
+from autograder.sandbox import Cell, Script, bubblewrap, seccomp, setuid
 from tests.autograder.containers import in_a_container, needs_root
 
 pytestmark = pytest.mark.suite("sandbox")
@@ -72,9 +72,9 @@ SEND = """
 import json, sys
 from pathlib import Path
 from autograder import sandbox
-from autograder.sandbox import Call, Cell, Limits, Script, another_user, doctor
+from autograder.sandbox import Call, Cell, Limits, Script, doctor, setuid
 def there():
-    return {str(path) for folder in another_user.FOR_EVERYBODY for path in Path(folder).glob("*")}
+    return {str(path) for folder in setuid.WORLD_WRITABLE for path in Path(folder).glob("*")}
 before = there()
 cells = Cell(sys.argv[1]), Cell("", "spy-spy", "spy")
 for found in (doctor.examine("user", hidden=("/autograder",)),
@@ -117,16 +117,16 @@ def test_the_doctor_is_red_where_everybody_may_read_the_answers(tree):
     ("place", "name", "value", "words"),
     [
         (os, "geteuid", lambda: 1000, "only root"),
-        (another_user.shutil, "which", lambda name: None, "setpriv is missing"),
+        (setuid.shutil, "which", lambda name: None, "setpriv is missing"),
         (seccomp, "program", lambda **of: b"", "no filter of system calls"),
-        (bubblewrap, "a_user_of_its_own", lambda: bubblewrap.NOBODY, "no number left"),
+        (bubblewrap, "unused_uid", lambda: bubblewrap.NOBODY, "no number left"),
     ],
 )
 def test_where_it_cannot_be_had_it_is_refused_and_nothing_runs(monkeypatch, place, name, value, words):
-    monkeypatch.setattr(another_user.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(setuid.os, "geteuid", lambda: 0)
     monkeypatch.setattr(place, name, value)
     with contextlib.ExitStack() as stack, pytest.raises(CourseError, match=words):
-        another_user.prepare(stack, bubblewrap.ENVIRONMENT)
+        setuid.prepare(stack, bubblewrap.ENVIRONMENT)
     with pytest.raises(CourseError, match=words):
         sandbox.run(Script((Cell("1"),), {}), isolation="user")
 
@@ -135,7 +135,7 @@ def test_where_it_cannot_be_had_it_is_refused_and_nothing_runs(monkeypatch, plac
 def test_a_python_that_only_root_can_reach_is_refused_in_a_sentence(tmp_path, monkeypatch):
     (tmp_path / "python").symlink_to(sys.executable)  # the folders of tests are their user's own
     tmp_path.chmod(0o700)
-    monkeypatch.setattr(another_user.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(setuid.sys, "executable", str(tmp_path / "python"))
     with pytest.raises(
         CourseError, match=r"did not start: .*python cannot be started by another user: Permission denied"
     ):
@@ -143,8 +143,8 @@ def test_a_python_that_only_root_can_reach_is_refused_in_a_sentence(tmp_path, mo
 
 
 def test_what_cannot_be_filtered_does_not_begin(tmp_path):
-    confine, touched = str(another_user.CONFINE), tmp_path / "touched"
-    done = another_user.subprocess.run(
+    confine, touched = str(setuid.CONFINE), tmp_path / "touched"
+    done = setuid.subprocess.run(
         [sys.executable, "-I", confine, "", "/usr/bin/touch", str(touched)], capture_output=True, text=True
     )
     assert done.returncode != 0

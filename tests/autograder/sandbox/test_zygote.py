@@ -12,7 +12,7 @@ from autograder import exercises, sandbox
 from autograder.errors import CourseError
 from autograder.notebooks.cells import compare_cell
 from autograder.sandbox import Cell, Limits, Prepared, Script, start
-from autograder.sandbox.conversation import Silent, converse
+from autograder.sandbox.protocol import NoReply, run_script
 
 pytestmark = pytest.mark.suite("sandbox")
 LIMITS = Limits(memory_mb=2048)
@@ -129,8 +129,8 @@ def test_what_goes_wrong_while_a_child_enters_its_folders_is_said(new_zygotes):
     outputs(Prepared(), "1")
     zygote, wrong = start._of_thread.zygote[1], Limits(disk_mb=-1)
     with zygote.child(wrong) as worker:
-        with pytest.raises(Silent):
-            converse(worker.requests, worker.replies, Script((Cell("1"),), {}), wrong, worker.alone)
+        with pytest.raises(NoReply):
+            run_script(worker.requests, worker.replies, Script((Cell("1"),), {}), wrong, worker.alone)
         assert "mount /scratch" in worker.last_words()
 
 
