@@ -92,6 +92,13 @@ def test_gradients_are_asked_in_every_family_of_every_argument(name):
 
 
 @each_code
+def test_gradients_are_asked_where_one_thing_at_most_is_special_beside_a_mask(name):
+    of_masks = {family.words for family in families.MASK}
+    for case in exercise_named(name).hidden:
+        assert not case.gradients or len({words for words in case.families if words not in of_masks}) <= 1
+
+
+@each_code
 def test_each_part_has_a_case_of_its_own_and_a_case_of_several_says_which(name):
     exercise = exercise_named(name)
     for case in exercise.hidden:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from autograder import exercises
-from autograder.exercises.drawing import DRAWS, draw_further_cases
+from autograder.exercises.drawing import DRAWS, PRIMES, draw_further_cases
 from autograder.exercises.loading import outcome_of
 from solutions import answer_key
 from tests.autograder.audit.toys import STRONG, mix, toy
@@ -116,3 +116,8 @@ def test_without_declared_arguments_further_calls_are_those_of_other_seeds(tmp_p
     further = list(draw_further_cases(exercise.entry, mix, 5))
     assert [row.inputs["x"].shape for row in further] == [(3, 4), (1, 3), (3, 4), (1, 3), (3, 4)]
     assert not any(np.array_equal(row.inputs["x"], case.inputs["x"]) for row in further for case in exercise.hidden)
+
+
+def test_sizes_are_primes_so_that_none_is_a_product_of_others():
+    assert len(set(PRIMES)) == len(PRIMES)
+    assert all(size % divisor for size in PRIMES for divisor in range(2, size))

@@ -183,6 +183,26 @@ def test_masks_have_every_length_that_their_family_allows():
     assert lengths["empty_row"] == {0, 1, 2, 3, 4}
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "axes"),
+    [
+        *(("mask", name, 2) for name in MASKS if name != "full"),
+        *(("scores", name, 2) for name in ("apart", "tie")),
+        *(("weights", name, 2) for name in ("zero", "small")),
+        *(("annotations", name, 3) for name in ("equal", "uneven")),
+    ],
+)
+def test_a_family_says_how_many_entries_it_needs_to_be_what_its_words_say(kind, name, axes):
+    family = next(family for family in families.KINDS[kind] if family.name == name)
+    shape = [1] * (axes - 1) + [40 if axes == 3 else 1]
+    for axis, count in family.least.items():
+        shape[axis] = count
+    value = family.draw(np.random.default_rng(0), Space(tuple(shape)))
+    holds = {"mask": MASKS, "scores": SCORES, "weights": WEIGHTS, "annotations": ANNOTATIONS}[kind][name]
+    assert holds(value)
+    assert kind != "mask" or not value.all()
+
+
 def test_masks_may_have_more_axes_than_two():
     for name in ("end", "before", "between", "one_word", "full", "empty"):
         assert MASKS[name](many("mask", name, (5, 3, 4)).reshape(-1, 4)), name

@@ -213,6 +213,11 @@ def test_a_shown_case_that_forgives_a_slip_is_named(tmp_path, changed, reason):
     assert reason in reasons(code(tmp_path, **changed), weigh)
 
 
+def test_a_single_score_is_neither_square_nor_symmetric(tmp_path):
+    one = HAND.format("[[0.5]]", "[[true]]", "[[1.0]]")
+    assert not [reason for reason in reasons(code(tmp_path, worked_example=one), weigh) if "scores is" in reason]
+
+
 def fused(x, y, W):
     """Return W times x and y, joined.
 

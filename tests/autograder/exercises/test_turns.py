@@ -92,6 +92,8 @@ def test_a_limit_cuts_off_numbers_on_one_side_or_both():
     assert len(limits) == 3 * len({abs(bound) for bound in bounds})
     assert {(-100.0, 100.0), (None, 100.0), (-100.0, None)} <= set(limits)
     assert set(limits) < set(turns.limits())
+    assert all(low is None or low < 0 for low, _ in turns.limits())
+    assert all(high is None or high > 0 for _, high in turns.limits())
     value = np.array([-2e6, 3.0, 2e6])
     outcomes = [way.turn(value, NOTHING_KNOWN) for way in turns.CUT]
     for expected in ([-100.0, 3, 100], [-2e6, 3, 100], [-100.0, 3, 2e6]):

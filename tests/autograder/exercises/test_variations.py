@@ -92,6 +92,15 @@ def test_only_matrices_that_give_the_same_rows_can_be_joined():
         assert pairs == ({("W_query", "W_key")} if "additive" in name else set())
 
 
+def test_what_is_joined_has_rows_of_one_length():
+    for name in NAMES:
+        arguments = getattr(exercise_named(name).entry, "arguments", {})
+        for clause in clauses_of(name) if arguments else ():
+            if "are joined" in clause:
+                one, other = (arguments[each] for each in clause.split(" are joined")[0].split(" and "))
+                assert one.axes[0] == other.axes[0]
+
+
 @pytest.mark.parametrize(
     ("name", "together"),
     [
