@@ -278,6 +278,80 @@ def test_a_mistake_that_returns_no_dict_is_recognised():
     assert verdict_on(exercise, same_reply(exercise, Reply(value=(7, 7)))).hints == ("Return a dict.",)
 
 
+def numbers_by_hand():
+    """An exercise with several numbers by hand, and the reply with which it is answered by other numbers."""
+    exercise = exercise_named("scoring-scores_by_hand")
+    return exercise, lambda numbers: {(exercise.name, 0): Reply(value=np.asarray(numbers, dtype=float))}
+
+
+def test_numbers_are_called_rounded_only_if_all_of_them_are_the_right_ones_with_fewer_decimals():
+    exercise, reply = numbers_by_hand()
+    right = np.asarray(exercise.hidden[0].expected)
+    rounded = right.round(2)
+    assert not np.allclose(rounded, right, rtol=0, atol=exercise.hidden[0].atol)
+    assert verdict_on(exercise, reply(rounded)).hints == (judge.ROUNDED,)
+    for wrong in (right + 0.317, right.round(2) + [0.31] + [0] * (right.size - 1), right.round(1) + 0.1):
+        assert judge.ROUNDED not in verdict_on(exercise, reply(wrong)).hints
+
+
+def off_everywhere(exercise):
+    replies = replies_of(reference_of(exercise), exercise)
+    return {
+        key: dataclasses.replace(
+            reply, value=reply.value + np.linspace(0.13, 0.71, np.size(reply.value)).reshape(np.shape(reply.value))
+        )
+        for key, reply in replies.items()
+    }
+
+
+def test_only_two_answers_to_the_same_call_show_that_a_function_is_unsteady():
+    exercise = exercise_named("scoring-additive_score")
+    last = exercise.name, len(exercise.hidden) - 1
+    unsteady = compare.full_sentence(compare.UNSTEADY)
+    replies = off_everywhere(exercise)
+    assert unsteady not in verdict_on(exercise, replies).hints
+    for raised in ("no reply", "CellTimeout"):
+        assert unsteady not in verdict_on(exercise, {**replies, last: Reply(raised=raised)}).hints
+    other = Reply(value=replies[last].value + 1)
+    assert unsteady in verdict_on(exercise, {**replies, last: other}).hints
+    assert unsteady in verdict_on(exercise, {**replies, last: Reply(raised="ValueError")}).hints
+
+
+def raising_where(exercise, is_raised):
+    """Replies of an answer that raises in some calls, as where shapes do not fit, and is right in all others."""
+    replies = replies_of(reference_of(exercise), exercise)
+    for number, case in enumerate(exercise.hidden):
+        if is_raised(*case.inputs["keys"].shape[:2]):
+            replies[exercise.name, number] = Reply(raised="ValueError")
+    return replies
+
+
+def test_two_axes_are_taken_for_one_where_exactly_their_being_different_raises():
+    exercise = exercise_named("scoring-multiplicative_score")
+    said = judge.BROADCAST.format("batch", "source_len")
+
+    def differ(batch, source_len):
+        return 1 != batch != source_len != 1
+
+    assert verdict_on(exercise, raising_where(exercise, differ)).hints == (said,)
+    for other in (
+        lambda *sizes: differ(*sizes) or sizes[0] == 1,
+        lambda *sizes: differ(*sizes) and sizes[0] < sizes[1],
+    ):
+        assert said not in verdict_on(exercise, raising_where(exercise, other)).hints
+    different = [
+        case for case in exercise.cases if case.shown or case.inputs["keys"].shape[0] != case.inputs["keys"].shape[1]
+    ]
+    exercise = dataclasses.replace(exercise, cases=tuple(different))
+    assert said not in verdict_on(exercise, raising_where(exercise, differ)).hints
+
+
+def test_what_raises_without_a_gradient_was_not_written_into():
+    exercise = exercise_named("softmax-entropy")
+    replies = same_reply(exercise, Reply(raised="RuntimeError", line=2))
+    assert not any(judge.WRITTEN in hint for hint in verdict_on(exercise, replies).hints)
+
+
 CHAINS = [name for name in NAMES if exercise_named(name).follows]
 each_chain = pytest.mark.parametrize("name", CHAINS)
 
