@@ -13,6 +13,7 @@ Survivors that no test can catch are listed, each with the reason, in ``benchmar
 
 import argparse
 import ast
+import contextlib
 import ctypes
 import difflib
 import functools
@@ -48,13 +49,13 @@ EQUIVALENT = ROOT / "benchmarks" / "mutation_equivalent.toml"
 TESTS = {  # the folders of tests that judge a package
     "exercises": ("exercises", "grading"),
     "grading": ("grading",),
-    "sandbox": ("sandbox", "grading"),
+    "sandbox": ("sandbox",),
     "courses": ("courses",),
 }
 LEFT_OUT = ("test_postgresql.py",)  # needs a server
 OURS = ("autograder", "solutions", "tests")
-MAX_TEST_SECONDS = 60  # what takes more is left out
-MAX_FILES = 8  # are imported once more
+MAX_TEST_SECONDS, SLOW_SECONDS = 60, 2  # what takes more is left out; what takes more comes last
+MAX_FILES = 3  # are imported once more
 PR_SET_CHILD_SUBREAPER = 36
 FORK = multiprocessing.get_context("fork")
 
@@ -190,8 +191,11 @@ class Tests:
         found = [path for name in TESTS[package] for path in ROOT.glob(f"tests/autograder/{name}/**/test_*.py")]
         self.files = sorted(str(path.relative_to(ROOT)) for path in found if path.name not in LEFT_OUT)
 
-    def ordered(self, known, path, text):
-        """Return which of the tests ``known`` judge a line of file ``path`` that reads ``text``, in their order."""
+    def ordered(self, known, path, text, most):
+        """Return which of the tests ``known`` judge a line of file ``path`` that reads ``text``, in their order.
+
+        A test that takes more than ``most`` seconds is left out.
+        """
         measured, covering = self.tree / path, set()
         contexts = self.coverage.contexts_by_lineno(str(measured)) if measured.exists() else {}
         lines = measured.read_text(encoding="utf-8").splitlines() if measured.exists() else []
@@ -201,11 +205,13 @@ class Tests:
         own = f"test_{Path(path).stem}.py"
 
         def place(test):
-            is_new, turn = test not in self.seconds, self.turn.get(test, 0)
-            return turn > 4, not is_new and test not in covering, own not in test, turn, self.seconds.get(test, 0)
+            turn, seconds = self.turn.get(test, 0), self.seconds.get(test, 0)
+            is_late = seconds > SLOW_SECONDS or turn > (40 if own in test else 4)
+            return is_late, own not in test, test not in covering, turn, seconds
 
         everywhere = not covering - {""}  # or nowhere: other processes are not seen
         judging = [test for test in known if everywhere or test in covering or test not in self.seconds]
+        judging = [test for test in judging if self.seconds.get(test, 0) <= most]
         return sorted((test for test in judging if test not in self.left_out), key=place)
 
 
@@ -251,7 +257,11 @@ class _Judge:
         living = [one for one in gc.get_objects() if type(one) in kinds and str(one.__module__).startswith(OURS)]
         self.functions = [one for one in living if isinstance(one, types.FunctionType)]
         self.caches = [one for one in living if isinstance(one, functools._lru_cache_wrapper)]
+        first, last = [], []
         for mutant in self.mutants:
+            known = self.points.get(mutant["key"])
+            (last if known and _codes_of(*known[:3])[2] is None else first).append(mutant)
+        for mutant in first + last:  # those that have to be imported once more take longest
             began, state, by = time.monotonic(), "gone", None
             if mutant["key"] in self.points:
                 state, by = self._judge(items, *self.points[mutant["key"]])
@@ -262,9 +272,8 @@ class _Judge:
 
     def _judge(self, items, path, operator, occurrence, line):
         source, was = Path(path).read_text(encoding="utf-8"), Path(path).stat()
-        tests = self.tests.ordered(items, path, source.splitlines()[line - 1].strip())
-        mutated = mutate_code(source, get_operator(operator)(), occurrence)
-        codes = _replaced_code(*(compile(text, str(Path(path).resolve()), "exec") for text in (source, mutated)))
+        tests = self.tests.ordered(items, path, source.splitlines()[line - 1].strip(), self.seconds / 2)
+        source, mutated, codes = _codes_of(path, operator, occurrence)
         Path(path).write_text(mutated, encoding="utf-8")  # for processes that a test starts
         state, by = self._run(items, tests, codes)
         while by and not self._is_sound(items, by, Path(path), source, mutated):
@@ -299,7 +308,8 @@ class _Judge:
             except EOFError:
                 state = "killed"  # the process died
         for one in [process, *psutil.Process().children(recursive=True)]:
-            one.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
         process.join()
         shutil.rmtree(temporary, ignore_errors=True)
         return state, by
@@ -346,6 +356,17 @@ def _run_items(items, seconds, connection):
             break
     connection.send(("survived", None))
     os._exit(0)
+
+
+def _codes_of(path, operator, occurrence):
+    """Return the text of a module, that of a mutant, and what ``_replaced_code`` finds."""
+    source = Path(path).read_text(encoding="utf-8")
+    mutated = mutate_code(source, get_operator(operator)(), occurrence)
+    try:
+        codes = [compile(text, str(Path(path).resolve()), "exec") for text in (source, mutated)]
+    except SyntaxError:  # so the tests take a warning of the compiler
+        return source, mutated, None
+    return source, mutated, _replaced_code(*codes)
 
 
 def _replaced_code(source, mutated):

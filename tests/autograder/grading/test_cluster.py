@@ -3,6 +3,7 @@
 import os
 import shutil
 import time
+import types
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -175,3 +176,21 @@ def test_a_worker_with_another_key_is_refused(course):
     with ThreadPoolExecutor(1) as pool, pytest.raises(CourseError, match="other exercises"):
         pool.submit(grade_task, task).result()
     assert exercises.digest(exercises.load("scoring", 0)) != task.digest
+
+
+def client_of(findings):
+    """A client whose workers, "tls://one" and so on, find ``findings`` when the canary is sent into their sandboxes."""
+    return types.SimpleNamespace(run=lambda *asked, on_error: findings)
+
+
+@pytest.mark.each_time
+def test_a_worker_whose_sandbox_can_be_left_or_is_missing_is_named():
+    cluster._examine(client_of({"tls://one": [("reads files", True)], "tls://two": []}), "zygote")
+    two = [("reads files", True), ("leaves a process", False)]
+    with pytest.raises(CourseError, match="it leaves a process") as escaped:
+        cluster._examine(client_of({"tls://one": [("reads files", True)], "tls://two": two}), "zygote")
+    with pytest.raises(CourseError, match="no sandbox: bwrap is not there") as missing:
+        cluster._examine(client_of({"tls://two": OSError("bwrap is not there")}), "zygote")
+    assert "tls://two" in str(escaped.value)
+    assert "tls://two" in str(missing.value)
+    cluster._examine(client_of({"tls://two": two}), "none")

@@ -3,8 +3,10 @@
 import types
 
 import pytest
+from nbformat.v4 import new_markdown_cell, new_notebook
 
 from autograder.grading import submission
+from autograder.notebooks import cell_ids
 from solutions.answer_key import AnswerKeyError
 
 SEED = 2**32 - 5
@@ -59,3 +61,12 @@ def test_where_all_draws_are_refused_the_cases_of_the_release_count(seeds):
     submission.exercises_for("toy", 1, 4, {})
     assert seeds.seeds[-1] == 1
     assert len(set(seeds.seeds)) == len(seeds.seeds)
+
+
+def test_what_an_earlier_release_did_not_ask_is_known_by_its_cells():
+    sources = {"toy-first": "## First", "": "prose", "toy-second": "## Second"}
+    template = new_notebook(cells=[new_markdown_cell(source) for source in sources.values()])
+    for cell, name in zip(template.cells, sources, strict=True):
+        cell.metadata["nbgrader"] = {"grade_id": cell_ids.text_id(name)} if name else {}
+    points = {"toy-first": 1.0, "toy-later": 2.0, "toy-second": 1.0}
+    assert submission.find_later_exercises(template, points) == ("toy-later",)
