@@ -17,7 +17,7 @@ from autograder.errors import CourseError, of_the_disk
 from autograder.options import CoursePath, Isolation, Topic, with_limits
 from autograder.paths import require_checkout
 from autograder.sandbox import Limits
-from solutions.answer_key import AnswerKeyError, topics
+from solutions.errors import AnswerKeyError
 
 SET_ASIDE, REFUSED, FAILED, STOPPED = 3, 2, 1, 130
 TRUSTED_ONLY = "[bold yellow]No sandbox: --isolation none. Grade only submissions that you trust.[/]"
@@ -89,6 +89,7 @@ def handouts(folder: Annotated[Path, typer.Argument(help="Where the notebooks sh
     """Write the notebooks for students, one a chapter, for the website to offer: as `release` does, but unproved."""
     from autograder.notebooks.website import site_address
     from autograder.releases.release import handouts as write
+    from solutions.answer_key import topics
 
     require_checkout("handouts")
     website = site_address()
@@ -296,11 +297,10 @@ def mark(
     or numbers. They stay when the class is graded again.
     """
     from autograder.courses.course import Course
-    from autograder.marking.override import override
-    from autograder.marking.session import Session
-    from autograder.marking.sitting import sit
 
     if student:
+        from autograder.marking.override import override
+
         if (points is None) != automatic:
             remedy = "give one of the two: --points 2.5 --reason '…', or --automatic."
             raise CourseError("which points shall count is not said", "--points, --automatic", remedy)
@@ -310,6 +310,9 @@ def mark(
         return
     if points is not None or reason or automatic:
         raise CourseError("whose points these are is not said", "--student", "name the student.")
+    from autograder.marking.session import Session
+    from autograder.marking.sitting import sit
+
     session = Session(Course.at(course), topic, exercise, names)
     for line in sit(session, port, not no_browser, _say):
         _say(line)
@@ -381,6 +384,7 @@ def report(
     from autograder.files import write_text
     from autograder.reports.analysis import studied
     from autograder.reports.class_page import class_page
+    from solutions.answer_key import topics
 
     root = Course.at(course)
     chosen = [topic] if topic else [one for one in topics() if root.release(one).is_file()]
@@ -556,6 +560,7 @@ def demo(
     from autograder.notebooks.website import site_address
     from autograder.releases.release import release as make
     from autograder.sandbox import bubblewrap
+    from solutions.answer_key import topics
 
     require_checkout("demo")
     if isolation == "auto":
@@ -595,6 +600,8 @@ def demo(
 
 def _known(chosen):
     """Return the topics that were ``chosen``, by default all; refuse one that there is not."""
+    from solutions.answer_key import topics
+
     for topic in chosen or ():
         if topic not in topics():
             meant = next((known for known in topics() if known.casefold() == topic.casefold()), "")

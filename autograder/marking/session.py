@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from html import escape
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import msgspec
@@ -21,8 +21,6 @@ from markupsafe import Markup
 from msgspec import Meta
 
 from autograder.courses.course import Course
-from autograder.feedback import harmless, showing
-from autograder.marking.alike import Group, arranged
 from autograder.marking.answers import (
     Answer,
     Changed,
@@ -35,6 +33,9 @@ from autograder.marking.answers import (
     save,
     scheme,
 )
+
+if TYPE_CHECKING:  # what shows answers is imported when there is a page to show: the marker waits for its address only
+    from autograder.marking.alike import Group
 
 LONGEST = 10_000  # characters of a comment
 REMEMBERED = 2000  # answers that were rendered
@@ -100,6 +101,9 @@ class Session:
 
         Where there are more answers than a browser can hold, it has those that come first: the ones that wait.
         """
+        from autograder.feedback import showing
+        from autograder.marking.alike import arranged
+
         # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
         found = self._everybodys()
         counts = progress_of(found)
@@ -146,6 +150,8 @@ class Session:
         CourseError
             If the gradebook cannot be written now.
         """
+        from autograder.feedback import harmless
+
         if wanted.points is not None and wanted.points > self.scheme.points:
             raise Conflict({"problem": f"There are {self.scheme.points:g} points, and no more."})
         shown = [self._shown.get(one.id, {}).get(one.seen) for one in wanted.answers]
@@ -174,7 +180,7 @@ class Session:
             said.append(f"Somebody has {given_points} meanwhile{f', and says: {comment}' if comment else '.'}")
         return {"problem": " ".join(dict.fromkeys(said)), "now": [self._show(answer) for answer in now.values()]}
 
-    def _told(self, group: Group) -> dict[str, Any]:
+    def _told(self, group: "Group") -> dict[str, Any]:
         held = group.answers[0].held
         seen = [self._show(answer) for answer in group.answers]
         return {"answers": seen, "points": held.points, "waiting": held.waiting, "comment": held.comment or ""}
@@ -195,7 +201,7 @@ class Session:
             found[name] = f"pictures/{key.hexdigest()[:32]}?token={quote(token)}"
         return found
 
-    def _spellings(self, group: Group, token: str) -> list[tuple[Markup, list[tuple[str, str]]]]:
+    def _spellings(self, group: "Group", token: str) -> list[tuple[Markup, list[tuple[str, str]]]]:
         """Return ``(HTML, [(id, student)])`` of each spelling that the answers of ``group`` have."""
         spelt: dict[str, tuple[Markup, list[tuple[str, str]]]] = {}
         for answer in group.answers:
@@ -209,6 +215,8 @@ class Session:
 
 def _shown(text: str, addresses: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return an answer as HTML; as it was written, where no page can be made of it."""
+    from autograder.feedback import showing
+
     try:
         return showing.prose(text, addresses=addresses)
     except Exception:  # whatever a text may do to the converter: the others have still to be marked

@@ -6,9 +6,6 @@ In: the cells of a notebook, as nbformat's or as plain JSON; the name of a writt
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
-import nbformat
-from nbgrader.utils import compute_checksum
-
 from autograder.notebooks.cell_ids import text_id
 
 
@@ -25,6 +22,9 @@ def added_cells(cells: Iterable[Mapping[str, Any]], exercise_name: str) -> Itera
 
 def is_as_released(cell: Mapping[str, Any]) -> bool:
     """Return whether the text of a cell of the release is what was handed out."""
+    import nbformat
+    from nbgrader.utils import compute_checksum
+
     return cell["metadata"]["nbgrader"].get("checksum") == compute_checksum(
         cast(nbformat.NotebookNode, nbformat.from_dict(cell))
     )
