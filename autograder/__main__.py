@@ -140,11 +140,9 @@ def collect(
     was done, and some submissions were set aside, or notebooks left over.
     """
     from autograder.courses.course import Course
-    from autograder.platforms.attempts import Journal, find_late_without_time
+    from autograder.platforms.attempts import Journal
     from autograder.platforms.collect import collect as put
-    from autograder.platforms.collect import printable
     from autograder.platforms.collect import undo as take_back
-    from autograder.platforms.formats import is_notebook
     from autograder.platforms.times import read_times, set_times
     from autograder.reports.tables import collected_table
 
@@ -167,13 +165,22 @@ def collect(
     collected += set_times(root, topic, stated, journal)
     if collected:
         out.print(collected_table(collected))
+    raise typer.Exit(_say_collected(root, topic, collected, left))
+
+
+def _say_collected(root, topic, collected, left):
+    """Say what else there is to know of a collection that ``left`` some entries; return the exit status."""
+    from autograder.platforms.attempts import find_late_without_time
+    from autograder.platforms.collect import printable
+    from autograder.platforms.formats import is_notebook
+
     if unknown := find_late_without_time(root, topic):
         _say(
             f"Late, and nobody knows by how much: {_some(unknown)}. {root.plan().late.cost_without_time()} Give the times "
             f"with `collect {topic} --times FILE`."
         )
     notebooks = [name for name in left if is_notebook(name)]
-    for name in [*notebooks, *(name for name in left if not is_notebook(name))][: max(20, len(notebooks))]:
+    for name in sorted(left, key=is_notebook, reverse=True)[: max(20, len(notebooks))]:
         _say(f"not taken: {printable(name)}")
     aside, again = sum(bool(one.problem) for one in collected), sum(one.replaced for one in collected)
     _say(
@@ -183,7 +190,7 @@ def collect(
     here = set(root.students(topic))
     if missing := [one.id for one in root.plan().students if one.id not in here]:
         _say(f"{len(missing)} of the roster have handed in nothing: {_some(missing)}")
-    raise typer.Exit(SET_ASIDE if aside or notebooks else 0)
+    return SET_ASIDE if aside or notebooks else 0
 
 
 def _some(names, most=20):

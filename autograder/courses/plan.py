@@ -247,15 +247,25 @@ def _assignment(topic, table, place):
 
         extra_cases(extra, topic, place)  # refused here, with its line
     one = read_record(Assignment, table, place, "an assignment", {"extra": extra})
-    for name in (*one.exercises, *one.points):
-        if name not in entries:
-            where = "exercises" if name in one.exercises else "points"
-            place.refuse(f"no exercise {name!r} in {topic}", f"name one of {', '.join(entries)}.", where)
+    _refuse_unknown(one, entries, topic, place)
+    _refuse_dates(one, place)
+    return one
+
+
+def _refuse_unknown(one, entries, topic, place):
+    """Refuse exercises that ``topic`` does not have, and points that none can have."""
+    for where, names in (("exercises", one.exercises), ("points", one.points)):
+        for name in names:
+            if name not in entries:
+                place.refuse(f"no exercise {name!r} in {topic}", f"name one of {', '.join(entries)}.", where)
     for name, points in one.points.items():
         if not 0 < points <= MAX_POINTS:
             what = "more points than a course has" if points > MAX_POINTS else f"{points:g} points"
             remedy = f"state points above 0, at most {MAX_POINTS:,}, or leave it out."
             place.refuse(f"{name} is worth {what}", remedy, "points")
+
+
+def _refuse_dates(one, place):
     for name, moment in [("due", one.due), *(("extensions", moment) for moment in one.extensions.values())]:
         if moment is not None and moment.tzinfo is None:
             place.refuse(f"{moment} has no time zone", "write one behind it: +01:00, or Z for UTC.", name)
@@ -263,7 +273,6 @@ def _assignment(topic, table, place):
             place.refuse(f"{moment} is in the year {moment.year}", "write the year of your course.", name)
     if one.extensions and one.due is None:
         place.refuse("extensions, and no due date", "write `due` as well.", "extensions")
-    return one
 
 
 def read_roster(path: str | Path) -> tuple[Student, ...]:

@@ -285,54 +285,72 @@ def _take(course, wanted, parts, here, platform):
 
     ``here`` holds the spellings that stand in ``submitted`` already.
     """
-    owners = {(part.owner.student, part.owner.number): part for part in parts}
-    students = [unicodedata.normalize("NFC", name) for name, _ in owners]
-    student, files = students[0], [printable(part.name) for part in owners.values()]
-    if problem := next((part.owner.problem for part in parts if part.owner.problem), ""):
-        if not any(is_notebook(part.name) for part in parts):
-            return [], []
-        return [Collected(student, problem, file=files[0])], []
-    if len(owners) > 1:
-        problem = (
-            f"{' and '.join(files)} would be one student here; name both in the roster, or rename them in the archive"
-        )
-        return [Collected(student, problem, file=file) for student, file in zip(students, files, strict=True)], []
-    if here - {student}:
-        other = printable(min(here - {student}))
-        problem = f"submitted/{other} is there already, a name that is too much alike: is it the same person?"
-        return [Collected(student, problem, file=files[0])], []
-    tries = defaultdict(list)
-    for part in parts:
-        tries[part.owner.attempt].append(part)
-    late = tries.get("late") if platform == "ILIAS" else None  # it says so of each file: the others go with it
-    if late:
-        again = {part.file for part in late}
-        again |= {part.file for part in parts if is_notebook(part.file) and any(is_notebook(file) for file in again)}
-        tries["late"] = [*late, *(part for part in tries.get("in time", ()) if part.file not in again)]
+    refused = _refuse_names(parts, here)
+    if refused is not None:
+        return refused, []
+    student = unicodedata.normalize("NFC", parts[0].owner.student)
     done, left = [], []
-    for attempt in sorted(tries, key=lambda attempt: _arrival(tries[attempt][0].owner)):
-        if all(part.file in (TIMESTAMP, SECRET) for part in tries[attempt]):
-            continue
+    for attempt in _attempts(parts, platform):
         try:
-            files, counting, unused = _chosen(wanted, tries[attempt])
+            collected, unused = _take_attempt(course, wanted, student, attempt, platform)
+            done.append(collected)
             left += unused
-            one = _try(files, counting, tries[attempt], platform)
-            put = _put(course, wanted, student, files, one, counting.owner.by_arrival)
-            saved = f"a browser had saved it as {printable(counting.saved_as)}" if counting.saved_as else ""
-            done.append(replace(put, note=", ".join(filter(None, [put.note, saved]))))
-            with writing(course, course.refusal_file(student, wanted.topic)):
-                course.forget_refusal(student, wanted.topic)
         except RefusedEntry as refusal:
-            first = tries[attempt][0]
+            first = attempt[0]
             refused = Try({}, time=_as_written(first.owner.time), moment=first.moment, order=first.owner.order)
             if not any(refused.is_before(one) for one in read_tries(course.collected(student, wanted.topic))[-1:]):
-                _tell(course, wanted.topic, student, str(refusal), tries[attempt])
-            done.append(Collected(student, str(refusal), file=printable(tries[attempt][0].name)))
+                _tell(course, wanted.topic, student, str(refusal), attempt)
+            done.append(Collected(student, str(refusal), file=printable(first.name)))
     return done, left
 
 
-def _arrival(owner):
-    return str(owner.time or ""), owner.order
+def _refuse_names(parts, here):
+    """Return why nothing is taken of ``parts``, all under one name: whose they are is not certain. None if it is."""
+    owners = {(part.owner.student, part.owner.number): part for part in parts}
+    students = [unicodedata.normalize("NFC", name) for name, _ in owners]
+    files = [printable(part.name) for part in owners.values()]
+    if problem := next((part.owner.problem for part in parts if part.owner.problem), ""):
+        has_notebook = any(is_notebook(part.name) for part in parts)
+        return [Collected(students[0], problem, file=files[0])] if has_notebook else []
+    if len(owners) > 1:
+        among = " and ".join(files)
+        problem = f"{among} would be one student here; name both in the roster, or rename them in the archive"
+        return [Collected(student, problem, file=file) for student, file in zip(students, files, strict=True)]
+    if others := here - {students[0]}:
+        other = printable(min(others))
+        problem = f"submitted/{other} is there already, a name that is too much alike: is it the same person?"
+        return [Collected(students[0], problem, file=files[0])]
+    return None
+
+
+def _attempts(parts, platform):
+    """Return the parts of each attempt, the first in time first."""
+    by_attempt = defaultdict(list)
+    for part in parts:
+        by_attempt[part.owner.attempt].append(part)
+    late = by_attempt.get("late", []) if platform == "ILIAS" else []  # it says so of each file: the others go with it
+    if late:
+        again = {part.file for part in late}
+        if any(map(is_notebook, again)):
+            again |= {part.file for part in parts if is_notebook(part.file)}
+        by_attempt["late"] = [*late, *(part for part in by_attempt.get("in time", ()) if part.file not in again)]
+    handed_in = [some for some in by_attempt.values() if any(part.file not in (TIMESTAMP, SECRET) for part in some)]
+    return sorted(handed_in, key=lambda some: (str(some[0].owner.time or ""), some[0].owner.order))
+
+
+def _take_attempt(course, wanted, student, parts, platform):
+    """Put one attempt into the course; return ``(Collected, [name of a file not taken])``."""
+    files, counting, left = _chosen(wanted, parts)
+    one = _try(files, counting, parts, platform)
+    put = _put(course, wanted, student, files, one, counting.owner.by_arrival)
+    saved = f"a browser had saved it as {printable(counting.saved_as)}" if counting.saved_as else ""
+    with writing(course, course.refusal_file(student, wanted.topic)):
+        course.forget_refusal(student, wanted.topic)
+    return replace(put, note=_joined(put.note, saved)), left
+
+
+def _joined(*notes):
+    return ", ".join(filter(None, notes))
 
 
 def _try(files, counting, parts, platform):
@@ -368,17 +386,18 @@ def _as_written(when):
 
 def _chosen(wanted, parts):
     """Return ``({file name: bytes}, the part of the notebook, [name of a file not taken])`` of one try."""
-    files, left = [], []
-    for part in parts:
-        if part.file in (TIMESTAMP, SECRET):
-            continue
-        if part.file.casefold().endswith(".zip"):
-            inside, others = _unpacked(part, wanted)
-            files += inside
-            left += others
-        else:
-            files.append(part)
-    files = [part for part in files if not _is_checkpoint(part)]
+    files, left = _files_of(wanted, [part for part in parts if part.file not in (TIMESTAMP, SECRET)])
+    same, content = _notebook_that_counts(wanted, files)
+    counting = {f"{wanted.topic}.ipynb": (same, content)}
+    for file in wanted.beside:
+        if fitting := [part for part in files if _is_called(file, part.name)]:
+            counting[file] = _that_counts(fitting)
+    taken = [part for some, _ in counting.values() for part in some]
+    left += [part.name for part in files if part not in taken]
+    return {file: content for file, (_, content) in counting.items()}, same[0], left
+
+
+def _notebook_that_counts(wanted, files):
     notebooks = [part for part in files if part.file.casefold().endswith(".ipynb")]
     notebooks = [part for part in notebooks if not part.saved_as] or notebooks
     if not notebooks:
@@ -387,14 +406,17 @@ def _chosen(wanted, parts):
     same, content = _that_counts(named or notebooks, wanted.exercises)
     if others := _other_assignments(content, wanted.topic):
         raise RefusedEntry(f"{printable(same[0].file)} is a notebook of {' and '.join(others)}, not of {wanted.topic}")
-    counting = {f"{wanted.topic}.ipynb": (same, content)}
-    for file in wanted.beside:
-        if fitting := [part for part in files if _is_called(file, part.name)]:
-            counting[file] = _that_counts(fitting)
-    taken = [part for same, _ in counting.values() for part in same]
-    left += [part.name for part in files if part not in taken]
-    notebook = counting[f"{wanted.topic}.ipynb"][0][0]
-    return {file: content for file, (_, content) in counting.items()}, notebook, left
+    return same, content
+
+
+def _files_of(wanted, parts):
+    """Return ``([part], [name of a file not taken])`` with what lies in archives of one student in the place of these."""
+    files, left = [], []
+    for part in parts:
+        inside, others = _unpacked(part, wanted) if part.file.casefold().endswith(".zip") else ([part], [])
+        files += [one for one in inside if not _is_checkpoint(one)]
+        left += others
+    return files, left
 
 
 def _unpacked(part, wanted):
@@ -461,50 +483,72 @@ def _put(course, wanted, student, files, one, by_arrival):
     What has happened is written down last: a command that was stopped does it all again, and comes to the same.
     """
     topic, notebook = wanted.topic, course.submission(student, wanted.topic)
-    place = course.collected(student, topic)
-    known = tries(course, student, topic)
-    before = present_files(course, notebook, {*files, *(known[-1].files if known else ())})
-    if before and (not known or known[-1].files != before.files):  # put there by hand, or by nbgrader
-        known = [*(old for old in known if old.files != before.files), before]
-    version = _version(wanted, files[notebook.name])
-    receipt = receipt_of_file(files[notebook.name], wanted.handouts[version])
-    told = Collected(
-        student,
-        file=printable(one.file),
-        version=version,
-        code=receipt.code if receipt else "",
-        note=", ".join(filter(None, [_lateness(wanted.assignment, student, one), _changed(receipt)])),
-    )
+    known = _known_attempts(course, notebook, tries(course, student, topic), files)
+    told = _describe(wanted, student, one, files[notebook.name])
     counts = known[-1] if known else None
-    contradicts = bool(by_arrival and counts and counts.platform == one.platform and one.is_before(counts))
-    earlier = bool(counts and one.is_before(counts) and not contradicts)
-    stands = contents_of(course, notebook, counts) if counts else {}
-    is_wrong = bool(_other_assignments(stands.get(notebook.name, b""), topic))  # collected before that was looked at
-    if counts and one.files != counts.files and (_is_known(one, known) or earlier) and not is_wrong:
-        keep_files(course, student, topic, files)
-        if not _is_known(one, known):
-            wanted.journal.remember(course, student, known)
-            head = sorted([*known[:-1], one], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
-            write_tries(course, place, [*head, counts])
-        return replace(told, note=", ".join(filter(None, [told.note, "an earlier try: kept, and not counted"])))
-    replaced = counts is not None and one.files[notebook.name] != counts.files.get(notebook.name)
-    if counts and one.files != counts.files:
-        keep_files(course, student, topic, stands)
-    same = counts is not None and one.files == counts.files
-    if counts and same and counts.platform and one.is_before(counts):
+    if counts is None:
+        _let_count(course, wanted, student, files, one, known)
+        return told
+    same = one.files == counts.files
+    contradicts = by_arrival and counts.platform == one.platform and one.is_before(counts)
+    if same and counts.platform and one.is_before(counts):
         one = counts  # handed in once more later
-    elif counts and same and not one.time and one.order == counts.order:
+    elif same and not one.time and one.order == counts.order:
         one = replace(one, time=counts.time)  # which ``set_time`` has stated
-    if one != counts:
-        wanted.journal.remember(course, student, known)
-    put_files(course, notebook, files)
-    put_beside(course, topic, wanted.assignment, student, one)
-    known = [*known[:-1], one] if same else [*known, one]
-    write_tries(course, place, known)
-    note = "as before" if same else f"replaces {_count(len(known) - 1)}" if replaced else ""
+    if not same:
+        stands = contents_of(course, notebook, counts)
+        is_wrong = bool(_other_assignments(stands.get(notebook.name, b""), topic))  # as was collected in the past
+        is_earlier = one.is_before(counts) and not contradicts
+        if (_is_known(one, known) or is_earlier) and not is_wrong:
+            _keep_earlier(course, wanted, student, files, one, known)
+            return replace(told, note=_joined(told.note, "an earlier try: kept, and not counted"))
+        keep_files(course, student, topic, stands)
+    count = _let_count(course, wanted, student, files, one, known)
+    replaced = one.files[notebook.name] != counts.files.get(notebook.name)
+    note = "as before" if same else f"replaces {_count(count - 1)}" if replaced else ""
     if contradicts and not same:
         note += f": it states an earlier time ({one.time}), but was not there yet at the last collection"
-    return replace(told, replaced=replaced, note=", ".join(filter(None, [told.note, note])))
+    return replace(told, replaced=replaced, note=_joined(told.note, note))
+
+
+def _known_attempts(course, notebook, known, files):
+    """Return all attempts that are ``known``, with what stands beside ``notebook`` if it was put there by hand, or by nbgrader."""
+    before = present_files(course, notebook, {*files, *(known[-1].files if known else ())})
+    if before is None or (known and known[-1].files == before.files):
+        return known
+    return [*(old for old in known if old.files != before.files), before]
+
+
+def _describe(wanted, student, one, content):
+    """Return what is said of the attempt ``one``, whose notebook has the bytes ``content``."""
+    version = _version(wanted, content)
+    receipt = receipt_of_file(content, wanted.handouts[version])
+    note = _joined(_lateness(wanted.assignment, student, one), _changed(receipt))
+    return Collected(
+        student, file=printable(one.file), version=version, code=receipt.code if receipt else "", note=note
+    )
+
+
+def _keep_earlier(course, wanted, student, files, one, known):
+    """Keep ``files`` as an earlier attempt than the last of those ``known``, which counts."""
+    keep_files(course, student, wanted.topic, files)
+    if not _is_known(one, known):
+        wanted.journal.remember(course, student, known)
+        head = sorted([*known[:-1], one], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
+        write_tries(course, course.collected(student, wanted.topic), [*head, known[-1]])
+
+
+def _let_count(course, wanted, student, files, one, known):
+    """Put ``files`` into the student's folder; return how many attempts are known then, of which ``one`` is the last."""
+    notebook = course.submission(student, wanted.topic)
+    if known[-1:] != [one]:
+        wanted.journal.remember(course, student, known)
+    put_files(course, notebook, files)
+    put_beside(course, wanted.topic, wanted.assignment, student, one)
+    is_same = bool(known) and known[-1].files == one.files
+    known = [*(known[:-1] if is_same else known), one]
+    write_tries(course, course.collected(student, wanted.topic), known)
+    return len(known)
 
 
 def undo(course: Course, topic: str) -> list[Collected]:
@@ -589,7 +633,7 @@ def set_time(course: Course, topic: str, student: str, time: datetime, journal: 
     except RefusedEntry as refusal:
         return replace(told, problem=str(refusal))
     when = f"handed in at {time:%Y-%m-%d %H:%M} UTC"
-    return replace(told, note=", ".join(filter(None, [when, _lateness(assignment, student, one)])))
+    return replace(told, note=_joined(when, _lateness(assignment, student, one)))
 
 
 def _lateness(assignment, student, one):

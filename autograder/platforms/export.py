@@ -314,17 +314,18 @@ def _of_moodle(course, topic, everybody, students, told, shared):
         "name": {alike(one.name): one.id for one in students if one.name and alike(one.name) not in shared},
     }
     found: dict[int, str] = {}
+
+    def student_of(row, what, column):
+        text = row.get(column, "")
+        key = re.sub(r"\D", "", text) if what == "number" else alike(text)
+        student = known[what].get(key, "")
+        in_archive = called.get((key, student), "")
+        is_certain = what != "number" or students or _is_called(row.get("full name", ""), in_archive)
+        return student if is_certain and student not in found.values() else ""
+
     for what, column in (("number", "identifier"), ("e-mail", "email address"), ("name", "full name")):
-        claims = {}
-        for place in set(range(len(told))) - set(found):
-            text = told[place].get(column, "")
-            key = re.sub(r"\D", "", text) if what == "number" else alike(text)
-            student = known[what].get(key, "")
-            full_name, in_archive = told[place].get("full name", ""), called.get((key, student), "")
-            if what == "number" and not students and not _is_called(full_name, in_archive):
-                continue
-            if student and student not in found.values():
-                claims[place] = student
+        left = [place for place in range(len(told)) if place not in found]
+        claims = {place: student for place in left if (student := student_of(told[place], what, column))}
         count = Counter(claims.values())
         found |= {place: student for place, student in claims.items() if count[student] == 1}
     return found

@@ -18,23 +18,28 @@ from autograder.notebooks.cell_ids import (
 
 def changes(old: NotebookNode, new: NotebookNode) -> list[str]:
     """Return what a student who has the release ``old`` would find changed in ``new``, a sentence for each exercise."""
-    said, cells = [], [{id_of(cell): cell for cell in notebook.cells} for notebook in (old, new)]
-    asked = [{name for cell_id in one if cell_id and (name := exercise_of_text(cell_id))} for one in cells]
-    said += [f"{name} is new." for name in sorted(asked[1] - asked[0])]
-    said += [f"{name} is gone." for name in sorted(asked[0] - asked[1])]
-    for name in [name for cell_id in cells[1] if cell_id and (name := exercise_of_text(cell_id)) in asked[0]]:
-        parts = {text_id(name): "its text", name: "its starter", check_id(name): "its check"}
-        other = [what for cell_id, what in parts.items() if _source(cells[0], cell_id) != _source(cells[1], cell_id)]
-        points = [sum(_points(one, cell_id) for cell_id in (name, test_id(name))) for one in cells]
-        if points[0] != points[1]:
-            other.append(f"its points, from {points[0]:g} to {points[1]:g}")
-        if other:
-            said.append(f"{name}: {', '.join(other)}.")
-    if _source(cells[0], "heading") != _source(cells[1], "heading"):
+    before, after = ({id_of(cell): cell for cell in notebook.cells} for notebook in (old, new))
+    asked_before, asked = (
+        [name for cell_id in cells if cell_id and (name := exercise_of_text(cell_id))] for cells in (before, after)
+    )
+    said = [f"{name} is new." for name in sorted(set(asked) - set(asked_before))]
+    said += [f"{name} is gone." for name in sorted(set(asked_before) - set(asked))]
+    for name in asked:
+        if name in asked_before and (parts := _changed_parts(name, before, after)):
+            said.append(f"{name}: {', '.join(parts)}.")
+    if _source(before, "heading") != _source(after, "heading"):
         said.append("The heading.")
-    if any(_source(cells[0], name) != _source(cells[1], name) for name in (COMPARE, IMPORTS)):
+    if any(_source(before, name) != _source(after, name) for name in (COMPARE, IMPORTS)):
         said.append("What the checks use.")
     return said or (["The order of its cells, or cells without a name."] if old.cells != new.cells else [])
+
+
+def _changed_parts(name, before, after):
+    """Return in words what of the exercise ``name`` differs between two releases, both by the names of their cells."""
+    parts = {text_id(name): "its text", name: "its starter", check_id(name): "its check"}
+    changed = [what for cell_id, what in parts.items() if _source(before, cell_id) != _source(after, cell_id)]
+    points = [sum(_points(cells, cell_id) for cell_id in (name, test_id(name))) for cells in (before, after)]
+    return [*changed, f"its points, from {points[0]:g} to {points[1]:g}"] if points[0] != points[1] else changed
 
 
 def _source(cells, name):

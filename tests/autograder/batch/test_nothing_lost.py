@@ -59,10 +59,11 @@ def all_right(notebook, exercises, *rest):
 def grade_quickly(monkeypatch):
     """Grade a class without running anything: every automatic exercise is right. What is recorded is as always."""
 
-    def run(course, *students, grade_one=all_right, **options):
+    def run(course, *students, grade_one=all_right, notice=None, **options):
         with monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
             patched.setattr(grade, "grade", grade_one)
-            rows = grade_class(course, "scoring", GradingOptions(**options), students=students, executor=pool)
+            how = GradingOptions(**options)
+            rows = grade_class(course, "scoring", how, students=students, executor=pool, notice=notice)
         return {row.student: row for row in rows}
 
     return run
@@ -630,7 +631,8 @@ def test_a_course_that_cannot_be_written_is_said(course):
     source = "import os, sys; from autograder import __main__; from autograder.batch import grade_class; "
     source += "from autograder.courses import course; from autograder.gradebook import recorder; "
     source += "from autograder.reports import tables; from autograder.grading import cluster; "
-    source += "from autograder.sandbox import doctor; "
+    source += "from autograder.grading import workers; from autograder.sandbox import doctor; "
+    source += "from autograder.with_nbgrader import limits, plugin; "
     source += "course.Course.at(sys.argv[4]).released('scoring'); "
     source += "os.setgid(65534); os.setuid(65534); " if other else ""
     source += "__main__.main()"

@@ -358,7 +358,7 @@ def test_a_full_disk_ends_with_a_sentence_and_a_second_run_completes(course, tmp
         write_bytes(content, place)
 
     with monkeypatch.context() as patched:
-        patched.setattr("autograder.platforms.collect.write_bytes", full)
+        patched.setattr("autograder.platforms.attempts.write_bytes", full)
         with pytest.raises(CourseError, match="No space left on device"):
             collect(course, "scoring", path)
     assert course.students("scoring") == ["ada"]
@@ -1059,7 +1059,7 @@ def test_who_was_not_collected_because_the_disk_was_full_has_handed_in_nothing(c
 
     path = handed_out(tmp_path, ("ada/scoring.ipynb", "first"))
     with monkeypatch.context() as patched:
-        patched.setattr("autograder.platforms.collect.write_bytes", write)
+        patched.setattr("autograder.platforms.attempts.write_bytes", write)
         with pytest.raises(CourseError, match="No space left on device"):
             collect(course, "scoring", path)
     assert course.submission("ada", "scoring").parent.is_dir()
