@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from autograder.errors import CourseError, of_the_disk
+from autograder.errors import CourseError, describe_os_error
 from autograder.options import CoursePath, Isolation, Topic, with_limits
 from autograder.paths import require_checkout
 from autograder.sandbox import Limits
@@ -739,7 +739,7 @@ def main() -> None:
     except IsADirectoryError as error:
         _refuse(CourseError("this is a folder", str(error.filename2 or error.filename), "name a file."))
     except OSError as error:
-        what = of_the_disk(error)
+        what = describe_os_error(error)
         if not what:
             raise
         _refuse(CourseError(*what))

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from solutions.errors import CourseError
 
-__all__ = ["CourseError", "of_the_disk", "of_the_gradebook"]
+__all__ = ["CourseError", "describe_db_error", "describe_os_error"]
 
-OF_THE_DISK = {
+OS_ERROR_REMEDIES = {
     errno.ENOSPC: "make room on the disk, and run the command again: it goes on where it was.",
     errno.EDQUOT: "make room below your quota, and run the command again: it goes on where it was.",
     errno.EROFS: "the disk is read-only: mount it to be written on, or copy the course elsewhere.",
@@ -17,10 +17,10 @@ OF_THE_DISK = {
     errno.EPERM: "make the course directory and all in it writable for you: `chown -R` or `chmod -R u+w`.",
 }
 
-OLDER_GRADEBOOK = re.compile(r"no such (column|table)|(column|relation) \S+ does not exist")  # SQLite, PostgreSQL
+OLD_SCHEMA = re.compile(r"no such (column|table)|(column|relation) \S+ does not exist")  # SQLite, PostgreSQL
 
 
-class InAFolder(Protocol):
+class HasGradebookPath(Protocol):
     """What an error says of a course: where its gradebook is."""
 
     @property
@@ -30,16 +30,16 @@ class InAFolder(Protocol):
     def is_on_a_server(self) -> bool: ...
 
 
-def of_the_disk(error: OSError) -> tuple[str, str, str] | None:
+def describe_os_error(error: OSError) -> tuple[str, str, str] | None:
     """Return what is wrong, where, and what to do, for an ``OSError`` that is the machine's; None for any other."""
-    remedy = OF_THE_DISK.get(error.errno) if error.errno else None
+    remedy = OS_ERROR_REMEDIES.get(error.errno) if error.errno else None
     return (error.strerror or str(error), str(error.filename or "this machine"), remedy) if remedy else None
 
 
-def of_the_gradebook(error: Exception, course: InAFolder) -> tuple[str, str, str]:
+def describe_db_error(error: Exception, course: HasGradebookPath) -> tuple[str, str, str]:
     """Return what is wrong, where, and what to do, for an error of the database."""
     reason = str(getattr(error, "orig", None) or error).strip()
-    if OLDER_GRADEBOOK.search(reason):
+    if OLD_SCHEMA.search(reason):
         remedy = (
             "another version of nbgrader made it: run `nbgrader db upgrade` in the course directory, and try again."
         )

@@ -26,7 +26,7 @@ from autograder.batch.task_queue import Executor, TaskQueue
 from autograder.courses.course import TIMESTAMP, Course
 from autograder.courses.locking import the_only_one
 from autograder.courses.released import Released
-from autograder.errors import CourseError, of_the_disk, of_the_gradebook
+from autograder.errors import CourseError, describe_db_error, describe_os_error
 from autograder.feedback import notices
 from autograder.feedback.marks import Marks, Standing
 from autograder.gradebook.backup import back_up
@@ -192,8 +192,8 @@ class _Batch:
         if isinstance(error, CourseError | AnswerKeyError):
             return error
         if isinstance(error, sqlalchemy.exc.OperationalError):
-            return CourseError(*of_the_gradebook(error, self.course))
-        what = of_the_disk(error) if isinstance(error, OSError) else None
+            return CourseError(*describe_db_error(error, self.course))
+        what = describe_os_error(error) if isinstance(error, OSError) else None
         return CourseError(*what) if what else None
 
     def _advance(self, row):

@@ -12,7 +12,7 @@ import sqlalchemy.exc
 from sqlalchemy import Boolean, Connection, DateTime, Engine, Interval, column, create_engine, inspect, select, table
 
 from autograder.courses.course import Course
-from autograder.errors import CourseError, of_the_gradebook
+from autograder.errors import CourseError, describe_db_error
 from autograder.paths import add_environment_to_path
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def database_errors(course: Course) -> Iterator[None]:
     try:
         yield
     except sqlalchemy.exc.DatabaseError as error:
-        raise CourseError(*of_the_gradebook(error, course)) from None
+        raise CourseError(*describe_db_error(error, course)) from None
 
 
 def open_database(course: Course) -> Engine:
@@ -119,4 +119,4 @@ def gradebook_of(course: Course) -> Iterator["Gradebook"]:
         ):
             yield gradebook
     except InvalidEntry as error:
-        raise CourseError(*of_the_gradebook(error, course)) from None
+        raise CourseError(*describe_db_error(error, course)) from None

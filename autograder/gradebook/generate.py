@@ -18,7 +18,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
 from autograder.courses.course import Course
-from autograder.errors import CourseError, of_the_gradebook
+from autograder.errors import CourseError, describe_db_error
 from autograder.files import write_bytes
 from autograder.paths import add_environment_to_path
 
@@ -65,7 +65,7 @@ def generate(course: Course, topic: str, gradebook: str, course_id: str = "") ->
     try:
         app.start()
     except sqlalchemy.exc.DatabaseError as error:
-        raise CourseError(*of_the_gradebook(error, course)) from None
+        raise CourseError(*describe_db_error(error, course)) from None
     except NbGraderException as error:
         lines = [line for line in said.getvalue().splitlines() if line.strip()]
         reason = next((line for line in reversed(lines) if "Error" in line), str(error))

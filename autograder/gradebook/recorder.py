@@ -16,7 +16,7 @@ from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import DatabaseError, SAWarning
 
 from autograder.courses.course import Course
-from autograder.errors import CourseError, of_the_gradebook
+from autograder.errors import CourseError, describe_db_error
 from autograder.feedback.marks import CellResult, Entry, Marks, Remark, Standing, entered
 from autograder.gradebook.assignments import enter_assignment, enter_lateness, is_entered
 from autograder.gradebook.database import (
@@ -112,7 +112,7 @@ class Recorder(contextlib.ExitStack):
         try:
             gradebook = Gradebook(self.course.gradebook, CourseDirectory(config=self.config).course_id)
         except (InvalidEntry, DatabaseError) as error:
-            raise CourseError(*of_the_gradebook(error, self.course)) from None
+            raise CourseError(*describe_db_error(error, self.course)) from None
         self.callback(gradebook.close)
         return gradebook.db
 
