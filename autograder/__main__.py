@@ -455,12 +455,12 @@ def restore(
 ) -> None:
     """List the backups of the gradebook, or put one of them in its place. One is made before each release and grading."""
     from autograder.courses.course import Course
-    from autograder.courses.locking import the_only_one
+    from autograder.courses.locking import exclusive_lock
     from autograder.gradebook import backup
 
     root = Course.at(course)
     if name:
-        with the_only_one(root):
+        with exclusive_lock(root):
             backup.restore(root, name)
         out.print(f"Restored {name}. What was there before is a backup too.", highlight=False)
         return

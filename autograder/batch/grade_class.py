@@ -24,7 +24,7 @@ from autograder.batch.jobs import Job
 from autograder.batch.results import Row, moves
 from autograder.batch.task_queue import Executor, TaskQueue
 from autograder.courses.course import TIMESTAMP, Course
-from autograder.courses.locking import the_only_one
+from autograder.courses.locking import exclusive_lock
 from autograder.courses.released import Released
 from autograder.errors import CourseError, describe_db_error, describe_os_error
 from autograder.feedback import notices
@@ -79,7 +79,7 @@ def grade_class(
     count: int = run.options.workers or getattr(executor, "workers", None) or os.cpu_count() or 1
     count = min(count, len(names))  # one that would have nothing to do need not be started
     with contextlib.ExitStack() as stack:
-        stack.enter_context(the_only_one(course))
+        stack.enter_context(exclusive_lock(course))
         if not run.options.dry:
             back_up(course, "grade")
         cgroup.remove_left_behind(run.options.limits)

@@ -12,24 +12,24 @@ from autograder.errors import CourseError
 
 
 @contextlib.contextmanager
-def _held(course: Course, how: int, problem: str, remedy: str) -> Iterator[None]:
+def _lock(course: Course, mode: int, problem: str, remedy: str) -> Iterator[None]:
     path = course.root / ".autograder" / "lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         try:
-            fcntl.flock(file, how | fcntl.LOCK_NB)
+            fcntl.flock(file, mode | fcntl.LOCK_NB)
         except OSError:
             raise CourseError(problem, str(course.root), remedy) from None
         yield
 
 
-def the_only_one(course: Course) -> contextlib.AbstractContextManager[None]:
+def exclusive_lock(course: Course) -> contextlib.AbstractContextManager[None]:
     """Refuse where another process grades, releases or saves a mark in this course."""
     problem = "somebody is grading or releasing in this course already"
-    return _held(course, fcntl.LOCK_EX, problem, "wait until that has ended.")
+    return _lock(course, fcntl.LOCK_EX, problem, "wait until that has ended.")
 
 
-def while_nobody_grades(course: Course) -> contextlib.AbstractContextManager[None]:
+def shared_lock(course: Course) -> contextlib.AbstractContextManager[None]:
     """Refuse while a class is graded, whose texts then change under the marker's eyes; markers do not hinder each other."""
     remedy = "wait until that has ended, and mark again."
-    return _held(course, fcntl.LOCK_SH, "a class is being graded in this course", remedy)
+    return _lock(course, fcntl.LOCK_SH, "a class is being graded in this course", remedy)

@@ -15,7 +15,7 @@ from typing import Any, cast
 from sqlalchemy import select, update
 
 from autograder.courses.course import Course
-from autograder.courses.locking import while_nobody_grades
+from autograder.courses.locking import shared_lock
 from autograder.courses.released import ReleasedExercise
 from autograder.errors import CourseError
 from autograder.gradebook.database import (
@@ -182,7 +182,7 @@ def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer
     CourseError
         If a class is being graded in this course, or the gradebook cannot be written.
     """
-    with while_nobody_grades(course), gradebook_of(course) as gradebook:
+    with shared_lock(course), gradebook_of(course) as gradebook:
         db = gradebook.db
         for answer, held in marks:
             before = answer.held

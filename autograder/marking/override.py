@@ -10,7 +10,7 @@ from typing import Any
 from nbgrader.api import MissingEntry
 
 from autograder.courses.course import Course
-from autograder.courses.locking import while_nobody_grades
+from autograder.courses.locking import shared_lock
 from autograder.errors import CourseError
 from autograder.gradebook.backup import back_up
 from autograder.gradebook.database import gradebook_of
@@ -49,7 +49,7 @@ def override(
         raise CourseError("there is no reason for other points", "--reason", "say why: the student reads it.")
     require_gradebook(course, topic)
     back_up(course, "mark")
-    with while_nobody_grades(course), gradebook_of(course) as gradebook:
+    with shared_lock(course), gradebook_of(course) as gradebook:
         try:
             grade: Any = gradebook.find_grade(points_id(asked[name]), topic, topic, student)
             comment: Any = gradebook.find_comment(name, topic, topic, student)

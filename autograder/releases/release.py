@@ -14,7 +14,7 @@ import nbformat
 
 from autograder import exercises
 from autograder.courses.course import Course, init
-from autograder.courses.locking import the_only_one
+from autograder.courses.locking import exclusive_lock
 from autograder.files import write_bytes, write_text
 from autograder.gradebook.assignments import enter_lateness, refuse_other_cells
 from autograder.gradebook.backup import back_up
@@ -54,7 +54,7 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
     questions = wanted.chosen(everything)
     left_out = [one.name for one in everything if one.name not in {asked.name for asked in questions}]
     source = assemble.source_notebook(topic, questions, book, website, plan.notice(topic), left_out)
-    with the_only_one(course):
+    with exclusive_lock(course):
         return _prove_and_write(course, topic, seed, everything, questions, source)
 
 

@@ -24,7 +24,7 @@ from autograder.batch import jobs, recording
 from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course, init
-from autograder.courses.locking import the_only_one
+from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.gradebook import backup
 from autograder.grading import grade, judge
@@ -686,7 +686,7 @@ def _below(ancestor):
 
 def test_a_second_batch_in_the_same_course_is_refused(course, grade_quickly):
     hand_in(course, "mia")
-    with the_only_one(course), pytest.raises(CourseError, match="somebody is grading"):
+    with exclusive_lock(course), pytest.raises(CourseError, match="somebody is grading"):
         grade_quickly(course)
 
 

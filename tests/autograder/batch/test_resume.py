@@ -19,7 +19,7 @@ from autograder import sandbox
 from autograder.batch.grade_class import grade_class
 from autograder.courses import demo
 from autograder.courses.course import Course
-from autograder.courses.locking import the_only_one
+from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.grading import grade
 from autograder.sandbox import Call, Cell, Limits, SandboxLost, Script, doctor, protocol, start
@@ -265,9 +265,9 @@ def test_a_sandbox_that_is_lost_twice_is_the_machines_fault():
 
 def test_two_graders_in_one_course_do_not_meet(course):
     with (
-        the_only_one(course),
+        exclusive_lock(course),
         pytest.raises(CourseError, match="somebody is grading"),
-        the_only_one(course),
+        exclusive_lock(course),
     ):
         pass
 

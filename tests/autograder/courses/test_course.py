@@ -9,7 +9,7 @@ import pytest
 from nbformat.v4 import new_notebook
 
 from autograder.courses.course import Course, init
-from autograder.courses.locking import the_only_one
+from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.files import write_text
 from tests.autograder.test_main import assert_refused, autograder
@@ -89,7 +89,7 @@ def test_a_released_notebook_that_is_damaged_is_refused_with_its_file(released, 
 def test_one_release_or_grading_at_a_time(released, tmp_path):
     shutil.copytree(released.root, tmp_path / "course")
     course = Course.at(tmp_path / "course")
-    with the_only_one(course):
+    with exclusive_lock(course):
         done = autograder("release", "scoring", "--no-links", "--seed", "0", "--course", course.root)
     assert_refused(done, "grading or releasing in this course already")
 

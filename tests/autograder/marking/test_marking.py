@@ -15,7 +15,7 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.courses.locking import the_only_one
+from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.feedback import showing
 from autograder.marking import session as session_module
@@ -175,7 +175,7 @@ def test_marks_survive_a_regrade_until_the_answer_is_another(session, course):
 
 def test_nothing_is_marked_while_a_class_is_graded(session, course):
     seen = group_of(session, SIGN)
-    with the_only_one(course), pytest.raises(CourseError, match="being graded"):
+    with exclusive_lock(course), pytest.raises(CourseError, match="being graded"):
         session.mark(Wanted(seen, 2))
     assert in_gradebook(course)["cem_kaya"] == (None, True, None)
     session.mark(Wanted(seen, 2))
@@ -364,7 +364,7 @@ def test_answers_of_another_sitting_are_refused(address, session, course):
 
 def test_a_class_that_is_being_graded_is_said_to_the_page(address, session, course):
     body = wanted(session)
-    with the_only_one(course):
+    with exclusive_lock(course):
         status, _, text = ask(address, "/marks", "POST", body, **GOOD)
     assert status == 503
     assert "wait until" in json.loads(text)["problem"]
