@@ -257,17 +257,22 @@ def _article(tree, page, pages):
             del details.attrs["name"]  # of those that share one, only one is open
     for element in {element.mem_id: element for element in article.css(NAMING_OR_LEADING)}.values():
         for name, value in element.attributes.items():
-            if not value:
-                continue
-            if name in IDENTIFIERS:
-                element.attrs[name] = " ".join(_identifier(page, each) for each in value.split())
-            elif name in ("src", "data", "poster") and not urlsplit(value).scheme:
-                element.attrs[name] = _address(page, value)
-            elif name in ("href", "xlink:href") and element.tag != "a" and value.startswith("#"):  # within a drawing
-                element.attrs[name] = f"#{_identifier(page, value[1:])}"
+            if value and (name != "href" or element.tag != "a"):
+                element.attrs[name] = _in_whole_book(page, name, value)
         if element.tag == "a" and "href" in element.attributes:
             _redirect(element, page, pages)
     return article.html.replace("url(#", f"url(#{_identifier(page, '')}")
+
+
+def _in_whole_book(page, name, value):
+    """Return what an attribute of an element of ``page`` is in the whole book."""
+    if name in IDENTIFIERS:
+        return " ".join(_identifier(page, each) for each in value.split())
+    if name in ("src", "data", "poster") and not urlsplit(value).scheme:
+        return _address(page, value)
+    if name in ("href", "xlink:href") and value.startswith("#"):  # within a drawing
+        return f"#{_identifier(page, value[1:])}"
+    return value
 
 
 def _redirect(link, page, pages):

@@ -40,6 +40,7 @@ BETWEEN_PARTS = {nodes.row: " · ", nodes.tbody: "; ", nodes.tgroup: "; "}
 UNREAD_CLASSES = {"cell", "toctree-wrapper", "reason"}  # a reason is for those who have chosen
 ACCENTS = {"^": "\u0302", "~": "\u0303", "ˉ": "\u0304", "¯": "\u0304", "→": "\u20d7"}
 BETWEEN = "[=<>≤≥≈≠∈≪≫→←↦∼∝+−×⋅·⊙∣⟺⟹]"  # what has a space on both sides, unless it begins something
+GREEK = {unicodedata.name(chr(code)).rpartition(" ")[2].lower(): chr(code) for code in range(ord("α"), ord("ω") + 1)}
 RESULTS = '{% extends "!search.html" %}{% block scripts %}{{ super.super() }}{% endblock %}'  # without Sphinx's scripts
 
 
@@ -160,9 +161,7 @@ def same(notation):
     if notation is None:
         return {}, []
     formulas = " ".join(node.astext() for node in notation.findall(nodes.math))
-    names = {
-        name: readable(f"\\{name}") for name in sorted(set(re.findall(r"\\([a-z]+)", formulas))) if _is_greek(name)
-    }
+    names = {name: GREEK[name] for name in sorted(set(re.findall(r"\\([a-z]+)", formulas)) & set(GREEK))}
     pairs = []
     for row in notation.findall(nodes.row):
         symbol, code = [
@@ -172,13 +171,6 @@ def same(notation):
         if letter and len(code) == 1:
             pairs.append([code[0].astext(), letter[1]])
     return names, pairs
-
-
-def _is_greek(name):
-    try:
-        return unicodedata.name(unicodedata.lookup(f"greek small letter {name}")) != ""
-    except KeyError:
-        return False
 
 
 def begin(app):
@@ -197,21 +189,18 @@ def begin(app):
 
 
 def write(app, exception):
-    """Write the index, with what it had of pages that were not read anew."""
     if exception or app.builder.format != "html":
         return
-    path = Path(app.outdir, INDEX)
-    kept = json.loads(path.read_text(encoding="utf-8").partition("=")[2])["pages"] if path.is_file() else []
-    pages = {**dict(kept), **app.search_sections}
-    pages = [[name, pages[name]] for name in sorted(pages) if name in app.env.found_docs]
+    pages = [[name, app.search_sections[name]] for name in sorted(app.search_sections) if name in app.env.found_docs]
     notation = next((name for name in app.env.found_docs if name.rpartition("/")[2] == "notation"), None)
     names, words = same(app.env.get_doctree(notation) if notation else None)
     text = json.dumps({"pages": pages, "names": names, "words": words}, ensure_ascii=False, separators=(",", ":"))
-    path.write_text(f"searchSections={text}", encoding="utf-8")
+    Path(app.outdir, INDEX).write_text(f"searchSections={text}", encoding="utf-8")
 
 
 def setup(app):
     app.setup_extension("formulas_in_place")
+    app.setup_extension("page_optimizer")  # lets all pages be written, and so be indexed, in each build
     app.connect("builder-inited", begin)
     app.connect("build-finished", write, priority=100)  # while formulas can still be read
     app.add_js_file("search.js", loading_method="defer")

@@ -202,36 +202,43 @@ def _written(node, known):
     if tag in ("metadata", "style", "clipPath", "pattern"):
         return ""
     inner = _text(node) if tag == "text" else _inside(node, known)
-    kept, style = [], dict(part.split(": ", 1) for part in node.get("style", "").split("; ") if part)
-    for name, value in node.attrib.items():
-        name = name.rpartition("}")[2]
-        if name == "d":
-            is_mark = node.get("id", "").startswith("m")
-            kept.append((name, _outline(value, HALVES if not is_mark and _is_upright(value) else TENTHS)))
-        elif name in ("x", "y", "transform"):
-            value = _rounded(value, WHOLE if tag == "text" else HALVES if tag == "use" else TENTHS)
-            if not (tag == "text" and name == "transform" and re.match(r"rotate\(-?0 ", value)):
-                kept.append((name, value))
-        elif name == "href":
-            kept.append((name, "#" + known[value[1:]]))
-        elif name == "id" and tag == "path" and value.startswith("m"):  # a mark, used by its id
-            kept.append((name, known[value]))
-        elif name in ("width", "height"):
-            kept.append((name, value))
-    if tag in ("path", "use") and style:
-        unseen = style.get("fill") == "none" and "stroke" not in style
-        if unseen or style.get("opacity") == "0":
-            return ""
+    style = dict(part.split(": ", 1) for part in node.get("style", "").split("; ") if part)
+    if tag in ("path", "use") and _is_unseen(style):
+        return ""
+    kept = _kept_attributes(node, known)
     if tag in ("g", "defs") and (not inner or not kept):
         return f"<defs>{inner}</defs>" if tag == "defs" and inner else inner
     if tag == "text":  # which is in the middle of its place, unless it says where it begins or ends
-        style = {
-            name: value for name, value in ({"text-anchor": "start"} | style).items() if (name, value) not in USUAL
-        }
+        style = {"text-anchor": "start"} | style
+        style = {name: value for name, value in style.items() if (name, value) not in USUAL}
     if declared := _declared(style):
         kept.append(("style", declared))
     attributes = "".join(f' {name}="{html.escape(value)}"' for name, value in kept)
     return f"<{tag}{attributes}>{inner}</{tag}>" if inner else f"<{tag}{attributes}/>"
+
+
+def _is_unseen(style):
+    return (style.get("fill") == "none" and "stroke" not in style) or style.get("opacity") == "0"
+
+
+def _kept_attributes(node, known):
+    kept = ((name.rpartition("}")[2], _attribute(node, name, value, known)) for name, value in node.attrib.items())
+    return [(name, value) for name, value in kept if value is not None]
+
+
+def _attribute(node, name, value, known):
+    """Return an attribute of a node in few letters; None if it says nothing."""
+    tag, name, is_mark = _tag(node), name.rpartition("}")[2], node.get("id", "").startswith("m")
+    if name == "d":
+        return _outline(value, HALVES if not is_mark and _is_upright(value) else TENTHS)
+    if name in ("x", "y", "transform"):
+        value = _rounded(value, WHOLE if tag == "text" else HALVES if tag == "use" else TENTHS)
+        return None if tag == "text" and re.match(r"rotate\(-?0 ", value) else value
+    if name == "href":
+        return "#" + known[value[1:]]
+    if name == "id" and tag == "path" and is_mark:  # used by its id
+        return known[value]
+    return value if name in ("width", "height") else None
 
 
 def _inside(node, known):

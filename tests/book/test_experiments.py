@@ -143,6 +143,9 @@ def test_what_the_page_says_of_the_fixed_vector_is_in_the_record(record):
     assert longest[0].min() == 1
     assert sorted(461 - longest[1] * 461) == pytest.approx([0, 0, 2])
     assert longest[2].mean() == pytest.approx(0.95, abs=0.005)
+
+
+def test_what_the_page_says_of_more_steps_for_the_fixed_vector_is_in_the_record(record):
     for sentences in SENTENCES:
         by_steps = np.array([[shares(record, "fixed", sentences, k, g).mean() for g in GROUPS] for k in STEPS])
         helped = np.diff(by_steps, axis=0) > 0

@@ -11,6 +11,8 @@ from selectolax.lexbor import LexborHTMLParser
 from autograder.paths import ROOT
 from tests.book.small_site import build_site, write_site
 
+pytestmark = pytest.mark.e2e
+
 CONF = f"""
 html_static_path = [{str(ROOT / "book" / "_static")!r}]
 project = "A small book"

@@ -11,6 +11,8 @@ from tests.book.small_site import build_site, write_site
 from tests.book.test_axe import AXE, findings, hold_still
 from tests.book.test_browser import browser, open_page, requests, seen, serving, size, tap, until  # noqa: F401
 
+pytestmark = pytest.mark.e2e
+
 CONF = f"""
 extensions = ["myst_nb", "sphinx_exercise", "sphinx_copybutton", "self_check", "search_by_section", "lean_theme"]
 html_theme = "sphinx_book_theme"

@@ -11,6 +11,8 @@ from tests.book.test_axe import AXE, findings
 from tests.book.test_browser import address, browser, complaints, open_page, seen, server, serving, size, until  # noqa: F401
 from tests.book.test_notation import CHAPTERS
 
+pytestmark = pytest.mark.e2e
+
 CONF = f"""
 extensions = ["myst_nb", "formulas_in_place", "symbols_at_hand", "lean_theme"]
 html_theme = "sphinx_book_theme"
@@ -225,7 +227,6 @@ def test_the_note_lies_within_the_window_and_axe_finds_nothing_amiss_in_it(page,
     assert [each for each in findings(page) if "theme-switch" not in each[2]] == []  # a button that has no icons here
 
 
-@pytest.mark.e2e
 def test_every_letter_in_the_formulas_of_every_chapter_is_explained(browser, address):  # noqa: F811
     counts = []
     for name in CHAPTERS:
