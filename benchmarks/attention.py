@@ -94,16 +94,24 @@ def main():
     torch.set_num_threads(1)
     ways = Ways(seed=0)
     queries = torch.randn(options.steps, BATCH, QUERY_SIZE)
-    forms = dict(
-        zip(TITLES, (ways.at_every_step, ways.as_published, ways.projected_once, ways.by_exponentials), strict=True)
-    )
+    functions = (ways.at_every_step, ways.as_published, ways.projected_once, ways.by_exponentials)
+    forms = dict(zip(TITLES, functions, strict=True))
     trained = {name: way for name, way in forms.items() if name != "exponential form"}
     print(f"batch {BATCH}, T_x {SOURCE_LEN}, n = a = {QUERY_SIZE}, m = {KEY_SIZE}, {options.steps} steps, one thread")
     _check_agreement(forms, queries)
-    forward, training = _measure(forms, trained, queries, ways.parameters, options.rounds)
+
+    def infer(way):
+        with torch.no_grad():
+            way(queries)
+
+    def learn(way):
+        torch.stack(way(queries)).sum().backward()
+        for parameter in ways.parameters:
+            parameter.grad = None
+
+    _print_table("forward, no gradient", _measure(forms, infer, options.rounds), options.steps)
+    _print_table("forward and backward", _measure(trained, learn, options.rounds), options.steps)
     kept = {name: _kept_bytes(way, queries, ways) for name, way in trained.items()}
-    _print_table("forward, no gradient", forward, options.steps)
-    _print_table("forward and backward", training, options.steps)
     print("\nkept for the backward pass        MiB   of the d2l form")
     for name, size in kept.items():
         print(f"{TITLES[name]} {name:22} {size / 2**20:10.1f} {size / kept['d2l form']:10.2f}")
@@ -119,24 +127,15 @@ def _check_agreement(forms, queries):
     print("All four give the same context, to 1e-5.")
 
 
-def _measure(forms, trained, queries, parameters, rounds):
-    """Return seconds by form and round, forward and with backward. Forms take turns, so all see the same machine."""
-    forward, training = {name: [] for name in forms}, {name: [] for name in trained}
-    for round_number in range(rounds + 1):  # the first warms up
+def _measure(forms, run, rounds):
+    """Return processor seconds by form and round; the forms take turns, so that all see the same machine."""
+    taken = {name: [] for name in forms}
+    for _ in range(rounds + 1):
         for name, way in forms.items():
-            with torch.no_grad():
-                began = time.process_time()
-                way(queries)
-                forward[name].append(time.process_time() - began)
-        for name, way in trained.items():
-            for parameter in parameters:
-                parameter.grad = None
             began = time.process_time()
-            torch.stack(way(queries)).sum().backward()
-            training[name].append(time.process_time() - began)
-        if round_number == 0:
-            forward, training = {name: [] for name in forms}, {name: [] for name in trained}
-    return forward, training
+            run(way)
+            taken[name].append(time.process_time() - began)
+    return {name: times[1:] for name, times in taken.items()}  # the first round warms up
 
 
 def _kept_bytes(way, queries, ways):

@@ -9,6 +9,7 @@ share count once. At the end everybody must have a grade and a page.
 """
 
 import argparse
+import contextlib
 import csv
 import os
 import subprocess
@@ -16,9 +17,10 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
 EVERY = 0.5  # seconds between two looks at the memory
@@ -141,37 +143,19 @@ def _step(name, words):
 
 def _watch(number, most, done):
     """Keep in ``most`` the most MB that process ``number`` and all below it held, until ``done``."""
-    while True:
-        most[0] = max(most[0], sum(map(_megabytes, [number, *_below(number)])))
-        if done.wait(EVERY):
-            return
+    while not done.wait(EVERY):
+        with contextlib.suppress(psutil.Error):  # it has ended
+            root = psutil.Process(number)
+            most[0] = max(most[0], sum(map(_megabytes, [root, *root.children(recursive=True)])))
 
 
-def _below(number):
-    """Return the numbers of all processes that ``number`` has started, and they."""
-    children = defaultdict(list)
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            children[int(path.read_text().rpartition(")")[2].split()[1])].append(int(path.parent.name))
-        except OSError:  # it has ended
-            continue
-    found, layer = [], [number]
-    while layer := [child for parent in layer for child in children[parent]]:
-        found += layer
-    return found
-
-
-def _megabytes(number):
+def _megabytes(process):
     """Return the memory of a process, its share of what several hold; all it holds where the share may not be read."""
-    try:
-        lines = Path(f"/proc/{number}/smaps_rollup").read_text().splitlines()
-        return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
-    except (OSError, ValueError):
-        pass
-    try:
-        return int(Path(f"/proc/{number}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-    except (OSError, IndexError):
-        return 0.0
+    with contextlib.suppress(psutil.Error):
+        return process.memory_full_info().pss / 2**20
+    with contextlib.suppress(psutil.Error):
+        return process.memory_info().rss / 2**20
+    return 0.0
 
 
 if __name__ == "__main__":

@@ -26,13 +26,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import nbformat
+import psutil
+from nbgrader.api import Gradebook
 
 from autograder import exercises, sandbox
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course, init
+from autograder.grading import cluster
+from autograder.grading.cluster import Certificates
 from autograder.releases.release import release
 
 TOPIC = "scoring"
@@ -152,22 +158,18 @@ def _plain(plain, ours, block):
     return taken[0], taken[1]
 
 
-def _ours(course, names, options, *more):
+def _ours(course, names, options):
+    command = [sys.executable, "-m", "autograder", "grade", TOPIC, "--course", course.root, "--again", "--workers"]
     with measured() as taken:
-        command = [
-            sys.executable,
-            "-m",
-            "autograder",
-            "grade",
-            TOPIC,
-            "--course",
-            course.root,
-            "--again",
-        ]
-        done = subprocess.run([*command, *more, "--workers", str(options.workers)], capture_output=True, text=True)
+        _run([*command, str(options.workers)])
+    return taken[0], taken[1]
+
+
+def _run(command, cwd=None):
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stdout + done.stderr)
-    return taken[0], taken[1]
+    return done.stdout
 
 
 @contextmanager
@@ -187,9 +189,8 @@ def measured():
 
 def _cpu_of_the_machine():
     """Return the CPU seconds that this machine has worked since its start."""
-    words = Path("/proc/stat").read_text().splitlines()[0].split()
-    user, nice, system, _, _, irq, softirq, *_ = map(int, words[1:])
-    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+    times = psutil.cpu_times()
+    return times.user + times.nice + times.system + times.irq + times.softirq
 
 
 def refuse_noise(seconds=5.0, most=0.1):
@@ -202,14 +203,10 @@ def refuse_noise(seconds=5.0, most=0.1):
 
 
 def _nbgrader(root, *command):
-    done = subprocess.run([sys.executable, "-m", "nbgrader", *command], cwd=root, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stdout + done.stderr)
+    _run([sys.executable, "-m", "nbgrader", *command], cwd=root)
 
 
 def _compare_grades(ours, plain, sample):
-    from nbgrader.api import Gradebook
-
     tables = []
     for course in (ours, plain):
         with Gradebook(course.gradebook) as gradebook:
@@ -245,9 +242,6 @@ def _print_table(taken, options):
 
 def _print_stages(course, names):
     """Print where the time of one submission goes, run one after the other."""
-    from autograder.batch.context import GradingOptions
-    from autograder.batch.grade_class import grade_class
-
     rows = grade_class(course, TOPIC, GradingOptions(workers=1, again=True), students=names)[2:]
     stages = [stage for stage in STAGES if stage in rows[0].spent or stage in rows[0].used]
     print(f"\nWhere the time of one submission goes (ms, median of {len(rows)}):")
@@ -260,35 +254,21 @@ def _print_stages(course, names):
 
 def _coordinator(course, names):
     """Print what the coordinating process uses a submission where workers answer at once: all but grading itself."""
-    from autograder.batch.grade_class import grade_class
-
     known = Known()
-    grade_class(course, TOPIC, students=names, executor=known)
+    grade_class(course, TOPIC, students=names, executor=known)  # so that they know the answers
     for kept in ("autograded", "feedback", ".autograder/verdicts", ".autograder/recorded"):
         shutil.rmtree(course.root / kept)
-    _forget_grades(course)
-    before, began = time.process_time(), time.monotonic()
-    rows = grade_class(course, TOPIC, students=names, executor=known)
-    used, wall = time.process_time() - before, time.monotonic() - began
-    assert not any(row.failed or row.set_aside or row.reused for row in rows)
-    assert known.pages == 0, "a page was made twice"
-    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{len(names)} submissions, workers that answer at once: {1000 * used / len(names):.1f} ms of CPU and")
-    print(
-        f"{1000 * wall / len(names):.1f} ms of wall time a submission in the coordinating process, {size:.0f} MB at most"
-    )
-    again = time.process_time()
-    rows = grade_class(course, TOPIC, students=names, executor=known)
-    assert all(row.reused for row in rows)
-    print(f"and {1000 * (time.process_time() - again) / len(names):.1f} ms where nothing has changed since")
-
-
-def _forget_grades(course):
-    from nbgrader.api import Gradebook
-
     with Gradebook(course.gradebook, "") as gradebook:
         for student in list(gradebook.students):
             gradebook.remove_student(student.id)
+    for title, is_reused in ("for each submission", False), ("where nothing has changed since", True):
+        before, began = time.process_time(), time.monotonic()
+        rows = grade_class(course, TOPIC, students=names, executor=known)
+        used, wall = (1000 * taken / len(names) for taken in (time.process_time() - before, time.monotonic() - began))
+        assert not any(row.failed or row.set_aside or row.reused != is_reused for row in rows)
+        print(f"{title}: {used:.1f} ms of CPU, {wall:.1f} ms of wall time in the coordinating process")
+    assert known.pages == 0, "a page was made twice"
+    print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB at most")
 
 
 class Known:
@@ -315,15 +295,10 @@ class Known:
 
 def _memory(course, names):
     """Print the peak memory of the coordinating process, and the rate."""
-    command = [sys.executable, "-c", MEMORY, str(course.root), TOPIC]
     began = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stdout + done.stderr)
+    peak = int(_run([sys.executable, "-c", MEMORY, str(course.root), TOPIC]))
     rate = len(names) / (time.monotonic() - began)
-    print(
-        f"{len(names)} submissions: coordinator {int(done.stdout) / 1024:.0f} MB at most, {rate:.1f} submissions a second"
-    )
+    print(f"{len(names)} submissions: coordinator {peak / 1024:.0f} MB at most, {rate:.1f} submissions a second")
 
 
 MEMORY = """
@@ -338,9 +313,6 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 def _dask(course, names, options):
     """Print the rate of two dask workers as a share of the local pool's, both once warm."""
-    from autograder.batch.context import GradingOptions
-    from autograder.batch.grade_class import grade_class
-    from autograder.grading import cluster
 
     def rate(executor):
         began = time.monotonic()
@@ -371,36 +343,29 @@ def dask_cluster(workers):
 
     Gives the scheduler's address, ``cluster.Certificates``, and a function that adds a worker with more in its environment.
     """
-    from autograder.grading.cluster import Certificates
-
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         file = Path(folder) / "scheduler.json"
         ca, cert, key = make_certificate(Path(folder))
-        log = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        dask = [sys.executable, "-m", "dask"]
         where = ["--scheduler-file", str(file), "--protocol", "tls"]
         where += ["--tls-ca-file", ca, "--tls-cert", cert, "--tls-key", key]
-        processes = [
-            subprocess.Popen(
-                [*dask, "scheduler", *where, "--host", "127.0.0.1", "--port", "0", "--no-dashboard"], **log
-            )
-        ]
-        settings = ["--nthreads", "1", "--no-dashboard", "--no-nanny", "--local-directory", folder]
-        try:
-            while not (file.is_file() and file.read_text().rstrip().endswith("}")):  # it is there before it is whole
-                time.sleep(0.1)
 
-            def add_worker(**environment):
-                command = [*dask, "worker", *where, *settings]
-                processes.append(subprocess.Popen(command, env={**os.environ, **environment}, **log))
+        def start(*words, **environment):
+            command = [sys.executable, "-m", "dask", *words, *where]
+            environment = {**os.environ, **environment}
+            log = subprocess.DEVNULL
+            process = stack.enter_context(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
+            stack.callback(process.kill)
 
-            for _ in range(workers):
-                add_worker()
-            yield json.loads(file.read_text())["address"], Certificates(ca, cert, key), add_worker
-        finally:
-            for process in reversed(processes):
-                process.kill()
-                process.wait()
+        def add_worker(**environment):
+            settings = ["--nthreads", "1", "--no-dashboard", "--no-nanny", "--local-directory", folder]
+            start("worker", *settings, **environment)
+
+        start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+        while not (file.is_file() and file.read_text().rstrip().endswith("}")):  # it is there before it is whole
+            time.sleep(0.1)
+        for _ in range(workers):
+            add_worker()
+        yield json.loads(file.read_text())["address"], Certificates(ca, cert, key), add_worker
 
 
 if __name__ == "__main__":

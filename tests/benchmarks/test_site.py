@@ -7,7 +7,7 @@ from benchmarks import site
 from benchmarks.site import Load
 from tests.book.small_site import build_site, write_site
 
-pytestmark = pytest.mark.suite("book")
+pytestmark = [pytest.mark.suite("book"), pytest.mark.e2e]
 
 CONF = """
 extensions = ["myst_nb", "formulas_in_place"]
