@@ -29,7 +29,7 @@ site: $(STAMP)  ## Build the website alone, warnings as errors
 
 pdf: site browser  ## Build the website, and print it into one PDF, which its first page then offers
 	@echo "== The book on paper (a minute or two)"
-	@$(BIN)/python book/_ext/on_paper.py _build/html
+	@$(BIN)/python book/_ext/pdf.py _build/html
 
 test: $(STAMP) sandbox browser database  ## Run every test, with the CPU time that each suite took
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE)

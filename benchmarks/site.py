@@ -41,7 +41,7 @@ PATIENCE = 90  # seconds
 MATHJAX = "mathjax@3.2.2"  # the series that Sphinx asks for by default
 MATHJAX_FILE = "mathjax/node_modules/mathjax/es5/tex-mml-chtml.js"
 GZIPPED = {".html", ".css", ".js", ".json", ".svg"}
-DIRECTIVES = ("chapters", "course_site", "self_check")  # without which pages cannot be read
+DIRECTIVES = ("chapters", "course_site", "quiz")  # without which pages cannot be read
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync"]
 QUIET += ["--disable-background-networking", "--disable-component-update", "--disable-quic"]

@@ -74,7 +74,7 @@ def add_assignment_card(app, doctree):
         for label, address in app.config.course_hosts.items():
             whole = html.escape(address.format(notebook=f"{topic}.ipynb"))
             links.append(LINK.format(whole, "", f"Open in {html.escape(label)}"))
-    if "runnable" in app.extensions:
+    if "chapter_notebooks" in app.extensions:
         links.append(LINK.format(f"{up}chapters/{topic}-code.ipynb", " download", "Download the chapter’s code"))
     app.env.note_dependency(str(Path(app.srcdir, "_toc.yml")))  # which numbers the chapters
     number = chapter_number(Path(app.srcdir, f"{app.env.docname}.md"))

@@ -6,9 +6,9 @@ also has a link that skips to them, the second stop of the keyboard, and what hi
 | the theme sends | because | instead |
 |---|---|---|
 | Font Awesome: a script and three fonts | an author might name any icon | the icons that are drawn, by page_optimizer |
-| Sphinx's index of the search, with each page | of its search while one types | that of search_by_section, when somebody searches |
+| Sphinx's index of the search, with each page | of its search while one types | that of section_search, when somebody searches |
 | what dropdowns, cards, cells and copying need | a page might have them | where the page has them |
-| the title and the contents again, for paper | of its own sheet for printing | on_paper's sheet, without them |
+| the title and the contents again, for paper | of its own sheet for printing | pdf's sheet, without them |
 """
 
 import hashlib

@@ -1,5 +1,5 @@
 /* Search: in the theme's dialog while one types, and on the page of results. The index is fetched when somebody begins.
-   It has [page, [[anchor, heading, text], ...]] with formulas as text; see book/_ext/search_by_section.py. */
+   It has [page, [[anchor, heading, text], ...]] with formulas as text; see book/_ext/section_search.py. */
 (() => {
   const SUB = "\ue000", SUP = "\ue001", END = "\ue002";
   const TOKEN = /[\p{L}\p{N}\p{M}_]+(?:\ue000[^\ue000-\ue002]*\ue002)?/gu;

@@ -1,7 +1,7 @@
 """The style of the book's pictures: matplotlib's figures as SVG that takes its colours and its font from the page.
 
 In: figures as a page's cells draw them, in the colours that are named here. Out: SVG that holds each of them twice, for the
-width of a column and for that of a phone, where panels stand below each other. The extension ``pictures_in_place`` puts it
+width of a column and for that of a phone, where panels stand below each other. The extension ``inline_svg`` puts it
 into the page.
 """
 

@@ -10,7 +10,7 @@ from tests.book.small_site import build_site, write_site
 pytestmark = [pytest.mark.suite("book"), pytest.mark.e2e]
 
 CONF = """
-extensions = ["myst_nb", "formulas_in_place"]
+extensions = ["myst_nb", "katex_prerender"]
 myst_enable_extensions = ["dollarmath"]
 html_math_renderer = "katex"
 """

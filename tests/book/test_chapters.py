@@ -13,7 +13,7 @@ from solutions import answer_key
 from tests.book.small_site import build_site, write_site
 
 CONF = """
-extensions = ["myst_nb", "sphinx_exercise", "formulas_in_place", "course_site", "chapters"]
+extensions = ["myst_nb", "sphinx_exercise", "katex_prerender", "course_site", "chapters"]
 html_favicon = "favicon.svg"
 course_hosts = {"Binder": "https://hosted.example.edu/?path={notebook}&now"}
 numfig = True

@@ -6,7 +6,7 @@ from bs4 import BeautifulSoup
 from tests.book.small_site import build_site, write_site
 
 CONF = """
-extensions = ["myst_nb", "formulas_in_place", "line_breaks"]
+extensions = ["myst_nb", "katex_prerender", "line_breaks"]
 html_math_renderer = "katex"
 myst_enable_extensions = ["dollarmath"]
 nb_execution_mode = "off"

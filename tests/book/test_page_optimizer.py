@@ -13,7 +13,7 @@ from tests.book.small_site import build_site, import_extension, write_site
 page_optimizer = import_extension("page_optimizer")
 
 CONF = """
-extensions = ["myst_nb", "sphinx_design", "sphinx_exercise", "sphinx_copybutton", "sphinx_togglebutton", "formulas_in_place"]
+extensions = ["myst_nb", "sphinx_design", "sphinx_exercise", "sphinx_copybutton", "sphinx_togglebutton", "katex_prerender"]
 extensions += ["lean_theme"]
 myst_enable_extensions = ["dollarmath"]
 html_theme = "sphinx_book_theme"

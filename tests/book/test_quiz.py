@@ -10,7 +10,7 @@ from solutions.mistakes.softmax import softmax__linear
 from tests.book.small_site import build_site, write_site
 
 CONF = """
-extensions = ["myst_nb", "self_check"]
+extensions = ["myst_nb", "quiz"]
 myst_enable_extensions = ["dollarmath", "tasklist"]
 """
 QUESTION = """# Softmax

@@ -12,7 +12,7 @@ from autograder.paths import ROOT
 from tests.book.small_site import build_site, write_site
 
 CONF = """
-extensions = ["myst_nb", "sphinx_exercise", "chapters", "pictures_in_place"]
+extensions = ["myst_nb", "sphinx_exercise", "chapters", "inline_svg"]
 nb_execution_mode = "off"
 """
 NAMES = ("notes", "encoder", "scoring")

@@ -14,7 +14,7 @@ from tests.book.test_notation import CHAPTERS
 pytestmark = pytest.mark.e2e
 
 CONF = f"""
-extensions = ["myst_nb", "formulas_in_place", "symbols_at_hand", "lean_theme"]
+extensions = ["myst_nb", "katex_prerender", "symbol_links", "lean_theme"]
 html_theme = "sphinx_book_theme"
 html_context = {{"default_mode": "auto"}}
 html_theme_options = {{"navbar_persistent": []}}

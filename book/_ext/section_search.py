@@ -16,7 +16,7 @@ import xml.etree.ElementTree as ET
 from functools import lru_cache
 from pathlib import Path
 
-import formulas_in_place
+import katex_prerender
 from docutils import nodes
 from docutils.utils import new_document
 from lean_theme import put_first
@@ -48,7 +48,7 @@ RESULTS = '{% extends "!search.html" %}{% block scripts %}{{ super.super() }}{% 
 def readable(tex):
     r"""Return a formula as one line of text without TeX, such as ``α⟨ij⟩ = softmax(e⟨ij⟩)`` with SUB and END for ⟨ and ⟩."""
     try:
-        found = re.search(r"<math.*?</math>", formulas_in_place.typesetter.html(tex), flags=re.DOTALL)
+        found = re.search(r"<math.*?</math>", katex_prerender.typesetter.html(tex), flags=re.DOTALL)
     except FormulaError:  # where it stands there is a warning
         return ""
     if not found:
@@ -199,7 +199,7 @@ def write(app, exception):
 
 
 def setup(app):
-    app.setup_extension("formulas_in_place")
+    app.setup_extension("katex_prerender")
     app.setup_extension("page_optimizer")  # lets all pages be written, and so be indexed, in each build
     app.connect("builder-inited", begin)
     app.connect("build-finished", write, priority=100)  # while formulas can still be read

@@ -14,7 +14,7 @@ from tests.book.test_browser import browser, open_page, requests, seen, serving,
 pytestmark = pytest.mark.e2e
 
 CONF = f"""
-extensions = ["myst_nb", "sphinx_exercise", "sphinx_copybutton", "self_check", "search_by_section", "lean_theme"]
+extensions = ["myst_nb", "sphinx_exercise", "sphinx_copybutton", "quiz", "section_search", "lean_theme"]
 html_theme = "sphinx_book_theme"
 html_context = {{"default_mode": "auto"}}
 html_theme_options = {{"navbar_persistent": []}}

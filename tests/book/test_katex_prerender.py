@@ -11,7 +11,7 @@ from autograder import formulas
 from tests.book.small_site import build_site, write_site
 
 CONF = """
-extensions = ["myst_nb", "formulas_in_place"]
+extensions = ["myst_nb", "katex_prerender"]
 html_math_renderer = "katex"
 myst_enable_extensions = ["dollarmath", "amsmath"]
 nb_execution_mode = "off"

@@ -80,21 +80,21 @@ ANSWERED = ("encoder", "softmax")
 
 
 @pytest.fixture(scope="module")
-def runnable():
-    spec = importlib.util.spec_from_file_location("runnable", ROOT / "book" / "_ext" / "runnable.py")
-    module = sys.modules["runnable"] = importlib.util.module_from_spec(spec)
+def chapter_notebooks():
+    spec = importlib.util.spec_from_file_location("chapter_notebooks", ROOT / "book" / "_ext" / "chapter_notebooks.py")
+    module = sys.modules["chapter_notebooks"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 @pytest.fixture(scope="module")
-def notebooks(runnable):
+def notebooks(chapter_notebooks):
     """The notebook of each chapter."""
-    return {topic: runnable.notebook(ROOT / "book" / f"{topic}.md") for topic in answer_key.topics()}
+    return {topic: chapter_notebooks.notebook(ROOT / "book" / f"{topic}.md") for topic in answer_key.topics()}
 
 
 @pytest.fixture(scope="module")
-def ran(runnable, notebooks, tmp_path_factory):
+def ran(chapter_notebooks, notebooks, tmp_path_factory):
     """``(exit status, what it said)`` of each notebook: of chapters, with answers beside them, and of pages of a test."""
     root = tmp_path_factory.mktemp("ran")
     cells = "\n\n".join(f"```{{code-cell}} python\n{source}\n```" for source in SOURCES)
@@ -105,7 +105,7 @@ def ran(runnable, notebooks, tmp_path_factory):
     jobs = {**notebooks, **{f"{topic}, answered": notebooks[topic] for topic in ANSWERED}}
     for name, text in pages.items():
         (root / f"{name}.md").write_text(text, encoding="utf-8")
-        jobs[name] = runnable.notebook(root / f"{name}.md")
+        jobs[name] = chapter_notebooks.notebook(root / f"{name}.md")
     for name, notebook in jobs.items():
         (root / name).mkdir()
         nbformat.write(notebook, root / name / "chapter.ipynb")
@@ -170,8 +170,8 @@ def test_a_notebook_has_the_code_and_the_headings_of_its_page(notebooks, topic):
             ast.parse(re.sub(r"^%%.*\n", "", cell.source))
 
 
-def test_what_follows_from_an_answer_needs_it_too_and_what_takes_its_name_does_not(runnable, ran):
-    assert runnable.copyable(SOURCES) == [False, False, False, True, True, True, False, False]
+def test_what_follows_from_an_answer_needs_it_too_and_what_takes_its_name_does_not(chapter_notebooks, ran):
+    assert chapter_notebooks.copyable(SOURCES) == [False, False, False, True, True, True, False, False]
     status, said = ran["following"]
     assert (status, said.splitlines()) == (
         0,
@@ -190,15 +190,15 @@ def test_an_error_that_lacks_no_answer_is_raised(ran):
     assert "NameError: name 'unknown' is not defined" in ran["failing"][1]
 
 
-def test_a_part_of_the_course_brings_along_what_it_uses(runnable):
-    names = list(runnable.modules("from solutions.in_torch.context import AdditiveAttention"))
+def test_a_part_of_the_course_brings_along_what_it_uses(chapter_notebooks):
+    names = list(chapter_notebooks.modules("from solutions.in_torch.context import AdditiveAttention"))
     assert names.index("solutions.in_torch.softmax") < names.index("solutions.in_torch.context")
-    (text,) = runnable.modules("from solutions.in_numpy.encoder import bidirectional_annotations").values()
+    (text,) = chapter_notebooks.modules("from solutions.in_numpy.encoder import bidirectional_annotations").values()
     assert "rnn_states" in text.partition("\n")[0].split()
 
 
 CONF = """
-extensions = ["myst_nb", "sphinx_copybutton", "course_site", "chapters", "runnable"]
+extensions = ["myst_nb", "sphinx_copybutton", "course_site", "chapters", "chapter_notebooks"]
 html_favicon = "favicon.svg"
 root_doc = "book/intro"
 nb_execution_mode = "off"

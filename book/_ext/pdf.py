@@ -1,6 +1,6 @@
 """The book on paper: a sheet of styles for whoever prints a page, and the whole book as one PDF with bookmarks.
 
-    python book/_ext/on_paper.py _build/html
+    python book/_ext/pdf.py _build/html
 
 In: a website that is built. Out: in it a PDF of all its pages in their order, printed by Chromium, and on the landing page a
 link to it, where the page has the directive ``on-paper``. Without that command a website has neither. Links from page to page

@@ -17,7 +17,7 @@ CONF = f"""
 html_static_path = [{str(ROOT / "book" / "_static")!r}]
 project = "A small book"
 author = "Two authors"
-extensions = ["myst_nb", "sphinx_copybutton", "formulas_in_place", "self_check", "on_paper"]
+extensions = ["myst_nb", "sphinx_copybutton", "katex_prerender", "quiz", "pdf"]
 myst_enable_extensions = ["dollarmath"]
 nb_execution_mode = "off"
 html_theme = "sphinx_book_theme"
@@ -87,8 +87,8 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def on_paper(site):
-    return sys.modules["on_paper"]  # which the build has imported
+def pdf(site):
+    return sys.modules["pdf"]  # which the build has imported
 
 
 @pytest.fixture(scope="module")
@@ -97,8 +97,8 @@ def before(site):
 
 
 @pytest.fixture(scope="module")
-def printed(before, on_paper, site):
-    return PdfReader(on_paper.print_book(site))
+def printed(before, pdf, site):
+    return PdfReader(pdf.print_book(site))
 
 
 def letters(reader):
@@ -152,17 +152,17 @@ def test_each_sheet_has_its_number_and_at_its_head_the_title_of_its_page(printed
 
 
 @pytest.mark.parametrize(("title", "words"), [("Say <em>it</em><a>#</a>", '"Say it"'), ('"A \\ b"', r'"\"A \\ b\""')])
-def test_a_title_at_the_head_of_a_sheet_is_plain_text(on_paper, title, words):
-    head = on_paper._head(LexborHTMLParser(f"<h1>{title}</h1>"), "book/one.html")
+def test_a_title_at_the_head_of_a_sheet_is_plain_text(pdf, title, words):
+    head = pdf._head(LexborHTMLParser(f"<h1>{title}</h1>"), "book/one.html")
     assert head.startswith("@page book-one--head { @top-right { content: " + words + "; ")
 
 
-def test_a_bookmark_has_the_words_of_its_heading(on_paper):
+def test_a_bookmark_has_the_words_of_its_heading(pdf):
     writer = PdfWriter()
     writer.add_blank_page(100, 100)
     for said in ("Thefirst", "Something else", "A secondA second", "The last"):
         writer.add_outline_item(said, 0)
-    on_paper._name_bookmarks(writer, ["The first", "A second", "The last"])
+    pdf._name_bookmarks(writer, ["The first", "A second", "The last"])
     assert [entry.title for entry in writer.outline] == ["The first", "Something else", "A second", "The last"]
 
 
@@ -172,10 +172,10 @@ def test_code_is_whole_and_what_is_folded_as_code_is_left_out(printed):
     assert not re.search("folded|Showcode|Hidecode", text)
 
 
-def test_short_code_stays_on_one_sheet(on_paper):
+def test_short_code_stays_on_one_sheet(pdf):
     page = "<article><div class='highlight'><pre>{}</pre></div><div class='highlight'><pre>{}</pre></div></article>"
-    short, long = "x = 1\n" * on_paper.MAX_UNBROKEN_LINES, "x = 1\n" * (on_paper.MAX_UNBROKEN_LINES + 1)
-    article = on_paper._article(LexborHTMLParser(page.format(short, long)), "one.html", ["one.html"])
+    short, long = "x = 1\n" * pdf.MAX_UNBROKEN_LINES, "x = 1\n" * (pdf.MAX_UNBROKEN_LINES + 1)
+    article = pdf._article(LexborHTMLParser(page.format(short, long)), "one.html", ["one.html"])
     marked = [pre.get("class") for pre in BeautifulSoup(article, "html.parser").find_all("pre")]
     assert marked == [["short"], None]
 
@@ -190,8 +190,8 @@ def test_the_reasons_of_a_self_check_are_open(printed):
     assert "Foranotherreason" in text
 
 
-def test_links_lead_within_the_pdf_or_nowhere(printed, on_paper, site):
-    whole = BeautifulSoup(on_paper.whole_book(site, on_paper._pages(site)), "html.parser")
+def test_links_lead_within_the_pdf_or_nowhere(printed, pdf, site):
+    whole = BeautifulSoup(pdf.whole_book(site, pdf._pages(site)), "html.parser")
     links = [link["href"] for link in whole.select("a[href]")]
     assert {"#one--top", "#one--a-formula", "#one--known", "#one--id2"} <= set(links)
     for link in links:
@@ -208,13 +208,13 @@ def test_the_pdf_has_no_dark_ground_though_the_screen_has(printed):
     assert min(fills(printed), default=1.0) > 0.85
 
 
-def test_a_page_that_a_reader_prints_is_light_and_has_no_menu(on_paper, site, tmp_path):
-    on_paper.print_page(site / "one.html", tmp_path / "light.pdf")
+def test_a_page_that_a_reader_prints_is_light_and_has_no_menu(pdf, site, tmp_path):
+    pdf.print_page(site / "one.html", tmp_path / "light.pdf")
     page = (site / "one.html").read_text(encoding="utf-8")
     sheet = re.compile(r"<[^>]*print\.(?:css|js)[^>]*>")
     assert len(sheet.findall(page)) == 2
     (site / "dark.html").write_text(sheet.sub("", page), encoding="utf-8")
-    on_paper.print_page(site / "dark.html", tmp_path / "dark.pdf")
+    pdf.print_page(site / "dark.html", tmp_path / "dark.pdf")
     (site / "dark.html").unlink()
     light, dark = PdfReader(tmp_path / "light.pdf"), PdfReader(tmp_path / "dark.pdf")
     assert min(fills(dark)) < 0.2  # so it would have been noticed
@@ -223,14 +223,14 @@ def test_a_page_that_a_reader_prints_is_light_and_has_no_menu(on_paper, site, tm
     assert not re.search("folded|Showcode|Search|Contents|Theonlypart", letters(light))
 
 
-def test_the_landing_page_links_the_pdf_once_it_is_there(before, printed, on_paper, site):
-    assert on_paper.NAME not in before
-    on_paper.print_book(site)
+def test_the_landing_page_links_the_pdf_once_it_is_there(before, printed, pdf, site):
+    assert pdf.NAME not in before
+    pdf.print_book(site)
     page = BeautifulSoup((site / "index.html").read_text(encoding="utf-8"), "html.parser")
-    (link,) = page.select(f'a[href="{on_paper.NAME}"]')
+    (link,) = page.select(f'a[href="{pdf.NAME}"]')
     assert (site / link["href"]).read_bytes().startswith(b"%PDF")
 
 
-def test_without_a_website_there_is_nothing_to_print(on_paper, tmp_path):
-    with pytest.raises(on_paper.PrintError, match="make site"):
-        on_paper.print_book(tmp_path)
+def test_without_a_website_there_is_nothing_to_print(pdf, tmp_path):
+    with pytest.raises(pdf.PrintError, match="make site"):
+        pdf.print_book(tmp_path)
