@@ -8,11 +8,10 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
-from typing import cast
 
 from autograder.audit.outcomes import Version
-from autograder.audit.slips import Site, variants
-from autograder.audit.trees import compiled, parsed
+from autograder.exercises.ast_utils import arguments_of, compile_function, parse_function, replaced, slots, source_of
+from autograder.exercises.mutation_operators import Surroundings, rewrites
 
 
 @dataclass(frozen=True)
@@ -37,28 +36,31 @@ def mutants(function: FunctionType, kind: str) -> tuple[Mutant, ...]:
 
 
 def _mutants(function, kind):
-    text, tree, first = parsed(function)
-    definition = cast("ast.FunctionDef", tree.body[0])  # the source of a function is one def
+    source = source_of(function)
+    definition, lines, first = parse_function(source), source.splitlines(), function.__code__.co_firstlineno
+
+    def mutant(line, what, text, in_place=False):
+        new = compile_function(text, function.__globals__)
+        return Mutant(first + line - 1, lines[line - 1].strip(), what, new, text, in_place)
+
     head = _text(definition, [])
     statements = [_text(definition, [statement]).removeprefix(head) for statement in definition.body]
-    lines, seen = text.splitlines(), {head + "".join(statements)}
+    seen = {head + "".join(statements)}
     modules = {name for name, item in function.__globals__.items() if isinstance(item, ModuleType)}
-    site = Site(kind, [a.arg for a in definition.args.args], modules)
-    for parent, name, place, node, line, number in _slots(definition):
-        for what, new in variants(node, parent, site):
-            with _put(parent, name, place, new):  # all other statements stay as they are
-                body = definition.body[number : number + 1] if parent is not definition or new else []
-                other = _text(definition, body).removeprefix(head)
-            changed = "".join([head, *statements[:number], other, *statements[number + 1 :]])
-            if changed not in seen:
-                seen.add(changed)
-                yield Mutant(first + line - 1, lines[line - 1].strip(), what, compiled(changed, function), changed)
+    around = Surroundings(kind, arguments_of(definition), modules)
+    for slot in slots(definition):
+        number = slot.statement
+        for rewrite in rewrites(slot, around):
+            with replaced(slot, rewrite.new):  # all other statements stay as they are
+                dropped = slot.parent is definition and rewrite.new is None
+                changed = "" if dropped else _text(definition, [definition.body[number]]).removeprefix(head)
+            text = "".join([head, *statements[:number], changed, *statements[number + 1 :]])
+            if text not in seen:
+                seen.add(text)
+                yield mutant(slot.line, rewrite.what, text)
     if kind == "code":
-        for argument in site.arguments:
-            changed = _spoiling(text, argument)
-            yield Mutant(
-                first, lines[0].strip(), f"{argument} is overwritten", compiled(changed, function), changed, True
-            )
+        for argument in around.arguments:
+            yield mutant(1, f"{argument} is overwritten", _overwriting(source, argument), in_place=True)
 
 
 def _text(definition, body):
@@ -66,53 +68,13 @@ def _text(definition, body):
     return ast.unparse(ast.FunctionDef(**{**dict(ast.iter_fields(definition)), "body": body}, lineno=1))
 
 
-def _slots(definition):
-    """Yield ``(parent, field, place in a list or None, node, line, number of the statement it stands in)`` for everything in
-    the body that may be changed."""
-    waiting: list[tuple[ast.AST, str, int | None, ast.AST, int]]
-    waiting = [(definition, "body", place, node, place) for place, node in enumerate(definition.body)]
-    while waiting:
-        parent, name, place, node, number = waiting.pop()
-        yield parent, name, place, node, getattr(node, "lineno", getattr(parent, "lineno", 1)), number
-        for field, value in ast.iter_fields(node):
-            if isinstance(node, (ast.Assign, ast.AugAssign, ast.For, ast.comprehension)) and "target" in field:
-                continue
-            if isinstance(value, list):
-                waiting += [(node, field, i, item, number) for i, item in enumerate(value) if isinstance(item, ast.AST)]
-            elif isinstance(value, ast.AST):
-                waiting.append((node, field, None, value, number))
+def _overwriting(source, argument):
+    """Return the function of ``source``, changed so that it overwrites ``argument`` before it returns what it should."""
 
-
-class _put:
-    """Puts ``new`` into a place of the tree, for as long as the ``with`` lasts. None takes a statement out."""
-
-    def __init__(self, parent, field, place, new):
-        self.parent, self.field, self.place, self.new = parent, field, place, new
-
-    def __enter__(self):
-        self.old = getattr(self.parent, self.field)
-        if self.place is None:
-            setattr(self.parent, self.field, self.new)
-        else:
-            changed = list(self.old)
-            changed[self.place : self.place + 1] = [] if self.new is None else [self.new]
-            setattr(self.parent, self.field, changed)
-
-    def __exit__(self, *_):
-        setattr(self.parent, self.field, self.old)
-
-
-def _spoiling(text, argument):
-    """Return the function of ``text``, changed so that it overwrites ``argument`` before it returns what it should."""
-    tree = ast.parse(text)
-
-    class Spoil(ast.NodeTransformer):
+    class Overwrite(ast.NodeTransformer):
         def visit_Return(self, node):
-            spoil = f"{argument}[...] = 0" if argument else ""
-            return [
-                ast.Assign([ast.Name("_right", ast.Store())], node.value or ast.Constant(None), lineno=1),
-                *ast.parse(f"if {argument} is not None:\n    {spoil}").body,
-                ast.Return(ast.Name("_right", ast.Load())),
-            ]
+            spoil = f"if {argument} is not None:\n    {argument}[...] = 0"
+            value = ast.Assign([ast.Name("_right", ast.Store())], node.value or ast.Constant(None), lineno=1)
+            return [value, *ast.parse(spoil).body, ast.Return(ast.Name("_right", ast.Load()))]
 
-    return ast.unparse(ast.fix_missing_locations(Spoil().visit(tree)))
+    return ast.unparse(ast.fix_missing_locations(Overwrite().visit(ast.parse(source))))

@@ -1,113 +1,108 @@
-"""Find the step of a reference that is a softmax, by its values, and yield the wrong ways of taking it.
+"""Find the step of a reference that is a softmax by the values that it takes.
 
-In: an exercise, its reference taken apart. Out: ``Variation`` objects. Runs the reference; touches nothing else.
+In: an exercise, its instrumented reference. Out: a ``SoftmaxStep``, or None. Runs the reference; touches nothing else.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from autograder.exercises import stages, turns
+from autograder.exercises import perturbations
+from autograder.exercises.instrumentation import InstrumentedFunction
 from autograder.exercises.model import Case, Exercise, convert
-from autograder.exercises.tracing import Traced
-from autograder.exercises.variation import SAID, STAGE, Variation, at
+from autograder.exercises.softmax_bugs import for_arrays, reference_softmax
+
+MAX_CASES = 3  # that are looked at
+TOLERANCE = 1e-9
 
 
-def values_met(exercise: Exercise, traced: Traced, case: Case) -> dict[int, Any]:
-    """Return what stands at each site on one call, for those whose turns depend on it."""
-    turn = convert(exercise)
+@dataclass(frozen=True)
+class SoftmaxStep:
+    """The numbers of the nodes of the scores, of the mask, if there is one, and of the weights, or their ``logarithms``."""
+
+    scores: int
+    mask: int | None
+    weights: int
+    logarithms: bool = False
+
+
+def values_seen(exercise: Exercise, function: InstrumentedFunction, case: Case) -> dict[int, Any]:
+    """Return the values that the nodes of ``function`` take on one call, or nothing if it raises."""
+    turn, seen = convert(exercise), {}
     try:
         with np.errstate(all="ignore"):
-            traced.run({name: turn(item) for name, item in case.inputs.items()}, {})
+            function.run({name: turn(item) for name, item in case.inputs.items()}, {}, seen)
     except Exception:
         return {}
-    return dict(traced.seen)
+    return seen
 
 
-def of_softmax(exercise: Exercise, traced: Traced) -> Iterator[Variation]:
-    """Yield the wrong ways of taking a softmax, where the exercise has a step that is one."""
-    found = _stage_of(exercise, traced)
-    if found is None:
-        return
-    scores, mask, weights, logarithms = found
-    taken = traced.sites[scores]
-    said = "the numbers that the softmax is taken of" if taken.kind == "operation" else SAID.get(taken.name, taken.name)
-    for slip in stages.log_slips() if logarithms else stages.slips():
-        if slip.masks and mask is None:
-            continue
-        weigh = stages.in_torch(slip.weigh)
-
-        def changes(known, weigh=weigh):
-            def at(*given, **named):
-                real = traced.seen.get(mask) if mask is not None else None
-                return weigh(traced.seen[scores], real)
-
-            return {weights: at}
-
-        yield Variation(slip.clause.format(it=said), STAGE, changes, slip.rare)
-    if mask is not None and traced.sites[mask].kind != "argument":
-        for way in turns.MASKS:
-            yield at(traced.sites[mask], way, "the mask", 3)
-
-
-def _stage_of(exercise, traced):
-    """Return the numbers of the sites of scores, mask (or None) and weights, and whether these are logarithms; or None."""
-    fitting: set | None = None
-    for case in _telling(exercise):
-        seen = values_met(exercise, traced, case)
-        here = set(_steps(traced.sites, seen))
-        fitting = here if fitting is None else fitting & here or fitting
+def find_softmax(exercise: Exercise, function: InstrumentedFunction) -> SoftmaxStep | None:
+    """Return the step that is a softmax in each of a few cases that can tell: the first one, with a mask if there is one."""
+    fitting: set[SoftmaxStep] = set()
+    for case in _telling_cases(exercise):
+        here = set(_softmax_steps(function.nodes, values_seen(exercise, function, case)))
+        fitting = fitting & here or fitting or here
     if not fitting:
         return None
-    logarithms = any(found[3] for found in fitting)
-    alike = [found for found in fitting if found[3] == logarithms]
-    with_mask = [found for found in alike if found[1] is not None] or alike
-    first = min((found[0] for found in with_mask), key=lambda n: (traced.sites[n].kind == "operation", n))
-    mask, weights = max(
-        (found[1] if found[1] is not None else -1, found[2]) for found in with_mask if found[0] == first
-    )
-    return first, None if mask < 0 else mask, weights, logarithms
+    logarithms = any(step.logarithms for step in fitting)
+    steps = [step for step in fitting if step.logarithms == logarithms]
+    steps = [step for step in steps if step.mask is not None] or steps
+    first = min((step.scores for step in steps), key=lambda n: (function.nodes[n].kind == "operation", n))
+
+    def is_last(step):
+        is_whole = function.nodes[step.weights].kind in ("value", "result")
+        return -1 if step.mask is None else step.mask, is_whole, step.weights
+
+    return max((step for step in steps if step.scores == first), key=is_last)
 
 
-def _telling(exercise):
+def _telling_cases(exercise):
     """Return calls on which a softmax can be told from all else: several positions, pads where there may be some."""
-    quiet = [case for case in exercise.hidden if not case.gradients]
+    without_gradients = [case for case in exercise.hidden if not case.gradients]
     masks = [name for name, argument in exercise.entry.arguments.items() if argument.kind == "mask"]
-    padded = [c for c in quiet if any(n in c.inputs and not c.inputs[n].all() for n in masks)]
-    wide = [case for case in (padded or quiet) if all(min(np.shape(x), default=2) > 1 for x in case.inputs.values())]
-    return [case for case in wide if any(np.ndim(item) > 1 for item in case.inputs.values())][:3]
+    padded = [case for case in without_gradients if any(n in case.inputs and not case.inputs[n].all() for n in masks)]
+    wide = [
+        case
+        for case in padded or without_gradients
+        if all(min(np.shape(item), default=2) > 1 for item in case.inputs.values())
+    ]
+    return [case for case in wide if any(np.ndim(item) > 1 for item in case.inputs.values())][:MAX_CASES]
 
 
-def _steps(sites, seen):
-    """Yield ``(scores, mask, weights, logarithms)`` of all that is a softmax among the values ``seen``."""
-    values = {s.number: _plain(seen[s.number]) for s in sites if s.number in seen}
-    values = {number: value for number, value in values.items() if value is not None}
-    scores = [s.number for s in sites if s.kind in ("argument", "value", "operation") and s.number in values]
-    masks = [None, *(n for n in scores if values[n].dtype.kind == "b" and sites[n].kind != "operation")]
-    wanted = [s.number for s in sites if s.kind in ("operation", "call", "value", "result") and s.number in values]
-    soft = stages.in_torch(stages.right)
-    for one in scores:
-        if values[one].dtype.kind != "f" or values[one].ndim < 2 or not np.isfinite(values[one]).all():
+def _softmax_steps(nodes, seen) -> Iterator[SoftmaxStep]:
+    """Yield all that is a softmax among the values ``seen``."""
+    values = {node.number: _array(seen.get(node.number)) for node in nodes}
+    nodes = [node for node in nodes if values[node.number] is not None]
+    inputs = [node for node in nodes if node.kind in ("argument", "value", "operation")]
+    masks = [node.number for node in inputs if node.kind != "operation" and values[node.number].dtype.kind == "b"]
+    outputs = [node.number for node in nodes if node.kind in ("operation", "call", "value", "result")]
+    weigh = for_arrays(reference_softmax)
+    for scores in [node.number for node in inputs]:
+        numbers = values[scores]
+        if numbers.dtype.kind != "f" or numbers.ndim < 2 or not np.isfinite(numbers).all():
             continue
-        for mask in masks:
+        for mask in (None, *masks):
             try:
-                weights = soft(values[one], None if mask is None else values[mask])
+                weights = weigh(numbers, None if mask is None else values[mask])
             except (RuntimeError, ValueError):
                 continue
-            if weights.shape != values[one].shape:
-                continue
-            for other in wanted:
-                if other != one and values[other].shape == weights.shape and values[other].dtype.kind == "f":
-                    if np.allclose(values[other], weights, rtol=0, atol=1e-9):
-                        yield one, mask, other, False
-                    elif np.allclose(values[other], values[one]):
-                        continue  # logarithms of weights are their own
-                    elif mask is None and np.allclose(np.exp(values[other]), weights, rtol=0, atol=1e-9):
-                        yield one, mask, other, True
+            for output in [n for n in outputs if n != scores and values[n].dtype.kind == "f"]:
+                if _is_close(values[output], weights):
+                    yield SoftmaxStep(scores, mask, output)
+                elif mask is not None or _is_close(values[output], numbers):
+                    continue  # logarithms of weights are their own
+                elif _is_close(np.exp(values[output]), weights):
+                    yield SoftmaxStep(scores, mask, output, logarithms=True)
 
 
-def _plain(value):
-    if turns.is_tensor(value):
+def _is_close(one, other):
+    return one.shape == other.shape and np.allclose(one, other, rtol=0, atol=TOLERANCE)
+
+
+def _array(value):
+    if perturbations.is_tensor(value):
         value = value.detach().numpy()
     return value if isinstance(value, np.ndarray) and value.ndim else None

@@ -10,8 +10,8 @@ from itertools import combinations
 import numpy as np
 
 from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Case, Exercise, compare, compiled
+from autograder.exercises.mutations import sizes_of
 from autograder.exercises.numbers import is_finite
-from autograder.exercises.variations import sizes_of
 from autograder.grading import shapes
 from autograder.grading.recognise import recognised, sizes_alike
 from autograder.grading.values import arrays_of, entry_of, has_form, is_large, numbers_of

@@ -17,9 +17,9 @@ from itertools import combinations
 import numpy as np
 
 from autograder.exercises import Case, Exercise, compare
+from autograder.exercises.clauses import Mutation
 from autograder.exercises.model import Outcome
-from autograder.exercises.variation import STAGE, Variation
-from autograder.exercises.variations import sizes_of, variations_of
+from autograder.exercises.mutations import SOFTMAX_RANK, mutations_of, sizes_of
 from autograder.grading.values import entry_of, has_form, is_large, numbers_of
 from autograder.sandbox import Reply, wire
 
@@ -45,11 +45,11 @@ class Search:
     """What variations give on hidden cases, for one answer: ``WORK`` at most, so the same is found on every machine."""
 
     def __init__(self, exercise: Exercise):
-        self._variations = variations_of(exercise)
+        self._variations = mutations_of(exercise)
         self.left = WORK
 
     @property
-    def all(self) -> tuple[Variation, ...]:
+    def all(self) -> tuple[Mutation, ...]:
         return self._variations.all
 
     def outcome(self, number: int, place: int) -> Outcome | None:
@@ -166,7 +166,7 @@ def _search(exercise, rows, wrong, everywhere, there):
             break
         if (variation.rare and not large) or variation.clause in everywhere:
             continue
-        if is_overflow and variation.rank != STAGE:
+        if is_overflow and variation.rank != SOFTMAX_RANK:
             continue
         outcome = variations.outcome(number, pilot.place)
         if outcome is None or outcome.raised or not _may_agree(outcome.value, at):
@@ -176,7 +176,7 @@ def _search(exercise, rows, wrong, everywhere, there):
         if all(_is_right(exercise, variations, number, row) for row in rows if not row.wrong):
             everywhere[variation.clause] = None
             rank = variation.rank
-        elif variation.rank < STAGE:  # many wrong ways of taking a softmax are alike where it overflows
+        elif variation.rank < SOFTMAX_RANK:  # many wrong ways of taking a softmax are alike where it overflows
             there[variation.clause] = None
 
 

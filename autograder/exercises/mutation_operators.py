@@ -1,0 +1,398 @@
+"""The mutation operators: each way in which one node of a reference can be wrong, as tables of templates.
+
+In: the slot of a node, what is known of the function around it. Out: ``Rewrite`` objects. Touches nothing. The audit rejects
+answers with all of them; those with a clause may also explain a student's numbers.
+"""
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.exercises.ast_utils import Slot, build, root_name
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What an operator knows of the function around a node: the kind of its exercise, and names."""
+
+    kind: str
+    arguments: list[str]
+    modules: set[str]
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """``new`` in place of a node, None to drop a statement; ``what`` describes it for maintainers. It may share nodes.
+
+    A ``clause`` follows "Your numbers come out exactly if". In it, {of} stands for what the node is part of, {where} for " on
+    the way to" that, {left} and {right} for the variables in two operands. The smaller the ``rank``, the plainer.
+    """
+
+    what: str
+    new: ast.AST | None
+    clause: str = ""
+    rank: int = 5
+
+
+# --- tables: what -> template, or a template and a clause. _0 is the (left) operand, _1 the right one ------------------
+
+MISSING = "the term with {%s} is missing"
+BINARY: dict[type[ast.operator], dict[str, str | tuple[str, str]]] = {
+    ast.Add: {
+        "Add becomes Sub": ("_0 - _1", "the term with {right} is subtracted, not added"),
+        "Add becomes Mult": "_0 * _1",
+        "right term doubled": "_0 + 2 * _1",
+        "left term doubled": "2 * _0 + _1",
+        "right term without effect": ("_0 + 0 * _1", MISSING % "right"),
+        "left term without effect": ("0 * _0 + _1", MISSING % "left"),
+    },
+    ast.Sub: {
+        "Sub becomes Add": ("_0 + _1", "the term with {right} is added, not subtracted"),
+        "operands exchanged": "_1 - _0",
+        "right term doubled": "_0 - 2 * _1",
+        "left term doubled": "2 * _0 - _1",
+        "right term without effect": ("_0 - 0 * _1", MISSING % "right"),
+        "left term without effect": ("0 * _0 - _1", MISSING % "left"),
+    },
+    ast.Mult: {"Mult becomes Add": "_0 + _1", "Mult becomes Div": "_0 / _1"},
+    ast.Div: {
+        "Div becomes Mult": "_0 * _1",
+        "operands exchanged": "_1 / _0",
+        "Div becomes FloorDiv": ("_0 // _1", "a division of whole numbers leaves no fraction"),
+    },
+    ast.MatMult: {
+        "MatMult becomes Mult": "_0 * _1",
+        "operands exchanged": "_1 @ _0",
+        "left operand transposed": "_0.T @ _1",
+        "right operand transposed": "_0 @ _1.T",
+    },
+    ast.FloorDiv: {"FloorDiv becomes Mod": "_0 % _1", "operands exchanged": "_1 // _0"},
+    ast.Mod: {"Mod becomes FloorDiv": "_0 // _1", "operands exchanged": "_1 % _0"},
+    ast.BitAnd: {"BitAnd becomes BitOr": "_0 | _1"},
+    ast.BitOr: {"BitOr becomes BitAnd": "_0 & _1"},
+}
+DROPPED = {"right operand dropped": "_0", "left operand dropped": "_1"}
+COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Eq: (ast.NotEq, ast.LtE),
+    ast.NotEq: (ast.Eq, ast.Gt),
+    ast.Lt: (ast.LtE, ast.Gt),
+    ast.LtE: (ast.Lt, ast.GtE),
+    ast.Gt: (ast.GtE, ast.Lt),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+}
+# Calls, by the name of the function. Of a method, _0 is what it is called on, of a function its first argument.
+RENAMED: dict[str, dict[str, str]] = {
+    "max": {"min": ""},
+    "min": {"max": ""},
+    "sum": {"mean": "", "max": "the largest is taken in place of a sum{where}"},
+    "mean": {"sum": ""},
+    "argmax": {"argmin": ""},
+    "maximum": {"minimum": ""},
+    "tanh": {"sigmoid": "", "sin": ""},
+    "exp": {"exp2": "powers of 2 are taken{where}, not of e", "abs": ""},
+    "log": {
+        "log2": "the logarithm{where} is the one to base 2",
+        "log10": "the logarithm{where} is the one to base 10",
+    },
+    "softmax": {"log_softmax": "", "sigmoid": ""},
+    "log_softmax": {"softmax": ""},
+    "zeros": {"ones": ""},
+    "new_zeros": {"new_ones": ""},
+    "stack": {"concatenate": "", "cat": ""},
+}
+FORGOTTEN = {  # what stays is the first argument, or what the method was called on
+    **dict.fromkeys(("max", "round", "argmax", "softmax", "log_softmax"), ""),
+    **dict.fromkeys(("masked_fill", "reversed", "flatten", "unsqueeze"), ""),
+    "exp": "an exponential{where} is missing",
+    "tanh": "a tanh{where} is missing",
+    "log": "a logarithm{where} is missing",
+    "sqrt": "a root{where} is missing",
+    "maximum": "the ReLU is missing",
+}
+LEAKY = "what is negative is not cut off entirely, but made small"
+BOUNDED = "the ReLU stops at a bound above, too"
+CALLS: dict[str, dict[str, tuple[str, str]]] = {  # _1 is the call itself, library the module of the function
+    "tanh": {
+        "tanh becomes logistic": ("1 / (1 + library.exp(-_0))", "a logistic function stands in place of a tanh{where}"),
+        "tanh becomes ReLU": ("_0 * (_0 > 0)", "a ReLU stands in place of a tanh{where}"),
+    },
+    "sqrt": {
+        "sqrt rounded down": ("library.floor(_1)", "a root{where} is cut off to a whole number"),
+        "sqrt rounded up": ("library.ceil(_1)", "a root{where} is rounded up to a whole number"),
+        "sqrt rounded": ("library.round(_1)", "a root{where} is rounded to a whole number"),
+    },
+    "maximum": {
+        **{
+            f"{slope} times what is negative": (f"library.where(_0 > 0, _0, {slope} * _0)", LEAKY)
+            for slope in (0.01, 0.05, 0.1, 0.2, 0.3)
+        },
+        "maximum becomes softplus": (
+            "library.log1p(library.exp(-abs(_0))) + _0.clip(0)",
+            "a smooth softplus stands where the ReLU belongs: it is not 0 where its input is negative",
+        ),
+        "maximum becomes abs": (
+            "abs(_0)",
+            "the sign is dropped where the ReLU belongs, so that what is negative counts too",
+        ),
+        "maximum becomes tanh": ("library.tanh(_0)", "a tanh stands where the ReLU belongs"),
+        "maximum becomes logistic": ("1 / (1 + library.exp(-_0))", "a logistic function stands where the ReLU belongs"),
+        "at most 1": ("_0.clip(0, 1)", BOUNDED),
+        "at most 6": ("_0.clip(0, 6)", BOUNDED),
+    },
+}
+OF_TERMS = {"tanh": "a tanh", "exp": "an exponential", "log": "a logarithm"}
+OTHER_AXIS = "one step{where} runs along another axis"
+RETURNED = {
+    "sign turned round": "-_0",
+    "a small factor": "_0 * 1.001",
+    "transposed": "_0.T",
+    "squeeze at the end": "_0.squeeze()",
+    "ravel at the end": "_0.ravel()",
+    "detach at the end": "_0.detach()",
+    "an axis too many": "_0[..., None]",
+    "only the first sentence": "_0[:1]",
+}
+ITERATED = {"the loop runs backwards": "reversed(list(_0))", "the loop leaves out the last": "list(_0)[:-1]"}
+NAMES = {
+    "shape": {"{} doubled": "2 * _0", "1 in place of {}": "1", "{} off by one": "_0 + 1"},
+    "code": {"only the first row of {}": "_0[:1]"},
+}
+
+
+# --- operators: one for each type of node -----------------------------------------------------------------------------
+
+
+def rewrites(slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    """Yield a ``Rewrite`` for each way in which the node in ``slot`` can be wrong."""
+    if type(slot.node) in OPERATORS:
+        yield from OPERATORS[type(slot.node)](slot.node, slot, around)
+    if isinstance(slot.node, (ast.Assign, ast.AugAssign, ast.Expr, ast.If)):
+        yield Rewrite("statement dropped", None)
+
+
+def mutate_binary(node: ast.BinOp, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    for what, entry in {**BINARY.get(type(node.op), {}), **DROPPED}.items():
+        template, clause = entry if isinstance(entry, tuple) else (entry, "")
+        if what != "Div becomes FloorDiv" or around.kind == "code":
+            yield Rewrite(what, build(template, node.left, node.right), clause)
+
+
+def mutate_unary(node: ast.UnaryOp, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    clause, rank = "", 7
+    if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        clause, rank = (OTHER_AXIS, 6) if _is_axis(slot) else (SIGN if around.kind == "number" else "", 7)
+    yield Rewrite(f"{type(node.op).__name__} dropped", node.operand, clause, rank)
+    if _is_axis(slot):
+        yield Rewrite("axis becomes 0", ast.Constant(0), OTHER_AXIS, 6)
+
+
+def _is_axis(slot):
+    return isinstance(slot.parent, ast.keyword) and slot.parent.arg in ("axis", "dim")
+
+
+def mutate_comparison(node: ast.Compare, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    for other in COMPARISONS.get(type(node.ops[0]), ()):
+        what = f"{type(node.ops[0]).__name__} becomes {other.__name__}"
+        yield Rewrite(what, ast.Compare(node.left, [other(), *node.ops[1:]], node.comparators))
+
+
+def mutate_logic(node: ast.BoolOp, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    other = ast.Or if isinstance(node.op, ast.And) else ast.And
+    yield Rewrite(f"becomes {other.__name__}", ast.BoolOp(other(), node.values))
+    for value in node.values:
+        yield Rewrite("a condition alone", value)
+
+
+def mutate_attribute(node: ast.Attribute, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    if node.attr == "T":
+        yield Rewrite("transpose dropped", node.value)
+
+
+def mutate_slice(node: ast.Slice, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    def bounded(name, bound):
+        return ast.Slice(*(bound if each == name else getattr(node, each) for each in ("lower", "upper", "step")))
+
+    for name, first in (("lower", "1"), ("upper", "-1")):
+        bound = getattr(node, name)
+        if bound is None:
+            yield Rewrite(f"{name} bound of 1", bounded(name, build(first)))
+            continue
+        yield Rewrite(f"{name} bound dropped", bounded(name, None))
+        for what, template in (("Add", "_0 + 1"), ("Sub", "_0 - 1")):
+            yield Rewrite(f"{name} bound off by one ({what})", bounded(name, build(template, bound)))
+    what, step = ("reversed", build("-1")) if node.step is None else ("step bound dropped", None)
+    yield Rewrite(what, bounded("step", step))
+
+
+def mutate_sequence(node: ast.Tuple | ast.List, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    items = node.elts
+
+    def sequence(*elements):
+        return type(node)(list(elements), ast.Load())
+
+    for n in range(len(items) - 1):
+        exchanged = sequence(*items[:n], items[n + 1], items[n], *items[n + 2 :])
+        yield Rewrite(f"entries {n + 1} and {n + 2} exchanged", exchanged)
+    for n in range(len(items)):
+        yield Rewrite(f"entry {n + 1} dropped", sequence(*items[:n], *items[n + 1 :]))
+    if len(items) > 2:
+        yield Rewrite("reversed", sequence(*items[::-1]))
+    if around.kind == "shape":
+        yield Rewrite("an axis of 1 in front", sequence(ast.Constant(1), *items))
+        yield Rewrite("an axis of 1 at the end", sequence(*items, ast.Constant(1)))
+
+
+def mutate_dict(node: ast.Dict, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    keys, values = node.keys, node.values
+    for n, key in enumerate(keys):
+        if isinstance(key, ast.Constant):
+            rest = ast.Dict([*keys[:n], *keys[n + 1 :]], [*values[:n], *values[n + 1 :]])
+            yield Rewrite(f"{key.value} left out", rest)
+    for n in range(len(keys) - 1):
+        exchanged = [*values[:n], values[n + 1], values[n], *values[n + 2 :]]
+        yield Rewrite(f"values {n + 1} and {n + 2} exchanged", ast.Dict(keys, exchanged))
+
+
+def mutate_call(node: ast.Call, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    function: Any = node.func
+    args, keywords = node.args, node.keywords
+    is_attribute = isinstance(function, ast.Attribute)
+    is_method = is_attribute and root_name(function) not in around.modules
+    name = function.attr if is_attribute else getattr(function, "id", "")
+    receiver = function.value if is_method else args[0] if args else None
+    for other, clause in RENAMED.get(name, {}).items():
+        renamed = ast.Attribute(function.value, other, ast.Load()) if is_attribute else ast.Name(other, ast.Load())
+        yield Rewrite(f"{name} becomes {other}", ast.Call(renamed, args, keywords), clause)
+    if receiver is not None:
+        if name in FORGOTTEN:
+            yield Rewrite(f"{name} forgotten", receiver, FORGOTTEN[name])
+        library = "torch" if is_method else root_name(function)
+        for what, (template, clause) in CALLS.get(name, {}).items():
+            of_root = template.replace("library", library)
+            yield Rewrite(what, build(of_root, receiver, node), clause)
+        yield from _apply_to_terms(name, node, receiver, is_method)
+    if name == "where" and len(args) == 3:
+        yield Rewrite("the mask forgotten", args[1])
+        yield Rewrite("the branches exchanged", ast.Call(function, [args[0], args[2], args[1]], keywords))
+    if len(args) >= 2:
+        yield Rewrite("arguments exchanged", ast.Call(function, [args[1], args[0], *args[2:]], keywords))
+    if name in ("max", "min") and not is_attribute:
+        for argument in args:
+            yield Rewrite(f"{name} forgotten", argument)
+    for n, keyword in enumerate(keywords):
+        yield Rewrite(f"{keyword.arg} left out", ast.Call(function, args, [*keywords[:n], *keywords[n + 1 :]]))
+    if name == "einsum" and isinstance(args[0], ast.Constant):
+        for what, subscripts in _exchange_subscripts(args[0].value):
+            yield Rewrite(what, ast.Call(function, [ast.Constant(subscripts), *args[1:]], keywords))
+
+
+def _apply_to_terms(name, node, argument, is_method):
+    """Yield that the function is applied to each term of a sum by itself."""
+    if name in OF_TERMS and isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.Add):
+        called = f"_0.{name}() + _1.{name}()" if is_method else "_2(_0) + _2(_1)"
+        clause = f"{OF_TERMS[name]} is taken of two terms by themselves, and not of their sum"
+        yield Rewrite(f"{name} of each term", build(called, argument.left, argument.right, node.func), clause, 6)
+
+
+def _exchange_subscripts(text):
+    terms = text.replace("->", ",").split(",")
+    for number, term in enumerate(terms):
+        for place in range(len(term) - 1):
+            swapped = term[:place] + term[place + 1] + term[place] + term[place + 2 :]
+            changed = [*terms[:number], swapped, *terms[number + 1 :]]
+            yield f"subscripts {term} become {swapped}", ",".join(changed[:-1]) + "->" + changed[-1]
+
+
+SIGN = "a sign is lost or turned round among the numbers of {of}"
+
+
+def mutate_constant(node: ast.Constant, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    value = node.value
+    if isinstance(value, bool):
+        yield Rewrite(f"{value} becomes {not value}", ast.Constant(not value))
+        return
+    if isinstance(value, int):
+        others = {0: (1, -1), 1: (0, 2, -1), 2: (1, 3, 0, -2, 4)}.get(
+            value, (value + 1, value - 1, 2 * value, -value, 0)
+        )
+    elif isinstance(value, float):
+        others = (1.0, -1.0) if value == 0 else (-value, 0.0, 2 * value)
+        others += (1.1 * value,) if around.kind == "code" and value else ()
+    else:
+        return
+    clauses = {}
+    if _is_axis(slot):
+        clauses = dict.fromkeys(others, (OTHER_AXIS, 6))
+    elif around.kind == "number" and value:
+        clauses = {
+            -value: (SIGN, 7),
+            0: ("one of the numbers of {of} is left out", 8),
+            2 * value: ("one of the numbers of {of} counts twice", 8),
+        }
+    elif around.kind == "number":
+        zero = "one of the zeros among the numbers of {of} counts as 1, as if what it rules out took part"
+        clauses = {1: (zero, 8)}
+    for other in others:
+        new = ast.Constant(other) if other >= 0 else ast.UnaryOp(ast.USub(), ast.Constant(-other))
+        yield Rewrite(f"{value:g} becomes {other:g}", new, *clauses.get(other, ()))
+
+
+def mutate_name(node: ast.Name, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    if not isinstance(node.ctx, ast.Load) or node.id not in around.arguments:
+        return
+    for other in around.arguments:
+        if other != node.id:
+            yield Rewrite(f"{other} in place of {node.id}", ast.Name(other, ast.Load()))
+    if around.kind != "code" or not isinstance(slot.parent, ast.Attribute):
+        for what, template in NAMES.get(around.kind, {}).items():
+            yield Rewrite(what.format(node.id), build(template, node))
+
+
+def mutate_choice(node: ast.IfExp, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    yield Rewrite("the condition turned round", ast.IfExp(node.test, node.orelse, node.body))
+    yield Rewrite("always the first", node.body)
+    yield Rewrite("always the second", node.orelse)
+
+
+def mutate_return(node: ast.Return, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    if around.kind == "code" and node.value is not None:
+        for what, template in RETURNED.items():
+            yield Rewrite(what, ast.Return(build(template, node.value)))
+
+
+def mutate_update(node: ast.AugAssign, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    for what, entry in BINARY.get(type(node.op), {}).items():
+        if " becomes " in what:
+            template, _ = entry if isinstance(entry, tuple) else (entry, "")
+            operator = build(template, node.target, node.value).op
+            yield Rewrite(what, ast.AugAssign(node.target, operator, node.value))
+    yield Rewrite("not added up", ast.Assign([node.target], node.value, lineno=node.lineno))
+
+
+def mutate_loop(node: ast.For, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+    for what, template in ITERATED.items():
+        iterated = build(template, node.iter)
+        yield Rewrite(what, ast.For(node.target, iterated, node.body, node.orelse, lineno=node.lineno))
+
+
+OPERATORS: dict[type[ast.AST], Callable[[Any, Slot, Surroundings], Iterator[Rewrite]]] = {
+    ast.BinOp: mutate_binary,
+    ast.UnaryOp: mutate_unary,
+    ast.Compare: mutate_comparison,
+    ast.BoolOp: mutate_logic,
+    ast.Attribute: mutate_attribute,
+    ast.Slice: mutate_slice,
+    ast.Tuple: mutate_sequence,
+    ast.List: mutate_sequence,
+    ast.Dict: mutate_dict,
+    ast.Call: mutate_call,
+    ast.Constant: mutate_constant,
+    ast.Name: mutate_name,
+    ast.IfExp: mutate_choice,
+    ast.Return: mutate_return,
+    ast.AugAssign: mutate_update,
+    ast.For: mutate_loop,
+}

@@ -1,0 +1,381 @@
+"""All mutations of a reference that explain a student's numbers: one thing done otherwise, and the clause that says what.
+
+In: an exercise. Out: ``Mutation`` objects, and what each gives on a hidden case. Runs references, never what a student wrote;
+touches nothing else. What has once been worked out is kept with the exercise.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary, proxy
+
+import numpy as np
+
+from autograder.exercises import perturbations
+from autograder.exercises.ast_utils import MODULES, arguments_of, compile_function, parse_function, replaced, slots
+from autograder.exercises.clauses import (
+    ALONG,
+    SCALED,
+    SENTENCES,
+    Mutation,
+    describe_step,
+    describe_variable,
+    format_clause,
+    mutate_all,
+    mutate_at,
+    name_variable,
+    of_rewrite,
+)
+from autograder.exercises.instrumentation import InstrumentedFunction
+from autograder.exercises.loading import outcome_of
+from autograder.exercises.model import Exercise, Outcome
+from autograder.exercises.modules import module
+from autograder.exercises.mutation_operators import Surroundings, rewrites
+from autograder.exercises.perturbations import CallContext, Perturbation
+from autograder.exercises.softmax_bugs import for_arrays, log_softmax_bugs, softmax_bugs
+from autograder.exercises.softmax_steps import find_softmax, values_seen
+from solutions.answer_key import AnswerKeyError
+from solutions.answer_key.records import letters_of
+
+SOFTMAX_RANK = 3
+TORCH = 2  # times as much work is a node in torch
+GRADIENTS = 3  # and a call whose gradients are taken
+
+
+class Mutations:
+    """All mutations of one exercise. ``outcome(number, n)`` is what the mutation gives on the hidden case n."""
+
+    def __init__(self, exercise: Exercise):
+        self._exercise, self._cases = proxy(exercise), exercise.hidden  # weak, so that both can go
+        self._outcomes: dict[tuple[int, int], Outcome | None] = {}
+        self._compiled: dict[int, Any] = {}
+
+    @cached_property
+    def _scope(self):
+        return vars(module(f"solutions.{self._exercise.entry.module}.{self._exercise.entry.topic}"))
+
+    @cached_property
+    def _instrumented(self):
+        return InstrumentedFunction(self._exercise.source, self._scope)
+
+    @cached_property
+    def _definition(self):
+        return parse_function(self._exercise.source)
+
+    @cached_property
+    def all(self) -> tuple[Mutation, ...]:
+        """Every mutation, the plainest first; none of a reference that stands elsewhere than in ``solutions``."""
+        try:
+            instrumented = self._instrumented
+        except AnswerKeyError:
+            return ()
+        with np.errstate(all="ignore"):
+            found = _Enumerated(self._exercise, instrumented, self._definition).mutations()
+            return tuple(sorted(found, key=lambda mutation: mutation.rank))
+
+    def outcome(self, number: int, place: int) -> Outcome | None:
+        """Return what the mutation ``number`` of ``all`` gives on the hidden case ``place``; None where it is as right."""
+        if (number, place) not in self._outcomes:
+            self._outcomes[number, place] = self._run(number, place)
+        return self._outcomes[number, place]
+
+    def work(self, place: int) -> int:
+        """Return how much work one mutation is on the hidden case ``place``: the same on every machine, known or not.
+
+        A unit is a node of the reference, in numpy about 3 microseconds of CPU.
+        """
+        price = (TORCH if self._exercise.in_torch else 1) * (GRADIENTS if self._cases[place].gradients else 1)
+        return price * len(self._instrumented.nodes)
+
+    def _run(self, number, place):
+        mutation, case = self.all[number], self._cases[place]
+        inputs = case.inputs
+        if mutation.earlier:
+            inputs = _with_earlier_inputs(self._exercise, self._cases, place, mutation)
+            if inputs is None:
+                return None
+        sizes, applied = sizes_of(self._exercise, case.inputs), []
+
+        def function(*given):
+            named = dict(zip(inputs, given, strict=True))
+            masks = [item for item in given if perturbations.is_mask(item)]
+            context = CallContext(named, sizes, masks[0] if masks else None)
+            changes = mutation.changes(context)
+            applied.append(bool(changes) or bool(mutation.earlier) or mutation.slot is not None)
+            if mutation.slot is not None:
+                return self._rewritten(number)(**named)
+            return self._instrumented.run(named, changes, context.seen) if applied[-1] else None
+
+        outcome = outcome_of(self._exercise, function, inputs, case.gradients)
+        return outcome if applied == [True] else None
+
+    def _rewritten(self, number):
+        if number not in self._compiled:
+            mutation = self.all[number]
+            with replaced(mutation.slot, mutation.new):
+                self._compiled[number] = compile_function(self._definition, self._scope)
+        return self._compiled[number]
+
+
+_KEPT: "WeakKeyDictionary[Exercise, Mutations]" = WeakKeyDictionary()
+
+
+def mutations_of(exercise: Exercise) -> Mutations:
+    """Return the ``Mutations`` of ``exercise``, one and the same each time it is asked for."""
+    if exercise not in _KEPT:
+        _KEPT[exercise] = Mutations(exercise)
+    return _KEPT[exercise]
+
+
+def sizes_of(exercise: Exercise, inputs: Mapping[str, Any]) -> dict[str, int]:
+    """Return the size of each letter that stands alone on an axis of an argument, as it is in ``inputs``."""
+    sizes = {}
+    for name, argument in exercise.entry.arguments.items():
+        if name in inputs:
+            for axis, size in zip(argument.axes, np.shape(inputs[name]), strict=False):
+                if isinstance(axis, str) and letters_of(axis) == [axis]:
+                    sizes.setdefault(axis, size)
+    return sizes
+
+
+def _with_earlier_inputs(exercise, cases, place, mutation):
+    """Return the inputs of a case with what comes ``earlier`` from the first case of the same shapes, None if it is that one."""
+    inputs, names = cases[place].inputs, mutation.earlier
+    if not all(name in inputs for name in names) or len(exercise.entry.arguments) < 2:
+        return None
+    shapes = {name: np.shape(inputs[name]) for name in names}
+    for case in cases[:place]:
+        if all(name in case.inputs and np.shape(case.inputs[name]) == shape for name, shape in shapes.items()):
+            return {**inputs, **{name: case.inputs[name] for name in (names if mutation.both else names[:1])}}
+    return None
+
+
+class _Enumerated:
+    """Lists the mutations of one exercise."""
+
+    def __init__(self, exercise, instrumented, definition):
+        self.exercise, self.instrumented, self.definition = exercise, instrumented, definition
+        self.nodes = instrumented.nodes
+        self.declared = exercise.entry.arguments
+        self.arguments = {node.name: node for node in self.nodes if node.kind == "argument"}
+        self.letters = list(dict.fromkeys(letter for a in self.declared.values() for letter in a.letters))
+        self.text = f"{exercise.source.split('BEGIN SOLUTION')[0]} {' '.join(self.declared)}"
+
+    def mutations(self) -> Iterator[Mutation]:
+        for name, node in self.arguments.items():
+            if name in self.declared:
+                yield from self._of_argument(node, self.declared[name])
+        yield from self._of_several_arguments()
+        for node in self.nodes:
+            if node.kind == "result":
+                yield from self._of_result(node)
+        if self.exercise.kind == "code":
+            yield from self._of_softmax()
+        else:
+            steps = [node for node in self.nodes if node.kind == "value" and not node.name.startswith("W_")]
+            yield from (mutate_all(steps, each, "all steps", 6) for each in perturbations.ROUNDING)
+        yield from self._of_values()
+        yield from self._of_rewrites()
+
+    def _of_argument(self, node, argument):
+        name = node.name
+        if argument.kind == "mask":
+            yield from self._at(node, perturbations.MASKS, name, 0)
+            yield from (_zeroed_at_pads(node, other) for other in self.arguments.values() if other is not node)
+        else:
+            found = (*perturbations.GENERAL, *perturbations.CLIPPED, *perturbations.FLOORED)
+            yield from self._at(node, found, name, 1)
+        for axis, letter in enumerate(argument.axes):
+            if isinstance(letter, str):
+                words = ALONG.get(letter, (f"entry along {letter}", f"entries along {letter}"))
+                rank = 0 if letter in ALONG else 1
+                yield from self._at(node, perturbations.along_axis(axis, letter, *words), name, rank)
+        for one, other in itertools.combinations(range(len(argument.axes)), 2):
+            if argument.axes[one] != argument.axes[other]:  # or it is as good as transposed
+                names = str(argument.axes[one]), str(argument.axes[other])
+                yield from self._at(node, perturbations.reshapes(one, other, names), name, 1)
+        yield Mutation(_kept_clause(name), 0, earlier=(name,))
+        yield Mutation(_kept_clause(name), 0, earlier=(name, *(other for other in self.declared if other != name)))
+        for other, like in self.declared.items():
+            if other != name and len(like.axes) == len(argument.axes) and like.kind == argument.kind:
+                yield _confused(node, other)
+            if like.kind == "parameter" != argument.kind:
+                clause = _kept_clause(f"what is worked out from {name} and {other}")
+                yield Mutation(clause, 0, earlier=(name, other), both=True)
+
+    def _of_several_arguments(self):
+        """Yield what happens to several arguments alike, or between two of them."""
+        arguments = {name: self.declared[name] for name in self.arguments if name in self.declared}
+        for axes in dict.fromkeys(argument.axes for argument in arguments.values()):
+            names = [name for name, argument in arguments.items() if argument.axes == axes]
+            if len(names) < 2 or len(axes) < 2 or arguments[names[0]].kind == "parameter":
+                continue
+            for each in perturbations.reshapes(0, 1, (str(axes[0]), str(axes[1]))):
+                yield mutate_all([self.arguments[name] for name in names], each, " and ".join(names), 1)
+        matrices = [name for name, a in arguments.items() if a.kind == "parameter" and len(a.axes) == 2]
+        for one, other in itertools.combinations(matrices, 2):
+            if arguments[one].axes[0] == arguments[other].axes[0]:
+                yield _joined_otherwise(self.arguments[one], self.arguments[other])
+
+    def _of_result(self, node):
+        said = describe_step(node.name) or node.name
+        for letter in self.letters:
+            yield from self._at(node, perturbations.scaled_by(letter), said, 2)
+        yield from self._at(node, perturbations.along_axis(0, SENTENCES, *ALONG[SENTENCES]), said, 2)
+        for axis in (1, 2):
+            words = f"entry along axis {axis}", f"entries along axis {axis}"
+            yield from self._at(node, perturbations.along_axis(axis, "", *words), said, 3)
+            yield from self._at(node, perturbations.reshapes(axis - 1, axis, (str(axis - 1), str(axis))), said, 3)
+        found = (*perturbations.GENERAL[1:], *perturbations.HELD, *perturbations.SORTED)
+        yield from self._at(node, (*found, ZEROED), said, 2)
+        for name in self.declared:
+            clause = f"a 0 in {name} is taken for a pad, and what belongs to it becomes 0"
+            yield mutate_at(node, Perturbation(clause, perturbations.zeroed_by(name)), said, 2)
+
+    def _of_softmax(self):
+        """Yield the wrong ways of taking a softmax, where the exercise has a step that is one."""
+        step = find_softmax(self.exercise, self.instrumented)
+        if step is None:
+            return
+        scores = self.nodes[step.scores]
+        said = "the numbers that the softmax is taken of"
+        said = said if scores.kind == "operation" else describe_step(scores.name) or scores.name
+        for bug in log_softmax_bugs() if step.logarithms else softmax_bugs():
+            if step.mask is not None or not bug.masks:
+                yield _softmax_mutation(step, for_arrays(bug.weigh), bug, said)
+        if step.mask is not None and self.nodes[step.mask].kind != "argument":
+            yield from self._at(self.nodes[step.mask], perturbations.MASKS, "the mask", 3)
+
+    def _of_values(self):
+        case = next((case for case in self.exercise.hidden if not case.gradients), self.exercise.hidden[0])
+        seen = values_seen(self.exercise, self.instrumented, case)
+        for node in self.nodes:
+            value = seen.get(node.number)
+            if node.kind == "value" and (perturbations.is_array(value) or isinstance(value, float)):
+                said = describe_variable(node.name, self.text)
+                yield from self._of_value(node, said, len(getattr(value, "shape", ()))) if said else ()
+            elif node.kind == "use":
+                yield from self._of_use(node)
+            elif node.kind == "operation" and node.name == "MatMult" and self.exercise.kind == "number":
+                yield from _rounded_products(node)
+
+    def _of_value(self, node, said, axes):
+        for letter in self.letters if node.name in SCALED else ():
+            yield from self._at(node, perturbations.scaled_by(letter), said, 4)
+        for axis in range(axes if self.exercise.kind == "code" else 0):
+            letter = SENTENCES if axis == 0 else ""
+            words = ALONG.get(letter, (f"entry along axis {axis}", f"entries along axis {axis}"))
+            yield from self._at(node, perturbations.along_axis(axis, letter, *words), said, 4)
+        for one, other in itertools.combinations(range(axes), 2):
+            yield from self._at(node, perturbations.reshapes(one, other, (str(one), str(other))), said, 5)
+        found = (*perturbations.GENERAL, *perturbations.HELD, *perturbations.CLIPPED, ZEROED)
+        yield from self._at(node, found, said, 4)
+        if self.exercise.kind == "number":
+            yield from self._at(node, perturbations.SORTED, said, 4)
+
+    def _of_use(self, node):
+        is_number = self.exercise.kind == "number"
+        name = name_variable(node.name, self.text) or ("one of the given numbers" if is_number else "")
+        if not name:
+            return
+        where = describe_variable(node.inside, self.text) or "the result"
+        is_itself = node.name == node.inside
+        for tanh in self.nodes:
+            if (tanh.kind, tanh.name, tanh.inside) == ("call", "tanh", node.name) and tanh.operands:
+                yield _before_tanh(node, tanh, name, "" if is_itself else f" to {where}")
+                break
+        if (
+            sum(other.kind == "use" and other.name == node.name for other in self.nodes) > 1
+        ):  # or it is the variable itself
+            said = f"{name}, as it is carried on," if is_itself else f"{name}, on the way to {where},"
+            yield from self._at(node, (*perturbations.GENERAL, *perturbations.HELD), said, 6)
+
+    def _of_rewrites(self):
+        around = Surroundings(self.exercise.kind, arguments_of(self.definition), set(MODULES))
+        for slot in slots(self.definition):
+            for rewrite in rewrites(slot, around):
+                mutation = of_rewrite(slot, rewrite, self.exercise.kind, self.text) if rewrite.clause else None
+                if mutation:
+                    yield mutation
+
+    def _at(self, node, found, said, rank):
+        return (mutate_at(node, each, said, rank) for each in found)
+
+
+ZEROED = Perturbation("{it} {is} set to 0 at pads", perturbations.without_pads)
+
+
+def _kept_clause(name):
+    return f"{name} of an earlier call with the same sizes is used again: something is kept between calls"
+
+
+def _zeroed_at_pads(mask, node):
+    """Return that an argument is set to 0 at pads, and the mask forgotten."""
+
+    def changes(context):
+        value = perturbations.without_pads(context.inputs.get(node.name), context)
+        return {} if value is None else {node.number: lambda _: value, mask.number: lambda real: real | ~real}
+
+    return Mutation(
+        format_clause("{it} {is} set to 0 at pads, and these still take part in the sum", node.name), 0, changes
+    )
+
+
+def _joined_otherwise(one, other):
+    """Return that two matrices are joined in one order, and what they multiply in the other."""
+
+    def changes(context):
+        first, second = context.inputs[one.name], context.inputs[other.name]
+        joined = perturbations.join_columns(first, second)
+        width = second.shape[1]
+        return {one.number: lambda _: joined[:, width:], other.number: lambda _: joined[:, :width]}
+
+    clause = f"{one.name} and {other.name} are joined in one order, and what they multiply in the other"
+    return Mutation(clause, 1, changes)
+
+
+def _confused(node, other):
+    """Return that the argument ``other`` stands in place of one of the same sizes."""
+
+    def changes(context):
+        value, given = context.inputs.get(node.name), context.inputs.get(other)
+        fits = value is not None and given is not None and tuple(value.shape) == tuple(given.shape)
+        return {node.number: lambda _: given} if fits else {}
+
+    clause = f"{{it}} {{stands}} in place of {node.name} where both have the same sizes"
+    return Mutation(format_clause(clause, other), 1, changes)
+
+
+def _softmax_mutation(step, weigh, bug, said):
+    def changes(context):
+        def change(value):
+            return weigh(context.seen[step.scores], None if step.mask is None else context.seen.get(step.mask))
+
+        return {step.weights: change}
+
+    return Mutation(bug.clause.format(it=said), SOFTMAX_RANK, changes, bug.rare)
+
+
+def _before_tanh(use, tanh, name, where):
+    """Return that a value is carried on as it is before its tanh."""
+
+    def changes(context):
+        return {use.number: lambda value: context.seen.get(tanh.operands[0], value)}
+
+    return Mutation(format_clause(f"{{it}} {{is}} carried on{where} as it is before its tanh", name), 5, changes)
+
+
+def _rounded_products(node):
+    clause = "each product is rounded or cut before the products are added"
+    for decimals, cut in itertools.product(perturbations.DECIMALS, (True, False)):
+
+        def changes(context, decimals=decimals, cut=cut):
+            def change(value):
+                left, right = (context.seen[operand] for operand in node.operands)
+                return perturbations.rounded_products(left, right, decimals, cut)
+
+            return {node.number: change}
+
+        if None not in node.operands:
+            yield Mutation(clause, 6, changes)

@@ -1,0 +1,308 @@
+"""Wrong values that a step of a formula may take, each with the clause that tells a student what happened to it.
+
+In: a value (array or tensor) and the context of the call. Out: another value, or None where the perturbation does not fit
+and the value stays as it is. Touches nothing. Arrays and tensors share most methods; ``_library`` has the rest.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+BOUNDS = (1.0, 5.0, 10.0, 20.0, 30.0, 50.0, 60.0, 80.0, 88.0, 100.0, 200.0, 300.0, 500.0, 600.0, 700.0, 709.0, 1e3, 1e4)
+FLOORS = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.1, 0.5, 1.0)
+DECIMALS = (2, 3)
+
+
+@dataclass(frozen=True)
+class CallContext:
+    """One call: its ``inputs`` as the function gets them, the ``sizes`` by letter, the first mask, the values ``seen`` so far."""
+
+    inputs: Mapping[str, Any]
+    sizes: Mapping[str, int]
+    mask: Any = None
+    seen: dict[int, Any] = field(default_factory=dict)
+
+
+Apply = Callable[[Any, CallContext], Any]
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """One wrong value. ``clause`` follows "Your numbers come out exactly if"; {it} stands for the value, {is} for is or are.
+
+    A ``rare`` one is tried only where numbers are large.
+    """
+
+    clause: str
+    apply: Apply
+    rare: bool = False
+
+
+def is_array(value: object) -> bool:
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def is_tensor(value: object) -> bool:
+    return hasattr(value, "detach")
+
+
+def is_real(value: Any) -> bool:
+    """Return whether ``value`` is a floating-point number or an array of them."""
+    return isinstance(value, float) or _has_dtype(value, "float")
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether ``value`` is an array of whole numbers."""
+    return _has_dtype(value, "int")
+
+
+def is_mask(value: Any) -> bool:
+    return _has_dtype(value, "bool")
+
+
+def _has_dtype(value, name):
+    return is_array(value) and name in str(value.dtype)
+
+
+def bounds(least: float = 0.0) -> Iterator[tuple[float | None, float | None]]:
+    """Yield the ranges that numbers may be clipped to: (low, high), None for no limit, each at least ``least`` from 0."""
+    for bound in BOUNDS:
+        if bound >= least:
+            yield from ((-bound, bound), (None, bound), (-bound, None))
+
+
+def _library(value):
+    if is_tensor(value):
+        import torch
+
+        return torch
+    return np
+
+
+def _take(value, indices, axis):
+    return value[(slice(None),) * axis + (list(indices),)]
+
+
+def _where(mask, value, other):
+    if is_tensor(value):
+        import torch
+
+        return torch.where(torch.as_tensor(mask), value, torch.as_tensor(other, dtype=value.dtype))
+    return np.where(mask, value, other)
+
+
+# --- axes ------------------------------------------------------------------------------------------------------------
+
+
+def along_axis(axis: int, letter: str, one: str, many: str) -> Iterator[Perturbation]:
+    """Yield what can go wrong along ``axis`` of size ``letter``, along which lies ``one`` of ``many``: "sentence", "sentences"."""
+
+    def taking(indices):
+        def apply(value, context):
+            if _has_several(value, axis, letter, context):
+                return _take(value, indices(value.shape[axis]), axis)
+
+        return apply
+
+    def summed(value, context):
+        if _has_several(value, axis, letter, context) and is_real(value):
+            return _take(value.sum(axis, keepdims=True), [0] * value.shape[axis], axis)
+
+    yield Perturbation(f"{{it}} of the first {one} {{serves}} for all {many}", taking(lambda n: [0] * n))
+    yield Perturbation(f"{{it}} of the last {one} {{serves}} for all {many}", taking(lambda n: [n - 1] * n))
+    yield Perturbation(f"{{it}} {{is}} added up over the {many}, and each of them gets the sum", summed)
+    moved = f"{{it}} {{has}} the {many} moved by one, so that each meets what belongs to its neighbour"
+    yield Perturbation(moved, taking(lambda n: [n - 1, *range(n - 1)]))
+    yield Perturbation(moved, taking(lambda n: [*range(1, n), 0]))
+
+
+def _has_several(value, axis, letter, context):
+    """Return whether ``axis`` of ``value`` has several entries, as many as ``letter`` counts."""
+    if not is_array(value) or len(value.shape) <= axis or value.shape[axis] < 2:
+        return False
+    return context.sizes.get(letter, value.shape[axis]) == value.shape[axis]
+
+
+def reshapes(one: int, other: int, names: tuple[str, str]) -> Iterator[Perturbation]:
+    """Yield reshapes in place of an exchange of the axes ``one`` and ``other``."""
+    clause = (
+        "a reshape stands where the axes {} and {} of {{it}} have to be exchanged: it keeps the order of the numbers"
+    ).format(*names)
+
+    def before(value, context):
+        if is_array(value) and len(value.shape) > max(one, other):
+            return value.reshape(value.swapaxes(one, other).shape).swapaxes(one, other)
+
+    def after(value, context):
+        if is_array(value) and len(value.shape) > max(one, other):
+            return value.swapaxes(one, other).reshape(value.shape)
+
+    yield Perturbation(clause, before)
+    yield Perturbation(clause, after)
+
+
+def _transpose_square(value, context):
+    if is_array(value) and len(value.shape) > 1 and value.shape[-1] == value.shape[-2] > 1:
+        return value.swapaxes(-1, -2)
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def _real(change):
+    """Return ``change`` for floating-point values; others stay as they are."""
+    return lambda value, context: (
+        change(np.float64(value) if isinstance(value, float) else value) if is_real(value) else None
+    )
+
+
+def _clip(low, high):
+    return _real(lambda value: value.clip(low, high))
+
+
+def _truncate(value, decimals):
+    return _library(value).trunc(value * 10**decimals) / 10**decimals
+
+
+def _sort(descending):
+    def apply(value, context):
+        if isinstance(value, list):
+            return sorted(value, reverse=descending)
+        if not is_real(value) or not getattr(value, "shape", ()):
+            return None
+        ascending = value.sort(-1).values if is_tensor(value) else np.sort(value, axis=-1)
+        return _take(ascending, range(value.shape[-1])[::-1], len(value.shape) - 1) if descending else ascending
+
+    return apply
+
+
+def _no_effect(value, context):
+    if is_real(value) and bool(_library(value).isfinite(value).all() if is_array(value) else math.isfinite(value)):
+        return value * 0
+
+
+ROUNDED = "{it} {is} rounded or cut to a few decimals on the way"
+ROUNDING = (
+    *(Perturbation(ROUNDED, _real(lambda value, n=n: value.round(decimals=n))) for n in DECIMALS),
+    *(Perturbation(ROUNDED, _real(lambda value, n=n: _truncate(value, n))) for n in DECIMALS),
+)
+GENERAL = (
+    Perturbation("{it} {has} no effect", _no_effect),
+    Perturbation("{it} {has} the opposite sign", _real(lambda value: -value)),
+    Perturbation("{it} {counts} twice", _real(lambda value: 2 * value)),
+    Perturbation("{it} {counts} half", _real(lambda value: value / 2)),
+    Perturbation(
+        "{it} {is} transposed where the two sizes are equal, as when the sizes decide whether to transpose",
+        _transpose_square,
+    ),
+    *ROUNDING,
+)
+SORTED = tuple(
+    Perturbation("{it} {is} sorted, and no longer stands in the order of the text", _sort(descending))
+    for descending in (False, True)
+)
+CLIPPED = tuple(
+    Perturbation("{it} {is} cut off at a bound, beyond which different numbers become equal", _clip(*each), rare=True)
+    for each in bounds()
+)
+HELD = (
+    Perturbation("{it} {is} held between -1 and 1", _clip(-1.0, 1.0)),
+    Perturbation("{it} {is} held between 0 and 1", _clip(0.0, 1.0)),
+    Perturbation("what is negative in {it} becomes 0", _clip(0.0, None)),
+)
+FLOORED = tuple(
+    Perturbation("{it} {is} kept from becoming smaller than some bound", _clip(floor, None)) for floor in FLOORS
+)
+
+
+def scaled_by(letter: str) -> Iterator[Perturbation]:
+    """Yield what it is to be divided by the size ``letter``, or its root, or multiplied."""
+    for words, power in (
+        (f"divided by the root of {letter}", -0.5),
+        (f"divided by {letter}", -1.0),
+        (f"multiplied by the root of {letter}", 0.5),
+        (f"multiplied by {letter}", 1.0),
+    ):
+
+        def apply(value, context, power=power):
+            size = context.sizes.get(letter, 1)
+            return value * size**power if is_real(value) and size > 1 else None
+
+        yield Perturbation(f"{{it}} {{is}} {words}", apply)
+
+
+def zeroed_by(name: str) -> Apply:
+    """Return what sets to 0 whatever belongs to a 0 in the whole numbers of the argument ``name``."""
+
+    def apply(value, context):
+        numbers = context.inputs.get(name)
+        return _kept_where(numbers != 0, value) if is_whole(numbers) else None
+
+    return apply
+
+
+def without_pads(value: Any, context: CallContext) -> Any:
+    """Return ``value`` with zeros where the mask of its first axes is False, or None where there is no such mask."""
+    return None if context.mask is None else _kept_where(context.mask, value)
+
+
+def _kept_where(mask, value):
+    """Return ``value`` with zeros where ``mask``, of its first axes, is False; None if it has other axes."""
+    axes = len(mask.shape)
+    if not is_real(value) or not is_array(value) or tuple(value.shape[:axes]) != tuple(mask.shape):
+        return None
+    return _where(mask.reshape(tuple(mask.shape) + (1,) * (len(value.shape) - axes)), value, 0.0)
+
+
+def rounded_products(left: Any, right: Any, decimals: int, cut: bool) -> Any:
+    """Return ``left @ right`` of arrays with each product rounded, or cut, before they are added."""
+    left, right = np.asarray(left), np.asarray(right)
+    products = left[..., None] * right if left.ndim == 1 < right.ndim else left * right
+    axis = -2 if left.ndim == 1 < right.ndim else -1
+    return (_truncate(products, decimals) if cut else np.round(products, decimals)).sum(axis=axis)
+
+
+def join_columns(left: Any, right: Any) -> Any:
+    """Return two matrices side by side."""
+    if is_tensor(left):
+        import torch
+
+        return torch.cat([left, right], 1)
+    return np.concatenate([left, right], axis=1)
+
+
+# --- masks -----------------------------------------------------------------------------------------------------------
+
+
+def _mask(change):
+    return lambda value, context: change(value) if is_mask(value) and value.shape[-1:] else None
+
+
+def _as_lengths(mask):
+    places = np.arange(mask.shape[-1])
+    return (_library(mask).as_tensor(places) if is_tensor(mask) else places) < mask.sum(-1, keepdims=True)
+
+
+def _up_to_last(mask):
+    """Return ``mask`` with every pad before a last word taken for a word."""
+    backwards = range(mask.shape[-1])[::-1]
+    axis = len(mask.shape) - 1
+    return _take(_take(mask, backwards, axis).cumsum(axis), backwards, axis) > 0
+
+
+MASKS = (
+    Perturbation(
+        "only the number of true entries in a row of {it} counts, as if its words always stood first",
+        _mask(_as_lengths),
+    ),
+    Perturbation("whatever stands before the last word counts as a word, pads too", _mask(_up_to_last)),
+    Perturbation(
+        "a sentence counts as empty as soon as its first position is a pad", _mask(lambda mask: mask & mask[..., :1])
+    ),
+    Perturbation(
+        "a sentence counts as empty as soon as its last position is a pad", _mask(lambda mask: mask & mask[..., -1:])
+    ),
+)

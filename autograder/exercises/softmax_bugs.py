@@ -1,0 +1,223 @@
+"""Wrong ways to take a softmax over the real positions, each with the clause that tells a student which one it is.
+
+In: scores, the mask that fits them or None. Out: weights, arrays or tensors as the scores are. Touches nothing. They are
+declared once for the course: in any exercise that has such a step, each of them can stand in its place.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from autograder.exercises.perturbations import bounds
+
+FILLED = (-10.0, -50.0, -100.0, -500.0, -1e3, -1e4, -1e5, -1e6, -1e8, -1e9, -1e10, -1e12)
+EPSILONS = (1e-45, 1e-38, 1e-30, 1e-20, 1e-16, 1e-15, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+LEAST_BOUND = 10.0  # scores below it are ordinary
+
+Weigh = Callable[[Any, Any], Any]
+
+NO_SHIFT = (
+    "the exponentials are taken of {it} as they are: of large ones they overflow or vanish, so that something has to be "
+    "subtracted from each row first"
+)
+WITH_PADS = (
+    "the number subtracted before the exponential is the largest of a row with its pads: where a pad's score lies far above "
+    "the words', nothing is left of these"
+)
+OF_ALL = "one number is subtracted before the exponential from the whole batch: nothing is left of a row that lies far below it"
+OF_STEPS = "one number is subtracted before the exponential from all steps of a sentence: nothing is left of a step far below it"
+MEAN_SHIFT = "the mean is subtracted before the exponential: a score far above the others of its row still overflows"
+LEAST_SHIFT = "the smallest score is subtracted before the exponential, not the largest: a score far above it overflows"
+NOT_LOW = "the number that a pad's score becomes is not low enough: words' scores can lie as low, or lower"
+TAKEN_OFF = "what is taken off a pad's score does not suffice: a pad's score can lie further above the words' than that"
+ZERO = "a pad's score becomes 0: its exponential is 1, so that it still takes part"
+BOUNDED = "{it} are cut off at a bound, beyond which different ones become equal"
+UNIFORM = "a row of scores without a word gets equal weights on all its positions"
+OTHER_AXIS = "the softmax runs along another axis than that of the positions"
+POWERS = "the exponential is one to another base than e"
+ADDED_BELOW = "a small number is added to the sum that is divided by"
+ADDED_INSIDE = (
+    "a small number is added inside the logarithm: it bounds what a logarithm can become, and moves all others"
+)
+HELD_ABOVE = "a probability is kept from becoming smaller than some bound before its logarithm is taken"
+
+
+@dataclass(frozen=True)
+class SoftmaxBug:
+    """One wrong softmax. ``masks``: only where something is masked. ``rare``: only where numbers are large."""
+
+    clause: str
+    weigh: Weigh
+    masks: bool = False
+    rare: bool = False
+
+
+def softmax_bugs() -> Iterator[SoftmaxBug]:
+    """Yield the wrong ways, those first that differ on ordinary scores."""
+    for masked, renormalised in ((True, False), (False, False), (True, True)):
+        after = partial(_changed_first, masked=masked, renormalised=renormalised)
+        for number in (0.0, *FILLED):
+            # divided by the sum of what is left, a 0 does no harm but where words lie far below it
+            clause = NOT_LOW if number or renormalised else ZERO
+            rare = bool(number) or renormalised if masked else number < -100
+            yield SoftmaxBug(clause, after(partial(_fill, number=number)), masks=True, rare=rare)
+        for number in FILLED:
+            weigh = after(partial(_add_at_pads, number=number))
+            yield SoftmaxBug(TAKEN_OFF, weigh, masks=True, rare=number < -100)
+        for epsilon in EPSILONS:
+            yield SoftmaxBug(TAKEN_OFF, after(partial(_add_logarithm, epsilon=epsilon)), masks=True)
+    yield SoftmaxBug(UNIFORM, lambda scores, mask: _fill_lowest(scores, mask).softmax(-1), masks=True)
+    for axis in (0, 1):
+        yield SoftmaxBug(OTHER_AXIS, partial(_along, axis=axis))
+    for base in (2.0, 10.0):
+        yield SoftmaxBug(POWERS, lambda scores, mask, base=base: reference_softmax(scores * np.log(base), mask))
+    for epsilon, shifted in product(EPSILONS, (True, False)):
+        yield SoftmaxBug(ADDED_BELOW, partial(_add_below, epsilon=epsilon, shifted=shifted))
+    for clause, shift in SHIFTS:
+        for replacement, masked_first in product((None, 0.0, 1.0, "even"), (True, False)):
+            weigh = partial(_shifted, shift=shift, replacement=replacement, masked_first=masked_first)
+            yield SoftmaxBug(clause, weigh, masks=clause == WITH_PADS, rare=True)
+    for low, high in bounds(LEAST_BOUND):
+        yield SoftmaxBug(
+            BOUNDED, lambda s, mask, low=low, high=high: reference_softmax(s.clamp(low, high), mask), rare=True
+        )
+
+
+def log_softmax_bugs() -> Iterator[SoftmaxBug]:
+    """Yield the wrong logarithms of a softmax."""
+    for epsilon in EPSILONS:
+        yield SoftmaxBug(ADDED_INSIDE, lambda scores, mask, epsilon=epsilon: (scores.softmax(-1) + epsilon).log())
+        yield SoftmaxBug(HELD_ABOVE, lambda scores, mask, epsilon=epsilon: scores.softmax(-1).clamp(min=epsilon).log())
+    for axis in (0, 1):
+        yield SoftmaxBug(OTHER_AXIS, lambda s, mask, axis=axis: s.log_softmax(axis) if axis < s.ndim - 1 else None)
+    shifts = (
+        (NO_SHIFT, lambda scores: scores * 0),
+        (OF_ALL, lambda scores: scores.max()),
+        (OF_STEPS, lambda scores: _largest_from(scores, None, 1)),
+        (MEAN_SHIFT, lambda scores: scores.mean(-1, keepdim=True)),
+        (LEAST_SHIFT, lambda scores: scores.amin(-1, keepdim=True)),
+    )
+    for clause, shift in shifts:
+        yield SoftmaxBug(clause, lambda scores, mask, shift=shift: _log_shifted(scores, shift(scores)), rare=True)
+    for low, high in bounds(LEAST_BOUND):
+        yield SoftmaxBug(BOUNDED, lambda s, mask, low=low, high=high: s.clamp(low, high).log_softmax(-1), rare=True)
+
+
+def reference_softmax(scores: Any, mask: Any) -> Any:
+    """Return the right weights; also to find out whether a step is a softmax at all."""
+    return _zero_pads(_fill_lowest(scores, mask).softmax(-1), mask)
+
+
+def for_arrays(weigh: Weigh) -> Weigh:
+    """Return ``weigh``, which is written in torch, for arrays too."""
+    import torch
+
+    def for_both(scores, mask):
+        if hasattr(scores, "detach"):
+            return weigh(scores, mask)
+        mask = None if mask is None else torch.as_tensor(np.array(mask))
+        with torch.no_grad():
+            weights = weigh(torch.as_tensor(np.array(scores, dtype=float)), mask)
+        return None if weights is None else weights.numpy()
+
+    return for_both
+
+
+# --- steps of a softmax ----------------------------------------------------------------------------------------------
+
+
+def _fill(scores, mask, number):
+    return scores if mask is None else scores.masked_fill(~mask, number)
+
+
+def _fill_lowest(scores, mask):
+    import torch
+
+    return _fill(scores, mask, torch.finfo(scores.dtype).min)
+
+
+def _add_at_pads(scores, mask, number):
+    return scores + (~mask).to(scores.dtype) * number
+
+
+def _add_logarithm(scores, mask, epsilon):
+    return scores + (mask.to(scores.dtype) + epsilon).log()
+
+
+def _zero_pads(values, mask):
+    return _fill(values, mask, 0.0)
+
+
+def _normalise(values):
+    total = values.sum(-1, keepdim=True)
+    return values / total.masked_fill(total == 0, 1.0)
+
+
+def _largest_from(scores, mask, axis):
+    """Return the largest score of each row, or of all rows from ``axis`` on together."""
+    axes = tuple(range(min(axis % scores.ndim, scores.ndim - 1), scores.ndim))
+    return _fill_lowest(scores, mask).amax(axes, keepdim=True)
+
+
+def _changed_first(change, masked, renormalised):
+    """Return the softmax of ``change(scores, mask)``; ``masked`` and ``renormalised`` say what is done to the weights then."""
+
+    def weigh(scores, mask):
+        weights = change(scores, mask).softmax(-1)
+        weights = _zero_pads(weights, mask) if masked else weights
+        return _normalise(weights) if renormalised else weights
+
+    return weigh
+
+
+def _along(scores, mask, axis):
+    if axis >= scores.ndim - 1:
+        return None
+    return _zero_pads(_fill_lowest(scores, mask).softmax(axis), mask)
+
+
+def _add_below(scores, mask, epsilon, shifted):
+    powers = _zero_pads((scores - (_largest_from(scores, mask, -1) if shifted else 0.0)).exp(), mask)
+    return powers / (powers.sum(-1, keepdim=True) + epsilon)
+
+
+def _real_mean(scores, mask):
+    if mask is None:
+        return scores.mean(-1, keepdim=True)
+    return _zero_pads(scores, mask).sum(-1, keepdim=True) / mask.sum(-1, keepdim=True).clamp(min=1)
+
+
+SHIFTS = (
+    (NO_SHIFT, lambda scores, mask: 0.0),
+    (WITH_PADS, lambda scores, mask: _largest_from(scores, None, -1)),
+    (OF_ALL, lambda scores, mask: scores.max()),
+    (OF_ALL, lambda scores, mask: _fill_lowest(scores, mask).max()),
+    (OF_ALL, lambda scores, mask: _largest_from(scores, mask, 1) if scores.ndim > 2 else None),
+    (MEAN_SHIFT, lambda scores, mask: scores.mean(-1)[..., None]),
+    (MEAN_SHIFT, _real_mean),
+    (LEAST_SHIFT, lambda scores, mask: -_largest_from(-scores, None, -1)),
+    (LEAST_SHIFT, lambda scores, mask: -_largest_from(-scores, mask, -1)),
+)
+
+
+def _shifted(scores, mask, shift, replacement, masked_first):
+    """Return the softmax with ``shift``; NaN becomes ``replacement``; the mask comes before the exponential or after."""
+    by = shift(scores, mask)
+    if by is None:
+        return None
+    if masked_first or mask is None:
+        powers = _zero_pads((_fill(scores, mask, -np.inf) - by).exp(), mask)
+    else:
+        powers = (scores - by).exp() * mask
+    if replacement is None:
+        return _normalise(powers)
+    weights = powers / powers.sum(-1, keepdim=True)
+    return weights.nan_to_num(1 / scores.shape[-1] if replacement == "even" else replacement, posinf=np.inf)
+
+
+def _log_shifted(scores, by):
+    return scores - by - (scores - by).exp().sum(-1, keepdim=True).log()

@@ -1,0 +1,81 @@
+"""What is done to a reference is told in words that a student knows."""
+
+import ast
+
+import pytest
+
+from autograder.exercises.ast_utils import parse_function, slots
+from autograder.exercises.clauses import (
+    describe_variable,
+    format_clause,
+    join_names,
+    mutate_all,
+    name_variable,
+    of_rewrite,
+)
+from autograder.exercises.instrumentation import Node
+from autograder.exercises.mutation_operators import Rewrite
+from autograder.exercises.perturbations import CallContext, Perturbation
+
+TEXT = "query, keys and W_x are given"
+
+
+@pytest.mark.parametrize(
+    ("said", "verb"),
+    [
+        ("W_x", "is"),
+        ("keys", "are"),
+        ("the masked scores", "are"),
+        ("the projected queries", "are"),
+        ("the mask of scores", "is"),
+        ("the mean of the rows, pads included", "is"),
+        ("all steps", "are"),
+    ],
+)
+def test_the_verb_is_that_of_what_is_spoken_of(said, verb):
+    assert format_clause("{it} {is} squared", said) == f"{said} {verb} squared"
+
+
+def test_a_variable_is_called_what_the_course_calls_it_or_by_its_name_or_not_at_all():
+    assert describe_variable("kept", TEXT) == "the masked scores"
+    assert describe_variable("keys", TEXT) == "keys"
+    assert describe_variable("helper", TEXT) == ""
+    assert describe_variable("", TEXT) == "your result"
+    assert (name_variable("W_q", TEXT), name_variable("s", TEXT), name_variable("helper", TEXT)) == ("W_q", "s", "")
+    assert join_names(["query", "helper", "kept"], TEXT) == "query and the masked scores"
+
+
+def test_a_perturbation_is_done_to_each_of_its_nodes_and_keeps_what_it_does_not_fit():
+    double = Perturbation("{it} {counts} twice", lambda value, context: 2 * value if value else None, rare=True)
+    mutation = mutate_all([Node(3, "value", "x"), Node(5, "value", "y")], double, "all steps", 4)
+    changes = mutation.changes(CallContext({}, {}))
+    assert (mutation.clause, mutation.rank, mutation.rare) == ("all steps count twice", 4, True)
+    assert {number: (change(2), change(0)) for number, change in changes.items()} == {3: (4, 0), 5: (4, 0)}
+
+
+def told(body, part, clause, kind="code"):
+    definition = parse_function(f"def f(query, keys, W_x):\n    {body}\n    return 0")
+    slot = next(slot for slot in slots(definition) if ast.unparse(slot.node) == part)
+    mutation = of_rewrite(slot, Rewrite("", None, clause, 5), kind, TEXT)
+    return mutation and mutation.clause
+
+
+def test_a_clause_speaks_of_operands_and_of_what_they_are_part_of():
+    body = "kept = query + keys @ W_x"
+    assert (
+        told(body, "query + keys @ W_x", "the term with {right} is missing") == "the term with keys and W_x is missing"
+    )
+    assert told(body, "query", "a step{where} is missing") == "a step on the way to the masked scores is missing"
+    assert told("helper = query", "query", "a step{where} is missing") == "a step is missing"
+
+
+def test_a_clause_about_what_no_student_knows_is_not_told():
+    assert told("x = helper + query", "helper + query", "the term with {left} is missing") is None
+    assert told("helper = 3.5", "3.5", "a number of {of}") is None
+    assert told("helper = 3.5", "3.5", "a number of {of}", "number") == "a number of a step"
+
+
+def test_an_index_and_an_axis_are_no_numbers_of_an_exercise():
+    assert told("W_x = query[3] * 2", "2", "a number of {of}") == "a number of W_x"
+    assert told("W_x = query[3] * 2", "3", "a number of {of}") is None
+    assert told("W_x = query.sum(axis=7)", "7", "a number of {of}") is None

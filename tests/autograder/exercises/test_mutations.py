@@ -1,0 +1,99 @@
+"""A mutation gives what the reference gives with one thing done otherwise, and is told in a clause."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from autograder.exercises.mutations import mutations_of, sizes_of
+from tests.autograder.samples import NAMES, exercise_named, reference_of
+
+WORKED = [name for name in NAMES if exercise_named(name).kind in ("code", "number")]
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_no_clause_has_a_number_that_an_exercise_might_ask_for(name):
+    for mutation in mutations_of(exercise_named(name)).all:
+        assert "{" not in mutation.clause
+        assert not re.search(r"\d[.]\d|\d{3}", mutation.clause), mutation.clause
+
+
+@pytest.fixture
+def exercise():
+    return exercise_named("decoder_fusion-decoder_step_state")
+
+
+def outcome(exercise, clause, place):
+    """What the mutation with ``clause`` gives on a hidden case; of several, the first."""
+    mutations = mutations_of(exercise)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        number = next(n for n, mutation in enumerate(mutations.all) if mutation.clause == clause)
+        return mutations.outcome(number, place)
+
+
+def several_sentences(exercise):
+    return next(n for n, case in enumerate(exercise.hidden) if n > 3 and len(case.inputs["query"]) > 1)
+
+
+CHANGED = {
+    "context of the first sentence serves for all sentences": {"context": lambda item: item * 0 + item[:1]},
+    "W_y counts twice": {"W_y": lambda item: 2 * item},
+    "query has the opposite sign": {"query": lambda item: -item},
+}
+
+
+@pytest.mark.parametrize("clause", CHANGED)
+def test_a_changed_argument_gives_what_the_reference_gives_for_it(exercise, clause):
+    place = several_sentences(exercise)
+    inputs = dict(exercise.hidden[place].inputs)
+    inputs |= {name: change(inputs[name]) for name, change in CHANGED[clause].items()}
+    assert np.allclose(outcome(exercise, clause, place).value, reference_of(exercise)(**inputs))
+
+
+def test_a_rewritten_expression_gives_what_it_would_give_in_the_source(exercise):
+    place = several_sentences(exercise)
+    inputs = exercise.hidden[place].inputs
+    expected = np.arctanh(np.clip(reference_of(exercise)(**inputs), -1 + 1e-12, 1 - 1e-12))
+    assert np.allclose(np.tanh(outcome(exercise, "a tanh is missing", place).value), np.tanh(expected), atol=1e-6)
+
+
+def test_an_earlier_argument_comes_from_an_earlier_call_of_the_same_shape_if_there_is_one(exercise):
+    clause = "W_y of an earlier call with the same sizes is used again: something is kept between calls"
+    shapes = [case.inputs["W_y"].shape for case in exercise.hidden]
+    again = next(n for n, shape in enumerate(shapes) if shape in shapes[:n])
+    earlier = exercise.hidden[shapes.index(shapes[again])]
+    inputs = {**exercise.hidden[again].inputs, "W_y": earlier.inputs["W_y"]}
+    assert np.allclose(outcome(exercise, clause, again).value, reference_of(exercise)(**inputs))
+    assert outcome(exercise, clause, 0) is None
+
+
+def test_arguments_of_other_shapes_are_not_confused(exercise):
+    clause = "W_s stands in place of W_c where both have the same sizes"
+    cases = exercise.hidden
+    alike = [n for n, case in enumerate(cases) if case.inputs["W_s"].shape == case.inputs["W_c"].shape]
+    assert outcome(exercise, clause, next(n for n in range(len(cases)) if n not in alike)) is None
+    inputs = {**cases[alike[0]].inputs, "W_c": cases[alike[0]].inputs["W_s"]}
+    assert np.allclose(outcome(exercise, clause, alike[0]).value, reference_of(exercise)(**inputs))
+
+
+def test_what_was_worked_out_is_kept_with_the_exercise(exercise):
+    assert mutations_of(exercise) is mutations_of(exercise)
+    assert outcome(exercise, "W_y counts twice", 0) is outcome(exercise, "W_y counts twice", 0)
+
+
+def test_the_plainest_come_first_and_a_gradient_is_more_work():
+    exercise = exercise_named("encoder-annotate")
+    mutations = mutations_of(exercise)
+    assert [mutation.rank for mutation in mutations.all] == sorted(mutation.rank for mutation in mutations.all)
+    asked = next(n for n, case in enumerate(exercise.hidden) if case.gradients)
+    plain = next(n for n, case in enumerate(exercise.hidden) if not case.gradients)
+    assert mutations.work(asked) == 3 * mutations.work(plain) > 0
+
+
+def test_sizes_are_told_by_the_letters_that_stand_alone(exercise):
+    inputs = exercise.hidden[0].inputs
+    sizes = sizes_of(exercise, inputs)
+    assert sizes["batch"] == len(inputs["query"])
+    assert (sizes["query_size"], sizes["embedding_size"]) == inputs["W_y"].shape

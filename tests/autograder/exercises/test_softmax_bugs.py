@@ -1,0 +1,79 @@
+"""Every wrong softmax is wrong somewhere, of arrays and tensors alike."""
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.exercises import softmax_bugs
+from autograder.exercises.softmax_bugs import for_arrays, log_softmax_bugs, reference_softmax
+
+SCORES = np.array([[0.5, -1.0, 2.0], [1.0, 1.5, -0.5]])
+MASK = np.array([[True, False, True], [True, True, True]])
+EMPTY = np.array([[False, False, False], [True, True, True]])
+DEEP = np.array([[[0.5, -1.0, 2.0], [900.0, 901.0, 899.0]], [[1.0, 1.5, -0.5], [-2000.0, 3.0, 2.0]]])
+CALLS = (
+    *((SCORES, mask) for mask in (None, MASK, EMPTY)),
+    *((scale * SCORES, mask) for scale in (0.02, 30.0, 600.0, -9e3, 4e12) for mask in (None, MASK, EMPTY)),
+    *((SCORES + shift * step, MASK) for shift in (5e3, 1e13) for step in (~MASK, np.array([[1.0], [-1.0]]), -1.0)),
+    *((SCORES - scale * MASK, MASK) for scale in (3.0, 20.0, 200.0, 5e3, 1e13)),
+    (DEEP, None),
+    (DEEP, np.ones(DEEP.shape, dtype=bool)),
+)
+
+
+def gives_another(weigh, right, scores, mask):
+    weights, expected = (for_arrays(each)(scores, mask) for each in (weigh, right))
+    return weights is not None and not np.allclose(weights, expected, rtol=0, atol=1e-9, equal_nan=True)
+
+
+def test_the_right_weights_are_0_at_pads_and_add_to_1():
+    weights = for_arrays(reference_softmax)(SCORES, MASK)
+    powers = np.exp(SCORES) * MASK
+    assert np.allclose(weights, powers / powers.sum(axis=1, keepdims=True))
+    assert for_arrays(reference_softmax)(SCORES, EMPTY)[0].tolist() == [0, 0, 0]
+    tensors = for_arrays(reference_softmax)(torch.from_numpy(SCORES), torch.from_numpy(MASK))
+    assert np.allclose(tensors, weights)
+
+
+BUGS = list(softmax_bugs.softmax_bugs())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("clause", dict.fromkeys(bug.clause for bug in BUGS))
+def test_each_bug_gives_other_weights_somewhere(clause):
+    wrong = []
+    for bug in [bug for bug in BUGS if bug.clause == clause]:
+        calls = [call for call in CALLS if call[1] is not None or not bug.masks]
+        wrong.append(any(gives_another(bug.weigh, reference_softmax, *call) for call in calls))
+    assert any(wrong)  # and some are right: a number that is low enough does no harm
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_each_wrong_logarithm_gives_other_numbers_somewhere():
+    def right(scores, mask):
+        return scores.log_softmax(-1)
+
+    calls = [scores for scores, mask in CALLS if mask is None]
+    wrong = {bug.clause: [] for bug in log_softmax_bugs()}
+    for bug in log_softmax_bugs():
+        wrong[bug.clause].append(any(gives_another(bug.weigh, right, scores, None) for scores in calls))
+    assert all(map(any, wrong.values()))
+
+
+KNOWN = {
+    softmax_bugs.ZERO: [np.exp(0.5), 1.0, np.exp(2.0)],
+    softmax_bugs.POWERS: [2**0.5, 0.0, 2**2.0],
+}
+
+
+@pytest.mark.parametrize("clause", KNOWN)
+def test_weights_are_what_the_clause_says(clause):
+    bugs = [bug for bug in BUGS if bug.clause == clause and not bug.rare]
+    expected = np.array(KNOWN[clause]) / sum(KNOWN[clause])
+    assert any(np.allclose(for_arrays(bug.weigh)(SCORES, MASK)[0], expected) for bug in bugs)
+
+
+def test_a_row_without_a_word_gets_equal_weights():
+    (bug,) = [bug for bug in BUGS if bug.clause == softmax_bugs.UNIFORM]
+    assert for_arrays(bug.weigh)(SCORES, EMPTY)[0].tolist() == pytest.approx([1 / 3] * 3)
+    assert bug.masks
