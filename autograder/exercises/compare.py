@@ -45,7 +45,7 @@ def plain_value(value, around=()):
 
     ``around`` are the containers that ``value`` is in.
     """
-    if type(value) is int and abs(value) >= LARGEST:
+    if type(value) is int and not -LARGEST <= value < LARGEST:
         return _incomparable("int beyond 64 bits")
     if len(around) > DEEPEST:
         return _incomparable("deeply nested data")

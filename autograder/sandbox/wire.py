@@ -55,7 +55,7 @@ def encode(value: Any, depth: int = 0) -> dict[str, Any] | bool | int | float | 
     if value is None or kind is bool:
         return value
     if kind is int:
-        return value if abs(value) < 2**63 else {"other": "int beyond 64 bits"}
+        return value if -(2**63) <= value < 2**63 else {"other": "int beyond 64 bits"}
     if kind is float:
         return value if math.isfinite(value) else {"float": repr(value)}
     if kind is str:
@@ -106,7 +106,7 @@ def _decode(data, depth, room):
     if data is None or type(data) is bool:
         return data
     if type(data) is int:
-        if abs(data) >= 2**63:
+        if not -(2**63) <= data < 2**63:
             raise Unreadable("integer beyond 64 bits")
         return data
     if type(data) is float:

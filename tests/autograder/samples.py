@@ -66,7 +66,7 @@ def arrays(dtypes=wire.DTYPES):
 
 def plain_values():
     """Values that cross the boundary unchanged."""
-    numbers = st.none() | st.booleans() | st.integers(-(2**63) + 1, 2**63 - 1) | st.floats() | st.text(max_size=9)
+    numbers = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(max_size=9)
     return st.recursive(numbers | arrays(), _containers, max_leaves=8)
 
 
