@@ -437,7 +437,7 @@ def pack(
     root, target = Course.at(course), output or Path(f"{topic}-autograder-{platform}.zip")
     refuse_overwriting(target, force)
     released, (limits, _) = root.released(topic), settings(root)
-    _tell_changes(topic, released)
+    _say_key_changes(topic, released)
     archive = make(root, topic, released, limits, web_address(torch_index, "--torch-index") if torch_index else "")
     write_bytes(archive.content, target)
     _say(f"Autograder of {topic}: {target} ({len(archive.content) / 2**20:.1f} MB), with the answers in it.")
@@ -648,7 +648,7 @@ def _grade(course, topic, options, students=(), machines=("",)):
         out.print(TRUSTED_ONLY)
     released = course.released(topic)
     questions = released.exercises
-    _tell_changes(topic, released)
+    _say_key_changes(topic, released)
     with contextlib.ExitStack() as stack:
         executor, (scheduler, *certificates) = None, machines
         if scheduler:
@@ -677,7 +677,7 @@ def _grade(course, topic, options, students=(), machines=("",)):
             Console(stderr=True).print("Stopped. What was graded stays; run the same command again to go on.")
             raise typer.Exit(STOPPED) from None
     if options.dry:
-        _tell_moves(rows, topic)
+        _say_mark_changes(rows, topic)
         return rows
     out.print(report.legend(questions))
     out.print(report.table(questions, rows, out.width))
@@ -701,7 +701,7 @@ def _grade(course, topic, options, students=(), machines=("",)):
     return rows
 
 
-def _tell_changes(topic, released):
+def _say_key_changes(topic, released):
     """Say what differs between the release and the key as it is now."""
     if released.changed:
         out.print(
@@ -714,16 +714,18 @@ def _tell_changes(topic, released):
         )
 
 
-def _tell_moves(rows, topic):
+def _say_mark_changes(rows, topic):
     from autograder.feedback import notices
     from autograder.reports import tables as report
 
-    if any(row.moves for row in rows):
-        out.print(report.moves_table(rows))
+    if any(row.changes for row in rows):
+        out.print(report.changes_table(rows))
     for row in rows:
         if row.set_aside or row.failed:
             _say(f"{notices.plain(row.student)}: {report.fate(row)}")
-    _say(f"{report.moves_summary(rows)}. Nothing was recorded: `python -m autograder regrade {topic} --apply` does it.")
+    _say(
+        f"{report.changes_summary(rows)}. Nothing was recorded: `python -m autograder regrade {topic} --apply` does it."
+    )
 
 
 def _progress():

@@ -1,6 +1,6 @@
 """All that the submissions of one run share, read once.
 
-In: a course, a topic, options. Out: a frozen ``Run``. Reads the course directory.
+In: a course, a topic, options. Out: a frozen ``GradingRun``. Reads the course directory.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class GradingOptions:
 
 
 @dataclass(frozen=True)
-class Run:
+class GradingRun:
     """One run over a class: whose work, judged by what, by which rules."""
 
     course: Course
@@ -66,8 +66,8 @@ class Run:
         return json.dumps([key, self.rules, page_settings.version(), beside])
 
 
-def load_run(course: Course, topic: str, options: GradingOptions, released: Released | None = None) -> Run:
-    """Return the ``Run`` of ``topic`` in ``course``. ``released`` is what the course says of it, if that was asked.
+def load_run(course: Course, topic: str, options: GradingOptions, released: Released | None = None) -> GradingRun:
+    """Return the ``GradingRun`` of ``topic`` in ``course``. ``released`` is what the course says of it, if that was asked.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def load_run(course: Course, topic: str, options: GradingOptions, released: Rele
     """
     plan = course.plan()
     rules = course.config.read_bytes() + plan.lateness(topic).encode()
-    return Run(
+    return GradingRun(
         course,
         topic,
         options,

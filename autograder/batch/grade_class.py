@@ -1,6 +1,6 @@
 """Grade a whole class: send submissions to workers, record what comes back, write autograded notebooks and feedback.
 
-In: a course, a topic. Out: one ``Row`` a student. Writes verdicts to the course's store, and what nbgrader keeps. This
+In: a course, a topic. Out: one ``SubmissionResult`` a student. Writes verdicts to the course's store, and what nbgrader keeps. This
 process reads bytes, sends them away and writes what it gets: it parses, runs and renders nothing that a student chose.
 Nobody's submission stops another's. Killed at any moment and started again, it goes on where it was.
 """
@@ -19,9 +19,9 @@ from pebble import ProcessExpired
 
 from autograder import sandbox
 from autograder.batch import jobs, recording
-from autograder.batch.context import GradingOptions, Run, load_run
+from autograder.batch.context import GradingOptions, GradingRun, load_run
 from autograder.batch.jobs import Job
-from autograder.batch.results import Row, moves
+from autograder.batch.results import SubmissionResult, mark_changes
 from autograder.batch.task_queue import Executor, TaskQueue
 from autograder.courses.course import TIMESTAMP, Course
 from autograder.courses.locking import exclusive_lock
@@ -40,14 +40,14 @@ from solutions.answer_key import AnswerKeyError
 if TYPE_CHECKING:  # what runs and shows submissions is imported once there is one to run
     from autograder.grading.submission import Outcome
 
-SLACK = 240.0  # seconds that starting, reading and writing may take on top of what a submission may run
+SLACK_SECONDS = 240.0  # seconds that starting, reading and writing may take on top of what a submission may run
 PAGE_SECONDS = 60.0
 TAKEN_BACK = "The gradebook has the points of an attempt that was taken back: change them in the formgrader."
 PUT_BACK = (
     "The gradebook lacked the assignment {} as released: it was put back. If marks or due dates are missing now, a backup may "
     "have them: `python -m autograder restore` lists them."
 )
-NO_LIMIT = (TimeoutError, ProcessExpired, BrokenProcessPool)  # of a task that took too long, or ended its process
+WORKER_LOST = (TimeoutError, ProcessExpired, BrokenProcessPool)  # of a task that took too long, or ended its process
 
 
 def grade_class(
@@ -55,11 +55,11 @@ def grade_class(
     topic: str,
     options: GradingOptions | None = None,
     students: Sequence[str] = (),
-    progress: Callable[[int, int, Row], object] | None = None,
+    progress: Callable[[int, int, SubmissionResult], object] | None = None,
     executor: Executor | None = None,
     notice: Callable[[str], object] | None = None,
     released: Released | None = None,
-) -> list[Row]:
+) -> list[SubmissionResult]:
     """Grade ``students`` (by default everybody who handed in) and return their rows, in order.
 
     A dry run keeps the verdicts, so that the run after it has nothing to run; the rows say whose marks would move.
@@ -108,7 +108,7 @@ def _select_students(run, students):
 
 
 @contextlib.contextmanager
-def _examined_workers(run: Run, count: int) -> Iterator[Executor]:
+def _examined_workers(run: GradingRun, count: int) -> Iterator[Executor]:
     """Give ``Workers``, warm, after the canary was stopped in the sandbox of one of them.
 
     On a cluster, every machine was asked when the connection was made.
@@ -121,7 +121,7 @@ def _examined_workers(run: Run, count: int) -> Iterator[Executor]:
 
     limits, isolation, hidden = run.options.limits, run.options.isolation, run.course.hidden
     prepared = prepared_for(run.released.notebooks[0])
-    seconds = {submission.grade_task: limits.submission_seconds + SLACK, pages.feedback: PAGE_SECONDS}
+    seconds = {submission.grade_task: limits.submission_seconds + SLACK_SECONDS, pages.feedback: PAGE_SECONDS}
     with Workers(count, seconds) as workers:
         examined = [workers.submit(doctor.require, isolation, limits, hidden, prepared)]
         for _ in range(count - 1):
@@ -135,40 +135,44 @@ class _Batch:
     """The way of each submission through one run. Holds as many at a time as the workers need, and no more.
 
     A submission begins in ``_begin``. It is sent to a worker, whose result goes to ``_finish_grading``, and perhaps once more for
-    its page alone, which goes to ``_finish_page``; or its results are known, or it is set aside. It ends in ``_advance``.
+    its page alone, which goes to ``_finish_page``; or its results are known, or it is set aside. It ends in ``_report_progress``.
     """
 
     def __init__(
-        self, run: Run, recorder: Recorder, tasks: TaskQueue[Job], progress: Callable[[int, int, Row], object]
+        self,
+        run: GradingRun,
+        recorder: Recorder,
+        tasks: TaskQueue[Job],
+        progress: Callable[[int, int, SubmissionResult], object],
     ) -> None:
         self.run, self.recorder, self.tasks, self.progress = run, recorder, tasks, progress
         self.course, self.topic, self.options = run.course, run.topic, run.options
         self.late: list[Job] = []  # those that ran out of time
         self.done = self.total = 0
 
-    def grade(self, students: Sequence[str]) -> list[Row]:
-        rows = {student: Row(student) for student in students}
+    def grade(self, students: Sequence[str]) -> list[SubmissionResult]:
+        rows = {student: SubmissionResult(student) for student in students}
         self.total = len(rows)
         waiting = iter(rows.values())
         while True:
             while not self.tasks.is_full and (row := next(waiting, None)) is not None:
-                self._contain(row, partial(self._begin, row))
+                self._run_step(row, partial(self._begin, row))
             if not self.tasks:
                 break
             self._wait()
         while self.late:  # the machine may have been busy: once more, alone, before it counts
             job = self.late.pop(0)
             job.is_last_chance = True
-            self._contain(job.row, partial(self._submit, job, with_page=False))
+            self._run_step(job.row, partial(self._submit, job, with_page=False))
             while self.tasks:
                 self._wait()
         return list(rows.values())
 
     def _wait(self):
         for job, then, future in self.tasks.wait():
-            self._contain(job.row, partial(then, job, future))
+            self._run_step(job.row, partial(then, job, future))
 
-    def _contain(self, row, step):
+    def _run_step(self, row, step):
         """Take one step with one submission. What goes wrong in it ends this submission with words, and no other.
 
         Raises
@@ -180,14 +184,14 @@ class _Batch:
             with Stopwatch(row.spent, row.used).stage("coordinator"):
                 step()
         except Exception as error:
-            fatal = self._of_the_machine(error)
+            fatal = self._fatal_error(error)
             if fatal:
                 self.tasks.cancel()
                 raise fatal from (error.__cause__ if fatal is error else None)
             row.failed = notices.plain(f"{type(error).__name__}: {error}")
-            self._advance(row)
+            self._report_progress(row)
 
-    def _of_the_machine(self, error):
+    def _fatal_error(self, error):
         """Return what to raise for an ``error`` that concerns more than one submission; None for any other."""
         if isinstance(error, CourseError | AnswerKeyError):
             return error
@@ -196,7 +200,7 @@ class _Batch:
         what = describe_os_error(error) if isinstance(error, OSError) else None
         return CourseError(*what) if what else None
 
-    def _advance(self, row):
+    def _report_progress(self, row):
         self.done += 1
         self.progress(self.done, self.total, row)
 
@@ -229,7 +233,7 @@ class _Batch:
         row.enter_verdicts(job.graded, job.earlier["notes"])
         job.marks = self._renew_penalty(row, job.standing)
         if not self.run.makes_pages or recording.is_page_new(self.run, job, job.marks):
-            self._advance(row)
+            self._report_progress(row)
             return
         job.notebook = self.course.autograded(row.student, self.topic).read_bytes()
         self._ask_for_page(job)
@@ -276,8 +280,8 @@ class _Batch:
         else:
             self._keep_verdicts(job, outcome)
             if self.options.dry:
-                self._enter_moves(job.row, job.standing, self._record(job, outcome))
-                self._advance(job.row)
+                self._enter_changes(job.row, job.standing, self._record(job, outcome))
+                self._report_progress(job.row)
             else:
                 job.marks = self._record(job, outcome)
                 job.row.enter_marks(self.run.released.exercises, job.marks)
@@ -288,7 +292,7 @@ class _Batch:
         """Return what came back; None if the submission has to run once more."""
         try:
             outcome = future.result()
-        except NO_LIMIT as error:
+        except WORKER_LOST as error:
             if not job.is_last_chance:
                 return None
             how = "took too long" if isinstance(error, TimeoutError) else "ended the process that graded it"
@@ -313,15 +317,15 @@ class _Batch:
         record = self.recorder.foreseen if self.options.dry else self.recorder.record
         return record(job.student, outcome.results, job.received, job.earlier.get("told", {}))
 
-    def _enter_moves(self, row, standing, marks):
-        row.moves = moves(self.run.released.exercises, standing, marks)
+    def _enter_changes(self, row, standing, marks):
+        row.changes = mark_changes(self.run.released.exercises, standing, marks)
         row.enter_marks(self.run.released.exercises, marks)
 
-    def _renew_penalty(self, row: Row, standing: Standing) -> Marks:
+    def _renew_penalty(self, row: SubmissionResult, standing: Standing) -> Marks:
         """Return the marks of what was graded before, of which only the late penalty may have become another."""
         marks = self.recorder.renew_penalty(row.student, standing)
         if self.options.dry:
-            row.moves = moves(self.run.released.exercises, standing, marks)
+            row.changes = mark_changes(self.run.released.exercises, standing, marks)
         row.enter_marks(self.run.released.exercises, marks)
         return marks
 
@@ -330,10 +334,10 @@ class _Batch:
     def _show(self, job, outcome):
         if not self.run.makes_pages:
             recording.write_record(self.run, job, None)
-            self._advance(job.row)
+            self._report_progress(job.row)
         elif outcome.page and outcome.marks == job.marks:
             recording.write_page(self.run, job, outcome.page)
-            self._advance(job.row)
+            self._report_progress(job.row)
         else:  # the gradebook has become another since it was sent, or the penalty for being late is known only now
             self._ask_for_page(job)
 
@@ -355,7 +359,7 @@ class _Batch:
             lines = [line for verdict in verdicts for line in pages.words(verdict)]
             page = notices.plain_page(self.topic, lines).encode()
         recording.write_page(self.run, job, page)
-        self._advance(job.row)
+        self._report_progress(job.row)
 
     # --- what cannot be graded -----------------------------------------------------------------------------------------
 
@@ -375,7 +379,7 @@ class _Batch:
                 return
         marks = self._marks_without_grading(row, earlier)
         if self.options.dry:
-            self._advance(row)
+            self._report_progress(row)
             return
         beside = {}
         with contextlib.suppress(OSError):  # what cannot be read is what it was set aside for
@@ -389,7 +393,7 @@ class _Batch:
             return
         self.course.say_set_aside(row.student, self.topic, row.set_aside)
         jobs.write_beside(beside, self.course.feedback(row.student, self.topic).parent)
-        self._advance(row)
+        self._report_progress(row)
 
     def _marks_without_grading(self, row, earlier):
         """Return the marks of a student of whom nothing can be graded now; None if there are none."""
@@ -407,6 +411,6 @@ class _Batch:
         when = replace(received(jobs.recorded_beside(earlier).get(TIMESTAMP, "")), is_earliest=is_earliest)
         marks = record(row.student, recording.recorded_results(earlier, standing), when, {})
         if self.options.dry:
-            row.moves = moves(self.run.released.exercises, standing, marks)
+            row.changes = mark_changes(self.run.released.exercises, standing, marks)
         row.enter_marks(self.run.released.exercises, marks)
         return marks

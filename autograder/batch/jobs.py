@@ -1,6 +1,6 @@
 """Submissions on their way: read from the course directory, told apart by all that their verdicts depend on.
 
-In: a ``Run``, a student. Out: a ``Job``. Reads what was handed in and what is known of it; writes the files beside it
+In: a ``GradingRun``, a student. Out: a ``Job``. Reads what was handed in and what is known of it; writes the files beside it
 where it is told to.
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from autograder.batch.context import Run
-from autograder.batch.results import Row
+from autograder.batch.context import GradingRun
+from autograder.batch.results import SubmissionResult
 from autograder.courses.course import BESIDE, SECRET, TIMESTAMP
 from autograder.errors import CourseError
 from autograder.feedback.marks import Marks, Standing
@@ -30,7 +30,7 @@ MAX_BESIDE_BYTES = 1000
 class Job:
     """A submission on its way through one run."""
 
-    row: Row
+    row: SubmissionResult
     content: bytes
     files: dict[str, bytes | None]
     beside: dict[str, str]
@@ -60,7 +60,7 @@ class Job:
         return replace(received(self.beside.get(TIMESTAMP, "")), is_earliest=self.is_earliest, is_another=is_another)
 
 
-def read_job(run: Run, row: Row, earlier: dict[str, Any]) -> Job:
+def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) -> Job:
     """Return the ``Job`` of what the student of ``row`` has handed in; ``earlier`` is what was recorded of it last.
 
     Raises
@@ -87,7 +87,9 @@ def read_job(run: Run, row: Row, earlier: dict[str, Any]) -> Job:
     return job
 
 
-def read_earlier_job(run: Run, row: Row, attempt: Try, kept: dict[str, bytes], earlier: dict[str, Any]) -> Job:
+def read_earlier_job(
+    run: GradingRun, row: SubmissionResult, attempt: Try, kept: dict[str, bytes], earlier: dict[str, Any]
+) -> Job:
     """Return the ``Job`` of an ``attempt`` that was collected before, whose files were ``kept``, by name."""
     when = format_timestamp(run.assignment, row.student, attempt)
     beside = {name: text for name, text in ((TIMESTAMP, when), (SECRET, attempt.secret)) if text}

@@ -1,13 +1,13 @@
 """What is remembered of a submission once it was recorded, and whether that still holds.
 
-In: a ``Run``, a ``Job``. Out: the record that the next run goes by. Writes it, pages and autograded notebooks.
+In: a ``GradingRun``, a ``Job``. Out: the record that the next run goes by. Writes it, pages and autograded notebooks.
 """
 
 import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from autograder.batch.context import Run
+from autograder.batch.context import GradingRun
 from autograder.batch.jobs import Job, write_beside
 from autograder.feedback import notices
 from autograder.feedback.marks import CellResult, Marks, Standing
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from autograder.grading.submission import Outcome
 
 
-def is_recorded(run: Run, job: Job) -> bool:
+def is_recorded(run: GradingRun, job: Job) -> bool:
     """Return whether this very submission was recorded to its end, and gradebook and notebook are as then."""
     record, standing = job.earlier, job.standing
     if record.get("mark") != run.state_of(job.key, job.beside):
@@ -31,7 +31,7 @@ def is_recorded(run: Run, job: Job) -> bool:
     return {name: entry.automatic for name, entry in standing.entries.items()} == record.get("scores")
 
 
-def is_page_new(run: Run, job: Job, marks: Marks) -> bool:
+def is_page_new(run: GradingRun, job: Job, marks: Marks) -> bool:
     """Return whether the feedback page that there is shows ``marks``, and what else it has to say."""
     earlier = job.earlier
     shown = earlier.get("marks"), earlier.get("notice", "")
@@ -43,7 +43,7 @@ def digest_of(marks: Marks | None) -> str:
     return hashlib.sha256(json.dumps(marks, sort_keys=True, default=vars).encode()).hexdigest() if marks else ""
 
 
-def write_notebook(run: Run, job: Job, outcome: "Outcome") -> None:
+def write_notebook(run: GradingRun, job: Job, outcome: "Outcome") -> None:
     """Write the autograded notebook, and get ready what is remembered once the page is written as well."""
     job.notebook, path = outcome.notebook, run.course.autograded(job.student, run.topic)
     write_bytes(outcome.notebook, path)
@@ -64,13 +64,13 @@ def write_notebook(run: Run, job: Job, outcome: "Outcome") -> None:
     }
 
 
-def write_record(run: Run, job: Job, marks: Marks | None) -> None:
+def write_record(run: GradingRun, job: Job, marks: Marks | None) -> None:
     """Remember what was recorded; ``marks`` are those that the feedback page shows, None without a page."""
     record = {**(job.record or job.earlier), "marks": digest_of(marks), "notice": job.notice}
     write_text(json.dumps(record), run.course.recorded(job.student, run.topic))
 
 
-def write_page(run: Run, job: Job, page: bytes) -> None:
+def write_page(run: GradingRun, job: Job, page: bytes) -> None:
     """Write the feedback ``page``, and remember what was recorded."""
     path = run.course.feedback(job.student, run.topic)
     if job.notice:
@@ -80,7 +80,7 @@ def write_page(run: Run, job: Job, page: bytes) -> None:
     write_record(run, job, job.marks)
 
 
-def remember_set_aside(run: Run, job: Job, reason: str) -> dict[str, Any]:
+def remember_set_aside(run: GradingRun, job: Job, reason: str) -> dict[str, Any]:
     """Remember that ``job`` cannot be graded, so that it is not tried again; return all that is remembered then."""
     unreadable = [*job.earlier.get("unreadable", ()), job.key]
     remembered = {"unreadable": unreadable} if job.attempts else {"aside": [job.key, reason]}
@@ -89,7 +89,7 @@ def remember_set_aside(run: Run, job: Job, reason: str) -> dict[str, Any]:
     return earlier
 
 
-def was_taken_back(run: Run, student: str, earlier: dict[str, Any]) -> bool:
+def was_taken_back(run: GradingRun, student: str, earlier: dict[str, Any]) -> bool:
     """Return whether the attempt that was graded last is no longer among those collected."""
     known = {digest for one in tries(run.course, student, run.topic) for digest in one.files.values()}
     return bool(known) and "latest" in earlier and earlier["latest"] not in known

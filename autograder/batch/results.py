@@ -1,6 +1,6 @@
 """What became of the submissions of one run over a class.
 
-In: verdicts, marks, exercises. Out: ``Row`` and ``Move``. Touches nothing.
+In: verdicts, marks, exercises. Out: ``SubmissionResult`` and ``MarkChange``. Touches nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from autograder.verdicts import Graded
 
 
 @dataclass(frozen=True)
-class Move:
+class MarkChange:
     """What would become of one mark: of an exercise, of "late penalty", or of "all" for who has none yet.
 
     ``why`` says of a written answer that it is no longer the one which a person has marked.
@@ -26,7 +26,7 @@ class Move:
 
 
 @dataclass
-class Row:
+class SubmissionResult:
     """What became of one submission. ``points`` maps an exercise to points, None where a person must mark it.
 
     ``waiting`` names those that a person must look at, marked before or not.
@@ -40,7 +40,7 @@ class Row:
     notes: tuple[str, ...] = ()
     set_aside: str = ""
     failed: str = ""
-    moves: tuple[Move, ...] = ()  # where nothing was recorded: what would have changed
+    changes: tuple[MarkChange, ...] = ()  # where nothing was recorded: what would have changed
     reused: bool = field(default=False, compare=False)  # nothing was run, nothing recorded again
     spent: dict[str, float] = field(default_factory=dict, compare=False)  # stage -> seconds
     used: dict[str, float] = field(default_factory=dict, compare=False)  # stage -> seconds of CPU
@@ -70,15 +70,15 @@ class Row:
         self.waiting = tuple(name for name, mark in by_exercise.items() if mark.waiting)
 
 
-def moves(exercises: Iterable[ReleasedExercise], standing: Standing, after: Marks) -> tuple[Move, ...]:
+def mark_changes(exercises: Iterable[ReleasedExercise], standing: Standing, after: Marks) -> tuple[MarkChange, ...]:
     """Return what differs between what the gradebook has, ``standing``, and the marks ``after``."""
     if standing.is_new:
-        return (Move("all", None, after.score),)
+        return (MarkChange("all", None, after.score),)
     before, found = standing.marks, []
     for exercise in exercises:
         old, new = (marks.cells[points_id(exercise)] for marks in (before, after))
-        found.append(Move(exercise.name, _points(old), _points(new), _why_looked_at_again(exercise, old, new)))
-    found.append(Move("late penalty", before.late_penalty, after.late_penalty))
+        found.append(MarkChange(exercise.name, _points(old), _points(new), _why_looked_at_again(exercise, old, new)))
+    found.append(MarkChange("late penalty", before.late_penalty, after.late_penalty))
     return tuple(move for move in found if move.before != move.after or move.why)
 
 

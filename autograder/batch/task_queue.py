@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future
 from typing import Any, Generic, Protocol, TypeVar
 
-Owner = TypeVar("Owner")
+Item = TypeVar("Item")
 
 
 class Executor(Protocol):
@@ -18,13 +18,13 @@ class Executor(Protocol):
     def submit(self, task: Callable[..., Any], /, *args: Any) -> Future: ...
 
 
-class TaskQueue(Generic[Owner]):
+class TaskQueue(Generic[Item]):
     """Tasks on an executor, which ``start`` gives when the first one comes. Each belongs to an owner."""
 
     def __init__(self, start: Callable[[], Executor], window: int) -> None:
         self._start, self._window = start, window
         self._executor: Executor | None = None
-        self._running: dict[Future, tuple[Owner, Callable[[Owner, Future], None]]] = {}
+        self._running: dict[Future, tuple[Item, Callable[[Item, Future], None]]] = {}
 
     @property
     def is_full(self) -> bool:
@@ -34,14 +34,14 @@ class TaskQueue(Generic[Owner]):
         return bool(self._running)
 
     def send(
-        self, owner: Owner, then: Callable[[Owner, Future], None], task: Callable[..., object], *args: object
+        self, owner: Item, then: Callable[[Item, Future], None], task: Callable[..., object], *args: object
     ) -> None:
         """Let a worker call ``task``; ``then`` goes on with what comes back."""
         if self._executor is None:
             self._executor = self._start()
         self._running[self._executor.submit(task, *args)] = owner, then
 
-    def wait(self) -> list[tuple[Owner, Callable[[Owner, Future], None], Future]]:
+    def wait(self) -> list[tuple[Item, Callable[[Item, Future], None], Future]]:
         """Return what has finished, once something has: its owner, what goes on with it, and its future."""
         finished, _ = concurrent.futures.wait(self._running, return_when=FIRST_COMPLETED)
         return [(*self._running.pop(future), future) for future in finished]

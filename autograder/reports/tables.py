@@ -13,13 +13,13 @@ from autograder.courses.released import ReleasedExercise
 from autograder.feedback.notices import plain
 
 if TYPE_CHECKING:  # that module, and the course directory, use this one
-    from autograder.batch.results import Row
+    from autograder.batch.results import SubmissionResult
     from autograder.platforms.collect import Collected
 LONGEST = 300  # characters of what is said about one submission in the table
 WIDE = 130  # columns of a terminal from which the hints stand in the table; else they stand below it
 
 
-def table(questions: Sequence[ReleasedExercise], rows: Iterable["Row"], width: int = WIDE) -> Table:
+def table(questions: Sequence[ReleasedExercise], rows: Iterable["SubmissionResult"], width: int = WIDE) -> Table:
     """Return the grade table: one line a student, one column an exercise, and hints where ``width`` leaves room."""
     wide = width >= WIDE
     grid = Table(
@@ -46,7 +46,7 @@ def _points(row, name):
     return f"{points} mark".strip() if name in row.waiting else points
 
 
-def moves_table(rows: Iterable["Row"]) -> Table:
+def changes_table(rows: Iterable["SubmissionResult"]) -> Table:
     """Return whose marks would move: by which exercise, from what to what."""
     grid = Table(pad_edge=False)
     for name in ("student", "what"):
@@ -54,18 +54,18 @@ def moves_table(rows: Iterable["Row"]) -> Table:
     for name in ("from", "to"):
         grid.add_column(name, justify="right")
     for row in rows:
-        for move in row.moves:
+        for move in row.changes:
             points = ["–" if value is None else f"{value:g}" for value in (move.before, move.after)]
             what = f"{move.what}: the answer {move.why}" if move.why else move.what
             grid.add_row(Text(plain(row.student)), what, *points)
     return grid
 
 
-def moves_summary(rows: Sequence["Row"]) -> str:
+def changes_summary(rows: Sequence["SubmissionResult"]) -> str:
     """Return one line that counts whose marks would move, up or down."""
-    moved = [row for row in rows if row.moves and row.moves[0].what != "all"]
-    sums = [sum(_gain(move) for move in row.moves) for row in moved]
-    new = sum(bool(row.moves) for row in rows) - len(moved)
+    moved = [row for row in rows if row.changes and row.changes[0].what != "all"]
+    sums = [sum(_gain(move) for move in row.changes) for row in moved]
+    new = sum(bool(row.changes) for row in rows) - len(moved)
     same = len(rows) - len(moved) - new - sum(bool(row.set_aside or row.failed) for row in rows)
     counts = f"{sum(gain > 0 for gain in sums)} up, {sum(gain < 0 for gain in sums)} down"
     return f"Whose marks would move: {len(moved)} ({counts}); {new} would be new, {same} stay as they are"
@@ -88,7 +88,7 @@ def collected_table(collected: Iterable["Collected"]) -> Table:
     return grid
 
 
-def hints(rows: Iterable["Row"]) -> str:
+def hints(rows: Iterable["SubmissionResult"]) -> str:
     """Return the hints as lines of their own, for a terminal that is too narrow for them in the table."""
     return "\n".join(f"{plain(row.student)}: {advice}" for row in rows if (advice := _advice(row)))
 
@@ -101,21 +101,21 @@ def legend(questions: Iterable[ReleasedExercise]) -> Table:
     return grid
 
 
-def summary(rows: Sequence["Row"]) -> str:
+def summary(rows: Sequence["SubmissionResult"]) -> str:
     """Return one line that counts what became of the submissions."""
     aside, failed = sum(bool(r.set_aside) for r in rows), sum(bool(r.failed) for r in rows)
     reused = sum(r.reused for r in rows)
     return f"{len(rows) - aside - failed - reused} graded, {reused} reused, {aside} set aside, {failed} failed"
 
 
-def slowest(rows: Iterable["Row"], count: int = 5) -> str:
+def slowest(rows: Iterable["SubmissionResult"], count: int = 5) -> str:
     """Return a line that names the submissions that took the longest to run, or "" if nothing was run."""
     took = {row.student: sum(row.spent.get(stage, 0.0) for stage in ("cells", "calls")) for row in rows}
     first = sorted((name for name in took if took[name]), key=lambda name: took[name], reverse=True)[:count]
     return "Slowest: " + ", ".join(f"{plain(name)} {took[name]:.1f} s" for name in first) if first else ""
 
 
-def fate(row: "Row") -> str:
+def fate(row: "SubmissionResult") -> str:
     """Return in a word what became of a submission."""
     return "failed" if row.failed else "set aside" if row.set_aside else "reused" if row.reused else "graded"
 

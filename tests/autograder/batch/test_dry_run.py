@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.batch.results import Move
+from autograder.batch.results import MarkChange
 from autograder.errors import CourseError
 from autograder.grading import grade
 from autograder.reports import tables as report
@@ -55,10 +55,10 @@ def test_a_dry_run_names_who_moves_by_which_exercise_and_writes_nothing(course, 
     rows = grade_quickly(course, "ada", "cem", "dora", grade_one=harder, dry=True, again=True)
     assert untouched(course) == before
     whole = points(course)
-    assert rows["ada"].moves == (Move(HARDER, whole, whole - 1),)
+    assert rows["ada"].changes == (MarkChange(HARDER, whole, whole - 1),)
     assert rows["ada"].total == AUTOMATIC + 2 - 1
-    assert rows["cem"].moves == (Move("all", None, AUTOMATIC - 1),)
-    assert (rows["dora"].moves, bool(rows["dora"].set_aside)) == ((), True)
+    assert rows["cem"].changes == (MarkChange("all", None, AUTOMATIC - 1),)
+    assert (rows["dora"].changes, bool(rows["dora"].set_aside)) == ((), True)
     recorded = grade_quickly(course, "ada", grade_one=harder, again=True)
     assert recorded["ada"].points == rows["ada"].points
 
@@ -66,7 +66,7 @@ def test_a_dry_run_names_who_moves_by_which_exercise_and_writes_nothing(course, 
 def test_what_is_recorded_already_does_not_move(course, grade_quickly):  # noqa: F811
     hand_in(course, "ada")
     grade_quickly(course)
-    assert grade_quickly(course, dry=True)["ada"].moves == ()
+    assert grade_quickly(course, dry=True)["ada"].changes == ()
 
 
 def test_without_the_assignment_in_the_gradebook_there_is_nothing_to_compare_with(course, grade_quickly):  # noqa: F811
@@ -104,10 +104,10 @@ def test_a_dry_run_names_written_answers_that_are_no_longer_those_that_were_mark
     (asked,) = (one["source"] for one in release["cells"] if one["metadata"]["nbgrader"]["grade_id"] == ESSAY)
     hand_in(course, "ada", asked if essay is None else essay)
     rows = grade_quickly(course, dry=True)
-    assert [(one.what, one.before, one.why) for one in rows["ada"].moves] == [
+    assert [(one.what, one.before, one.why) for one in rows["ada"].changes] == [
         (ESSAY, 2.0, f"{why} since it was marked")
     ]
-    assert rows["ben"].moves == ()
-    grid = report.moves_table(rows.values())
+    assert rows["ben"].changes == ()
+    grid = report.changes_table(rows.values())
     assert f"{ESSAY}: the answer {why} since it was marked" in list(grid.columns[1].cells)
     assert grade_quickly(course)["ada"].waiting == (ESSAY,)

@@ -236,7 +236,7 @@ class Grades(RuleBasedStateMachine):
             if name in self.recorded and not row.set_aside:
                 gain = sum(
                     (move.after or 0.0) - (move.before or 0.0)
-                    for move in row.moves
+                    for move in row.changes
                     if move.what not in ("late penalty", ESSAY)
                 )
                 whole = {**self.verdicts[self.attempts[name][-1].number], **self.recorded[name].by_person}

@@ -275,7 +275,7 @@ def test_a_good_attempt_counts_when_a_broken_one_came_before_the_first_grading(c
         assert page(course, "mia").count("could not be graded") == 1
         assert "The second attempt." in page(course, "mia")
         assert "not a Jupyter notebook" in page(course, "mia")
-    assert [move.what for move in foreseen.moves] == ["all"]
+    assert [move.what for move in foreseen.changes] == ["all"]
     collect_of_mia(course, tmp_path, *good, "{", "no notebook", with_essay(course, "The last attempt."))
     row = grade_quickly(course)["mia"]
     assert (row.set_aside, row.total) == ("", AUTOMATIC)

@@ -13,7 +13,7 @@ from nbformat.v4 import new_output
 from autograder import sandbox
 from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
-from autograder.batch.results import Row
+from autograder.batch.results import SubmissionResult
 from autograder.courses import demo
 from autograder.courses.course import Course
 from autograder.errors import CourseError
@@ -251,12 +251,12 @@ def test_a_name_in_brackets_is_a_name(spoilt):
 
     console = Console(width=200, record=True)
     with console.capture() as captured:
-        console.print(report.table(spoilt[0].released("scoring").exercises, [Row("a[/b][red]c")], 200))
+        console.print(report.table(spoilt[0].released("scoring").exercises, [SubmissionResult("a[/b][red]c")], 200))
     assert "a[/b][red]c" in captured.get()
 
 
 def test_a_table_stays_small_whatever_is_said(spoilt):
-    row = Row("x", {}, hints=("h" * 10**6,), notes=("n" * 10**6, "m"))
+    row = SubmissionResult("x", {}, hints=("h" * 10**6,), notes=("n" * 10**6, "m"))
     assert len(report.hints([row])) < 2000
 
 

@@ -69,7 +69,7 @@ def test_equal_work_is_equally_late_whether_marked_or_graded_last(late_course, g
     mark(late_course, "ada", 2.0)  # as the formgrader does: the penalty is not touched
     if first == "grade":
         row = grade_quickly(late_course, dry=True)["ada"]
-        assert [(one.what, one.before, one.after) for one in row.moves] == [
+        assert [(one.what, one.before, one.after) for one in row.changes] == [
             ("late penalty", pytest.approx(0.1 * AUTOMATIC), pytest.approx(0.1 * (AUTOMATIC + 2)))
         ]
         assert standing(late_course, "ada")[1] == pytest.approx(0.1 * AUTOMATIC)

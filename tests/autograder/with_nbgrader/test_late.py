@@ -7,7 +7,7 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets.config import Config
 
-from autograder.batch.results import Move
+from autograder.batch.results import MarkChange
 from autograder.courses import demo
 from autograder.courses.course import Course
 from autograder.with_nbgrader.late import LateRule
@@ -73,11 +73,11 @@ def test_another_rule_is_seen_by_a_dry_run_and_recorded_by_the_next_grading(cour
     grade_quickly(course)
     before = late(course, "hugo_squeezed")
     (course.root / "course.toml").write_text(RULE.replace("percent_a_day = 10", "percent_a_day = 20"))
-    (move,) = grade_quickly(course, dry=True)["hugo_squeezed"].moves
+    (move,) = grade_quickly(course, dry=True)["hugo_squeezed"].changes
     assert (move.what, move.before) == ("late penalty", before[1])
     assert move.after == pytest.approx(0.6 * AUTOMATIC)
     assert late(course, "hugo_squeezed") == before
-    assert isinstance(move, Move)
+    assert isinstance(move, MarkChange)
     grade_quickly(course)
     assert late(course, "hugo_squeezed")[1] == move.after
     (course.root / "course.toml").write_text(RULE.replace("[late]", "[late]\nmost_percent = 25"))
