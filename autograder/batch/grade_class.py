@@ -28,7 +28,7 @@ from autograder.courses.locking import exclusive_lock
 from autograder.courses.released import Released
 from autograder.errors import CourseError, describe_db_error, describe_os_error
 from autograder.feedback import notices
-from autograder.feedback.marks import Marks, Standing
+from autograder.feedback.marks import GradebookState, Marks
 from autograder.gradebook.backup import back_up
 from autograder.gradebook.lateness import Received, received
 from autograder.gradebook.recorder import Recorder
@@ -84,7 +84,7 @@ def grade_class(
             back_up(course, "grade")
         cgroup.remove_left_behind(run.options.limits)
         recorder = stack.enter_context(Recorder(course, topic, run.options.dry))
-        if recorder.put_back and notice:
+        if recorder.was_restored and notice:
             notice(PUT_BACK.format(topic))
 
         def start():  # not before there is something to run
@@ -225,7 +225,7 @@ class _Batch:
     def _grade_or_reuse(self, job):
         row = job.row
         job.graded = None if self.options.again else self.course.store.get(job.key)
-        job.standing = self.recorder.standing(row.student, job.received)
+        job.standing = self.recorder.current_state(row.student, job.received)
         if job.graded is None or not recording.is_recorded(self.run, job):
             self._submit(job)
             return
@@ -314,14 +314,14 @@ class _Batch:
             row.notes += (f"It was late, and nobody knows by how much. {self.run.cost_without_time}",)
 
     def _record(self, job, outcome):
-        record = self.recorder.foreseen if self.options.dry else self.recorder.record
+        record = self.recorder.preview if self.options.dry else self.recorder.record
         return record(job.student, outcome.results, job.received, job.earlier.get("told", {}))
 
     def _enter_changes(self, row, standing, marks):
         row.changes = mark_changes(self.run.released.exercises, standing, marks)
         row.enter_marks(self.run.released.exercises, marks)
 
-    def _renew_penalty(self, row: SubmissionResult, standing: Standing) -> Marks:
+    def _renew_penalty(self, row: SubmissionResult, standing: GradebookState) -> Marks:
         """Return the marks of what was graded before, of which only the late penalty may have become another."""
         marks = self.recorder.renew_penalty(row.student, standing)
         if self.options.dry:
@@ -398,7 +398,7 @@ class _Batch:
     def _marks_without_grading(self, row, earlier):
         """Return the marks of a student of whom nothing can be graded now; None if there are none."""
         is_earliest = bool(earlier.get("is_earliest"))
-        standing = self.recorder.standing(row.student, Received(is_earliest=is_earliest))
+        standing = self.recorder.current_state(row.student, Received(is_earliest=is_earliest))
         taken_back = recording.was_taken_back(self.run, row.student, earlier)
         if not standing.is_new:
             marks = self._renew_penalty(row, standing)
@@ -407,7 +407,7 @@ class _Batch:
         if taken_back or not earlier.get("scores"):
             return None
         # a gradebook that has lost the results gets them again
-        record = self.recorder.foreseen if self.options.dry else self.recorder.record
+        record = self.recorder.preview if self.options.dry else self.recorder.record
         when = replace(received(jobs.recorded_beside(earlier).get(TIMESTAMP, "")), is_earliest=is_earliest)
         marks = record(row.student, recording.recorded_results(earlier, standing), when, {})
         if self.options.dry:

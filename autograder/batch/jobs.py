@@ -15,7 +15,7 @@ from autograder.batch.context import GradingRun
 from autograder.batch.results import SubmissionResult
 from autograder.courses.course import BESIDE, SECRET, TIMESTAMP
 from autograder.errors import CourseError
-from autograder.feedback.marks import Marks, Standing
+from autograder.feedback.marks import GradebookState, Marks
 from autograder.files import write_text
 from autograder.gradebook.lateness import Received, received
 from autograder.grading.fingerprint import fingerprint, handed_in_files, kept_files
@@ -39,7 +39,7 @@ class Job:
     tries: list[str]
     earlier: dict[str, Any]  # what was recorded last
     graded: Graded | None = None
-    standing: Standing | None = None  # what the gradebook had when it was read
+    standing: GradebookState | None = None  # what the gradebook had when it was read
     notebook: bytes = b""
     marks: Marks | None = None
     record: dict[str, Any] | None = None

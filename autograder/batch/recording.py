@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from autograder.batch.context import GradingRun
 from autograder.batch.jobs import Job, write_beside
 from autograder.feedback import notices
-from autograder.feedback.marks import CellResult, Marks, Standing
+from autograder.feedback.marks import CellResult, GradebookState, Marks
 from autograder.files import write_bytes, write_text
 from autograder.platforms.attempts import tries
 
@@ -95,17 +95,17 @@ def was_taken_back(run: GradingRun, student: str, earlier: dict[str, Any]) -> bo
     return bool(known) and "latest" in earlier and earlier["latest"] not in known
 
 
-def recorded_results(earlier: dict[str, Any], standing: Standing) -> list[CellResult]:
+def recorded_results(earlier: dict[str, Any], standing: GradebookState) -> list[CellResult]:
     """Return the results that were recorded before, of the cells that ``standing`` has."""
     texts, comments = earlier.get("told", {}), earlier.get("comments", {})
     graded = [
-        CellResult(name, score, True, name in standing.remarks, comments.get(name), texts.get(name, ""))
+        CellResult(name, score, True, name in standing.comments, comments.get(name), texts.get(name, ""))
         for name, score in earlier["scores"].items()
         if name in standing.entries
     ]
     answers = [
         CellResult(name, None, False, True, comment)
         for name, comment in comments.items()
-        if name in standing.remarks and name not in earlier["scores"]
+        if name in standing.comments and name not in earlier["scores"]
     ]
     return [*graded, *answers]

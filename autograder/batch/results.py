@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from autograder.courses.released import ReleasedExercise
-from autograder.feedback.marks import Mark, Marks, Standing
+from autograder.feedback.marks import GradebookState, Mark, Marks
 from autograder.notebooks.cell_ids import points_id
 from autograder.verdicts import Graded
 
@@ -70,7 +70,9 @@ class SubmissionResult:
         self.waiting = tuple(name for name, mark in by_exercise.items() if mark.waiting)
 
 
-def mark_changes(exercises: Iterable[ReleasedExercise], standing: Standing, after: Marks) -> tuple[MarkChange, ...]:
+def mark_changes(
+    exercises: Iterable[ReleasedExercise], standing: GradebookState, after: Marks
+) -> tuple[MarkChange, ...]:
     """Return what differs between what the gradebook has, ``standing``, and the marks ``after``."""
     if standing.is_new:
         return (MarkChange("all", None, after.score),)

@@ -39,8 +39,8 @@ class Mark:
 class Marks:
     """What the gradebook holds for one submission. ``comments`` maps a cell to what is said of it.
 
-    ``came`` and ``due`` say when it was handed in and when it had to be, extensions in, as ISO 8601 in UTC; "" if not known.
-    ``is_earliest`` if it was late and nobody knows by how much: ``came`` is the earliest time that it can have come.
+    ``received_at`` and ``due`` say when it was handed in and when it had to be, extensions in, as ISO 8601 in UTC; "" if not known.
+    ``is_earliest`` if it was late and nobody knows by how much: ``received_at`` is the earliest time that it can have come.
     """
 
     cells: dict[str, Mark]
@@ -48,7 +48,7 @@ class Marks:
     score: float
     points: float
     late_penalty: float
-    came: str = ""
+    received_at: str = ""
     due: str = ""
     is_earliest: bool = False
 
@@ -70,7 +70,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Remark:
+class CellComment:
     """A row of the gradebook for one answer: nbgrader's Comment."""
 
     automatic: str | None = None
@@ -82,14 +82,14 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Standing:
+class GradebookState:
     """All rows of the gradebook for one submission; ``is_new`` if it has none yet. The times are as in ``Marks``."""
 
     entries: dict[str, Entry] = field(default_factory=dict)  # by cell
-    remarks: dict[str, Remark] = field(default_factory=dict)  # by cell
+    comments: dict[str, CellComment] = field(default_factory=dict)  # by cell
     late_penalty: float = 0.0
     is_new: bool = True
-    came: str = ""
+    received_at: str = ""
     due: str = ""
     is_earliest: bool = False
 
@@ -101,27 +101,27 @@ class Standing:
             for name, e in self.entries.items()
         }
         score, points = (sum(getattr(mark, what) for mark in cells.values()) for what in ("score", "points"))
-        comments = {name: remark.text for name, remark in self.remarks.items()}
-        penalty, times = float(self.late_penalty), (self.came, self.due, self.is_earliest)
+        comments = {name: comment.text for name, comment in self.comments.items()}
+        penalty, times = float(self.late_penalty), (self.received_at, self.due, self.is_earliest)
         return Marks(cells, comments, float(score), float(points), penalty, *times)
 
 
-def entered(standing: Standing, results: Iterable[CellResult], texts: Mapping[str, str]) -> Standing:
+def merge_results(standing: GradebookState, results: Iterable[CellResult], texts: Mapping[str, str]) -> GradebookState:
     """Return ``standing`` after ``results``, with no penalty.
 
     ``texts`` maps a cell to the hash of the text that was there when it was recorded last: what a person has marked waits for
     a person again only where that has changed.
     """
-    entries, remarks = dict(standing.entries), dict(standing.remarks)
+    entries, comments = dict(standing.entries), dict(standing.comments)
     for result in results:
         if result.is_graded:
-            entries[result.name] = _entered(entries[result.name], result, texts.get(result.name))
+            entries[result.name] = _merge_result(entries[result.name], result, texts.get(result.name))
         if result.is_answer:
-            remarks[result.name] = replace(remarks[result.name], automatic=result.comment)
-    return replace(standing, entries=entries, remarks=remarks, late_penalty=0.0)
+            comments[result.name] = replace(comments[result.name], automatic=result.comment)
+    return replace(standing, entries=entries, comments=comments, late_penalty=0.0)
 
 
-def _entered(entry, result, text):
+def _merge_result(entry, result, text):
     """A person looks again where nothing was marked, or where what was marked has changed."""
     was_marked = entry.manual is not None and not entry.waiting
     same = text == result.text if result.text else entry.automatic == result.auto_score

@@ -83,7 +83,7 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
         student=student,
         topic=topic,
         asked=asked,
-        came="" if marks.is_earliest else _time(marks.came),
+        came="" if marks.is_earliest else _time(marks.received_at),
         late=_lateness(marks),
         receipt=receipt_of_notebook(notebook, asked),
         marks=marks,
@@ -170,9 +170,9 @@ def _lateness(marks):
     """Say whether what was handed in came in time; "" where nobody knows when it came, or when it was due."""
     if marks.is_earliest:
         return "late; the time is not known"
-    if not marks.came or not marks.due:
+    if not marks.received_at or not marks.due:
         return ""
-    seconds = (datetime.fromisoformat(marks.came) - datetime.fromisoformat(marks.due)).total_seconds()
+    seconds = (datetime.fromisoformat(marks.received_at) - datetime.fromisoformat(marks.due)).total_seconds()
     if seconds <= 0:
         return "in time"
     minutes = int(seconds // 60)

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DatabaseError, SAWarning
 
 from autograder.courses.course import Course
 from autograder.errors import CourseError, describe_db_error
-from autograder.feedback.marks import CellResult, Entry, Marks, Remark, Standing, entered
+from autograder.feedback.marks import CellComment, CellResult, Entry, GradebookState, Marks, merge_results
 from autograder.gradebook.assignments import enter_assignment, enter_lateness, is_entered
 from autograder.gradebook.database import (
     ASSIGNMENT,
@@ -92,13 +92,13 @@ class Recorder(contextlib.ExitStack):
                 str(self.course.root),
                 f"run `python -m autograder grade {self.topic}` without --dry-run, which puts it there.",
             )
-        self.put_back = not self.dry and enter_assignment(self.course, self.topic)
+        self.was_restored = not self.dry and enter_assignment(self.course, self.topic)
         if not self.dry:
             enter_lateness(self.course, self.topic)
         self.engine = open_database(self.course)
         self.callback(self.engine.dispose)
         with database_errors(self.course), self.engine.connect() as connection:
-            self._learn(connection)
+            self._load_assignment(connection)
         return self
 
     @cached_property
@@ -116,17 +116,17 @@ class Recorder(contextlib.ExitStack):
         self.callback(gradebook.close)
         return gradebook.db
 
-    def standing(self, student: str, received: Received | None = None) -> Standing:
-        """Return the ``Standing`` of ``student``: all rows that the gradebook has for this submission.
+    def current_state(self, student: str, received: Received | None = None) -> GradebookState:
+        """Return the ``GradebookState`` of ``student``: all rows that the gradebook has for this submission.
 
         ``received`` says when what is graded now came, if that is another time than the gradebook has.
         """
         with self.engine.connect() as connection:
             found = self._find(connection, student)
             standing = self._read(connection, student, found)
-        return standing if received is None else _with_time(standing, _when(found, received), received)
+        return standing if received is None else _set_times(standing, _received_at(found, received), received)
 
-    def renew_penalty(self, student: str, standing: Standing) -> Marks:
+    def renew_penalty(self, student: str, standing: GradebookState) -> Marks:
         """Take off what being late costs now: a person may have changed marks in ``standing``. Return the marks then."""
         penalty = self._penalty(student, standing)
         if (penalty or 0.0) != standing.late_penalty and not self.dry:
@@ -140,12 +140,12 @@ class Recorder(contextlib.ExitStack):
     ) -> Marks:
         """Record the cells' ``results`` of ``student``; return the ``Marks`` that the gradebook has then.
 
-        ``texts`` is what ``marks.entered`` asks for.
+        ``texts`` is what ``marks.merge_results`` asks for.
         """
         if self.dry:
             raise RuntimeError("a dry recorder records nothing")
         with self._transaction() as db:
-            found, before, standing, when, penalty = self._worked_out(db, student, results, received, texts)
+            found, before, standing, when, penalty = self._work_out(db, student, results, received, texts)
             if found:
                 self._change(db, student, found, standing, before, when, penalty)
             else:
@@ -165,23 +165,23 @@ class Recorder(contextlib.ExitStack):
         finally:
             db.remove()  # memory stays level however many come
 
-    def foreseen(
+    def preview(
         self, student: str, results: Iterable[CellResult], received: Received, texts: Mapping[str, str]
     ) -> Marks:
         """Return the ``Marks`` that ``record`` would leave, and write nothing."""
         with self.engine.connect() as connection:
-            return self._worked_out(connection, student, results, received, texts)[2].marks
+            return self._work_out(connection, student, results, received, texts)[2].marks
 
-    def _worked_out(self, db, student, results, received, texts):
+    def _work_out(self, db, student, results, received, texts):
         """Return the rows found, what they hold, what they shall hold, when it came, and the late penalty."""
         found = self._find(db, student)
         before = self._read(db, student, found)
-        when = _when(found, received)
-        standing = _with_time(entered(before, results, texts), when, received)
+        when = _received_at(found, received)
+        standing = _set_times(merge_results(before, results, texts), when, received)
         penalty = self._penalty(student, standing)
         return found, before, replace(standing, late_penalty=penalty or 0.0), when, penalty
 
-    def _learn(self, connection):
+    def _load_assignment(self, connection):
         """Read once what all submissions share: the rows of the assignment, of its notebooks and of their cells."""
         assignment = connection.execute(ASSIGNMENT_OF_TOPIC, {"topic": self.topic}).one()
         notebooks = connection.execute(NOTEBOOKS, {"assignment": assignment.id}).all()
@@ -214,13 +214,13 @@ class Recorder(contextlib.ExitStack):
         due = due_date.isoformat() if due_date else ""
         if found is None:
             entries = {name: Entry(self.points[name]) for name in graded}
-            return Standing(entries, {name: Remark() for name in answers}, due=due)
+            return GradebookState(entries, {name: CellComment() for name in answers}, due=due)
         rows = {row[0]: row[1:] for row in db.execute(self.grades_of, {"notebook": found.notebook})}
         entries = {name: Entry(self.points[name], *rows[cell]) for name, cell in graded.items()}
         said = {row[0]: row[1:] for row in db.execute(self.comments_of, {"notebook": found.notebook})}
-        remarks = {name: Remark(*said[cell]) for name, cell in answers.items()}
+        comments = {name: CellComment(*said[cell]) for name, cell in answers.items()}
         came = found.timestamp.isoformat() if found.timestamp else ""
-        return Standing(entries, remarks, found.penalty or 0.0, False, came, due)
+        return GradebookState(entries, comments, found.penalty or 0.0, False, came, due)
 
     def _add(self, db, student, standing, when, penalty):
         """Add nbgrader's rows for the submission of ``student``: as ``Gradebook.add_submission`` does, but filled in."""
@@ -247,7 +247,7 @@ class Recorder(contextlib.ExitStack):
                 row = _row(standing.entries[name]) if known else {}
                 grades.append({"cell_id": cell, "notebook_id": notebooks[notebook], **row})
             for name, cell in answers.items():
-                row = {"auto_comment": standing.remarks[name].automatic} if known else {}
+                row = {"auto_comment": standing.comments[name].automatic} if known else {}
                 comments.append({"cell_id": cell, "notebook_id": notebooks[notebook], **row})
         db.execute(new["grade"], grades)
         db.execute(new["comment"], comments)
@@ -265,27 +265,27 @@ class Recorder(contextlib.ExitStack):
             if entry != before.entries[name]:
                 place = GRADE.c.cell_id == graded[name], GRADE.c.notebook_id == found.notebook
                 db.execute(update(GRADE).where(*place).values(**_row(entry)))
-        for name, remark in standing.remarks.items():
-            if remark != before.remarks[name]:
+        for name, comment in standing.comments.items():
+            if comment != before.comments[name]:
                 place = COMMENT.c.cell_id == answers[name], COMMENT.c.notebook_id == found.notebook
-                db.execute(update(COMMENT).where(*place).values(auto_comment=remark.automatic))
+                db.execute(update(COMMENT).where(*place).values(auto_comment=comment.automatic))
 
     def _set_penalty(self, db, notebook, penalty):
         changed = update(SUBMITTED_NOTEBOOK).where(SUBMITTED_NOTEBOOK.c.id == notebook)
         db.execute(changed.values(late_submission_penalty=penalty))
 
     def _penalty(self, student, standing):
-        came, due = (datetime.fromisoformat(when) if when else None for when in (standing.came, standing.due))
+        came, due = (datetime.fromisoformat(when) if when else None for when in (standing.received_at, standing.due))
         return self.lateness.penalty(student, standing.marks.score, came, due)
 
 
-def _when(found, received):
+def _received_at(found, received):
     """Return when what is graded now came: an attempt without a time has none, whatever an earlier one had."""
     return received.time or (found.timestamp if found and not received.is_another else None)
 
 
-def _with_time(standing, when, received):
-    return replace(standing, came=when.isoformat() if when else "", is_earliest=received.is_earliest)
+def _set_times(standing, when, received):
+    return replace(standing, received_at=when.isoformat() if when else "", is_earliest=received.is_earliest)
 
 
 def _row(entry):

@@ -17,7 +17,7 @@ from nbformat.v4.rwbase import strip_transient
 from autograder import exercises
 from autograder.errors import CourseError
 from autograder.feedback import pages
-from autograder.feedback.marks import CellResult, Marks, Standing, entered
+from autograder.feedback.marks import CellResult, GradebookState, Marks, merge_results
 from autograder.grading import grade
 from autograder.grading.stopwatch import Stopwatch, no_longer_than
 from autograder.notebooks import repair
@@ -40,8 +40,8 @@ class Paper:
     """What a feedback page says beside what was graded: whose it is, and what the gradebook held when it was sent."""
 
     student: str
-    standing: Standing
-    texts: dict[str, str]  # see ``marks.entered``
+    standing: GradebookState
+    texts: dict[str, str]  # see ``marks.merge_results``
     seconds: float  # that the page may take
 
 
@@ -144,7 +144,7 @@ def _page(notebook, results, task, template):
 
     Whatever an answer may do to its page: whoever sent the task asks for the page alone then, and says what became of it.
     """
-    marks = entered(task.paper.standing, results, task.paper.texts).marks
+    marks = merge_results(task.paper.standing, results, task.paper.texts).marks
     asked = handout(template)
     try:
         with no_longer_than(task.paper.seconds, _TooLong):

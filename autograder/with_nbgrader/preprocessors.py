@@ -125,7 +125,7 @@ class Gather(NbGraderPreprocessor):
             with suppress(CourseError):  # one that came after what was graded
                 content = read_file(course.submission(student, topic), course.submitted)
             one = collected_attempt(course, student, topic, content)
-            marks = recorder.standing(student, Received(is_earliest=bool(one and one.is_late_without_time))).marks
+            marks = recorder.current_state(student, Received(is_earliest=bool(one and one.is_late_without_time))).marks
         resources["feedback"] = marks, student, topic, tuple(map(handout, _released(course, topic).notebooks))
         return nb, resources
 

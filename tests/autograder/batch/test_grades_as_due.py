@@ -262,7 +262,7 @@ class Grades(RuleBasedStateMachine):
         return sum({**one.automatic, **one.by_person}.values())
 
     def penalty(self, name):
-        came = self.recorded[name].attempt.came
+        came = self.recorded[name].attempt.received_at
         seconds = (came - self.due(name)).total_seconds() - 60 * self.grace if came else 0
         share = min(self.percent * math.ceil(max(seconds, 0) / 86400), 100) / 100
         return share * self.earned(name)
@@ -289,7 +289,7 @@ class Grades(RuleBasedStateMachine):
         assert float(shown) == pytest.approx(self.earned(name) - self.penalty(name), abs=0.006)
         assert ("could not be graded" in page) == (self.attempts[name][-1].right is None)
         attempt = self.recorded[name].attempt
-        is_late = bool(attempt.came and attempt.came > self.due(name))
+        is_late = bool(attempt.received_at and attempt.received_at > self.due(name))
         lateness = re.search(r"<dt>Handed in</dt><dd>(.*?)</dd>", page)[1]
         assert ("late" in lateness) == (is_late or (attempt.late and not attempt.is_stated))
 

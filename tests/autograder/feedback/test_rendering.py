@@ -373,7 +373,7 @@ def graded(demonstration):
     releases = [handout(course.released("scoring").notebooks[0])]
     with Recorder(course, "scoring") as recorder:
         names = [name for name, row in rows.items() if not row.set_aside]
-        found = {name: recorder.standing(name).marks for name in names}
+        found = {name: recorder.current_state(name).marks for name in names}
     return {
         name: (course.autograded(name, "scoring").read_bytes(), found[name], name, "scoring", {}, releases)
         for name in names

@@ -41,7 +41,7 @@ def test_marks_are_those_that_nbgrader_reads(released, tmp_path):
     course = Course.at(tmp_path / "course")
     entered = results(course)
     with Recorder(course, "scoring") as recorder:
-        assert recorder.standing("mia").is_new
+        assert recorder.current_state("mia").is_new
         first = recorder.record("mia", entered, Received(), {})
     assert first == as_nbgrader_reads_it(course, "mia")
     assert first.score == first.points / 2 > 0
@@ -52,9 +52,9 @@ def test_marks_are_those_that_nbgrader_reads(released, tmp_path):
         found.comments[0].manual_comment = "Well said."
         gradebook.db.commit()
     with Recorder(course, "scoring") as recorder:
-        assert recorder.standing("mia").marks == as_nbgrader_reads_it(course, "mia")
+        assert recorder.current_state("mia").marks == as_nbgrader_reads_it(course, "mia")
         again = recorder.record("mia", entered, Received(), {})
-        assert recorder.standing("mia").marks == again
+        assert recorder.current_state("mia").marks == again
     assert again == as_nbgrader_reads_it(course, "mia")
     assert "Well said." in again.comments.values()
     assert again.score == first.score + 1.0 + 0.25 - first.cells[found_name(again)].score
