@@ -92,3 +92,70 @@ def test_the_command_looks_for_the_course_it_is_given(tmp_path, monkeypatch):
     assert "The sandbox holds." in call(app, ["doctor"]).output
     assert asked[-1] == ("zygote", 64, ())
     assert isinstance(call(app, ["doctor", "--course", str(tmp_path)]).exception, CourseError)
+
+
+HELD = {
+    "reads": [],
+    "imports": [],
+    "network": False,
+    "sockets": [],
+    "processes": 3,
+    "writes": [],
+    "raises_limits": False,
+    "namespace": False,
+    "root": False,
+    "environment": [],
+}
+ESCAPES = {
+    "reads": (["/etc/shadow"], None, "reads files"),
+    "imports": (["solutions"], None, "imports"),
+    "network": (True, None, "opens a connection"),
+    "sockets": (["vsock"], None, "opens a socket"),
+    "processes": (5, None, doctor.SEES),
+    "writes": (["/usr"], None, doctor.WRITES),
+    "raises_limits": (True, None, "raises its own limits"),
+    "namespace": (True, None, "makes namespaces"),
+    "root": (True, None, "runs as root"),
+    "environment": (["USER"], None, "sees the environment"),
+}
+
+
+def findings_of(monkeypatch, seen, left=(), isolation="single-use"):
+    """Return the findings of the doctor where the canary has ``seen`` this, and then found ``left`` behind."""
+    answers = iter([seen, {"left": list(left)}])
+    monkeypatch.setattr(doctor, "_send", lambda *asked: next(answers))
+    return doctor.examine(isolation)
+
+
+@pytest.mark.each_time
+@pytest.mark.parametrize("what", ESCAPES)
+def test_each_escape_of_the_canary_is_its_own_finding_and_silence_is_one_too(what, monkeypatch):
+    assert all(stopped for _, stopped in findings_of(monkeypatch, HELD))
+    *escapes, words = ESCAPES[what]
+    for seen in escapes:
+        escaped = [name for name, stopped in findings_of(monkeypatch, {**HELD, what: seen}) if not stopped]
+        assert len(escaped) == 1
+        assert escaped[0].startswith(words)
+
+
+@pytest.mark.each_time
+def test_what_is_left_for_the_next_submission_is_a_finding(monkeypatch):
+    escaped = [name for name, stopped in findings_of(monkeypatch, HELD, ["/tmp/x"]) if not stopped]
+    assert escaped == ["leaves files for the next submission"]
+
+
+@pytest.mark.each_time
+def test_another_user_of_this_machine_may_see_its_processes_and_nothing_else_more(monkeypatch):
+    names, others = (
+        [name for name, _ in findings_of(monkeypatch, HELD, isolation=isolation)]
+        for isolation in ("user", "single-use")
+    )
+    assert [name for name in others if name != doctor.SEES] == names
+
+
+@pytest.mark.each_time
+def test_without_isolation_nobody_asks_and_a_finding_refuses_in_words(monkeypatch):
+    monkeypatch.setattr(doctor, "examine", lambda *asked: [("reads files", True), ("runs as root", False)])
+    doctor.require("none")
+    with pytest.raises(CourseError, match="it runs as root"):
+        doctor.require("single-use")

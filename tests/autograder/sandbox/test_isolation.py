@@ -3,8 +3,10 @@
 import dataclasses
 import itertools
 import os
+import re
 import struct
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -42,6 +44,24 @@ def decided(program, number, first=0, machine="x86_64"):
 
 
 REFUSED, UNKNOWN = seccomp.ERRNO | seccomp.EPERM, seccomp.ERRNO | seccomp.ENOSYS
+
+
+HEADERS = {"x86_64": "x86_64-linux-gnu/asm/unistd_64.h", "aarch64": "asm-generic/unistd.h"}
+
+
+@pytest.mark.parametrize("machine", HEADERS)
+def test_the_numbers_of_refused_calls_are_those_of_the_kernels_headers(machine):
+    header = Path("/usr/include", HEADERS[machine])
+    if not header.is_file():
+        pytest.skip("the kernel's headers are not installed")
+    stated = re.findall(r"^#define __NR(?:3264)?_(\w+)\s+(\d+)\s*$", header.read_text(), flags=re.MULTILINE)
+    numbers = {name: int(number) for name, number in stated}
+    column = seccomp.MACHINES[machine][1]
+    known = {name: numbers[name] for name in seccomp.REFUSED if name in numbers}
+    assert known == {name: seccomp.REFUSED[name][column] for name in known}
+    assert len(known) > 0.8 * len(seccomp.REFUSED)
+    for name, number in zip(("socket", "clone", "clone3"), seccomp.MACHINES[machine][2:5], strict=True):
+        assert numbers[name] == number
 
 
 @pytest.mark.parametrize("machine", seccomp.MACHINES)
@@ -117,6 +137,7 @@ def test_an_engine_that_fails_is_the_machines_fault(monkeypatch):
 
 ENGINE = """#!{python}
 import sys
+from pathlib import Path
 command = sys.argv[sys.argv.index("{image}") + 1:]
 exec(command[3].replace("/worker/", "{worker}/"))
 """
