@@ -1,8 +1,14 @@
-"""What a worker says of the line where an error was raised is looked up on the host, and bounded."""
+"""Nothing that a worker says is believed: it is checked, bounded, and waited for no longer than it may take."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import threading
 
 import pytest
 
-from autograder.sandbox import protocol
+from autograder.sandbox import Call, Cell, Limits, Reply, Script, protocol, wire
 
 
 @pytest.mark.parametrize(
@@ -20,3 +26,151 @@ def test_a_line_that_no_cell_has_is_no_line(line):
     message = {"raised": "ValueError", "line": line, "cell": "cell"}
     reply = protocol._reply(message, None, {"cell": "\n" * 20_000})
     assert (reply.line, reply.text) == (0, "")
+
+
+LIMITS = Limits(cell_seconds=0.2, call_seconds=0.2, submission_seconds=20, output_kb=1, outputs_mb=1, reply_mb=1)
+
+
+@pytest.fixture
+def worker(monkeypatch):
+    """Hold a conversation with a worker that says ``messages``, whatever it is asked; return the ``Run`` and the requests."""
+    monkeypatch.setattr(conversation, "GRACE", 0.2)
+
+    def converse(script, *messages, limits=LIMITS, keeps_open=False):
+        (requests_out, requests_in), (replies_out, replies_in) = os.pipe(), os.pipe()
+        said, asked = [m if isinstance(m, bytes) else json.dumps(m).encode() + b"\n" for m in messages], []
+
+        def answer():
+            with open(requests_out, encoding="utf-8") as requests, open(replies_in, "wb", buffering=0) as replies:
+                asked.append(json.loads(requests.readline()))
+                for message in said:
+                    with contextlib.suppress(BrokenPipeError):
+                        replies.write(message)
+                asked.extend(map(json.loads, requests) if keeps_open else ())
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        try:
+            return protocol.run_script(requests_in, replies_out, script, limits, True), asked
+        finally:
+            os.close(requests_in)
+            os.close(replies_out)
+            thread.join()
+
+    return converse
+
+
+READY = {"ready": True}
+STREAM = {"output_type": "stream", "name": "stdout"}
+SHAPE = Call({"x": 1, "y": 2})
+
+
+def cell(number, *texts, **more):
+    return {"cell": number, "outputs": [{**STREAM, "text": text} for text in texts], "count": number + 1, **more}
+
+
+def script_of(*sources, calls=()):
+    return Script(tuple(Cell(source) for source in sources), {"toy-f": calls} if calls else {})
+
+
+def test_the_outputs_of_each_cell_are_kept_up_to_their_bound(worker):
+    run, asked = worker(script_of("a", "b"), READY, cell(0, "first"), cell(1, "x" * 5000, "never"), {"cells": 2})
+    assert run.failure == ""
+    assert run.outputs[0] == (1, [{**STREAM, "text": "first"}])
+    count, (cut,) = run.outputs[1]
+    assert (count, cut["text"]) == (2, "[outputs cut here: too long]\n")
+    run, _ = worker(script_of("a"), READY, cell(0, "x" * 900, "y" * 900), {"cells": 1})
+    assert [len(output["text"]) for output in run.outputs[0][1]] == [900, 900]
+    assert [request["source"] for request in asked[0]["cells"]] == ["a", "b"]
+    assert asked[0]["limits"]["cell_seconds"] == LIMITS.cell_seconds
+    assert run.spent["start"] >= 0
+    assert 0 <= run.spent["cells"] < 20
+
+
+def test_all_cells_together_share_a_bound_too(worker):
+    limits = dataclasses.replace(LIMITS, output_kb=512, reply_mb=16)
+    texts = [cell(number, "x" * 400_000) for number in range(4)]
+    run, _ = worker(script_of(*"abcd"), READY, *texts, {"cells": 4}, limits=limits)
+    sizes = [len(run.outputs[number][1][0]["text"]) for number in range(4)]
+    assert sizes[:2] == [400_000, 400_000]
+    assert max(sizes[2:]) < 100
+
+
+def test_a_worker_that_ends_early_is_told_by_the_place_and_one_that_said_nothing_is_our_fault(worker):
+    with pytest.raises(protocol.NoReply):
+        worker(script_of("a"))
+    run, _ = worker(script_of("a", "b"), READY, cell(0))
+    assert run.failure.startswith("Python ended at cell 2 of 2")
+    assert run.ended_in == 1
+    assert not run.timed_out
+    run, _ = worker(script_of("a"), READY, cell(0))
+    assert run.failure.startswith("Python ended at the end of the notebook")
+    assert run.ended_in is None
+
+
+def test_a_cell_that_says_nothing_for_too_long_is_stopped(worker):
+    run, _ = worker(script_of("a"), READY, keeps_open=True)
+    assert run.failure == "Stopped at cell 1 of 1: it ran longer than a cell may."
+    assert run.timed_out
+    assert run.ended_in == 0
+    run, _ = worker(script_of("a"), READY, cell(0, timed_out=True), {"cells": 1})
+    assert run.timed_out
+    assert run.failure == ""
+    limits = dataclasses.replace(LIMITS, cell_seconds=60, submission_seconds=0.3)
+    run, _ = worker(script_of("a"), READY, keeps_open=True, limits=limits)
+    assert run.failure == "Stopped at cell 1 of 1: it ran longer than a submission may."
+
+
+def test_a_line_without_end_and_too_much_in_all_are_stopped(worker):
+    run, _ = worker(script_of("a"), READY, b"x" * (2**20 + 1))
+    assert "it wrote more than 1 MB" in run.failure
+    run, _ = worker(script_of("a"), READY, *[b"x" * 900_000 + b"\n"] * 8, keeps_open=True)
+    assert "it wrote more than 1 MB" in run.failure
+    run, _ = worker(script_of("a"), READY, *[b"x" * 900_000 + b"\n"] * 2, cell(0), {"cells": 1})
+    assert run.failure == ""
+
+
+def test_what_is_no_message_is_passed_over(worker):
+    noise = [b"no json\n", b"[1]\n", {"cell": 7}, {"ready": 1}]
+    run, _ = worker(script_of("a"), *noise, READY, *noise, cell(0, "said"), *noise, {"cells": 1})
+    assert run.failure == ""
+    assert run.outputs[0][1][0]["text"] == "said"
+
+
+def call(number, exercise="toy-f", **more):
+    return {"exercise": exercise, "call": number, **more}
+
+
+def test_each_call_gets_its_first_reply_and_one_without_has_none(worker):
+    said = [
+        call(0, value=5, changed=["y", "z"], printed=True),
+        call(0, value=6),
+        call(9, value=7),
+        call(1, exercise="toy-g", value=8),
+        call(2, raised="ValueError", line=1, cell=wire.cell_name("a")),
+        call(None, status="ended"),
+    ]
+    run, asked = worker(script_of("a", calls=(SHAPE,) * 4), READY, cell(0), {"cells": 1}, *said, keeps_open=True)
+    replies = [run.replies["toy-f", number] for number in range(4)]
+    assert replies[0] == Reply(value=5, changed=("y",), printed=True)
+    assert replies[1] == Reply(raised="no reply")
+    assert replies[2] == Reply(raised="ValueError", line=1, text="a")
+    assert (run.failure, run.timed_out, run.killed) == ("", False, False)
+    assert len(run.replies) == 4
+    assert [len(exercise["calls"]) for exercise in asked[1]["exercises"]] == [4]
+
+
+@pytest.mark.parametrize(
+    ("status", "raised", "timed_out", "killed"),
+    [("ended", "no reply", False, False), ("stopped", "CellTimeout", True, False), ("killed", "no reply", False, True)],
+)
+def test_how_calls_ended_says_why_replies_are_missing(worker, status, raised, timed_out, killed):
+    told = call(None, status=status)
+    run, _ = worker(script_of("a", calls=(SHAPE,)), READY, cell(0), {"cells": 1}, told, keeps_open=True)
+    assert run.replies["toy-f", 0] == Reply(raised=raised)
+    assert (run.timed_out, run.killed) == (timed_out, killed)
+
+
+def test_calls_of_which_nothing_is_heard_are_stopped_in_time(worker):
+    run, _ = worker(script_of("a", calls=(SHAPE,)), READY, cell(0), {"cells": 1}, keeps_open=True)
+    assert run.failure == "Stopped at the calls of toy-f: it ran longer than a cell may."
