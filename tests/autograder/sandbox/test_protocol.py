@@ -34,7 +34,7 @@ LIMITS = Limits(cell_seconds=0.2, call_seconds=0.2, submission_seconds=20, outpu
 @pytest.fixture
 def worker(monkeypatch):
     """Hold a conversation with a worker that says ``messages``, whatever it is asked; return the ``Run`` and the requests."""
-    monkeypatch.setattr(conversation, "GRACE", 0.2)
+    monkeypatch.setattr(protocol, "GRACE_SECONDS", 0.2)
 
     def converse(script, *messages, limits=LIMITS, keeps_open=False):
         (requests_out, requests_in), (replies_out, replies_in) = os.pipe(), os.pipe()
