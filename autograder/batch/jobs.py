@@ -20,7 +20,7 @@ from autograder.files import write_text
 from autograder.gradebook.lateness import Received, received
 from autograder.grading.fingerprint import fingerprint, handed_in_files, kept_files
 from autograder.notebooks.submitted_file import read_file
-from autograder.platforms.attempts import Try, collected_attempt, format_timestamp
+from autograder.platforms.attempts import Attempt, collected_attempt, format_timestamp
 from autograder.verdicts import Graded
 
 MAX_BESIDE_BYTES = 1000
@@ -46,7 +46,7 @@ class Job:
     notice: str = ""  # why a later one could not be taken
     is_earliest: bool = False  # see ``Received``
     is_collected: bool = False  # so that what `collect` knows of its time is all that anybody knows
-    attempts: Iterator[tuple[Try, dict[str, bytes]]] | None = None  # where this replaces a later one: others
+    attempts: Iterator[tuple[Attempt, dict[str, bytes]]] | None = None  # where this replaces a later one: others
     is_last_chance: bool = False  # it ran out of time before, and runs alone now
 
     @property
@@ -88,7 +88,7 @@ def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) ->
 
 
 def read_earlier_job(
-    run: GradingRun, row: SubmissionResult, attempt: Try, kept: dict[str, bytes], earlier: dict[str, Any]
+    run: GradingRun, row: SubmissionResult, attempt: Attempt, kept: dict[str, bytes], earlier: dict[str, Any]
 ) -> Job:
     """Return the ``Job`` of an ``attempt`` that was collected before, whose files were ``kept``, by name."""
     when = format_timestamp(run.assignment, row.student, attempt)

@@ -45,7 +45,7 @@ class Entry:
 
 
 @contextlib.contextmanager
-def opened(source: str | Path, most: int, max_mb: int) -> Iterator[list[Entry]]:
+def open_archive(source: str | Path, most: int, max_mb: int) -> Iterator[list[Entry]]:
     """Give the entries of ``source``: a folder or a zip archive. Debris of systems is left out.
 
     Raises
@@ -56,28 +56,30 @@ def opened(source: str | Path, most: int, max_mb: int) -> Iterator[list[Entry]]:
         If it cannot be read.
     """
     if Path(source).is_dir():
-        yield list(_of_folder(Path(source), most, max_mb))
+        yield list(_walk_folder(Path(source), most, max_mb))
         return
     if not Path(source).is_file():
         raise RefusedEntry("this is neither a file nor a folder")
     with zipfile.ZipFile(source) as bundle:
-        yield _of_bundle(bundle, most, max_mb)
+        yield _read_bundle(bundle, most, max_mb)
 
 
-def unpacked(content: bytes, most: int, max_mb: int) -> list[Entry]:
-    """Return the entries of the zip archive whose bytes are ``content``; raise what ``opened`` does."""
-    return _of_bundle(zipfile.ZipFile(io.BytesIO(content)), most, max_mb)
+def read_archive(content: bytes, most: int, max_mb: int) -> list[Entry]:
+    """Return the entries of the zip archive whose bytes are ``content``; raise what ``open_archive`` does."""
+    return _read_bundle(zipfile.ZipFile(io.BytesIO(content)), most, max_mb)
 
 
-def _of_bundle(bundle, most, max_mb):
+def _read_bundle(bundle, most, max_mb):
     infos = bundle.infolist()
     if len(infos) > most:
         raise RefusedEntry(f"it has more than {most} entries")
     named = [(_name(info), info) for info in infos if not info.is_dir()]
-    return [Entry(name, info.date_time, _of_zip(bundle, info, max_mb)) for name, info in named if not _is_debris(name)]
+    return [
+        Entry(name, info.date_time, _zip_reader(bundle, info, max_mb)) for name, info in named if not _is_debris(name)
+    ]
 
 
-def _of_folder(root, most, max_mb):
+def _walk_folder(root, most, max_mb):
     """Yield the entries of ``root``, sorted. No function calls itself for a folder in a folder: they may be thousands deep."""
     ahead, count = [(root, PurePosixPath(), ())], 0
     while ahead:
@@ -94,7 +96,7 @@ def _of_folder(root, most, max_mb):
         if count > most:
             raise RefusedEntry(f"it has more than {most} files and folders")
         for one in kept:
-            read = _of_file(Path(one.path), max_mb, one.inode())
+            read = _file_reader(Path(one.path), max_mb, one.inode())
             yield Entry(str(name / one.name), _date_of(one), read, (*owners, _owner_of(one)))
         own = [one for one in reversed(folders) if not one.is_symlink()]
         ahead += [(Path(one.path), name / one.name, (*owners, _owner_of(one))) for one in own]
@@ -122,7 +124,7 @@ def _date_of(file):
         return NO_DATE
 
 
-def _of_file(path, max_mb, inode):
+def _file_reader(path, max_mb, inode):
     def read():
         try:
             with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
@@ -138,7 +140,7 @@ def _of_file(path, max_mb, inode):
     return read
 
 
-def _of_zip(bundle, info, max_mb):
+def _zip_reader(bundle, info, max_mb):
     def read():
         name = info.filename.replace("\\", "/")
         if name.startswith("/") or re.match(r"[A-Za-z]:", name) or ".." in PurePosixPath(name).parts:

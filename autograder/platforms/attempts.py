@@ -1,6 +1,6 @@
 """What was collected of each student, attempt after attempt: the record of it, and the files of the earlier ones.
 
-In: a course, a student. Out: ``Try`` objects, the last of which counts; bytes by name. Writes them into the course directory,
+In: a course, a student. Out: ``Attempt`` objects, the last of which counts; bytes by name. Writes them into the course directory,
 never through a link.
 """
 
@@ -20,11 +20,11 @@ from autograder.files import as_json, write_bytes, write_text
 from autograder.platforms.archives import RefusedEntry
 from autograder.platforms.timestamps import as_nbgrader_writes, stated_time
 
-IN_THE_WAY = (FileExistsError, NotADirectoryError, IsADirectoryError)
+OBSTACLE_ERRORS = (FileExistsError, NotADirectoryError, IsADirectoryError)
 
 
 @dataclass(frozen=True)
-class Try:
+class Attempt:
     """Something that a student has handed in: a hash of each file, by its name, and what is known of when.
 
     ``time`` is when it came, in UTC, as the platform says; ``moment`` the date that the archive has for it; ``order`` grows
@@ -48,7 +48,7 @@ class Try:
         """Whether the platform said that it was late, and not when it came."""
         return self.late and not self.time
 
-    def is_before(self, other: "Try") -> bool:
+    def is_before(self, other: "Attempt") -> bool:
         """Return whether this came before ``other``, as far as that is known."""
         if self.order and other.order and self.order != other.order:
             return self.order < other.order
@@ -58,8 +58,8 @@ class Try:
 
 
 @dataclass(frozen=True)
-class _Written:
-    tries: list[Try]
+class _AttemptRecord:
+    tries: list[Attempt]
 
 
 class Journal:
@@ -71,15 +71,15 @@ class Journal:
     def __init__(self, course: Course, topic: str):
         self.folder, self.begun = journal_folder(course, topic), False
 
-    def remember(self, course: Course, student: str, known: list["Try"]) -> None:
+    def remember(self, course: Course, student: str, known: list["Attempt"]) -> None:
         """Keep what was collected of ``student`` until now, unless this collection has done so already."""
         place = self.folder / f"{student}.json"
         for path in self.folder.glob("*.json") if not self.begun else ():
-            with writing(course, path):
+            with write_guard(course, path):
                 path.unlink()
         self.begun = True
         if not place.exists():
-            write_tries(course, place, known)
+            write_attempts(course, place, known)
 
 
 def journal_folder(course: Course, topic: str) -> Path:
@@ -87,14 +87,14 @@ def journal_folder(course: Course, topic: str) -> Path:
     return course.root / ".autograder" / "undo" / topic
 
 
-def earlier_attempts(course: Course, student: str, topic: str) -> Iterator[tuple[Try, dict[str, bytes]]]:
+def earlier_attempts(course: Course, student: str, topic: str) -> Iterator[tuple[Attempt, dict[str, bytes]]]:
     """Yield what was collected of ``student`` before what stands now, the last first: each with its files, by name."""
     for one in reversed(tries(course, student, topic)[:-1]):
         with contextlib.suppress(RefusedEntry):  # it was deleted
             yield one, kept_files(course, student, topic, one)
 
 
-def kept_files(course: Course, student: str, topic: str, one: Try) -> dict[str, bytes]:
+def kept_files(course: Course, student: str, topic: str, one: Attempt) -> dict[str, bytes]:
     """Return the files of ``one`` as they were kept, or as they stand in the student's folder still, by name."""
     found = {}
     for name, digest in one.files.items():
@@ -118,37 +118,37 @@ def _kept(course, student, topic, name, digest):
     return course.root / ".autograder" / "earlier" / student / topic / f"{digest[:32]}{suffix}"
 
 
-def tries(course: Course, student: str, topic: str) -> list[Try]:
+def tries(course: Course, student: str, topic: str) -> list[Attempt]:
     """Return all that was collected of ``student``; the last one counts."""
-    return read_tries(course.collected(student, topic))
+    return read_attempts(course.collected(student, topic))
 
 
-def read_tries(place: Path) -> list[Try]:
-    """Return the tries that ``write_tries`` wrote; none where that file cannot be read as such."""
+def read_attempts(place: Path) -> list[Attempt]:
+    """Return the tries that ``write_attempts`` wrote; none where that file cannot be read as such."""
     try:
-        return msgspec.json.decode(place.read_bytes(), type=_Written).tries
+        return msgspec.json.decode(place.read_bytes(), type=_AttemptRecord).tries
     except (OSError, msgspec.DecodeError):
         return []
 
 
-def present_files(course: Course, notebook: Path, names: Iterable[str]) -> Try | None:
-    """Return what stands in the student's folder, of files called ``names``, as a ``Try``, or None."""
-    with writing(course, notebook):
+def present_files(course: Course, notebook: Path, names: Iterable[str]) -> Attempt | None:
+    """Return what stands in the student's folder, of files called ``names``, as a ``Attempt``, or None."""
+    with write_guard(course, notebook):
         if not notebook.exists():
             return None
         names = sorted(name for name in names if notebook.with_name(name).exists())
         hashes = {name: hashlib.sha256(notebook.with_name(name).read_bytes()).hexdigest() for name in names}
     stamp = notebook.with_name(TIMESTAMP)
     when = stated_time(stamp.read_bytes()) if stamp.is_file() and not stamp.is_symlink() else None
-    return Try(hashes, time=as_nbgrader_writes(when) if when else "")
+    return Attempt(hashes, time=as_nbgrader_writes(when) if when else "")
 
 
-def contents_of(course: Course, notebook: Path, one: Try) -> dict[str, bytes]:
+def contents_of(course: Course, notebook: Path, one: Attempt) -> dict[str, bytes]:
     """Return the files of ``one`` that stand beside ``notebook``, by name."""
     found = {}
     for name in one.files:
         place = notebook.with_name(name)
-        with writing(course, place):
+        with write_guard(course, place):
             if place.exists():
                 found[name] = place.read_bytes()
     return found
@@ -158,14 +158,14 @@ def keep_files(course: Course, student: str, topic: str, files: Mapping[str, byt
     """Keep ``files`` as an earlier try, each under a hash of it: two that are the same are one."""
     for name, content in files.items():
         place = _kept(course, student, topic, name, hashlib.sha256(content).hexdigest())
-        with writing(course, place):
+        with write_guard(course, place):
             if not place.exists():
                 write_bytes(content, place)
 
 
-def write_tries(course: Course, place: Path, known: Iterable[Try]) -> None:
+def write_attempts(course: Course, place: Path, known: Iterable[Attempt]) -> None:
     """Remember at ``place`` all that was collected of a student."""
-    with writing(course, place):
+    with write_guard(course, place):
         write_text(as_json({"tries": [asdict(one) for one in known]}), place)
 
 
@@ -174,7 +174,7 @@ def put_files(course: Course, notebook: Path, files: Mapping[str, bytes]) -> Non
     try:
         for file in sorted(files, key=lambda file: file == notebook.name):
             target = notebook.with_name(file)
-            with writing(course, target):
+            with write_guard(course, target):
                 if not target.exists() or target.read_bytes() != files[file]:
                     write_bytes(files[file], target)
     except CourseError:
@@ -185,21 +185,21 @@ def put_files(course: Course, notebook: Path, files: Mapping[str, bytes]) -> Non
         raise
 
 
-def put_beside(course: Course, topic: str, assignment: Assignment, student: str, one: Try) -> None:
+def put_beside(course: Course, topic: str, assignment: Assignment, student: str, one: Attempt) -> None:
     """Write into ``timestamp.txt`` when it came, or that it was late, and beside it the secret of nbgrader's exchange.
 
     What an earlier try has left there is taken away.
     """
     for name, text in ((TIMESTAMP, format_timestamp(assignment, student, one)), (SECRET, one.secret)):
         place = course.submission(student, topic).with_name(name)
-        with writing(course, place):
+        with write_guard(course, place):
             if text and not (place.is_file() and place.read_text(encoding="utf-8", errors="replace") == text):
                 write_text(text, place)
             elif not text:
                 place.unlink(missing_ok=True)
 
 
-def format_timestamp(assignment: Assignment, student: str, one: Try) -> str:
+def format_timestamp(assignment: Assignment, student: str, one: Attempt) -> str:
     """Return what ``timestamp.txt`` says of ``one``: the second after the due date where it is only known to be late."""
     if not one.is_late_without_time or not assignment.due:
         return one.time
@@ -207,7 +207,7 @@ def format_timestamp(assignment: Assignment, student: str, one: Try) -> str:
     return as_nbgrader_writes(max(until, assignment.due) + timedelta(seconds=1))
 
 
-def collected_attempt(course: Course, student: str, topic: str, content: bytes) -> Try | None:
+def collected_attempt(course: Course, student: str, topic: str, content: bytes) -> Attempt | None:
     """Return what is known of the notebook ``content`` if it was collected and counts; None if it came another way."""
     digest = hashlib.sha256(content).hexdigest()
     last = tries(course, student, topic)[-1:]
@@ -221,13 +221,13 @@ def find_late_without_time(course: Course, topic: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def writing(course: Course, path: Path) -> Iterator[None]:
+def write_guard(course: Course, path: Path) -> Iterator[None]:
     """Refuse what stands in the way of ``path``; a disk that takes nothing ends the command, with words."""
     refuse_links(course, path)
     refuse_links(course, path.with_name(path.name + ".draft"))
     try:
         yield
-    except IN_THE_WAY as error:
+    except OBSTACLE_ERRORS as error:
         raise RefusedEntry(f"{error.filename} is in the way of {path.relative_to(course.root)}; take it away") from None
     except OSError as error:
         remedy = "make room there, or see that you may write there, and run the command again: it goes on."

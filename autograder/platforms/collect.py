@@ -23,10 +23,10 @@ from autograder.courses.plan import Assignment, alike
 from autograder.errors import CourseError
 from autograder.files import write_text
 from autograder.notebooks.handout import Handout, handout, receipt_of_file
-from autograder.platforms.archives import BROKEN, RefusedEntry, opened, unpacked
+from autograder.platforms.archives import BROKEN, RefusedEntry, open_archive, read_archive
 from autograder.platforms.attempts import (
+    Attempt,
     Journal,
-    Try,
     contents_of,
     journal_folder,
     keep_files,
@@ -34,29 +34,29 @@ from autograder.platforms.attempts import (
     present_files,
     put_beside,
     put_files,
-    read_tries,
+    read_attempts,
     refuse_links,
     tries,
-    write_tries,
-    writing,
+    write_attempts,
+    write_guard,
 )
 from autograder.platforms.formats import (
     NBGRADERS,
     PLATFORMS,
-    Owner,
-    Owners,
+    Submitter,
+    SubmitterReader,
     describe_archive,
+    detect_format,
     is_notebook,
-    recognised,
     strip_browser_suffix,
 )
 from autograder.platforms.timestamps import as_nbgrader_writes, stated_time
 from autograder.sandbox import Limits
 from solutions.answer_key import topics
 
-MOST_ENTRIES, MOST_IN_ONE, MOST_CANDIDATES = 100_000, 1000, 20
+MAX_ENTRIES, MAX_ENTRIES_OF_ONE, MAX_CANDIDATES = 100_000, 1000, 20
 INBOUND = "inbound"  # the folder of nbgrader's exchange that students write to
-MOST_SECRET = 1000  # characters; nbgrader's have 128
+MAX_SECRET_CHARACTERS = 1000  # characters; nbgrader's have 128
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Collected:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AssignmentSpec:
     """What an assignment consists of: the notebook of ``topic`` with its ``exercises``, the files ``beside`` it.
 
     No file may have more than ``max_mb`` megabytes.
@@ -90,8 +90,8 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class _Wanted(Asked):
-    """What is ``Asked`` in a course: of which releases, when it is due."""
+class _CourseSpec(AssignmentSpec):
+    """What is ``AssignmentSpec`` in a course: of which releases, when it is due."""
 
     assignment: Assignment
     versions: tuple[tuple[int, dict[str, str]], ...]  # number of a release -> its locked cells, the newest first
@@ -101,12 +101,12 @@ class _Wanted(Asked):
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ArchivePart:
     """A file of the archive: under which name and of which date, whose it is, and how to get its bytes."""
 
     name: str
     moment: str
-    owner: Owner
+    owner: Submitter
     read: Callable[[], bytes]
     saved_as: str = ""  # what a browser has called a notebook
 
@@ -149,7 +149,9 @@ def collect(
     given_out = [*zip([number for number, _ in versions], released.notebooks, strict=True), (0, released.notebooks[0])]
     handouts = {number: handout(notebook) for number, notebook in given_out}
     journal = journal or Journal(course, topic)
-    wanted = _Wanted(topic, names, beside, max_mb, plan.assignment(topic), versions, handouts, tuple(topics()), journal)
+    wanted = _CourseSpec(
+        topic, names, beside, max_mb, plan.assignment(topic), versions, handouts, tuple(topics()), journal
+    )
     try:
         refuse_links(course, course.root / "submitted")
     except RefusedEntry as refusal:
@@ -165,7 +167,7 @@ def collect(
         platform = "exchange"
     with contextlib.ExitStack() as stack:
         try:
-            entries = stack.enter_context(opened(archive, MOST_ENTRIES, max_mb))
+            entries = stack.enter_context(open_archive(archive, MAX_ENTRIES, max_mb))
         except RefusedEntry as refusal:
             remedy = "download the submissions of one assignment."
             raise CourseError(str(refusal), str(archive), remedy) from None
@@ -176,7 +178,7 @@ def collect(
         return _collect(course, wanted, archive, entries, plan.students, notice or (lambda said: None), *chosen)
 
 
-def one_try(folder: str | Path, asked: Asked) -> dict[str, bytes]:
+def select_files(folder: str | Path, asked: AssignmentSpec) -> dict[str, bytes]:
     """Return what counts of the files in ``folder``, all of one student: the notebook and what belongs to it, by name.
 
     Which one counts is decided as ``collect`` does it for one try of one student.
@@ -188,12 +190,12 @@ def one_try(folder: str | Path, asked: Asked) -> dict[str, bytes]:
     OSError
         If there is no such folder, or it cannot be listed.
     """
-    with opened(folder, MOST_IN_ONE, asked.max_mb) as entries:
-        everything = _Part("submission", "", Owner(""), bytes)
-        return _chosen(asked, _parts(entries, asked, None, within=everything)[0])[0]
+    with open_archive(folder, MAX_ENTRIES_OF_ONE, asked.max_mb) as entries:
+        everything = _ArchivePart("submission", "", Submitter(""), bytes)
+        return _select_files(asked, _parts(entries, asked, None, within=everything)[0])[0]
 
 
-def with_remedy(problem: str, topic: str) -> str:
+def describe_refusal(problem: str, topic: str) -> str:
     """Return for a student why what was handed in is not taken, and what to hand in."""
     return f"{problem}\n  Remedy: hand in {topic}.ipynb itself, not a folder, a link or an archive in an archive."
 
@@ -203,11 +205,11 @@ def _collect(course, wanted, archive, entries, students, notice, platform, any_o
     found = (
         describe_archive(platform, names, wanted.topics, students)
         if platform
-        else recognised(names, wanted.topics, students)
+        else detect_format(names, wanted.topics, students)
     )
     try:
         told = [entry for entry in entries if found.platform == "Gradescope" and entry.name == found.metadata]
-        owners = Owners(found, names, wanted.topics, students, told[0].read() if told else b"", any_owner)
+        owners = SubmitterReader(found, names, wanted.topics, students, told[0].read() if told else b"", any_owner)
     except (RefusedEntry, ValueError) as error:
         remedy = "download the archive again; if the file is large, give --submission-mb."
         raise CourseError(str(error), f"{archive}, {found.metadata}", remedy) from None
@@ -221,7 +223,7 @@ def _collect(course, wanted, archive, entries, students, notice, platform, any_o
     for folder in course.root.glob("submitted/*"):
         here[alike(folder.name)].add(folder.name)
     for key in sorted(same):
-        done, unused = _take(course, wanted, same[key], here[key[0]], found.platform)
+        done, unused = _collect_student(course, wanted, same[key], here[key[0]], found.platform)
         collected += done
         left += unused
     return collected, left
@@ -247,7 +249,7 @@ def _parts(entries, wanted, owners, within=None):
         secret = file == SECRET and owners and owners.platform == NBGRADERS
         asked = is_notebook(name) or file == TIMESTAMP or secret or any(_is_called(one, name) for one in wanted.beside)
         if found and asked:
-            parts += [_Part(name, entry.moment, owner, entry.read, saved_as) for owner in found]
+            parts += [_ArchivePart(name, entry.moment, owner, entry.read, saved_as) for owner in found]
         elif file != TIMESTAMP and (within or not owners.found.is_own_file(name)):
             left.append(name)
     return parts, left
@@ -280,7 +282,7 @@ def _named_after(topic, file):
 # --- one student -----------------------------------------------------------------------------------------------------
 
 
-def _take(course, wanted, parts, here, platform):
+def _collect_student(course, wanted, parts, here, platform):
     """Return ``([Collected], [name of a file not taken])`` for parts under one name, in any spelling.
 
     ``here`` holds the spellings that stand in ``submitted`` already.
@@ -292,13 +294,13 @@ def _take(course, wanted, parts, here, platform):
     done, left = [], []
     for attempt in _attempts(parts, platform):
         try:
-            collected, unused = _take_attempt(course, wanted, student, attempt, platform)
+            collected, unused = _collect_attempt(course, wanted, student, attempt, platform)
             done.append(collected)
             left += unused
         except RefusedEntry as refusal:
             first = attempt[0]
-            refused = Try({}, time=_as_written(first.owner.time), moment=first.moment, order=first.owner.order)
-            if not any(refused.is_before(one) for one in read_tries(course.collected(student, wanted.topic))[-1:]):
+            refused = Attempt({}, time=_as_written(first.owner.time), moment=first.moment, order=first.owner.order)
+            if not any(refused.is_before(one) for one in read_attempts(course.collected(student, wanted.topic))[-1:]):
                 _tell(course, wanted.topic, student, str(refusal), attempt)
             done.append(Collected(student, str(refusal), file=printable(first.name)))
     return done, left
@@ -338,13 +340,13 @@ def _attempts(parts, platform):
     return sorted(handed_in, key=lambda some: (str(some[0].owner.time or ""), some[0].owner.order))
 
 
-def _take_attempt(course, wanted, student, parts, platform):
+def _collect_attempt(course, wanted, student, parts, platform):
     """Put one attempt into the course; return ``(Collected, [name of a file not taken])``."""
-    files, counting, left = _chosen(wanted, parts)
-    one = _try(files, counting, parts, platform)
-    put = _put(course, wanted, student, files, one, counting.owner.by_arrival)
+    files, counting, left = _select_files(wanted, parts)
+    one = _attempt(files, counting, parts, platform)
+    put = _place(course, wanted, student, files, one, counting.owner.by_arrival)
     saved = f"a browser had saved it as {printable(counting.saved_as)}" if counting.saved_as else ""
-    with writing(course, course.refusal_file(student, wanted.topic)):
+    with write_guard(course, course.refusal_file(student, wanted.topic)):
         course.forget_refusal(student, wanted.topic)
     return replace(put, note=_joined(put.note, saved)), left
 
@@ -353,14 +355,14 @@ def _joined(*notes):
     return ", ".join(filter(None, notes))
 
 
-def _try(files, counting, parts, platform):
-    """Return the ``Try`` that these ``files`` are; ``counting`` is the part that the notebook came from."""
+def _attempt(files, counting, parts, platform):
+    """Return the ``Attempt`` that these ``files`` are; ``counting`` is the part that the notebook came from."""
     beside = str(PurePosixPath(counting.name).with_name(TIMESTAMP))  # of other assignments there may be one too
     stamps = [part for part in parts if part.name == beside and platform == "files and folders"]
     stated = next((stated_time(part.read()) for part in stamps), None)  # elsewhere the student wrote it, if anybody
     owner, hashes = counting.owner, {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     when = owner.time or stated
-    return Try(
+    return Attempt(
         hashes,
         time=_as_written(when),
         moment=counting.moment,
@@ -377,33 +379,33 @@ def _try(files, counting, parts, platform):
 def _secret(parts, folder):
     """Return the secret that nbgrader's exchange has put into ``folder``; "" without one."""
     found = (part.read() for part in parts if part.name == str(folder / SECRET))
-    return next(found, b"").decode("utf-8", "replace")[:MOST_SECRET]
+    return next(found, b"").decode("utf-8", "replace")[:MAX_SECRET_CHARACTERS]
 
 
 def _as_written(when):
     return as_nbgrader_writes(when) if when else ""
 
 
-def _chosen(wanted, parts):
+def _select_files(wanted, parts):
     """Return ``({file name: bytes}, the part of the notebook, [name of a file not taken])`` of one try."""
     files, left = _files_of(wanted, [part for part in parts if part.file not in (TIMESTAMP, SECRET)])
-    same, content = _notebook_that_counts(wanted, files)
+    same, content = _select_notebook(wanted, files)
     counting = {f"{wanted.topic}.ipynb": (same, content)}
     for file in wanted.beside:
         if fitting := [part for part in files if _is_called(file, part.name)]:
-            counting[file] = _that_counts(fitting)
+            counting[file] = _select_counting(fitting)
     taken = [part for some, _ in counting.values() for part in some]
     left += [part.name for part in files if part not in taken]
     return {file: content for file, (_, content) in counting.items()}, same[0], left
 
 
-def _notebook_that_counts(wanted, files):
+def _select_notebook(wanted, files):
     notebooks = [part for part in files if part.file.casefold().endswith(".ipynb")]
     notebooks = [part for part in notebooks if not part.saved_as] or notebooks
     if not notebooks:
         raise RefusedEntry("no notebook was in it")
     named = [part for part in notebooks if _named_after(wanted.topic, part.file)]
-    same, content = _that_counts(named or notebooks, wanted.exercises)
+    same, content = _select_counting(named or notebooks, wanted.exercises)
     if others := _other_assignments(content, wanted.topic):
         raise RefusedEntry(f"{printable(same[0].file)} is a notebook of {' and '.join(others)}, not of {wanted.topic}")
     return same, content
@@ -423,17 +425,17 @@ def _unpacked(part, wanted):
     """Return the parts that lie in ``part``, an archive of one student, and the names of other files there."""
     content = part.read()
     try:
-        return _parts(unpacked(content, MOST_IN_ONE, wanted.max_mb), wanted, None, within=part)
+        return _parts(read_archive(content, MAX_ENTRIES_OF_ONE, wanted.max_mb), wanted, None, within=part)
     except BROKEN:
         raise RefusedEntry("the archive is damaged") from None
 
 
-def _that_counts(parts, exercises=None):
+def _select_counting(parts, exercises=None):
     """Return ``([the one of parts that counts, and its copies], its bytes)``; of several, one with ``exercises`` in it.
 
     The date decides only between entries of one and the same name: there the platform has replaced the first.
     """
-    if len(parts) > MOST_CANDIDATES:
+    if len(parts) > MAX_CANDIDATES:
         raise RefusedEntry(f"which of {len(parts)} files counts cannot be told")
     newest = {part.name: part for part in sorted(parts, key=lambda part: part.moment)}
     found = {}
@@ -477,7 +479,7 @@ def _grade_ids(content):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _put(course, wanted, student, files, one, by_arrival):
+def _place(course, wanted, student, files, one, by_arrival):
     """Write ``files`` into the student's folder if they are the last in time; keep what counted before, or else them.
 
     What has happened is written down last: a command that was stopped does it all again, and comes to the same.
@@ -535,7 +537,7 @@ def _keep_earlier(course, wanted, student, files, one, known):
     if not _is_known(one, known):
         wanted.journal.remember(course, student, known)
         head = sorted([*known[:-1], one], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
-        write_tries(course, course.collected(student, wanted.topic), [*head, known[-1]])
+        write_attempts(course, course.collected(student, wanted.topic), [*head, known[-1]])
 
 
 def _let_count(course, wanted, student, files, one, known):
@@ -547,7 +549,7 @@ def _let_count(course, wanted, student, files, one, known):
     put_beside(course, wanted.topic, wanted.assignment, student, one)
     is_same = bool(known) and known[-1].files == one.files
     known = [*(known[:-1] if is_same else known), one]
-    write_tries(course, course.collected(student, wanted.topic), known)
+    write_attempts(course, course.collected(student, wanted.topic), known)
     return len(known)
 
 
@@ -568,7 +570,7 @@ def undo(course: Course, topic: str) -> list[Collected]:
     assignment, done = course.plan().assignment(topic), []
     for place in places:
         try:
-            done.append(_take_back(course, topic, assignment, place.stem, read_tries(place)))
+            done.append(_take_back(course, topic, assignment, place.stem, read_attempts(place)))
             place.unlink()
         except RefusedEntry as refusal:
             done.append(Collected(place.stem, str(refusal)))
@@ -584,15 +586,15 @@ def _take_back(course, topic, assignment, student, known):
     keep_files(course, student, topic, files)
     before = kept_files(course, student, topic, known[-1]) if known else {}
     put_files(course, notebook, before)
-    put_beside(course, topic, assignment, student, known[-1] if known else Try({}))
+    put_beside(course, topic, assignment, student, known[-1] if known else Attempt({}))
     for place in (notebook.with_name(name) for name in files if name not in before):
-        with writing(course, place):
+        with write_guard(course, place):
             place.unlink()
     if not before:
         for folder in (notebook.parent, notebook.parent.parent):
             with contextlib.suppress(OSError):  # something else is in it
                 folder.rmdir()
-    write_tries(course, course.collected(student, topic), known)
+    write_attempts(course, course.collected(student, topic), known)
     if not known:
         return Collected(student, note="taken back: nothing was collected before", file="")
     note = "as before" if before == files else "taken back: the try before it counts again"
@@ -629,7 +631,7 @@ def set_time(course: Course, topic: str, student: str, time: datetime, journal: 
         if one != known[-1]:
             journal.remember(course, student, known)
         put_beside(course, topic, assignment, student, one)
-        write_tries(course, course.collected(student, topic), [*known[:-1], one])
+        write_attempts(course, course.collected(student, topic), [*known[:-1], one])
     except RefusedEntry as refusal:
         return replace(told, problem=str(refusal))
     when = f"handed in at {time:%Y-%m-%d %H:%M} UTC"
@@ -691,11 +693,11 @@ def _tell(course, topic, student, problem, parts):
     """Ask ``student`` to hand in again, on the feedback page; what nbgrader's exchange takes it back by stands beside it."""
     page = course.feedback(student, topic)
     with contextlib.suppress(RefusedEntry):  # whoever collects reads the problem all the same
-        with writing(course, page):
-            course.refuse(student, topic, with_remedy(problem, topic))
+        with write_guard(course, page):
+            course.refuse(student, topic, describe_refusal(problem, topic))
         found = (_secret([part], PurePosixPath(part.name).parent) for part in parts if part.file == SECRET)
         if secret := next(found, ""):
             when = parts[0].owner.time
             for name, text in ((TIMESTAMP, as_nbgrader_writes(when) if when else ""), (SECRET, secret)):
-                with writing(course, page.with_name(name)):
+                with write_guard(course, page.with_name(name)):
                     write_text(text, page.with_name(name))

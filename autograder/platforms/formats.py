@@ -1,7 +1,7 @@
 """Whose a file is, by the names that learning platforms give to what they hand out.
 
 In: the names of an archive's entries, and the file that describes them where a platform adds one. Out: which platform it
-is, and an ``Owner`` for each entry. Touches nothing.
+is, and an ``Submitter`` for each entry. Touches nothing.
 
 Where the names come from:
 
@@ -62,11 +62,11 @@ DEFAULT_TEAM = "default group"  # of those in no group, in Moodle
 NUMBERED = ("Moodle", "Blackboard", "ILIAS")  # Moodle's files of grades go by it; of the others, two people stay two
 PERSONAL = ("id", "login", "email", "sis")  # of the roster, by which a folder may be called
 COLUMNS = ("id", "login", "email", "sis", "canvas", "gradescope")  # of the roster, by which a file may be known
-DEEPEST = 100  # of the metadata's tables and lists in one another
+MAX_NESTING = 100  # of the metadata's tables and lists in one another
 
 
 @dataclass(frozen=True)
-class Owner:
+class Submitter:
     """Whose an entry is: the ``student`` here, the platform's ``number`` of the person, or "" where the roster knows them.
 
     ``late`` is what the platform says, ``time`` when it came, in UTC, if that is known, ``order`` a number that is larger
@@ -87,7 +87,7 @@ class Owner:
 
 
 @dataclass(frozen=True)
-class Recognised:
+class ArchiveFormat:
     """Which of ``PLATFORMS`` gave out an archive, as ``platform``.
 
     ``top`` is the folder that lies around all its entries, "" where the platform's names begin at once.
@@ -119,7 +119,7 @@ class Recognised:
         return name == self.metadata
 
 
-def recognised(names: Sequence[str], topics: Collection[str], students: Sequence[Student] = ()) -> Recognised:
+def detect_format(names: Sequence[str], topics: Collection[str], students: Sequence[Student] = ()) -> ArchiveFormat:
     """Return who gave out an archive with these ``names``, for a course of these ``topics``.
 
     The names of one depth decide, which are the platform's and not the students': the first part of each or, below one
@@ -130,14 +130,14 @@ def recognised(names: Sequence[str], topics: Collection[str], students: Sequence
     people = {key for column in PERSONAL for key in by_id(tuple(students), column)}
     inner, top = _inside_one_folder(split)
     if platform := _platform_of(split, topics, people):
-        return Recognised(platform, top if platform == "ILIAS" and _is_no_team(top, inner, students) else "")
+        return ArchiveFormat(platform, top if platform == "ILIAS" and _is_no_team(top, inner, students) else "")
     platform = _platform_of(inner, topics, people) if top and alike(top) not in people else ""
-    return Recognised(platform, top) if platform else Recognised(FILES)
+    return ArchiveFormat(platform, top) if platform else ArchiveFormat(FILES)
 
 
 def describe_archive(
     platform: str, names: Sequence[str], topics: Collection[str], students: Sequence[Student] = ()
-) -> Recognised:
+) -> ArchiveFormat:
     """Return what an archive with these ``names`` is, which ``platform`` gave out: each name is read on its own.
 
     Whether one folder lies around all of them is decided by where more of the platform's names are.
@@ -145,13 +145,13 @@ def describe_archive(
     split = [_parts(name) for name in names]
     inner, top = _inside_one_folder(split)
     if platform == "Gradescope":
-        return Recognised(platform, top if (METADATA,) in inner else "")
+        return ArchiveFormat(platform, top if (METADATA,) in inner else "")
     if not top or platform == FILES:
-        return Recognised(platform)
+        return ArchiveFormat(platform)
     if platform == "ILIAS" and _is_no_team(top, inner, students):
-        return Recognised(platform, top)
+        return ArchiveFormat(platform, top)
     outside, inside = (sum(_forms(parts, topics)[platform]) for parts in (split, inner))
-    return Recognised(platform, top if inside > outside else "")
+    return ArchiveFormat(platform, top if inside > outside else "")
 
 
 def _inside_one_folder(split):
@@ -249,8 +249,8 @@ def strip_browser_suffix(name: str) -> str:
     return re.sub(r"(?<=\.ipynb)\.(txt|json)$", "", name, flags=re.IGNORECASE)
 
 
-class Owners:
-    """Tells whose the entries of one archive are, by what it was ``recognised`` as and by the roster's ``students``.
+class SubmitterReader:
+    """Tells whose the entries of one archive are, by what it was ``detect_format`` as and by the roster's ``students``.
 
     Raises
     ------
@@ -260,7 +260,7 @@ class Owners:
 
     def __init__(
         self,
-        found: Recognised,
+        found: ArchiveFormat,
         names: Sequence[str],
         topics: Collection[str],
         students: Sequence[Student],
@@ -279,12 +279,12 @@ class Owners:
         called = {name for name, _ in people}
         forms = {first: form for first in firsts if (form := _of_canvas(first))}
         anonymous = [first for first, form in forms.items() if form.re is ANONYMOUS and not NUMBER_PAIR.search(first)]
-        self.is_anonymous = 2 * len(anonymous) >= len(forms)  # a file may be called so that it looks like a name
+        self.is_canvas_anonymous = 2 * len(anonymous) >= len(forms)  # a file may be called so that it looks like a name
         blackboards = {form["name"] for first in firsts if (form := BLACKBOARD.fullmatch(first))}
         self.assignment = self._blackboards_assignment(blackboards) if self.platform == "Blackboard" else ""
-        self.is_blind = called == {"Participant"} or (len(called) == 1 and len(people) > 2)
+        self.is_moodle_anonymous = called == {"Participant"} or (len(called) == 1 and len(people) > 2)
 
-    def of(self, name: str, topic: str, uids: Sequence[int] = ()) -> list[Owner]:
+    def of(self, name: str, topic: str, uids: Sequence[int] = ()) -> list[Submitter]:
         """Return those that the entry ``name`` belongs to: none, one, or the members of a group.
 
         ``uids`` are the users whose folders lie on the way to it, and its own. In nbgrader's exchange, where students
@@ -319,21 +319,21 @@ class Owners:
         """Return whether the account ``login`` is that of the student whom an exchange's folder ``claimed`` to be of."""
         if alike(login) == alike(claimed):
             return True
-        mine, theirs = (self._in_roster(Owner(name), "id") for name in (login, claimed))
+        mine, theirs = (self._in_roster(Submitter(name), "id") for name in (login, claimed))
         return bool(mine) and mine == theirs
 
     def _named(self, name, topic):
         first, *below = self.found.below_top(name)
         if self.platform == "Gradescope":
             when, people = self.submissions.get(first, (None, ())) if below else (None, ())
-            return [(Owner(student, sid, time=when, attempt=first), "gradescope") for student, sid in people]
+            return [(Submitter(student, sid, time=when, attempt=first), "gradescope") for student, sid in people]
         if self.platform == "Moodle":
             return self._of_moodle(MOODLE.fullmatch(first))
         if self.platform == NBGRADERS:
             found = _of_exchange(first, self.topics) if below else None
             if not found or found["topic"] != topic:
                 return []
-            return [(Owner(found["name"], time=stated_time(found["time"]), attempt=first), "id")]
+            return [(Submitter(found["name"], time=stated_time(found["time"]), attempt=first), "id")]
         if self.platform == "Canvas":
             return [] if below else self._of_canvas(first)
         if self.platform == "Blackboard":
@@ -345,15 +345,15 @@ class Owners:
     def _of_moodle(self, found):
         if not found:
             return []
-        student = f"{found['name']}-{found['user']}" if self.is_blind else found["name"]
+        student = f"{found['name']}-{found['user']}" if self.is_moodle_anonymous else found["name"]
         prefix = f"{found['name']}_{found['user']}_{found['kind']}_"
         name = moodle_name(found["name"])
         if members := [one for one in self.roster if one.group and moodle_name(one.group) == name]:
             if any(known == name for known, _ in self.named):
                 what = f"{found['name']} is the name of a student and of a group of the roster; rename the group"
-                return [(Owner(student, problem=what), "")]
-            return [(Owner(one.id), "id") for one in members]  # the number is the group's, and nobody's here
-        return [(Owner(student, found["user"], prefix=prefix), "" if self.is_blind else "name")]
+                return [(Submitter(student, problem=what), "")]
+            return [(Submitter(one.id), "id") for one in members]  # the number is the group's, and nobody's here
+        return [(Submitter(student, found["user"], prefix=prefix), "" if self.is_moodle_anonymous else "name")]
 
     def _parse_blackboard(self, found):
         if not found:
@@ -361,8 +361,8 @@ class Owners:
         order, whole = int(re.sub(r"\D", "", found["time"])), found["name"]
         login = whole[len(self.assignment) + 1 :] if whole.startswith(f"{self.assignment}_") else _endings(whole)[0]
         if members := [one for one in self.roster if one.group and alike(one.group) == alike(login)]:
-            return [(Owner(one.id, order=order, attempt=found["time"]), "id") for one in members]
-        return [(Owner(login, whole, order=order, attempt=found["time"]), "id")]
+            return [(Submitter(one.id, order=order, attempt=found["time"]), "id") for one in members]
+        return [(Submitter(login, whole, order=order, attempt=found["time"]), "id")]
 
     def _blackboards_assignment(self, wholes):
         """Return the name of the assignment, which precedes every login in an archive.
@@ -394,27 +394,29 @@ class Owners:
         return [(replace(owner, student=one.id), "id") for one in self.roster if one.group == submitter[0].group]
 
     def _ilias_login(self, found):
-        """Return the ``Owner`` whose login ends the name of a folder of ILIAS: LAST NAME_FIRST NAME_LOGIN, each may have a _."""
+        """Return whose login ends the name of a folder of ILIAS: LAST NAME_FIRST NAME_LOGIN, each with a _ or not."""
         logins = _endings(found["name"])[:-1]
         listed = {}
         for login in logins:
-            for one in self._in_roster(Owner(login), "id"):
+            for one in self._in_roster(Submitter(login), "id"):
                 before = re.split(r"[_ ]", alike(found["name"][: -len(login) - 1]))
                 if len(logins) == 1 or not one.name or {*before} <= {*re.split(r"[_ \-]+", alike(one.name))}:
                     listed[one.id] = login
         if len(listed) > 1:
             problem = f"its name may be that of {' or '.join(listed)}; hand it in as a folder called STUDENT"
-            return Owner(logins[0], problem=problem)
-        return Owner(next(iter(listed.values()), logins[0] if not self.roster or len(logins) == 1 else found["name"]))
+            return Submitter(logins[0], problem=problem)
+        return Submitter(
+            next(iter(listed.values()), logins[0] if not self.roster or len(logins) == 1 else found["name"])
+        )
 
     def _of_canvas(self, file):
         found = _of_canvas(file)
         if not found:
             return []
-        if found.re is ANONYMOUS and self.is_anonymous:
+        if found.re is ANONYMOUS and self.is_canvas_anonymous:
             late, order = bool(found["late"]), int(found["attachment"])
             prefix = f"anon_{found['user']}_{found['attachment']}_"
-            return [(Owner(f"anon-{found['user']}", found["user"], late, None, order, "", prefix), "")]
+            return [(Submitter(f"anon-{found['user']}", found["user"], late, None, order, "", prefix), "")]
         read = [self._canvas_reading(file, number) for number in NUMBER_PAIR.finditer(file)]
         if not read:  # of anonymous grading, in an archive that is not anonymous
             return []
@@ -436,17 +438,17 @@ class Owners:
         if re.search(r"(^|_)LATE$", name, re.IGNORECASE):
             name, late = name[:-4].rstrip("_"), True
         user, attachment = pair["user"], pair["attachment"]
-        return Owner(name or user, user, late, None, int(attachment), "", file[: pair.end("attachment") + 1])
+        return Submitter(name or user, user, late, None, int(attachment), "", file[: pair.end("attachment") + 1])
 
     def _plain(self, first, is_folder):
         if not is_folder and (found := ONE_NUMBER.fullmatch(first)):
-            return [(Owner(found["name"], found["user"], bool(found["late"])), "id")]
+            return [(Submitter(found["name"], found["user"], bool(found["late"])), "id")]
         student = first if is_folder else PurePosixPath(first).stem.partition("_")[0]
         if not is_folder and self.roster:  # a name that the roster knows may hold a _
             whole = alike(PurePosixPath(first).stem)
             known = [one for key, one in self.known["id"].items() if whole == key or whole.startswith(f"{key}_")]
             student = max((one.id for one in known), key=len, default=student)
-        return [(Owner(student), "id")] if self.roster or is_student(student) else []
+        return [(Submitter(student), "id")] if self.roster or is_student(student) else []
 
     def _known(self, owner, column):
         """Return ``owner`` as the roster calls them; without a roster, or where it is blind, as the platform does."""
@@ -536,8 +538,8 @@ def _refuse_depth(text):
     depth = 0
     for event in yaml.parse(text, Loader=_Plain):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise ValueError(f"no YAML that can be read (it is nested deeper than {DEEPEST})")
+        if depth > MAX_NESTING:
+            raise ValueError(f"no YAML that can be read (it is nested deeper than {MAX_NESTING})")
 
 
 def _text(value):

@@ -29,16 +29,16 @@ from autograder.grading import grade, submission
 from autograder.grading.fingerprint import handed_in_files
 from autograder.notebooks.handout import handout
 from autograder.platforms.archives import RefusedEntry
-from autograder.platforms.collect import Asked, one_try, with_remedy
+from autograder.platforms.collect import AssignmentSpec, describe_refusal, select_files
 from autograder.platforms.gradescope import results
 from autograder.platforms.gradescope.packed import FILE, Packed
 from autograder.sandbox import close, doctor
 
 SLACK = 240.0  # seconds that starting, reading and judging may take on top of what submissions may run
-ONCE_MORE = 2  # a submission that ran out of time runs twice
+MAX_RUNS = 2  # a submission that ran out of time runs twice
 MEMORY = 8 * 2**30  # bytes that the process which grades may address
 METADATA = "submission_metadata.json"
-MOST_METADATA = 50 * 2**20  # bytes: it has all earlier results
+MAX_METADATA_BYTES = 50 * 2**20  # bytes: it has all earlier results
 ISOLATIONS = ("zygote", "user")  # the first that holds
 NO_SANDBOX = "No code was run: this machine cannot keep what is handed in apart from the answers."
 BROKEN = "This could not be graded: the grader itself failed."
@@ -52,7 +52,7 @@ def main() -> None:
         _be_the_grader(root)
         return
     packed = Packed.of_text((root / "source" / FILE).read_text(encoding="utf-8"))
-    seconds = ONCE_MORE * packed.limits.submission_seconds + SLACK
+    seconds = MAX_RUNS * packed.limits.submission_seconds + SLACK
     found = _watched([sys.executable, "-B", "-m", __spec__.name, str(root), "grade"], seconds)
     write_text(as_json(found), root / "results" / "results.json")
 
@@ -100,11 +100,11 @@ def grade_one(root: Path) -> dict[str, Any]:
     began = time.monotonic()
     packed = Packed.of_text((root / "source" / FILE).read_text(encoding="utf-8"))
     limits = packed.limits
-    asked = Asked(packed.topic, frozenset(packed.points), frozenset(packed.beside), limits.submission_mb)
+    asked = AssignmentSpec(packed.topic, frozenset(packed.points), frozenset(packed.beside), limits.submission_mb)
     try:
-        files = one_try(root / "submission", asked)
+        files = select_files(root / "submission", asked)
     except RefusedEntry as refusal:
-        return results.not_graded(with_remedy(str(refusal), packed.topic))
+        return results.not_graded(describe_refusal(str(refusal), packed.topic))
     templates = tuple(nbformat.reads(text, as_version=4) for text in packed.templates)
     hidden = tuple(str(root / name) for name in (f"source/{FILE}", "submission", "results", METADATA, "."))
     try:
@@ -173,7 +173,7 @@ def _beside(packed, files):
 
 def _metadata(root):
     with suppress(OSError), (root / METADATA).open("rb") as file:
-        return file.read(MOST_METADATA)
+        return file.read(MAX_METADATA_BYTES)
     return b""
 
 

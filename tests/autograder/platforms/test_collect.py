@@ -17,10 +17,11 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.files import write_bytes
 from autograder.notebooks.handout import handout, receipt_of_file
+from autograder.platforms import attempts
 from autograder.platforms import collect as collecting
 from autograder.platforms import formats as platforms
-from autograder.platforms.archives import Entry, RefusedEntry, opened
-from autograder.platforms.attempts import Try, tries
+from autograder.platforms.archives import Entry, RefusedEntry, open_archive
+from autograder.platforms.attempts import Attempt, tries
 from autograder.platforms.collect import printable
 from tests.autograder.test_main import autograder
 
@@ -729,8 +730,8 @@ def test_a_command_that_was_stopped_at_any_write_comes_to_the_same_when_it_runs_
 
     with monkeypatch.context() as patched:
         for name in ("write_bytes", "write_text"):
-            real = getattr(collecting, name)
-            patched.setattr(f"autograder.platforms.collect.{name}", killed(real))
+            real = getattr(attempts, name)
+            patched.setattr(f"autograder.platforms.attempts.{name}", killed(real))
         with pytest.raises(KeyboardInterrupt):
             collect(course, "scoring", paths[1])
     collect(course, "scoring", paths[1])
@@ -965,7 +966,7 @@ def test_a_folder_of_more_than_is_allowed_is_not_walked_to_its_end(tmp_path, mon
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", scanned)
-    with pytest.raises(RefusedEntry, match="more than 10 files and folders"), opened(tmp_path / "all", 10, 1):
+    with pytest.raises(RefusedEntry, match="more than 10 files and folders"), open_archive(tmp_path / "all", 10, 1):
         pass
     assert len(seen) < 5
 
@@ -1081,7 +1082,7 @@ def test_an_entry_without_a_date_states_none(date, moment):
 
 
 def attempt(**told):
-    return Try({}, **told)
+    return Attempt({}, **told)
 
 
 @pytest.mark.parametrize("what", ["time", "moment"])

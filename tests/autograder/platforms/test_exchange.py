@@ -137,7 +137,7 @@ def test_an_archive_of_the_exchange_says_nothing_of_accounts_and_is_taken_only_i
 
 def test_a_file_that_is_exchanged_while_it_is_collected_is_refused(submit, tmp_path):
     path = submit("ada", "ada") / "scoring.ipynb"
-    with archives.opened(inbound(tmp_path), 100, 1) as entries:
+    with archives.open_archive(inbound(tmp_path), 100, 1) as entries:
         (entry,) = (entry for entry in entries if entry.name.endswith(".ipynb"))
         path.rename(path.with_name("away"))
         path.write_text("another")

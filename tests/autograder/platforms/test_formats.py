@@ -8,7 +8,7 @@ import pytest
 from autograder.courses.course import Course
 from autograder.platforms.attempts import tries
 from autograder.platforms.collect import collect
-from autograder.platforms.formats import Recognised
+from autograder.platforms.formats import ArchiveFormat
 from tests.autograder.platforms.test_collect import notebook
 
 pytestmark = pytest.mark.suite("assignments")
@@ -199,7 +199,9 @@ def test_a_late_file_of_ilias_counts_after_one_in_time_and_brings_the_others_alo
         assert set(collected(course, tmp_path, "", *some)) == {"ada"}
         assert names[1] in contents(course, "ada")
         assert tries(course, "ada", "scoring")[-1].late
-    assert Recognised("ILIAS").strip_late_prefix(f"{folder}/Late Submission - capstone.npz") == f"{folder}/capstone.npz"
+    assert (
+        ArchiveFormat("ILIAS").strip_late_prefix(f"{folder}/Late Submission - capstone.npz") == f"{folder}/capstone.npz"
+    )
 
 
 def test_the_folder_of_an_exercise_around_all_of_ilias_is_no_team(course, tmp_path):

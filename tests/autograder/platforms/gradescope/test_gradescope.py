@@ -31,7 +31,7 @@ from autograder.notebooks.cell_ids import id_of
 from autograder.notebooks.handout import handout, receipt_of_file
 from autograder.paths import ROOT
 from autograder.platforms.archives import RefusedEntry
-from autograder.platforms.collect import Asked, one_try
+from autograder.platforms.collect import AssignmentSpec, select_files
 from autograder.platforms.gradescope import results, run
 from autograder.platforms.gradescope.pack import pack
 from autograder.platforms.gradescope.packed import FILE, Packed
@@ -357,11 +357,11 @@ def test_of_several_notebooks_the_one_counts_that_collect_takes(course, tmp_path
     (tmp_path / ".ipynb_checkpoints" / "scoring-checkpoint.ipynb").write_bytes(b"older")
     (tmp_path / "scratch.ipynb").write_bytes(b'{"cells": []}')
     (tmp_path / "scoring (1).ipynb").write_bytes(right)
-    asked = Asked("scoring", frozenset(e.name for e in topic_exercises("scoring", 0)), frozenset(), 20)
-    assert one_try(tmp_path, asked) == {"scoring.ipynb": right}
+    asked = AssignmentSpec("scoring", frozenset(e.name for e in topic_exercises("scoring", 0)), frozenset(), 20)
+    assert select_files(tmp_path, asked) == {"scoring.ipynb": right}
     (tmp_path / "scoring.ipynb").write_bytes(right + b"\n")
     with pytest.raises(RefusedEntry, match="cannot be told"):
-        one_try(tmp_path, asked)
+        select_files(tmp_path, asked)
 
 
 def test_weights_come_along_unless_they_are_too_large(monkeypatch):
