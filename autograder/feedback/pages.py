@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearHiddenTests, IgnorePattern, LimitOutput
 from traitlets.config import Config
 
-from autograder.feedback import harmless, rendering
+from autograder.feedback import rendering, sanitize
 from autograder.feedback.marks import CellResult, Marks
 from autograder.notebooks.added_cells import added_cells, is_as_released, source_of
 from autograder.notebooks.cell_ids import code_cells, exercise_of_test, test_id
@@ -74,7 +74,7 @@ def _result(released, cell, verdicts, added):
 @lru_cache(maxsize=2)
 def _steps(settings):
     config = Config(json.loads(settings))
-    return tuple(step(config=config) for step in (harmless.Outputs, IgnorePattern, LimitOutput))
+    return tuple(step(config=config) for step in (sanitize.Outputs, IgnorePattern, LimitOutput))
 
 
 def write_verdicts(nb: NotebookNode, graded: Graded) -> None:
@@ -143,7 +143,7 @@ def feedback(
         If the page would be too large for anybody to read.
     """
     notebook = nbformat.reads(content.decode(), as_version=4)
-    harmless.Outputs(config=Config(settings)).preprocess(notebook, {})
+    sanitize.Outputs(config=Config(settings)).preprocess(notebook, {})
     return page(notebook, marks, student, topic, releases)
 
 
@@ -160,7 +160,7 @@ def _trusted_output(verdict, failure):
     earned = min(max(verdict.earned, 0.0), verdict.points)
     failure = failure if earned < verdict.points else ""
     lines = words(verdict) + ([failure] if failure else [])
-    first, *rest = (html.escape(harmless.printable(line)) for line in lines)
+    first, *rest = (html.escape(sanitize.printable(line)) for line in lines)
     body = "".join(f"<li>{line}</li>" for line in rest)
     text = f"<p><strong>{first}</strong></p>" + (f"<ul>{body}</ul>" if body else "")
     data = {"text/plain": repr(earned), "text/html": text}
@@ -171,4 +171,4 @@ def _trusted_output(verdict, failure):
 
 
 def _printable(said):
-    return harmless.plain(said) if isinstance(said, str) else [harmless.plain(text) for text in said]
+    return sanitize.plain(said) if isinstance(said, str) else [sanitize.plain(text) for text in said]

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 from nbformat import NotebookNode
 
-from autograder.feedback import showing
+from autograder.feedback import cell_html
 from autograder.feedback.marks import Mark, Marks
 from autograder.notebooks.cell_ids import MENDED, check_id, id_of, test_id, text_id
 from autograder.notebooks.handout import Handout, Question, receipt_of_notebook
@@ -103,7 +103,7 @@ def _section(question: Question) -> Section:
 
 @lru_cache(REMEMBERED)
 def _question(text):
-    return Markup(showing.prose(text))
+    return Markup(cell_html.prose(text))
 
 
 def _filled(notebook, sections, before):
@@ -115,9 +115,9 @@ def _filled(notebook, sections, before):
     for number, cell in enumerate(notebook.cells):
         cell_id, meta = id_of(cell), cell.metadata.get("nbgrader", {})
         here = places.get(cell_id, here)
-        outputs = [Markup(showing.output(item)) for item in cell.get("outputs", ())]
+        outputs = [Markup(cell_html.output(item)) for item in cell.get("outputs", ())]
         if number == 0 and not meta and cell.get("id") == MENDED:
-            mended = Markup(showing.prose(cell.source))
+            mended = Markup(cell_html.prose(cell.source))
         elif cell_id == here.name:
             here.answer += [_shown(cell), *outputs]
             here.is_open = not UNANSWERED.search(cell.source)
@@ -136,7 +136,9 @@ def _filled(notebook, sections, before):
 
 def _shown(cell):
     text = (
-        showing.code(cell.source) if cell.cell_type == "code" else showing.prose(cell.source, cell.get("attachments"))
+        cell_html.code(cell.source)
+        if cell.cell_type == "code"
+        else cell_html.prose(cell.source, cell.get("attachments"))
     )
     return Markup(text)
 

@@ -101,7 +101,7 @@ class Session:
 
         Where there are more answers than a browser can hold, it has those that come first: the ones that wait.
         """
-        from autograder.feedback import showing
+        from autograder.feedback import cell_html
         from autograder.marking.alike import arranged
 
         # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
@@ -125,8 +125,8 @@ class Session:
         return _template().render(
             scheme=self.scheme,
             criteria=criteria,
-            question=Markup(showing.prose(self.scheme.question.text)),
-            answer=Markup(showing.prose(self.scheme.answer)),
+            question=Markup(cell_html.prose(self.scheme.question.text)),
+            answer=Markup(cell_html.prose(self.scheme.answer)),
             groups=shown,
             left=sum(len(group.answers) for group in groups[len(shown) :]),
             untouched=counts["untouched"],
@@ -150,14 +150,14 @@ class Session:
         CourseError
             If the gradebook cannot be written now.
         """
-        from autograder.feedback import harmless
+        from autograder.feedback import sanitize
 
         if wanted.points is not None and wanted.points > self.scheme.points:
             raise Conflict({"problem": f"There are {self.scheme.points:g} points, and no more."})
         shown = [self._shown.get(one.id, {}).get(one.seen) for one in wanted.answers]
         if len({one.id for one in wanted.answers}) < len(shown) or None in shown:
             raise Conflict({"problem": "This page is of an earlier sitting: load it anew."})
-        held = Held(wanted.points, wanted.points is None, harmless.plain(wanted.comment).strip() or None)
+        held = Held(wanted.points, wanted.points is None, sanitize.plain(wanted.comment).strip() or None)
         given = [answer for answer in shown if answer is not None]
         try:
             done = save(self.course, self.topic, self.exercise, [(answer, held) for answer in given])
@@ -215,10 +215,10 @@ class Session:
 
 def _shown(text: str, addresses: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return an answer as HTML; as it was written, where no page can be made of it."""
-    from autograder.feedback import showing
+    from autograder.feedback import cell_html
 
     try:
-        return showing.prose(text, addresses=addresses)
+        return cell_html.prose(text, addresses=addresses)
     except Exception:  # whatever a text may do to the converter: the others have still to be marked
         return f"<pre>{escape(text)}</pre>"
 

@@ -29,7 +29,7 @@ def configure(config: Config) -> None:
     ]
     config.Autograde.autograde_preprocessors = [
         f"{plugin}.Judge",
-        "autograder.feedback.harmless.Outputs",
+        "autograder.feedback.sanitize.Outputs",
         "nbgrader.preprocessors.IgnorePattern",
         "nbconvert.preprocessors.ClearMetadataPreprocessor",
         "nbgrader.preprocessors.LimitOutput",
@@ -44,16 +44,16 @@ def configure(config: Config) -> None:
     config.ExchangeFactory.release_feedback = "autograder.with_nbgrader.exchange.ReleaseFeedback"
     config.GenerateFeedback.preprocessors = [
         f"{plugin}.Gather",
-        "autograder.feedback.harmless.Outputs",
+        "autograder.feedback.sanitize.Outputs",
     ]
     config.GenerateFeedback.exporter_class = f"{plugin}.Page"
     config.ExportApp.plugin_class = "autograder.with_nbgrader.export.CsvExport"
     config.AssignLatePenalties.plugin_class = "autograder.with_nbgrader.late.LateRule"
     # nbgrader's pages, feedback and formgrader alike, render a student's Markdown so that nothing in it runs
     config.HTMLExporter.filters = {
-        "markdown2html": "autograder.feedback.harmless.markdown",
-        "highlight_code": "autograder.feedback.harmless.Highlighted",
-        "strip_files_prefix": "autograder.feedback.harmless.unchanged",
+        "markdown2html": "autograder.feedback.sanitize.markdown",
+        "highlight_code": "autograder.feedback.sanitize.Highlighted",
+        "strip_files_prefix": "autograder.feedback.sanitize.unchanged",
     }
     config.Outputs.enabled = True
     config.Outputs.tags = TAGS

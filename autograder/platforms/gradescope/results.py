@@ -14,9 +14,9 @@ from typing import Any
 import nbformat
 
 from autograder.feedback import pages
-from autograder.feedback.harmless import plain as without_colours
 from autograder.feedback.notices import plain
 from autograder.feedback.rendering import NO_RESPONSE, PERSON
+from autograder.feedback.sanitize import plain as without_colours
 from autograder.grading.submission import Outcome
 from autograder.notebooks.handout import Handout, handed_to, receipt_of_notebook
 

@@ -17,7 +17,7 @@ from autograder.batch.results import SubmissionResult
 from autograder.courses import demo
 from autograder.courses.course import Course
 from autograder.errors import CourseError
-from autograder.feedback import harmless, notices, pages
+from autograder.feedback import notices, pages, sanitize
 from autograder.grading import grade, submission
 from autograder.grading.fingerprint import fingerprint
 from autograder.notebooks import repair
@@ -290,8 +290,8 @@ def test_a_verdict_found_without_a_sandbox_is_not_reused_with_one():
 
 @pytest.mark.parametrize("pattern", ["\\\\[", "*a ", "[a](", "- a\n", "<div>", "![", "\\begin{a}", "**a", "`a``"])
 def test_markdown_that_is_slow_to_read_is_shown_as_it_is(pattern):
-    long = pattern * (10 * harmless.LONGEST_TEXT // len(pattern))
-    page = harmless.markdown({}, long)
+    long = pattern * (10 * sanitize.LONGEST_TEXT // len(pattern))
+    page = sanitize.markdown({}, long)
     assert page.startswith("<pre>")
     assert "<div>" not in page
 
@@ -312,7 +312,7 @@ def test_markdown_that_is_slow_to_read_is_shown_as_it_is(pattern):
 def test_of_escape_sequences_only_colours_that_a_page_can_show_are_left(written, kept):
     from nbconvert.filters.ansi import ansi2html
 
-    assert harmless.printable(written) == kept
+    assert sanitize.printable(written) == kept
     assert "x" in ansi2html(kept) or "x" not in kept
 
 
@@ -406,7 +406,7 @@ def test_a_cell_that_an_old_release_lacked_earns_nothing_and_stops_nothing(relea
 
 def test_an_output_is_bounded_in_every_kind():
     cell = nbformat.v4.new_code_cell("x", outputs=[new_output("display_data", data={"text/html": "<b>" * 10**5})])
-    cell, _ = harmless.Outputs(enabled=True, tags=TAGS).preprocess_cell(cell, {}, 0)
+    cell, _ = sanitize.Outputs(enabled=True, tags=TAGS).preprocess_cell(cell, {}, 0)
     assert "text/html" not in cell.outputs[0].data
 
 

@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from autograder.courses.course import Course
-from autograder.feedback import harmless, pages, rendering, showing
+from autograder.feedback import cell_html, pages, rendering, sanitize
 from autograder.feedback.marks import Mark, Marks
 from autograder.gradebook.recorder import Recorder
 from autograder.grading.judge import Part, Verdict
@@ -243,8 +243,8 @@ def test_a_written_answer_is_shown_with_its_formulas_and_pictures():
 
 
 def test_a_picture_is_not_shown_so_often_that_its_page_has_no_end():
-    data = "a" * (harmless.MOST_PICTURES // 3)
-    shown = harmless.prose("![x](attachment:x.png)\n" * 5, {"x.png": {"image/png": data}})
+    data = "a" * (sanitize.MOST_PICTURES // 3)
+    shown = sanitize.prose("![x](attachment:x.png)\n" * 5, {"x.png": {"image/png": data}})
     assert shown.count(data) == 3
     assert shown.count("[x.png: these are too many pictures for a page]") == 2
 
@@ -305,33 +305,33 @@ def test_a_late_penalty_is_taken_off_and_named():
 
 def test_outputs_have_no_heading_no_id_and_no_picture_without_words():
     data = {"text/html": '<h1 id="next">Big</h1><p>small</p>'}
-    shown = showing.output(nbformat.from_dict({"output_type": "display_data", "data": data, "metadata": {}}))
+    shown = cell_html.output(nbformat.from_dict({"output_type": "display_data", "data": data, "metadata": {}}))
     assert "<h1" not in shown
     assert "id=" not in shown
     assert "Big" in shown
-    picture = showing.output(new_output("display_data", data={"image/png": "aGk=\n"}))
+    picture = cell_html.output(new_output("display_data", data={"image/png": "aGk=\n"}))
     assert picture == '<img alt="A picture that this cell has drawn" src="data:image/png;base64,aGk=">'
 
 
-@pytest.mark.parametrize("count", [showing.LONGEST, showing.LONGEST + 1])
+@pytest.mark.parametrize("count", [cell_html.LONGEST, cell_html.LONGEST + 1])
 def test_a_long_output_is_folded_and_its_last_line_is_seen(count):
     shown = BeautifulSoup(
-        showing.output(new_output("stream", text="\n".join(f"line <{n}>" for n in range(count)))), "html.parser"
+        cell_html.output(new_output("stream", text="\n".join(f"line <{n}>" for n in range(count)))), "html.parser"
     )
-    assert bool(shown.details) == (count > showing.LONGEST)
+    assert bool(shown.details) == (count > cell_html.LONGEST)
     assert f"line <{count - 1}>" in (shown.summary or shown).get_text()
     assert shown.pre.get_text().count("\n") == count - 1
 
 
 @pytest.mark.parametrize("source", ["x = '<b>'  # & so", "def f(:", "a\x1b[31mb", "\tx", "%time x", ""])
 def test_code_is_shown_as_it_is_whatever_it_is(source):
-    shown = BeautifulSoup(showing.code(source), "html.parser")
+    shown = BeautifulSoup(cell_html.code(source), "html.parser")
     assert shown.get_text() == source.replace("\x1b[31m", "")
     assert {element.name for element in shown.find_all()} <= {"pre", "span"}
 
 
 def test_code_that_is_too_long_for_colours_is_shown_without():
-    shown = showing.code("x = 1\n" * 10_000)
+    shown = cell_html.code("x = 1\n" * 10_000)
     assert "<span" not in shown
     assert shown.count("x = 1") == 10_000
 
@@ -406,7 +406,7 @@ def test_a_page_names_the_receipt_of_the_file_that_was_handed_in(graded, demonst
 
 
 def test_an_output_changes_its_colour_no_more_often_than_a_page_can_bear():
-    many = "".join(f"\x1b[3{n % 8}m{n}" for n in range(harmless.MOST_COLOURS + 7))
-    shown = harmless.printable(many)
-    assert shown.count("\x1b[") == harmless.MOST_COLOURS == 500
-    assert harmless.plain(shown) == harmless.plain(many) == "".join(map(str, range(507)))
+    many = "".join(f"\x1b[3{n % 8}m{n}" for n in range(sanitize.MOST_COLOURS + 7))
+    shown = sanitize.printable(many)
+    assert shown.count("\x1b[") == sanitize.MOST_COLOURS == 500
+    assert sanitize.plain(shown) == sanitize.plain(many) == "".join(map(str, range(507)))

@@ -17,7 +17,7 @@ from nbgrader.api import Gradebook
 
 from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
-from autograder.feedback import showing
+from autograder.feedback import cell_html
 from autograder.marking import session as session_module
 from autograder.marking import sitting
 from autograder.marking.answers import scheme
@@ -456,14 +456,14 @@ def test_a_port_that_is_taken_is_refused_in_words(graded, session):
 def test_an_answer_of_which_no_page_can_be_made_is_shown_as_it_was_written(course, monkeypatch):
     ready = Session(course, "scoring", "what_to_recompute")
     (spoilt,) = {answer.text for answer in ready.answers()} & {SIGN}
-    prose = showing.prose
+    prose = cell_html.prose
 
     def fails(text, **more):
         if text == spoilt:
             raise RecursionError
         return prose(text, **more)
 
-    monkeypatch.setattr(showing, "prose", fails)
+    monkeypatch.setattr(cell_html, "prose", fails)
     _rendered.cache_clear()
     assert f"<pre>{html.escape(spoilt)}</pre>" in ready.page()
     _rendered.cache_clear()

@@ -48,7 +48,7 @@ ENVIRONMENT = re.compile(r"\\(begin|end)\{(align|aligned|gather\*?|gathered)\}")
 LIKE = {"align": "align*", "aligned": "split"}  # numbered from 1 in each formula, or unknown; else: "matrix"
 
 
-def mathml(tex: str, block: bool = False) -> str:
+def to_mathml(tex: str, block: bool = False) -> str:
     """Return ``tex`` as MathML, or as text where that cannot be had."""
     if len(tex) <= LONGEST:
         try:
@@ -63,7 +63,7 @@ def mathml(tex: str, block: bool = False) -> str:
 
 
 class Renderer(IPythonRenderer):
-    """Renders one Markdown text: its formulas through ``mathml``, as long as they are not too many."""
+    """Renders one Markdown text: its formulas through ``to_mathml``, as long as they are not too many."""
 
     spent = 0  # characters of formulas so far
 
@@ -84,7 +84,7 @@ class Renderer(IPythonRenderer):
 
     def _formula(self, tex, block=False):
         self.spent += len(tex)
-        return mathml(tex, block) if self.spent <= ALL else _as_text(tex, block)
+        return to_mathml(tex, block) if self.spent <= ALL else _as_text(tex, block)
 
 
 def _as_text(tex, block):

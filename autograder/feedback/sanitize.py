@@ -16,7 +16,7 @@ from nbconvert.filters.markdown_mistune import MarkdownWithMath
 from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat import NotebookNode
 
-from autograder.feedback import standalone
+from autograder.feedback import mathml
 
 LONGEST_TEXT = (
     10_000  # characters of Markdown, and of HTML, that are made into a page; what is longer is shown as it is
@@ -118,7 +118,7 @@ def _shorten(output):
             output.data["text/plain"] = printable(output.data["text/plain"])
 
 
-class _Renderer(standalone.Renderer):
+class _Renderer(mathml.Renderer):
     pictures = 0  # characters of pictures so far
 
     def __init__(self, attachments, anchors, addresses):

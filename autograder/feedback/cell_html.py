@@ -1,6 +1,6 @@
 """Make HTML of the pieces of a notebook: Markdown, code, outputs. Whatever a student wrote, it is shown and not run.
 
-In: texts, outputs that ``harmless.Outputs`` has been through. Out: HTML without a script, a frame, a heading, an id or a
+In: texts, outputs that ``sanitize.Outputs`` has been through. Out: HTML without a script, a frame, a heading, an id or a
 colour of its own, so that it fits into any place of a page. Pure.
 """
 
@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Number, Operator, String
 
-from autograder.feedback import harmless
+from autograder.feedback import sanitize
 
 HEADING = re.compile(r"<(/?)h[1-6]\b[^>]*>")
 MARKED = ((Comment, "c"), (String.Doc, "c"), (String, "s"), (Keyword, "k"), (Operator.Word, "k"), (Number, "n"))
@@ -31,14 +31,14 @@ def prose(
 
     ``attachments`` holds pictures by name; ``addresses`` maps the names of others to where the page loads them from.
     """
-    return _without_headings(harmless.prose(markdown, attachments or {}, anchors=False, addresses=addresses))
+    return _without_headings(sanitize.prose(markdown, attachments or {}, anchors=False, addresses=addresses))
 
 
 def code(source: str) -> str:
     """Return the Python code ``source`` with comments, words of the language, strings and numbers marked."""
-    if len(source) > harmless.LONGEST_CODE:
-        return f"<pre>{html.escape(harmless.plain(source))}</pre>"
-    return f"<pre>{''.join(_marked(harmless.plain(source)))}</pre>"
+    if len(source) > sanitize.LONGEST_CODE:
+        return f"<pre>{html.escape(sanitize.plain(source))}</pre>"
+    return f"<pre>{''.join(_marked(sanitize.plain(source)))}</pre>"
 
 
 def _marked(source) -> Iterator[str]:
@@ -72,7 +72,7 @@ def output(item: NotebookNode) -> str:
 
 
 def _text(text, kind=""):
-    lines = harmless.plain(text).rstrip("\n").split("\n")
+    lines = sanitize.plain(text).rstrip("\n").split("\n")
     shown = f'<pre class="output {kind}">{html.escape(chr(10).join(lines))}</pre>'
     if len(lines) <= LONGEST:
         return shown

@@ -8,8 +8,8 @@ import hypothesis.strategies as st
 import pytest
 from nbconvert.filters.markdown_mistune import MarkdownWithMath
 
-from autograder.feedback import standalone
-from autograder.feedback.standalone import mathml
+from autograder.feedback import mathml
+from autograder.feedback.mathml import to_mathml
 from autograder.notebooks.assemble import source_notebook
 from tests.autograder.samples import TOPICS, topic_exercises
 
@@ -27,12 +27,12 @@ class Elements(HTMLParser):
 
 
 def render(markdown):
-    return MarkdownWithMath(renderer=standalone.Renderer(escape=True)).render(markdown)
+    return MarkdownWithMath(renderer=mathml.Renderer(escape=True)).render(markdown)
 
 
 def test_a_formula_becomes_mathml():
-    assert mathml("a^2") == '<math display="inline"><mrow><msup><mi>a</mi><mn>2</mn></msup></mrow></math>'
-    assert mathml("a^2", block=True).startswith('<span class="formula" tabindex="0"><math display="block">')
+    assert to_mathml("a^2") == '<math display="inline"><mrow><msup><mi>a</mi><mn>2</mn></msup></mrow></math>'
+    assert to_mathml("a^2", block=True).startswith('<span class="formula" tabindex="0"><math display="block">')
 
 
 @pytest.mark.parametrize("name", ["align", "align*", "aligned", "split", "gather", "gathered", "matrix", "cases"])
@@ -70,9 +70,9 @@ def test_every_formula_of_every_assignment_is_typeset(topic):
 )
 def test_a_formula_brings_no_element_and_no_attribute_of_its_own(tex):
     for block in (False, True):
-        for tag, attributes in Elements(mathml(tex, block)).found:
-            assert tag in standalone.ELEMENTS | {"span", "code"}
-            assert set(attributes) <= standalone.ATTRIBUTES | {"class", "tabindex"}
+        for tag, attributes in Elements(to_mathml(tex, block)).found:
+            assert tag in mathml.ELEMENTS | {"span", "code"}
+            assert set(attributes) <= mathml.ATTRIBUTES | {"class", "tabindex"}
             assert attributes.get("class") in (None, "formula", "tex")
 
 
@@ -80,9 +80,9 @@ def test_a_formula_brings_no_element_and_no_attribute_of_its_own(tex):
     st.text(alphabet=st.sampled_from("\\{}$&_^<>\"'abfrmtx[]() 1%~#;:/=\n") | st.characters(), max_size=60)
 )
 def test_whatever_stands_between_dollars_stays_a_formula_or_text(tex):
-    for tag, attributes in Elements(mathml(tex)).found:
-        assert tag in standalone.ELEMENTS | {"code"}
-        assert set(attributes) <= standalone.ATTRIBUTES | {"class"}
+    for tag, attributes in Elements(to_mathml(tex)).found:
+        assert tag in mathml.ELEMENTS | {"code"}
+        assert set(attributes) <= mathml.ATTRIBUTES | {"class"}
 
 
 @pytest.mark.parametrize(
@@ -92,25 +92,25 @@ def test_whatever_stands_between_dollars_stays_a_formula_or_text(tex):
         r"\begin{nosuch}a&b\end{nosuch}",
         "{" * 1500,
         "x_",
-        "x" * (standalone.LONGEST + 1),
+        "x" * (mathml.LONGEST + 1),
         "a\ud800",
     ],
 )
 def test_what_cannot_be_typeset_is_shown_as_it_was_written(tex):
     shown = tex.encode("utf-8", "replace").decode("utf-8").replace("&", "&amp;")
-    assert mathml(tex) == f'<code class="tex">${shown}$</code>'
+    assert to_mathml(tex) == f'<code class="tex">${shown}$</code>'
 
 
 @pytest.mark.parametrize("length", ["99999em", "1000000pt"])
 def test_a_length_that_fits_on_no_page_is_left_out(length):
-    assert "width" not in mathml(rf"a\hspace{{{length}}}b")
-    assert 'width="2em"' in mathml(r"a\hspace{2em}b")
+    assert "width" not in to_mathml(rf"a\hspace{{{length}}}b")
+    assert 'width="2em"' in to_mathml(r"a\hspace{2em}b")
 
 
 def test_a_text_of_formulas_only_is_typeset_up_to_a_limit_and_shown_as_it_is_beyond():
     formula = "$" + "x" * 999 + "$ "
     html = render(formula * 30)
-    assert html.count("<math") == standalone.ALL // 999
+    assert html.count("<math") == mathml.ALL // 999
     assert html.count("<math") + html.count('class="tex"') == 30
 
 
@@ -123,6 +123,6 @@ def test_a_picture_that_was_not_handed_in_becomes_a_link(address):
 
 def test_a_picture_that_was_handed_in_stands_in_the_page():
     attachments = {"graph.png": {"image/png": "aGVsbG8="}}
-    renderer = standalone.Renderer(escape=True, attachments=attachments)
+    renderer = mathml.Renderer(escape=True, attachments=attachments)
     html = MarkdownWithMath(renderer=renderer).render("![a graph](attachment:graph.png)")
     assert 'src="data:image/png;base64,aGVsbG8="' in html
