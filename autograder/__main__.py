@@ -317,11 +317,11 @@ def mark(
         return
     if points is not None or reason or automatic:
         raise CourseError("whose points these are is not said", "--student", "name the student.")
+    from autograder.marking.cli import run_server
     from autograder.marking.session import Session
-    from autograder.marking.sitting import sit
 
     session = Session(Course.at(course), topic, exercise, names)
-    for line in sit(session, port, not no_browser, _say):
+    for line in run_server(session, port, not no_browser, _say):
         _say(line)
 
 

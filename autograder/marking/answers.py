@@ -60,7 +60,7 @@ ROWS = (
 
 
 @dataclass(frozen=True)
-class Held:
+class CurrentMark:
     """What the gradebook holds for one answer from a person: points or None, whether it waits for one, what was said."""
 
     points: float | None = None
@@ -76,7 +76,7 @@ class Answer:
     grade: str
     remark: str
     text: str
-    held: Held
+    held: CurrentMark
     is_untouched: bool = False  # as it was handed out: worth 0, and nobody need look
     pictures: tuple[str, ...] = field(default=(), compare=False)  # names of those attached, which the text may show
 
@@ -169,7 +169,7 @@ def _rows(course, topic, exercise):
         return connection.execute(_rows_of(topic, exercise)).all()
 
 
-def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer, Held]]) -> list[Answer]:
+def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer, CurrentMark]]) -> list[Answer]:
     """Put marks into the gradebook, each with the answer as its marker has seen it; return the answers as they are then.
 
     All are saved or none. Points that nbgrader's own commands, the formgrader or another marker has given meanwhile are
@@ -204,14 +204,14 @@ def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer
             ]
             if written != [1, 1] or not same_text:
                 db.rollback()
-                raise Changed(_as_they_are(course, topic, exercise, gradebook, marks))
+                raise Changed(_changed_answers(course, topic, exercise, gradebook, marks))
         db.expire_all()
         update_penalties(course, topic, gradebook, [answer.student for answer, _ in marks])
         db.commit()
     return [replace(answer, held=held) for answer, held in marks]
 
 
-def _as_they_are(course, topic, exercise, gradebook, marks):
+def _changed_answers(course, topic, exercise, gradebook, marks):
     """Return those of ``marks`` that are not as they were seen, by student, as they are now."""
     rows = {row[0]: row for row in gradebook.db.execute(_rows_of(topic, exercise)).all()}
     gradebook.db.rollback()
@@ -230,7 +230,7 @@ def _rows_of(topic, exercise):
 def _answer(course, topic, exercise, row):
     student, grade, _, manual, waiting, remark, comment = row
     text, attachments = _text(course, topic, exercise, student)
-    held = Held(manual, bool(waiting), comment)
+    held = CurrentMark(manual, bool(waiting), comment)
     return Answer(student, grade, remark, text, held, _is_untouched(row), tuple(attachments))
 
 

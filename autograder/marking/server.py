@@ -17,7 +17,7 @@ from tornado import web
 from tornado.httpserver import HTTPServer
 
 from autograder.errors import CourseError
-from autograder.marking.session import Conflict, Session, Wanted
+from autograder.marking.session import Conflict, MarkRequest, Session
 
 HERE = Path(__file__).parent
 LOOPBACK = "127.0.0.1"
@@ -135,7 +135,7 @@ class _Marks(_Handler):
         if self.request.headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
             raise web.HTTPError(415, reason="Marks come as JSON")
         try:
-            wanted = msgspec.json.decode(self.request.body, type=Wanted)
+            wanted = msgspec.json.decode(self.request.body, type=MarkRequest)
         except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeError) as error:
             return self._say(400, {"problem": f"These are no marks: {error}"})
         try:

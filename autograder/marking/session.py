@@ -24,7 +24,7 @@ from autograder.courses.course import Course
 from autograder.marking.answers import (
     Answer,
     Changed,
-    Held,
+    CurrentMark,
     Scheme,
     answers,
     progress,
@@ -35,27 +35,27 @@ from autograder.marking.answers import (
 )
 
 if TYPE_CHECKING:  # what shows answers is imported when there is a page to show: the marker waits for its address only
-    from autograder.marking.alike import Group
+    from autograder.marking.grouping import Group
 
-LONGEST = 10_000  # characters of a comment
-REMEMBERED = 2000  # answers that were rendered
+MAX_COMMENT_CHARACTERS = 10_000  # characters of a comment
+RENDERED_ANSWERS_KEPT = 2000  # answers that were rendered
 MAX_PAGE_CHARACTERS = 10 * 2**20  # of HTML of answers on one page
 Id = Annotated[str, Meta(max_length=64)]
 
 
-class Seen(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class ClientState(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """An answer as the page has it, and what the marker has seen of it."""
 
     id: Id
     seen: Id
 
 
-class Wanted(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class MarkRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What the page asks for: the points of some answers, None for none yet, and what is said of them."""
 
-    answers: Annotated[tuple[Seen, ...], Meta(min_length=1, max_length=10_000)]
+    answers: Annotated[tuple[ClientState, ...], Meta(min_length=1, max_length=10_000)]
     points: Annotated[float, Meta(ge=0)] | None
-    comment: Annotated[str, Meta(max_length=LONGEST)] = ""
+    comment: Annotated[str, Meta(max_length=MAX_COMMENT_CHARACTERS)] = ""
 
 
 class Conflict(Exception):
@@ -102,12 +102,12 @@ class Session:
         Where there are more answers than a browser can hold, it has those that come first: the ones that wait.
         """
         from autograder.feedback import cell_html
-        from autograder.marking.alike import arranged
+        from autograder.marking.grouping import group_similar
 
         # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
         found = self._everybodys()
         counts = progress_of(found)
-        groups = arranged([answer for answer in found if not answer.is_untouched], key=self._id)
+        groups = group_similar([answer for answer in found if not answer.is_untouched], key=self._id)
         shown, size = [], 0
         for group in groups:
             spellings = self._spellings(group, token)
@@ -140,7 +140,7 @@ class Session:
             return None
         return read_picture(self.course, self.topic, self.exercise, *self._pictures[picture_id])
 
-    def mark(self, wanted: Wanted) -> dict[str, Any]:
+    def mark(self, wanted: MarkRequest) -> dict[str, Any]:
         """Save what the page ``wanted``, and return what it has to know then.
 
         Raises
@@ -157,7 +157,7 @@ class Session:
         shown = [self._shown.get(one.id, {}).get(one.seen) for one in wanted.answers]
         if len({one.id for one in wanted.answers}) < len(shown) or None in shown:
             raise Conflict({"problem": "This page is of an earlier sitting: load it anew."})
-        held = Held(wanted.points, wanted.points is None, sanitize.plain(wanted.comment).strip() or None)
+        held = CurrentMark(wanted.points, wanted.points is None, sanitize.plain(wanted.comment).strip() or None)
         given = [answer for answer in shown if answer is not None]
         try:
             done = save(self.course, self.topic, self.exercise, [(answer, held) for answer in given])
@@ -223,7 +223,7 @@ def _shown(text: str, addresses: Mapping[str, str] = MappingProxyType({})) -> st
         return f"<pre>{escape(text)}</pre>"
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(RENDERED_ANSWERS_KEPT)
 def _rendered(text):
     return _shown(text)
 

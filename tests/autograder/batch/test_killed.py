@@ -18,7 +18,7 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.gradebook import backup
 from autograder.grading import grade
-from autograder.marking.session import Seen, Session, Wanted
+from autograder.marking.session import ClientState, MarkRequest, Session
 from autograder.platforms.collect import collect
 from autograder.platforms.export import export
 from autograder.reports.analysis import studied
@@ -71,7 +71,7 @@ def run_mark(course):
     for answer in session.answers():
         if answer.held.waiting and answer.text:
             session._show(answer)
-            session.mark(Wanted((Seen(session._id(answer), answer.seen),), 1.5, "Good."))
+            session.mark(MarkRequest((ClientState(session._id(answer), answer.seen),), 1.5, "Good."))
 
 
 def run_restore(course):

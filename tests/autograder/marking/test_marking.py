@@ -18,11 +18,11 @@ from nbgrader.api import Gradebook
 from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.feedback import cell_html
+from autograder.marking import cli
 from autograder.marking import session as session_module
-from autograder.marking import sitting
 from autograder.marking.answers import scheme
 from autograder.marking.server import serve
-from autograder.marking.session import Conflict, Seen, Session, Wanted, _rendered
+from autograder.marking.session import ClientState, Conflict, MarkRequest, Session, _rendered
 from autograder.notebooks.cell_ids import id_of
 from tests.autograder.essays import ANSWERS, ESSAY, KEYS, SIGN, essays, grade, hand_in
 from tests.autograder.test_main import assert_refused, autograder
@@ -70,7 +70,7 @@ def group_of(session, text):
     groups = page_data(session.page())["groups"]
     ids = {session._id(answer) for answer in session.answers() if answer.text == text}
     (found,) = (group for group in groups if ids & {one["id"] for one in group["answers"]})
-    return tuple(Seen(**one) for one in found["answers"])
+    return tuple(ClientState(**one) for one in found["answers"])
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_the_scheme_is_that_of_the_release(graded):
 
 def test_marks_of_like_answers_are_saved_for_all_of_them_and_nobody_else(session, course):
     before = in_gradebook(course)
-    told = session.mark(Wanted(group_of(session, KEYS), 1.5, "Which one? \x1b[31m"))
+    told = session.mark(MarkRequest(group_of(session, KEYS), 1.5, "Which one? \x1b[31m"))
     now = in_gradebook(course)
     assert now["ada_king"] == now["ben_ito"] == (1.5, False, "Which one?")
     assert {name: now[name] for name in ("cem_kaya", "dora_lee", "emil_roth")} == {
@@ -108,14 +108,14 @@ def test_marks_can_be_changed_and_taken_back(session, course):
         (0, "No.", (0.0, False, "No.")),
         (None, "", (None, True, None)),
     ]:
-        told = session.mark(Wanted(seen, points, comment))
+        told = session.mark(MarkRequest(seen, points, comment))
         assert in_gradebook(course)["cem_kaya"] == wanted
-        seen = tuple(Seen(**one) for one in told["answers"])
+        seen = tuple(ClientState(**one) for one in told["answers"])
     assert session.marked == set()
 
 
 def test_the_next_page_has_what_was_marked_last(session):
-    session.mark(Wanted(group_of(session, KEYS), 2))
+    session.mark(MarkRequest(group_of(session, KEYS), 2))
     groups = page_data(session.page())["groups"]
     assert [group["waiting"] for group in groups] == [True, True, False]
     assert groups[-1]["points"] == 2
@@ -125,14 +125,14 @@ def test_what_somebody_else_has_given_meanwhile_is_not_overwritten_unless_that_i
     seen = group_of(session, KEYS)
     by_hand(course, "ben_ito", 0.5, "Nearly.")
     with pytest.raises(Conflict) as conflict:
-        session.mark(Wanted(seen, 2))
+        session.mark(MarkRequest(seen, 2))
     assert "0.5 of 2" in conflict.value.told["problem"]
     assert "Nearly." in conflict.value.told["problem"]
     assert in_gradebook(course)["ada_king"] == (None, True, None)  # all or none
     assert in_gradebook(course)["ben_ito"] == (0.5, False, "Nearly.")
-    theirs = {one["id"]: Seen(**one) for one in conflict.value.told["now"]}
+    theirs = {one["id"]: ClientState(**one) for one in conflict.value.told["now"]}
     assert len(theirs) == 1
-    session.mark(Wanted(tuple(theirs.get(one.id, one) for one in seen), 2))
+    session.mark(MarkRequest(tuple(theirs.get(one.id, one) for one in seen), 2))
     assert in_gradebook(course)["ada_king"] == in_gradebook(course)["ben_ito"] == (2.0, False, None)
 
 
@@ -140,7 +140,7 @@ def test_a_comment_that_somebody_else_has_written_is_not_overwritten(session, co
     seen = group_of(session, SIGN)
     by_hand(course, "cem_kaya", None, "I am still thinking.")
     with pytest.raises(Conflict):
-        session.mark(Wanted(seen, 2))
+        session.mark(MarkRequest(seen, 2))
     assert in_gradebook(course)["cem_kaya"] == (None, True, "I am still thinking.")
 
 
@@ -148,16 +148,16 @@ def test_two_markers_at_once_do_not_overwrite_each_other(session, course):
     other = Session(course, "scoring", "what_to_recompute")
     mine, theirs = group_of(session, SIGN), group_of(other, SIGN)
     assert not {one.id for one in mine} & {one.id for one in theirs}
-    other.mark(Wanted(theirs, 1))
+    other.mark(MarkRequest(theirs, 1))
     with pytest.raises(Conflict):
-        session.mark(Wanted(mine, 2))
+        session.mark(MarkRequest(mine, 2))
     assert in_gradebook(course)["cem_kaya"][0] == 1
     assert session.progress()["marked"] == 1
 
 
 def test_marks_survive_a_regrade_until_the_answer_is_another(session, course):
-    session.mark(Wanted(group_of(session, KEYS), 1.5, "Which one?"))
-    session.mark(Wanted(group_of(session, SIGN), 2))
+    session.mark(MarkRequest(group_of(session, KEYS), 1.5, "Which one?"))
+    session.mark(MarkRequest(group_of(session, SIGN), 2))
     seen = group_of(session, SIGN)
     hand_in(course, "cem_kaya", "I have thought again: the keys.")
     rows = {row.student: row for row in grade(course)}
@@ -167,7 +167,7 @@ def test_marks_survive_a_regrade_until_the_answer_is_another(session, course):
     assert "Which one?" in course.feedback("ada_king", "scoring").read_text(encoding="utf-8")
     assert now["cem_kaya"] == (2.0, True, None)  # to be looked at again
     with pytest.raises(Conflict, match="something else") as conflict:
-        session.mark(Wanted(seen, 2))
+        session.mark(MarkRequest(seen, 2))
     assert "now" not in conflict.value.told  # the page has to be loaded anew
     first = page_data(session.page())["groups"][:2]
     assert (2.0, True) in [(group["points"], group["waiting"]) for group in first]
@@ -176,15 +176,15 @@ def test_marks_survive_a_regrade_until_the_answer_is_another(session, course):
 def test_nothing_is_marked_while_a_class_is_graded(session, course):
     seen = group_of(session, SIGN)
     with exclusive_lock(course), pytest.raises(CourseError, match="being graded"):
-        session.mark(Wanted(seen, 2))
+        session.mark(MarkRequest(seen, 2))
     assert in_gradebook(course)["cem_kaya"] == (None, True, None)
-    session.mark(Wanted(seen, 2))
+    session.mark(MarkRequest(seen, 2))
 
 
 @pytest.mark.parametrize("points", [2.5, 1e308])
 def test_there_are_no_more_points_than_there_are(session, course, points):
     with pytest.raises(Conflict, match="2 points"):
-        session.mark(Wanted(group_of(session, SIGN), points))
+        session.mark(MarkRequest(group_of(session, SIGN), points))
     assert in_gradebook(course)["cem_kaya"][0] is None
 
 
@@ -204,7 +204,7 @@ def test_what_a_student_wrote_is_shown_and_does_nothing(session):
 
 
 def test_a_comment_cannot_end_the_data_of_the_page(session):
-    session.mark(Wanted(group_of(session, SIGN), 1, "</script><script>harm()</script>"))
+    session.mark(MarkRequest(group_of(session, SIGN), 1, "</script><script>harm()</script>"))
     page = session.page()
     assert page.count("</script>") == 2
     assert "</script><script>harm()</script>" in [group["comment"] for group in page_data(page)["groups"]]
@@ -420,7 +420,7 @@ def test_a_page_has_as_many_answers_as_a_browser_can_hold_and_says_how_many_are_
         groups = page_data(session.page())["groups"]
         for group in groups:
             if group["waiting"]:
-                session.mark(Wanted(tuple(Seen(**one) for one in group["answers"]), 1))
+                session.mark(MarkRequest(tuple(ClientState(**one) for one in group["answers"]), 1))
                 seen |= {one["id"] for one in group["answers"]}
     assert len(seen) == 4
     assert session.progress()["marked"] == 4
@@ -471,8 +471,8 @@ def test_an_answer_of_which_no_page_can_be_made_is_shown_as_it_was_written(cours
 
 def test_a_browser_that_does_not_come_back_holds_nobody_up(monkeypatch):
     opened, closed = threading.Event(), threading.Event()
-    monkeypatch.setattr(sitting.webbrowser, "open", lambda address: (opened.set(), closed.wait()))
+    monkeypatch.setattr(cli.webbrowser, "open", lambda address: (opened.set(), closed.wait()))
     with contextlib.ExitStack() as stack:
-        sitting._open("http://127.0.0.1:1/", stack)
+        cli._open("http://127.0.0.1:1/", stack)
         assert opened.wait(60)
         closed.set()

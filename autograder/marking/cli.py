@@ -19,10 +19,12 @@ from autograder.gradebook.backup import back_up
 from autograder.marking.server import serve
 from autograder.marking.session import Session
 
-LEADS = '<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}"><title>Marking</title>'
+REDIRECT_PAGE = (
+    '<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}"><title>Marking</title>'
+)
 
 
-def sit(session: Session, port: int, browser: bool, say: Callable[[str], object]) -> list[str]:
+def run_server(session: Session, port: int, browser: bool, say: Callable[[str], object]) -> list[str]:
     """Serve ``session`` until SIGINT or SIGTERM; return what there is to be said of it then.
 
     Raises
@@ -65,7 +67,7 @@ def _open(address, stack):
     """Open ``address`` by way of a file that only this user can read: a command line is read by everybody on the machine."""
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="marking-"))
     page = Path(folder) / "marking.html"
-    page.write_text(LEADS.format(escape(address)), encoding="utf-8")
+    page.write_text(REDIRECT_PAGE.format(escape(address)), encoding="utf-8")
 
     def show():
         with contextlib.suppress(webbrowser.Error):

@@ -30,7 +30,7 @@ class Group:
         return any(answer.held.waiting for answer in self.answers)
 
 
-def normal(text: str) -> str:
+def normalise(text: str) -> str:
     """Return ``text`` without what does not count: white space, signs at the edges of words, the case of words.
 
     A single letter keeps its case, and so does what has other signs in it: W and w are two things.
@@ -39,7 +39,7 @@ def normal(text: str) -> str:
     return " ".join(word.casefold() if WORD.fullmatch(word) else word for word in words)
 
 
-def arranged(answers: Sequence[Answer], key: Callable[[Answer], str]) -> list[Group]:
+def group_similar(answers: Sequence[Answer], key: Callable[[Answer], str]) -> list[Group]:
     """Return ``answers`` in groups: first what waits for a person, then what is marked; near-identical next to each other.
 
     ``key`` breaks ties; where nobody shall know whose answers come first, it says nothing of the student. Answers whose
@@ -48,7 +48,7 @@ def arranged(answers: Sequence[Answer], key: Callable[[Answer], str]) -> list[Gr
     together: dict[tuple, list[Answer]] = {}
     for answer in sorted(answers, key=key):
         held = answer.held
-        together.setdefault((normal(answer.text), held.waiting, held.points, held.comment), []).append(answer)
+        together.setdefault((normalise(answer.text), held.waiting, held.points, held.comment), []).append(answer)
     groups = [Group(tuple(members)) for members in together.values()]
     waiting = [group for group in groups if group.waiting]
     return [*_side_by_side(waiting), *_side_by_side([group for group in groups if not group.waiting])]
@@ -61,7 +61,9 @@ def _side_by_side(groups: list[Group]) -> list[Group]:
         return []
     words = np.zeros((len(groups), BINS), dtype=np.float32)  # (groups, words)
     for row, group in zip(words, groups, strict=True):
-        row[[zlib.crc32(word.encode("utf-8", "replace")) % BINS for word in normal(group.answers[0].text).split()]] = 1
+        row[
+            [zlib.crc32(word.encode("utf-8", "replace")) % BINS for word in normalise(group.answers[0].text).split()]
+        ] = 1
     sizes = words.sum(axis=1)
     common = words @ words.T  # (groups, groups)
     ordered, left = [], np.ones(len(groups), dtype=bool)

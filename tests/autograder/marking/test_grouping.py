@@ -4,24 +4,24 @@ import itertools
 
 import pytest
 
-from autograder.marking.alike import arranged, normal
-from autograder.marking.answers import Answer, Held
+from autograder.marking.answers import Answer, CurrentMark
+from autograder.marking.grouping import group_similar, normalise
 
 SAID = "The projected keys are the same at every step of the decoder, so they are kept."
 ALMOST = "The projected keys are the same at every step of the decoder, so we keep them."
 OTHER = "Because of the tanh."
-DONE = Held(1.0, False, None)
+DONE = CurrentMark(1.0, False, None)
 
 
 def answers(*texts, held=()):
     return [
-        Answer(f"student {n}", "", "", text, h or Held())
+        Answer(f"student {n}", "", "", text, h or CurrentMark())
         for n, (text, h) in enumerate(itertools.zip_longest(texts, held))
     ]
 
 
 def order(found):
-    return [group.answers[0].text for group in arranged(found, key=lambda answer: answer.student)]
+    return [group.answers[0].text for group in group_similar(found, key=lambda answer: answer.student)]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def order(found):
     ],
 )
 def test_case_layout_and_signs_at_the_edges_of_words_make_no_other_answer(text):
-    (group,) = arranged(answers(SAID, text), key=lambda answer: answer.student)
+    (group,) = group_similar(answers(SAID, text), key=lambda answer: answer.student)
     assert len(group.answers) == 2
     assert group.answers[1].text == text
 
@@ -46,18 +46,18 @@ def test_case_layout_and_signs_at_the_edges_of_words_make_no_other_answer(text):
     [("W + w", "W + W"), ("W + w", "W - w"), ("a(b)", "ab"), ("0.5", "05"), ("T_x", "t_x"), ("not so", "so")],
 )
 def test_what_may_mean_another_thing_is_another_answer(one, other):
-    assert normal(one) != normal(other)
-    assert len(arranged(answers(one, other), key=lambda answer: answer.student)) == 2
+    assert normalise(one) != normalise(other)
+    assert len(group_similar(answers(one, other), key=lambda answer: answer.student)) == 2
 
 
 def test_a_word_of_very_many_signs_holds_nobody_up():
     signs = "." * 1_000_000  # what an answer may have; in a time that grows with the square, hours
-    assert normal(f"a{signs}a {signs} b{signs}") == f"a{signs}a b"
+    assert normalise(f"a{signs}a {signs} b{signs}") == f"a{signs}a b"
 
 
 @pytest.mark.parametrize("texts", list(itertools.permutations([SAID, OTHER, ALMOST])))
 def test_near_identical_answers_stand_next_to_each_other_and_say_so(texts):
-    found = arranged(answers(*texts), key=lambda answer: answer.student)
+    found = group_similar(answers(*texts), key=lambda answer: answer.student)
     places = [group.answers[0].text for group in found]
     assert abs(places.index(SAID) - places.index(ALMOST)) == 1
     assert [group.near for group in found].count(True) == 1
@@ -70,26 +70,26 @@ def test_what_waits_comes_first_and_then_what_is_frequent():
 
 
 def test_like_answers_with_other_marks_are_apart():
-    held = (Held(), DONE, Held(2.0, False, None), Held(1.0, False, "Well said."), DONE)
-    found = arranged(answers(*[SAID] * 5, held=held), key=lambda answer: answer.student)
+    held = (CurrentMark(), DONE, CurrentMark(2.0, False, None), CurrentMark(1.0, False, "Well said."), DONE)
+    found = group_similar(answers(*[SAID] * 5, held=held), key=lambda answer: answer.student)
     assert sorted(len(group.answers) for group in found) == [1, 1, 1, 2]
     assert found[0].waiting
 
 
 def test_the_order_says_nothing_of_who_it_is_but_what_the_key_says():
     found = answers("one", "two", "three", "four")
-    backwards = arranged(found, key=lambda answer: answer.student[::-1])
+    backwards = group_similar(found, key=lambda answer: answer.student[::-1])
     assert {group.answers[0].text for group in backwards} == {"one", "two", "three", "four"}
     ordered = [
-        group.answers[0].text for group in arranged(found, key=lambda answer: f"{len(answer.text)}{answer.text}")
+        group.answers[0].text for group in group_similar(found, key=lambda answer: f"{len(answer.text)}{answer.text}")
     ]
     assert ordered == ["one", "two", "four", "three"]
 
 
 def test_a_large_class_and_no_class_are_arranged_too():
-    assert arranged([], key=str) == []
+    assert group_similar([], key=str) == []
     found = answers(*(f"{SAID} {number % 400} {'' if number % 3 else 'x'}" for number in range(1200)))
-    groups = arranged(found, key=lambda answer: answer.student)
+    groups = group_similar(found, key=lambda answer: answer.student)
     assert sum(len(group.answers) for group in groups) == 1200
     assert sum(group.near for group in groups) == len(groups) - 1
 
@@ -101,5 +101,5 @@ def test_answers_are_near_from_six_tenths_of_their_words_on(common, near):
     rest = 10 - len(first.split())
     second = " ".join([*shared, *(f"other{chr(97 + n)}" for n in range(rest))])
     assert len({*first.split(), *second.split()}) == 10
-    groups = arranged(answers(first, second), key=lambda answer: answer.student)
+    groups = group_similar(answers(first, second), key=lambda answer: answer.student)
     assert [group.near for group in groups] == [False, near]
