@@ -19,7 +19,9 @@ from torch import nn
 from solutions.in_torch.context import AdditiveAttention
 
 BATCH, SOURCE_LEN, QUERY_SIZE, KEY_SIZE, ATTENTION_SIZE = 64, 50, 256, 512, 256
-LIMIT = 20.0  # keeps exp(2q) exp(2k) far from overflow; where a projection is larger, way (4) is no longer exact
+MAX_PROJECTION = (
+    20.0  # keeps exp(2q) exp(2k) far from overflow; where a projection is larger, way (4) is no longer exact
+)
 TITLES = {
     "keys at every step": "(1)",
     "d2l form": "(2)",
@@ -73,12 +75,12 @@ class Ways:
     def by_exponentials(self, queries):
         """Drop sum(v) from score = sum(v) - 2 sum_a v_a / (1 + Q_a K_a): it is the same at every position."""
         score = self.attention.score
-        K = score.project_keys(self.keys).clamp_(-LIMIT, LIMIT).mul_(2).exp_()
+        K = score.project_keys(self.keys).clamp_(-MAX_PROJECTION, MAX_PROJECTION).mul_(2).exp_()
         v, hidden = -2 * score.v.weight.squeeze(0), torch.empty_like(K)
         pads = ~self.mask
         contexts = []
         for query in queries:
-            Q = score.W_query(query).clamp_(-LIMIT, LIMIT).mul_(2).exp_()
+            Q = score.W_query(query).clamp_(-MAX_PROJECTION, MAX_PROJECTION).mul_(2).exp_()
             torch.mul(K, Q.unsqueeze(1), out=hidden).add_(1).reciprocal_()
             scores = (hidden @ v).masked_fill_(pads, torch.finfo(K.dtype).min)
             weights = torch.softmax(scores, dim=-1).masked_fill_(pads, 0.0)
@@ -111,7 +113,7 @@ def main():
 
     _print_table("forward, no gradient", _measure(forms, infer, options.rounds), options.steps)
     _print_table("forward and backward", _measure(trained, learn, options.rounds), options.steps)
-    kept = {name: _kept_bytes(way, queries, ways) for name, way in trained.items()}
+    kept = {name: _saved_bytes(way, queries, ways) for name, way in trained.items()}
     print("\nkept for the backward pass        MiB   of the d2l form")
     for name, size in kept.items():
         print(f"{TITLES[name]} {name:22} {size / 2**20:10.1f} {size / kept['d2l form']:10.2f}")
@@ -138,7 +140,7 @@ def _measure(forms, run, rounds):
     return {name: times[1:] for name, times in taken.items()}  # the first round warms up
 
 
-def _kept_bytes(way, queries, ways):
+def _saved_bytes(way, queries, ways):
     """Return the bytes of all storages that autograd saves in one forward pass, parameters and inputs left out."""
     given = {tensor.untyped_storage().data_ptr() for tensor in (*ways.parameters, ways.keys, queries)}
     kept, alive = {}, []

@@ -46,7 +46,7 @@ from solutions.in_torch.scoring import DotProductScore
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "benchmarks" / "bottleneck.json"
-UNDER_WAY = ROOT / "_build" / "bottleneck"
+WORK_DIR = ROOT / "_build" / "bottleneck"
 GROUPS = ((5, 7), (8, 10), (11, 15))
 LENGTHS = {  # after how many steps each group measures; the last is how long a run can get
     "rate": (600,),
@@ -55,8 +55,8 @@ LENGTHS = {  # after how many steps each group measures; the last is how long a 
     "score": (300,),
 }
 RATES = (0.003, 0.006, 0.012, 0.024)
-RATE_SEED, BATCH, POOL, WARM_UP = 100, 64, 20, 30
-SAVE_EVERY, TELL_EVERY = 20, 30  # seconds
+RATE_SEED, BATCH, BATCHES_PER_POOL, WARM_UP = 100, 64, 20, 30
+SAVE_SECONDS, REPORT_SECONDS = 20, 30  # seconds
 SIZE = 48  # of a decoder state: what the capstone has
 
 
@@ -156,7 +156,7 @@ class ScaledDotProductScore(DotProductScore):
         return super().forward(query, projected_keys) / math.sqrt(query.shape[-1])
 
 
-def build(run):
+def build_model(run):
     """Return the untrained model of ``run``. Annotations have 2 * 48 numbers; in the group "score", the query's size."""
     torch.manual_seed(run.seed)
     key_size = run.size if run.group == "score" else 2 * run.size
@@ -178,7 +178,7 @@ class Training:
 
     def __init__(self, run, rate):
         self.run, self.rate, self.step, self.seconds = run, rate, 0, 0.0
-        self.model = build(run)
+        self.model = build_model(run)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=rate, fused=True)
 
     def advance(self, end=None):
@@ -214,7 +214,7 @@ class Training:
         self.step, self.seconds = kept["step"], kept["seconds"]
 
 
-def branch(steps):
+def branch_step(steps):
     """Return the step at which the annealed end of a training of ``steps`` steps begins."""
     return round(0.8 * steps)
 
@@ -222,14 +222,14 @@ def branch(steps):
 def train(run, rate, steps, folder=None, report=lambda training: None):
     """Return a training of ``steps`` steps with its annealed end; what is under way is kept in ``folder``, if given."""
     training, saved = Training(run, rate), time.monotonic()
-    first, branches = branch(steps), {branch(length) for length in LENGTHS[run.group]}
+    first, branches = branch_step(steps), {branch_step(length) for length in LENGTHS[run.group]}
     trunk, end, start = (
         folder and folder / f"{run.group}-{run}{what}.pt" for what in ("", f"-end{steps}", f"-{first}")
     )
 
     def keep(path, now=False):
         nonlocal saved
-        if folder and (now or time.monotonic() - saved > SAVE_EVERY):
+        if folder and (now or time.monotonic() - saved > SAVE_SECONDS):
             training.save(path)
             saved = time.monotonic()
 
@@ -258,10 +258,10 @@ def _sentences(count, seed):
 def _batch(count, seed, step):
     """Return the tensors of one step. It depends on its arguments alone: a training that goes on needs no generator."""
     tensors, target_lengths = _sentences(count, seed)
-    rng = np.random.default_rng([seed, step // POOL])
-    drawn = torch.from_numpy(rng.integers(0, count, POOL * BATCH))
-    batches = drawn[target_lengths[drawn].argsort(stable=True)].view(POOL, BATCH)
-    chosen = batches[rng.permutation(POOL)[step % POOL]]
+    rng = np.random.default_rng([seed, step // BATCHES_PER_POOL])
+    drawn = torch.from_numpy(rng.integers(0, count, BATCHES_PER_POOL * BATCH))
+    batches = drawn[target_lengths[drawn].argsort(stable=True)].view(BATCHES_PER_POOL, BATCH)
+    chosen = batches[rng.permutation(BATCHES_PER_POOL)[step % BATCHES_PER_POOL]]
     lengths = tensors["lengths"][chosen]
     source_len, target_len = lengths.max(), target_lengths[chosen].max()
     source = tensors["source"][chosen, :source_len]
@@ -357,14 +357,14 @@ def chosen_rate(run, rows):
     return min(tried, key=lambda row: row["nats_per_word"])["rate"]
 
 
-def machine():
+def describe_machine():
     """Return the kind of machine and the versions that a row was made with: no names."""
-    kinds = [line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    kinds = [line.split(":")[1].strip() for line in _read_lines("/proc/cpuinfo") if line.startswith("model name")]
     versions = {"python": platform.python_version(), "numpy": np.__version__, "torch": torch.__version__.split("+")[0]}
     return {"processor": kinds[0] if kinds else platform.machine(), "threads": torch.get_num_threads(), **versions}
 
 
-def _lines(path):
+def _read_lines(path):
     return Path(path).read_text(encoding="utf-8").splitlines() if Path(path).exists() else []
 
 
@@ -372,12 +372,12 @@ def run_point(run, steps, rows, folder=None, report=lambda training: None):
     """Train and measure one point, and return its row of the record."""
     rate, before = chosen_rate(run, rows), {}
     if run.group == "score":
-        before = {"untrained": saturation(run, build(run))}
+        before = {"untrained": saturation(run, build_model(run))}
     training = train(run, rate, steps, folder, report)
     after = {"trained": saturation(run, training.model)} if run.group == "score" else {}
     row = {"name": name(run, steps), **asdict(run), "steps": steps, "rate": rate}
     row |= measure(training.model, run) | before | after
-    return row | {"cpu_seconds": round(training.seconds, 1), "machine": machine()}
+    return row | {"cpu_seconds": round(training.seconds, 1), "machine": describe_machine()}
 
 
 class Progress:
@@ -388,14 +388,14 @@ class Progress:
         self.taken = 0
         trunks = Counter()
         for run, steps in wanted:
-            trunks[run] = max(trunks[run], branch(steps))
+            trunks[run] = max(trunks[run], branch_step(steps))
         for run in trunks:
-            trunks[run] -= min(trunks[run], _reached(UNDER_WAY / f"{run.group}-{run}.pt"))
-        self.ahead = trunks.total() + sum(steps - branch(steps) for _, steps in wanted)
+            trunks[run] -= min(trunks[run], _saved_step(WORK_DIR / f"{run.group}-{run}.pt"))
+        self.ahead = trunks.total() + sum(steps - branch_step(steps) for _, steps in wanted)
 
     def tell(self, training, point):
         self.taken += 1
-        if time.monotonic() - self.told < TELL_EVERY:
+        if time.monotonic() - self.told < REPORT_SECONDS:
             return
         self.told = time.monotonic()
         pace = (self.told - self.began) / self.taken
@@ -406,7 +406,7 @@ class Progress:
         )
 
 
-def _reached(path):
+def _saved_step(path):
     return torch.load(path, weights_only=True)["step"] if path.exists() else 0
 
 
@@ -425,17 +425,17 @@ def main():
     rows, everything = read_record(), {name(*point): point for point in points()}
     if options.list:
         for point in everything:
-            print(f"{point:32}", json.dumps(_measured(rows[point])) if point in rows else "not run")
+            print(f"{point:32}", json.dumps(_measurements(rows[point])) if point in rows else "not run")
         return
     if options.only:
         if unknown := set(options.only) - set(everything):
             parser.error(f"no such point: {', '.join(sorted(unknown))}. Remedy: --list names them")
         for point in options.only:
-            print(point, "now ", json.dumps(_measured(run_point(*everything[point], rows))), flush=True)
-            print(point, "then", json.dumps(_measured(rows[point])) if point in rows else "not run")
+            print(point, "now ", json.dumps(_measurements(run_point(*everything[point], rows))), flush=True)
+            print(point, "then", json.dumps(_measurements(rows[point])) if point in rows else "not run")
         return
-    UNDER_WAY.mkdir(parents=True, exist_ok=True)
-    with open(UNDER_WAY / "lock", "w") as lock:
+    WORK_DIR.mkdir(parents=True, exist_ok=True)
+    with open(WORK_DIR / "lock", "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -448,14 +448,14 @@ def main():
         progress = Progress(wanted)
         for number, (run, steps) in enumerate(wanted, 1):
             label = f"[{number}/{len(wanted)}] {name(run, steps)}"
-            row = run_point(run, steps, rows, UNDER_WAY, lambda training, label=label: progress.tell(training, label))
+            row = run_point(run, steps, rows, WORK_DIR, lambda training, label=label: progress.tell(training, label))
             rows[row["name"]] = row
             write_record(rows)
-            (UNDER_WAY / f"{run.group}-{run}-end{steps}.pt").unlink(missing_ok=True)
-            print(f"{time.strftime('%H:%M:%S')} {label}: {json.dumps(_measured(row))}", flush=True)
+            (WORK_DIR / f"{run.group}-{run}-end{steps}.pt").unlink(missing_ok=True)
+            print(f"{time.strftime('%H:%M:%S')} {label}: {json.dumps(_measurements(row))}", flush=True)
 
 
-def _measured(row):
+def _measurements(row):
     known = {"name", "machine", *Run.__dataclass_fields__} - {"rate"}
     return {what: value for what, value in row.items() if what not in known}
 

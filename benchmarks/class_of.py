@@ -23,14 +23,14 @@ from pathlib import Path
 import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
-EVERY = 0.5  # seconds between two looks at the memory
-PLAN = """roster = "students.csv"
+POLL_SECONDS = 0.5  # seconds between two looks at the memory
+COURSE_TOML = """roster = "students.csv"
 [late]
 percent_a_day = 10
 [assignment.scoring]
 due = 2026-11-30T23:59:00Z
 """
-LATE = 7  # one of so many hands in late
+LATE_INTERVAL = 7  # one of so many hands in late
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def main():
         sandbox.close()  # that proved the release: what is counted has its own
         if not options.shared:
             refuse_noise()
-        steps = through(course, options.students, Path(folder), options.workers)
-        refuse_losses(course, options.students, Path(folder))
+        steps = run_pipeline(course, options.students, Path(folder), options.workers)
+        check_complete(course, options.students, Path(folder))
     noise = ", shared with others: CPU seconds are those of all of them" if options.shared else ""
     print(f"{options.students} students, {options.workers} workers, {os.cpu_count()} cores{noise}")
     print(f"{'':10} {'wall s':>9} {'CPU s':>9} {'CPU ms each':>12} {'MB at most':>11}")
@@ -76,14 +76,14 @@ def _options():
     return parser.parse_args()
 
 
-def through(course, count, folder, workers):
+def run_pipeline(course, count, folder, workers):
     """Take a class of ``count`` through all commands in ``course``, where the assignment is released; return the ``Step``s.
 
     What comes and goes lies in ``folder``: submissions.zip, pages.zip, grades.csv, report.html.
     """
     from benchmarks.grading import TOPIC
 
-    hand_in(course, count, folder / "submissions.zip")
+    write_submissions(course, count, folder / "submissions.zip")
     canvas = ["--to", "canvas", "--output"]
     commands = {
         "collect": [TOPIC, folder / "submissions.zip"],
@@ -92,25 +92,25 @@ def through(course, count, folder, workers):
         "export": [TOPIC, *canvas, folder / "grades.csv", "--unmarked"],  # nobody has marked the essays
         "report": [TOPIC, "--output", folder / "report.html"],
     }
-    return [_step(name, [*words, "--course", course.root]) for name, words in commands.items()]
+    return [_run_command(name, [*words, "--course", course.root]) for name, words in commands.items()]
 
 
-def hand_in(course, count, archive):
+def write_submissions(course, count, archive):
     """Write the roster of ``count`` students, and the ``archive`` that Canvas would give out of what they handed in."""
     from benchmarks.grading import TOPIC, class_of
 
     rows = []
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
         for number, (name, text) in enumerate(class_of(course, count)):
-            late = "LATE_" * (number % LATE == 0)
+            late = "LATE_" * (number % LATE_INTERVAL == 0)
             bundle.writestr(f"{name}_{late}{1000 + number}_{50_000 + number}_{TOPIC}.ipynb", text)
             rows.append([name, f"Student {number}", 1000 + number])
     with (course.root / "students.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["id", "name", "canvas"], *rows])
-    (course.root / "course.toml").write_text(PLAN, encoding="utf-8")
+    (course.root / "course.toml").write_text(COURSE_TOML, encoding="utf-8")
 
 
-def refuse_losses(course, count, folder):
+def check_complete(course, count, folder):
     """Stop unless each of ``count`` students has a grade and a page, and the report was written."""
     with zipfile.ZipFile(folder / "pages.zip") as bundle:
         pages = sum(name.endswith(".html") for name in bundle.namelist())
@@ -120,14 +120,14 @@ def refuse_losses(course, count, folder):
         sys.exit(f"error: of {count} students, {grades} have a grade and {pages} a page")
 
 
-def _step(name, words):
-    from benchmarks.grading import measured
+def _run_command(name, words):
+    from benchmarks.grading import measure_time
 
     command = [sys.executable, "-m", "autograder", name, *map(str, words)]
-    with tempfile.TemporaryFile("w+") as said, measured() as taken:
+    with tempfile.TemporaryFile("w+") as said, measure_time() as taken:
         process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, cwd=ROOT)
         most, done = [0.0], threading.Event()
-        watch = threading.Thread(target=_watch, args=(process.pid, most, done))
+        watch = threading.Thread(target=_track_peak_memory, args=(process.pid, most, done))
         watch.start()
         try:
             process.wait()
@@ -141,9 +141,9 @@ def _step(name, words):
     return Step(name, taken[1], taken[0], most[0], text)
 
 
-def _watch(number, most, done):
+def _track_peak_memory(number, most, done):
     """Keep in ``most`` the most MB that process ``number`` and all below it held, until ``done``."""
-    while not done.wait(EVERY):
+    while not done.wait(POLL_SECONDS):
         with contextlib.suppress(psutil.Error):  # it has ended
             root = psutil.Process(number)
             most[0] = max(most[0], sum(map(_megabytes, [root, *root.children(recursive=True)])))

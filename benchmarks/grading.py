@@ -67,8 +67,8 @@ def main():
         refuse_noise()
         taken = {"plain": [], "ours": []}
         for number, block in enumerate(blocks):
-            taken["plain"].append((len(block), *_plain(plain, ours, block)))
-            taken["ours"].append((len(names), *_ours(ours, names, options)))
+            taken["plain"].append((len(block), *_grade_plain(plain, ours, block)))
+            taken["ours"].append((len(names), *_grade_ours(ours, names, options)))
             print(f"round {number + 1} of {len(blocks)}", file=sys.stderr, flush=True)
         _compare_grades(ours, plain, sample)
         _print_table(taken, options)
@@ -106,7 +106,7 @@ def class_of(course, count):
             elif chance < 0.6:
                 cells[exercise.name]["source"] = _without_markers(answers[exercise.name])
             elif chance < 0.95:
-                cells[exercise.name]["source"] = _other(exercise, rng) or cells[exercise.name].source
+                cells[exercise.name]["source"] = _alternative_answer(exercise, rng) or cells[exercise.name].source
         yield f"student{number:05d}", nbformat.writes(notebook)
 
 
@@ -120,7 +120,7 @@ def _make_class(course, count):
     return names
 
 
-def _other(exercise, rng):
+def _alternative_answer(exercise, rng):
     """Return the source of a wrong answer, or of a right one in another style."""
     module = importlib.import_module(rng.choice((f"solutions.mistakes.{TOPIC}", f"tests.submissions.{TOPIC}")))
     known = sorted(name for name in vars(module) if name.startswith(f"{exercise.function}__"))
@@ -145,27 +145,27 @@ def _plain_course(root, ours):
     return Course(root)
 
 
-def _plain(plain, ours, block):
+def _grade_plain(plain, ours, block):
     """Let plain nbgrader grade ``block`` and make its pages; return CPU seconds and wall seconds."""
     shutil.rmtree(plain.root / "submitted")
     for name in block:
         target = plain.submission(name, TOPIC)
         target.parent.mkdir(parents=True)
         shutil.copyfile(ours.submission(name, TOPIC), target)
-    with measured() as taken:
+    with measure_time() as taken:
         _nbgrader(plain.root, "autograde", TOPIC)
         _nbgrader(plain.root, "generate_feedback", TOPIC)
     return taken[0], taken[1]
 
 
-def _ours(course, names, options):
+def _grade_ours(course, names, options):
     command = [sys.executable, "-m", "autograder", "grade", TOPIC, "--course", course.root, "--again", "--workers"]
-    with measured() as taken:
-        _run([*command, str(options.workers)])
+    with measure_time() as taken:
+        _run_or_exit([*command, str(options.workers)])
     return taken[0], taken[1]
 
 
-def _run(command, cwd=None):
+def _run_or_exit(command, cwd=None):
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stdout + done.stderr)
@@ -173,7 +173,7 @@ def _run(command, cwd=None):
 
 
 @contextmanager
-def measured():
+def measure_time():
     """Give a list that holds, at the end, the CPU seconds and wall seconds of all that was started, sandboxes too.
 
     They are those of the whole machine: what a sandbox has used is nobody's to ask for once it has gone. So nothing else
@@ -203,7 +203,7 @@ def refuse_noise(seconds=5.0, most=0.1):
 
 
 def _nbgrader(root, *command):
-    _run([sys.executable, "-m", "nbgrader", *command], cwd=root)
+    _run_or_exit([sys.executable, "-m", "nbgrader", *command], cwd=root)
 
 
 def _compare_grades(ours, plain, sample):
@@ -254,7 +254,7 @@ def _print_stages(course, names):
 
 def _coordinator(course, names):
     """Print what the coordinating process uses a submission where workers answer at once: all but grading itself."""
-    known = Known()
+    known = CachingExecutor()
     grade_class(course, TOPIC, students=names, executor=known)  # so that they know the answers
     for kept in ("autograded", "feedback", ".autograder/verdicts", ".autograder/recorded"):
         shutil.rmtree(course.root / kept)
@@ -271,7 +271,7 @@ def _coordinator(course, names):
     print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB at most")
 
 
-class Known:
+class CachingExecutor:
     """An executor that grades each submission once, and then answers at once; what crosses is pickled as to a process."""
 
     workers = 2
@@ -296,7 +296,7 @@ class Known:
 def _memory(course, names):
     """Print the peak memory of the coordinating process, and the rate."""
     began = time.monotonic()
-    peak = int(_run([sys.executable, "-c", MEMORY, str(course.root), TOPIC]))
+    peak = int(_run_or_exit([sys.executable, "-c", MEMORY, str(course.root), TOPIC]))
     rate = len(names) / (time.monotonic() - began)
     print(f"{len(names)} submissions: coordinator {peak / 1024:.0f} MB at most, {rate:.1f} submissions a second")
 

@@ -22,7 +22,7 @@ STATE = [0.4, 0.2]
 LOOKS = [2, 1, 1, 0]  # while तर्क, के, साथ and कारण are written
 WORDS = 5  # these four, and STOP; the first word before them is START, which takes STOP's place
 STEPS, RATE = 600, 0.05
-UNSURE = 0.2  # how much of every target is spread evenly, so that no number has to grow large
+LABEL_SMOOTHING = 0.2  # how much of every target is spread evenly, so that no number has to grow large
 
 
 class Model(nn.Module):
@@ -42,7 +42,7 @@ class Model(nn.Module):
         return (self.W_state(states) + self.W_context(weights @ keys))[0], weights[0]
 
 
-def rounded(model):
+def round_parameters(model):
     """Return the parameters of a model with one decimal, through which gradients pass as if they were not rounded."""
     return {name: p + (torch.round(p, decimals=1) - p).detach() for name, p in model.named_parameters()}
 
@@ -54,18 +54,18 @@ def train(seed=0):
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / STEPS)
     for _ in range(STEPS):
-        logits, weights = torch.func.functional_call(model, rounded(model))
-        loss = cross_entropy(logits, torch.arange(WORDS), label_smoothing=UNSURE)
-        loss = loss + cross_entropy(weights[: len(LOOKS)].log(), torch.tensor(LOOKS), label_smoothing=UNSURE)
+        logits, weights = torch.func.functional_call(model, round_parameters(model))
+        loss = cross_entropy(logits, torch.arange(WORDS), label_smoothing=LABEL_SMOOTHING)
+        loss = loss + cross_entropy(weights[: len(LOOKS)].log(), torch.tensor(LOOKS), label_smoothing=LABEL_SMOOTHING)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         schedule.step()
-    model.load_state_dict(rounded(model))
+    model.load_state_dict(round_parameters(model))
     return model
 
 
-def as_printed(model):
+def printed_parameters(model):
     """Return the model as the landing page names its parts: lists of numbers with one decimal."""
     step, score = model.step, model.step.attention.score
     parts = {
@@ -86,7 +86,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0, help="of the numbers that the training begins with")
     model = train(parser.parse_args().seed)
-    for name, numbers in as_printed(model).items():
+    for name, numbers in printed_parameters(model).items():
         print(f'    "{name}": {numbers},')
     logits, weights = model()
     words = torch.softmax(logits, dim=1).diagonal()

@@ -34,21 +34,21 @@ from selenium.webdriver.chrome.service import Service
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("intro", "scoring", "softmax", "capstone", "notation")
-LATENCY, DOWN, UP = 150, 1.6e6 / 8, 0.75e6 / 8  # milliseconds; bytes a second
-SCREEN = {"width": 375, "height": 740, "deviceScaleFactor": 2, "mobile": True}
-QUIET_AFTER = 0.5  # seconds without a change, after which a page counts as complete
-PATIENCE = 90  # seconds
+LATENCY_MS, DOWNLOAD_BYTES, UPLOAD_BYTES = 150, 1.6e6 / 8, 0.75e6 / 8  # milliseconds; bytes a second
+PHONE_SCREEN = {"width": 375, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+IDLE_SECONDS = 0.5  # seconds without a change, after which a page counts as complete
+TIMEOUT_SECONDS = 90  # seconds
 MATHJAX = "mathjax@3.2.2"  # the series that Sphinx asks for by default
 MATHJAX_FILE = "mathjax/node_modules/mathjax/es5/tex-mml-chtml.js"
-GZIPPED = {".html", ".css", ".js", ".json", ".svg"}
+COMPRESSED_SUFFIXES = {".html", ".css", ".js", ".json", ".svg"}
 DIRECTIVES = ("chapters", "course_site", "quiz")  # without which pages cannot be read
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-QUIET = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync"]
-QUIET += ["--disable-background-networking", "--disable-component-update", "--disable-quic"]
+CHROMIUM_OPTIONS = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync"]
+CHROMIUM_OPTIONS += ["--disable-background-networking", "--disable-component-update", "--disable-quic"]
 if os.geteuid() == 0:
-    QUIET.append("--no-sandbox")  # Chromium's own sandbox refuses root; these pages are ours
+    CHROMIUM_OPTIONS.append("--no-sandbox")  # Chromium's own sandbox refuses root; these pages are ours
 
-WATCH = """
+OBSERVER_SCRIPT = """
 (() => {
   const seen = (window.measured = {formula: null, paint: null, shift: 0, changed: 0});
   const observe = (type, note) => new PerformanceObserver((list) => {
@@ -72,7 +72,7 @@ WATCH = """
 })();
 """
 # What was measured, and for how many milliseconds nothing has changed: -1 while something is to come.
-STATE = """
+STATE_SCRIPT = """
 const ready = measured.paint && document.readyState === "complete";
 const typeset = measured.formula || !document.querySelector(".math");
 return [measured, ready && typeset ? performance.now() - measured.changed : -1];
@@ -102,12 +102,12 @@ class Handler(SimpleHTTPRequestHandler):
         if not path.is_file():
             self.send_error(404)
             return
-        data = _packed(path) if path.suffix in GZIPPED else path.read_bytes()
+        data = _gzip(path) if path.suffix in COMPRESSED_SUFFIXES else path.read_bytes()
         self.send_response(200)
         self.send_header("Content-Type", self.guess_type(path))
         self.send_header("Content-Length", str(len(data)))
         self.send_header("Cache-Control", "max-age=600")
-        if path.suffix in GZIPPED:
+        if path.suffix in COMPRESSED_SUFFIXES:
             self.send_header("Content-Encoding", "gzip")
         self.end_headers()
         self.wfile.write(data)
@@ -117,7 +117,7 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 @functools.cache
-def _packed(path):
+def _gzip(path):
     return gzip.compress(path.read_bytes(), 6)
 
 
@@ -131,8 +131,8 @@ def main():
             for _ in range(options.rounds):
                 for page in options.pages:
                     for site, address in (("ours", our_address), ("stock", stock_address)):
-                        loads[page, site].append(load(chromium, f"{address}/book/{page}.html"))
-    medians = {key: median(found) for key, found in loads.items()}
+                        loads[page, site].append(measure_load(chromium, f"{address}/book/{page}.html"))
+    medians = {key: median_load(found) for key, found in loads.items()}
     print("\n".join(table(medians)))
 
 
@@ -181,7 +181,7 @@ def served(folder):
 
 
 @contextmanager
-def browser(profile, latency=LATENCY, down=DOWN, up=UP):
+def browser(profile, latency=LATENCY_MS, down=DOWNLOAD_BYTES, up=UPLOAD_BYTES):
     """Yield Chromium with a phone's screen and connection: latency in milliseconds, bytes a second; no other host is there."""
     options = webdriver.ChromeOptions()
     options.binary_location = next(filter(None, map(shutil.which, PROGRAMS)), None) or sys.exit(
@@ -189,22 +189,22 @@ def browser(profile, latency=LATENCY, down=DOWN, up=UP):
     )
     options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
     alone = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-    for argument in [*QUIET, alone, f"--user-data-dir={profile}"]:
+    for argument in [*CHROMIUM_OPTIONS, alone, f"--user-data-dir={profile}"]:
         options.add_argument(argument)
     chromium = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     try:
-        chromium.set_page_load_timeout(PATIENCE)
+        chromium.set_page_load_timeout(TIMEOUT_SECONDS)
         chromium.execute_cdp_cmd("Network.enable", {})
-        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SCREEN)
+        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE_SCREEN)
         speed = {"offline": False, "latency": latency, "downloadThroughput": down, "uploadThroughput": up}
         chromium.execute_cdp_cmd("Network.emulateNetworkConditions", speed)
-        chromium.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+        chromium.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": OBSERVER_SCRIPT})
         yield chromium
     finally:
         chromium.quit()
 
 
-def load(chromium, url):
+def measure_load(chromium, url):
     """Open a page for the first time; return a ``Load``.
 
     Raises
@@ -218,11 +218,11 @@ def load(chromium, url):
     chromium.get(url)
     began = time.monotonic()
     while True:
-        found, still = chromium.execute_script(STATE)
-        if still > QUIET_AFTER * 1000:
+        found, still = chromium.execute_script(STATE_SCRIPT)
+        if still > IDLE_SECONDS * 1000:
             break
-        if time.monotonic() - began > PATIENCE:
-            raise TimeoutError(f"{url} is not complete after {PATIENCE} s: {found}")
+        if time.monotonic() - began > TIMEOUT_SECONDS:
+            raise TimeoutError(f"{url} is not complete after {TIMEOUT_SECONDS} s: {found}")
         time.sleep(0.1)
     messages = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
     finished = [each["params"] for each in messages if each["method"] == "Network.loadingFinished"]
@@ -230,7 +230,7 @@ def load(chromium, url):
     return Load(size, found["formula"], found["paint"], found["shift"])
 
 
-def median(loads):
+def median_load(loads):
     """Return the ``Load`` of the medians, each number for itself."""
     return Load(*(statistics.median(getattr(each, name) for each in loads) for name in Load.__dataclass_fields__))
 

@@ -20,19 +20,24 @@ from autograder.notebooks.chapter import chapter_number
 from solutions import answer_key
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("solutions", "figures", "autograder", "benchmarks")  # packages that only this project has
-BROUGHT = ("solutions.in_numpy", "solutions.in_torch")  # packages whose modules a notebook brings along as they are
-SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?### END SOLUTION$", flags=re.MULTILINE | re.DOTALL)
-END = re.compile(r"^## (Check yourself|Exercises|Sources)$", flags=re.MULTILINE)
-NO_COPY = "runs-here-only"
-COPIED = f":not(.{NO_COPY}, .cell_output) > div > div.highlight pre"  # nobody needs to copy what a cell says
-DRAWN = ("INK", "BLUE", "WEIGHT", "heat_map")  # of figures.pictures
-MOVING = """
+PROJECT_PACKAGES = ("solutions", "figures", "autograder", "benchmarks")  # packages that only this project has
+AVAILABLE_PACKAGES = (
+    "solutions.in_numpy",
+    "solutions.in_torch",
+)  # packages whose modules a notebook brings along as they are
+SOLUTION_REGION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?### END SOLUTION$", flags=re.MULTILINE | re.DOTALL)
+CODE_ENDS = re.compile(r"^## (Check yourself|Exercises|Sources)$", flags=re.MULTILINE)
+NO_COPY_CLASS = "runs-here-only"
+COPY_SELECTOR = (
+    f":not(.{NO_COPY_CLASS}, .cell_output) > div > div.highlight pre"  # nobody needs to copy what a cell says
+)
+PICTURE_NAMES = ("INK", "BLUE", "WEIGHT", "heat_map")  # of figures.pictures
+MOVING_STUB = """
 
 def moving(name, title, numbers, still):
     return HTML(f"<p>{title}: it moves on the page. Here are its numbers.</p>{still}")
 """
-PICTURES = '''
+PICTURES_STUB = '''
 import warnings
 
 from matplotlib.patches import Rectangle
@@ -43,7 +48,7 @@ warnings.filterwarnings("ignore", message="Glyph .* missing from font")
 def use_style():
     """Leave matplotlib as it is: without a Devanagari font it draws Hindi as boxes."""
 '''
-HEAD = """# {title}: the code
+INTRODUCTION = """# {title}: the code
 
 This is the code of the chapter, to run and to change. It needs numpy, torch and matplotlib, and no other file.
 
@@ -159,7 +164,7 @@ get_ipython().ast_transformers.append(_Guard())
 '''
 
 
-def imported(source):
+def imported_names(source):
     """Return ``{module: names}`` that Python source imports from this project.
 
     Raises
@@ -169,15 +174,15 @@ def imported(source):
     """
     found = {}
     for statement in ast.walk(ast.parse(source)):
-        if isinstance(statement, ast.ImportFrom) and _is_ours(statement.module):
+        if isinstance(statement, ast.ImportFrom) and _is_of_project(statement.module):
             found.setdefault(statement.module, []).extend(alias.asname or alias.name for alias in statement.names)
-        elif isinstance(statement, ast.Import) and any(_is_ours(alias.name) for alias in statement.names):
+        elif isinstance(statement, ast.Import) and any(_is_of_project(alias.name) for alias in statement.names):
             raise ValueError(f"{ast.unparse(statement)}: write `from … import …`, which a notebook can bring along")
     return found
 
 
-def _is_ours(module):
-    return module.split(".")[0] in OURS
+def _is_of_project(module):
+    return module.split(".")[0] in PROJECT_PACKAGES
 
 
 def copyable(sources):
@@ -191,7 +196,7 @@ def copyable(sources):
             bound = {part.id for part in names if isinstance(part.ctx, ast.Store)}
             bound |= {part.name for part in parts if isinstance(part, ast.FunctionDef | ast.ClassDef)}
             texts = (str(part.value) for part in parts if isinstance(part, ast.Constant))
-            own = set().union(*imported(ast.unparse(statement)).values())
+            own = set().union(*imported_names(ast.unparse(statement)).values())
             is_ours = bool(own or ours & {part.id for part in names if isinstance(part.ctx, ast.Load)})
             is_ours = is_ours or any(text.startswith("../") for text in texts)
             ours = (ours | own | bound) if is_ours else ours - bound
@@ -200,22 +205,22 @@ def copyable(sources):
     return found
 
 
-def modules(source):
+def module_cells(source):
     """Return the cells that make the modules which Python source imports, each after those that it imports itself.
 
     Cells are ``{module: text}``; a module that no notebook can bring along is not among them.
     """
     found = {}
-    for module in imported(source):
-        if module in found or not _is_brought(module):
+    for module in imported_names(source):
+        if module in found or not _is_available(module):
             continue
         text, asked = _module_text(module, source)
-        found |= modules(text) | {module: f"%%course {' '.join([module, *asked])}\n{text.strip()}\n"}
+        found |= module_cells(text) | {module: f"%%course {' '.join([module, *asked])}\n{text.strip()}\n"}
     return found
 
 
-def _is_brought(module):
-    return module.rpartition(".")[0] in BROUGHT or module in (
+def _is_available(module):
+    return module.rpartition(".")[0] in AVAILABLE_PACKAGES or module in (
         "solutions.answer_key",
         "figures.moving",
         "figures.pictures",
@@ -225,21 +230,21 @@ def _is_brought(module):
 def _module_text(module, source):
     """Return the text of a module without answers, and the functions that lack one; ``source`` imports it."""
     if module == "solutions.answer_key":
-        return _examples(set(re.findall(r'worked_example\("([\w-]+)"\)', source))), []
+        return _examples_module(set(re.findall(r'worked_example\("([\w-]+)"\)', source))), []
     folder = ROOT if module.startswith("solutions.") else ROOT / "book"
     text = folder.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
     if module == "figures.moving":
-        return text + MOVING, []
+        return text + MOVING_STUB, []
     if module == "figures.pictures":
-        wanted = [node for node in ast.parse(text).body if _defines(node, DRAWN)]
-        return "\n\n\n".join([PICTURES, *(ast.get_source_segment(text, node) for node in wanted)]), []
+        wanted = [node for node in ast.parse(text).body if _defines(node, PICTURE_NAMES)]
+        return "\n\n\n".join([PICTURES_STUB, *(ast.get_source_segment(text, node) for node in wanted)]), []
     asked = []
 
     def without_answer(solution):
         asked.append(re.findall(r"^def (\w+)", text[: solution.start()], flags=re.MULTILINE)[-1])
         return f'{solution[1]}raise NotImplementedError("{asked[-1]} of {module.rpartition(".")[2]}.ipynb")'
 
-    return SOLUTION.sub(without_answer, text), asked
+    return SOLUTION_REGION.sub(without_answer, text), asked
 
 
 def _defines(node, names):
@@ -247,23 +252,23 @@ def _defines(node, names):
     return bool({getattr(node, "name", ""), *targets} & set(names)) and not isinstance(node, ast.For)
 
 
-def notebook(page):
+def build_notebook(page):
     """Return the notebook of the chapter in the file ``page``."""
     text = Path(page).read_text(encoding="utf-8")
     title = re.search(r"^# ([^:\n]*)", text, flags=re.MULTILINE)[1]
-    cells = jupytext.reads(END.split(text)[0], fmt="md:myst").cells
+    cells = jupytext.reads(CODE_ENDS.split(text)[0], fmt="md:myst").cells
     source = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    absent = [name for module, names in imported(source).items() if not _is_brought(module) for name in names]
+    absent = [name for module, names in imported_names(source).items() if not _is_available(module) for name in names]
     lost = f"# What only the repository has.\n_lost.update(dict.fromkeys({absent}, [_REPOSITORY]))"
-    set_up = [SET_UP.rstrip(), *modules(source).values(), lost]
+    set_up = [SET_UP.rstrip(), *module_cells(source).values(), lost]
     shown = [
-        new_code_cell(_brought_imports(cell.source))
+        new_code_cell(_drop_unavailable_imports(cell.source))
         if cell.cell_type == "code"
-        else new_markdown_cell(_plain(cell.source))
+        else new_markdown_cell(_strip_myst(cell.source))
         for cell in cells
     ]
     hidden = [new_code_cell(text, metadata={"jupyter": {"source_hidden": True}}) for text in set_up]
-    head = new_markdown_cell(HEAD.format(title=title, topic=Path(page).stem))
+    head = new_markdown_cell(INTRODUCTION.format(title=title, topic=Path(page).stem))
     cells = [head, *hidden, *(cell for cell in shown if cell.source)]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"
@@ -271,23 +276,27 @@ def notebook(page):
     return new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
 
 
-def _brought_imports(source):
+def _drop_unavailable_imports(source):
     """Return a cell without its imports of modules that a notebook cannot bring along."""
     for statement in ast.parse(source).body:
-        if isinstance(statement, ast.ImportFrom) and _is_ours(statement.module) and not _is_brought(statement.module):
+        if (
+            isinstance(statement, ast.ImportFrom)
+            and _is_of_project(statement.module)
+            and not _is_available(statement.module)
+        ):
             source = source.replace(ast.get_source_segment(source, statement), "")
     return source.strip()
 
 
-def _plain(text):
+def _strip_myst(text):
     """Return MyST text as a notebook shows it: without directives, labels, and roles."""
     text = re.sub(r"^(`{3,})\{[^\n]*\n.*?^\1`*[ ]*$", "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"^\([\w-]+\)=\n?", "", text, flags=re.MULTILINE)
     text = re.sub(r"\s?\{footcite:\w+\}`[^`]*`", "", text)
     text = re.sub(
-        r"^\$\$ \(([\w-]+)\)$", lambda found: f"\\tag{{{_equations()[found[1]]}}}\n$$", text, flags=re.MULTILINE
+        r"^\$\$ \(([\w-]+)\)$", lambda found: f"\\tag{{{_equation_numbers()[found[1]]}}}\n$$", text, flags=re.MULTILINE
     )
-    text = re.sub(r"\{eq\}`([\w-]+)`", lambda found: f"({_equations()[found[1]]})", text)
+    text = re.sub(r"\{eq\}`([\w-]+)`", lambda found: f"({_equation_numbers()[found[1]]})", text)
     text = re.sub(r"^\{numref\}`[^`]*`", "The picture below", text, flags=re.MULTILINE)
     text = re.sub(r"\{numref\}`[^`]*`", "the picture below", text)
     text = re.sub(r"\{[\w:-]+\}`([^`<]*?)\s*(?:<[^`]*>)?`", r"\1", text)
@@ -297,7 +306,7 @@ def _plain(text):
 
 
 @cache
-def _equations():
+def _equation_numbers():
     """Return the number of each labelled equation of the chapters, as the pages have it."""
     found = {}
     for topic in answer_key.topics():
@@ -308,7 +317,7 @@ def _equations():
     return found
 
 
-def _examples(names):
+def _examples_module(names):
     """Return the source of a module with ``worked_example`` for the exercises of these ``names``."""
     cases = []
     for name in sorted(names):
@@ -328,36 +337,36 @@ def _examples(names):
     )
 
 
-def mark(app, doctree):
+def hide_copy_buttons(app, doctree):
     """Take the copy button away from cells that would run nowhere else."""
     blocks = [block for block in doctree.findall(nodes.container) if "cell_input" in block["classes"]]
     sources = [block.next_node(nodes.literal_block).astext() for block in blocks]
     for block, alone in zip(blocks, copyable(sources), strict=True):
         if not alone:
-            block["classes"].append(NO_COPY)
+            block["classes"].append(NO_COPY_CLASS)
 
 
-def write(app, exception):
+def write_notebooks(app, exception):
     if exception or app.builder.format != "html":
         return
     folder = Path(app.outdir, "chapters")
     folder.mkdir(exist_ok=True)
-    for topic in chapters(app):
-        nbformat.write(notebook(app.env.doc2path(f"book/{topic}")), folder / f"{topic}-code.ipynb")
+    for topic in chapter_topics(app):
+        nbformat.write(build_notebook(app.env.doc2path(f"book/{topic}")), folder / f"{topic}-code.ipynb")
 
 
-def chapters(app):
+def chapter_topics(app):
     """Return the topics whose chapters are in this website."""
     return [topic for topic in answer_key.topics() if f"book/{topic}" in app.env.found_docs]
 
 
-def choose_buttons(app, config):
+def set_copy_selector(app, config):
     if "copybutton_selector" in config:
-        config.copybutton_selector = COPIED
+        config.copybutton_selector = COPY_SELECTOR
 
 
 def setup(app):
-    app.connect("config-inited", choose_buttons, priority=100)  # before copying reads it
-    app.connect("doctree-read", mark)
-    app.connect("build-finished", write)
+    app.connect("config-inited", set_copy_selector, priority=100)  # before copying reads it
+    app.connect("doctree-read", hide_copy_buttons)
+    app.connect("build-finished", write_notebooks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -13,11 +13,11 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
-DRAWN = re.compile(r'<[\w-]+ class="(?:picture|moving)"')
-PART = re.compile(r'<svg class="(?:wide|narrow|only)".*?</svg>', flags=re.DOTALL)
+FIGURE = re.compile(r'<[\w-]+ class="(?:picture|moving)"')
+SVG_PART = re.compile(r'<svg class="(?:wide|narrow|only)".*?</svg>', flags=re.DOTALL)
 
 
-class PutInPlace(SphinxPostTransform):
+class InlinePictures(SphinxPostTransform):
     """Replace the picture that a page would fetch by its elements."""
 
     default_priority = 300  # after the outputs of a cell have been chosen from
@@ -32,13 +32,13 @@ class PutInPlace(SphinxPostTransform):
                 continue
             if not image.get("alt"):
                 logger.warning("a picture says nothing to those who cannot see it", location=image, type="picture")
-            parts = "".join(PART.findall(text)).replace("<svg ", '<svg aria-hidden="true" ')
+            parts = "".join(SVG_PART.findall(text)).replace("<svg ", '<svg aria-hidden="true" ')
             words = html.escape(image.get("alt", ""))
             picture = f'<div class="picture" role="img" aria-label="{words}">{parts}</div>'
             image.replace_self(nodes.raw("", picture, format="html"))
 
 
-class PutCodeBelow(SphinxPostTransform):
+class MoveCodeBelow(SphinxPostTransform):
     """Let the code that drew a picture follow it in the page itself.
 
     Turned round by a style, code would stand above the picture for as long as a browser has half of the cell, and then move.
@@ -49,13 +49,13 @@ class PutCodeBelow(SphinxPostTransform):
 
     def run(self, **kwargs):
         for cell in list(self.document.findall(nodes.container)):
-            drawn = any(DRAWN.search(raw.astext()) for raw in cell.findall(nodes.raw))
+            drawn = any(FIGURE.search(raw.astext()) for raw in cell.findall(nodes.raw))
             if cell.get("nb_element") == "cell_code" and drawn and len(cell) > 1:
                 cell.append(cell.pop(0))
 
 
 def setup(app):
-    app.add_post_transform(PutInPlace)
-    app.add_post_transform(PutCodeBelow)
+    app.add_post_transform(InlinePictures)
+    app.add_post_transform(MoveCodeBelow)
     app.connect("config-inited", lambda app, config: config.numfig_format.update(figure="Figure %s"), priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,7 +15,7 @@ from sphinx.util.math import get_node_equation_number
 from autograder import formulas
 from autograder.errors import CourseError
 
-PARTED = '</span><span class="katex-base">'  # where a formula in a line may break
+BETWEEN_BASES = '</span><span class="katex-base">'  # where a formula in a line may break
 logger = logging.getLogger(__name__)
 typesetter = None  # of the build that runs
 
@@ -23,7 +23,7 @@ typesetter = None  # of the build that runs
 def visit_math(translator, node):
     text = _typeset(node, block=False)
     if "whole" not in node["classes"]:
-        text = text.replace(PARTED, PARTED.replace("><", "><wbr><"))
+        text = text.replace(BETWEEN_BASES, BETWEEN_BASES.replace("><", "><wbr><"))
     translator.body += [translator.starttag(node, "span", "", CLASS="math"), text, "</span>"]
     raise nodes.SkipNode
 
@@ -46,7 +46,7 @@ def _typeset(node, block):
         return ""
 
 
-def begin(app):
+def start_typesetting(app):
     """Start to typeset, and put the style and the fonts where pages look for them."""
     global typesetter
     if app.builder.format != "html":
@@ -65,13 +65,13 @@ def begin(app):
     app.add_css_file("katex/katex.css", priority=400)  # before the course's own, which adapts it
 
 
-def end(app, exception):
+def stop_typesetting(app, exception):
     if typesetter:
         typesetter.close()
 
 
 def setup(app):
     app.add_html_math_renderer("katex", (visit_math, None), (visit_math_block, None))
-    app.connect("builder-inited", begin)
-    app.connect("build-finished", end)
+    app.connect("builder-inited", start_typesetting)
+    app.connect("build-finished", stop_typesetting)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,7 +20,7 @@ from myst_nb.sphinx_ import HideCodeCellNode, depart_HideCellInput
 from page_optimizer import THEME_STATIC
 
 # A file is left out of a page that holds none of these texts.
-NEEDED_FOR = {
+ASSET_TRIGGERS = {
     "sphinx-design": ("sd-",),
     "design-tabs": ("sd-",),
     "togglebutton": ('class="toggle', "dropdown"),
@@ -56,19 +56,19 @@ TEMPLATES = {
 }
 
 
-def use_templates(app):
+def install_templates(app):
     if app.builder.format == "html":
-        put_first(app, TEMPLATES)
+        prepend_templates(app, TEMPLATES)
 
 
-def put_first(app, templates):
+def prepend_templates(app, templates):
     """Let ``{name: template}`` take the place of the theme's; those can still be extended."""
     loader = app.builder.templates
     loader.loaders.insert(0, DictLoader(templates))
     loader.templatepathlen += 1  # what begins with "!" is looked for after it
 
 
-def leave_out(app, pagename, templatename, context, doctree):
+def drop_unneeded_assets(app, pagename, templatename, context, doctree):
     """Take out of a page's scripts and styles those of what it does not hold."""
     body = context.get("body", "")
 
@@ -76,7 +76,7 @@ def leave_out(app, pagename, templatename, context, doctree):
         name = Path(str(getattr(asset, "filename", asset))).name
         if "toggle" in str(getattr(asset, "attributes", {}).get("body", "")):  # what its script is told
             name = "togglebutton"
-        for part, texts in NEEDED_FOR.items():
+        for part, texts in ASSET_TRIGGERS.items():
             if name.startswith(part):
                 return any(text in body for text in texts)
         return True
@@ -101,6 +101,6 @@ def setup(app):
     app.theme_digest = digest.hexdigest()[:12]
     app.setup_extension("page_optimizer")
     app.add_node(HideCodeCellNode, override=True, html=(visit_hidden_code, depart_HideCellInput))
-    app.connect("builder-inited", use_templates)
-    app.connect("html-page-context", leave_out, priority=900)
+    app.connect("builder-inited", install_templates)
+    app.connect("html-page-context", drop_unneeded_assets, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

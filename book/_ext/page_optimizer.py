@@ -51,7 +51,7 @@ LENGTH_CLASSES = {
 }
 LENGTH = re.compile(rf"(?<![\w-])({'|'.join(LENGTH_CLASSES)}):(-?\d*\.?\d+)em(?:;|$)")
 STACK_END = (".katex .vlist-s{", '.katex .vlist-t2>.vlist-r:first-child::after{content:"\\200b";')
-GROUND = re.compile(r"^(.*)\.highlight \{.*(?<!-)color: ([^; ]+)", flags=re.MULTILINE)
+BASE_COLOUR = re.compile(r"^(.*)\.highlight \{.*(?<!-)color: ([^; ]+)", flags=re.MULTILINE)
 TOKEN_COLOUR = re.compile(r"^(.*)\.highlight \.(\w+) \{ color: ([^; ]+) \}", flags=re.MULTILINE)
 OPERATOR = "o"  # the mark of operators, which Pygments would colour
 VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", flags=re.DOTALL)
@@ -69,14 +69,14 @@ OPTIONS = "documentation_options.js"  # what follows it in the page changes what
 FIRST_FACES = ("Main-Regular", "Math-Italic")  # of nearly all formulas
 PRELOAD = '<link rel="preload" href="{}" as="font" type="font/woff" crossorigin>\n'
 UNDECIDED = ' data-theme="auto"'  # no rule of colours knows it: the theme decides in a script that comes last
-DECISION = 'document.documentElement.dataset.theme = localStorage.getItem("theme") || "auto";'
-DECIDED = """const asked = document.documentElement.dataset, night = matchMedia("(prefers-color-scheme: dark)").matches;
+THEME_DECISION = 'document.documentElement.dataset.theme = localStorage.getItem("theme") || "auto";'
+EARLY_DECISION = """const asked = document.documentElement.dataset, night = matchMedia("(prefers-color-scheme: dark)").matches;
     asked.theme = asked.mode !== "auto" ? asked.mode : night ? "dark" : "light";"""
 ICON_FACES = re.compile(r'@font-face\{[^}]*?font-family:"Font Awesome[^}]*\}')
-ICONS = """@font-face{font-family:"Font Awesome 6 Free";font-weight:900;src:url(styles/icons.woff) format("woff");
+ICON_FONT_FACE = """@font-face{font-family:"Font Awesome 6 Free";font-weight:900;src:url(styles/icons.woff) format("woff");
 font-display:block}"""
 # What is not laid out has a height that is guessed, and then remembered. The margin is for rings of focus.
-LATER = """@media screen {
+LAZY_LAYOUT = """@media screen {
   .bd-article > section > section ~ section {
     content-visibility: auto;
     contain-intrinsic-size: auto 60rem;
@@ -87,7 +87,7 @@ LATER = """@media screen {
 
 def unmarked_tokens(sheet: str) -> set[str]:
     """Return the marks of code that a style ``sheet`` of Pygments gives the colour of unmarked code in every mode."""
-    grounds = dict(GROUND.findall(sheet))
+    grounds = dict(BASE_COLOUR.findall(sheet))
     alike = [
         {mark for mode, mark, colour in TOKEN_COLOUR.findall(sheet) if (mode, colour) == ground}
         for ground in grounds.items()
@@ -165,7 +165,7 @@ def arrange_head(text: str, bundle: str, preloads: list[str], options: str) -> s
         fonts = "".join(PRELOAD.format(static + font) for font in preloads if 'class="katex' in body)
         sheet = f'<link rel="stylesheet" href="{static}{bundle}">\n{fonts}'
         head = head[: link.start()] + sheet + STYLE_LINK.sub("", head[link.end() :])
-    head = head.replace(UNDECIDED, ' data-theme="light"').replace(DECISION, DECIDED)
+    head = head.replace(UNDECIDED, ' data-theme="light"').replace(THEME_DECISION, EARLY_DECISION)
     head = BLOCKING_SCRIPT.sub(
         lambda script: (
             f"<script>{options}</script>" if OPTIONS in script[1] else f'<script defer src="{script[1]}"></script>'
@@ -175,7 +175,7 @@ def arrange_head(text: str, bundle: str, preloads: list[str], options: str) -> s
     return head + end + body
 
 
-def write_all(app, env):
+def rewrite_all_pages(app, env):
     """Let all pages be written, so that what is found of them at the end is as the theme makes it."""
     return list(env.found_docs) if app.builder.format == "html" else []
 
@@ -217,7 +217,7 @@ def _write_bundle(static, texts, scripts):
     if sheet:
         icons = THEME_STATIC / "vendor" / "fontawesome" / "webfonts" / "fa-solid-900.ttf"
         font_subset.subset_icons(icons, static / "styles" / "icons.woff", sheet)
-    sheet = f"/*! {' '.join(names)} */\n{ICONS}{sheet}{LATER}"
+    sheet = f"/*! {' '.join(names)} */\n{ICON_FONT_FACE}{sheet}{LAZY_LAYOUT}"
     (static / BUNDLE).write_text(sheet, encoding="utf-8")
     return hashlib.sha256(sheet.encode()).hexdigest()[:12]
 
@@ -227,6 +227,6 @@ def _read(path):
 
 
 def setup(app):
-    app.connect("env-updated", write_all)
+    app.connect("env-updated", rewrite_all_pages)
     app.connect("build-finished", optimize, priority=950)  # when nobody else changes styles, fonts or pages any more
     return {"parallel_read_safe": True, "parallel_write_safe": True}

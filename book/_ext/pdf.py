@@ -33,7 +33,7 @@ PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = """--headless=new --disable-gpu --disable-dev-shm-usage --no-first-run --disable-sync --disable-background-networking
 --disable-component-update --allow-file-access-from-files --host-resolver-rules=MAP\\ *\\ ~NOTFOUND
 --no-pdf-header-footer --generate-pdf-document-outline"""
-MARK = "<!-- the whole book on paper -->"
+LINK_PLACE = "<!-- the whole book on paper -->"
 LINK = """<p class="on-paper"><a href="{href}" download>The whole book as one PDF</a>, with bookmarks, to print or to read
 without a network ({size:.1f} MB).</p>"""
 PAGE = """<!DOCTYPE html>
@@ -58,12 +58,12 @@ PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
-HEAD = '@page {name} {{ @top-right {{ content: "{words}"; color: #48566b; font: 9pt sans-serif; }} }}'
+HEADING_RULE = '@page {name} {{ @top-right {{ content: "{words}"; color: #48566b; font: 9pt sans-serif; }} }}'
 NUMBER = '<span class="number" data-of="{name}">{number}</span>'
-NOT_YET = re.compile(NUMBER.format(name='([^"]*)', number=""))
+MISSING_NUMBER = re.compile(NUMBER.format(name='([^"]*)', number=""))
 MAX_UNBROKEN_LINES = 25  # of code that stays on one sheet
 SCREEN_ONLY = "script, noscript, template, .headerlink, .copybtn, .on-paper, details.hide"
-NAMING_OR_LEADING = "[id], [for], [name], [aria-labelledby], [aria-describedby], [src], [href], [data], [poster]"
+WITH_REFERENCES = "[id], [for], [name], [aria-labelledby], [aria-describedby], [src], [href], [data], [poster]"
 IDENTIFIERS = ("id", "aria-labelledby", "aria-describedby", "for", "name")
 TIMEOUT_SECONDS = 600  # machines may be busy
 
@@ -72,11 +72,11 @@ class PrintError(Exception):
     pass
 
 
-class OnPaper(SphinxDirective):
+class PdfLink(SphinxDirective):
     """Where the landing page has its link to the PDF, once there is one."""
 
     def run(self):
-        return [nodes.raw("", MARK, format="html")]
+        return [nodes.raw("", LINK_PLACE, format="html")]
 
 
 def print_book(site):
@@ -90,27 +90,27 @@ def print_book(site):
     site = Path(site)
     if not (site / "index.html").is_file():
         raise PrintError(f"there is no website in {site}. Remedy: run `make site`.")
-    path, pages = site / NAME, _pages(site)
+    path, pages = site / NAME, _page_order(site)
     text = whole_book(site, pages)
     with tempfile.NamedTemporaryFile("w", dir=site, suffix=".html", encoding="utf-8") as file:
-        for complete in (lambda: text, lambda: _with_numbers(text, PdfReader(path))):
+        for complete in (lambda: text, lambda: _fill_page_numbers(text, PdfReader(path))):
             file.seek(0)
             file.write(complete())
             file.flush()
             print_page(Path(file.name), path)
     writer = PdfWriter(clone_from=path)
-    _name_bookmarks(writer, _headings(text))
+    _restore_bookmark_titles(writer, _headings(text))
     writer.write(path)
     landing = pages[0]
     up = "../" * landing.count("/")
     link = LINK.format(href=f"{up}{NAME}", size=path.stat().st_size / 1e6)
     text = (site / landing).read_text(encoding="utf-8")
-    marked = re.compile(rf"{MARK}(\s*<p class=\"on-paper\">.*?</p>)?", flags=re.DOTALL)
-    (site / landing).write_text(marked.sub(lambda _: f"{MARK}\n{link}", text, count=1), encoding="utf-8")
+    marked = re.compile(rf"{LINK_PLACE}(\s*<p class=\"on-paper\">.*?</p>)?", flags=re.DOTALL)
+    (site / landing).write_text(marked.sub(lambda _: f"{LINK_PLACE}\n{link}", text, count=1), encoding="utf-8")
     return path
 
 
-def _with_numbers(text, printed):
+def _fill_page_numbers(text, printed):
     """Return ``text`` with the numbers in its contents that the pages have in ``printed``; no line gets longer by it."""
     places = printed.named_destinations
 
@@ -118,7 +118,7 @@ def _with_numbers(text, printed):
         number = printed.get_destination_page_number(places[f"/{found[1]}"]) + 1
         return NUMBER.format(name=found[1], number=number)
 
-    return NOT_YET.sub(numbered, text)
+    return MISSING_NUMBER.sub(numbered, text)
 
 
 def whole_book(site, pages):
@@ -132,9 +132,9 @@ def whole_book(site, pages):
         title=html.escape(title),
         authors=_authors(first),
         styles="\n".join(f'<link rel="stylesheet" href="{href}" media="{media}">' for href, media in styles.items()),
-        heads="\n".join(_head(tree, page) for page, tree in trees.items()),
-        contents=_contents(first, pages),
-        articles="\n".join(_article(tree, page, pages) for page, tree in trees.items()),
+        heads="\n".join(_page_heading_rule(tree, page) for page, tree in trees.items()),
+        contents=_table_of_contents(first, pages),
+        articles="\n".join(_extract_article(tree, page, pages) for page, tree in trees.items()),
     )
 
 
@@ -170,11 +170,11 @@ def _headings(text):
     return [" ".join(heading.text().split()) for heading in headings]
 
 
-def _name_bookmarks(writer, headings):
+def _restore_bookmark_titles(writer, headings):
     """Give the bookmarks the words of their ``headings``: Chromium leaves out the space where a line ends, and says some twice."""
     squeezed = ["".join(heading.split()) for heading in headings]
     begin = 0
-    for bookmark in _bookmarks(writer.root_object["/Outlines"]):
+    for bookmark in _iterate_bookmarks(writer.root_object["/Outlines"]):
         said = "".join(bookmark["/Title"].split())
         n = next((n for n in range(begin, len(headings)) if said in (squeezed[n], 2 * squeezed[n])), None)
         if n is not None:
@@ -182,16 +182,16 @@ def _name_bookmarks(writer, headings):
             begin = n + 1
 
 
-def _bookmarks(node):
+def _iterate_bookmarks(node):
     child = node.get("/First")
     while child is not None:
         child = child.get_object()
         yield child
-        yield from _bookmarks(child)
+        yield from _iterate_bookmarks(child)
         child = child.get("/Next")
 
 
-def _pages(site):
+def _page_order(site):
     """Return the pages in their order, as paths within the website: each names the next one."""
     entrance = LexborHTMLParser((site / "index.html").read_text(encoding="utf-8"))
     leads_on = entrance.css_first('meta[http-equiv="refresh"]')
@@ -212,7 +212,7 @@ def _authors(tree):
     return html.escape(re.sub(r"^By\s+", "", " ".join(text.split())))
 
 
-def _contents(tree, pages):
+def _table_of_contents(tree, pages):
     """Return the menu of the book as lists, each part under its name."""
     parts = []
     for part in tree.css("nav.bd-links p.caption, nav.bd-links ul"):
@@ -230,18 +230,18 @@ def _contents(tree, pages):
     return "\n".join(parts)
 
 
-def _head(tree, page):
+def _page_heading_rule(tree, page):
     """Return the rule that puts the title of a page at the head of each sheet that it takes."""
     heading = tree.css_first("h1") or tree.css_first("title")
     words = " ".join(heading.text().removesuffix("#").split()).replace("\\", r"\\").replace('"', r"\"")
-    return HEAD.format(name=_identifier(page, "head"), words=words)
+    return HEADING_RULE.format(name=_identifier(page, "head"), words=words)
 
 
 def _identifier(page, name="top"):
     return f"{page.rpartition('.')[0].replace('/', '-')}--{name}"
 
 
-def _article(tree, page, pages):
+def _extract_article(tree, page, pages):
     """Return the text of a page, with names that no other page has, addresses that count from the top, and no scripts."""
     article = tree.css_first("article.bd-article") or tree.css_first("article") or tree.body
     for name, value in (("id", "top"), ("class", "bd-article"), ("style", f"page: {_identifier(page, 'head')}")):
@@ -255,16 +255,16 @@ def _article(tree, page, pages):
         details.attrs["open"] = ""
         if "name" in details.attributes:
             del details.attrs["name"]  # of those that share one, only one is open
-    for element in {element.mem_id: element for element in article.css(NAMING_OR_LEADING)}.values():
+    for element in {element.mem_id: element for element in article.css(WITH_REFERENCES)}.values():
         for name, value in element.attributes.items():
             if value and (name != "href" or element.tag != "a"):
-                element.attrs[name] = _in_whole_book(page, name, value)
+                element.attrs[name] = _relocate_attribute(page, name, value)
         if element.tag == "a" and "href" in element.attributes:
             _redirect(element, page, pages)
     return article.html.replace("url(#", f"url(#{_identifier(page, '')}")
 
 
-def _in_whole_book(page, name, value):
+def _relocate_attribute(page, name, value):
     """Return what an attribute of an element of ``page`` is in the whole book."""
     if name in IDENTIFIERS:
         return " ".join(_identifier(page, each) for each in value.split())
@@ -300,7 +300,7 @@ def main():
 
 
 def setup(app):
-    app.add_directive("on-paper", OnPaper)
+    app.add_directive("on-paper", PdfLink)
     app.add_css_file("print.css", media="print")
     app.add_js_file("print.js", loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

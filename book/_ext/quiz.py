@@ -15,10 +15,10 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 RIGHT, WRONG = "right: ", "wrong: "
-GROUP = '<div aria-labelledby="{}-question" class="self-check" role="group">'
-CHOICE = '<details class="choice {}" name="{}"><summary{}>'
+GROUP_TAG = '<div aria-labelledby="{}-question" class="self-check" role="group">'
+CHOICE_TAG = '<details class="choice {}" name="{}"><summary{}>'
 VERDICTS = {True: "Right.", False: "No."}
-LEAST = 2  # choices
+MIN_CHOICES = 2  # choices
 
 
 class SelfCheck(SphinxDirective):
@@ -37,12 +37,12 @@ class SelfCheck(SphinxDirective):
         if not isinstance(question, nodes.paragraph) or not rest or not isinstance(rest[-1], nodes.bullet_list):
             raise self.error("a self-check is a paragraph with the question, then a list of choices.")
         items = rest.pop().children
-        if len(items) < LEAST or sum(item.astext().startswith(RIGHT) for item in items) != 1:
-            raise self.error(f"of the choices, {LEAST} or more, exactly one begins with {RIGHT.strip()}.")
+        if len(items) < MIN_CHOICES or sum(item.astext().startswith(RIGHT) for item in items) != 1:
+            raise self.error(f"of the choices, {MIN_CHOICES} or more, exactly one begins with {RIGHT.strip()}.")
         question["classes"] += ["question"]
         question["ids"].append(f"{name}-question")
         choices = [part for item in items for part in self._choice(item, name)]
-        return [_html(GROUP.format(name)), question, *rest, *choices, _html("</div>")]
+        return [_html(GROUP_TAG.format(name)), question, *rest, *choices, _html("</div>")]
 
     def _choice(self, item, group):
         """Return the nodes of a choice: what is seen, and the reason that opens."""
@@ -63,7 +63,7 @@ class SelfCheck(SphinxDirective):
                 )
         right = text.startswith(RIGHT)
         reasons[0].insert(0, [nodes.strong(text=VERDICTS[right]), nodes.Text(" ")])
-        opened = CHOICE.format("right" if right else "wrong", group, label)
+        opened = CHOICE_TAG.format("right" if right else "wrong", group, label)
         summary = [_html(opened), nodes.generated("", "", *shown.children), _html("</summary>")]
         return [*summary, nodes.container("", *reasons, classes=["reason"]), _html("</details>")]
 
@@ -79,7 +79,7 @@ class Number(SphinxRole):
     """
 
     def run(self):
-        shown = eval(f"f'{{{self.text}}}'", _names(self.env.docname))
+        shown = eval(f"f'{{{self.text}}}'", _chapter_namespace(self.env.docname))
         if shown.startswith("("):
             return [nodes.math(self.rawtext, shown)], []
         return [nodes.Text(shown.replace("-", "\N{MINUS SIGN}"))], []
@@ -97,7 +97,7 @@ class Mistake(SphinxRole):
         return [nodes.Text(" ".join(inspect.getdoc(function).split()))], []
 
 
-def _names(docname):
+def _chapter_namespace(docname):
     names = {"np": np, "math": math}
     for room in ("in_torch", "in_numpy"):  # of two functions of one name, that of numpy
         try:

@@ -19,14 +19,14 @@ from pathlib import Path
 import katex_prerender
 from docutils import nodes
 from docutils.utils import new_document
-from lean_theme import put_first
+from lean_theme import prepend_templates
 from sphinx import addnodes
 
 from autograder.formulas import FormulaError
 
 INDEX = "search-sections.js"
 SUB, SUP, END = "\ue000", "\ue001", "\ue002"
-UNREAD = (
+SKIPPED_NODES = (
     nodes.raw,
     nodes.literal_block,
     nodes.comment,
@@ -35,17 +35,19 @@ UNREAD = (
     nodes.footnote_reference,
     nodes.target,
 )
-UNREAD += (addnodes.toctree, addnodes.index)
-BETWEEN_PARTS = {nodes.row: " · ", nodes.tbody: "; ", nodes.tgroup: "; "}
-UNREAD_CLASSES = {"cell", "toctree-wrapper", "reason"}  # a reason is for those who have chosen
+SKIPPED_NODES += (addnodes.toctree, addnodes.index)
+SEPARATORS = {nodes.row: " · ", nodes.tbody: "; ", nodes.tgroup: "; "}
+SKIPPED_CLASSES = {"cell", "toctree-wrapper", "reason"}  # a reason is for those who have chosen
 ACCENTS = {"^": "\u0302", "~": "\u0303", "ˉ": "\u0304", "¯": "\u0304", "→": "\u20d7"}
-BETWEEN = "[=<>≤≥≈≠∈≪≫→←↦∼∝+−×⋅·⊙∣⟺⟹]"  # what has a space on both sides, unless it begins something
+SPACED_OPERATORS = "[=<>≤≥≈≠∈≪≫→←↦∼∝+−×⋅·⊙∣⟺⟹]"  # what has a space on both sides, unless it begins something
 GREEK = {unicodedata.name(chr(code)).rpartition(" ")[2].lower(): chr(code) for code in range(ord("α"), ord("ω") + 1)}
-RESULTS = '{% extends "!search.html" %}{% block scripts %}{{ super.super() }}{% endblock %}'  # without Sphinx's scripts
+RESULTS_TEMPLATE = (
+    '{% extends "!search.html" %}{% block scripts %}{{ super.super() }}{% endblock %}'  # without Sphinx's scripts
+)
 
 
 @lru_cache(4096)
-def readable(tex):
+def formula_to_text(tex):
     r"""Return a formula as one line of text without TeX, such as ``α⟨ij⟩ = softmax(e⟨ij⟩)`` with SUB and END for ⟨ and ⟩."""
     try:
         found = re.search(r"<math.*?</math>", katex_prerender.typesetter.html(tex), flags=re.DOTALL)
@@ -53,25 +55,25 @@ def readable(tex):
         return ""
     if not found:
         return ""
-    text = re.sub("\u2061 *", " ", _line(ET.fromstring(found[0])))
-    text = re.sub(rf"(?<=[^\s(\[{{,{SUB}{SUP}]) *({BETWEEN}) *", r" \1 ", text)
+    text = re.sub("\u2061 *", " ", _mathml_to_text(ET.fromstring(found[0])))
+    text = re.sub(rf"(?<=[^\s(\[{{,{SUB}{SUP}]) *({SPACED_OPERATORS}) *", r" \1 ", text)
     text = re.sub(rf"({SUB}|{SUP})([^{SUB}{SUP}{END}]*)", lambda part: part[1] + part[2].replace(" ", ""), text)
     return re.sub(r"\s+", " ", re.sub(r"(?<=\w) (?=\()| (?=[),;])", "", text.replace(",", ", "))).strip()
 
 
-def _line(element):
+def _mathml_to_text(element):
     tag = element.tag.rpartition("}")[2]
-    parts = [_line(child) for child in element if not child.tag.endswith("annotation")]
+    parts = [_mathml_to_text(child) for child in element if not child.tag.endswith("annotation")]
     if tag in ("mi", "mn", "mo", "mtext", "mspace"):
         return element.text or " "
     if tag in ("msub", "munder"):
-        return _script(parts[0], SUB, parts[1])
+        return _mark_script(parts[0], SUB, parts[1])
     if tag == "mover" and parts[1] in ACCENTS:
         return unicodedata.normalize("NFC", parts[0] + ACCENTS[parts[1]])
     if tag in ("msup", "mover"):
-        return _script(parts[0], SUP, parts[1])
+        return _mark_script(parts[0], SUP, parts[1])
     if tag in ("msubsup", "munderover"):
-        return _script(_script(parts[0], SUB, parts[1]), SUP, parts[2])
+        return _mark_script(_mark_script(parts[0], SUB, parts[1]), SUP, parts[2])
     if tag == "mfrac":
         return "/".join(part if len(part) < 3 else f"({part})" for part in parts)
     if tag in ("msqrt", "mroot"):
@@ -80,14 +82,14 @@ def _line(element):
         return ""
     if tag == "mtable":
         return "; ".join(parts)
-    return _row(parts) if tag in ("mrow", "mstyle", "mtd", "math", "semantics") else " ".join(parts)
+    return _join_factors(parts) if tag in ("mrow", "mstyle", "mtd", "math", "semantics") else " ".join(parts)
 
 
-def _script(base, mark, script):
+def _mark_script(base, mark, script):
     return f"{base}{mark}{script}{END}" if script.strip() not in ("", "⊤") else f"{base}{script}"
 
 
-def _row(parts):
+def _join_factors(parts):
     """Return the parts of a product with spaces between them: ``U⟨a⟩ h⟨j⟩``."""
     text = ""
     for part in parts:
@@ -96,20 +98,20 @@ def _row(parts):
     return text
 
 
-def words_of(node):
+def visible_text(node):
     """Return what a reader reads in ``node``, without its sections and exercises."""
     if isinstance(node, nodes.Text):
         return node.astext()
     if isinstance(node, nodes.raw) and "<br" in node.astext():
         return " "
     if isinstance(node, (nodes.math, nodes.math_block)):
-        return readable(node.astext())
-    if isinstance(node, UNREAD) or UNREAD_CLASSES.intersection(node.get("classes", ())) or _is_exercise(node):
+        return formula_to_text(node.astext())
+    if isinstance(node, SKIPPED_NODES) or SKIPPED_CLASSES.intersection(node.get("classes", ())) or _is_exercise(node):
         return ""
-    parts = [words_of(child) for child in node.children if not isinstance(child, nodes.section)]
+    parts = [visible_text(child) for child in node.children if not isinstance(child, nodes.section)]
     if isinstance(node, nodes.TextElement):
         return "".join(parts)
-    between = next((mark for kind, mark in BETWEEN_PARTS.items() if isinstance(node, kind)), " ")
+    between = next((mark for kind, mark in SEPARATORS.items() if isinstance(node, kind)), " ")
     return between.join(part.strip() for part in parts if part.strip())
 
 
@@ -117,7 +119,7 @@ def _is_exercise(node):
     return type(node).__name__ in ("exercise_node", "exercise_enumerable_node")
 
 
-def sections(doctree, numbers):
+def index_sections(doctree, numbers):
     """Return ``[anchor, heading, text]`` for each section, entry and exercise of a page; its own anchor is "".
 
     ``numbers`` are those of its exercises by their label, as tuples.
@@ -127,7 +129,7 @@ def sections(doctree, numbers):
         title, *children = part.children
         if not isinstance(title, nodes.title):  # what an exercise says
             continue
-        heading = words_of(title)
+        heading = visible_text(title)
         if _is_exercise(part):
             heading = f"Exercise {'.'.join(map(str, numbers.get(part['label'], ())))} {heading.strip()}"
             children = children[0].children
@@ -136,27 +138,27 @@ def sections(doctree, numbers):
         for child in children:
             if isinstance(child, nodes.section):
                 continue
-            entry = _entry(child)
+            entry = _entry_heading(child)
             if entry:
                 here = [child["ids"][0], entry, []]
                 found.append(here)
-            here[2].append(words_of(child).removeprefix(entry))
-    return [[anchor, _tidy(heading), _tidy(" ".join(texts))] for anchor, heading, texts in found]
+            here[2].append(visible_text(child).removeprefix(entry))
+    return [[anchor, _collapse_space(heading), _collapse_space(" ".join(texts))] for anchor, heading, texts in found]
 
 
-def _entry(node):
+def _entry_heading(node):
     """Return the bold beginning of a paragraph that links can lead to, such as an erratum; "" for other nodes."""
     if not isinstance(node, nodes.paragraph) or not node["ids"]:
         return ""
     first = next((child for child in node.children if child.astext()), None)
-    return words_of(first) if isinstance(first, nodes.strong) else ""
+    return visible_text(first) if isinstance(first, nodes.strong) else ""
 
 
-def _tidy(text):
+def _collapse_space(text):
     return re.sub(r"\s+", " ", text).strip()
 
 
-def same(notation):
+def find_synonyms(notation):
     """Return ``({name: Greek letter}, [[word in code, letter], ...])``, as the page on notation has them."""
     if notation is None:
         return {}, []
@@ -167,13 +169,15 @@ def same(notation):
         symbol, code = [
             [*cell.findall(kind)] for cell, kind in zip(row.children, (nodes.math, nodes.literal), strict=False)
         ]
-        letter = re.match(rf"(\w)(?:{SUB}[^{END}]*{END})?(?:,|$)", readable(symbol[0].astext())) if symbol else None
+        letter = (
+            re.match(rf"(\w)(?:{SUB}[^{END}]*{END})?(?:,|$)", formula_to_text(symbol[0].astext())) if symbol else None
+        )
         if letter and len(code) == 1:
             pairs.append([code[0].astext(), letter[1]])
     return names, pairs
 
 
-def begin(app):
+def replace_index(app):
     """Take the place of Sphinx's own index: it knows pages only, and has each word of the code."""
     app.search_sections = {}
     if app.builder.format != "html":
@@ -181,19 +185,19 @@ def begin(app):
     own = app.builder.index_page
 
     def index_page(name, doctree, title):
-        app.search_sections[name] = sections(doctree, app.env.toc_fignumbers.get(name, {}).get("exercise", {}))
+        app.search_sections[name] = index_sections(doctree, app.env.toc_fignumbers.get(name, {}).get("exercise", {}))
         own(name, new_document(""), title)
 
     app.builder.index_page = index_page
-    put_first(app, {"search.html": RESULTS})
+    prepend_templates(app, {"search.html": RESULTS_TEMPLATE})
 
 
-def write(app, exception):
+def write_index(app, exception):
     if exception or app.builder.format != "html":
         return
     pages = [[name, app.search_sections[name]] for name in sorted(app.search_sections) if name in app.env.found_docs]
     notation = next((name for name in app.env.found_docs if name.rpartition("/")[2] == "notation"), None)
-    names, words = same(app.env.get_doctree(notation) if notation else None)
+    names, words = find_synonyms(app.env.get_doctree(notation) if notation else None)
     text = json.dumps({"pages": pages, "names": names, "words": words}, ensure_ascii=False, separators=(",", ":"))
     Path(app.outdir, INDEX).write_text(f"searchSections={text}", encoding="utf-8")
 
@@ -201,8 +205,8 @@ def write(app, exception):
 def setup(app):
     app.setup_extension("katex_prerender")
     app.setup_extension("page_optimizer")  # lets all pages be written, and so be indexed, in each build
-    app.connect("builder-inited", begin)
-    app.connect("build-finished", write, priority=100)  # while formulas can still be read
+    app.connect("builder-inited", replace_index)
+    app.connect("build-finished", write_index, priority=100)  # while formulas can still be read
     app.add_js_file("search.js", loading_method="defer")
     app.add_css_file("search.css")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

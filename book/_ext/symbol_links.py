@@ -9,15 +9,15 @@ import html
 
 from docutils import nodes
 
-UNEXPLAINED = ("notation", "errata", "sources")
+PAGES_WITHOUT_LINKS = ("notation", "errata", "sources")
 LINK = '<p class="symbols-of"><a href="{}#every-letter">Symbols<span class="visually-hidden"> of {}</span></a></p>'
 
 
-def add(app, doctree):
+def add_links(app, doctree):
     """Put the link below the heading of each section that has formulas of its own."""
     folder, _, name = app.env.docname.rpartition("/")
     notation = f"{folder}/notation".lstrip("/")
-    if name in UNEXPLAINED or notation not in app.env.found_docs:
+    if name in PAGES_WITHOUT_LINKS or notation not in app.env.found_docs:
         return
     for section in doctree.findall(nodes.section):
         if isinstance(section.parent, nodes.section) and isinstance(section[0], nodes.title) and _has_formulas(section):
@@ -33,13 +33,13 @@ def _has_formulas(node):
     )
 
 
-def bring_script(app, name, template, context, doctree):
+def add_script(app, name, template, context, doctree):
     if 'class="symbols-of"' in context.get("body", ""):
         app.add_js_file("symbols.js", loading_method="defer")
         app.add_css_file("symbols.css")
 
 
 def setup(app):
-    app.connect("doctree-read", add)
-    app.connect("html-page-context", bring_script)
+    app.connect("doctree-read", add_links)
+    app.connect("html-page-context", add_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -22,9 +22,11 @@ def table(caption, head, rows):
     rows : list of list
         Strings, or numbers, which are shown with four decimals.
     """
-    titles = "".join(f'<th scope="col">{_shown(title)}</th>' for title in head)
+    titles = "".join(f'<th scope="col">{_cell_html(title)}</th>' for title in head)
     body = "".join(
-        f'<tr><th scope="row">{_shown(first)}</th>' + "".join(f"<td>{_shown(entry)}</td>" for entry in rest) + "</tr>"
+        f'<tr><th scope="row">{_cell_html(first)}</th>'
+        + "".join(f"<td>{_cell_html(entry)}</td>" for entry in rest)
+        + "</tr>"
         for first, *rest in rows
     )
     return f"<table><caption>{caption}</caption><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
@@ -80,15 +82,15 @@ def alignment(source, target, weights):
     for words, y in ((target, 28), (source, 165)):
         for k, word in enumerate(words):
             text = f'<text x="{width * (k + 0.5) / len(words):.0f}" y="{y}" text-anchor="middle" style="font-size:20px"'
-            parts.append(f"{text}{_language(word)}>{word}</text>")
+            parts.append(f"{text}{_lang_attribute(word)}>{word}</text>")
     return f'<svg aria-hidden="true" viewBox="0 0 {width} 180" width="{width}">{"".join(parts)}</svg>'
 
 
-def _shown(entry):
+def _cell_html(entry):
     if not isinstance(entry, str):
         return f"{entry:.4f}".replace("-", "\N{MINUS SIGN}")
-    return f'<span lang="hi">{entry}</span>' if _language(entry) else entry
+    return f'<span lang="hi">{entry}</span>' if _lang_attribute(entry) else entry
 
 
-def _language(word):
+def _lang_attribute(word):
     return ' lang="hi"' if any("\u0900" <= letter <= "\u097f" for letter in word) else ""

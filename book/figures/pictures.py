@@ -36,11 +36,15 @@ VARIABLES = {
     GREEN: "--figure-3",
     PURPLE: "--figure-4",
 }
-SHADE = 0.6  # as --shade in figures.css
+SHADE_OPACITY = 0.6  # as --shade in figures.css
 HINDI = Path(__file__).parents[1] / "_static" / "fonts" / "noto-sans-devanagari-devanagari-400-normal.woff"
 COLUMN, PHONE = 680, 340  # pixels
-PANEL = 340  # pixels: the greatest height of a panel on a phone
-WHOLE, HALVES, TENTHS = 10, 5, 1  # tenths of a pixel: texts, marks and bars need no more places than they have
+MAX_PANEL_HEIGHT = 340  # pixels: the greatest height of a panel on a phone
+WHOLE_PIXELS, HALF_PIXELS, TENTH_PIXELS = (
+    10,
+    5,
+    1,
+)  # tenths of a pixel: texts, marks and bars need no more places than they have
 
 STYLE = {
     "figure.dpi": 72,  # so that a point is a pixel
@@ -144,12 +148,12 @@ def as_svg(figure):
         If the figure has a colour that the page cannot change with its mode, or a hatch.
     """
     width, height = figure.get_size_inches() * 72
-    parts = [_part(figure, "wide" if width > PHONE + 20 else "only")]
+    parts = [_render_part(figure, "wide" if width > PHONE + 20 else "only")]
     if width > PHONE + 20:
-        _stack(figure)
-        parts.append(_part(figure, "narrow"))
+        _stack_panels(figure)
+        parts.append(_render_part(figure, "narrow"))
     own = "".join(f"{name}:{colour};" for colour, name in VARIABLES.items())
-    rules = f"svg{{color:{INK};{own}--shade:{SHADE};font-family:sans-serif}}.narrow{{display:none}}"
+    rules = f"svg{{color:{INK};{own}--shade:{SHADE_OPACITY};font-family:sans-serif}}.narrow{{display:none}}"
     rules += "text{fill:currentcolor;font-size:13px;text-anchor:middle}"
     size = f'width="{width:.0f}" height="{height:.0f}"'
     return (
@@ -157,7 +161,7 @@ def as_svg(figure):
     )
 
 
-def _stack(figure):
+def _stack_panels(figure):
     """Make a figure as narrow as a phone, with its panels below each other."""
     panels = [axes for axes in figure.axes if axes.get_subplotspec() is not None]
     rows, columns = panels[0].get_gridspec().get_geometry()
@@ -174,11 +178,11 @@ def _stack(figure):
             at_top = axes.xaxis.get_label_position() == "top"
             axes.tick_params(labeltop=at_top, labelbottom=not at_top)
     if columns * rows == 1 and panels[0].get_aspect() == "auto":
-        height = min(height, PANEL)
+        height = min(height, MAX_PANEL_HEIGHT)
     figure.set_size_inches(PHONE / 72, len(panels) * height / 72)
 
 
-def _part(figure, name):
+def _render_part(figure, name):
     written = io.StringIO()
     figure.savefig(written, format="svg", metadata={"Date": None})
     root = ET.fromstring(written.getvalue())
@@ -187,7 +191,7 @@ def _part(figure, name):
     top, bottom = height - 72 * box.y1, height - 72 * box.y0  # what a picture leaves empty there is cut off
     prefix = f"p{hashlib.sha256(written.getvalue().encode()).hexdigest()[:8]}"
     known = {node.get("id"): f"{prefix}-{n}" for n, node in enumerate(root.iter()) if _tag(node) in ("path", "use")}
-    body = "".join(_written(node, known) for node in root)
+    body = "".join(_serialize(node, known) for node in root)
     view = f"0 {top - 2:.0f} {width:.0f} {bottom - top + 4:.0f}"
     return f'<svg class="{name}" viewBox="{view}">{body}</svg>'
 
@@ -196,12 +200,12 @@ def _tag(node):
     return node.tag.rpartition("}")[2]
 
 
-def _written(node, known):
+def _serialize(node, known):
     """Return a node of matplotlib's SVG as text, without what says nothing."""
     tag = _tag(node)
     if tag in ("metadata", "style", "clipPath", "pattern"):
         return ""
-    inner = _text(node) if tag == "text" else _inside(node, known)
+    inner = _serialize_text(node) if tag == "text" else _serialize_children(node, known)
     style = dict(part.split(": ", 1) for part in node.get("style", "").split("; ") if part)
     if tag in ("path", "use") and _is_unseen(style):
         return ""
@@ -211,7 +215,7 @@ def _written(node, known):
     if tag == "text":  # which is in the middle of its place, unless it says where it begins or ends
         style = {"text-anchor": "start"} | style
         style = {name: value for name, value in style.items() if (name, value) not in USUAL}
-    if declared := _declared(style):
+    if declared := _css_declarations(style):
         kept.append(("style", declared))
     attributes = "".join(f' {name}="{html.escape(value)}"' for name, value in kept)
     return f"<{tag}{attributes}>{inner}</{tag}>" if inner else f"<{tag}{attributes}/>"
@@ -230,9 +234,11 @@ def _attribute(node, name, value, known):
     """Return an attribute of a node in few letters; None if it says nothing."""
     tag, name, is_mark = _tag(node), name.rpartition("}")[2], node.get("id", "").startswith("m")
     if name == "d":
-        return _outline(value, HALVES if not is_mark and _is_upright(value) else TENTHS)
+        return _compact_path(value, HALF_PIXELS if not is_mark and _is_upright(value) else TENTH_PIXELS)
     if name in ("x", "y", "transform"):
-        value = _rounded(value, WHOLE if tag == "text" else HALVES if tag == "use" else TENTHS)
+        value = _round_coordinates(
+            value, WHOLE_PIXELS if tag == "text" else HALF_PIXELS if tag == "use" else TENTH_PIXELS
+        )
         return None if tag == "text" and re.match(r"rotate\(-?0 ", value) else value
     if name == "href":
         return "#" + known[value[1:]]
@@ -241,23 +247,23 @@ def _attribute(node, name, value, known):
     return value if name in ("width", "height") else None
 
 
-def _inside(node, known):
+def _serialize_children(node, known):
     """Return what a node holds as text; of marks that lie upon each other and look the same, one."""
-    parts = [_written(child, known) for child in node]
+    parts = [_serialize(child, known) for child in node]
     is_series = all(part.startswith("<use ") and "opacity" not in part for part in parts)
     return "".join(dict.fromkeys(parts) if is_series else parts)
 
 
-def _rounded(numbers, step):
+def _round_coordinates(numbers, step):
     """Return coordinates as multiples of ``step``, in tenths of a pixel."""
-    return re.sub(r"-?\d+\.\d+", lambda number: _short(_nearest(number[0], step)), numbers)
+    return re.sub(r"-?\d+\.\d+", lambda number: _format_tenths(_round_to_step(number[0], step)), numbers)
 
 
-def _nearest(number, step):
+def _round_to_step(number, step):
     return step * round(10 * float(number) / step)
 
 
-def _short(tenths):
+def _format_tenths(tenths):
     return f"{tenths / 10:.1f}".removesuffix(".0")
 
 
@@ -267,22 +273,22 @@ def _is_upright(path):
     return not re.search("[QC]", path) and all(x == a or y == b for (x, y), (a, b) in pairwise(corners))
 
 
-def _outline(path, step):
+def _compact_path(path, step):
     """Return a path in few letters, on multiples of ``step`` tenths of a pixel.
 
     Each step is written as distances from where it begins, so that equal outlines read alike.
     """
     parts, start, here, last = [], [], [], ""
     for letter, numbers in re.findall(r"([A-Za-z])([^A-Za-z]*)", path):
-        there = [_nearest(number, step) for number in numbers.split()]
+        there = [_round_to_step(number, step) for number in numbers.split()]
         if letter == "M":
             start = there
-            parts.append(letter + " ".join(map(_short, there)))
+            parts.append(letter + " ".join(map(_format_tenths, there)))
         elif letter == "z":
             there = start
             parts.append(letter)
         elif letter in "LQC":
-            apart = " ".join(_short(number - here[n % 2]) for n, number in enumerate(there))
+            apart = " ".join(_format_tenths(number - here[n % 2]) for n, number in enumerate(there))
             parts.append(f"{' ' if last == letter else letter.lower()}{apart}")
         else:
             raise ValueError(f"a path takes a step {letter}, where matplotlib takes M, L, Q, C and z.")
@@ -290,7 +296,7 @@ def _outline(path, step):
     return "".join(parts).replace(" -", "-")
 
 
-def _declared(style):
+def _css_declarations(style):
     """Return a style with the page's colours, and the page's font."""
     kept = {}
     for name, value in style.items():
@@ -299,7 +305,7 @@ def _declared(style):
                 style = style | {"opacity": f"calc({style.get('opacity', 1)}*var(--shade))"}
                 value = f"var({VARIABLES[BLUE]})"
             else:
-                value = "currentcolor" if value == INK else f"var({_variable(value)})"
+                value = "currentcolor" if value == INK else f"var({_colour_variable(value)})"
         if name not in ("font-family", "stroke-linejoin", "stroke-linecap", "opacity"):
             kept[name] = value
     if "opacity" in style:
@@ -307,7 +313,7 @@ def _declared(style):
     return ";".join(f"{name}:{value}" for name, value in kept.items())
 
 
-def _variable(colour):
+def _colour_variable(colour):
     if colour.startswith("url("):
         raise ValueError("a hatch stays as it is in dark mode. Remedy: tell bars apart by their colours.")
     if colour not in VARIABLES:
@@ -330,25 +336,27 @@ MATHS = re.compile(r"\$([^$]*)\$")
 TOKEN = re.compile(r"\\([a-z]+|,) ?|([_^])(?:\{([^}]*)\}|(.))|(.)")
 
 
-def _text(node):
+def _serialize_text(node):
     """Return what a text says: formulas in the font of formulas, Hindi marked as such."""
     size = float(re.search(r"font-size: ([\d.]+)px", node.get("style"))[1])
     return "".join(
-        _math(part, size) if number % 2 else _hindi(html.escape(part))
+        _math_to_tspans(part, size) if number % 2 else _mark_hindi(html.escape(part))
         for number, part in enumerate(MATHS.split(node.text or ""))
     )
 
 
-def _hindi(text):
+def _mark_hindi(text):
     return re.sub(r"[\u0900-\u097f]+(?: +[\u0900-\u097f]+)*", r'<tspan lang="hi">\g<0></tspan>', text)
 
 
-def _math(tex, size):
+def _math_to_tspans(tex, size):
     parts, low = [], max(0.75 * size, 11.5)  # anything smaller could not be read on a phone
     for command, shift, group, single, letter in TOKEN.findall(tex):
         if shift:
             down = 0.25 * size if shift == "_" else -0.4 * size
-            parts.append(f'<tspan dy="{down:.1f}" style="font-size:{low:.1f}px">{_math(group or single, low)}</tspan>')
+            parts.append(
+                f'<tspan dy="{down:.1f}" style="font-size:{low:.1f}px">{_math_to_tspans(group or single, low)}</tspan>'
+            )
             parts.append(f'<tspan dy="{-down:.1f}">\u200b</tspan>')
         else:
             shown = LETTERS[command] if command else LETTERS.get(letter, letter)

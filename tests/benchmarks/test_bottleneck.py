@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmarks import bottleneck
-from benchmarks.bottleneck import Run, Training, build, name, points, train
+from benchmarks.bottleneck import Run, Training, build_model, name, points, train
 from solutions.in_torch.output_layer import Decoder
 
 pytestmark = pytest.mark.suite("solutions")
@@ -24,7 +24,7 @@ class Killed(Exception):
 def short(monkeypatch):
     """Runs of a few steps that are saved at each of them, and a small test."""
     monkeypatch.setattr(bottleneck, "LENGTHS", {"rate": (5,), "bottleneck": (5, 10), "order": (5,), "score": (5,)})
-    monkeypatch.setattr(bottleneck, "SAVE_EVERY", -1)
+    monkeypatch.setattr(bottleneck, "SAVE_SECONDS", -1)
     small = bottleneck.as_tensors(bottleneck.draw_sentences(60, seed=7, least=5, kept_back=True))
     monkeypatch.setattr(bottleneck, "_unseen", lambda purpose: small)
 
@@ -78,7 +78,7 @@ def test_the_rate_rises_stays_and_falls_to_almost_nothing(monkeypatch):
 
 
 def test_the_fixed_vector_is_the_last_forward_and_the_first_backward_state_and_nothing_else():
-    model = build(FIXED)
+    model = build_model(FIXED)
     source, lengths = torch.tensor([[4, 9, 3], [6, 8, 0]]), torch.tensor([3, 2])
     _, keys, mask = model.read(source, lengths)
     assert keys.shape == (2, 1, 96)
@@ -89,7 +89,7 @@ def test_the_fixed_vector_is_the_last_forward_and_the_first_backward_state_and_n
 
 
 def test_taking_all_steps_at_once_is_taking_one_after_the_other():
-    model = build(FIXED)
+    model = build_model(FIXED)
     source, lengths, words = torch.tensor([[4, 9, 3], [6, 8, 0]]), torch.tensor([3, 2]), torch.tensor([[1, 5], [1, 7]])
     logits, _ = model(source, lengths, words)
     one_by_one, _ = Decoder.forward(model.decoder, words, *model.read(source, lengths))
@@ -97,7 +97,7 @@ def test_taking_all_steps_at_once_is_taking_one_after_the_other():
 
 
 def test_luongs_order_scores_with_the_new_state_and_keeps_the_context_out_of_it():
-    model = build(Run("order", "luong", 120, 0))
+    model = build_model(Run("order", "luong", 120, 0))
     state, keys, mask = model.read(torch.tensor([[4, 9, 3]]), torch.tensor([3]))
     word = torch.tensor([5])
     _, new, weights = model.decoder.step(word, state, keys, mask)
@@ -130,7 +130,7 @@ def test_the_command_runs_what_is_missing_and_nothing_again(tmp_path, monkeypatc
     monkeypatch.setattr(bottleneck, "RECORD", tmp_path / "record.json")
     monkeypatch.setattr(bottleneck.read_record, "__defaults__", (tmp_path / "record.json",))
     monkeypatch.setattr(bottleneck.write_record, "__defaults__", (tmp_path / "record.json",))
-    monkeypatch.setattr(bottleneck, "UNDER_WAY", tmp_path / "under_way")
+    monkeypatch.setattr(bottleneck, "WORK_DIR", tmp_path / "under_way")
     wanted = [
         (Run("rate", model, 120, 100, rate=rate), 5) for model in ("fixed", "attention") for rate in bottleneck.RATES
     ]
@@ -143,7 +143,7 @@ def test_the_command_runs_what_is_missing_and_nothing_again(tmp_path, monkeypatc
     tried = {rows[name(*point)]["nats_per_word"]: point[0].rate for point in wanted[: len(bottleneck.RATES)]}
     assert rows[name(FIXED, 5)]["rate"] == tried[min(tried)]
     assert 0 < rows["dot-size16-120-0-5"]["trained"]["entropy_share"] < 1
-    assert not list(bottleneck.UNDER_WAY.glob("*-end*.pt"))
+    assert not list(bottleneck.WORK_DIR.glob("*-end*.pt"))
     capsys.readouterr()
     bottleneck.main()
     assert capsys.readouterr().out == ""

@@ -17,8 +17,8 @@ COUNT = 12
 def test_a_class_goes_through_all_commands_and_nobody_is_lost(released, tmp_path):
     shutil.copytree(released.root, tmp_path / "course")
     course = Course.at(tmp_path / "course")
-    steps = class_of.through(course, COUNT, tmp_path, workers=2)
-    class_of.refuse_losses(course, COUNT, tmp_path)
+    steps = class_of.run_pipeline(course, COUNT, tmp_path, workers=2)
+    class_of.check_complete(course, COUNT, tmp_path)
     assert [step.name for step in steps] == ["collect", "grade", "feedback", "export", "report"]
     assert all(step.megabytes > 1 for step in steps)
     assert f"{COUNT} collected (0 anew), 0 set aside, 0 not taken" in steps[0].said
@@ -41,9 +41,9 @@ def test_a_class_goes_through_all_commands_and_nobody_is_lost(released, tmp_path
 def test_a_class_that_has_lost_somebody_is_refused(released, tmp_path):
     shutil.copytree(released.root, tmp_path / "course")
     course = Course.at(tmp_path / "course")
-    class_of.hand_in(course, 2, tmp_path / "submissions.zip")
+    class_of.write_submissions(course, 2, tmp_path / "submissions.zip")
     with zipfile.ZipFile(tmp_path / "pages.zip", "w") as bundle:
         bundle.writestr("one.html", "")
     (tmp_path / "grades.csv").write_text("header\npoints\n1\n2\n")
     with pytest.raises(SystemExit, match="of 2 students, 2 have a grade and 1 a page"):
-        class_of.refuse_losses(course, 2, tmp_path)
+        class_of.check_complete(course, 2, tmp_path)

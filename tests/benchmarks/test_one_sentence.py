@@ -48,7 +48,7 @@ def _rounded(arrays):
 def test_the_page_prints_what_the_training_gives():
     page = (ROOT / "book" / "intro.md").read_text(encoding="utf-8")
     model = one_sentence.train()
-    assert ast.literal_eval(PRINTED.search(page)[1]) == one_sentence.as_printed(model)
+    assert ast.literal_eval(PRINTED.search(page)[1]) == one_sentence.printed_parameters(model)
     logits, weights = model()
     assert logits.argmax(dim=1).tolist() == list(range(one_sentence.WORDS))
     assert torch.softmax(logits, dim=1).diagonal().min() > 0.75

@@ -23,7 +23,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from autograder import formulas
-from benchmarks.site import PROGRAMS, QUIET
+from benchmarks.site import CHROMIUM_OPTIONS, PROGRAMS
 from solutions import answer_key
 from tests.book.test_build import all_pages
 
@@ -82,7 +82,7 @@ def chromium(profile, preferences=None):
     options.binary_location = program
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     options.add_experimental_option("prefs", preferences or {})
-    for argument in [*QUIET, f"--user-data-dir={profile}"]:
+    for argument in [*CHROMIUM_OPTIONS, f"--user-data-dir={profile}"]:
         options.add_argument(argument)
     browser = webdriver.Chrome(options=options, service=Service(driver))
     browser.set_page_load_timeout(PATIENCE)

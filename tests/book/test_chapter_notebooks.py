@@ -90,7 +90,7 @@ def chapter_notebooks():
 @pytest.fixture(scope="module")
 def notebooks(chapter_notebooks):
     """The notebook of each chapter."""
-    return {topic: chapter_notebooks.notebook(ROOT / "book" / f"{topic}.md") for topic in answer_key.topics()}
+    return {topic: chapter_notebooks.build_notebook(ROOT / "book" / f"{topic}.md") for topic in answer_key.topics()}
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def ran(chapter_notebooks, notebooks, tmp_path_factory):
     jobs = {**notebooks, **{f"{topic}, answered": notebooks[topic] for topic in ANSWERED}}
     for name, text in pages.items():
         (root / f"{name}.md").write_text(text, encoding="utf-8")
-        jobs[name] = chapter_notebooks.notebook(root / f"{name}.md")
+        jobs[name] = chapter_notebooks.build_notebook(root / f"{name}.md")
     for name, notebook in jobs.items():
         (root / name).mkdir()
         nbformat.write(notebook, root / name / "chapter.ipynb")
@@ -191,9 +191,11 @@ def test_an_error_that_lacks_no_answer_is_raised(ran):
 
 
 def test_a_part_of_the_course_brings_along_what_it_uses(chapter_notebooks):
-    names = list(chapter_notebooks.modules("from solutions.in_torch.context import AdditiveAttention"))
+    names = list(chapter_notebooks.module_cells("from solutions.in_torch.context import AdditiveAttention"))
     assert names.index("solutions.in_torch.softmax") < names.index("solutions.in_torch.context")
-    (text,) = chapter_notebooks.modules("from solutions.in_numpy.encoder import bidirectional_annotations").values()
+    (text,) = chapter_notebooks.module_cells(
+        "from solutions.in_numpy.encoder import bidirectional_annotations"
+    ).values()
     assert "rnn_states" in text.partition("\n")[0].split()
 
 

@@ -98,7 +98,7 @@ def test_the_colours_are_those_of_the_page_in_light_mode(pictures):
     for colour, name in pictures.VARIABLES.items():
         if name.startswith("--figure"):
             assert light[name] == colour
-    assert float(light["--shade"].split(" ")[0]) == pictures.SHADE
+    assert float(light["--shade"].split(" ")[0]) == pictures.SHADE_OPACITY
 
 
 def luminance(colour):
@@ -173,7 +173,7 @@ def test_a_line_goes_where_matplotlib_lets_it_go(pictures):
     ],
 )
 def test_an_outline_is_written_in_steps(pictures, written, short):
-    assert pictures._outline(written, pictures.TENTHS) == short
+    assert pictures._compact_path(written, pictures.TENTH_PIXELS) == short
 
 
 def test_bars_and_marks_stand_on_half_pixels_and_curves_where_they_are(pictures):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.site import browser, load, served
+from benchmarks.site import browser, measure_load, served
 from tests.book.test_build import all_pages
 
 pytestmark = pytest.mark.e2e
@@ -13,6 +13,6 @@ def test_no_layout_shifts_by_more_than_a_fiftieth(site, tmp_path):
     names.remove("index.html")  # which leads on at once
     # what comes late comes a round trip later each time, but need not be waited for as a reader would
     with served(site) as address, browser(tmp_path, down=-1, up=-1) as chromium:
-        shifts = {name: load(chromium, f"{address}/{name}").shift for name in names}
+        shifts = {name: measure_load(chromium, f"{address}/{name}").shift for name in names}
     assert len(shifts) > 10
     assert {name: shift for name, shift in shifts.items() if shift > 0.02} == {}

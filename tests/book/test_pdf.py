@@ -153,7 +153,7 @@ def test_each_sheet_has_its_number_and_at_its_head_the_title_of_its_page(printed
 
 @pytest.mark.parametrize(("title", "words"), [("Say <em>it</em><a>#</a>", '"Say it"'), ('"A \\ b"', r'"\"A \\ b\""')])
 def test_a_title_at_the_head_of_a_sheet_is_plain_text(pdf, title, words):
-    head = pdf._head(LexborHTMLParser(f"<h1>{title}</h1>"), "book/one.html")
+    head = pdf._page_heading_rule(LexborHTMLParser(f"<h1>{title}</h1>"), "book/one.html")
     assert head.startswith("@page book-one--head { @top-right { content: " + words + "; ")
 
 
@@ -162,7 +162,7 @@ def test_a_bookmark_has_the_words_of_its_heading(pdf):
     writer.add_blank_page(100, 100)
     for said in ("Thefirst", "Something else", "A secondA second", "The last"):
         writer.add_outline_item(said, 0)
-    pdf._name_bookmarks(writer, ["The first", "A second", "The last"])
+    pdf._restore_bookmark_titles(writer, ["The first", "A second", "The last"])
     assert [entry.title for entry in writer.outline] == ["The first", "Something else", "A second", "The last"]
 
 
@@ -175,7 +175,7 @@ def test_code_is_whole_and_what_is_folded_as_code_is_left_out(printed):
 def test_short_code_stays_on_one_sheet(pdf):
     page = "<article><div class='highlight'><pre>{}</pre></div><div class='highlight'><pre>{}</pre></div></article>"
     short, long = "x = 1\n" * pdf.MAX_UNBROKEN_LINES, "x = 1\n" * (pdf.MAX_UNBROKEN_LINES + 1)
-    article = pdf._article(LexborHTMLParser(page.format(short, long)), "one.html", ["one.html"])
+    article = pdf._extract_article(LexborHTMLParser(page.format(short, long)), "one.html", ["one.html"])
     marked = [pre.get("class") for pre in BeautifulSoup(article, "html.parser").find_all("pre")]
     assert marked == [["short"], None]
 
@@ -191,7 +191,7 @@ def test_the_reasons_of_a_self_check_are_open(printed):
 
 
 def test_links_lead_within_the_pdf_or_nowhere(printed, pdf, site):
-    whole = BeautifulSoup(pdf.whole_book(site, pdf._pages(site)), "html.parser")
+    whole = BeautifulSoup(pdf.whole_book(site, pdf._page_order(site)), "html.parser")
     links = [link["href"] for link in whole.select("a[href]")]
     assert {"#one--top", "#one--a-formula", "#one--known", "#one--id2"} <= set(links)
     for link in links:
