@@ -180,6 +180,31 @@ def _plans(factors):
     """
     rng = np.random.default_rng(0)
     factors = dict(factors)
+    plans = _special_one_by_one(factors)
+    met = set().union(*map(_pairs, plans))
+
+    def add(plan):
+        if plan:
+            plans.append(plan)
+            met.update(_pairs(plan))
+
+    for wanted in _wanted_pairs(factors):
+        if frozenset(wanted.items()) not in met:
+            add(_filled(factors, wanted, met, rng))
+    for level in factors[SIZES][1:]:
+        while 0 < sum(plan[SIZES] == level for plan in plans) < SIZE_MEETS:
+            add(_filled(factors, {SIZES: level}, met, rng) or {**plans[0], SIZES: level})
+    for (one, ones), beside in itertools.product(factors.items(), factors[SIZES]):
+        for level in ones if one != SIZES else ():
+            if _is_only_word(level, beside):
+                add(_filled(factors, {one: level, SIZES: beside}, met, rng))
+    while len(plans) < LEAST_ROWS:
+        add(_filled(factors, {}, met, rng) or plans[0])
+    return tuple(plans)
+
+
+def _special_one_by_one(factors):
+    """Return the plan in which all is ordinary, and one for each special family, with pads where it needs some."""
     ordinary = {name: levels[0] for name, levels in factors.items()}
     plans = [ordinary]
     for name, levels in factors.items():
@@ -189,31 +214,15 @@ def _plans(factors):
                 plan |= _with_pads(factors)
             if _fit(plan, whole=True):
                 plans.append(plan)
-    met = set().union(*map(_pairs, plans))
+    return plans
+
+
+def _wanted_pairs(factors):
+    """Yield each pair of special families of two arguments; of sizes, only a size of 1 where a sentence may be empty."""
     for (one, ones), (other, others) in itertools.combinations(factors.items(), 2):
         for level, beside in itertools.product(ones[1:], others[1:]):
-            if frozenset([(one, level), (other, beside)]) in met:
-                continue
-            if SIZES in (one, other) and not (_is_empty(level) and beside.ones):
-                continue
-            plan = _filled(factors, {one: level, other: beside}, met, rng)
-            if plan:
-                plans.append(plan)
-                met |= _pairs(plan)
-    for level in factors[SIZES][1:]:
-        while 0 < sum(plan[SIZES] == level for plan in plans) < SIZE_MEETS:
-            plan = _filled(factors, {SIZES: level}, met, rng)
-            plans.append(plan or {**ordinary, SIZES: level})
-            met |= _pairs(plans[-1])
-    for (one, ones), beside in itertools.product(factors.items(), factors[SIZES]):
-        for level in ones if one != SIZES else ():
-            if _is_only_word(level, beside) and (plan := _filled(factors, {one: level, SIZES: beside}, met, rng)):
-                plans.append(plan)
-                met |= _pairs(plan)
-    while len(plans) < LEAST_ROWS:
-        plans.append(_filled(factors, {}, met, rng) or ordinary)
-        met |= _pairs(plans[-1])
-    return tuple(plans)
+            if SIZES not in (one, other) or (_is_empty(level) and beside.ones):
+                yield {one: level, other: beside}
 
 
 def _is_empty(level):

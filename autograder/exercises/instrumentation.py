@@ -66,7 +66,7 @@ class InstrumentedFunction:
     def _watch_expressions(self, definition):
         """Put a call of ``_watch`` around each expression that is a node, and one more around what is assigned or returned."""
         numbers: dict[ast.AST, int] = {}
-        operands: dict[int, list[ast.AST]] = {}
+        operands: dict[int, list[Any]] = {}
         groups: dict[ast.AST, str] = {}  # tuples of values that are assigned, and dicts that are returned
         for slot in list(slots(definition)):
             node: Any = slot.node

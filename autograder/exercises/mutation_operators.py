@@ -7,7 +7,7 @@ answers with all of them; those with a clause may also explain a student's numbe
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from autograder.exercises.ast_utils import Slot, build, root_name
 
@@ -257,31 +257,40 @@ def mutate_dict(node: ast.Dict, slot: Slot, around: Surroundings) -> Iterator[Re
 
 
 def mutate_call(node: ast.Call, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    function: Any = node.func
-    args, keywords = node.args, node.keywords
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    yield from _mutate_function(name, node, around)
+    yield from _mutate_arguments(name, node)
+
+
+def _mutate_function(name, node, around):
+    """Yield another function in place of that of a call, and what it is called on without it."""
+    function, args = node.func, node.args
     is_attribute = isinstance(function, ast.Attribute)
     is_method = is_attribute and root_name(function) not in around.modules
-    name = function.attr if is_attribute else getattr(function, "id", "")
-    receiver = function.value if is_method else args[0] if args else None
     for other, clause in RENAMED.get(name, {}).items():
         renamed = ast.Attribute(function.value, other, ast.Load()) if is_attribute else ast.Name(other, ast.Load())
-        yield Rewrite(f"{name} becomes {other}", ast.Call(renamed, args, keywords), clause)
-    if receiver is not None:
-        if name in FORGOTTEN:
-            yield Rewrite(f"{name} forgotten", receiver, FORGOTTEN[name])
-        library = "torch" if is_method else root_name(function)
-        for what, (template, clause) in CALLS.get(name, {}).items():
-            of_root = template.replace("library", library)
-            yield Rewrite(what, build(of_root, receiver, node), clause)
-        yield from _apply_to_terms(name, node, receiver, is_method)
+        yield Rewrite(f"{name} becomes {other}", ast.Call(renamed, args, node.keywords), clause)
+    if not is_method and not args:
+        return
+    receiver = function.value if is_method else args[0]
+    if name in FORGOTTEN:
+        yield Rewrite(f"{name} forgotten", receiver, FORGOTTEN[name])
+    library = "torch" if is_method else root_name(function)
+    for what, (template, clause) in CALLS.get(name, {}).items():
+        yield Rewrite(what, build(template.replace("library", library), receiver, node), clause)
+    yield from _apply_to_terms(name, node, receiver, is_method)
+    for argument in args if name in ("max", "min") and not is_attribute else ():
+        yield Rewrite(f"{name} forgotten", argument)
+
+
+def _mutate_arguments(name, node):
+    """Yield a call with other arguments."""
+    function, args, keywords = node.func, node.args, node.keywords
     if name == "where" and len(args) == 3:
         yield Rewrite("the mask forgotten", args[1])
         yield Rewrite("the branches exchanged", ast.Call(function, [args[0], args[2], args[1]], keywords))
     if len(args) >= 2:
         yield Rewrite("arguments exchanged", ast.Call(function, [args[1], args[0], *args[2:]], keywords))
-    if name in ("max", "min") and not is_attribute:
-        for argument in args:
-            yield Rewrite(f"{name} forgotten", argument)
     for n, keyword in enumerate(keywords):
         yield Rewrite(f"{keyword.arg} left out", ast.Call(function, args, [*keywords[:n], *keywords[n + 1 :]]))
     if name == "einsum" and isinstance(args[0], ast.Constant):
@@ -323,7 +332,7 @@ def mutate_constant(node: ast.Constant, slot: Slot, around: Surroundings) -> Ite
         others += (1.1 * value,) if around.kind == "code" and value else ()
     else:
         return
-    clauses = {}
+    clauses: dict[float, tuple[str, int]] = {}
     if _is_axis(slot):
         clauses = dict.fromkeys(others, (OTHER_AXIS, 6))
     elif around.kind == "number" and value:
@@ -337,7 +346,8 @@ def mutate_constant(node: ast.Constant, slot: Slot, around: Surroundings) -> Ite
         clauses = {1: (zero, 8)}
     for other in others:
         new = ast.Constant(other) if other >= 0 else ast.UnaryOp(ast.USub(), ast.Constant(-other))
-        yield Rewrite(f"{value:g} becomes {other:g}", new, *clauses.get(other, ()))
+        clause, rank = clauses.get(other, ("", 5))
+        yield Rewrite(f"{value:g} becomes {other:g}", new, clause, rank)
 
 
 def mutate_name(node: ast.Name, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
@@ -367,8 +377,8 @@ def mutate_update(node: ast.AugAssign, slot: Slot, around: Surroundings) -> Iter
     for what, entry in BINARY.get(type(node.op), {}).items():
         if " becomes " in what:
             template, _ = entry if isinstance(entry, tuple) else (entry, "")
-            operator = build(template, node.target, node.value).op
-            yield Rewrite(what, ast.AugAssign(node.target, operator, node.value))
+            operation = cast("ast.BinOp", build(template, node.target, node.value))
+            yield Rewrite(what, ast.AugAssign(node.target, operation.op, node.value))
     yield Rewrite("not added up", ast.Assign([node.target], node.value, lineno=node.lineno))
 
 

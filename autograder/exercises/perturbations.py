@@ -282,8 +282,7 @@ def _mask(change):
 
 
 def _as_lengths(mask):
-    places = np.arange(mask.shape[-1])
-    return (_library(mask).as_tensor(places) if is_tensor(mask) else places) < mask.sum(-1, keepdims=True)
+    return _library(mask).arange(mask.shape[-1]) < mask.sum(-1, keepdims=True)
 
 
 def _up_to_last(mask):

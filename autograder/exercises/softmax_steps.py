@@ -74,28 +74,33 @@ def _telling_cases(exercise):
 
 def _softmax_steps(nodes, seen) -> Iterator[SoftmaxStep]:
     """Yield all that is a softmax among the values ``seen``."""
-    values = {node.number: _array(seen.get(node.number)) for node in nodes}
-    nodes = [node for node in nodes if values[node.number] is not None]
+    arrays: dict[int, Any] = {node.number: _array(seen.get(node.number)) for node in nodes}
+    nodes = [node for node in nodes if arrays[node.number] is not None]
     inputs = [node for node in nodes if node.kind in ("argument", "value", "operation")]
-    masks = [node.number for node in inputs if node.kind != "operation" and values[node.number].dtype.kind == "b"]
-    outputs = [node.number for node in nodes if node.kind in ("operation", "call", "value", "result")]
-    weigh = for_arrays(reference_softmax)
-    for scores in [node.number for node in inputs]:
-        numbers = values[scores]
-        if numbers.dtype.kind != "f" or numbers.ndim < 2 or not np.isfinite(numbers).all():
-            continue
+    masks = [node.number for node in inputs if node.kind != "operation" and arrays[node.number].dtype.kind == "b"]
+    outputs = [node.number for node in nodes if node.kind not in ("argument", "use")]
+    outputs = {number: arrays[number] for number in outputs if arrays[number].dtype.kind == "f"}
+    for scores in [node.number for node in inputs if _may_be_scores(arrays[node.number])]:
         for mask in (None, *masks):
-            try:
-                weights = weigh(numbers, None if mask is None else values[mask])
-            except (RuntimeError, ValueError):
-                continue
-            for output in [n for n in outputs if n != scores and values[n].dtype.kind == "f"]:
-                if _is_close(values[output], weights):
-                    yield SoftmaxStep(scores, mask, output)
-                elif mask is not None or _is_close(values[output], numbers):
-                    continue  # logarithms of weights are their own
-                elif _is_close(np.exp(values[output]), weights):
-                    yield SoftmaxStep(scores, mask, output, logarithms=True)
+            found = _outputs_like(arrays[scores], None if mask is None else arrays[mask], outputs)
+            yield from (SoftmaxStep(scores, mask, output, logs) for output, logs in found if output != scores)
+
+
+def _may_be_scores(array):
+    return array.dtype.kind == "f" and array.ndim > 1 and np.isfinite(array).all()
+
+
+def _outputs_like(scores, mask, outputs):
+    """Yield ``(number, whether it is the logarithm)`` of each output that is the softmax of ``scores``."""
+    try:
+        weights = for_arrays(reference_softmax)(scores, mask)
+    except (RuntimeError, ValueError):
+        return  # the mask does not fit
+    for number, output in outputs.items():
+        if _is_close(output, weights):
+            yield number, False
+        elif mask is None and not _is_close(output, scores) and _is_close(np.exp(output), weights):
+            yield number, True  # logarithms of weights are their own
 
 
 def _is_close(one, other):

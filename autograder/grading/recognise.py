@@ -42,22 +42,22 @@ class TooMuchWork(Exception):
 
 
 class Search:
-    """What variations give on hidden cases, for one answer: ``WORK`` at most, so the same is found on every machine."""
+    """What mutations give on hidden cases, for one answer: ``WORK`` at most, so the same is found on every machine."""
 
     def __init__(self, exercise: Exercise):
-        self._variations = mutations_of(exercise)
+        self._mutations = mutations_of(exercise)
         self.left = WORK
 
     @property
     def all(self) -> tuple[Mutation, ...]:
-        return self._variations.all
+        return self._mutations.all
 
     def outcome(self, number: int, place: int) -> Outcome | None:
         """Return what ``Variations.outcome`` does. What was worked out for another answer counts all the same."""
-        self.left -= self._variations.work(place)
+        self.left -= self._mutations.work(place)
         if self.left < 0:
             raise TooMuchWork
-        return self._variations.outcome(number, place)
+        return self._mutations.outcome(number, place)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _reordered(wrong):
 
 
 def _there(exercise, rows, wrong, clauses):
-    """Name the variations that explain all that is wrong, though they would have done more wrong."""
+    """Name the mutations that explain all that is wrong, though they would have done more wrong."""
     if not 0 < len(clauses) <= MOST or not _is_no_chance(exercise, wrong, everywhere=False):
         return ""
     said, where = ", or if ".join(clauses), _where(exercise, rows, wrong)
@@ -142,7 +142,7 @@ def _there(exercise, rows, wrong, clauses):
 
 
 def _varied(exercise, rows, wrong):
-    """Return the clauses of the plainest variations whose numbers are the student's: everywhere, and where these are wrong."""
+    """Return the clauses of the plainest mutations whose numbers are the student's: everywhere, and where these are wrong."""
     everywhere: dict[str, None] = {}
     there: dict[str, None] = {}
     if not _is_no_chance(exercise, wrong):
@@ -153,31 +153,34 @@ def _varied(exercise, rows, wrong):
 
 
 def _search(exercise, rows, wrong, everywhere, there):
-    """Put the clauses of variations that explain the answer into ``everywhere`` or ``there``: see ``_varied``."""
-    variations = Search(exercise)
+    """Put the clauses of mutations that explain the answer into ``everywhere`` or ``there``: see ``_varied``."""
+    mutations = Search(exercise)
     pilot = next(row for row in wrong if not row.case.gradients)
     large = is_large(pilot.case)
     others, at = [row for row in wrong if row is not pilot], _first_wrong(pilot)
     # what is no number comes out of many slips, but most of all where exponentials overflow
     is_overflow = not any(np.isfinite(row.wrong_numbers).any() for row in wrong)
     rank = None
-    for number, variation in enumerate(variations.all):
-        if rank is not None and variation.rank > rank:
+    for number, mutation in enumerate(mutations.all):
+        if rank is not None and mutation.rank > rank:
             break
-        if (variation.rare and not large) or variation.clause in everywhere:
+        is_tried = _is_tried(mutation, large, is_overflow)
+        if not is_tried or mutation.clause in everywhere:
             continue
-        if is_overflow and variation.rank != SOFTMAX_RANK:
-            continue
-        outcome = variations.outcome(number, pilot.place)
+        outcome = mutations.outcome(number, pilot.place)
         if outcome is None or outcome.raised or not _may_agree(outcome.value, at):
             continue
-        if not all(_is_explained(exercise, variations, number, row) for row in (pilot, *others)):
+        if not _explains_all(exercise, mutations, number, (pilot, *others)):
             continue
-        if all(_is_right(exercise, variations, number, row) for row in rows if not row.wrong):
-            everywhere[variation.clause] = None
-            rank = variation.rank
-        elif variation.rank < SOFTMAX_RANK:  # many wrong ways of taking a softmax are alike where it overflows
-            there[variation.clause] = None
+        if all(_is_right(exercise, mutations, number, row) for row in rows if not row.wrong):
+            everywhere[mutation.clause] = None
+            rank = mutation.rank
+        elif mutation.rank < SOFTMAX_RANK:  # many wrong ways of taking a softmax are alike where it overflows
+            there[mutation.clause] = None
+
+
+def _is_tried(mutation, large, is_overflow):
+    return (large or not mutation.rare) and (not is_overflow or mutation.rank == SOFTMAX_RANK)
 
 
 def _first_wrong(row):
@@ -205,14 +208,14 @@ def _may_agree(value, at):
     return abs(theirs - number) <= atol or theirs == number or (theirs != theirs and number != number)
 
 
-def _is_explained(exercise, variations: Search, number, row):
-    outcome = variations.outcome(number, row.place)
-    return outcome is not None and not outcome.raised and _agrees(exercise, row, outcome)
+def _explains_all(exercise, mutations: Search, number, rows):
+    outcomes = ((row, mutations.outcome(number, row.place)) for row in rows)
+    return all(one is not None and not one.raised and _agrees(exercise, row, one) for row, one in outcomes)
 
 
-def _is_right(exercise, variations, number, row):
-    """Return whether a variation is right on a case: it gives what is expected."""
-    outcome = variations.outcome(number, row.place)
+def _is_right(exercise, mutations, number, row):
+    """Return whether a mutation is right on a case: it gives what is expected."""
+    outcome = mutations.outcome(number, row.place)
     if outcome is None:
         return True
     return not outcome.raised and not any(
