@@ -389,14 +389,14 @@ def report(
     """Make one page on how the class did: scores, how hard exercises are and how well they tell students apart, mistakes."""
     from autograder.courses.course import Course
     from autograder.files import write_text
-    from autograder.reports.analysis import studied
+    from autograder.reports.analysis import analyse
     from autograder.reports.class_page import class_page
     from solutions.answer_key import topics
 
     root = Course.at(course)
     chosen = [topic] if topic else [one for one in topics() if root.release(one).is_file()]
     target = output or root.root / "report.html"
-    write_text(class_page(root.plan().title, [studied(root, one) for one in chosen], names), target)
+    write_text(class_page(root.plan().title, [analyse(root, one) for one in chosen], names), target)
     _say(f"Report on {', '.join(chosen) or 'nothing: no assignment was released'}: {target}")
 
 
@@ -662,7 +662,7 @@ def _grade(course, topic, options, students=(), machines=("",)):
             bar.update(task, completed=done, total=total, rate=rate)
             if not out.is_terminal:
                 out.print(
-                    f"{done}/{total} {rate} {notices.plain(row.student)}: {report.fate(row)}",
+                    f"{done}/{total} {rate} {notices.plain(row.student)}: {report.status(row)}",
                     markup=False,
                     highlight=False,
                 )
@@ -722,7 +722,7 @@ def _say_mark_changes(rows, topic):
         out.print(report.changes_table(rows))
     for row in rows:
         if row.set_aside or row.failed:
-            _say(f"{notices.plain(row.student)}: {report.fate(row)}")
+            _say(f"{notices.plain(row.student)}: {report.status(row)}")
     _say(
         f"{report.changes_summary(rows)}. Nothing was recorded: `python -m autograder regrade {topic} --apply` does it."
     )

@@ -1,6 +1,6 @@
 """Work out what the marks of a class say about its exercises: how hard they are, how well they tell students apart.
 
-In: what the gradebook and the kept verdicts have. Out: frozen records of numbers. ``studied`` reads the course, and the
+In: what the gradebook and the kept verdicts have. Out: frozen records of numbers. ``analyse`` reads the course, and the
 rest touches nothing. No record but ``alike`` and ``missing`` holds a name.
 
 Source of the discrimination: the corrected item-total correlation, as in any textbook of test theory; its interval is the
@@ -25,11 +25,11 @@ from autograder.gradebook.scores import Result, results
 from autograder.notebooks.submitted_file import read_file
 from autograder.verdicts import Graded
 
-LEAST = 20  # students, below which a correlation says nothing
+MIN_STUDENTS = 20  # students, below which a correlation says nothing
 RESAMPLES = 1000
 LONGEST = 20_000  # characters of an answer that is looked at
-SHORTEST = 40  # nodes of a program that two may not have by chance
-WORDS = 12  # of a written answer that two may not have by chance
+MIN_NODES = 40  # nodes of a program that two may not have by chance
+MIN_WORDS = 12  # of a written answer that two may not have by chance
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Study:
+class AssignmentAnalysis:
     """What is known of one assignment. ``scores`` are those of the students, in no order that says whose they are.
 
     ``alike`` groups students whose answer to an exercise is the same but for names and layout: (exercise, students).
@@ -77,8 +77,8 @@ class Study:
     alike: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def studied(course: Course, topic: str) -> Study:
-    """Return the ``Study`` of ``topic`` in ``course``.
+def analyse(course: Course, topic: str) -> AssignmentAnalysis:
+    """Return the ``AssignmentAnalysis`` of ``topic`` in ``course``.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def studied(course: Course, topic: str) -> Study:
     starters = {cell.metadata.nbgrader.grade_id: cell.source for cell in released.notebooks[0].cells}
     names = {exercise.name for exercise in asked}
     answers = {student: _answers(course, student, topic, names) for student in sorted(handed_in)}
-    return Study(
+    return AssignmentAnalysis(
         topic,
         sum(released.points.values()),
         tuple(sorted(one.score for one in everybody.values())),
@@ -171,7 +171,7 @@ def discrimination(shares: np.ndarray, rest: np.ndarray) -> tuple[float, float, 
     shares, rest : (students,)
         The share of an exercise's points, and the points of all other exercises.
     """
-    if len(shares) < LEAST or not np.ptp(shares) or not np.ptp(rest):
+    if len(shares) < MIN_STUDENTS or not np.ptp(shares) or not np.ptp(rest):
         return None
     drawn = np.random.default_rng(0).integers(0, len(shares), size=(RESAMPLES, len(shares)))
     found = _correlation(shares[drawn], rest[drawn])
@@ -228,14 +228,14 @@ def alike_answers(
             if text and text not in given:
                 groups[text].append(student)
         for students in groups.values():
-            if len(students) > 1 and (len(answers) < LEAST or 3 * len(students) <= len(answers)):
+            if len(students) > 1 and (len(answers) < MIN_STUDENTS or 3 * len(students) <= len(answers)):
                 yield exercise.name, tuple(students)
 
 
 def normal_text(text: str) -> str:
     """Return the words of a written answer, without signs and layout; "" if they are few."""
     words = re.findall(r"\w+", text.casefold())
-    return " ".join(words) if len(words) >= WORDS else ""
+    return " ".join(words) if len(words) >= MIN_WORDS else ""
 
 
 def normal_code(text: str) -> str:
@@ -254,7 +254,7 @@ def normal_code(text: str) -> str:
         for node in nodes:
             _rename(node, own, numbers)
         count = sum(not isinstance(node, ast.expr_context) for node in ast.walk(tree))
-        return ast.dump(tree) if count >= SHORTEST else ""
+        return ast.dump(tree) if count >= MIN_NODES else ""
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
 

@@ -7,7 +7,7 @@ import html
 from collections.abc import Iterable, Sequence
 
 from autograder.feedback.notices import plain
-from autograder.reports.analysis import LEAST, Item, Study
+from autograder.reports.analysis import MIN_STUDENTS, AssignmentAnalysis, Item
 
 BINS = 10
 FEW = "too few students to say"
@@ -24,7 +24,7 @@ td.number, th.number { text-align: right; white-space: nowrap; }
 """
 
 
-def class_page(title: str, studies: Sequence[Study], names: bool = False) -> str:
+def class_page(title: str, studies: Sequence[AssignmentAnalysis], names: bool = False) -> str:
     """Return the page for ``studies``; with ``names``, it says which students it speaks of."""
     heading = html.escape(f"{title}: report" if title else "Report")
     body = "".join(_assignment(study, names) for study in studies)
@@ -101,7 +101,7 @@ def _exercises(items: Sequence[Item]) -> str:
             drawn.append(f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}" stroke="#a33b00" stroke-width="2"/>')
             drawn.append(f'<circle cx="{middle:.1f}" cy="{y}" r="5" fill="#a33b00"/>')
         else:
-            drawn.append(_text(560, y + 5, FEW if item.marked < LEAST else "all alike"))
+            drawn.append(_text(560, y + 5, FEW if item.marked < MIN_STUDENTS else "all alike"))
     drawn += [_text(270, 12, "earned, 0 to 100 %", "start"), _text(460, 12, "goes with the rest, -1 to 1", "start")]
     picture = _svg(
         680,
@@ -120,14 +120,14 @@ def _exercises(items: Sequence[Item]) -> str:
     words = (
         "<p>Discrimination is the correlation of an exercise with the points of all others. Near 0, the exercise does not tell "
         "those who know from those who do not; below 0, those who do well elsewhere fail it, and it deserves a look. The "
-        f"interval is the percentile bootstrap over students; below {LEAST} students nothing is said.</p>"
+        f"interval is the percentile bootstrap over students; below {MIN_STUDENTS} students nothing is said.</p>"
     )
     return f"<h3>Exercises</h3>{words}{picture}{_table('Difficulty and discrimination', head, rows)}"
 
 
 def _interval(item):
     if item.discrimination is None:
-        return FEW if item.marked < LEAST else "all alike"
+        return FEW if item.marked < MIN_STUDENTS else "all alike"
     middle, low, high = (round(value, 2) + 0.0 for value in item.discrimination)  # + 0.0: no -0.00
     return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
 

@@ -115,7 +115,7 @@ def slowest(rows: Iterable["SubmissionResult"], count: int = 5) -> str:
     return "Slowest: " + ", ".join(f"{plain(name)} {took[name]:.1f} s" for name in first) if first else ""
 
 
-def fate(row: "SubmissionResult") -> str:
+def status(row: "SubmissionResult") -> str:
     """Return in a word what became of a submission."""
     return "failed" if row.failed else "set aside" if row.set_aside else "reused" if row.reused else "graded"
 

@@ -21,7 +21,7 @@ from autograder.grading import grade
 from autograder.marking.session import ClientState, MarkRequest, Session
 from autograder.platforms.collect import collect
 from autograder.platforms.export import export
-from autograder.reports.analysis import studied
+from autograder.reports.analysis import analyse
 from autograder.reports.class_page import class_page
 from tests.autograder.batch.test_nothing_lost import ESSAY, all_right
 
@@ -84,7 +84,7 @@ def run_export(course):
 
 
 def run_report(course):
-    class_page("Attention", [studied(course, "scoring")])
+    class_page("Attention", [analyse(course, "scoring")])
 
 
 COMMANDS = {"collect": run_collect, "grade": run_grade, "mark": run_mark, "restore": run_restore}

@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 
 from autograder.gradebook.scores import results
 from autograder.grading import grade, judge
-from autograder.reports.analysis import LEAST, Recognised, discrimination, normal_code, normal_text, studied
+from autograder.reports.analysis import MIN_STUDENTS, HintCount, analyse, discrimination, normal_code, normal_text
 from autograder.reports.class_page import class_page
 from tests.autograder.batch.test_nothing_lost import ESSAY, course, grade_quickly, hand_in  # noqa: F401
 from tests.autograder.test_main import autograder
@@ -77,7 +77,7 @@ def items_of(study):
 
 
 def test_difficulty_discrimination_parts_mistakes_and_time_outs_are_counted(graded):
-    study = studied(graded, "scoring")
+    study = analyse(graded, "scoring")
     items = items_of(study)
     exercises = list(graded.released("scoring").load_exercises())
     for number, exercise in enumerate(exercises):
@@ -88,7 +88,7 @@ def test_difficulty_discrimination_parts_mistakes_and_time_outs_are_counted(grad
     assert last.discrimination[1] > 0
     place = [exercise.name for exercise in exercises].index(CODE)
     wrong = sum(n < 2 * place for n in range(24))
-    assert items[CODE].mistakes == (Recognised(HINT, wrong, 0, 0),)
+    assert items[CODE].mistakes == (HintCount(HINT, wrong, 0, 0),)
     assert items[CODE].parts == tuple((name, 24 - wrong, 24) for name in exercises[place].parts)
     assert (study.timed_out, study.waiting, study.missing) == (1, 24, ("eve",))
     assert (items[ESSAY].marked, items[ESSAY].difficulty) == (0, None)
@@ -100,20 +100,20 @@ def test_a_hint_is_counted_with_what_the_next_try_made_of_it(graded, grade_quick
         for number, level in zip((3, 4, 5), levels, strict=True):
             hand_in(graded, f"student{number}", essay=f"{level} because of the other state.")
         grade_quickly(graded, grade_one=by_level)
-    before = items_of(studied(graded, "scoring"))[CODE]
+    before = items_of(analyse(graded, "scoring"))[CODE]
     grade_quickly(graded, grade_one=by_level)  # the same once more is no other try
-    study = studied(graded, "scoring")
+    study = analyse(graded, "scoring")
     wrong = 2 * [exercise.name for exercise in graded.released("scoring").exercises].index(CODE)
     assert items_of(study)[CODE] == before
-    assert before.mistakes == (Recognised(HINT, wrong - 2, 3, 2),)
+    assert before.mistakes == (HintCount(HINT, wrong - 2, 3, 2),)
     assert f">2 of 3</td><th scope='row'>{CODE}</th>" in class_page("", [study])
 
 
 def test_a_try_that_was_killed_counts_for_nothing_and_no_earlier_one_in_its_place(graded, grade_quickly):  # noqa: F811
-    before = items_of(studied(graded, "scoring"))[CODE]
+    before = items_of(analyse(graded, "scoring"))[CODE]
     hand_in(graded, "student3", essay="23 because of the other state.")
     grade_quickly(graded, grade_one=lambda *given: replace(by_level(*given), killed=True))
-    study = studied(graded, "scoring")
+    study = analyse(graded, "scoring")
     now = items_of(study)[CODE]
     assert [count for _, _, count in now.parts] == [count - 1 for _, _, count in before.parts]
     assert now.mistakes[0].now == before.mistakes[0].now - 1
@@ -121,7 +121,7 @@ def test_a_try_that_was_killed_counts_for_nothing_and_no_earlier_one_in_its_plac
 
 
 def test_answers_that_differ_in_names_and_layout_only_are_one_group_and_the_starter_is_none(graded):
-    assert studied(graded, "scoring").alike == ((CODE, ("student0", "student1")),)
+    assert analyse(graded, "scoring").alike == ((CODE, ("student0", "student1")),)
 
 
 def test_the_page_names_nobody_unless_it_is_asked_and_needs_nothing_from_elsewhere(graded):
@@ -147,7 +147,7 @@ def test_of_a_small_class_no_correlation_is_said(course, grade_quickly):  # noqa
     for number in range(3):
         hand_in(course, f"student{number}", essay=f"{9 * number} because.")
     grade_quickly(course, grade_one=by_level)
-    assert {item.discrimination for item in studied(course, "scoring").items} == {None}
+    assert {item.discrimination for item in analyse(course, "scoring").items} == {None}
     autograder("report", "--course", course.root)
     assert "too few students to say" in (course.root / "report.html").read_text(encoding="utf-8")
 
@@ -168,7 +168,7 @@ def test_the_correlation_is_numpys_and_lies_in_its_interval():
     assert -1 <= low < middle < high <= 1
     assert low < 0.5 < high  # what it is drawn with
     assert discrimination(np.ones(200), rest) is None
-    assert discrimination(shares[: LEAST - 1], rest[: LEAST - 1]) is None
+    assert discrimination(shares[: MIN_STUDENTS - 1], rest[: MIN_STUDENTS - 1]) is None
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_what_a_name_means_stays():
 @pytest.mark.parametrize("content", ["no notebook", json.dumps({"cells": [{"source": 3}]}), "[" * 100_000])
 def test_what_cannot_be_read_stops_no_report(course, content):  # noqa: F811
     hand_in(course, "ada").write_text(content)
-    assert studied(course, "scoring").alike == ()
+    assert analyse(course, "scoring").alike == ()
 
 
 def test_a_pipe_and_a_folder_that_is_a_link_are_nobodys_answers_and_hold_no_report_up(course, tmp_path):  # noqa: F811
@@ -202,15 +202,15 @@ def test_a_pipe_and_a_folder_that_is_a_link_are_nobodys_answers_and_hold_no_repo
     os.mkfifo(pipe)
     done = autograder("report", "scoring", "--course", course.root)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert studied(course, "scoring").alike == ()
+    assert analyse(course, "scoring").alike == ()
     (course.root / "submitted" / "ben").unlink()
     shutil.copytree(tmp_path / "elsewhere", course.root / "submitted" / "ben")
-    assert [names for _, names in studied(course, "scoring").alike] == [("ada", "ben")]
+    assert [names for _, names in analyse(course, "scoring").alike] == [("ada", "ben")]
 
 
 def test_an_exercise_is_compared_with_the_points_of_all_others_and_not_with_its_own(graded):
     everybody = results(graded, "scoring")
-    study = studied(graded, "scoring")
+    study = analyse(graded, "scoring")
     for item in study.items:
         if item.discrimination is None:
             continue
