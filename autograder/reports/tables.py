@@ -12,7 +12,7 @@ from rich.text import Text
 from autograder.courses.released import ReleasedExercise
 from autograder.feedback.notices import plain
 
-if TYPE_CHECKING:  # that module, and the course directory, use this one
+if TYPE_CHECKING:  # a table of what was collected needs nothing that grades
     from autograder.batch.results import SubmissionResult
     from autograder.platforms.collect import Collected
 LONGEST = 300  # characters of what is said about one submission in the table
