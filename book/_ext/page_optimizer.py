@@ -96,6 +96,7 @@ def unmarked_tokens(sheet: str) -> set[str]:
 
 
 def fix_accessibility(tree: LexborHTMLParser) -> None:
+    """Set in a page the attributes that ``A11Y_FIXES`` names."""
     for selector, attributes in A11Y_FIXES.items():
         for node in tree.css(selector):
             for name, value in attributes.items():

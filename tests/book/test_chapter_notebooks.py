@@ -1,7 +1,6 @@
 """Chapters as notebooks: they run in an empty folder, take a reader's answers, and hold none of ours."""
 
 import ast
-import importlib.util
 import json
 import os
 import re
@@ -16,7 +15,9 @@ from autograder.notebooks.assemble import source_notebook
 from autograder.paths import ROOT
 from solutions import answer_key
 from tests.autograder.samples import topic_exercises
-from tests.book.small_site import build_site, write_site
+from tests.book.small_site import build_site, import_extension, write_site
+
+chapter_notebooks = import_extension("chapter_notebooks")
 
 # Runs the notebooks in some folders, each in a process that has imported what takes long, and cannot import the project.
 RUN_EACH = """
@@ -80,21 +81,13 @@ ANSWERED = ("encoder", "softmax")
 
 
 @pytest.fixture(scope="module")
-def chapter_notebooks():
-    spec = importlib.util.spec_from_file_location("chapter_notebooks", ROOT / "book" / "_ext" / "chapter_notebooks.py")
-    module = sys.modules["chapter_notebooks"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def notebooks(chapter_notebooks):
+def notebooks():
     """The notebook of each chapter."""
     return {topic: chapter_notebooks.build_notebook(ROOT / "book" / f"{topic}.md") for topic in answer_key.topics()}
 
 
 @pytest.fixture(scope="module")
-def ran(chapter_notebooks, notebooks, tmp_path_factory):
+def ran(notebooks, tmp_path_factory):
     """``(exit status, what it said)`` of each notebook: of chapters, with answers beside them, and of pages of a test."""
     root = tmp_path_factory.mktemp("ran")
     cells = "\n\n".join(f"```{{code-cell}} python\n{source}\n```" for source in SOURCES)
@@ -170,7 +163,7 @@ def test_a_notebook_has_the_code_and_the_headings_of_its_page(notebooks, topic):
             ast.parse(re.sub(r"^%%.*\n", "", cell.source))
 
 
-def test_what_follows_from_an_answer_needs_it_too_and_what_takes_its_name_does_not(chapter_notebooks, ran):
+def test_what_follows_from_an_answer_needs_it_too_and_what_takes_its_name_does_not(ran):
     assert chapter_notebooks.copyable(SOURCES) == [False, False, False, True, True, True, False, False]
     status, said = ran["following"]
     assert (status, said.splitlines()) == (
@@ -190,7 +183,7 @@ def test_an_error_that_lacks_no_answer_is_raised(ran):
     assert "NameError: name 'unknown' is not defined" in ran["failing"][1]
 
 
-def test_a_part_of_the_course_brings_along_what_it_uses(chapter_notebooks):
+def test_a_part_of_the_course_brings_along_what_it_uses():
     names = list(chapter_notebooks.module_cells("from solutions.in_torch.context import AdditiveAttention"))
     assert names.index("solutions.in_torch.softmax") < names.index("solutions.in_torch.context")
     (text,) = chapter_notebooks.module_cells(

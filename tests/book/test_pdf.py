@@ -1,7 +1,6 @@
 """The extension that puts the book on paper: what is in the PDF, and what stays on the screen."""
 
 import re
-import sys
 
 import pytest
 from bs4 import BeautifulSoup
@@ -9,9 +8,10 @@ from pypdf import PdfReader, PdfWriter
 from selectolax.lexbor import LexborHTMLParser
 
 from autograder.paths import ROOT
-from tests.book.small_site import build_site, write_site
+from tests.book.small_site import build_site, import_extension, write_site
 
 pytestmark = pytest.mark.e2e
+pdf = import_extension("pdf")
 
 CONF = f"""
 html_static_path = [{str(ROOT / "book" / "_static")!r}]
@@ -87,17 +87,12 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def pdf(site):
-    return sys.modules["pdf"]  # which the build has imported
-
-
-@pytest.fixture(scope="module")
 def before(site):
     return (site / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def printed(before, pdf, site):
+def printed(before, site):
     return PdfReader(pdf.print_book(site))
 
 
@@ -152,12 +147,12 @@ def test_each_sheet_has_its_number_and_at_its_head_the_title_of_its_page(printed
 
 
 @pytest.mark.parametrize(("title", "words"), [("Say <em>it</em><a>#</a>", '"Say it"'), ('"A \\ b"', r'"\"A \\ b\""')])
-def test_a_title_at_the_head_of_a_sheet_is_plain_text(pdf, title, words):
+def test_a_title_at_the_head_of_a_sheet_is_plain_text(title, words):
     head = pdf._page_heading_rule(LexborHTMLParser(f"<h1>{title}</h1>"), "book/one.html")
     assert head.startswith("@page book-one--head { @top-right { content: " + words + "; ")
 
 
-def test_a_bookmark_has_the_words_of_its_heading(pdf):
+def test_a_bookmark_has_the_words_of_its_heading():
     writer = PdfWriter()
     writer.add_blank_page(100, 100)
     for said in ("Thefirst", "Something else", "A secondA second", "The last"):
@@ -172,7 +167,7 @@ def test_code_is_whole_and_what_is_folded_as_code_is_left_out(printed):
     assert not re.search("folded|Showcode|Hidecode", text)
 
 
-def test_short_code_stays_on_one_sheet(pdf):
+def test_short_code_stays_on_one_sheet():
     page = "<article><div class='highlight'><pre>{}</pre></div><div class='highlight'><pre>{}</pre></div></article>"
     short, long = "x = 1\n" * pdf.MAX_UNBROKEN_LINES, "x = 1\n" * (pdf.MAX_UNBROKEN_LINES + 1)
     article = pdf._extract_article(LexborHTMLParser(page.format(short, long)), "one.html", ["one.html"])
@@ -190,7 +185,7 @@ def test_the_reasons_of_a_self_check_are_open(printed):
     assert "Foranotherreason" in text
 
 
-def test_links_lead_within_the_pdf_or_nowhere(printed, pdf, site):
+def test_links_lead_within_the_pdf_or_nowhere(printed, site):
     whole = BeautifulSoup(pdf.whole_book(site, pdf._page_order(site)), "html.parser")
     links = [link["href"] for link in whole.select("a[href]")]
     assert {"#one--top", "#one--a-formula", "#one--known", "#one--id2"} <= set(links)
@@ -208,7 +203,7 @@ def test_the_pdf_has_no_dark_ground_though_the_screen_has(printed):
     assert min(fills(printed), default=1.0) > 0.85
 
 
-def test_a_page_that_a_reader_prints_is_light_and_has_no_menu(pdf, site, tmp_path):
+def test_a_page_that_a_reader_prints_is_light_and_has_no_menu(site, tmp_path):
     pdf.print_page(site / "one.html", tmp_path / "light.pdf")
     page = (site / "one.html").read_text(encoding="utf-8")
     sheet = re.compile(r"<[^>]*print\.(?:css|js)[^>]*>")
@@ -223,7 +218,7 @@ def test_a_page_that_a_reader_prints_is_light_and_has_no_menu(pdf, site, tmp_pat
     assert not re.search("folded|Showcode|Search|Contents|Theonlypart", letters(light))
 
 
-def test_the_landing_page_links_the_pdf_once_it_is_there(before, printed, pdf, site):
+def test_the_landing_page_links_the_pdf_once_it_is_there(before, printed, site):
     assert pdf.NAME not in before
     pdf.print_book(site)
     page = BeautifulSoup((site / "index.html").read_text(encoding="utf-8"), "html.parser")
@@ -231,6 +226,6 @@ def test_the_landing_page_links_the_pdf_once_it_is_there(before, printed, pdf, s
     assert (site / link["href"]).read_bytes().startswith(b"%PDF")
 
 
-def test_without_a_website_there_is_nothing_to_print(pdf, tmp_path):
+def test_without_a_website_there_is_nothing_to_print(tmp_path):
     with pytest.raises(pdf.PrintError, match="make site"):
         pdf.print_book(tmp_path)
