@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder import exercises
 from autograder.exercises import Case, Exercise, compare
-from autograder.exercises.drawing import Row
+from autograder.exercises.drawing import DrawnCase
 from autograder.grading import judge
 from autograder.grading.judge import Verdict
 from autograder.grading.stopwatch import no_longer_than
@@ -43,7 +43,7 @@ def reply_to(function: Callable[..., object], exercise: Exercise, case: Case, se
     return Reply(value, changed=tuple(changed), printed=bool(said.getvalue()))
 
 
-def called(function: Callable[..., object], exercise: Exercise, given: Row) -> object:
+def called(function: Callable[..., object], exercise: Exercise, given: DrawnCase) -> object:
     """Return what ``function`` gives for the drawn call ``given``; a tensor has the memory order of its array."""
     values = {name: _tensor(item) for name, item in given.inputs.items()} if exercise.in_torch else given.inputs
     with contextlib.redirect_stdout(None), unwarned():

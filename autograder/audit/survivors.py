@@ -15,7 +15,7 @@ from autograder.audit.mutants import Mutant
 from autograder.audit.outcomes import Outcomes
 from autograder.audit.wrong_values import wrong_values
 from autograder.exercises import Exercise, compare
-from autograder.exercises.drawing import Row, draw_further_cases
+from autograder.exercises.drawing import DrawnCase, draw_further_cases
 from autograder.exercises.numbers import is_finite, largest
 from autograder.grading import judge
 from autograder.sandbox import Reply
@@ -103,7 +103,7 @@ class _Answers:
             yield self.known[-1]
 
 
-def in_every_layout(rows: Iterable[Row]) -> Iterator[tuple[Row, float]]:
+def in_every_layout(rows: Iterable[DrawnCase]) -> Iterator[tuple[DrawnCase, float]]:
     """Yield each call with how much wider than usual its tolerance must be: some in single precision, some in column order.
 
     Single precision is for numbers that it can hold: of a sum with a large one it keeps too few digits.

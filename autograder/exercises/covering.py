@@ -1,6 +1,6 @@
 """Choose inputs for a function so that every pair of families of two of its arguments meets in some case.
 
-In: the arguments as the key declares them, a random generator. Out: ``Row`` objects, each a name, parts and inputs.
+In: the arguments as the key declares them, a random generator. Out: ``DrawnCase`` objects, each a name, parts and inputs.
 Touches nothing.
 """
 
@@ -13,12 +13,12 @@ from functools import lru_cache
 import numpy as np
 
 from autograder.exercises import families
-from autograder.exercises.families import Family, Space
+from autograder.exercises.families import DrawContext, Family
 from solutions.answer_key import AnswerKeyError, Argument, Code, letters_of
 
 LONG = 20  # entries of an axis: what is longer is longer than all others
 MANY = 6  # letters: of more, those of two arguments are not tried for being alike
-LEAST_ROWS, SIZE_MEETS = 30, 2  # cases of an exercise; how often every family of sizes is met at least
+LEAST_ROWS, MIN_OCCURRENCES = 30, 2  # cases of an exercise; how often every family of sizes is met at least
 SIZES = "the sizes"  # the factor beside the arguments
 SIZE_ONE = ("size_one",)
 ONE_OF = {"batch": "a batch of one sentence", "source_len": "sentences of one position", "target_len": "a single step"}
@@ -27,7 +27,7 @@ TAKEN_FOR_ONE = "which two axes are taken for one?"
 
 
 @dataclass(frozen=True)
-class Sizes:
+class SizeConstraint:
     """A family of sizes: letters of length 1, or two letters that are alike, or a letter and what others make. Of the rest, no
     two are."""
 
@@ -40,7 +40,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class DrawnCase:
     """One call: the part it counts for, and the parts that it touches ``also``, its inputs, and what is special in it."""
 
     name: str
@@ -54,17 +54,17 @@ class Row:
     expected: object = None
 
 
-def covered(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[Row]:
+def pairwise_cases(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[DrawnCase]:
     """Yield the drawn calls of ``entry``; those of its ``gradients`` come last. An ``optional`` argument may be absent."""
     plans = _plans(_factors(entry, optional))
     calls = [(plan, ()) for plan in plans]
     if entry.gradients:
         calls += [(plan, entry.gradients) for plan in plans if _may_ask_for_gradients(entry, plan)]
     for plan, gradients in calls:
-        yield _row(entry, plan, gradients, rng)
+        yield _drawn_case(entry, plan, gradients, rng)
 
 
-def any_combination(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[Row]:
+def random_cases(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[DrawnCase]:
     """Yield calls of ``entry`` without end, each with any families together that can be: an argument is ordinary or special."""
     factors = dict(_factors(entry, optional))
     while True:
@@ -72,24 +72,24 @@ def any_combination(entry: Code, optional: frozenset[str], rng: np.random.Genera
             name: levels[0] if rng.integers(2) else levels[rng.integers(len(levels))]
             for name, levels in factors.items()
         }
-        if _fit(plan, whole=True):
+        if _is_consistent(plan, whole=True):
             asked = _may_ask_for_gradients(entry, plan) and rng.integers(2)
-            yield _row(entry, plan, entry.gradients if asked else (), rng)
+            yield _drawn_case(entry, plan, entry.gradients if asked else (), rng)
 
 
 def _may_ask_for_gradients(entry, plan):
     large = not {*families.LARGE_PARTS}.isdisjoint(entry.parts)
-    return _special(plan) <= 1 and (large or not _is_large(plan))
+    return _count_special(plan) <= 1 and (large or not _is_large(plan))
 
 
-def _row(entry, plan, gradients, rng):
-    special = [(name, level) for name, level in _said(plan).items() if level.words]
+def _drawn_case(entry, plan, gradients, rng):
+    special = [(name, level) for name, level in _families_of(plan).items() if level.words]
     groups = [_part(level, entry) for _, level in special] + (["gradient"] if gradients else [])
     parts = [part for part in entry.parts if part in groups] or list(entry.parts)[:1] or [""]
     words = _words(special)
-    return Row(
+    return DrawnCase(
         name="; ".join([*words, *(["gradients"] if gradients else [])]) or PLAIN,
-        inputs=_inputs(entry, plan, rng),
+        inputs=_draw_inputs(entry, plan, rng),
         part=parts[-1],
         also=tuple(parts[:-1]),
         families=words,
@@ -144,21 +144,21 @@ def _letters(arguments: Mapping[str, Argument]) -> dict[str, None]:
 
 def _sizes(arguments, least):
     letters = list(_letters(arguments))
-    yield Sizes()
+    yield SizeConstraint()
     short = [letter for letter in letters if least.get(letter, 1) == 1]
     for letter in short:
-        yield Sizes(frozenset([letter]), words=ONE_OF.get(letter, f"{letter} 1"), parts=SIZE_ONE)
+        yield SizeConstraint(frozenset([letter]), words=ONE_OF.get(letter, f"{letter} 1"), parts=SIZE_ONE)
     if short == letters:
-        yield Sizes(frozenset(letters), words="all sizes 1", parts=SIZE_ONE)
+        yield SizeConstraint(frozenset(letters), words="all sizes 1", parts=SIZE_ONE)
     if len(letters) > 2:
-        yield Sizes(alike=tuple(letters), words="all sizes alike", advice=TAKEN_FOR_ONE)
+        yield SizeConstraint(alike=tuple(letters), words="all sizes alike", advice=TAKEN_FOR_ONE)
     together = [argument.letters for argument in arguments.values()]
     for one, other in itertools.combinations(letters, 2):
         if len(letters) > MANY and not any(one in axes and other in axes for axes in together):
             continue
-        yield Sizes(alike=(one, other), words=f"{one} equal to {other}", advice=TAKEN_FOR_ONE)
+        yield SizeConstraint(alike=(one, other), words=f"{one} equal to {other}", advice=TAKEN_FOR_ONE)
     for one, other in dict.fromkeys(pair for axes in arguments.values() for pair in _square(axes)):
-        yield Sizes(made=(one, other), words=f"{one} equal to {other}", advice=TAKEN_FOR_ONE)
+        yield SizeConstraint(made=(one, other), words=f"{one} equal to {other}", advice=TAKEN_FOR_ONE)
 
 
 def _square(argument):
@@ -190,16 +190,16 @@ def _plans(factors):
 
     for wanted in _wanted_pairs(factors):
         if frozenset(wanted.items()) not in met:
-            add(_filled(factors, wanted, met, rng))
+            add(_complete(factors, wanted, met, rng))
     for level in factors[SIZES][1:]:
-        while 0 < sum(plan[SIZES] == level for plan in plans) < SIZE_MEETS:
-            add(_filled(factors, {SIZES: level}, met, rng) or {**plans[0], SIZES: level})
+        while 0 < sum(plan[SIZES] == level for plan in plans) < MIN_OCCURRENCES:
+            add(_complete(factors, {SIZES: level}, met, rng) or {**plans[0], SIZES: level})
     for (one, ones), beside in itertools.product(factors.items(), factors[SIZES]):
         for level in ones if one != SIZES else ():
             if _is_only_word(level, beside):
-                add(_filled(factors, {one: level, SIZES: beside}, met, rng))
+                add(_complete(factors, {one: level, SIZES: beside}, met, rng))
     while len(plans) < LEAST_ROWS:
-        add(_filled(factors, {}, met, rng) or plans[0])
+        add(_complete(factors, {}, met, rng) or plans[0])
     return tuple(plans)
 
 
@@ -212,7 +212,7 @@ def _special_one_by_one(factors):
             plan = {**ordinary, name: level}
             if _needs_pads(level):
                 plan |= _with_pads(factors)
-            if _fit(plan, whole=True):
+            if _is_consistent(plan, whole=True):
                 plans.append(plan)
     return plans
 
@@ -244,9 +244,9 @@ def _with_pads(factors):
     return {}
 
 
-def _filled(factors, plan, met, rng):
+def _complete(factors, plan, met, rng):
     """Return ``plan`` with a family for each factor: those that meet most pairs for the first time. None if none fits."""
-    if not _fit(plan):
+    if not _is_consistent(plan):
         return None
     large = _is_large(plan)
     for name in rng.permutation([name for name in factors if name not in plan]):
@@ -255,14 +255,14 @@ def _filled(factors, plan, met, rng):
             order = [level for level in order if not _is_large({name: level})]
         if name == SIZES:  # where an axis of length 1 is not the point, much would be right by chance
             order = [level for level in order if not level.ones]
-        fitting = [level for level in order if _fit({**plan, name: level})]
+        fitting = [level for level in order if _is_consistent({**plan, name: level})]
         if not fitting:
             return None
-        plan = {**plan, str(name): max(fitting, key=lambda level: _gain(plan, name, level, met))}
-    return {name: plan[name] for name in factors} if _fit(plan, whole=True) else None
+        plan = {**plan, str(name): max(fitting, key=lambda level: _new_pairs(plan, name, level, met))}
+    return {name: plan[name] for name in factors} if _is_consistent(plan, whole=True) else None
 
 
-def _gain(plan, name, level, met):
+def _new_pairs(plan, name, level, met):
     return sum(frozenset([(name, level), item]) not in met for item in plan.items())
 
 
@@ -274,10 +274,10 @@ def _needs_pads(level):
     return isinstance(level, _Fitted) and level.family.needs_pads
 
 
-def _fit(plan, whole=False):
+def _is_consistent(plan, whole=False):
     """Return whether the families of ``plan`` can be together in one call."""
     fitted = [level for level in plan.values() if isinstance(level, _Fitted)]
-    sizes = plan.get(SIZES, Sizes())
+    sizes = plan.get(SIZES, SizeConstraint())
     if any(letter in sizes.ones for level in fitted for letter in level.least):
         return False
     if any(level.least.get(letter, 0) > LONG for level in fitted for letter in sizes.alike):
@@ -289,12 +289,12 @@ def _fit(plan, whole=False):
 
 def _is_large(plan):
     """Return whether a number of ``plan`` is so large that only a text which speaks of such may ask for its gradient."""
-    return any(level.advice == families.WHERE_LARGE for level in _said(plan).values())
+    return any(level.advice == families.WHERE_LARGE for level in _families_of(plan).values())
 
 
-def _special(plan):
+def _count_special(plan):
     """Return how many families of ``plan`` are not ordinary. Two sizes that are alike do nothing to a gradient."""
-    levels = [level for level in _said(plan).values() if level.words]
+    levels = [level for level in _families_of(plan).values() if level.words]
     for_pads = any(getattr(level, "needs_pads", False) for level in levels)  # and so a mask that has some
     return sum(1 + bool(getattr(level, "alike", ()) or getattr(level, "made", None)) for level in levels) - for_pads
 
@@ -306,8 +306,8 @@ def _part(level, entry):
     return next((part for part in level.parts if part in entry.parts), "")
 
 
-def _said(plan):
-    """Return argument -> ``Family``, and the ``Sizes``."""
+def _families_of(plan):
+    """Return argument -> ``Family``, and the ``SizeConstraint``."""
     return {name: getattr(level, "family", level) for name, level in plan.items()}
 
 
@@ -320,29 +320,29 @@ def _words(special):
     return {words.format(", ".join(names)): advice[words] for words, names in said.items()}
 
 
-def _inputs(entry, plan, rng):
-    arguments, sizes = entry.arguments, _drawn_sizes(entry, plan, rng)
+def _draw_inputs(entry, plan, rng):
+    arguments, sizes = entry.arguments, _draw_sizes(entry, plan, rng)
     masks = {name: a for name, a in arguments.items() if a.kind == "mask"}
-    order = sorted(arguments, key=lambda name: arguments[name].kind not in families.FIRST)
+    order = sorted(arguments, key=lambda name: arguments[name].kind not in families.DRAWN_FIRST)
     drawn: dict[str, np.ndarray] = {}
     for name in order:
         argument, family = arguments[name], plan[name].family
         if family is families.ABSENT:
             continue
         mask = next((drawn[m] for m, a in masks.items() if m in drawn and argument.axes[: len(a.axes)] == a.axes), None)
-        shape = tuple(_size(axis, sizes) for axis in argument.axes)
-        below = _size(argument.below, sizes) if argument.below is not None else 0
-        space = Space(shape, drawn, mask, below, at_end="before" in argument.without)
-        drawn[name] = family.draw(rng, space)
+        shape = tuple(_axis_length(axis, sizes) for axis in argument.axes)
+        below = _axis_length(argument.below, sizes) if argument.below is not None else 0
+        context = DrawContext(shape, drawn, mask, below, pads_at_end="before" in argument.without)
+        drawn[name] = family.draw(rng, context)
     return {name: drawn[name] for name in arguments if name in drawn}
 
 
-def _size(axis, sizes):
+def _axis_length(axis, sizes):
     terms = [sizes[letter] for letter in letters_of(axis)]
     return axis if isinstance(axis, int) else math.prod(terms) if " * " in axis else sum(terms)
 
 
-def _drawn_sizes(entry, plan, rng):
+def _draw_sizes(entry, plan, rng):
     """Return a size for each letter: all different and at least 2, but for what the family of sizes says."""
     letters, wanted = list(_letters(entry.arguments)), plan[SIZES]
     least = {letter: max(2, entry.least.get(letter, 1)) for letter in letters}
@@ -359,7 +359,7 @@ def _drawn_sizes(entry, plan, rng):
         sizes |= dict.fromkeys(wanted.alike, size)
     if wanted.made:
         letter, axis = wanted.made
-        sizes[letter] = _size(axis, sizes)
+        sizes[letter] = _axis_length(axis, sizes)
         for other in [name for name in letters if name not in (letter, *letters_of(axis))]:
             while sizes[other] in {size for name, size in sizes.items() if name != other}:
                 sizes[other] += 1

@@ -1,6 +1,6 @@
 """Draw the inputs of an exercise's cases from a seed: sizes, normal numbers, masks, weights, whole numbers.
 
-In: an entry of the key, its reference, a seed. Out: ``Row`` objects, one a call. Touches nothing.
+In: an entry of the key, its reference, a seed. Out: ``DrawnCase`` objects, one a call. Touches nothing.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from autograder.exercises.covering import Row, any_combination, covered
+from autograder.exercises.covering import DrawnCase, pairwise_cases, random_cases
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 
@@ -19,24 +19,24 @@ SHAPE_DRAWS = 12  # an even number: see ``_sizes``
 MAX_SIZE = 60  # of an axis in the further calls of a shape
 
 
-def rows(entry: answer_key.Entry, reference: Callable[..., object], seed: int) -> Iterator[Row]:
-    """Yield a ``Row`` for each call: stated inputs as they are, others drawn; for shown cases whatever the seed is."""
+def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: int) -> Iterator[DrawnCase]:
+    """Yield a ``DrawnCase`` for each call: stated inputs as they are, others drawn; for shown cases whatever the seed is."""
     names = list(inspect.signature(reference).parameters)
     rng = _generator(seed, entry.name)
     if isinstance(entry, answer_key.HandWorked):
-        yield Row(name="your numbers", inputs={}, atol=entry.atol)
+        yield DrawnCase(name="your numbers", inputs={}, atol=entry.atol)
     elif entry.kind == "shape":
         for draw, sizes in enumerate(_sizes(rng, len(names)), 1):
-            yield Row(name=f"sizes {draw}", inputs=dict(zip(names, sizes, strict=True)))
+            yield DrawnCase(name=f"sizes {draw}", inputs=dict(zip(names, sizes, strict=True)))
         for name in names:  # an axis of length 1 is an axis
-            yield Row(name=f"{name} 1", inputs={**dict(zip(names, sizes, strict=True)), name: 1})
+            yield DrawnCase(name=f"{name} 1", inputs={**dict(zip(names, sizes, strict=True)), name: 1})
     else:
         needed = [n for n, p in inspect.signature(reference).parameters.items() if p.default is p.empty]
         for case in entry.cases:
             given = case.inputs if case.inputs is not None else case.shapes
             _refuse_arguments(f"case {case.name!r} gives", given, names, needed, entry)
             source = _generator(0, f"{entry.name}, {case.name}") if case.shown else rng
-            yield Row(
+            yield DrawnCase(
                 name=case.name,
                 inputs={name: _input(source, case, name) for name in names[: len(given)]},
                 shown=case.shown,
@@ -47,13 +47,13 @@ def rows(entry: answer_key.Entry, reference: Callable[..., object], seed: int) -
             )
         if isinstance(entry, answer_key.Code) and entry.arguments:
             _refuse_arguments("`arguments` has", entry.arguments, names, names, entry)
-            yield from covered(entry, frozenset(names) - set(needed), rng)
+            yield from pairwise_cases(entry, frozenset(names) - set(needed), rng)
 
 
 def draw_further_cases(
     entry: answer_key.Entry, reference: Callable[..., object], count: int, seed: int = 0
-) -> Iterator[Row]:
-    """Yield ``count`` calls beside those of ``rows``, from the same families: in any combination, not only in pairs."""
+) -> Iterator[DrawnCase]:
+    """Yield ``count`` calls beside those of ``draw_cases``, from the same families: in any combination, not only in pairs."""
     yield from itertools.islice(_further_cases(entry, reference, seed), count)
 
 
@@ -62,14 +62,14 @@ def _further_cases(entry, reference, seed):
     rng = _generator(seed, f"{entry.name}, further calls")
     if entry.kind == "shape":
         while True:
-            yield Row(name="sizes", inputs={p.name: int(rng.integers(1, MAX_SIZE)) for p in parameters})
+            yield DrawnCase(name="sizes", inputs={p.name: int(rng.integers(1, MAX_SIZE)) for p in parameters})
     elif entry.kind == "code" and entry.arguments:
-        yield from any_combination(entry, frozenset(p.name for p in parameters if p.default is not p.empty), rng)
+        yield from random_cases(entry, frozenset(p.name for p in parameters if p.default is not p.empty), rng)
     elif entry.kind == "code":
         for n in itertools.count(seed + 1):
-            yield from (row for row in rows(entry, reference, n) if not row.shown)
+            yield from (row for row in draw_cases(entry, reference, n) if not row.shown)
     else:
-        yield from rows(entry, reference, seed)
+        yield from draw_cases(entry, reference, seed)
 
 
 def _refuse_arguments(what, given, names, needed, entry):

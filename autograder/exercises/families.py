@@ -29,14 +29,14 @@ ONE_WORD = "one_word"  # the name of a family: a mask, or a text, in which no mo
 
 
 @dataclass(frozen=True)
-class Space:
+class DrawContext:
     """What an argument is drawn for: its shape, what was drawn before it, and the mask of the same first axes."""
 
     shape: tuple[int, ...]
     drawn: Mapping[str, np.ndarray] = field(default_factory=dict)
     mask: np.ndarray | None = None
     below: int = 0  # the bound of whole numbers
-    at_end: bool = False  # pads stand nowhere else
+    pads_at_end: bool = False  # pads stand nowhere else
 
     @property
     def pads(self) -> np.ndarray:
@@ -46,7 +46,7 @@ class Space:
         return ~self.mask.reshape(self.mask.shape + (1,) * (len(self.shape) - self.mask.ndim))
 
 
-Draw = Callable[[np.random.Generator, Space], np.ndarray]
+Draw = Callable[[np.random.Generator, DrawContext], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,56 +69,56 @@ class Family:
     words_known: int = 1
 
 
-def _normal(rng, space, scale=1.0):
-    return (scale * rng.normal(size=space.shape)).round(ROUNDED)
+def _normal(rng, context, scale=1.0):
+    return (scale * rng.normal(size=context.shape)).round(ROUNDED)
 
 
 # --- masks: True at words --------------------------------------------------------------------------------------------
 
 
-def _lengths(rng, space, least=1, below=0):
+def _lengths(rng, context, least=1, below=0):
     """Return one length a row, from ``least`` to the last position less ``below``."""
-    return rng.integers(least, max(least, space.shape[-1] - below) + 1, size=(*space.shape[:-1], 1))
+    return rng.integers(least, max(least, context.shape[-1] - below) + 1, size=(*context.shape[:-1], 1))
 
 
-def _no_pad(rng, space):
-    return np.ones(space.shape, dtype=bool)
+def _no_pad(rng, context):
+    return np.ones(context.shape, dtype=bool)
 
 
-def _at_the_end(rng, space):
-    return np.arange(space.shape[-1]) < _lengths(rng, space, below=1)
+def _at_the_end(rng, context):
+    return np.arange(context.shape[-1]) < _lengths(rng, context, below=1)
 
 
-def _different_lengths(rng, space):
-    rows, width = int(np.prod(space.shape[:-1])), space.shape[-1]
+def _different_lengths(rng, context):
+    rows, width = int(np.prod(context.shape[:-1])), context.shape[-1]
     lengths = np.concatenate([[width, rng.integers(1, width)], rng.integers(1, width + 1, size=rows)])[:rows]
-    return np.arange(width) < rng.permutation(lengths).reshape(*space.shape[:-1], 1)
+    return np.arange(width) < rng.permutation(lengths).reshape(*context.shape[:-1], 1)
 
 
-def _before_a_word(rng, space):
-    return np.arange(space.shape[-1]) >= _lengths(rng, space, below=1)
+def _before_a_word(rng, context):
+    return np.arange(context.shape[-1]) >= _lengths(rng, context, below=1)
 
 
-def _between_words(rng, space):
-    mask = rng.integers(0, 2, size=space.shape).astype(bool)
+def _between_words(rng, context):
+    mask = rng.integers(0, 2, size=context.shape).astype(bool)
     mask[..., 0] = mask[..., -1] = True
-    np.put_along_axis(mask, rng.integers(1, space.shape[-1] - 1, size=(*space.shape[:-1], 1)), False, axis=-1)
+    np.put_along_axis(mask, rng.integers(1, context.shape[-1] - 1, size=(*context.shape[:-1], 1)), False, axis=-1)
     return mask
 
 
-def _one_word(rng, space):
-    place = np.zeros((*space.shape[:-1], 1), dtype=int) if space.at_end else _lengths(rng, space) - 1
-    return np.arange(space.shape[-1]) == place
+def _one_word(rng, context):
+    place = np.zeros((*context.shape[:-1], 1), dtype=int) if context.pads_at_end else _lengths(rng, context) - 1
+    return np.arange(context.shape[-1]) == place
 
 
-def _empty_row(rng, space):
-    mask = _no_pad(rng, space) if space.shape[-1] == 1 else _at_the_end(rng, space)
+def _empty_row(rng, context):
+    mask = _no_pad(rng, context) if context.shape[-1] == 1 else _at_the_end(rng, context)
     mask[rng.integers(len(mask))] = False
     return mask
 
 
-def _no_word(rng, space):
-    return np.zeros(space.shape, dtype=bool)
+def _no_word(rng, context):
+    return np.zeros(context.shape, dtype=bool)
 
 
 MASK = (
@@ -136,42 +136,42 @@ ABSENT = Family("absent", _no_word, "no mask at all", "what does your code do wi
 # --- scores and logits -----------------------------------------------------------------------------------------------
 
 
-def _alike(rng, space):
-    return np.broadcast_to(_normal(rng, Space((*space.shape[:-1], 1))), space.shape).copy()
+def _alike(rng, context):
+    return np.broadcast_to(_normal(rng, DrawContext((*context.shape[:-1], 1))), context.shape).copy()
 
 
-def _zeros_among_them(rng, space):
-    scores = _normal(rng, space)
+def _zeros_among_them(rng, context):
+    scores = _normal(rng, context)
     scores[..., 0] = 0.0
-    return np.where(rng.integers(0, 3, size=space.shape) == 0, 0.0, scores)
+    return np.where(rng.integers(0, 3, size=context.shape) == 0, 0.0, scores)
 
 
-def _of_both_signs(rng, space):
-    return _normal(rng, space, THOUSANDS / 2)
+def _of_both_signs(rng, context):
+    return _normal(rng, context, THOUSANDS / 2)
 
 
-def _rows_apart(rng, space):
-    far = np.linspace(-THOUSANDS, THOUSANDS, space.shape[0]).reshape(-1, *(1,) * (len(space.shape) - 1))
-    return (_normal(rng, space) + far).round(ROUNDED)
+def _rows_apart(rng, context):
+    far = np.linspace(-THOUSANDS, THOUSANDS, context.shape[0]).reshape(-1, *(1,) * (len(context.shape) - 1))
+    return (_normal(rng, context) + far).round(ROUNDED)
 
 
-def _tie_far_above(rng, space):
+def _tie_far_above(rng, context):
     """Return scores of which two are the highest of their row, alike, and thousands above the rest."""
-    scores = _normal(rng, space)
+    scores = _normal(rng, context)
     scores[..., [0, -1]] = THOUSANDS
     return scores
 
 
-def _far_below(rng, space):
-    return (_normal(rng, space) - THOUSANDS).round(ROUNDED)
+def _far_below(rng, context):
+    return (_normal(rng, context) - THOUSANDS).round(ROUNDED)
 
 
-def _pad_above(rng, space):
-    return np.where(space.pads, rng.choice([THOUSANDS, HUGE], size=space.shape), 0.0) + _normal(rng, space)
+def _pad_above(rng, context):
+    return np.where(context.pads, rng.choice([THOUSANDS, HUGE], size=context.shape), 0.0) + _normal(rng, context)
 
 
-def _pad_above_low(rng, space):
-    return np.where(space.pads, 0.0, -THOUSANDS) + _normal(rng, space)
+def _pad_above_low(rng, context):
+    return np.where(context.pads, 0.0, -THOUSANDS) + _normal(rng, context)
 
 
 LOGITS = (
@@ -189,49 +189,49 @@ LOGITS = (
 # --- annotations, states, parameters ---------------------------------------------------------------------------------
 
 
-def _one_zero(rng, space):
+def _one_zero(rng, context):
     """Return vectors of which one a sentence is 0."""
-    vectors = _normal(rng, space)
+    vectors = _normal(rng, context)
     flat = vectors.reshape(-1, *vectors.shape[-2:])
     flat[np.arange(len(flat)), rng.integers(vectors.shape[-2], size=len(flat))] = 0.0
     return vectors
 
 
-def _two_equal(rng, space):
-    vectors = _normal(rng, space)
+def _two_equal(rng, context):
+    vectors = _normal(rng, context)
     vectors[..., -1, :] = vectors[..., 0, :]
     return vectors
 
 
-def _tiny_beside_huge(rng, space):
-    scale = np.where(np.arange(space.shape[-2]) % 2, 1e-3, 1e2)[:, None]
-    return (_normal(rng, space) * scale).round(6)
+def _tiny_beside_huge(rng, context):
+    scale = np.where(np.arange(context.shape[-2]) % 2, 1e-3, 1e2)[:, None]
+    return (_normal(rng, context) * scale).round(6)
 
 
-def _large(rng, space):
-    return _normal(rng, space, 100.0)
+def _large(rng, context):
+    return _normal(rng, context, 100.0)
 
 
-def _huge_pads(rng, space):
-    return _normal(rng, space) * np.where(space.pads, 1e6, 1.0)
+def _huge_pads(rng, context):
+    return _normal(rng, context) * np.where(context.pads, 1e6, 1.0)
 
 
-def _zero_in_one_sentence(rng, space):
-    states = _normal(rng, space)
+def _zero_in_one_sentence(rng, context):
+    states = _normal(rng, context)
     states[rng.integers(len(states))] = 0.0
     return states
 
 
-def _gentle(rng, space):
-    return _normal(rng, space, 0.7)
+def _gentle(rng, context):
+    return _normal(rng, context, 0.7)
 
 
-def _large_parameter(rng, space):
-    return _normal(rng, space, 40.0)
+def _large_parameter(rng, context):
+    return _normal(rng, context, 40.0)
 
 
-def _large_vector(rng, space):
-    return _normal(rng, space, LARGE)
+def _large_vector(rng, context):
+    return _normal(rng, context, LARGE)
 
 
 ANNOTATIONS = (
@@ -258,28 +258,28 @@ def _shares(positive):
     return (positive / positive.sum(axis=-1, keepdims=True)).round(9)  # or they would not add to 1
 
 
-def _weights(rng, space):
-    return _shares(rng.uniform(0.05, 1.0, size=space.shape))
+def _weights(rng, context):
+    return _shares(rng.uniform(0.05, 1.0, size=context.shape))
 
 
-def _one_is_all(rng, space):
-    return (np.arange(space.shape[-1]) == _lengths(rng, space) - 1).astype(float)
+def _one_is_all(rng, context):
+    return (np.arange(context.shape[-1]) == _lengths(rng, context) - 1).astype(float)
 
 
-def _zero_in_some(rng, space):
-    positive = rng.uniform(0.05, 1.0, size=space.shape)
-    positive[0, ..., rng.integers(space.shape[-1])] = 0.0
+def _zero_in_some(rng, context):
+    positive = rng.uniform(0.05, 1.0, size=context.shape)
+    positive[0, ..., rng.integers(context.shape[-1])] = 0.0
     return _shares(positive)
 
 
-def _very_small(rng, space):
-    small = rng.uniform(1e-5, 5e-4, size=space.shape)
-    small[..., rng.integers(space.shape[-1])] = 1.0
+def _very_small(rng, context):
+    small = rng.uniform(1e-5, 5e-4, size=context.shape)
+    small[..., rng.integers(context.shape[-1])] = 1.0
     return small / small.sum(axis=-1, keepdims=True)
 
 
-def _no_weight(rng, space):
-    weights = _weights(rng, space)
+def _no_weight(rng, context):
+    weights = _weights(rng, context)
     weights[rng.integers(len(weights))] = 0.0
     return weights
 
@@ -295,39 +295,39 @@ WEIGHTS = (
 # --- whole numbers ---------------------------------------------------------------------------------------------------
 
 
-def _integers(rng, space):
-    return rng.integers(0, space.below, size=space.shape)
+def _integers(rng, context):
+    return rng.integers(0, context.below, size=context.shape)
 
 
-def _ends(rng, space):
-    return rng.integers(0, 2, size=space.shape) * (space.below - 1)
+def _ends(rng, context):
+    return rng.integers(0, 2, size=context.shape) * (context.below - 1)
 
 
-def _last_words(rng, space):
-    return space.below - 1 - rng.integers(0, 40, size=space.shape)
+def _last_words(rng, context):
+    return context.below - 1 - rng.integers(0, 40, size=context.shape)
 
 
-def _repeated(rng, space):
-    return np.full(space.shape, rng.integers(0, space.below))
+def _repeated(rng, context):
+    return np.full(context.shape, rng.integers(0, context.below))
 
 
-def _padded_targets(rng, space):
-    return rng.integers(1, space.below, size=space.shape) * (np.arange(space.shape[-1]) < _lengths(rng, space))
+def _padded_targets(rng, context):
+    return rng.integers(1, context.below, size=context.shape) * (np.arange(context.shape[-1]) < _lengths(rng, context))
 
 
-def _targets_without_pads(rng, space):
-    return rng.integers(1, space.below, size=space.shape)
+def _targets_without_pads(rng, context):
+    return rng.integers(1, context.below, size=context.shape)
 
 
-def _pads_anywhere(rng, space):
-    targets = _integers(rng, space)
-    targets[..., -1] = rng.integers(1, space.below, size=space.shape[:-1])
+def _pads_anywhere(rng, context):
+    targets = _integers(rng, context)
+    targets[..., -1] = rng.integers(1, context.below, size=context.shape[:-1])
     return targets
 
 
-def _one_target(rng, space):
-    targets = np.zeros(space.shape, dtype=int)
-    targets[rng.integers(len(targets)), ..., rng.integers(space.shape[-1])] = rng.integers(1, space.below)
+def _one_target(rng, context):
+    targets = np.zeros(context.shape, dtype=int)
+    targets[rng.integers(len(targets)), ..., rng.integers(context.shape[-1])] = rng.integers(1, context.below)
     return targets
 
 
@@ -348,40 +348,40 @@ TARGETS = (  # 0 is the pad, so there must be another word
 
 
 def _between(low, high):
-    return lambda rng, space: np.exp(rng.uniform(np.log(low), np.log(high), size=space.shape)).round(ROUNDED)
+    return lambda rng, context: np.exp(rng.uniform(np.log(low), np.log(high), size=context.shape)).round(ROUNDED)
 
 
 TEMPERATURE = (
     Family("ordinary", _between(0.5, 2.0)),
     Family("cold", _between(0.02, 0.2), "a {} near 0", WHERE_LARGE),
     Family("hot", _between(20.0, 200.0), "a {} far above 1", WHERE_LARGE),
-    Family("one", lambda rng, space: np.ones(space.shape), "a {} of 1", "what else changes with it?"),
+    Family("one", lambda rng, context: np.ones(context.shape), "a {} of 1", "what else changes with it?"),
 )
 
 
 def _negative(scale):
-    return lambda rng, space: -rng.uniform(0.0, scale, size=space.shape).round(6)
+    return lambda rng, context: -rng.uniform(0.0, scale, size=context.shape).round(6)
 
 
-def _leader(rng, space):
+def _leader(rng, context):
     """Return scores of which the last in each row is 0, the logarithm of 1, and all others are far below."""
-    scores = _negative(3.0)(rng, space) - 50.0
+    scores = _negative(3.0)(rng, context) - 50.0
     scores[..., -1] = 0.0
     return scores
 
 
-def _certain(rng, space):
+def _certain(rng, context):
     """Return log-probabilities of which one is 0, of the last hypothesis only: no two continuations may be equally good."""
-    log_probabilities = _negative(9.0)(rng, space)
+    log_probabilities = _negative(9.0)(rng, context)
     log_probabilities[..., -1, :] -= 100.0
-    log_probabilities[..., -1, rng.integers(space.shape[-1])] = 0.0
+    log_probabilities[..., -1, rng.integers(context.shape[-1])] = 0.0
     return log_probabilities
 
 
-def _same_words(rng, space):
+def _same_words(rng, context):
     """Return log-probabilities that are nearly the same for each hypothesis, so that all like the same words."""
-    one = _negative(9.0)(rng, Space((*space.shape[:-2], 1, space.shape[-1])))
-    return (one + _negative(1e-2)(rng, space)).round(6)
+    one = _negative(9.0)(rng, DrawContext((*context.shape[:-2], 1, context.shape[-1])))
+    return (one + _negative(1e-2)(rng, context)).round(6)
 
 
 HYPOTHESES = (
@@ -392,7 +392,7 @@ HYPOTHESES = (
 LOG_PROBABILITIES = (
     Family("ordinary", _negative(9.0)),
     Family("same", _same_words, "hypotheses that like the same words", WHERE_ALIKE, least={-2: 2}),
-    Family("low", lambda rng, space: _negative(9.0)(rng, space) - 1e4, "{} far below 0", WHERE_LARGE),
+    Family("low", lambda rng, context: _negative(9.0)(rng, context) - 1e4, "{} far below 0", WHERE_LARGE),
     Family("certain", _certain, "a word that is certain", WHERE_ZERO),
     Family("many", _negative(9.0), "a vocabulary of more than 256 words", WHERE_INDEX, least={-1: 300}),
 )
@@ -404,25 +404,25 @@ FEW, SOME, MANY = (STOPS + 1, STOPS + 4), (STOPS + 1, STOPS + 12), (250, 600)  #
 def _stopping(lengths, words=SOME):
     """Return what draws sentences of ``lengths`` words, then the stop word, then pads."""
 
-    def draw(rng, space):
-        length = lengths(rng, space)[..., None]
-        places = np.arange(space.shape[-1])
-        drawn = rng.integers(*words, size=space.shape)
+    def draw(rng, context):
+        length = lengths(rng, context)[..., None]
+        places = np.arange(context.shape[-1])
+        drawn = rng.integers(*words, size=context.shape)
         return np.where(places < length, drawn, np.where(places == length, STOPS, 0))
 
     return draw
 
 
-def _any_length(rng, space):
-    return rng.integers(0, space.shape[-1], size=space.shape[:-1])
+def _any_length(rng, context):
+    return rng.integers(0, context.shape[-1], size=context.shape[:-1])
 
 
 def _written(*ways):
     """Return what draws what a model wrote for the target that was drawn before it, in each row one of ``ways``."""
 
-    def draw(rng, space):
-        target = space.drawn["target"]
-        words = rng.integers(*SOME, size=space.shape)
+    def draw(rng, context):
+        target = context.drawn["target"]
+        words = rng.integers(*SOME, size=context.shape)
         for row, right in zip(words, target, strict=True):
             _write(rng, row, right[: int(np.argmax(right == STOPS)) + 1], str(rng.choice(ways)))
         return words
@@ -456,9 +456,11 @@ def _write(rng, row, right, way):
 TARGET_WORDS = (
     Family("ordinary", _stopping(_any_length)),
     Family(
-        "full", _stopping(lambda rng, space: np.full(space.shape[:-1], space.shape[-1] - 1)), "targets without pads"
+        "full",
+        _stopping(lambda rng, context: np.full(context.shape[:-1], context.shape[-1] - 1)),
+        "targets without pads",
     ),
-    Family("stop", _stopping(lambda rng, space: np.zeros(space.shape[:-1], int)), "targets of the stop word alone"),
+    Family("stop", _stopping(lambda rng, context: np.zeros(context.shape[:-1], int)), "targets of the stop word alone"),
     Family("few", _stopping(_any_length, FEW), "a vocabulary of a few words"),
     Family("many", _stopping(_any_length, MANY), "a vocabulary of more than 256 words"),
 )
@@ -473,37 +475,37 @@ WRITTEN = (
 )
 
 
-def _peaks(rng, space):
+def _peaks(rng, context):
     """Return weights of which one a row is clearly the largest."""
-    peaked = rng.uniform(0.0, 1.0, size=space.shape)
-    np.put_along_axis(peaked, rng.integers(space.shape[-1], size=(*space.shape[:-1], 1)), 1.5, axis=-1)
+    peaked = rng.uniform(0.0, 1.0, size=context.shape)
+    np.put_along_axis(peaked, rng.integers(context.shape[-1], size=(*context.shape[:-1], 1)), 1.5, axis=-1)
     return _shares(peaked)
 
 
-def _stopped_peaks(rng, space):
-    steps = rng.integers(1, space.shape[1] + 1, size=(space.shape[0], 1))
-    return _peaks(rng, space) * (np.arange(space.shape[1]) < steps)[..., None]
+def _stopped_peaks(rng, context):
+    steps = rng.integers(1, context.shape[1] + 1, size=(context.shape[0], 1))
+    return _peaks(rng, context) * (np.arange(context.shape[1]) < steps)[..., None]
 
 
 def _positions(nouns, found):
     """Return what draws positions of which a share ``nouns`` are nouns, and ``found`` of these lie at the largest weight."""
 
-    def draw(rng, space):
-        largest = space.drawn["weights"].argmax(axis=-1)
-        steps = min(largest.shape[1], space.shape[1])
-        positions = rng.integers(0, space.drawn["weights"].shape[-1], size=space.shape)
-        hits = rng.uniform(size=(space.shape[0], steps)) < found
+    def draw(rng, context):
+        largest = context.drawn["weights"].argmax(axis=-1)
+        steps = min(largest.shape[1], context.shape[1])
+        positions = rng.integers(0, context.drawn["weights"].shape[-1], size=context.shape)
+        hits = rng.uniform(size=(context.shape[0], steps)) < found
         positions[:, :steps] = np.where(hits, largest[:, :steps], positions[:, :steps])
-        is_noun = rng.uniform(size=space.shape) < nouns
-        is_noun[rng.integers(space.shape[0]), rng.integers(space.shape[1])] = True
+        is_noun = rng.uniform(size=context.shape) < nouns
+        is_noun[rng.integers(context.shape[0]), rng.integers(context.shape[1])] = True
         return np.where(is_noun, positions, -1)
 
     return draw
 
 
-def _nearly_flat(rng, space):
-    flat = rng.uniform(0.9, 1.0, size=space.shape)
-    np.put_along_axis(flat, rng.integers(space.shape[-1], size=(*space.shape[:-1], 1)), 1.1, axis=-1)
+def _nearly_flat(rng, context):
+    flat = rng.uniform(0.9, 1.0, size=context.shape)
+    np.put_along_axis(flat, rng.integers(context.shape[-1], size=(*context.shape[:-1], 1)), 1.1, axis=-1)
     return _shares(flat)
 
 
@@ -541,4 +543,4 @@ KINDS: dict[str, tuple[Family, ...]] = {
     "peaks": PEAKS,
     "positions": POSITIONS,
 }
-FIRST = ("mask", "target_words", "peaks")  # drawn before what is drawn to go with them
+DRAWN_FIRST = ("mask", "target_words", "peaks")  # drawn before what is drawn to go with them

@@ -16,7 +16,7 @@ import numpy as np
 
 from autograder.exercises import compare
 from autograder.exercises.chains import steps_of
-from autograder.exercises.drawing import rows
+from autograder.exercises.drawing import draw_cases
 from autograder.exercises.extra import extra_cases
 from autograder.exercises.model import Case, Exercise, Lazy, Outcome, convert
 from autograder.exercises.modules import module
@@ -106,7 +106,7 @@ def _exercise(entry, seed, references=None, mistakes=None):
     if entry.kind == "trained":
         return Exercise(entry, inspect.getsource(reference), hints, parts, (), trained(entry, references, seed))
     shell = Exercise(entry, inspect.getsource(reference), hints, parts, ())
-    cases = tuple(_case(shell, row, reference, wrong) for row in rows(entry, reference, seed))
+    cases = tuple(_case(shell, row, reference, wrong) for row in draw_cases(entry, reference, seed))
     if entry.kind == "code":  # the first hidden one closes the round, so nothing can be kept from call to call
         first = next(case for case in cases if not case.shown)
         cases += (replace(first, name=f"{first.name}, once more after all others"),)

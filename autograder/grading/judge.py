@@ -13,7 +13,7 @@ from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Case, Exercise, compar
 from autograder.exercises.mutations import sizes_of
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
-from autograder.grading.recognise import recognised, sizes_alike
+from autograder.grading.recognise import infer_mistake, sizes_alike
 from autograder.grading.values import arrays_of, entry_of, has_form, is_large, numbers_of
 from autograder.sandbox import Reply, wire
 from autograder.verdicts import Part, Verdict
@@ -107,7 +107,7 @@ def _judge(exercise, replies):
     if earned < exercise.points and not hints and exercise.kind == "number":
         hints = (ROUNDED,) if _is_rounded(exercise, replies, found) else ()
     if earned < exercise.points and not hints and exercise.kind in ("code", "number"):
-        hints = tuple(filter(None, [recognised(exercise, replies, found)]))
+        hints = tuple(filter(None, [infer_mistake(exercise, replies, found)]))
     if earned < exercise.points and not hints and exercise.kind == "code":
         hints = tuple(filter(None, [_property(exercise, replies, found)]))
     return Verdict(exercise.name, earned, exercise.points, tuple(parts), hints)

@@ -29,12 +29,12 @@ WHERE = "Only {} are wrong. There, your numbers come out exactly if {}."
 MISTAKE_WHERE = "Only {} are wrong, and there this applies: {}"
 REORDERED = "The right numbers, but in another order than is asked for."
 ONE_AT_A_TIME = threading.Lock()  # a reference that is taken apart holds what is changed in it while it runs
-MOST = 2  # clauses of which one can be meant: more say nothing
-ENOUGH = 2  # different wrong numbers that agree, none of them 0 or 1
-MANY = 4  # wrong numbers that agree, where they are whole, or no numbers
-CASES = 2  # in which they do
+MAX_CLAUSES = 2  # clauses of which one can be meant: more say nothing
+MIN_DISTINCT_NUMBERS = 2  # different wrong numbers that agree, none of them 0 or 1
+MIN_NUMBERS = 4  # wrong numbers that agree, where they are whole, or no numbers
+MIN_CASES = 2  # in which they do
 WORK = 200_000  # that the search for one answer may do, see Variations.work: less than a second of CPU
-SMALL = 10  # whole numbers up to here may stand for choices, of which one is soon like another
+MAX_CHOICE = 10  # whole numbers up to here may stand for choices, of which one is soon like another
 
 
 class TooMuchWork(Exception):
@@ -61,7 +61,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Row:
+class JudgedCase:
     """A hidden case, its reply and the reasons found in it, with its ``place`` among the hidden cases."""
 
     place: int
@@ -85,30 +85,30 @@ class Row:
         return np.concatenate(found)
 
 
-def recognised(exercise: Exercise, replies: Sequence[Reply], found: Sequence[Mapping[str, str]]) -> str:
+def infer_mistake(exercise: Exercise, replies: Sequence[Reply], found: Sequence[Mapping[str, str]]) -> str:
     """Return the sentence on what has the student's own numbers, or ""."""
     with ONE_AT_A_TIME, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # a slip may well overflow
-        return _recognised(exercise, replies, found)
+        return _infer_mistake(exercise, replies, found)
 
 
-def _recognised(exercise, replies, found):
-    rows = [Row(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, found, strict=True))]
+def _infer_mistake(exercise, replies, found):
+    rows = [JudgedCase(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, found, strict=True))]
     wrong = [row for row in rows if row.wrong]
     again = len(rows) > 1 and compare.differs(rows[0].reply.value, rows[-1].reply.value)  # the same call
     if not wrong or again or any(row.reply.raised or isinstance(row.reply.value, wire.Other) for row in rows):
         return ""
     if not all(has_form(row.reply.value, row.case.expected) for row in wrong):
-        return _listed(exercise, rows, wrong)
+        return _hint_listed(exercise, rows, wrong)
     if all(row.case.gradients for row in wrong):
         return ""  # of right values: there, many ways of losing a gradient are alike
-    everywhere, there = _varied(exercise, rows, wrong)
-    if 0 < len(everywhere) <= MOST:
+    everywhere, there = _matching_clauses(exercise, rows, wrong)
+    if 0 < len(everywhere) <= MAX_CLAUSES:
         return EXACTLY.format(", or if ".join(everywhere))
-    return _listed(exercise, rows, wrong) or _there(exercise, rows, wrong, there) or _reordered(wrong)
+    return _hint_listed(exercise, rows, wrong) or _hint_partial(exercise, rows, wrong, there) or _hint_reordered(wrong)
 
 
-def _listed(exercise, rows, wrong):
+def _hint_listed(exercise, rows, wrong):
     """Name the listed mistakes that explain all that is wrong, though they would have done more wrong."""
     hints: dict[str, None] = {}
     for name in exercise.hints:
@@ -116,12 +116,12 @@ def _listed(exercise, rows, wrong):
         if all(not outcome.raised and _agrees(exercise, row, outcome) for row, outcome in outcomes):
             hints[exercise.hints[name]] = None
     # asked last: what agrees has the shape of a mistake's outcome, and a student's own may have millions of numbers
-    if not 0 < len(hints) <= MOST or not _is_no_chance(exercise, wrong, everywhere=False):
+    if not 0 < len(hints) <= MAX_CLAUSES or not _is_significant(exercise, wrong, everywhere=False):
         return ""
-    return MISTAKE_WHERE.format(_where(exercise, rows, wrong) or "some cases", " Or: ".join(hints))
+    return MISTAKE_WHERE.format(_describe_cases(exercise, rows, wrong) or "some cases", " Or: ".join(hints))
 
 
-def _reordered(wrong):
+def _hint_reordered(wrong):
     """Say that all wrong values have the right numbers, several and no two alike, in another order."""
     for row in wrong:
         for entry in [entry for entry, reason in row.reasons.items() if reason]:
@@ -133,31 +133,31 @@ def _reordered(wrong):
     return REORDERED
 
 
-def _there(exercise, rows, wrong, clauses):
+def _hint_partial(exercise, rows, wrong, clauses):
     """Name the mutations that explain all that is wrong, though they would have done more wrong."""
-    if not 0 < len(clauses) <= MOST or not _is_no_chance(exercise, wrong, everywhere=False):
+    if not 0 < len(clauses) <= MAX_CLAUSES or not _is_significant(exercise, wrong, everywhere=False):
         return ""
-    said, where = ", or if ".join(clauses), _where(exercise, rows, wrong)
+    said, where = ", or if ".join(clauses), _describe_cases(exercise, rows, wrong)
     return WHERE.format(where, said) if where else WHERE_WRONG.format(said)
 
 
-def _varied(exercise, rows, wrong):
+def _matching_clauses(exercise, rows, wrong):
     """Return the clauses of the plainest mutations whose numbers are the student's: everywhere, and where these are wrong."""
     everywhere: dict[str, None] = {}
     there: dict[str, None] = {}
-    if not _is_no_chance(exercise, wrong):
+    if not _is_significant(exercise, wrong):
         return everywhere, there
     with contextlib.suppress(TooMuchWork):  # the plainest come first: what is found by then is as true
-        _search(exercise, rows, wrong, everywhere, there)
+        _collect_clauses(exercise, rows, wrong, everywhere, there)
     return everywhere, there
 
 
-def _search(exercise, rows, wrong, everywhere, there):
-    """Put the clauses of mutations that explain the answer into ``everywhere`` or ``there``: see ``_varied``."""
+def _collect_clauses(exercise, rows, wrong, everywhere, there):
+    """Put the clauses of mutations that explain the answer into ``everywhere`` or ``there``: see ``_matching_clauses``."""
     mutations = Search(exercise)
     pilot = next(row for row in wrong if not row.case.gradients)
     large = is_large(pilot.case)
-    others, at = [row for row in wrong if row is not pilot], _first_wrong(pilot)
+    others, at = [row for row in wrong if row is not pilot], _first_wrong_number(pilot)
     # what is no number comes out of many slips, but most of all where exponentials overflow
     is_overflow = not any(np.isfinite(row.wrong_numbers).any() for row in wrong)
     rank = None
@@ -183,7 +183,7 @@ def _is_tried(mutation, large, is_overflow):
     return (large or not mutation.rare) and (not is_overflow or mutation.rank == SOFTMAX_RANK)
 
 
-def _first_wrong(row):
+def _first_wrong_number(row):
     """Return ``(entry, index, number)`` of the first wrong number of a case: what differs there need not be looked at."""
     for entry, reason in row.reasons.items():
         if reason:
@@ -223,7 +223,7 @@ def _is_right(exercise, mutations, number, row):
     )
 
 
-def _agrees(exercise: Exercise, row: Row, outcome: Outcome) -> bool:
+def _agrees(exercise: Exercise, row: JudgedCase, outcome: Outcome) -> bool:
     """Return whether the student's value is ``outcome``, entry by entry; what is not finite must be so in the same places."""
     expected = row.case.expected
     for entry in expected if isinstance(expected, dict) else ("",):
@@ -235,19 +235,19 @@ def _agrees(exercise: Exercise, row: Row, outcome: Outcome) -> bool:
         if isinstance(mine, dict) or isinstance(theirs, dict) or mine.shape != theirs.shape:
             return False
         mine, theirs = mine.astype(float), theirs.astype(float)
-        atol = _tight(mine, row.case.atol) if exercise.kind == "number" else row.case.atol
+        atol = _tolerance_for(mine, row.case.atol) if exercise.kind == "number" else row.case.atol
         if not np.allclose(mine, theirs, rtol=0, atol=atol, equal_nan=True):
             return False
     return True
 
 
-def _tight(mine, atol):
+def _tolerance_for(mine, atol):
     """Return how far worked numbers may lie off what they are to be alike: half a unit of the last decimal they have."""
     decimals = next((n for n in range(4, 7) if np.allclose(mine, np.round(mine, n), rtol=0, atol=1e-12)), 7)
     return min(atol, 0.51 * 10.0**-decimals)
 
 
-def _is_no_chance(exercise, wrong, everywhere=True):
+def _is_significant(exercise, wrong, everywhere=True):
     """Return whether the wrong numbers are such that something that agrees with all of them does not do so by chance.
 
     Zeros, ones and what is no number come out of many slips: they tell only if there are many, and all else agrees ``everywhere``.
@@ -260,12 +260,12 @@ def _is_no_chance(exercise, wrong, everywhere=True):
         count += numbers.size
         cases += numbers.size > 0
     if exercise.kind == "number":
-        return any(x != np.round(x) or abs(x) > SMALL for x in telling)
+        return any(x != np.round(x) or abs(x) > MAX_CHOICE for x in telling)
     telling = {x for x in telling if x != np.round(x)} if exercise.kind == "code" else telling
-    return len(telling) >= ENOUGH or (everywhere and count >= MANY and cases >= CASES)
+    return len(telling) >= MIN_DISTINCT_NUMBERS or (everywhere and count >= MIN_NUMBERS and cases >= MIN_CASES)
 
 
-def _where(exercise, rows, wrong):
+def _describe_cases(exercise, rows, wrong):
     """Return what the wrong cases, and no right one, have in common: a family of inputs, or two sizes that are alike."""
     right = [row for row in rows if not row.wrong]
     shared = set.intersection(*({*row.case.families} for row in wrong))

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from autograder.audit import survivors
-from autograder.exercises.drawing import Row
+from autograder.exercises.drawing import DrawnCase
 from tests.autograder.audit.toys import STRONG, WEAK, audited, mix
 
 
@@ -32,7 +32,7 @@ def test_a_strong_key_has_none_and_what_is_equal_is_set_aside_with_its_reason(tm
 def test_calls_come_in_single_precision_and_column_order_too_and_large_numbers_in_double_precision():
     rng = np.random.default_rng(0)
     inputs = {"x": rng.normal(size=(3, 4)), "n": np.arange(3), "scale": 2.0}
-    gentle, large = (Row(name="", inputs={**inputs, "y": np.full((2, 2), size)}) for size in (1.0, 1e4))
+    gentle, large = (DrawnCase(name="", inputs={**inputs, "y": np.full((2, 2), size)}) for size in (1.0, 1e4))
     called = [row.inputs for row, _ in survivors.in_every_layout([gentle] * 6)]
     assert [item["x"].dtype == np.float32 for item in called] == [True, *[False] * 5]
     assert [item["x"].flags.f_contiguous for item in called] == [False, True, *[False] * 4]

@@ -45,7 +45,7 @@ def test_every_exercise_of_code_draws_its_hidden_cases_from_families(name):
 @each_code
 def test_every_pair_of_families_of_two_arguments_meets_in_some_case(name):
     factors = covering._factors(exercise_named(name).entry, frozenset({"source_mask"} & {*optional(name)}))
-    plans = [covering._said(plan) for plan in covering._plans(factors)]
+    plans = [covering._families_of(plan) for plan in covering._plans(factors)]
     kinds = {argument: families.KINDS[a.kind] for argument, a in arguments_of(name).items()}
     for (one, ones), (other, others) in itertools.combinations(kinds.items(), 2):
         met = {(plan[one].name, plan[other].name) for plan in plans}

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from autograder.exercises import families
-from autograder.exercises.families import Space
+from autograder.exercises.families import DrawContext
 
 LARGE = 700  # of this, exp is more than double precision holds
 SHAPES = [(2, 3), (5, 4), (3, 7)]
 
 
 def space(shape, mask=None):
-    return Space(shape, mask=mask, below=7)
+    return DrawContext(shape, mask=mask, below=7)
 
 
 def pads():
@@ -111,7 +111,7 @@ def test_weights_add_to_one(name):
 
 def test_pads_at_the_end_leave_one_word_at_the_beginning_where_no_other_place_is_allowed():
     family = next(family for family in families.MASK if family.name == "one_word")
-    mask = family.draw(np.random.default_rng(0), Space((4, 5), at_end=True))
+    mask = family.draw(np.random.default_rng(0), DrawContext((4, 5), pads_at_end=True))
     assert mask[:, 0].all()
     assert mask.sum() == 4
 
@@ -119,7 +119,7 @@ def test_pads_at_the_end_leave_one_word_at_the_beginning_where_no_other_place_is
 @pytest.mark.parametrize("seed", range(20))
 def test_targets_hold_a_real_word_at_least(seed):
     for family in families.TARGETS:
-        targets = family.draw(np.random.default_rng(seed), Space((3, 4), below=2))
+        targets = family.draw(np.random.default_rng(seed), DrawContext((3, 4), below=2))
         assert targets.any()
         assert set(np.unique(targets)) <= {0, 1}
         assert family.pads or not (targets == 0).any()
@@ -129,7 +129,7 @@ def test_targets_hold_a_real_word_at_least(seed):
 def test_a_target_sentence_ends_in_the_stop_word_and_what_was_written_begins_as_its_family_says(seed):
     rng = np.random.default_rng(seed)
     for family in families.TARGET_WORDS:
-        target = family.draw(rng, Space((6, 5)))
+        target = family.draw(rng, DrawContext((6, 5)))
         ends = (target == families.STOPS).argmax(axis=1)
         assert ((target == families.STOPS).sum(axis=1) == 1).all()
         assert all(
@@ -137,7 +137,7 @@ def test_a_target_sentence_ends_in_the_stop_word_and_what_was_written_begins_as_
             for row, end in zip(target, ends, strict=True)
         )
         for way in families.WRITTEN:
-            words = way.draw(rng, Space((6, 9), {"target": target}))
+            words = way.draw(rng, DrawContext((6, 9), {"target": target}))
             same = [
                 (row[: end + 1] == right[: end + 1]).all() for row, right, end in zip(words, target, ends, strict=True)
             ]
@@ -147,12 +147,12 @@ def test_a_target_sentence_ends_in_the_stop_word_and_what_was_written_begins_as_
 
 def test_one_weight_is_larger_than_all_others_in_each_step_that_was_taken():
     for family in families.PEAKS:
-        weights = family.draw(np.random.default_rng(1), Space((4, 5, 6)))
+        weights = family.draw(np.random.default_rng(1), DrawContext((4, 5, 6)))
         taken = weights.any(axis=-1)
         first, second = np.sort(weights[taken], axis=-1)[:, [-1, -2]].T
         assert (first > second + 1e-3).all()
         for nouns in families.POSITIONS:
-            positions = nouns.draw(np.random.default_rng(1), Space((4, 7), {"weights": weights}))
+            positions = nouns.draw(np.random.default_rng(1), DrawContext((4, 7), {"weights": weights}))
             assert (positions >= 0).any()
             assert set(np.unique(positions)) <= set(range(-1, 6))
 

@@ -11,7 +11,7 @@ from autograder.audit import calls
 from autograder.exercises.instrumentation import InstrumentedFunction
 from autograder.exercises.mutations import mutations_of, sizes_of
 from autograder.grading import judge, recognise
-from autograder.grading.recognise import recognised, sizes_alike
+from autograder.grading.recognise import infer_mistake, sizes_alike
 from autograder.sandbox import Reply
 from tests.autograder.samples import NAMES, exercise_named, reference_of, replies_of
 
@@ -22,7 +22,7 @@ def said_of(exercise, replies):
     """What is recognised in ``replies``, whatever listed mistakes would say."""
     replies = [replies[exercise.name, n] for n in range(len(exercise.hidden))]
     found = [judge.reasons_of(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
-    return recognised(exercise, replies, found)
+    return infer_mistake(exercise, replies, found)
 
 
 def changed(exercise, change, only):
@@ -177,7 +177,7 @@ def test_of_another_shape_only_what_a_listed_mistake_has_is_looked_through(monke
     def refuse(*args, **more):
         raise AssertionError("a student's numbers are as many as they like")
 
-    monkeypatch.setattr(recognise, "_is_no_chance", refuse)
+    monkeypatch.setattr(recognise, "_is_significant", refuse)
     many = changed(exercise, lambda case: np.ones(1000 * np.size(case.expected)), lambda case: True)
     assert said_of(exercise, many) == ""
 
