@@ -62,8 +62,6 @@ SCALED = ("scores", "logits", "coverage", "context", "contexts", "by_weight")  #
 PLURAL = {
     "is": "are",
     "has": "have",
-    "serves": "serve",
-    "stands": "stand",
     "counts": "count",
 }
 

@@ -87,7 +87,7 @@ COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
 RENAMED: dict[str, dict[str, str]] = {
     "max": {"min": ""},
     "min": {"max": ""},
-    "sum": {"mean": "", "max": "the largest is taken in place of a sum{where}"},
+    "sum": {"mean": "", "max": "the largest is used in place of a sum{where}"},
     "mean": {"sum": ""},
     "argmax": {"argmin": ""},
     "maximum": {"minimum": ""},
@@ -112,15 +112,18 @@ FORGOTTEN = {  # what stays is the first argument, or what the method was called
     "sqrt": "a root{where} is missing",
     "maximum": "the ReLU is missing",
 }
-LEAKY = "what is negative is not cut off entirely, but made small"
-BOUNDED = "the ReLU stops at a bound above, too"
+LEAKY = "negative values are not set to 0, only made small"
+BOUNDED = "the ReLU is bounded from above, too"
 CALLS: dict[str, dict[str, tuple[str, str]]] = {  # _1 is the call itself, library the module of the function
     "tanh": {
-        "tanh becomes logistic": ("1 / (1 + library.exp(-_0))", "a logistic function stands in place of a tanh{where}"),
-        "tanh becomes ReLU": ("_0 * (_0 > 0)", "a ReLU stands in place of a tanh{where}"),
+        "tanh becomes logistic": (
+            "1 / (1 + library.exp(-_0))",
+            "a logistic function is used in place of a tanh{where}",
+        ),
+        "tanh becomes ReLU": ("_0 * (_0 > 0)", "a ReLU is used in place of a tanh{where}"),
     },
     "sqrt": {
-        "sqrt rounded down": ("library.floor(_1)", "a root{where} is cut off to a whole number"),
+        "sqrt rounded down": ("library.floor(_1)", "a root{where} is rounded down to a whole number"),
         "sqrt rounded up": ("library.ceil(_1)", "a root{where} is rounded up to a whole number"),
         "sqrt rounded": ("library.round(_1)", "a root{where} is rounded to a whole number"),
     },
@@ -131,14 +134,14 @@ CALLS: dict[str, dict[str, tuple[str, str]]] = {  # _1 is the call itself, libra
         },
         "maximum becomes softplus": (
             "library.log1p(library.exp(-abs(_0))) + _0.clip(0)",
-            "a smooth softplus stands where the ReLU belongs: it is not 0 where its input is negative",
+            "a smooth softplus is used in place of the ReLU: it is not 0 where its input is negative",
         ),
         "maximum becomes abs": (
             "abs(_0)",
-            "the sign is dropped where the ReLU belongs, so that what is negative counts too",
+            "the absolute value is used in place of the ReLU, so that negative values count too",
         ),
-        "maximum becomes tanh": ("library.tanh(_0)", "a tanh stands where the ReLU belongs"),
-        "maximum becomes logistic": ("1 / (1 + library.exp(-_0))", "a logistic function stands where the ReLU belongs"),
+        "maximum becomes tanh": ("library.tanh(_0)", "a tanh is used in place of the ReLU"),
+        "maximum becomes logistic": ("1 / (1 + library.exp(-_0))", "a logistic function is used in place of the ReLU"),
         "at most 1": ("_0.clip(0, 1)", BOUNDED),
         "at most 6": ("_0.clip(0, 6)", BOUNDED),
     },
@@ -302,7 +305,7 @@ def _apply_to_terms(name, node, argument, is_method):
     """Yield that the function is applied to each term of a sum by itself."""
     if name in OF_TERMS and isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.Add):
         called = f"_0.{name}() + _1.{name}()" if is_method else "_2(_0) + _2(_1)"
-        clause = f"{OF_TERMS[name]} is taken of two terms by themselves, and not of their sum"
+        clause = f"{OF_TERMS[name]} is taken of each of two terms, not of their sum"
         yield Rewrite(f"{name} of each term", build(called, argument.left, argument.right, node.func), clause, 6)
 
 
@@ -315,7 +318,7 @@ def _exchange_subscripts(text):
             yield f"subscripts {term} become {swapped}", ",".join(changed[:-1]) + "->" + changed[-1]
 
 
-SIGN = "a sign is lost or turned round among the numbers of {of}"
+SIGN = "a sign is wrong among the numbers of {of}"
 
 
 def mutate_constant(node: ast.Constant, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:

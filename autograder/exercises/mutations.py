@@ -343,7 +343,7 @@ def _confused(node, other):
         fits = value is not None and given is not None and tuple(value.shape) == tuple(given.shape)
         return {node.number: lambda _: given} if fits else {}
 
-    clause = f"{{it}} {{stands}} in place of {node.name} where both have the same sizes"
+    clause = f"{{it}} {{is}} used in place of {node.name} where both have the same sizes"
     return Mutation(format_clause(clause, other), 1, changes)
 
 
@@ -367,7 +367,7 @@ def _before_tanh(use, tanh, name, where):
 
 
 def _rounded_products(node):
-    clause = "each product is rounded or cut before the products are added"
+    clause = "each product is rounded or truncated before the products are added"
     for decimals, cut in itertools.product(perturbations.DECIMALS, (True, False)):
 
         def changes(context, decimals=decimals, cut=cut):

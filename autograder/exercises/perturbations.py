@@ -111,10 +111,10 @@ def along_axis(axis: int, letter: str, one: str, many: str) -> Iterator[Perturba
         if _has_several(value, axis, letter, context) and is_real(value):
             return _take(value.sum(axis, keepdims=True), [0] * value.shape[axis], axis)
 
-    yield Perturbation(f"{{it}} of the first {one} {{serves}} for all {many}", taking(lambda n: [0] * n))
-    yield Perturbation(f"{{it}} of the last {one} {{serves}} for all {many}", taking(lambda n: [n - 1] * n))
-    yield Perturbation(f"{{it}} {{is}} added up over the {many}, and each of them gets the sum", summed)
-    moved = f"{{it}} {{has}} the {many} moved by one, so that each meets what belongs to its neighbour"
+    yield Perturbation(f"{{it}} of the first {one} {{is}} used for every {one}", taking(lambda n: [0] * n))
+    yield Perturbation(f"{{it}} of the last {one} {{is}} used for every {one}", taking(lambda n: [n - 1] * n))
+    yield Perturbation(f"{{it}} {{is}} summed over the {many}, and every {one} gets the sum", summed)
+    moved = f"the {many} of {{it}} are shifted by one, so that each meets what belongs to its neighbour"
     yield Perturbation(moved, taking(lambda n: [n - 1, *range(n - 1)]))
     yield Perturbation(moved, taking(lambda n: [*range(1, n), 0]))
 
@@ -129,7 +129,7 @@ def _has_several(value, axis, letter, context):
 def reshapes(one: int, other: int, names: tuple[str, str]) -> Iterator[Perturbation]:
     """Yield reshapes in place of an exchange of the axes ``one`` and ``other``."""
     clause = (
-        "a reshape stands where the axes {} and {} of {{it}} have to be exchanged: it keeps the order of the numbers"
+        "a reshape is used where the axes {} and {} of {{it}} must be swapped: it keeps the order of the numbers"
     ).format(*names)
 
     def before(value, context):
@@ -184,7 +184,7 @@ def _no_effect(value, context):
         return value * 0
 
 
-ROUNDED = "{it} {is} rounded or cut to a few decimals on the way"
+ROUNDED = "{it} {is} rounded or truncated to a few decimals on the way"
 ROUNDING = (
     *(Perturbation(ROUNDED, _real(lambda value, n=n: value.round(decimals=n))) for n in DECIMALS),
     *(Perturbation(ROUNDED, _real(lambda value, n=n: _truncate(value, n))) for n in DECIMALS),
@@ -193,7 +193,7 @@ GENERAL = (
     Perturbation("{it} {has} no effect", _no_effect),
     Perturbation("{it} {has} the opposite sign", _real(lambda value: -value)),
     Perturbation("{it} {counts} twice", _real(lambda value: 2 * value)),
-    Perturbation("{it} {counts} half", _real(lambda value: value / 2)),
+    Perturbation("{it} {is} halved", _real(lambda value: value / 2)),
     Perturbation(
         "{it} {is} transposed where the two sizes are equal, as when the sizes decide whether to transpose",
         _transpose_square,
@@ -201,21 +201,21 @@ GENERAL = (
     *ROUNDING,
 )
 SORTED = tuple(
-    Perturbation("{it} {is} sorted, and no longer stands in the order of the text", _sort(descending))
+    Perturbation("{it} {is} sorted, and no longer in the order of the text", _sort(descending))
     for descending in (False, True)
 )
 CLIPPED = tuple(
-    Perturbation("{it} {is} cut off at a bound, beyond which different numbers become equal", _clip(*each), rare=True)
+    Perturbation(
+        "{it} {is} clipped at a bound, so that different numbers beyond it become equal", _clip(*each), rare=True
+    )
     for each in bounds()
 )
 HELD = (
-    Perturbation("{it} {is} held between -1 and 1", _clip(-1.0, 1.0)),
-    Perturbation("{it} {is} held between 0 and 1", _clip(0.0, 1.0)),
-    Perturbation("what is negative in {it} becomes 0", _clip(0.0, None)),
+    Perturbation("{it} {is} clipped to the range from -1 to 1", _clip(-1.0, 1.0)),
+    Perturbation("{it} {is} clipped to the range from 0 to 1", _clip(0.0, 1.0)),
+    Perturbation("negative entries of {it} become 0", _clip(0.0, None)),
 )
-FLOORED = tuple(
-    Perturbation("{it} {is} kept from becoming smaller than some bound", _clip(floor, None)) for floor in FLOORS
-)
+FLOORED = tuple(Perturbation("{it} {is} kept above some lower bound", _clip(floor, None)) for floor in FLOORS)
 
 
 def scaled_by(letter: str) -> Iterator[Perturbation]:
@@ -294,10 +294,10 @@ def _up_to_last(mask):
 
 MASKS = (
     Perturbation(
-        "only the number of true entries in a row of {it} counts, as if its words always stood first",
+        "only the number of true entries in a row of {it} is used, as if the words always came first",
         _mask(_as_lengths),
     ),
-    Perturbation("whatever stands before the last word counts as a word, pads too", _mask(_up_to_last)),
+    Perturbation("every position before the last word counts as a word, even a pad", _mask(_up_to_last)),
     Perturbation(
         "a sentence counts as empty as soon as its first position is a pad", _mask(lambda mask: mask & mask[..., :1])
     ),

@@ -32,10 +32,10 @@ OF_ALL = "one number is subtracted before the exponential from the whole batch: 
 OF_STEPS = "one number is subtracted before the exponential from all steps of a sentence: nothing is left of a step far below it"
 MEAN_SHIFT = "the mean is subtracted before the exponential: a score far above the others of its row still overflows"
 LEAST_SHIFT = "the smallest score is subtracted before the exponential, not the largest: a score far above it overflows"
-NOT_LOW = "the number that a pad's score becomes is not low enough: words' scores can lie as low, or lower"
-TAKEN_OFF = "what is taken off a pad's score does not suffice: a pad's score can lie further above the words' than that"
+NOT_LOW = "a pad's score is replaced by a number that is not low enough: words' scores can be as low, or lower"
+TAKEN_OFF = "too little is subtracted from a pad's score: it can exceed the words' scores by more than that"
 ZERO = "a pad's score becomes 0: its exponential is 1, so that it still takes part"
-BOUNDED = "{it} are cut off at a bound, beyond which different ones become equal"
+BOUNDED = "{it} are clipped at a bound, so that different ones beyond it become equal"
 UNIFORM = "a row of scores without a word gets equal weights on all its positions"
 OTHER_AXIS = "the softmax runs along another axis than that of the positions"
 POWERS = "the exponential is one to another base than e"
@@ -43,7 +43,7 @@ ADDED_BELOW = "a small number is added to the sum that is divided by"
 ADDED_INSIDE = (
     "a small number is added inside the logarithm: it bounds what a logarithm can become, and moves all others"
 )
-HELD_ABOVE = "a probability is kept from becoming smaller than some bound before its logarithm is taken"
+HELD_ABOVE = "a probability is kept above some lower bound before its logarithm is taken"
 
 
 @dataclass(frozen=True)

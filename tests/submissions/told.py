@@ -151,7 +151,7 @@ def hindi_distribution__rounded_to_two_decimals():
 
 def cross_entropy__probability_with_floor(logits, targets, target_mask):
     """Your numbers come out exactly if a small number is added inside the logarithm: it bounds what a logarithm can become,
-    and moves all others, or if a probability is kept from becoming smaller than some bound before its logarithm is taken.
+    and moves all others, or if a probability is kept above some lower bound before its logarithm is taken.
     """
     e = np.exp(logits - logits.max(axis=-1, keepdims=True))
     p = e / e.sum(axis=-1, keepdims=True)
@@ -178,18 +178,18 @@ def training_shapes__contexts_per_source_word(batch, T_x, T_y, m, V_y):
 
 
 def decoder_step_state__context_of_first(embedded, query, context, W_y, W_s, W_c):
-    """Your numbers come out exactly if context of the first sentence serves for all sentences."""
+    """Your numbers come out exactly if context of the first sentence is used for every sentence."""
     return np.tanh(embedded @ W_y.T + query @ W_s.T + W_c @ context[0])
 
 
 def decoder_step_state__one_matrix_where_it_fits(embedded, query, context, W_y, W_s, W_c):
-    """Your numbers come out exactly if W_s stands in place of W_c where both have the same sizes."""
+    """Your numbers come out exactly if W_s is used in place of W_c where both have the same sizes."""
     matrix = W_s if W_s.shape == W_c.shape else W_c
     return np.tanh(embedded @ W_y.T + query @ W_s.T + context @ matrix.T)
 
 
 def fused_input__softplus(embedded, context, L_1):
-    """Your numbers come out exactly if a smooth softplus stands where the ReLU belongs: it is not 0 where its input is
+    """Your numbers come out exactly if a smooth softplus is used in place of the ReLU: it is not 0 where its input is
     negative.
     """
     return np.logaddexp(0, np.concatenate([embedded, context], axis=1) @ L_1.T)
@@ -217,15 +217,15 @@ def rnn_states__tanh_at_the_end(embedded, W_x, W_h):
 
 
 def context_vector__reshaped(weights, keys):
-    """Your numbers come out exactly if a reshape stands where the axes source_len and key_size of keys have to be exchanged:
-    it keeps the order of the numbers.
+    """Your numbers come out exactly if a reshape is used where the axes source_len and key_size of keys must be swapped: it
+    keeps the order of the numbers.
     """
     return (weights[:, None] @ keys.reshape(len(keys), keys.shape[2], -1).swapaxes(1, 2))[:, 0]
 
 
 def attend__as_many_as_there_are_words(scores, keys, source_mask):
-    """Your numbers come out exactly if only the number of true entries in a row of source_mask counts, as if its words always
-    stood first.
+    """Your numbers come out exactly if only the number of true entries in a row of source_mask is used, as if the words always
+    came first.
     """
     real = torch.arange(scores.shape[1]) < source_mask.sum(1, keepdim=True)
     weights = torch.softmax(scores.masked_fill(~real, torch.finfo(scores.dtype).min), dim=1) * real
@@ -241,7 +241,7 @@ def decoder_step__keys_cleared(query, embedded, keys, source_mask, W_query, W_ke
 
 
 def softmax__bounded(scores):
-    """Your numbers come out exactly if scores are cut off at a bound, beyond which different numbers become equal."""
+    """Your numbers come out exactly if scores are clipped at a bound, so that different numbers beyond it become equal."""
     powers = np.exp(np.clip(scores, -500, 500))
     return powers / powers.sum(axis=-1, keepdims=True)
 
@@ -265,7 +265,7 @@ def luong_step__scores_scaled(fed, embedded, query, keys, source_mask, W_y, W_s,
 
 
 def states_by_hand_twin__sign_lost():
-    """Your numbers come out exactly if a sign is lost or turned round among the numbers of W_h."""
+    """Your numbers come out exactly if a sign is wrong among the numbers of W_h."""
     E = np.array([[0.5, -1.0, 0.0, 2.0, 1.0], [1.0, 0.5, 2.0, -0.5, 0.0]])
     W_x = np.array([[0.5, 0.0], [0.0, 1.0], [-0.5, 1.0]])
     W_h = np.array([[0.0, 1.0, 0.0], [0.5, 0.0, 0.0], [0.0, 0.5, 1.0]])
@@ -274,7 +274,7 @@ def states_by_hand_twin__sign_lost():
 
 
 def weights_by_hand_twin__largest_first():
-    """Your numbers come out exactly if your result is sorted, and no longer stands in the order of the text."""
+    """Your numbers come out exactly if your result is sorted, and no longer in the order of the text."""
     powers = np.exp([0.5, -0.3, 1.2, 0.1])
     return sorted((powers / powers.sum()).tolist(), reverse=True)
 

@@ -70,14 +70,14 @@ def test_each_operator_changes_one_thing(body, what, changed):
 CLAUSES = {
     "Sub becomes Add": ("return x - y", "code", "the term with {right} is added, not subtracted"),
     "left term without effect": ("return x + y", "code", "the term with {left} is missing"),
-    "tanh becomes logistic": ("return np.tanh(x)", "code", "a logistic function stands in place of a tanh{where}"),
+    "tanh becomes logistic": ("return np.tanh(x)", "code", "a logistic function is used in place of a tanh{where}"),
     "maximum becomes softplus": (
         *("return np.maximum(x, 0)", "code"),
-        "a smooth softplus stands where the ReLU belongs: it is not 0 where its input is negative",
+        "a smooth softplus is used in place of the ReLU: it is not 0 where its input is negative",
     ),
     "log becomes log2": ("return np.log(x)", "code", "the logarithm{where} is the one to base 2"),
-    "3 becomes -3": ("return [3, x]", "number", "a sign is lost or turned round among the numbers of {of}"),
-    "USub dropped": ("return [-3, x]", "number", "a sign is lost or turned round among the numbers of {of}"),
+    "3 becomes -3": ("return [3, x]", "number", "a sign is wrong among the numbers of {of}"),
+    "USub dropped": ("return [-3, x]", "number", "a sign is wrong among the numbers of {of}"),
     "3 becomes 0": ("return [3, x]", "number", "one of the numbers of {of} is left out"),
     "3 becomes 6": ("return [3, x]", "number", "one of the numbers of {of} counts twice"),
     "axis becomes 0": ("return x.sum(axis=-1)", "code", "one step{where} runs along another axis"),

@@ -38,7 +38,7 @@ def several_sentences(exercise):
 
 
 CHANGED = {
-    "context of the first sentence serves for all sentences": {"context": lambda item: item * 0 + item[:1]},
+    "context of the first sentence is used for every sentence": {"context": lambda item: item * 0 + item[:1]},
     "W_y counts twice": {"W_y": lambda item: 2 * item},
     "query has the opposite sign": {"query": lambda item: -item},
 }
@@ -70,7 +70,7 @@ def test_an_earlier_argument_comes_from_an_earlier_call_of_the_same_shape_if_the
 
 
 def test_arguments_of_other_shapes_are_not_confused(exercise):
-    clause = "W_s stands in place of W_c where both have the same sizes"
+    clause = "W_s is used in place of W_c where both have the same sizes"
     cases = exercise.hidden
     alike = [n for n, case in enumerate(cases) if case.inputs["W_s"].shape == case.inputs["W_c"].shape]
     assert outcome(exercise, clause, next(n for n in range(len(cases)) if n not in alike)) is None

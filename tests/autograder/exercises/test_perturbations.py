@@ -23,16 +23,16 @@ CHANGES = {
     "{it} {has} no effect": [[0, 0, 0], [0, 0, 0]],
     "{it} {has} the opposite sign": -ROWS,
     "{it} {counts} twice": 2 * ROWS,
-    "{it} {counts} half": ROWS / 2,
+    "{it} {is} halved": ROWS / 2,
     perturbations.ROUNDED: [[1, -2, 0.5], [4, 0.25, -8.12]],
-    "{it} of the first sentence {serves} for all sentences": [ROWS[0], ROWS[0]],
-    "{it} of the last sentence {serves} for all sentences": [ROWS[1], ROWS[1]],
-    "{it} {is} added up over the sentences, and each of them gets the sum": [ROWS[0] + ROWS[1]] * 2,
-    "{it} {has} the sentences moved by one, so that each meets what belongs to its neighbour": [ROWS[1], ROWS[0]],
-    "what is negative in {it} becomes 0": [[1, 0, 0.5], [4, 0.25, 0]],
-    "{it} {is} held between -1 and 1": [[1, -1, 0.5], [1, 0.25, -1]],
-    "{it} {is} sorted, and no longer stands in the order of the text": [[-2, 0.5, 1], [-8.125, 0.25, 4]],
-    "{it} {is} kept from becoming smaller than some bound": [[1, 1e-8, 0.5], [4, 0.25, 1e-8]],
+    "{it} of the first sentence {is} used for every sentence": [ROWS[0], ROWS[0]],
+    "{it} of the last sentence {is} used for every sentence": [ROWS[1], ROWS[1]],
+    "{it} {is} summed over the sentences, and every sentence gets the sum": [ROWS[0] + ROWS[1]] * 2,
+    "the sentences of {it} are shifted by one, so that each meets what belongs to its neighbour": [ROWS[1], ROWS[0]],
+    "negative entries of {it} become 0": [[1, 0, 0.5], [4, 0.25, 0]],
+    "{it} {is} clipped to the range from -1 to 1": [[1, -1, 0.5], [1, 0.25, -1]],
+    "{it} {is} sorted, and no longer in the order of the text": [[-2, 0.5, 1], [-8.125, 0.25, 4]],
+    "{it} {is} kept above some lower bound": [[1, 1e-8, 0.5], [4, 0.25, 1e-8]],
     "{it} {is} divided by the root of size": ROWS / 2,
     "{it} {is} multiplied by size": ROWS * 4,
 }
@@ -71,7 +71,7 @@ def test_infinity_times_0_is_no_way_of_having_no_effect():
 
 
 def test_an_axis_must_be_there_and_as_long_as_its_letter_says():
-    first = ALONG["{it} of the first sentence {serves} for all sentences"]
+    first = ALONG["{it} of the first sentence {is} used for every sentence"]
     assert first(ROWS[:1], CONTEXT) is None
     assert first(np.ones((3, 2)), CONTEXT) is None
     assert first(2.0, CONTEXT) is None

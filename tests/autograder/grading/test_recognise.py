@@ -43,7 +43,7 @@ def test_what_agrees_in_all_cases_but_one_is_not_named():
 
     replies = replies_of(first_context, exercise)
     assert said_of(exercise, replies) == (
-        "Your numbers come out exactly if context of the first sentence serves for all sentences."
+        "Your numbers come out exactly if context of the first sentence is used for every sentence."
     )
     place = next(n for n, case in enumerate(exercise.hidden) if n and len(case.inputs["query"]) > 1)
     off = replies[exercise.name, place].value + 0.0123
@@ -104,7 +104,7 @@ def test_a_variation_that_is_made_in_some_cases_only_is_said_with_where():
         return reference_of(exercise)(**inputs)
 
     said = said_of(exercise, changed(exercise, first, only))
-    assert said.endswith("context of the first sentence serves for all sentences.")
+    assert said.endswith("context of the first sentence is used for every sentence.")
 
 
 def test_sizes_that_are_alike_in_all_wrong_cases_and_in_no_right_one_are_found():
