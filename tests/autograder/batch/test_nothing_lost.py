@@ -628,7 +628,9 @@ def test_a_course_that_cannot_be_written_is_said(course):
         with contextlib.suppress(OSError):
             path.chmod(path.stat().st_mode | 0o055)
     # what only root may read is imported before it becomes somebody else
-    source = "import os, sys, typer._adapters; from autograder import __main__; from autograder.batch import grade_class; "
+    source = (
+        "import os, sys, typer._adapters; from autograder import __main__; from autograder.batch import grade_class; "
+    )
     source += "from autograder.courses import course; from autograder.gradebook import recorder; "
     source += "from autograder.reports import tables; from autograder.grading import cluster; "
     source += "from autograder.grading import workers; from autograder.sandbox import doctor; "

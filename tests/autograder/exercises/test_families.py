@@ -171,7 +171,7 @@ def test_the_first_family_of_a_kind_is_the_ordinary_one_and_all_others_have_word
 def many(kind, name, shape, **known):
     """Return what a family draws in many rows."""
     family = next(family for family in families.KINDS[kind] if family.name == name)
-    return family.draw(np.random.default_rng(3), Space(shape, **{"below": 7, **known}))
+    return family.draw(np.random.default_rng(3), DrawContext(shape, **{"below": 7, **known}))
 
 
 def test_masks_have_every_length_that_their_family_allows():
@@ -197,7 +197,7 @@ def test_a_family_says_how_many_entries_it_needs_to_be_what_its_words_say(kind, 
     shape = [1] * (axes - 1) + [40 if axes == 3 else 1]
     for axis, count in family.least.items():
         shape[axis] = count
-    value = family.draw(np.random.default_rng(0), Space(tuple(shape)))
+    value = family.draw(np.random.default_rng(0), DrawContext(tuple(shape)))
     holds = {"mask": MASKS, "scores": SCORES, "weights": WEIGHTS, "annotations": ANNOTATIONS}[kind][name]
     assert holds(value)
     assert kind != "mask" or not value.all()
@@ -219,9 +219,9 @@ def test_a_sentence_without_a_word_stands_beside_others_even_where_rows_have_one
 
 
 def test_without_a_mask_there_are_no_pads_and_a_mask_goes_with_arrays_that_have_more_axes():
-    assert not Space((2, 3, 4)).pads.any()
-    assert (Space((2, 3)).pads | np.ones((2, 3), bool)).shape == (2, 3)
-    wide = Space((*pads().shape, 5), mask=pads()).pads
+    assert not DrawContext((2, 3, 4)).pads.any()
+    assert (DrawContext((2, 3)).pads | np.ones((2, 3), bool)).shape == (2, 3)
+    wide = DrawContext((*pads().shape, 5), mask=pads()).pads
     assert (np.broadcast_to(wide, (*pads().shape, 5)) == ~pads()[..., None]).all()
 
 
@@ -465,4 +465,4 @@ def test_a_noun_is_left_however_few_there_are():
     weights = peaks_named("ordinary")[:1]
     for seed in range(50):
         family = families.POSITIONS[2]
-        assert (family.draw(np.random.default_rng(seed), Space((1, 2), {"weights": weights})) >= 0).any()
+        assert (family.draw(np.random.default_rng(seed), DrawContext((1, 2), {"weights": weights})) >= 0).any()
