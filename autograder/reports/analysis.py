@@ -33,7 +33,7 @@ MIN_WORDS = 12  # of a written answer that two may not have by chance
 
 
 @dataclass(frozen=True)
-class ArchiveFormat:
+class HintCount:
     """A hint: how many have it now, how many were graded again after they had it, and how many had all points then."""
 
     hint: str
@@ -47,7 +47,7 @@ class Item:
     """One exercise: the share of its points that was earned on average, and how it goes with the rest of the marks.
 
     ``discrimination`` is (correlation, low, high) with the 95 % interval, None where there are too few students to say or
-    all have the same. ``parts`` has (name, how many have it whole, of how many), ``mistakes`` one ``ArchiveFormat`` a hint.
+    all have the same. ``parts`` has (name, how many have it whole, of how many), ``mistakes`` one ``HintCount`` a hint.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Item:
     difficulty: float | None
     discrimination: tuple[float, float, float] | None
     parts: tuple[tuple[str, int, int], ...] = ()
-    mistakes: tuple[ArchiveFormat, ...] = ()
+    mistakes: tuple[HintCount, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def items(
 
 
 def _recognised(name, tries):
-    """Yield the ``ArchiveFormat`` of the hints to an exercise, the most frequent first."""
+    """Yield the ``HintCount`` of the hints to an exercise, the most frequent first."""
     now, again, mended = Counter(), Counter(), Counter()
     for one in tries:
         verdicts = [found for graded in one if (found := graded.by_exercise.get(name))]
@@ -156,7 +156,7 @@ def _recognised(name, tries):
         again.update(followed.keys())
         mended.update(hint for hint, after in followed.items() if after.earned == after.points)
     for hint, _ in (now + again).most_common():
-        yield ArchiveFormat(hint, now[hint], again[hint], mended[hint])
+        yield HintCount(hint, now[hint], again[hint], mended[hint])
 
 
 def _is_marked(one, exercise):

@@ -19,7 +19,7 @@ from autograder.courses.course import init
 from autograder.errors import CourseError
 from autograder.gradebook import backup
 from autograder.gradebook.scores import results
-from autograder.marking.session import Conflict, Session, Wanted
+from autograder.marking.session import Conflict, MarkRequest, Session
 from autograder.platforms.export import export
 from autograder.releases.release import release
 from tests.autograder.essays import ESSAY, KEYS, SIGN, grade, hand_in
@@ -112,7 +112,7 @@ def test_two_mark_at_once_and_a_regrade_an_export_and_a_restore_keep_what_they_g
     def mark(number):
         begin.wait()
         try:
-            sessions[number].mark(Wanted(seen[number], 1.0 + number, f"From {number}."))
+            sessions[number].mark(MarkRequest(seen[number], 1.0 + number, f"From {number}."))
             outcomes.append(number)
         except Conflict:
             outcomes.append(None)
@@ -126,7 +126,7 @@ def test_two_mark_at_once_and_a_regrade_an_export_and_a_restore_keep_what_they_g
     assert outcomes.count(None) == 1
     marked = (1.0 + winner, False, f"From {winner}.")
     assert in_gradebook(course)["ada"] == marked
-    sessions[0].mark(Wanted(group_of(sessions[0], SIGN), 0.5))
+    sessions[0].mark(MarkRequest(group_of(sessions[0], SIGN), 0.5))
 
     counted = {table: rows_of(course, table) for table in ("grade", "comment", "submitted_assignment", "student")}
     assert not [row.student for row in grade(course) if row.waiting]
@@ -147,7 +147,7 @@ def test_two_mark_at_once_and_a_regrade_an_export_and_a_restore_keep_what_they_g
     assert newest.stat().st_mode & 0o077 == 0
     backup.back_up(course, "trial")
     assert backup.backups(course)[0] == newest  # nothing has changed
-    sessions[0].mark(Wanted(group_of(sessions[0], KEYS), None))
+    sessions[0].mark(MarkRequest(group_of(sessions[0], KEYS), None))
     assert in_gradebook(course)["ada"][0] is None
     backup.restore(course, newest.name)
     assert in_gradebook(course)["ada"] == marked
