@@ -183,7 +183,6 @@ def client_of(findings):
     return types.SimpleNamespace(run=lambda *asked, on_error: findings)
 
 
-@pytest.mark.each_time
 def test_a_worker_whose_sandbox_can_be_left_or_is_missing_is_named():
     cluster._examine(client_of({"tls://one": [("reads files", True)], "tls://two": []}), "zygote")
     two = [("reads files", True), ("leaves a process", False)]

@@ -127,7 +127,6 @@ def findings_of(monkeypatch, seen, left=(), isolation="single-use"):
     return doctor.examine(isolation)
 
 
-@pytest.mark.each_time
 @pytest.mark.parametrize("what", ESCAPES)
 def test_each_escape_of_the_canary_is_its_own_finding_and_silence_is_one_too(what, monkeypatch):
     assert all(stopped for _, stopped in findings_of(monkeypatch, HELD))
@@ -138,13 +137,11 @@ def test_each_escape_of_the_canary_is_its_own_finding_and_silence_is_one_too(wha
         assert escaped[0].startswith(words)
 
 
-@pytest.mark.each_time
 def test_what_is_left_for_the_next_submission_is_a_finding(monkeypatch):
     escaped = [name for name, stopped in findings_of(monkeypatch, HELD, ["/tmp/x"]) if not stopped]
     assert escaped == ["leaves files for the next submission"]
 
 
-@pytest.mark.each_time
 def test_another_user_of_this_machine_may_see_its_processes_and_nothing_else_more(monkeypatch):
     names, others = (
         [name for name, _ in findings_of(monkeypatch, HELD, isolation=isolation)]
@@ -153,7 +150,6 @@ def test_another_user_of_this_machine_may_see_its_processes_and_nothing_else_mor
     assert [name for name in others if name != doctor.SEES] == names
 
 
-@pytest.mark.each_time
 def test_without_isolation_nobody_asks_and_a_finding_refuses_in_words(monkeypatch):
     monkeypatch.setattr(doctor, "examine", lambda *asked: [("reads files", True), ("runs as root", False)])
     doctor.require("none")
