@@ -145,6 +145,10 @@ def audit_exercise(
     aside, survivors = classify_survivors(taken, draws, reference, tried)
     shifted = wrong_numbers(exercise) if exercise.kind == "number" else ()
     equal = [Version(each.what, each.function) for each in equivalents(reference, exercise)]
+
+    def names_of(versions, is_amiss):
+        return tuple(version.name for version in versions if any(is_amiss(outcomes, version) for outcomes in draws))
+
     return Audited(
         exercise.name,
         exercise.kind,
@@ -152,15 +156,15 @@ def audit_exercise(
         tuple(outcomes.earned(version_of(reference)) for outcomes in draws),
         draws[0].earned(Version("starter", key_linter.starter(exercise))),
         len(right_versions),
-        tuple(each.name for each in right_versions if not all(outcomes.passes(each) for outcomes in draws)),
+        names_of(right_versions, lambda outcomes, version: not outcomes.passes(version)),
         len(wrong),
-        tuple(each.name for each in wrong if any(outcomes.earned(each) == exercise.points for outcomes in draws)),
-        tuple(each.name for each in wrong if not all(outcomes.gets_own_hint(each) for outcomes in draws)),
+        names_of(wrong, lambda outcomes, version: outcomes.earned(version) == exercise.points),
+        names_of(wrong, lambda outcomes, version: not outcomes.gets_own_hint(version)),
         len(made) + len(shifted),
         len(taken) + len(shifted),
         aside,
         (*survivors, *(found for found in shifted if found.reason)),
         len(equal),
-        tuple(each.name for each in equal if not all(outcomes.passes(each) for outcomes in draws)),
+        names_of(equal, lambda outcomes, version: not outcomes.passes(version)),
         tuple(problems),
     )

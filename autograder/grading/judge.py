@@ -94,7 +94,7 @@ def _judge(exercise, replies):
         case, follows = exercise.hidden[0], compiled(exercise.follows)
         found[0], carried = compare.follow_through(found[0], replies[0].value, case.expected, case.atol, follows)
     if exercise.kind == "shape":
-        found = _by_letters(exercise, replies, found)
+        found = _explain_shapes(exercise, replies, found)
     results = [(case.part, case.also, reasons) for case, reasons in zip(exercise.hidden, found, strict=True)]
     nothing = dict.fromkeys(exercise.parts, 0.0)
     parts = []
@@ -103,17 +103,17 @@ def _judge(exercise, replies):
         reason = "" if got else _first_reason(part, exercise.hidden, found)
         parts.append(Part(part, got, points, reason, _note(carried.get(part))))
     earned = compare.points_earned(results, exercise.parts)
-    hints = _also_changed(replies) if earned == exercise.points else _hints(exercise, replies, found)
+    hints = _hint_changed_inputs(replies) if earned == exercise.points else _hints(exercise, replies, found)
     if earned < exercise.points and not hints and exercise.kind == "number":
         hints = (ROUNDED,) if _is_rounded(exercise, replies, found) else ()
     if earned < exercise.points and not hints and exercise.kind in ("code", "number"):
         hints = tuple(filter(None, [infer_mistake(exercise, replies, found)]))
     if earned < exercise.points and not hints and exercise.kind == "code":
-        hints = tuple(filter(None, [_property(exercise, replies, found)]))
+        hints = tuple(filter(None, [_hint_from_failing_cases(exercise, replies, found)]))
     return Verdict(exercise.name, earned, exercise.points, tuple(parts), hints)
 
 
-def _also_changed(replies):
+def _hint_changed_inputs(replies):
     """Name the inputs that a right answer has changed. The submission says so itself, so no points can hang on it."""
     changed = dict.fromkeys(name for reply in replies for name in reply.changed)
     return (compare.full_sentence(compare.ALSO_CHANGED.format(", ".join(map(str, changed)))),) if changed else ()
@@ -175,7 +175,7 @@ def _is_plainly_right(value, expected, atol):
     )
 
 
-def _by_letters(exercise, replies, found):
+def _explain_shapes(exercise, replies, found):
     """Return ``found`` with what a wrong shape is in the letters of the exercise, where it is a shape in every call."""
     found = [dict(reasons) for reasons in found]
     several = range(SHAPE_DRAWS)  # what comes after has a size of 1, which many explanations fit
@@ -206,7 +206,7 @@ def _first_reason(part, cases, found):
     return ""
 
 
-def _property(exercise, replies, found):
+def _hint_from_failing_cases(exercise, replies, found):
     """Name the first property that fails, where no mistake is recognised; "" where the reasons say it already.
 
     The order: two axes that meet and should not; nothing, another kind, another shape (the reasons); an input changed; not the
@@ -215,30 +215,40 @@ def _property(exercise, replies, found):
     """
     rows = list(zip(exercise.hidden, replies, found, strict=True))
     wrong = [(case, reply) for case, reply, reasons in rows if any(reasons.values())]
-    meeting = _never_meant(exercise, rows)
+    meeting = _hint_broadcast(exercise, rows)
     if meeting:
         return meeting
     if any(not reply.raised and not has_form(reply.value, case.expected) for case, reply in wrong):
         return ""
-    # torch refuses a change of an input whose gradient is wanted, and what raised tells of no change
-    telling = replies if any(reply.raised for _, reply in wrong) else [reply for _, reply in wrong]
-    changed = next((reply.changed for reply in telling if reply.changed), ())
-    if changed:
+    if changed := _changed_inputs(replies, wrong):
         return compare.full_sentence(compare.CHANGED.format(", ".join(map(str, changed))))
     if _unlike(replies[0], replies[-1]):  # the same call
         return compare.full_sentence(compare.UNSTEADY)
     if any(not reply.raised and not is_finite(reply.value) and is_finite(case.expected) for case, reply in wrong):
         return ""
     if all(case.gradients for case, _ in wrong):
-        if any(reply.raised for _, reply in wrong):
-            if any(reply.raised in RAISED for _, reply in wrong):
-                return ""
-            return f"{NO_GRADIENT} Or: {WRITTEN}" if _breaks_off(exercise, replies, found) else NO_GRADIENT
-        return GRADIENT.format(", ".join(dict.fromkeys(n for _, _, reasons in rows for n in reasons if reasons[n])))
-    return _only_with(exercise, wrong)
+        return _hint_gradients(exercise, replies, found)
+    return _hint_common_family(exercise, wrong) or _hint_mask_or_size(exercise.hidden, wrong)
 
 
-def _never_meant(exercise, rows):
+def _changed_inputs(replies, wrong):
+    """Return the names of the inputs that the first telling reply has changed."""
+    # torch refuses a change of an input whose gradient is wanted, and what raised tells of no change
+    telling = replies if any(reply.raised for _, reply in wrong) else [reply for _, reply in wrong]
+    return next((reply.changed for reply in telling if reply.changed), ())
+
+
+def _hint_gradients(exercise, replies, found):
+    """Return the sentence on gradients that are wrong, or cannot be taken, of values that are right."""
+    raised = {reply.raised for reply, reasons in zip(replies, found, strict=True) if any(reasons.values())} - {""}
+    if raised & RAISED.keys():
+        return ""
+    if raised:
+        return f"{NO_GRADIENT} Or: {WRITTEN}" if _autograd_broken(exercise, replies, found) else NO_GRADIENT
+    return GRADIENT.format(", ".join(dict.fromkeys(n for reasons in found for n in reasons if reasons[n])))
+
+
+def _hint_broadcast(exercise, rows):
     """Name two sizes that a call raises for exactly where they differ and neither is 1: their axes are taken for one."""
     raised = [sizes_of(exercise, case.inputs) for case, reply, _ in rows if reply.raised]
     if not raised or any(reply.raised not in BROADCASTS for _, reply, _ in rows if reply.raised):
@@ -256,11 +266,10 @@ def _never_meant(exercise, rows):
     return ""
 
 
-def _only_with(exercise, wrong):
+def _hint_common_family(exercise, wrong):
     """Return the sentence on what all ``wrong`` cases have in common, and others, which are right, have not; or "".
 
-    That is a family of inputs, of several the rarest; else two sizes that are alike; else padding or large numbers, whichever
-    fewer cases have. That a case with a single position is right says nothing about these two: there, much is right by chance.
+    That is a family of inputs, of several the rarest; else two sizes that are alike.
     """
     hidden = exercise.hidden
     shared = set.intersection(*({*case.families} for case, _ in wrong))
@@ -272,8 +281,14 @@ def _only_with(exercise, wrong):
         return ONLY_WITH.format(words, wrong[0][0].families[words])
     at_fault = {id(case) for case, _ in wrong}
     alike = sizes_alike(exercise, [case for case, _ in wrong], [case for case in hidden if id(case) not in at_fault])
-    if alike:
-        return ALIKE.format(*alike)
+    return ALIKE.format(*alike) if alike else ""
+
+
+def _hint_mask_or_size(hidden, wrong):
+    """Return the sentence on padding or large numbers, whichever fewer cases have, else on an axis of length 1; or "".
+
+    That a case with a single position is right says nothing about the first two: there, much is right by chance.
+    """
     fitting = []
     for belongs, sentence in ((_is_masked, MASK), (is_large, LARGE_ENTRIES)):
         others = [case for case in hidden if not belongs(case) and not _is_tiny(case)]
@@ -326,7 +341,7 @@ def _hints(exercise, replies, found):
     """
     explained = {}  # mistake -> the wrong entries that it explains, and whether nothing speaks against it
     for name in exercise.hints:
-        agree, differ = _explained(exercise, name, replies, found)
+        agree, differ = _match_mistake(exercise, name, replies, found)
         if agree - differ:
             explained[name] = agree - differ, not differ
     hints, left = [], {entry for reasons in found for entry, reason in reasons.items() if reason}
@@ -340,12 +355,12 @@ def _hints(exercise, replies, found):
         same = [name for name in alike if explained[name][0] & left == chosen]
         hints.append(" Or: ".join(dict.fromkeys(exercise.hints[name] for name in same)))
         left -= chosen
-    if hints and _breaks_off(exercise, replies, found):
+    if hints and _autograd_broken(exercise, replies, found):
         hints[-1] += f" Or: {WRITTEN}"
     return tuple(dict.fromkeys(hints))
 
 
-def _breaks_off(exercise, replies, found):
+def _autograd_broken(exercise, replies, found):
     """Return whether nothing is wrong but that a gradient cannot be taken: the exception, which mistakes share, says not why."""
     rows = zip(exercise.hidden, replies, found, strict=True)
     wrong = [(case, reply) for case, reply, reasons in rows if any(reasons.values())]
@@ -353,49 +368,66 @@ def _breaks_off(exercise, replies, found):
     return not changed and all(case.gradients and reply.raised == "RuntimeError" for case, reply in wrong)
 
 
-def _explained(exercise, name, replies, found):
+def _match_mistake(exercise, name, replies, found):
     """Return the entries in which the student's values equal those of mistake ``name`` where it is wrong, and the others."""
-    agree, differ, elsewhere, telling, every = (
-        set(),
-        set(),
-        set(),
-        set(),
-        {entry for reasons in found for entry in reasons},
-    )
+    match = _Match(exercise, any(reply.changed for reply in replies))
+    every = {entry for reasons in found for entry in reasons}
     gradients = {entry: case for case in exercise.hidden if case.gradients for entry in case.gradients}
-    changes_input = any(reply.changed for reply in replies)  # reason enough to raise where a gradient is wanted
     rows = list(zip(exercise.hidden, exercise.misses, replies, found, strict=True))
     # the wrong cases first, as they end this soonest
     rows.sort(key=lambda row: (not row[0].gradients, not any(row[3].values())))
     for case, misses, reply, reasons in rows:
         # whatever other cases say: what a mistake gives on all of them takes long to work out
-        if differ == every or ("wrong" in elsewhere and differ >= every - set(gradients)):
-            return set(), differ
+        if match.differ == every or ("wrong" in match.elsewhere and match.differ >= every - set(gradients)):
+            return set(), match.differ
         outcome = case.mistaken[name]
         if exercise.kind == "shape" and outcome.raised == UNREADABLE and not reply.raised:
             continue  # of a size of 1, half is 0, which is no shape: it says nothing
         if outcome.raised:
-            same_error = reply.raised == outcome.raised and not (case.gradients and changes_input)
-            for entry in reasons:
-                (agree if same_error else differ).add(entry)
-            continue
-        mistaken = misses[name]
+            match.add_error(case, reply, reasons, outcome)
+        else:
+            match.add_values(case, reply, reasons, outcome, misses[name])
+    # The gradients of one call stand or fall together: a single one may be alike by chance, and so may an exception.
+    # So may those of a mistake whose values are wrong, and not the student's: all the more if they are all 0.
+    by_chance = match.is_by_chance(set(gradients))
+    by_chance = by_chance or (match.differ and any(c.mistaken[name].raised for c in gradients.values()))
+    return (match.agree - set(gradients) if by_chance else match.agree), match.differ
+
+
+class _Match:
+    """How a student's replies compare with what a mistake gives, case by case.
+
+    ``agree`` and ``differ`` are entries; ``elsewhere`` says whether values differ where the student's are "wrong" or
+    "right"; ``telling`` are gradients that agree and are not all 0.
+    """
+
+    def __init__(self, exercise, changes_input):
+        self.exercise = exercise
+        self.changes_input = changes_input  # reason enough to raise where a gradient is wanted
+        self.agree, self.differ, self.elsewhere, self.telling = set(), set(), set(), set()
+
+    def add_error(self, case, reply, reasons, outcome):
+        """Compare with a mistake that raised."""
+        same_error = reply.raised == outcome.raised and not (case.gradients and self.changes_input)
+        (self.agree if same_error else self.differ).update(reasons)
+
+    def add_values(self, case, reply, reasons, outcome, mistaken):
+        """Compare with the values of a mistake, of which ``mistaken`` says what is wrong, by entry."""
         if reply.raised or isinstance(reply.value, wire.Other):
-            differ |= {entry for entry, reason in mistaken.items() if reason}
-            continue
-        likeness = compare.reasons(reply.value, outcome.value, exercise.kind, case.atol)
+            self.differ |= {entry for entry, reason in mistaken.items() if reason}
+            return
+        likeness = compare.reasons(reply.value, outcome.value, self.exercise.kind, case.atol)
         for entry, reason in mistaken.items():
             if reason:
                 unlike = likeness.get(entry, likeness.get("", "another kind of value"))
-                (differ if unlike else agree).add(entry)
+                (self.differ if unlike else self.agree).add(entry)
                 if unlike and not case.gradients:
-                    elsewhere.add("wrong" if reasons[entry] else "right")
+                    self.elsewhere.add("wrong" if reasons[entry] else "right")
                 elif not unlike and case.gradients and np.any(reply.value[entry]):
-                    telling.add(entry)
+                    self.telling.add(entry)
             elif reasons[entry]:
-                differ.add(entry)
-    # The gradients of one call stand or fall together: a single one may be alike by chance, and so may an exception.
-    # So may those of a mistake whose values are wrong, and not the student's: all the more if they are all 0.
-    by_chance = "wrong" in elsewhere or ("right" in elsewhere and not telling) or differ & set(gradients)
-    by_chance = by_chance or (differ and any(c.mistaken[name].raised for c in gradients.values()))
-    return (agree - set(gradients) if by_chance else agree), differ
+                self.differ.add(entry)
+
+    def is_by_chance(self, gradients):
+        """Return whether gradients may agree by chance, as values do not."""
+        return "wrong" in self.elsewhere or ("right" in self.elsewhere and not self.telling) or self.differ & gradients
