@@ -34,7 +34,7 @@ def test_one_group_limits_memory_and_processes_where_both_controllers_are_given(
     place = root / "user" / "me"
     place.mkdir(parents=True)
     (place / "cgroup.subtree_control").write_text("cpu memory pids\n")
-    with cgroup.limited(LIMITS) as group:
+    with cgroup.limit_memory(LIMITS) as group:
         (folder,) = group.folders
         assert folder.parent == place
         found = settings_of(folder)
@@ -53,7 +53,7 @@ def test_each_controller_has_a_group_of_its_own_in_the_older_version(groups):
     own.update({"memory": "mine", "pids": "", "cpu": ""})
     for folder in (root / "memory" / "mine", root / "pids", root / "cpu"):
         folder.mkdir(parents=True)
-    with cgroup.limited(LIMITS) as group:
+    with cgroup.limit_memory(LIMITS) as group:
         memory, pids = group.folders
         assert (memory.parent, pids.parent) == (root / "memory" / "mine", root / "pids")
         assert settings_of(memory) == {"memory.limit_in_bytes": str(MEMORY)}
@@ -64,7 +64,7 @@ def test_each_controller_has_a_group_of_its_own_in_the_older_version(groups):
 
 
 def test_without_a_group_the_command_stays_as_it_is(groups):
-    with cgroup.limited(LIMITS) as group:
+    with cgroup.limit_memory(LIMITS) as group:
         assert group.folders == []
         assert group.join(["python"]) == ["python"]
     assert cgroup.available(LIMITS) is False
