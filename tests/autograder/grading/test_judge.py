@@ -18,6 +18,7 @@ from autograder.exercises import SHAPE_DRAWS, compare, compiled
 from autograder.feedback import pages
 from autograder.grading import judge
 from autograder.sandbox import Reply, wire
+from tests.autograder.answers import digits_of
 from tests.autograder.samples import (
     NAMES,
     NO_NUMBERS,
@@ -69,15 +70,6 @@ def same_reply(exercise, reply):
 
 def words_of(verdict):
     return [*(part.reason for part in verdict.parts), *verdict.hints]
-
-
-def digits_of(expected):
-    """The expected values of a case, as a student would have to read them to copy them."""
-    if isinstance(expected, dict):
-        return [text for item in expected.values() for text in digits_of(item)]
-    if isinstance(expected, tuple):
-        return [str(expected), str(list(expected))]
-    return [f"{number:.6g}" for number in np.ravel(expected) if len(f"{number:.6g}") > 7]  # shorter ones stand anywhere
 
 
 def numbers_in(value):
