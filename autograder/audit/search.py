@@ -1,7 +1,7 @@
 """Look for a draw of the hidden cases that catches every wrong answer that is known, and say which case caught what.
 
 In: a topic, a seed. Out: frozen ``Searched``. Runs functions of this project only: the listed mistakes, and mutants of the
-references. Touches nothing.
+references. Keeps what it has worked out below ``_build``: see ``outcomes``.
 """
 
 import random
@@ -92,13 +92,11 @@ def tried_on(exercise: Exercise) -> Tried:
     taken = made if len(made) <= MUTANTS else random.Random(exercise.name).sample(made, MUTANTS)
     mistakes = [version_of(each, name) for name, each in exercises.versions(vars(module), exercise.function).items()]
     wrong = [*mistakes, *(mutant.version for mutant in taken)]
-    failed = {version.name: outcomes.failed_cases(version) for version in wrong}
-    caught = {
-        case.name: tuple(name for name, cases in failed.items() if case.name in cases) for case in exercise.hidden
-    }
-    left = [mutant for mutant in taken if not failed[mutant.version.name]]
+    failed = [(version.name, outcomes.failed_cases(version)) for version in wrong]  # two mutants may have one name
+    caught = {case.name: tuple(name for name, cases in failed if case.name in cases) for case in exercise.hidden}
+    left = [mutant for mutant in taken if not outcomes.failed_cases(mutant.version)]
     aside, survivors = classify_survivors(left, [outcomes], reference, TRIED)
     outcomes.save()
-    slips = [mistake.name for mistake in mistakes if not failed[mistake.name]]
+    slips = [mistake.name for mistake in mistakes if not outcomes.failed_cases(mistake)]
     slips += [f"line {found.line} with {found.what}" for found in survivors]
     return Tried(exercise.name, len(wrong) - len(aside), caught, tuple(slips))

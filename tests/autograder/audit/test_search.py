@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from autograder.audit import search
+from autograder.audit.mutants import Mutant
 from autograder.audit.search import Searched, Tried, searched, tried_on
+from autograder.audit.survivors import Found
 from autograder.errors import CourseError
 from tests.autograder.samples import exercise_named
 
@@ -36,6 +38,23 @@ def test_a_mistake_that_passes_is_a_slip():
     exercise = exercise_named("scoring-dot_product_score")
     easy = tuple(case for case in exercise.hidden if np.prod(case.inputs["query"].shape) == 1)[:1]
     assert tried_on(dataclasses.replace(exercise, cases=easy)).slips
+
+
+def test_a_mutant_that_passes_is_a_slip_though_another_of_its_name_is_caught(monkeypatch):
+    exercise = exercise_named("scoring-dot_product_score")
+
+    def mutant(function):
+        return Mutant(1, "return scores", "a change", function, function.__name__)
+
+    def wrong(query, keys):
+        return keys.sum(axis=2)
+
+    def almost_right(query, keys):
+        return np.einsum("bd,btd->bt", query, keys) + (len(query) == 77)
+
+    monkeypatch.setattr(search, "mutants", lambda *_: (mutant(almost_right), mutant(wrong)))
+    monkeypatch.setattr(search, "classify_survivors", lambda left, *_: ((), [Found(m.line, "", m.what) for m in left]))
+    assert tried_on(exercise).slips == ("line 1 with a change",)
 
 
 def test_seeds_are_tried_until_one_catches_all(monkeypatch):
