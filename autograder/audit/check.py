@@ -1,7 +1,8 @@
 """The contributor's loop: whether one topic is as it must be, in seconds.
 
 In: a topic. Out: a frozen ``Checked``, in one readable page what is wrong and what to do. Runs functions of this project
-only, so it needs no sandbox; writes nothing. ``release`` proves more (nbgrader's own way), ``audit`` tries more mutants.
+only, so it needs no sandbox; keeps what it has worked out: see ``outcomes``. ``release`` proves more (nbgrader's own way),
+``audit`` tries more mutants.
 """
 
 import time

@@ -2,7 +2,8 @@
 
 In: an exercise; versions of its function: the reference, listed mistakes, mutants, right and blind answers. Out: whether a
 version is wrong on a case, and the verdict that it earns. Each outcome is worked out when it is first asked for and kept,
-with a folder also on disk, under a hash of everything that it depends on. Runs functions of this project only.
+with a folder also on disk, under a hash of everything that it depends on; what ran out of time is never kept there. Runs
+functions of this project only.
 """
 
 import contextlib
@@ -10,20 +11,21 @@ import hashlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import cast
 
 import msgspec
 
 from autograder import exercises
-from autograder.audit.calls import reply_to, verdict_on
+from autograder.audit.calls import TookTooLong, reply_to
 from autograder.exercises import Exercise
-from autograder.files import write_bytes
+from autograder.files import digest, write_bytes
 from autograder.grading import judge
 from autograder.grading.fingerprint import grader_versions
 from autograder.grading.judge import Verdict
 from autograder.paths import CONFIG, ROOT
+from autograder.sandbox import Reply
 
 FOLDER = ROOT / "_build" / "outcomes" if CONFIG.is_file() else None  # an installed package keeps nothing beside itself
 
@@ -56,6 +58,7 @@ class Outcomes:
         self.exercise, self.seconds = exercise, seconds
         self._rows: dict[str, Row] = {}
         self._unsaved: dict[str, Row] = {}
+        self._timed_out: set[str] = set()  # keys of rows that a busy machine may have decided
         self._path = folder / f"{exercise.name}-{_content_hash(exercise, seconds)}.msgpack" if folder else None
         if self._path and self._path.is_file():
             with contextlib.suppress(OSError, msgspec.MsgspecError):  # what cannot be read is worked out again
@@ -67,8 +70,7 @@ class Outcomes:
         wrong = self._row(version).wrong
         if number not in wrong:
             case = self.exercise.hidden[number]
-            reply = reply_to(version.function, self.exercise, case, self.seconds)
-            wrong[number] = any(judge.reasons_of(self.exercise, case, reply).values())
+            wrong[number] = any(judge.reasons_of(self.exercise, case, self._reply(version, number)).values())
         return wrong[number]
 
     def passes(self, version: Version) -> bool:
@@ -86,7 +88,9 @@ class Outcomes:
         """Return the verdict on ``version``: points, parts and hints."""
         row = self._row(version)
         if row.verdict is None:
-            row.verdict = verdict_on(version.function, self.exercise, self.seconds)
+            numbers = range(len(self.exercise.hidden))
+            replies = {(self.exercise.name, number): self._reply(version, number) for number in numbers}
+            (row.verdict,) = judge.judge([self.exercise], replies)
         return row.verdict
 
     def earned(self, version: Version) -> float:
@@ -101,8 +105,15 @@ class Outcomes:
         """Write what has been worked out since to the folder, if there is one that can be written to."""
         if self._path and self._size() != self._known:
             with contextlib.suppress(OSError):
-                write_bytes(msgspec.msgpack.encode(self._rows), self._path)
+                rows = {key: row for key, row in self._rows.items() if key not in self._timed_out}
+                write_bytes(msgspec.msgpack.encode(rows), self._path)
                 self._known = self._size()
+
+    def _reply(self, version: Version, number: int) -> Reply:
+        reply = reply_to(version.function, self.exercise, self.exercise.hidden[number], self.seconds)
+        if reply.raised == TookTooLong.__name__:
+            self._timed_out.add(version.key)
+        return reply
 
     def _row(self, version: Version) -> Row:
         return (self._rows if version.text else self._unsaved).setdefault(version.key, Row())
@@ -114,9 +125,20 @@ class Outcomes:
 def version_of(function: Callable[..., object], name: str = "") -> Version:
     """Return ``function`` as a ``Version``. Its text is that of its file: its helpers stand there too."""
     file = inspect.getsourcefile(function)
-    return Version(name or function.__name__, function, Path(file).read_text(encoding="utf-8") if file else "")
+    return Version(name or function.__name__, function, _read(file) if file else "")
+
+
+@cache
+def _read(file):
+    return Path(file).read_text(encoding="utf-8")
+
+
+@cache
+def _sources():
+    """Return a hash of what versions may call, and of the code that calls and judges them."""
+    return [digest([ROOT / "solutions", ROOT / "autograder" / "audit"]), *grader_versions()]
 
 
 def _content_hash(exercise, seconds):
-    state = [exercises.digest([exercise]), seconds, *grader_versions()]
+    state = [exercises.digest([exercise]), seconds, *_sources()]
     return hashlib.sha256(msgspec.json.encode(state)).hexdigest()[:24]

@@ -1,7 +1,7 @@
 """Measure the grader on answers whose worth is known: the course's own, mutants and equivalents of the references.
 
 In: topics, how much to try. Out: frozen ``Audited`` objects. Runs functions of this project only, so it needs no sandbox.
-Reads ``tests/submissions``; writes nothing.
+Reads ``tests/submissions``; ``audit_topic`` keeps what it has worked out: see ``outcomes``.
 """
 
 import random

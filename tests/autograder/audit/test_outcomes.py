@@ -103,3 +103,20 @@ def test_a_saved_file_that_cannot_be_read_is_worked_out_anew(exercise, tmp_path)
     (path,) = (tmp_path / "outcomes").iterdir()
     path.write_bytes(b"broken")
     assert Outcomes(exercise, tmp_path / "outcomes").passes(version_of(mix))
+
+
+def test_an_outcome_that_a_time_limit_decided_is_not_saved(exercise, tmp_path):
+    def endless(x, y):
+        calls.append(x.shape)
+        while True:
+            x = x + 0
+
+    calls = []
+    version = Version("endless", endless, "text")
+    outcomes = Outcomes(exercise, tmp_path / "outcomes", 0.1)
+    assert not outcomes.passes(version)
+    assert outcomes.earned(version) == 0
+    outcomes.save()
+    calls.clear()
+    assert not Outcomes(exercise, tmp_path / "outcomes", 0.1).passes(version)
+    assert calls
