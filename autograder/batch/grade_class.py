@@ -1,7 +1,7 @@
 """Grade a whole class: send submissions to workers, record what comes back, write autograded notebooks and feedback.
 
-In: a course, a topic. Out: one ``SubmissionResult`` a student. Writes verdicts to the course's store, and what nbgrader keeps. This
-process reads bytes, sends them away and writes what it gets: it parses, runs and renders nothing that a student chose.
+In: a course, a topic. Out: one ``SubmissionResult`` a student. Writes verdicts to the course's store, and what nbgrader keeps.
+This process reads bytes, sends them away and writes what it gets: it parses, runs and renders nothing that a student chose.
 Nobody's submission stops another's. Killed at any moment and started again, it goes on where it was.
 """
 
@@ -396,7 +396,7 @@ class _Batch:
         self._report_progress(row)
 
     def _marks_without_grading(self, row, earlier):
-        """Return the marks of a student of whom nothing can be graded now; None if there are none."""
+        """Return the marks that a student keeps when no submission can be graded; None if there are none."""
         is_earliest = bool(earlier.get("is_earliest"))
         standing = self.recorder.current_state(row.student, Received(is_earliest=is_earliest))
         taken_back = recording.was_taken_back(self.run, row.student, earlier)

@@ -119,7 +119,7 @@ def read_beside(path: Path) -> dict[str, str]:
 
 
 def _small_text(path):
-    """Return the text of the small file at ``path``, or "" if it is none."""
+    """Return the first bytes of the file at ``path`` as text, or "" if it cannot be read."""
     with contextlib.suppress(CourseError):
         return read_file(path)[:MAX_BESIDE_BYTES].decode("utf-8", "replace")
     return ""

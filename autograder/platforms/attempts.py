@@ -29,7 +29,7 @@ class Attempt:
 
     ``time`` is when it came, in UTC, as the platform says; ``moment`` the date that the archive has for it; ``order`` grows
     with each try on a platform that numbers them. ``platform`` and ``prefix`` are what it was called there. ``secret`` is
-    what nbgrader's exchange knows a try by when its feedback goes back: another one each time, so it is none of the files.
+    the exchange's own name for a hand-in, which feedback needs. It changes each time, so it is not one of the ``files``.
     """
 
     files: dict[str, str]
@@ -132,7 +132,7 @@ def read_attempts(place: Path) -> list[Attempt]:
 
 
 def present_files(course: Course, notebook: Path, names: Iterable[str]) -> Attempt | None:
-    """Return what stands in the student's folder, of files called ``names``, as a ``Attempt``, or None."""
+    """Return the files called ``names`` in the student's folder as an ``Attempt``; None if there is no notebook."""
     with write_guard(course, notebook):
         if not notebook.exists():
             return None
@@ -222,7 +222,7 @@ def find_late_without_time(course: Course, topic: str) -> list[str]:
 
 @contextlib.contextmanager
 def write_guard(course: Course, path: Path) -> Iterator[None]:
-    """Refuse what stands in the way of ``path``; a disk that takes nothing ends the command, with words."""
+    """Raise ``RefusedEntry`` if ``path`` cannot be written where it is, and ``CourseError`` if the disk refuses."""
     refuse_links(course, path)
     refuse_links(course, path.with_name(path.name + ".draft"))
     try:
