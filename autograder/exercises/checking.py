@@ -138,31 +138,8 @@ def check_cases(function, kind, cases, convert=None):
     name, notes = function.__name__, []
     for case in cases:
         title = f'{name}, in "{case["name"]}"' if case.get("name") else name
-        call = f"{title}: called with {inputs_said(case)}." if case.get("inputs") else ""
-        try:
-            value, changed = call_case(function, case_inputs(case, convert), case.get("gradients", ()))
-        except NotImplementedError:
-            raise NotYet(f"{name}: not answered yet. Replace `raise NotImplementedError()` by your answer.") from None
-        except RuntimeError as error:
-            if "does not require grad" not in str(error):
-                show_own_lines(error, call)
-                raise
-            raise NotYet(f"{title}: {CUT_OFF}\n{call}") from None
-        except (Exception, KeyboardInterrupt) as error:
-            show_own_lines(error, call)
-            raise
-        if kind == "code":
-            found = reasons(value, case["expected"], kind, case["atol"])
-        else:
-            found = _form_problems(value, kind, case["form"])
-        problems = [f"{entry}: {reason}" if entry else reason for entry, reason in found.items() if reason]
-        if problems:
-            hints = [hint for hint, wrong in case.get("wrong", ()) if _same(value, wrong, kind, case["atol"])]
-            advice = " Or: ".join(dict.fromkeys(hints)) or _noticed(function, case, convert, value, changed)
-            told = [f"{title}: {stopped('; '.join(problems))}"]
-            if kind == "code":
-                told.append(values_said(case, value))
-            raise NotYet("\n".join([*told, f"Hint: {advice}"] if advice else told))
+        value, changed = _call_shown(function, case, convert, title)
+        _refuse_wrong(function, kind, case, convert, title, value, changed)
         if changed:
             notes.append(f"{title}: {stopped(ALSO_CHANGED.format(', '.join(changed)))}")
         if kind == "shape":
@@ -171,6 +148,37 @@ def check_cases(function, kind, cases, convert=None):
             print(f"With {sizes}: " + ", ".join(f"{entry} {tuple(map(int, size))}" for entry, size in entries))
     for note in notes:
         print(note)
+
+
+def _call_shown(function, case, convert, title):
+    """Return what a call of ``function`` gives, as ``call_case`` does; say where it raises, or that it is not answered."""
+    call = f"{title}: called with {inputs_said(case)}." if case.get("inputs") else ""
+    try:
+        return call_case(function, case_inputs(case, convert), case.get("gradients", ()))
+    except NotImplementedError:
+        untouched = f"{function.__name__}: not answered yet. Replace `raise NotImplementedError()` by your answer."
+        raise NotYet(untouched) from None
+    except (Exception, KeyboardInterrupt) as error:
+        if isinstance(error, RuntimeError) and "does not require grad" in str(error):
+            raise NotYet(f"{title}: {CUT_OFF}\n{call}") from None
+        show_own_lines(error, call)
+        raise
+
+
+def _refuse_wrong(function, kind, case, convert, title, value, changed):
+    """Raise ``NotYet`` with what is wrong with ``value`` and a hint, if anything is."""
+    is_code = kind == "code"
+    found = (
+        reasons(value, case["expected"], kind, case["atol"]) if is_code else _form_problems(value, kind, case["form"])
+    )
+    problems = [f"{entry}: {reason}" if entry else reason for entry, reason in found.items() if reason]
+    if problems:
+        hints = [hint for hint, wrong in case.get("wrong", ()) if _same(value, wrong, kind, case["atol"])]
+        advice = " Or: ".join(dict.fromkeys(hints)) or _noticed(function, case, convert, value, changed)
+        lines = [f"{title}: {stopped('; '.join(problems))}"]
+        if is_code:
+            lines.append(values_said(case, value))
+        raise NotYet("\n".join([*lines, f"Hint: {advice}"] if advice else lines))
 
 
 def inputs_said(case):

@@ -52,13 +52,7 @@ def plain_value(value, around=()):
     if isinstance(value, (str, bytes, bytearray, type)) or _is_plain(value):
         return value
     if isinstance(value, (Mapping, Sequence)):
-        if any(outer is value for outer in around):
-            return _incomparable(f"{type(value).__name__} that contains itself")
-        around = (*around, value)
-        if isinstance(value, Mapping):
-            return {_key(key): plain_value(item, around) for key, item in value.items()}
-        items = [plain_value(item, around) for item in value]
-        return items if isinstance(value, list) else tuple(items)
+        return _plain_container(value, around)
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         return value
     if hasattr(value, "detach") or hasattr(value, "__array__"):
@@ -69,6 +63,16 @@ def plain_value(value, around=()):
         if isinstance(value, (Real, Decimal)) and not isinstance(value, bool):
             return float(value)
     return value
+
+
+def _plain_container(value, around):
+    if any(outer is value for outer in around):
+        return _incomparable(f"{type(value).__name__} that contains itself")
+    around = (*around, value)
+    if isinstance(value, Mapping):
+        return {_key(key): plain_value(item, around) for key, item in value.items()}
+    items = [plain_value(item, around) for item in value]
+    return items if isinstance(value, list) else tuple(items)
 
 
 def _incomparable(reason):

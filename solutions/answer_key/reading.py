@@ -65,23 +65,8 @@ def read(path):
 
 def _entry(name, table, path, text):
     place = Place(path.name, text, name, name)
-    if name.count("-") != 1 or name.split("-")[0] != path.stem or not name.split("-")[1].isidentifier():
-        place.refuse(f"{name!r} is no exercise name", f"write {path.stem}-function_name, with exactly one hyphen.")
-    if not isinstance(table, dict):
-        place.refuse("not a table", f"begin the exercise with a line [{name}].")
-    if "kind" not in table:
-        place.refuse("missing field kind", REMEDIES["kind"])
-    if table["kind"] not in list(KINDS):
-        place.refuse(f"kind {table['kind']!r} is not known", REMEDIES["kind"], "kind")
+    _refuse_malformed(name, table, path.stem, place)
     record = KINDS[table["kind"]]
-    for header in ROWS:
-        tables = table.get(header, [])
-        if not isinstance(tables, list) or not all(isinstance(row, dict) for row in tables):
-            place.refuse(
-                f"{header} is not a list of tables",
-                f"begin each one with [[{name}.{header}]], in double brackets.",
-                header,
-            )
     ready = {"name": name, "where": place.told()}
     for header, make in (("case", read_case), ("criterion", _criterion)):
         if ROWS[header] in _names(record):
@@ -97,6 +82,23 @@ def _entry(name, table, path, text):
     if entry.kind == "trained" and set(entry.thresholds) != set(entry.parts):
         place.refuse("thresholds and parts name different things", "give each part its threshold.", "thresholds")
     return entry
+
+
+def _refuse_malformed(name, table, topic, place):
+    """Refuse a name, a kind or a list of tables that cannot be read further."""
+    if name.count("-") != 1 or name.split("-")[0] != topic or not name.split("-")[1].isidentifier():
+        place.refuse(f"{name!r} is no exercise name", f"write {topic}-function_name, with exactly one hyphen.")
+    if not isinstance(table, dict):
+        place.refuse("not a table", f"begin the exercise with a line [{name}].")
+    if "kind" not in table:
+        place.refuse("missing field kind", REMEDIES["kind"])
+    if table["kind"] not in list(KINDS):
+        place.refuse(f"kind {table['kind']!r} is not known", REMEDIES["kind"], "kind")
+    for header in ROWS:
+        tables = table.get(header, [])
+        if not isinstance(tables, list) or not all(isinstance(row, dict) for row in tables):
+            remedy = f"begin each one with [[{name}.{header}]], in double brackets."
+            place.refuse(f"{header} is not a list of tables", remedy, header)
 
 
 def _refuse_fields_of_other_kinds(row, record, place):
@@ -121,15 +123,7 @@ def _refuse_sums(entry, place):
 def _refuse_cases(entry, place):
     if not any(case.shown for case in entry.cases):
         place.refuse("no shown case", "add one that can be worked by hand: the check cell uses it.")
-    if not entry.arguments and entry.gradients:
-        place.refuse("gradients without arguments", "declare the arguments, or name them in a case.", "gradients")
-    unknown = [name for name in entry.gradients if name not in entry.arguments]
-    if unknown:
-        place.refuse(f"no argument {unknown[0]!r}", "name arguments that are declared.", "gradients")
-    letters = {letter for argument in entry.arguments.values() for letter in argument.letters}
-    unknown = [letter for letter in entry.least if letter not in letters]
-    if unknown:
-        place.refuse(f"no axis {unknown[0]!r}", "name an axis of the arguments.", "least")
+    _refuse_unknown_arguments(entry, place)
     hidden = [(n, case) for n, case in enumerate(entry.cases) if not case.shown]
     for n, case in hidden:
         if entry.parts and case.part not in entry.parts:
@@ -139,6 +133,19 @@ def _refuse_cases(entry, place):
     for part in entry.parts or {""}:
         if not entry.arguments and not any(case.part == part for _, case in hidden):
             place.refuse(f"no hidden case for part {part!r}", "add a case for it.")
+
+
+def _refuse_unknown_arguments(entry, place):
+    """Refuse ``gradients`` and ``least`` that name no declared argument or axis."""
+    if not entry.arguments and entry.gradients:
+        place.refuse("gradients without arguments", "declare the arguments, or name them in a case.", "gradients")
+    for name in entry.gradients:
+        if name not in entry.arguments:
+            place.refuse(f"no argument {name!r}", "name arguments that are declared.", "gradients")
+    letters = {letter for argument in entry.arguments.values() for letter in argument.letters}
+    for letter in entry.least:
+        if letter not in letters:
+            place.refuse(f"no axis {letter!r}", "name an axis of the arguments.", "least")
 
 
 def _arguments(table, place):
