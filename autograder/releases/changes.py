@@ -5,15 +5,7 @@ In: two releases. Out: sentences. Pure.
 
 from nbformat import NotebookNode
 
-from autograder.notebooks.cell_ids import (
-    COMPARE,
-    IMPORTS,
-    check_id,
-    exercise_of_text,
-    id_of,
-    test_id,
-    text_id,
-)
+from autograder.notebooks.cell_ids import COMPARE, IMPORTS, check_id, exercise_of_text, id_of, test_id, text_id
 
 
 def changes(old: NotebookNode, new: NotebookNode) -> list[str]:

@@ -20,11 +20,7 @@ from autograder.errors import CourseError
 from autograder.exercises import Exercise, key_linter
 from autograder.exercises.packing import readable
 from autograder.grading import grade
-from autograder.notebooks.cell_ids import (
-    id_of,
-    run_id,
-    test_id,
-)
+from autograder.notebooks.cell_ids import id_of, run_id, test_id
 
 
 def check(source: NotebookNode, released: NotebookNode, questions: Sequence[Exercise]) -> None:

@@ -42,10 +42,7 @@ def configure(config: Config) -> None:
     config.GenerateFeedback.pre_convert_hook = f"{plugin}.remove_leftovers"
     config.ExchangeFactory.collect = "autograder.with_nbgrader.exchange.Collect"
     config.ExchangeFactory.release_feedback = "autograder.with_nbgrader.exchange.ReleaseFeedback"
-    config.GenerateFeedback.preprocessors = [
-        f"{plugin}.Gather",
-        "autograder.feedback.sanitize.Outputs",
-    ]
+    config.GenerateFeedback.preprocessors = [f"{plugin}.Gather", "autograder.feedback.sanitize.Outputs"]
     config.GenerateFeedback.exporter_class = f"{plugin}.Page"
     config.ExportApp.plugin_class = "autograder.with_nbgrader.export.CsvExport"
     config.AssignLatePenalties.plugin_class = "autograder.with_nbgrader.late.LateRule"
