@@ -69,10 +69,7 @@ class GradingRun:
 def load_run(course: Course, topic: str, options: GradingOptions, released: Released | None = None) -> GradingRun:
     """Return the ``GradingRun`` of ``topic`` in ``course``. ``released`` is what the course says of it, if that was asked.
 
-    Raises
-    ------
-    CourseError
-        If ``topic`` was not released, or course.toml cannot be understood.
+    Raises ``CourseError`` if ``topic`` was not released, or course.toml cannot be understood.
     """
     plan = course.plan()
     rules = course.config.read_bytes() + plan.lateness(topic).encode()

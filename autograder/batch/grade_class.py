@@ -68,11 +68,8 @@ def grade_class(
     this machine do. ``notice`` is called with what else an instructor should know. ``released`` is what the course says of
     ``topic``, if that was asked.
 
-    Raises
-    ------
-    CourseError
-        If there is nothing to grade, the sandbox cannot be used, another process is grading here, or the machine does
-        not let it go on. What was recorded until then stays.
+    Raises ``CourseError`` if there is nothing to grade, the sandbox cannot be used, another process is grading here, or
+    the machine does not let it go on. What was recorded until then stays.
     """
     run = load_run(course, topic, options or GradingOptions(), released)
     names = _select_students(run, students)
@@ -175,10 +172,7 @@ class _Batch:
     def _run_step(self, row, step):
         """Take one step with one submission. What goes wrong in it ends this submission with words, and no other.
 
-        Raises
-        ------
-        CourseError
-            If it is the machine, or the course, that nothing can go on with.
+        Raises ``CourseError`` if it is the machine, or the course, that nothing can go on with.
         """
         try:
             with Stopwatch(row.spent, row.used).stage("coordinator"):

@@ -63,10 +63,7 @@ class Job:
 def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) -> Job:
     """Return the ``Job`` of what the student of ``row`` has handed in; ``earlier`` is what was recorded of it last.
 
-    Raises
-    ------
-    CourseError
-        If it cannot be read.
+    Raises ``CourseError`` if it cannot be read.
     """
     student, path = row.student, run.course.submission(row.student, run.topic)
     try:

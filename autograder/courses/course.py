@@ -60,10 +60,7 @@ class Course:
     def at(cls, root: str | Path) -> Self:
         """Return the course in ``root``.
 
-        Raises
-        ------
-        CourseError
-            If there is none.
+        Raises ``CourseError`` if there is none.
         """
         course = cls(_usable(root))
         if root == DEFAULT and not course.config.is_file() and cls(Path.cwd()).config.is_file():
@@ -91,10 +88,7 @@ class Course:
     def gradebook(self) -> str:
         """The address of the gradebook's database: PostgreSQL's if nbgrader_config.py names one, else a file in this folder.
 
-        Raises
-        ------
-        CourseError
-            If nbgrader_config.py names another database, or an address that cannot be read.
+        Raises ``CourseError`` if nbgrader_config.py names another database, or an address that cannot be read.
         """
         stated = self._stated("db_url")
         if stated.startswith("postgresql"):
@@ -301,10 +295,8 @@ class Course:
     def released(self, topic: str) -> Released:
         """Return what was ``Released`` of ``topic``.
 
-        Raises
-        ------
-        CourseError
-            If ``topic`` was not released in this course, or the key does not fit the release any more.
+        Raises ``CourseError`` if ``topic`` was not released in this course, or the key does not fit the release any
+        more.
         """
         record = self._recorded(topic)
         if not record or not self.release(topic).is_file():

@@ -61,10 +61,7 @@ class Student:
 def students(folder: str | Path = FOLDER / "class", topic: str = "scoring") -> list[Student]:
     """Return the students described in ``folder``, by name, with the points that they deserve for ``topic``.
 
-    Raises
-    ------
-    CourseError
-        If a description cannot be understood.
+    Raises ``CourseError`` if a description cannot be understood.
     """
     automatic = sum(entry.points for entry in answer_key.load(topic).values() if entry.kind != "text")
     return [_student(path, automatic) for path in sorted(Path(folder).glob("*.py"))]

@@ -181,10 +181,7 @@ class Plan:
 def read_plan(root: str | Path) -> Plan:
     """Return the ``Plan`` of the course directory ``root``.
 
-    Raises
-    ------
-    CourseError
-        For the first thing in ``course.toml`` or in the roster that cannot be understood.
+    Raises ``CourseError`` for the first thing in ``course.toml`` or in the roster that cannot be understood.
     """
     try:
         plan, roster = _read(Path(root).joinpath(FILE).read_text(encoding="utf-8-sig"))
@@ -278,10 +275,8 @@ def _refuse_dates(one, place):
 def read_roster(path: str | Path) -> tuple[Student, ...]:
     """Return the students of the CSV file at ``path``, in its order.
 
-    Raises
-    ------
-    CourseError
-        If it cannot be read, a column is unknown, or two rows would be one student: here, or on a platform.
+    Raises ``CourseError`` if it cannot be read, a column is unknown, or two rows would be one student: here, or on a
+    platform.
     """
     path = Path(path)
     try:

@@ -75,10 +75,7 @@ def is_entered(course: Course, topic: str) -> bool:
 def enter_assignment(course: Course, topic: str) -> bool:
     """Put the assignment ``topic`` into the gradebook as it was released, unless it is there; return whether it was put.
 
-    Raises
-    ------
-    CourseError
-        If the gradebook has another assignment of that name, or the assignment's source is gone.
+    Raises ``CourseError`` if the gradebook has another assignment of that name, or the assignment's source is gone.
     """
     released = _read_release(course, topic)
     wanted, found = _graded_cells(released), _cells_in_gradebook(course, topic)
@@ -104,10 +101,7 @@ def enter_assignment(course: Course, topic: str) -> bool:
 def refuse_other_cells(course: Course, topic: str, released: Mapping[str, Any]) -> None:
     """Refuse a release with other exercises than those that students have been graded for.
 
-    Raises
-    ------
-    CourseError
-        If exercises came or went, and submissions have been graded.
+    Raises ``CourseError`` if exercises came or went, and submissions have been graded.
     """
     found = _cells_in_gradebook(course, topic)
     if found is None or not found[1]:

@@ -33,10 +33,7 @@ DUMP_END = "-- PostgreSQL database dump complete"
 def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
     """Copy the gradebook before ``occasion`` changes it; keep the last ten copies that differ, and ``spare``.
 
-    Raises
-    ------
-    CourseError
-        If the gradebook is there and cannot be copied.
+    Raises ``CourseError`` if the gradebook is there and cannot be copied.
     """
     gradebook = course.gradebook_file
     if not course.has_gradebook:
@@ -91,10 +88,7 @@ def backups(course: Course) -> list[Path]:
 def restore(course: Course, name: str) -> None:
     """Put the copy ``name`` in the place of the gradebook, after a copy of that was made.
 
-    Raises
-    ------
-    CourseError
-        If there is no such copy, or it is no gradebook.
+    Raises ``CourseError`` if there is no such copy, or it is no gradebook.
     """
     path = _folder(course) / name
     if path not in backups(course):

@@ -67,10 +67,7 @@ def database_errors(course: Course) -> Iterator[None]:
 def open_database(course: Course) -> Engine:
     """Return an engine for the gradebook of ``course``, which nbgrader begins if it has no tables yet.
 
-    Raises
-    ------
-    CourseError
-        If the database fails.
+    Raises ``CourseError`` if the database fails.
     """
     with database_errors(course):
         engine = create_engine(course.gradebook)
@@ -87,10 +84,7 @@ def open_database(course: Course) -> Engine:
 def reading(course: Course) -> Iterator[Connection]:
     """Open a connection that reads the gradebook of ``course``.
 
-    Raises
-    ------
-    CourseError
-        If the database fails, now or while it is open.
+    Raises ``CourseError`` if the database fails, now or while it is open.
     """
     engine = open_database(course)
     try:
@@ -104,10 +98,7 @@ def reading(course: Course) -> Iterator[Connection]:
 def gradebook_of(course: Course) -> Iterator["Gradebook"]:
     """Open the gradebook of ``course`` as nbgrader does.
 
-    Raises
-    ------
-    CourseError
-        If the database fails, now or while it is open.
+    Raises ``CourseError`` if the database fails, now or while it is open.
     """
     from nbgrader.api import Gradebook, InvalidEntry
 

@@ -43,10 +43,7 @@ def _empty_gradebook():
 def generate(course: Course, topic: str, gradebook: str, course_id: str = "") -> None:
     """Let nbgrader make the release in ``course``, and put its entry into the database at the address ``gradebook``.
 
-    Raises
-    ------
-    CourseError
-        If nbgrader refuses the source, or the database fails.
+    Raises ``CourseError`` if nbgrader refuses the source, or the database fails.
     """
     add_environment_to_path()
     config = Config()

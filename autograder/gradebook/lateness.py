@@ -108,10 +108,7 @@ def nbgrader_config(course: Course, topic: str) -> Config:
 def update_penalties(course: Course, topic: str, gradebook: "Gradebook", students: Iterable[str]) -> None:
     """Work out anew what being late costs ``students``, whose marks have changed. The caller commits.
 
-    Raises
-    ------
-    CourseError
-        If course.toml cannot be understood.
+    Raises ``CourseError`` if course.toml cannot be understood.
     """
     from nbgrader.api import MissingEntry
 

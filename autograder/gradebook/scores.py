@@ -75,10 +75,7 @@ def require_gradebook(course: Course, topic: str) -> None:
 def results(course: Course, topic: str) -> dict[str, Result]:
     """Return the ``Result`` of each student who is in the gradebook for ``topic``, by name.
 
-    Raises
-    ------
-    CourseError
-        If the gradebook does not know the assignment, or cannot be read.
+    Raises ``CourseError`` if the gradebook does not know the assignment, or cannot be read.
     """
     require_gradebook(course, topic)
     found: dict[str, Result] = {}

@@ -48,12 +48,8 @@ class Entry:
 def open_archive(source: str | Path, most: int, max_mb: int) -> Iterator[list[Entry]]:
     """Give the entries of ``source``: a folder or a zip archive. Debris of systems is left out.
 
-    Raises
-    ------
-    RefusedEntry
-        If there are more than ``most``, or ``source`` is neither a file nor a folder.
-    OSError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error
-        If it cannot be read.
+    Raises ``RefusedEntry`` if there are more than ``most``, or ``source`` is neither a file nor a folder; ``OSError``,
+    ``ValueError``, ``RuntimeError``, ``zipfile.BadZipFile`` or ``zlib.error`` if it cannot be read.
     """
     if Path(source).is_dir():
         yield list(_walk_folder(Path(source), most, max_mb))

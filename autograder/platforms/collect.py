@@ -138,10 +138,7 @@ def collect(
     and counts only if it belongs to the account that it names, unless ``any_owner``. ``journal`` is that of the collection
     which this is a part of; by default it is one of its own.
 
-    Raises
-    ------
-    CourseError
-        If there is no such assignment, the archive itself cannot be read, or nothing can be written.
+    Raises ``CourseError`` if there is no such assignment, the archive itself cannot be read, or nothing can be written.
     """
     released, plan = course.released(topic), course.plan()
     beside = frozenset(exercise.trained.file for exercise in released.exercises if exercise.trained)
@@ -183,12 +180,8 @@ def select_files(folder: str | Path, asked: AssignmentSpec) -> dict[str, bytes]:
 
     Which one counts is decided as ``collect`` does it for one try of one student.
 
-    Raises
-    ------
-    RefusedEntry
-        If there is no notebook, or it cannot be told which counts, or something there may not be read.
-    OSError
-        If there is no such folder, or it cannot be listed.
+    Raises ``RefusedEntry`` if there is no notebook, or it cannot be told which counts, or something there may not be
+    read; ``OSError`` if there is no such folder, or it cannot be listed.
     """
     with open_archive(folder, MAX_ENTRIES_OF_ONE, asked.max_mb) as entries:
         everything = _ArchivePart("submission", "", Submitter(""), bytes)
@@ -558,10 +551,7 @@ def undo(course: Course, topic: str) -> list[Collected]:
 
     What is taken back is kept among the earlier tries, and can be collected again.
 
-    Raises
-    ------
-    CourseError
-        If there is no such collection, or something cannot be written.
+    Raises ``CourseError`` if there is no such collection, or something cannot be written.
     """
     places = sorted(journal_folder(course, topic).glob("*.json"))
     if not places:
@@ -618,10 +608,7 @@ def _is_known(one, known):
 def set_time(course: Course, topic: str, student: str, time: datetime, journal: Journal) -> Collected:
     """Let the attempt of ``student`` that counts have come at ``time``, whatever its platform said.
 
-    Raises
-    ------
-    CourseError
-        If it cannot be written.
+    Raises ``CourseError`` if it cannot be written.
     """
     known = tries(course, student, topic)
     one = replace(known[-1], time=as_nbgrader_writes(time))

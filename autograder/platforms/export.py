@@ -96,10 +96,8 @@ def export(
     are then used. ``column`` is what Canvas calls the assignment. Who waits for a person's marks is left out, unless
     ``unmarked``; in ``csv`` they have a row that says so.
 
-    Raises
-    ------
-    CourseError
-        If the platform is unknown, ``target`` is there already and not ``force``, or ``given`` is missing or not its file.
+    Raises ``CourseError`` if the platform is unknown, ``target`` is there already and not ``force``, or ``given`` is
+    missing or not its file.
     """
     if to not in PLATFORMS:
         raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(PLATFORMS)}.")
@@ -131,10 +129,7 @@ def export(
 def refuse_overwriting(target: str | Path, force: bool) -> None:
     """Refuse a file that is there already, unless ``force``.
 
-    Raises
-    ------
-    CourseError
-        If it is there, or a folder.
+    Raises ``CourseError`` if it is there, or a folder.
     """
     if Path(target).is_dir():
         raise CourseError("this is a folder", str(target), "name a file in it with --output.")

@@ -252,10 +252,7 @@ def strip_browser_suffix(name: str) -> str:
 class SubmitterReader:
     """Tells whose the entries of one archive are, by what it was ``detect_format`` as and by the roster's ``students``.
 
-    Raises
-    ------
-    ValueError
-        If ``metadata``, Gradescope's own file, cannot be read.
+    Raises ``ValueError`` if ``metadata``, Gradescope's own file, cannot be read.
     """
 
     def __init__(
@@ -509,10 +506,7 @@ _Plain = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 def _submissions(metadata: bytes) -> Mapping[str, tuple[datetime | None, list[tuple[str, str]]]]:
     """Return what Gradescope says: folder -> (when it came, the people whose it is, each with their SID).
 
-    Raises
-    ------
-    ValueError
-        If ``metadata`` is no table in YAML.
+    Raises ``ValueError`` if ``metadata`` is no table in YAML.
     """
     try:
         _refuse_depth(metadata)

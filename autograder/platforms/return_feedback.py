@@ -35,10 +35,7 @@ def hand_back(course: Course, topic: str, to: str, target: str | Path, force: bo
 
     ``folder`` is one folder a student, for people. Who has to hand in again has a page too.
 
-    Raises
-    ------
-    CourseError
-        If the platform takes no such archive, or ``target`` is there already and not ``force``.
+    Raises ``CourseError`` if the platform takes no such archive, or ``target`` is there already and not ``force``.
     """
     if to == "gradescope":
         remedy = "take --to folder, and send the pages another way."

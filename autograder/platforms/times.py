@@ -24,11 +24,8 @@ EXAMPLE = "id,time and then, in each row, ada,2026-12-02T23:59:00+01:00"
 def read_times(path: str | Path, students: tuple[Student, ...] = ()) -> dict[str, datetime]:
     """Return when each student handed in, by ``id``, from a CSV file with a column ``time`` and one of the roster's ids.
 
-    Raises
-    ------
-    CourseError
-        For the first row that cannot be understood: an unknown student, one that is there twice, a time without a time zone or
-        in the future.
+    Raises ``CourseError`` for the first row that cannot be understood: an unknown student, one that is there twice, a
+    time without a time zone or in the future.
     """
     file = Path(path).name
     try:
@@ -78,10 +75,7 @@ def set_times(
 ) -> list[Collected]:
     """Let what was collected of ``topic`` have come at ``times``, by student; return what became of each.
 
-    Raises
-    ------
-    CourseError
-        If something cannot be written.
+    Raises ``CourseError`` if something cannot be written.
     """
     journal, done = journal or Journal(course, topic), []
     for student, time in times.items():

@@ -26,10 +26,7 @@ from autograder.notebooks.cell_ids import id_of, run_id, test_id
 def check(source: NotebookNode, released: NotebookNode, questions: Sequence[Exercise]) -> None:
     """Prove that the reference earns every automatic point, and the untouched release none; by both ways of grading.
 
-    Raises
-    ------
-    CourseError
-        If it is not so.
+    Raises ``CourseError`` if it is not so.
     """
     place = f"assignment {questions[0].name.split('-')[0]}"
     automatic = {e.name: e.points for e in questions if e.is_automatic}

@@ -40,11 +40,8 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
     It links to its chapter on ``website``, where that is given. Which exercises it asks, what they are worth and when it
     is due is as the course's plan says. What has changed since the last release is added to the course's log.
 
-    Raises
-    ------
-    AnswerKeyError, CourseError
-        If key, page and solutions do not fit, the assignment does not grade as it must, or another process is grading or
-        releasing in this course.
+    Raises ``AnswerKeyError`` or ``CourseError`` if key, page and solutions do not fit, the assignment does not grade as
+    it must, or another process is grading or releasing in this course.
     """
     plan = course.plan()
     wanted = plan.assignment(topic)

@@ -80,10 +80,7 @@ class AssignmentAnalysis:
 def analyse(course: Course, topic: str) -> AssignmentAnalysis:
     """Return the ``AssignmentAnalysis`` of ``topic`` in ``course``.
 
-    Raises
-    ------
-    CourseError
-        If it was not released, or the gradebook cannot be read.
+    Raises ``CourseError`` if it was not released, or the gradebook cannot be read.
     """
     released, everybody = course.released(topic), results(course, topic)
     asked = released.load_exercises()

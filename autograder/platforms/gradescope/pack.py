@@ -44,10 +44,7 @@ def pack(course: Course, topic: str, released: Released, limits: Limits, torch_i
 
     ``torch_index`` is the address of a further package index, for a torch without the parts that need a graphics card.
 
-    Raises
-    ------
-    CourseError
-        If a file of the project is missing.
+    Raises ``CourseError`` if a file of the project is missing.
     """
     files = {}
     for name in PACKAGES:

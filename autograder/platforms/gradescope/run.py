@@ -143,10 +143,7 @@ def grade_one(root: Path) -> dict[str, Any]:
 def _isolation(limits, hidden, prepared):
     """Return how to keep what is handed in apart from the rest of this machine.
 
-    Raises
-    ------
-    CourseError
-        If the canary gets out, or nothing starts, whichever way.
+    Raises ``CourseError`` if the canary gets out, or nothing starts, whichever way.
     """
     refusals = []
     for isolation in ISOLATIONS:
