@@ -1,8 +1,9 @@
 """Read a file that a student has handed in: never through a link, and no more of it than can be graded.
 
-In: a path. Out: bytes, or a refusal that is for the student. Reads that file alone.
+In: a path. Out: bytes, or a refusal that is for the student; the cells of a notebook. Reads that file alone.
 """
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -50,3 +51,17 @@ def read_file(path: str | Path, below: Path | None = None, max_mb: int = MAX_MB)
         remedy = f"clear the outputs (at most {max_mb} MB can be graded) and hand in again."
         raise CourseError(f"the file has {size / 2**20:.0f} MB", path.name, remedy)
     return content
+
+
+def sources_by_id(content: bytes) -> dict[str, str]:
+    """Return the sources of the cells that nbgrader has named in a notebook, by name; {} if ``content`` is no notebook."""
+    sources = {}
+    try:
+        for cell in json.loads(content)["cells"]:
+            meta, source = cell["metadata"].get("nbgrader"), cell.get("source")
+            grade_id = meta.get("grade_id") if isinstance(meta, dict) else None
+            if isinstance(grade_id, str):
+                sources[grade_id] = "".join(map(str, source)) if isinstance(source, list) else str(source)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
+        return {}
+    return sources

@@ -20,8 +20,6 @@ from autograder.files import as_json, write_bytes, write_text
 from autograder.platforms.archives import RefusedEntry
 from autograder.platforms.timestamps import as_nbgrader_writes, stated_time
 
-OBSTACLE_ERRORS = (FileExistsError, NotADirectoryError, IsADirectoryError)
-
 
 @dataclass(frozen=True)
 class Attempt:
@@ -57,11 +55,6 @@ class Attempt:
         return bool(self.moment and other.moment) and self.moment < other.moment  # of the platform's own clock
 
 
-@dataclass(frozen=True)
-class _AttemptRecord:
-    tries: list[Attempt]
-
-
 class Journal:
     """What each student had before the last collection of ``topic`` changed it, for ``undo``.
 
@@ -69,22 +62,18 @@ class Journal:
     """
 
     def __init__(self, course: Course, topic: str):
-        self.folder, self.begun = journal_folder(course, topic), False
+        self.folder, self.begun = course.root / ".autograder" / "undo" / topic, False
 
     def remember(self, course: Course, student: str, known: list["Attempt"]) -> None:
         """Keep what was collected of ``student`` until now, unless this collection has done so already."""
         place = self.folder / f"{student}.json"
-        for path in self.folder.glob("*.json") if not self.begun else ():
-            with write_guard(course, path):
-                path.unlink()
+        if not self.begun:
+            for path in self.folder.glob("*.json"):
+                with write_guard(course, path):
+                    path.unlink()
         self.begun = True
         if not place.exists():
             write_attempts(course, place, known)
-
-
-def journal_folder(course: Course, topic: str) -> Path:
-    """Return where it stands what each student had before the last collection."""
-    return course.root / ".autograder" / "undo" / topic
 
 
 def earlier_attempts(course: Course, student: str, topic: str) -> Iterator[tuple[Attempt, dict[str, bytes]]]:
@@ -98,24 +87,23 @@ def kept_files(course: Course, student: str, topic: str, one: Attempt) -> dict[s
     """Return the files of ``one`` as they were kept, or as they stand in the student's folder still, by name."""
     found = {}
     for name, digest in one.files.items():
-        place, standing = _kept(course, student, topic, name, digest), course.submission(student, topic).with_name(name)
-        for path in (place, standing):
+        kept = _kept(course, student, topic, name, digest)
+        for path in (kept, course.submission(student, topic).with_name(name)):
             with contextlib.suppress(OSError):  # the student's own may be a link, or not to be read
-                if (
-                    path.is_file()
-                    and not path.is_symlink()
-                    and hashlib.sha256(content := path.read_bytes()).hexdigest() == digest
-                ):
+                if path.is_file() and not path.is_symlink() and _hash(content := path.read_bytes()) == digest:
                     found[name] = content
                     break
-        if name not in found:
-            raise RefusedEntry(f"{place.relative_to(course.root)} is gone, so it cannot be taken back")
+        else:
+            raise RefusedEntry(f"{kept.relative_to(course.root)} is gone, so it cannot be taken back")
     return found
 
 
+def _hash(content):
+    return hashlib.sha256(content).hexdigest()
+
+
 def _kept(course, student, topic, name, digest):
-    suffix = PurePosixPath(name).suffix
-    return course.root / ".autograder" / "earlier" / student / topic / f"{digest[:32]}{suffix}"
+    return course.root / ".autograder" / "earlier" / student / topic / f"{digest[:32]}{PurePosixPath(name).suffix}"
 
 
 def tries(course: Course, student: str, topic: str) -> list[Attempt]:
@@ -126,8 +114,8 @@ def tries(course: Course, student: str, topic: str) -> list[Attempt]:
 def read_attempts(place: Path) -> list[Attempt]:
     """Return the tries that ``write_attempts`` wrote; none where that file cannot be read as such."""
     try:
-        return msgspec.json.decode(place.read_bytes(), type=_AttemptRecord).tries
-    except (OSError, msgspec.DecodeError):
+        return msgspec.json.decode(place.read_bytes(), type=dict[str, list[Attempt]])["tries"]
+    except (OSError, msgspec.DecodeError, KeyError):
         return []
 
 
@@ -137,10 +125,10 @@ def present_files(course: Course, notebook: Path, names: Iterable[str]) -> Attem
         if not notebook.exists():
             return None
         names = sorted(name for name in names if notebook.with_name(name).exists())
-        hashes = {name: hashlib.sha256(notebook.with_name(name).read_bytes()).hexdigest() for name in names}
+        hashes = {name: _hash(notebook.with_name(name).read_bytes()) for name in names}
     stamp = notebook.with_name(TIMESTAMP)
     when = stated_time(stamp.read_bytes()) if stamp.is_file() and not stamp.is_symlink() else None
-    return Attempt(hashes, time=as_nbgrader_writes(when) if when else "")
+    return Attempt(hashes, time=as_nbgrader_writes(when))
 
 
 def contents_of(course: Course, notebook: Path, one: Attempt) -> dict[str, bytes]:
@@ -157,7 +145,7 @@ def contents_of(course: Course, notebook: Path, one: Attempt) -> dict[str, bytes
 def keep_files(course: Course, student: str, topic: str, files: Mapping[str, bytes]) -> None:
     """Keep ``files`` as an earlier try, each under a hash of it: two that are the same are one."""
     for name, content in files.items():
-        place = _kept(course, student, topic, name, hashlib.sha256(content).hexdigest())
+        place = _kept(course, student, topic, name, _hash(content))
         with write_guard(course, place):
             if not place.exists():
                 write_bytes(content, place)
@@ -209,9 +197,8 @@ def format_timestamp(assignment: Assignment, student: str, one: Attempt) -> str:
 
 def collected_attempt(course: Course, student: str, topic: str, content: bytes) -> Attempt | None:
     """Return what is known of the notebook ``content`` if it was collected and counts; None if it came another way."""
-    digest = hashlib.sha256(content).hexdigest()
     last = tries(course, student, topic)[-1:]
-    return next((one for one in last if one.platform and one.files.get(f"{topic}.ipynb") == digest), None)
+    return next((one for one in last if one.platform and one.files.get(f"{topic}.ipynb") == _hash(content)), None)
 
 
 def find_late_without_time(course: Course, topic: str) -> list[str]:
@@ -227,7 +214,7 @@ def write_guard(course: Course, path: Path) -> Iterator[None]:
     refuse_links(course, path.with_name(path.name + ".draft"))
     try:
         yield
-    except OBSTACLE_ERRORS as error:
+    except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
         raise RefusedEntry(f"{error.filename} is in the way of {path.relative_to(course.root)}; take it away") from None
     except OSError as error:
         remedy = "make room there, or see that you may write there, and run the command again: it goes on."
@@ -240,5 +227,5 @@ def refuse_links(course: Course, path: Path) -> None:
         if place == course.root:
             return
         if place.is_symlink():
-            name = place.relative_to(course.root)
-            raise RefusedEntry(f"{name} is a link, and nothing is written through one; take it away")
+            where = place.relative_to(course.root)
+            raise RefusedEntry(f"{where} is a link, and nothing is written through one; take it away")

@@ -119,45 +119,40 @@ class ArchiveFormat:
         return name == self.metadata
 
 
-def detect_format(names: Sequence[str], topics: Collection[str], students: Sequence[Student] = ()) -> ArchiveFormat:
+def detect_format(
+    names: Sequence[str], topics: Collection[str], students: Sequence[Student] = (), platform: str = ""
+) -> ArchiveFormat:
     """Return who gave out an archive with these ``names``, for a course of these ``topics``.
 
     The names of one depth decide, which are the platform's and not the students': the first part of each or, below one
     folder around all, which is none of the roster's ``students``, the second. Two thirds of them must have a platform's
-    form; those that do not have it are nobody's.
+    form; those that do not have it are nobody's. Where ``platform`` is stated, each name is read on its own, and the names
+    decide only whether one folder lies around all of them.
     """
-    split = [_parts(name) for name in names]
+    paths = [_parts(name) for name in names]
+    tops, inner = {parts[0] for parts in paths}, [parts[1:] for parts in paths]
+    top = tops.pop() if len(tops) == 1 and all(inner) else ""
+    if platform:
+        return ArchiveFormat(
+            platform, top if top and _lies_around(platform, top, paths, inner, topics, students) else ""
+        )
     people = {key for column in PERSONAL for key in by_id(tuple(students), column)}
-    inner, top = _inside_one_folder(split)
-    if platform := _platform_of(split, topics, people):
+    if platform := _platform_of(paths, topics, people):
         return ArchiveFormat(platform, top if platform == "ILIAS" and _is_no_team(top, inner, students) else "")
     platform = _platform_of(inner, topics, people) if top and alike(top) not in people else ""
     return ArchiveFormat(platform, top) if platform else ArchiveFormat(FILES)
 
 
-def describe_archive(
-    platform: str, names: Sequence[str], topics: Collection[str], students: Sequence[Student] = ()
-) -> ArchiveFormat:
-    """Return what an archive with these ``names`` is, which ``platform`` gave out: each name is read on its own.
-
-    Whether one folder lies around all of them is decided by where more of the platform's names are.
-    """
-    split = [_parts(name) for name in names]
-    inner, top = _inside_one_folder(split)
+def _lies_around(platform, top, paths, inner, topics, students):
+    """Return whether the folder ``top`` lies around what ``platform`` gave out, and is not one of its own."""
     if platform == "Gradescope":
-        return ArchiveFormat(platform, top if (METADATA,) in inner else "")
-    if not top or platform == FILES:
-        return ArchiveFormat(platform)
+        return (METADATA,) in inner
+    if platform == FILES:
+        return False
     if platform == "ILIAS" and _is_no_team(top, inner, students):
-        return ArchiveFormat(platform, top)
-    outside, inside = (sum(_forms(parts, topics)[platform]) for parts in (split, inner))
-    return ArchiveFormat(platform, top if inside > outside else "")
-
-
-def _inside_one_folder(split):
-    """Return ``(parts of each name below the folder that lies around all, that folder)``; it is "" without one."""
-    tops, inner = {parts[0] for parts in split}, [parts[1:] for parts in split]
-    return inner, tops.pop() if len(tops) == 1 and all(inner) else ""
+        return True
+    outside, inside = (sum(_forms(parts, topics)[platform]) for parts in (paths, inner))
+    return inside > outside
 
 
 def _forms(split, topics, people=None):
@@ -167,18 +162,14 @@ def _forms(split, topics, people=None):
     """
     folders = {first for first, *below in split if below}
     files = {first for first, *below in split if not below and is_notebook(first)}
+    below_teams = {_ilias_folder(parts) or parts[0] for parts in split if len(parts) > 1}
     return {
         "Moodle": [bool(MOODLE.fullmatch(part)) for part in (*folders, *files)],
         NBGRADERS: [_of_exchange(part, topics) is not None for part in folders] + [False] * len(files),
         "Blackboard": [bool(BLACKBOARD.fullmatch(part)) for part in files] + [False] * len(folders),
-        "ILIAS": [_is_of_ilias(parts, people) for parts in _below_teams(split)] + [False] * len(files),
+        "ILIAS": [_is_of_ilias(folder, people) for folder in below_teams] + [False] * len(files),
         "Canvas": [bool(_of_canvas(part)) for part in files] + [False] * len(folders),
     }
-
-
-def _below_teams(split):
-    """Return the folders of ILIAS's form, without those of teams around them, and all others that are at the top."""
-    return {_ilias_folder(parts) or parts[0] for parts in split if len(parts) > 1}
 
 
 def _ilias_folder(parts):
@@ -193,13 +184,11 @@ def _is_no_team(top, inner, students):
     if not ILIAS_TEAM.fullmatch(top) or len(folders) < 2:
         return False
     groups = {alike(key): one.group for one in students for key in (one.id, one.login, one.email, one.sis) if key}
-    found = [ILIAS.fullmatch(folder) for folder in folders]
-    of = {
-        next((groups[name] for login in _endings(one["name"]) if (name := alike(login)) in groups), "")
-        for one in found
-        if one
-    }
-    return not (len(of) == 1 and of != {""})
+    teams = set()
+    for person in filter(None, map(ILIAS.fullmatch, folders)):
+        logins = map(alike, _endings(person["name"]))
+        teams.add(next((groups[login] for login in logins if login in groups), ""))
+    return len(teams) != 1 or teams == {""}
 
 
 def _is_of_ilias(folder, people):

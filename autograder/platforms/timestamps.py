@@ -24,6 +24,6 @@ def stated_time(text: str | bytes) -> datetime | None:
     return found if found.year >= FIRST_YEAR else None
 
 
-def as_nbgrader_writes(when: datetime) -> str:
-    """Return ``when`` as a ``timestamp.txt`` has it."""
-    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
+def as_nbgrader_writes(when: datetime | None) -> str:
+    """Return ``when`` as a ``timestamp.txt`` has it; "" for no time."""
+    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f} UTC" if when else ""
