@@ -12,9 +12,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
+from typer import Argument, Option
 
 from autograder.errors import CourseError, describe_os_error
-from autograder.options import CoursePath, Isolation, Topic, with_limits
+from autograder.options import CoursePath, Force, Isolation, Students, Topic, Workers, with_limits
 from autograder.paths import require_checkout
 from autograder.sandbox import Limits
 from solutions.errors import AnswerKeyError
@@ -27,7 +28,7 @@ out = Console(width=None if sys.stdout.isatty() else 160)
 
 
 @app.command("init")
-def init_course(root: Annotated[Path, typer.Argument(help="Where the course shall be.")] = Path("course")) -> None:
+def init_course(root: Annotated[Path, Argument(help="Where the course shall be.")] = Path("course")) -> None:
     """Make a course directory that nbgrader can work in. What is there already stays."""
     from autograder.courses.course import init
 
@@ -43,14 +44,12 @@ def init_course(root: Annotated[Path, typer.Argument(help="Where the course shal
 def release(
     topic: Topic,
     course: CoursePath = Path("course"),
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the hidden cases; by default drawn once, then kept.")
-    ] = None,
+    seed: Annotated[int | None, Option(help="Seed of the hidden cases; by default drawn once, then kept.")] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="Website that the notebook links to; by default html.baseurl of _config.yml.")
+        str | None, Option(help="Website that the notebook links to; by default html.baseurl of _config.yml.")
     ] = None,
-    no_links: Annotated[bool, typer.Option("--no-links", help="Let the notebook link to no website.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Say which hidden case catches what.")] = False,
+    no_links: Annotated[bool, Option("--no-links", help="Let the notebook link to no website.")] = False,
+    verbose: Annotated[bool, Option("--verbose", help="Say which hidden case catches what.")] = False,
 ) -> None:
     """Assemble an assignment, prove that it grades as it must, and make the notebook for students.
 
@@ -58,13 +57,12 @@ def release(
     or was kept: then its cases are tried, and the release is refused if they do not.
     """
     from autograder.audit.search import DRAWS, searched
-    from autograder.courses.course import Course
     from autograder.releases.release import new_seed
     from autograder.releases.release import release as make
 
     require_checkout("release")
     (topic,) = _known([topic])
-    root = Course.at(course)
+    root = _open_course(course)
     plan = root.plan()
     website = _website(base_url, no_links, plan.website)
     kept = root.chosen_seed(topic, seed)
@@ -85,7 +83,7 @@ def release(
 
 
 @app.command()
-def handouts(folder: Annotated[Path, typer.Argument(help="Where the notebooks shall be.")]) -> None:
+def handouts(folder: Annotated[Path, Argument(help="Where the notebooks shall be.")]) -> None:
     """Write the notebooks for students, one a chapter, for the website to offer: as `release` does, but unproved."""
     from autograder.notebooks.website import site_address
     from autograder.releases.release import handouts as write
@@ -104,49 +102,48 @@ def collect(
     topic: Topic,
     archives: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="ARCHIVE...", help="What the learning platform gave out: zip files, or folders."),
+        Argument(metavar="ARCHIVE...", help="What the learning platform gave out: zip files, or folders."),
     ] = None,
     platform: Annotated[
         str,
-        typer.Option(
+        Option(
             help="Who gave it out: canvas, moodle, gradescope, blackboard, ilias, exchange or folder; by default its names "
             "decide, and a folder called inbound is nbgrader's exchange."
         ),
     ] = "",
     any_owner: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--any-owner",
             help="Take work of nbgrader's exchange whatever account it belongs to: only where no student could write "
             "into another's folder, as in a Hub of containers.",
         ),
     ] = False,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Take back the last collection; what counted before it counts again.")
+        bool, Option("--undo", help="Take back the last collection; what counted before it counts again.")
     ] = False,
     times: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="CSV with the columns id and time: when work was handed in whose platform does not say.",
         ),
     ] = None,
     course: CoursePath = Path("course"),
-    submission_mb: Annotated[int, typer.Option(min=1, help="Megabytes that one file may have.")] = Limits.submission_mb,
+    submission_mb: Annotated[int, Option(min=1, help="Megabytes that one file may have.")] = Limits.submission_mb,
 ) -> None:
     """Put the notebooks of archives into the course: a learning platform's, nbgrader's exchange, or STUDENT/x.ipynb.
 
     All tries are kept, and the last in time counts; the same archive twice comes to the same. Exit status 3: everything else
     was done, and some submissions were set aside, or notebooks left over.
     """
-    from autograder.courses.course import Course
     from autograder.platforms.attempts import Journal
     from autograder.platforms.collect import collect as put
     from autograder.platforms.collect import undo as take_back
     from autograder.platforms.times import read_times, set_times
     from autograder.reports.tables import collected_table
 
-    root, collected, left = Course.at(course), [], []
+    root, collected, left = _open_course(course), [], []
     if undo == bool(archives or times):
         remedy = f"`collect {topic} ARCHIVE`, for example."
         raise CourseError("name archives, --times or --undo, this one alone", "collect", remedy)
@@ -205,95 +202,87 @@ def _say(text):
 @with_limits
 def grade(
     topic: Topic,
-    students: Annotated[list[str] | None, typer.Argument(help="Only these students; by default all.")] = None,
+    students: Students = None,
     course: CoursePath = Path("course"),
     isolation: Isolation = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Submissions run at once; by default one a core.")] = None,
+    workers: Workers = None,
     scheduler: Annotated[
-        str, typer.Option(help="Address of a dask scheduler, tls://HOST:PORT: run on its workers instead.")
+        str, Option(help="Address of a dask scheduler, tls://HOST:PORT: run on its workers instead.")
     ] = "",
-    tls_ca: Annotated[str, typer.Option(help="Certificate that those of the cluster are signed with.")] = "",
-    tls_cert: Annotated[str, typer.Option(help="Certificate of this machine; else that of dask's configuration.")] = "",
-    tls_key: Annotated[str, typer.Option(help="The certificate's private key.")] = "",
-    feedback: Annotated[bool, typer.Option(help="Write the feedback pages too.")] = True,
-    again: Annotated[bool, typer.Option(help="Run and record anew what was graded before.")] = False,
+    tls_ca: Annotated[str, Option(help="Certificate that those of the cluster are signed with.")] = "",
+    tls_cert: Annotated[str, Option(help="Certificate of this machine; else that of dask's configuration.")] = "",
+    tls_key: Annotated[str, Option(help="The certificate's private key.")] = "",
+    feedback: Annotated[bool, Option(help="Write the feedback pages too.")] = True,
+    again: Annotated[bool, Option(help="Run and record anew what was graded before.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Record nothing: say whose marks would move, from what to what.")
+        bool, Option("--dry-run", help="Record nothing: say whose marks would move, from what to what.")
     ] = False,
     limits: dict[str, float] | None = None,
 ) -> None:
     """Grade what was handed in, record it in nbgrader's gradebook, write the feedback, print the table.
 
     Limits and isolation that are not given here are those of nbgrader_config.py. Killed and started again, it goes on
-    where it was. Exit status 3: everything else was done, and some submissions were
-    set aside.
+    where it was. Exit status 3: everything else was done, and some submissions were set aside.
     """
-    from autograder.batch.context import GradingOptions
-    from autograder.courses.course import Course
-
-    root = Course.at(course)
+    root = _open_course(course)
     waiting = again or any(not root.is_recorded(one, topic) for one in students or root.students(topic))
     if waiting and not scheduler:
         from autograder.grading import workers as processes
 
         processes.get_ready()  # it takes as long as what comes now
-    from autograder.with_nbgrader.limits import settings
-
-    configured, configured_isolation = settings(root)
-    allowed = replace(configured, **(limits or {}))
-    options = GradingOptions(allowed, isolation or configured_isolation, feedback, again, dry_run, workers)
+    options = _options(root, limits, isolation, feedback=feedback, again=again, dry=dry_run, workers=workers)
     rows = _grade(root, topic, options, students or (), (scheduler, tls_ca, tls_cert, tls_key))
-    raise typer.Exit(FAILED if any(r.failed for r in rows) else SET_ASIDE if any(r.set_aside for r in rows) else 0)
+    raise typer.Exit(_exit_status(rows))
 
 
 @app.command()
 @with_limits
 def regrade(
     topic: Topic,
-    students: Annotated[list[str] | None, typer.Argument(help="Only these students; by default all.")] = None,
-    apply: Annotated[
-        bool, typer.Option("--apply", help="Record it; else it is only said whose marks would move.")
-    ] = False,
+    students: Students = None,
+    apply: Annotated[bool, Option("--apply", help="Record it; else it is only said whose marks would move.")] = False,
     course: CoursePath = Path("course"),
     isolation: Isolation = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Submissions run at once; by default one a core.")] = None,
+    workers: Workers = None,
     limits: dict[str, float] | None = None,
 ) -> None:
     """After a change of the key, or of course.toml: say whose marks would move, from what to what; with --apply, record it.
 
     What a person has marked stays. Exit status as for grade.
     """
+    root = _open_course(course)
+    rows = _grade(root, topic, _options(root, limits, isolation, dry=not apply, workers=workers), students or ())
+    raise typer.Exit(_exit_status(rows))
+
+
+def _options(course, limits, isolation, **more):
+    """Return how to grade: as the command's options say, and else as nbgrader_config.py does."""
     from autograder.batch.context import GradingOptions
-    from autograder.courses.course import Course
     from autograder.with_nbgrader.limits import settings
 
-    root = Course.at(course)
-    configured, configured_isolation = settings(root)
-    allowed = replace(configured, **(limits or {}))
-    options = GradingOptions(allowed, isolation or configured_isolation, dry=not apply, workers=workers)
-    rows = _grade(root, topic, options, students or ())
-    raise typer.Exit(FAILED if any(r.failed for r in rows) else SET_ASIDE if any(r.set_aside for r in rows) else 0)
+    configured, configured_isolation = settings(course)
+    return GradingOptions(replace(configured, **(limits or {})), isolation or configured_isolation, **more)
+
+
+def _exit_status(rows):
+    if any(row.failed for row in rows):
+        return FAILED
+    return SET_ASIDE if any(row.set_aside for row in rows) else 0
 
 
 @app.command()
 def mark(
     topic: Topic,
-    exercise: Annotated[
-        str, typer.Argument(help="The written exercise: what_to_recompute; with --student, any other.")
-    ],
-    names: Annotated[
-        bool, typer.Option("--names", help="Say whose answers they are; by default the page does not.")
-    ] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Of this machine; by default any that is free.")] = 0,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the page's address, and open no browser.")
-    ] = False,
+    exercise: Annotated[str, Argument(help="The written exercise: what_to_recompute; with --student, any other.")],
+    names: Annotated[bool, Option("--names", help="Say whose answers they are; by default the page does not.")] = False,
+    port: Annotated[int, Option(min=0, max=65535, help="Of this machine; by default any that is free.")] = 0,
+    no_browser: Annotated[bool, Option("--no-browser", help="Print the page's address, and open no browser.")] = False,
     student: Annotated[
-        str, typer.Option("--student", help="Give this student other points than the grader did, with --points.")
+        str, Option("--student", help="Give this student other points than the grader did, with --points.")
     ] = "",
-    points: Annotated[float | None, typer.Option("--points", help="These points instead of the grader's.")] = None,
-    reason: Annotated[str, typer.Option("--reason", help="Why: it stands on the student's feedback page.")] = "",
-    automatic: Annotated[bool, typer.Option("--automatic", help="Let the grader's own points count again.")] = False,
+    points: Annotated[float | None, Option("--points", help="These points instead of the grader's.")] = None,
+    reason: Annotated[str, Option("--reason", help="Why: it stands on the student's feedback page.")] = "",
+    automatic: Annotated[bool, Option("--automatic", help="Let the grader's own points count again.")] = False,
     course: CoursePath = Path("course"),
 ) -> None:
     """Mark the answers to one written question: one page in the browser, by keyboard, saved at once into the gradebook.
@@ -303,7 +292,6 @@ def mark(
     With --student, --points and --reason: put other points in the place of those that the grader gave for an exercise in code
     or numbers. They stay when the class is graded again.
     """
-    from autograder.courses.course import Course
 
     if student:
         from autograder.marking.override import override
@@ -311,7 +299,7 @@ def mark(
         if (points is None) != automatic:
             remedy = "give one of the two: --points 2.5 --reason '…', or --automatic."
             raise CourseError("which points shall count is not said", "--points, --automatic", remedy)
-        before, now = override(Course.at(course), topic, exercise, student, points, reason)
+        before, now = override(_open_course(course), topic, exercise, student, points, reason)
         _say(f"{student}, {exercise}: {before:g} points before, {now:g} now.")
         _say(f"Next: `python -m autograder grade {topic}` puts that into the feedback page.")
         return
@@ -320,7 +308,7 @@ def mark(
     from autograder.marking.cli import run_server
     from autograder.marking.session import Session
 
-    session = Session(Course.at(course), topic, exercise, names)
+    session = Session(_open_course(course), topic, exercise, names)
     for line in run_server(session, port, not no_browser, _say):
         _say(line)
 
@@ -328,72 +316,59 @@ def mark(
 @app.command()
 def export(
     topic: Topic,
-    to: Annotated[str, typer.Option("--to", help="csv, canvas, moodle or gradescope.")] = "csv",
-    output: Annotated[
-        Path | None, typer.Option(help="The file to write; by default TOPIC-grades-PLATFORM.csv.")
-    ] = None,
+    to: Annotated[str, Option("--to", help="csv, canvas, moodle or gradescope.")] = "csv",
+    output: Annotated[Path | None, Option(help="The file to write; by default TOPIC-grades-PLATFORM.csv.")] = None,
     given: Annotated[
         Path | None,
-        typer.Option(
-            "--from", help="What the platform gave out: Moodle's grading worksheet, Canvas's exported gradebook."
-        ),
+        Option("--from", help="What the platform gave out: Moodle's grading worksheet, Canvas's exported gradebook."),
     ] = None,
-    column: Annotated[str, typer.Option(help='What Canvas calls the assignment: "Title (number)".')] = "",
-    unmarked: Annotated[
-        bool, typer.Option("--unmarked", help="Hand on what still waits for a person's marks, too.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    column: Annotated[str, Option(help='What Canvas calls the assignment: "Title (number)".')] = "",
+    unmarked: Annotated[bool, Option("--unmarked", help="Hand on what still waits for a person's marks, too.")] = False,
+    force: Force = False,
     course: CoursePath = Path("course"),
 ) -> None:
     """Write the grades as a file that a learning platform takes, under its own ids. Exit status 3: somebody is not in it."""
-    from autograder.courses.course import Course
     from autograder.platforms.export import export as write
 
     target = output or Path(f"{topic}-grades-{to}.csv")
-    exported = write(Course.at(course), topic, to, target, given, column, unmarked, force)
+    exported = write(_open_course(course), topic, to, target, given, column, unmarked, force)
     _tell_exported(exported, target, "grades")
 
 
 @app.command("feedback")
 def feedback_archive(
     topic: Topic,
-    to: Annotated[str, typer.Option("--to", help="folder, canvas or moodle.")] = "folder",
-    output: Annotated[
-        Path | None, typer.Option(help="The file to write; by default TOPIC-feedback-PLATFORM.zip.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    to: Annotated[str, Option("--to", help="folder, canvas or moodle.")] = "folder",
+    output: Annotated[Path | None, Option(help="The file to write; by default TOPIC-feedback-PLATFORM.zip.")] = None,
+    force: Force = False,
     course: CoursePath = Path("course"),
 ) -> None:
     """Put the feedback pages that `grade` has written into one archive that a learning platform hands on.
 
     Exit status 3: somebody's page is not in it, or says that something is still to be marked.
     """
-    from autograder.courses.course import Course
     from autograder.platforms.return_feedback import hand_back
 
     target = output or Path(f"{topic}-feedback-{to}.zip")
-    _tell_exported(hand_back(Course.at(course), topic, to, target, force), target, "pages")
+    _tell_exported(hand_back(_open_course(course), topic, to, target, force), target, "pages")
 
 
 @app.command()
 def report(
     topic: Annotated[
-        str, typer.Argument(metavar="[ASSIGNMENT]", help="Only this one; by default all that were released.")
+        str, Argument(metavar="[ASSIGNMENT]", help="Only this one; by default all that were released.")
     ] = "",
-    names: Annotated[bool, typer.Option("--names", help="Say which students it speaks of.")] = False,
-    output: Annotated[
-        Path | None, typer.Option(help="The file to write; by default report.html in the course.")
-    ] = None,
+    names: Annotated[bool, Option("--names", help="Say which students it speaks of.")] = False,
+    output: Annotated[Path | None, Option(help="The file to write; by default report.html in the course.")] = None,
     course: CoursePath = Path("course"),
 ) -> None:
     """Make one page on how the class did: scores, how hard exercises are and how well they tell students apart, mistakes."""
-    from autograder.courses.course import Course
     from autograder.files import write_text
     from autograder.reports.analysis import analyse
     from autograder.reports.class_page import class_page
     from solutions.answer_key import topics
 
-    root = Course.at(course)
+    root = _open_course(course)
     chosen = [topic] if topic else [one for one in topics() if root.release(one).is_file()]
     target = output or root.root / "report.html"
     write_text(class_page(root.plan().title, [analyse(root, one) for one in chosen], names), target)
@@ -410,21 +385,18 @@ def _tell_exported(exported, target, what):
 @app.command()
 def pack(
     topic: Topic,
-    platform: Annotated[str, typer.Option("--for", help="gradescope.")] = "gradescope",
-    output: Annotated[
-        Path | None, typer.Option(help="The file to write; by default TOPIC-autograder-PLATFORM.zip.")
-    ] = None,
+    platform: Annotated[str, Option("--for", help="gradescope.")] = "gradescope",
+    output: Annotated[Path | None, Option(help="The file to write; by default TOPIC-autograder-PLATFORM.zip.")] = None,
     torch_index: Annotated[
-        str, typer.Option(help="Address of a package index with a torch for machines without a graphics card.")
+        str, Option(help="Address of a package index with a torch for machines without a graphics card.")
     ] = "",
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Force = False,
     course: CoursePath = Path("course"),
 ) -> None:
     """Make of an assignment an autograder that a platform runs by itself: points and hints as soon as somebody hands in.
 
     The archive has the answers in it: hand it to nobody but the platform.
     """
-    from autograder.courses.course import Course
     from autograder.files import write_bytes
     from autograder.notebooks.website import web_address
     from autograder.platforms.export import refuse_overwriting
@@ -434,7 +406,7 @@ def pack(
     require_checkout("pack")
     if platform != "gradescope":
         raise CourseError(f"no platform called {platform!r}", "--for", "name gradescope.")
-    root, target = Course.at(course), output or Path(f"{topic}-autograder-{platform}.zip")
+    root, target = _open_course(course), output or Path(f"{topic}-autograder-{platform}.zip")
     refuse_overwriting(target, force)
     released, (limits, _) = root.released(topic), settings(root)
     _say_key_changes(topic, released)
@@ -449,16 +421,15 @@ def pack(
 @app.command()
 def restore(
     name: Annotated[
-        str, typer.Argument(help="The backup to put in the gradebook's place; without one, all are listed.")
+        str, Argument(help="The backup to put in the gradebook's place; without one, all are listed.")
     ] = "",
     course: CoursePath = Path("course"),
 ) -> None:
     """List the backups of the gradebook, or put one of them in its place. One is made before each release and grading."""
-    from autograder.courses.course import Course
     from autograder.courses.locking import exclusive_lock
     from autograder.gradebook import backup
 
-    root = Course.at(course)
+    root = _open_course(course)
     if name:
         with exclusive_lock(root):
             backup.restore(root, name)
@@ -474,7 +445,7 @@ def restore(
 def doctor(
     course: Annotated[
         Path | None,
-        typer.Option("--course", help="Look for this course; by default for the one in course, if there is one."),
+        Option("--course", help="Look for this course; by default for the one in course, if there is one."),
     ] = None,
     isolation: Isolation = None,
 ) -> None:
@@ -483,14 +454,14 @@ def doctor(
     Of nbgrader's exchange, where the course names one, it says whether others could put theirs in its place.
     Limits and isolation are those of the course's nbgrader_config.py, unless there is no course.
     """
-    from autograder.courses.course import DEFAULT, Course
+    from autograder.courses.course import DEFAULT
     from autograder.sandbox import DEFAULT as USUAL
     from autograder.sandbox.doctor import examine, remedy, warnings
     from autograder.with_nbgrader.exchange import exchange_problems
     from autograder.with_nbgrader.limits import settings
 
     found = [folder for folder in (DEFAULT, Path()) if (folder / "nbgrader_config.py").is_file()]
-    root = Course.at(course or found[0]) if course or found else None
+    root = _open_course(course or found[0]) if course or found else None
     limits, configured = settings(root) if root else (Limits(), USUAL)
     isolation = isolation or configured
     findings = examine(isolation, limits, root.hidden if root else ())
@@ -510,15 +481,13 @@ def doctor(
 
 @app.command()
 def audit(
-    topic: Annotated[str, typer.Argument(help="Only this topic; by default all.")] = "",
-    full: Annotated[bool, typer.Option("--full", help="All mutants, more draws, 1000 inputs.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the hidden cases and of the sample.")] = 0,
-    save: Annotated[
-        Path | None, typer.Option(help="Write audit.json and the held-out table and picture there.")
-    ] = None,
-    held_out: Annotated[bool, typer.Option("--held-out", help="Only the held-out answers: takes seconds.")] = False,
+    topic: Annotated[str, Argument(help="Only this topic; by default all.")] = "",
+    full: Annotated[bool, Option("--full", help="All mutants, more draws, 1000 inputs.")] = False,
+    seed: Annotated[int, Option(help="Of the hidden cases and of the sample.")] = 0,
+    save: Annotated[Path | None, Option(help="Write audit.json and the held-out table and picture there.")] = None,
+    held_out: Annotated[bool, Option("--held-out", help="Only the held-out answers: takes seconds.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Print the tables too, and the mutants that are equal to the reference.")
+        bool, Option("--verbose", help="Print the tables too, and the mutants that are equal to the reference.")
     ] = False,
 ) -> None:
     """Measure how often the grader is wrong: mutants, equivalents, held-out answers. Exit status 1 if it fails.
@@ -534,8 +503,8 @@ def audit(
 
 @app.command()
 def check(
-    chosen: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]...", help="By default all topics.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the hidden cases and of the sample of mutants.")] = 0,
+    chosen: Annotated[list[str] | None, Argument(metavar="[TOPIC]...", help="By default all topics.")] = None,
+    seed: Annotated[int, Option(help="Of the hidden cases and of the sample of mutants.")] = 0,
 ) -> None:
     """Check what a contributor has written, in seconds: key, chapter, reference, starter, mistakes, equivalents, mutants.
 
@@ -557,8 +526,8 @@ def check(
 
 @app.command()
 def demo(
-    root: Annotated[Path, typer.Argument(help="Where the demonstration course shall be; made anew each time.")],
-    isolation: Annotated[str, typer.Option(help="As for grade; auto: a sandbox if there is one, else none.")] = "auto",
+    root: Annotated[Path, Argument(help="Where the demonstration course shall be; made anew each time.")],
+    isolation: Annotated[str, Option(help="As for grade; auto: a sandbox if there is one, else none.")] = "auto",
 ) -> None:
     """Release every assignment, hand in the demonstration class, grade it, print the table."""
     from autograder.batch.context import GradingOptions
@@ -603,6 +572,12 @@ def demo(
     out.print("Every student of the demonstration class got the points that the answers deserve.")
     out.print(f"To open:  {course.release('scoring')}")
     out.print(f"          {course.feedback('emil_no_tanh', 'scoring')}")
+
+
+def _open_course(path):
+    from autograder.courses.course import Course
+
+    return Course.at(path)
 
 
 def _known(chosen):

@@ -22,6 +22,9 @@ Isolation = Annotated[
         "container: Podman or Docker. user: another user, inside of a container for each. none: trusted submissions only."
     ),
 ]
+Students = Annotated[list[str] | None, typer.Argument(help="Only these students; by default all.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Submissions run at once; by default one a core.")]
+Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 Topic = Annotated[str, typer.Argument(help="The assignment, named as its chapter: scoring.")]
 
 
