@@ -106,7 +106,7 @@ def test_a_hint_is_counted_with_what_the_next_try_made_of_it(graded, grade_quick
     wrong = 2 * [exercise.name for exercise in graded.released("scoring").exercises].index(CODE)
     assert items_of(study)[CODE] == before
     assert before.mistakes == (HintCount(HINT, wrong - 2, 3, 2),)
-    assert f">2 of 3</td><th scope='row'>{CODE}</th>" in class_page("", [study])
+    assert f'>2 of 3</td><th scope="row">{CODE}</th>' in class_page("", [study])
 
 
 def test_a_try_that_was_killed_counts_for_nothing_and_no_earlier_one_in_its_place(graded, grade_quickly):  # noqa: F811
