@@ -22,7 +22,7 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.gradebook.scores import Result, results
-from autograder.notebooks.submitted_file import read_file
+from autograder.notebooks.submitted_file import read_file, sources_by_id
 from autograder.verdicts import Graded
 
 MIN_STUDENTS = 20  # students, below which a correlation says nothing
@@ -193,16 +193,10 @@ def _correlation(one, other):
 def _answers(course, student, topic, names):
     """Return what ``student`` has handed in for the exercises ``names``; {} of what is no notebook. Nothing that is huge."""
     try:
-        content = read_file(course.submission(student, topic), course.submitted)
-        found = {}
-        for cell in json.loads(content)["cells"]:
-            source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
-            name = (cell["metadata"].get("nbgrader") or {}).get("grade_id")
-            if name in names and len(source) <= LONGEST:
-                found[name] = source
-        return found
-    except (CourseError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
+        sources = sources_by_id(read_file(course.submission(student, topic), course.submitted))
+    except (CourseError, OSError):
         return {}
+    return {name: source for name, source in sources.items() if name in names and len(source) <= LONGEST}
 
 
 def alike_answers(
@@ -217,11 +211,10 @@ def alike_answers(
         if exercise.kind not in ("code", "text"):
             continue  # numbers and shapes that are right are the same for everybody
         normal = normal_text if exercise.kind == "text" else normal_code
-        cell = exercise.name
-        given = {normal(starters.get(cell, "")), normal(exercise.source)}
+        given = {normal(starters.get(exercise.name, "")), normal(exercise.source)}
         groups = defaultdict(list)
         for student, cells in answers.items():
-            text = normal(cells.get(cell, ""))
+            text = normal(cells.get(exercise.name, ""))
             if text and text not in given:
                 groups[text].append(student)
         for students in groups.values():
