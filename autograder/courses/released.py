@@ -19,7 +19,7 @@ import msgspec
 
 from autograder.files import as_json, digest, write_text
 from autograder.paths import ROOT
-from solutions.answer_key import Entry, with_points
+from solutions.answer_key import FromEntry, with_points
 from solutions.answer_key import load as load_key
 
 if TYPE_CHECKING:  # who only reads a release imports neither
@@ -37,31 +37,10 @@ class TrainedFile:
 
 
 @dataclass(frozen=True)
-class ReleasedExercise:
+class ReleasedExercise(FromEntry):
     """An exercise as it was released: its entry in the key, worth the points of the release."""
 
-    entry: Entry
     trained: TrainedFile | None = None
-
-    @property
-    def name(self) -> str:
-        return self.entry.name
-
-    @property
-    def function(self) -> str:
-        return self.entry.function
-
-    @property
-    def kind(self) -> str:
-        return self.entry.kind
-
-    @property
-    def points(self) -> float:
-        return self.entry.points
-
-    @property
-    def is_automatic(self) -> bool:
-        return self.kind != "text"
 
     def worth(self, points: float) -> "ReleasedExercise":
         return replace(self, entry=with_points(self.entry, points))

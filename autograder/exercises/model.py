@@ -89,13 +89,12 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Exercise:
+class Exercise(answer_key.FromEntry):
     """One exercise ready to be asked and judged. ``parts`` maps each part to its points; "" is the whole.
 
     Two are the same only if they are one: so what was worked out of one can be kept by it. See ``digest`` for the rest.
     """
 
-    entry: answer_key.Entry
     source: str
     hints: dict[str, str]  # name of a mistake -> sentence for the student
     parts: dict[str, float]
@@ -103,22 +102,6 @@ class Exercise:
     trained: Trained | None = None
     follows: dict[str, Step] = field(default_factory=dict)  # by the entry of a chain
     mistakes: dict[str, str] = field(default_factory=dict)  # name -> text of the function
-
-    @property
-    def name(self) -> str:
-        return self.entry.name
-
-    @property
-    def function(self) -> str:
-        return self.entry.function
-
-    @property
-    def kind(self) -> str:
-        return self.entry.kind
-
-    @property
-    def points(self) -> float:
-        return self.entry.points
 
     @property
     def hidden(self) -> tuple[Case, ...]:
@@ -147,10 +130,6 @@ class Exercise:
     def is_called(self) -> bool:
         """Whether its function is called to judge it: a text is read, and of a trained model the file is used."""
         return self.kind in ("shape", "number", "code")
-
-    @property
-    def is_automatic(self) -> bool:
-        return self.kind != "text"
 
 
 def _missed(kind, case, name):

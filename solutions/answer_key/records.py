@@ -142,6 +142,33 @@ class Entry:
         return self.name.split("-")[1]
 
 
+@dataclass(frozen=True)
+class FromEntry:
+    """An exercise made from an ``entry`` of the key."""
+
+    entry: Entry
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
+
+    @property
+    def function(self) -> str:
+        return self.entry.function
+
+    @property
+    def kind(self) -> str:
+        return self.entry.kind
+
+    @property
+    def points(self) -> float:
+        return self.entry.points
+
+    @property
+    def is_automatic(self) -> bool:
+        return self.kind != "text"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Shape(Entry):
     """An exercise about shapes, which may name ``equations`` in which they must fit together.
