@@ -26,10 +26,17 @@ def limit_traits() -> dict[str, Any]:
     }
 
 
+_Traits: Any = new_class("_Traits", (Configurable,), exec_body=lambda names: names.update(limit_traits()))
+
+
+class Judge(_Traits):
+    """What nbgrader_config.py states as ``c.Judge.NAME``."""
+
+    def limits(self) -> Limits:
+        return Limits(**{one.name: getattr(self, one.name) for one in fields(Limits)})
+
+
 def settings(course: Course) -> tuple[Limits, str]:
     """Return ``(limits, isolation)`` as the course's nbgrader_config.py has them."""
-    config = PyFileConfigLoader(str(course.config)).load_config()
-    judge: Any = new_class("Judge", (Configurable,), exec_body=lambda names: names.update(limit_traits()))(
-        config=config
-    )
-    return Limits(**{one.name: getattr(judge, one.name) for one in fields(Limits)}), judge.isolation
+    judge = Judge(config=PyFileConfigLoader(str(course.config)).load_config())
+    return judge.limits(), judge.isolation

@@ -6,11 +6,9 @@ trusted output, hidden tests taken out. Reads the course directory; writes verdi
 
 import os
 from contextlib import suppress
-from dataclasses import fields
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
-from types import new_class
 from typing import Any, cast
 
 from nbconvert.exporters import HTMLExporter, NotebookExporter
@@ -33,8 +31,8 @@ from autograder.notebooks.added_cells import added_cells
 from autograder.notebooks.handout import handout
 from autograder.notebooks.submitted_file import read_file
 from autograder.platforms.attempts import collected_attempt
-from autograder.sandbox import Limits, doctor
-from autograder.with_nbgrader.limits import limit_traits
+from autograder.sandbox import doctor
+from autograder.with_nbgrader import limits
 
 MAX_BESIDE_CHARACTERS = 1000  # of a time, or a secret; nbgrader's have at most 128
 
@@ -140,15 +138,8 @@ class Page(HTMLExporter):
         return pages.page(notebook, *gathered["feedback"]).decode(), cast(ResourcesDict, gathered)
 
 
-_Limited = new_class("_Limited", (NbGraderPreprocessor,), exec_body=lambda names: names.update(limit_traits()))
-
-
-class Judge(_Limited):
+class Judge(limits.Judge, NbGraderPreprocessor):
     """Run the notebook in the sandbox, judge what it returned, write one trusted output into every test cell."""
-
-    def limits(self) -> Limits:
-        """Return the ``Limits`` that these settings describe."""
-        return Limits(**{one.name: getattr(self, one.name) for one in fields(Limits)})
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
