@@ -23,22 +23,9 @@ from autograder.errors import CourseError
 from autograder.files import write_text
 from autograder.notebooks.handout import Handout, handout, receipt_of_file
 from autograder.notebooks.submitted_file import sources_by_id
+from autograder.platforms import attempts
 from autograder.platforms.archives import BROKEN, RefusedEntry, open_archive, read_archive
-from autograder.platforms.attempts import (
-    Attempt,
-    Journal,
-    contents_of,
-    keep_files,
-    kept_files,
-    present_files,
-    put_beside,
-    put_files,
-    read_attempts,
-    refuse_links,
-    tries,
-    write_attempts,
-    write_guard,
-)
+from autograder.platforms.attempts import Attempt, Journal
 from autograder.platforms.formats import (
     FILES,
     NBGRADERS,
@@ -148,7 +135,7 @@ def collect(
     """
     released, plan = course.released(topic), course.plan()
     try:
-        refuse_links(course, course.root / "submitted")
+        attempts.refuse_links(course, course.root / "submitted")
     except RefusedEntry as refusal:
         raise CourseError(str(refusal), str(course.root), "take it away, and run the command again.") from None
     archive = Path(archive)
@@ -315,7 +302,7 @@ def _collect_student(run, parts, folders):
             if counting.saved_as:
                 note = f"a browser had saved it as {printable(counting.saved_as)}"
                 collected = replace(collected, note=_joined(collected.note, note))
-            with write_guard(run.course, run.course.refusal_file(student, run.topic)):
+            with attempts.write_guard(run.course, run.course.refusal_file(student, run.topic)):
                 run.course.forget_refusal(student, run.topic)
             done.append(collected)
             left += unused
@@ -323,7 +310,7 @@ def _collect_student(run, parts, folders):
             first = attempt_parts[0]
             time = as_nbgrader_writes(first.owner.time)
             attempt = Attempt({}, time=time, moment=first.moment, order=first.owner.order)
-            if not any(attempt.is_before(last) for last in tries(run.course, student, run.topic)[-1:]):
+            if not any(attempt.is_before(last) for last in attempts.tries(run.course, student, run.topic)[-1:]):
                 _tell(run, student, str(refusal), attempt_parts)
             done.append(Collected(student, str(refusal), file=printable(first.name)))
     return done, left
@@ -479,7 +466,7 @@ def _place(run, student, files, attempt, by_arrival):
     What has happened is written down last: a command that was stopped does it all again, and comes to the same.
     """
     course, topic, notebook = run.course, run.topic, run.course.submission(student, run.topic)
-    known = _known_attempts(course, notebook, tries(course, student, topic), files)
+    known = _known_attempts(course, notebook, attempts.tries(course, student, topic), files)
     collected = _describe(run, student, attempt, files[notebook.name])
     if not known:
         _let_count(run, student, files, attempt, known)
@@ -492,13 +479,13 @@ def _place(run, student, files, attempt, by_arrival):
     elif same and not attempt.time and attempt.order == last.order:
         attempt = replace(attempt, time=last.time)  # which ``set_time`` has stated
     if not same:
-        standing = contents_of(course, notebook, last)
+        standing = attempts.contents_of(course, notebook, last)
         is_wrong = bool(_other_assignments(standing.get(notebook.name, b""), topic))  # as was collected in the past
         is_earlier = attempt.is_before(last) and not contradicts
         if (_is_known(attempt, known) or is_earlier) and not is_wrong:
             _keep_earlier(run, student, files, attempt, known)
             return replace(collected, note=_joined(collected.note, "an earlier try: kept, and not counted"))
-        keep_files(course, student, topic, standing)
+        attempts.keep_files(course, student, topic, standing)
     earlier = _let_count(run, student, files, attempt, known) - 1
     replaced = attempt.files[notebook.name] != last.files.get(notebook.name)
     note = "as before" if same else ""
@@ -511,7 +498,7 @@ def _place(run, student, files, attempt, by_arrival):
 
 def _known_attempts(course, notebook, known, files):
     """Return the attempts that are ``known``, and last the files beside ``notebook`` if nothing collected put them there."""
-    before = present_files(course, notebook, {*files, *(known[-1].files if known else ())})
+    before = attempts.present_files(course, notebook, {*files, *(known[-1].files if known else ())})
     if before is None or (known and known[-1].files == before.files):
         return known
     return [*(old for old in known if old.files != before.files), before]
@@ -540,11 +527,11 @@ def _describe(run, student, attempt, content):
 
 def _keep_earlier(run, student, files, attempt, known):
     """Keep ``files`` as an earlier attempt than the last of those ``known``, which counts."""
-    keep_files(run.course, student, run.topic, files)
+    attempts.keep_files(run.course, student, run.topic, files)
     if not _is_known(attempt, known):
         run.journal.remember(run.course, student, known)
         head = sorted([*known[:-1], attempt], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
-        write_attempts(run.course, run.course.collected(student, run.topic), [*head, known[-1]])
+        attempts.write_attempts(run.course, run.course.collected(student, run.topic), [*head, known[-1]])
 
 
 def _let_count(run, student, files, attempt, known):
@@ -552,11 +539,11 @@ def _let_count(run, student, files, attempt, known):
     course, topic = run.course, run.topic
     if known[-1:] != [attempt]:
         run.journal.remember(course, student, known)
-    put_files(course, course.submission(student, topic), files)
-    put_beside(course, topic, run.plan.assignment(topic), student, attempt)
+    attempts.put_files(course, course.submission(student, topic), files)
+    attempts.put_beside(course, topic, run.plan.assignment(topic), student, attempt)
     is_same = bool(known) and known[-1].files == attempt.files
     known = [*(known[:-1] if is_same else known), attempt]
-    write_attempts(course, course.collected(student, topic), known)
+    attempts.write_attempts(course, course.collected(student, topic), known)
     return len(known)
 
 
@@ -572,11 +559,11 @@ def _tell(run, student, problem, parts):
     """Ask ``student`` to hand in again, on the feedback page; what nbgrader's exchange takes it back by stands beside it."""
     page = run.course.feedback(student, run.topic)
     with contextlib.suppress(RefusedEntry):  # whoever collects reads the problem all the same
-        with write_guard(run.course, page):
+        with attempts.write_guard(run.course, page):
             run.course.refuse(student, run.topic, describe_refusal(problem, run.topic))
         if secret := next((_read_secret(part) for part in parts if part.file == SECRET), ""):
             for name, text in ((TIMESTAMP, as_nbgrader_writes(parts[0].owner.time)), (SECRET, secret)):
-                with write_guard(run.course, page.with_name(name)):
+                with attempts.write_guard(run.course, page.with_name(name)):
                     write_text(text, page.with_name(name))
 
 
@@ -597,7 +584,7 @@ def undo(course: Course, topic: str) -> list[Collected]:
     assignment, done = course.plan().assignment(topic), []
     for place in places:
         try:
-            done.append(_take_back(course, topic, assignment, place.stem, read_attempts(place)))
+            done.append(_take_back(course, topic, assignment, place.stem, attempts.read_attempts(place)))
             place.unlink()
         except RefusedEntry as refusal:
             done.append(Collected(place.stem, str(refusal)))
@@ -606,22 +593,22 @@ def undo(course: Course, topic: str) -> list[Collected]:
 
 def _take_back(course, topic, assignment, student, known):
     """Let the last of ``known`` count for ``student`` again, or nothing if that is empty."""
-    notebook, now = course.submission(student, topic), tries(course, student, topic)
+    notebook, now = course.submission(student, topic), attempts.tries(course, student, topic)
     names = {notebook.name, *(name for one in (*known[-1:], *now[-1:]) for name in one.files)}
-    present = present_files(course, notebook, names)
-    files = contents_of(course, notebook, present) if present else {}
-    keep_files(course, student, topic, files)
-    before = kept_files(course, student, topic, known[-1]) if known else {}
-    put_files(course, notebook, before)
-    put_beside(course, topic, assignment, student, known[-1] if known else Attempt({}))
+    present = attempts.present_files(course, notebook, names)
+    files = attempts.contents_of(course, notebook, present) if present else {}
+    attempts.keep_files(course, student, topic, files)
+    before = attempts.kept_files(course, student, topic, known[-1]) if known else {}
+    attempts.put_files(course, notebook, before)
+    attempts.put_beside(course, topic, assignment, student, known[-1] if known else Attempt({}))
     for place in (notebook.with_name(name) for name in files if name not in before):
-        with write_guard(course, place):
+        with attempts.write_guard(course, place):
             place.unlink()
     if not before:
         for folder in (notebook.parent, notebook.parent.parent):
             with contextlib.suppress(OSError):  # something else is in it
                 folder.rmdir()
-    write_attempts(course, course.collected(student, topic), known)
+    attempts.write_attempts(course, course.collected(student, topic), known)
     if not known:
         return Collected(student, note="taken back: nothing was collected before", file="")
     note = "as before" if before == files else "taken back: the try before it counts again"
@@ -635,15 +622,15 @@ def set_time(course: Course, topic: str, student: str, time: datetime, journal: 
 
     Raises ``CourseError`` if it cannot be written.
     """
-    known = tries(course, student, topic)
+    known = attempts.tries(course, student, topic)
     one = replace(known[-1], time=as_nbgrader_writes(time))
     assignment = course.plan().assignment(topic)
     told = Collected(student, file=printable(one.file))
     try:
         if one != known[-1]:
             journal.remember(course, student, known)
-        put_beside(course, topic, assignment, student, one)
-        write_attempts(course, course.collected(student, topic), [*known[:-1], one])
+        attempts.put_beside(course, topic, assignment, student, one)
+        attempts.write_attempts(course, course.collected(student, topic), [*known[:-1], one])
     except RefusedEntry as refusal:
         return replace(told, problem=str(refusal))
     when = f"handed in at {time:%Y-%m-%d %H:%M} UTC"
