@@ -18,41 +18,26 @@ from autograder.paths import add_environment_to_path
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
 
-ASSIGNMENT = table("assignment", column("id"), column("name"), column("duedate", DateTime()), column("course_id"))
-NOTEBOOK = table("notebook", column("id"), column("name"), column("assignment_id"))
-CELL = table("base_cell", column("id"), column("name"), column("notebook_id"))
-GRADE_CELL = table("grade_cells", column("id"), column("max_score"))
-SOLUTION_CELL = table("solution_cells", column("id"))
-STUDENT = table("student", column("id"), column("lms_user_id"))
+
+def _table(name, *columns, **typed):
+    return table(name, *map(column, columns), *(column(name, kind) for name, kind in typed.items()))
+
+
+ASSIGNMENT = _table("assignment", "id", "name", "course_id", duedate=DateTime())
+NOTEBOOK = _table("notebook", "id", "name", "assignment_id")
+CELL = _table("base_cell", "id", "name", "notebook_id")
+GRADE_CELL = _table("grade_cells", "id", "max_score")
+SOLUTION_CELL = _table("solution_cells", "id")
+STUDENT = _table("student", "id", "lms_user_id")
+SUBMITTED_ASSIGNMENT = _table(
+    "submitted_assignment", "id", "assignment_id", "student_id", timestamp=DateTime(), extension=Interval()
+)
+SUBMITTED_NOTEBOOK = _table("submitted_notebook", "id", "assignment_id", "notebook_id", "late_submission_penalty")
+GRADE = _table(
+    "grade", "id", "cell_id", "notebook_id", "auto_score", "manual_score", "extra_credit", needs_manual_grade=Boolean()
+)
+COMMENT = _table("comment", "id", "cell_id", "notebook_id", "auto_comment", "manual_comment")
 NEWEST = select(ASSIGNMENT.c.course_id).limit(0), select(STUDENT.c.lms_user_id).limit(0)
-SUBMITTED_ASSIGNMENT = table(
-    "submitted_assignment",
-    column("id"),
-    column("assignment_id"),
-    column("student_id"),
-    column("timestamp", DateTime()),
-    column("extension", Interval()),
-)
-SUBMITTED_NOTEBOOK = table(
-    "submitted_notebook",
-    column("id"),
-    column("assignment_id"),
-    column("notebook_id"),
-    column("late_submission_penalty"),
-)
-GRADE = table(
-    "grade",
-    column("id"),
-    column("cell_id"),
-    column("notebook_id"),
-    column("auto_score"),
-    column("manual_score"),
-    column("extra_credit"),
-    column("needs_manual_grade", Boolean()),
-)
-COMMENT = table(
-    "comment", column("id"), column("cell_id"), column("notebook_id"), column("auto_comment"), column("manual_comment")
-)
 
 
 @contextmanager
