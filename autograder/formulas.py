@@ -69,10 +69,8 @@ class Typesetter:
     def html(self, tex: str, block: bool = False) -> str:
         """Return ``tex`` as HTML; ``block``: displayed, on lines of its own.
 
-        Raises
-        ------
-        FormulaError
-            If KaTeX cannot set it or finds it dubious, if it takes too long, or if it needs a font that pages lack.
+        Raises FormulaError if KaTeX cannot set it or finds it dubious, if it takes too long, or if it needs a font that
+        pages lack.
         """
         process = self._running()
         cast(IO[bytes], process.stdin).write(json.dumps({"tex": tex, "block": block}).encode() + b"\n")

@@ -20,10 +20,7 @@ def short(path: str | Path) -> str:
 def require_checkout(what: str) -> None:
     """Refuse to do ``what`` where only the packages are installed, without the book and the tests' submissions.
 
-    Raises
-    ------
-    CourseError
-        If this is no checkout of the project.
+    Raises CourseError if this is no checkout of the project.
     """
     if not CONFIG.is_file() or not BOOK.is_dir():
         raise CourseError(

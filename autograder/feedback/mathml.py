@@ -96,10 +96,7 @@ def _as_text(tex, block):
 def _checked(element):
     """Return a copy of ``element`` that holds nothing but what is known.
 
-    Raises
-    ------
-    ValueError
-        If it has an element or a command that is not.
+    Raises ValueError if it has an element or a command that is not.
     """
     text = html.unescape(element.text or "")  # the converter writes its characters as entities
     if element.tag not in ELEMENTS or UNKNOWN.match(text):

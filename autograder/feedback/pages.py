@@ -135,12 +135,8 @@ def feedback(
 ) -> bytes:
     """Return the feedback page of an autograded notebook, ``content``, with the ``marks`` that the gradebook has.
 
-    ``releases`` are those that it may have been made from, the newest first.
-
-    Raises
-    ------
-    ValueError
-        If the page would be too large for anybody to read.
+    ``releases`` are those that it may have been made from, the newest first. Raises ValueError if the page would be too
+    large for anybody to read.
     """
     notebook = nbformat.reads(content.decode(), as_version=4)
     sanitize.Outputs(config=Config(settings)).preprocess(notebook, {})

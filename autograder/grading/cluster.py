@@ -52,12 +52,8 @@ def executor(
     """Give an executor on the cluster at ``address``, after the canary was stopped on every one of its machines.
 
     ``hidden`` are paths that submissions must not see on any of them. A worker that joins later meets the canary first.
-
-    Raises
-    ------
-    CourseError
-        If the connection would not be encrypted, if nobody answers, if there is no worker, or if a submission could leave
-        the sandbox on one of them.
+    Raises CourseError if the connection would not be encrypted, if nobody answers, if there is no worker, or if a
+    submission could leave the sandbox on one of them.
     """
     if not address.casefold().startswith("tls://"):
         raise CourseError(

@@ -32,13 +32,10 @@ def grade(
 ) -> Graded:
     """Run ``notebook`` and return its ``Graded`` verdicts. ``files`` lie beside it: name -> bytes.
 
-    All that a submission runs shares one budget of time, ``limits.submission_seconds``. ``hidden`` are paths of this machine
-    that it must not see, the course above all. ``prepared`` is what a warm sandbox has got ready: see ``prepared_for``.
-
-    Raises
-    ------
-    CourseError
-        If the sandbox cannot be started. Whatever the student did is a verdict, not an error.
+    All that a submission runs shares one budget of time, ``limits.submission_seconds``. ``hidden`` are paths of this
+    machine that it must not see, the course above all. ``prepared`` is what a warm sandbox has got ready: see
+    ``prepared_for``. Raises CourseError if the sandbox cannot be started. Whatever the student did is a verdict, not an
+    error.
     """
     limits, files, began = limits or sandbox.Limits(), files or {}, time.monotonic()
     weights: dict[tuple[str, int], sandbox.Reply] = {}

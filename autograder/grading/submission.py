@@ -87,10 +87,7 @@ class Outcome:
 def grade_task(task: Task) -> Outcome:
     """Return the ``Outcome`` of ``task``. Whatever the student did is in it, not an error.
 
-    Raises
-    ------
-    CourseError
-        If this machine's exercises are not those of whoever sent the task, or it has no sandbox.
+    Raises CourseError if this machine's exercises are not those of whoever sent the task, or it has no sandbox.
     """
     with LOADING:
         digest = exercises.digest(_drawn(task.topic, task.seed, 0, task.extra))

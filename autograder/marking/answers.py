@@ -108,10 +108,7 @@ class Changed(Exception):
 def scheme(course: Course, topic: str, exercise: str) -> Scheme:
     """Return the ``Scheme`` of ``exercise``, which may be named with its topic or without.
 
-    Raises
-    ------
-    CourseError
-        If ``topic`` was not released, or does not ask ``exercise``, or no person marks that.
+    Raises CourseError if ``topic`` was not released, or does not ask ``exercise``, or no person marks that.
     """
     released = course.released(topic)
     name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
@@ -134,10 +131,7 @@ def _scheme(asked: Question, exercise: ReleasedExercise) -> Scheme:
 def answers(course: Course, topic: str, exercise: str) -> list[Answer]:
     """Return the answers to ``exercise`` of all who are in the gradebook for ``topic``, in no order.
 
-    Raises
-    ------
-    CourseError
-        If the gradebook cannot be read.
+    Raises CourseError if the gradebook cannot be read.
     """
     return [_answer(course, topic, exercise, row) for row in _rows(course, topic, exercise)]
 
@@ -145,10 +139,7 @@ def answers(course: Course, topic: str, exercise: str) -> list[Answer]:
 def progress(course: Course, topic: str, exercise: str) -> dict[str, int]:
     """Return how many of the answers to ``exercise`` are marked, of how many, and how many more are as handed out.
 
-    Raises
-    ------
-    CourseError
-        If the gradebook cannot be read.
+    Raises CourseError if the gradebook cannot be read.
     """
     return _progress([(_is_untouched(row), bool(row.needs_manual_grade)) for row in _rows(course, topic, exercise)])
 
@@ -173,14 +164,8 @@ def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer
     """Put marks into the gradebook, each with the answer as its marker has seen it; return the answers as they are then.
 
     All are saved or none. Points that nbgrader's own commands, the formgrader or another marker has given meanwhile are
-    not overwritten, nor is an answer marked that the student has changed.
-
-    Raises
-    ------
-    Changed
-        If an answer or its mark is not as it was seen.
-    CourseError
-        If a class is being graded in this course, or the gradebook cannot be written.
+    not overwritten, nor is an answer marked that the student has changed. Raises Changed if an answer or its mark is
+    not as it was seen, and CourseError if a class is being graded in this course, or the gradebook cannot be written.
     """
     with shared_lock(course), gradebook_of(course) as gradebook:
         db = gradebook.db

@@ -27,10 +27,7 @@ REDIRECT_PAGE = (
 def run_server(session: Session, port: int, browser: bool, say: Callable[[str], object]) -> list[str]:
     """Serve ``session`` until SIGINT or SIGTERM; return what there is to be said of it then.
 
-    Raises
-    ------
-    CourseError
-        If there is nothing to mark, or the port is not to be had.
+    Raises CourseError if there is nothing to mark, or the port is not to be had.
     """
     progress, topic = session.progress(), session.topic
     if not progress["of"]:

@@ -69,10 +69,7 @@ class Conflict(Exception):
 class Session:
     """All answers to ``exercise`` of ``topic`` in ``course``, on the way to their marks. With ``names``, students are named.
 
-    Raises
-    ------
-    CourseError
-        If no person marks this exercise, or the gradebook cannot be read.
+    Raises CourseError if no person marks this exercise, or the gradebook cannot be read.
     """
 
     def __init__(self, course: Course, topic: str, exercise: str, names: bool = False) -> None:
@@ -143,12 +140,8 @@ class Session:
     def mark(self, wanted: MarkRequest) -> dict[str, Any]:
         """Save what the page ``wanted``, and return what it has to know then.
 
-        Raises
-        ------
-        Conflict
-            If an answer is not as the marker has seen it, or the points are none that there are.
-        CourseError
-            If the gradebook cannot be written now.
+        Raises Conflict if an answer is not as the marker has seen it, or the points are none that there are, and
+        CourseError if the gradebook cannot be written now.
         """
         from autograder.feedback import sanitize
 

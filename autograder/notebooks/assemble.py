@@ -38,12 +38,8 @@ def source_notebook(
 ) -> NotebookNode:
     """Return the nbgrader source notebook of ``topic``; with the address of a ``website`` it links to its chapter there.
 
-    A ``notice`` stands at its head, in bold. What is ``left_out`` are exercises of the page that this assignment does not ask.
-
-    Raises
-    ------
-    CourseError
-        If the page lacks an exercise that the key names, or has one that the key does not know.
+    A ``notice`` stands at its head, in bold. What is ``left_out`` are exercises of the page that this assignment does
+    not ask. Raises CourseError if the page lacks an exercise that the key names, or has one that the key does not know.
     """
     title, texts = chapter(topic, book)
     for _, error in misfits(topic, [*(exercise.name for exercise in exercises), *left_out], texts, book):
@@ -68,10 +64,7 @@ def source_notebook(
 def chapter(topic: str, book: str | Path = BOOK) -> tuple[str, dict[str, Text]]:
     """Return what ``chapter_texts`` does of the chapter ``topic``.
 
-    Raises
-    ------
-    CourseError
-        If there is no such page, or an exercise on it holds what a notebook cannot show.
+    Raises CourseError if there is no such page, or an exercise on it holds what a notebook cannot show.
     """
     page = Path(book) / f"{topic}.md"
     if not page.is_file():

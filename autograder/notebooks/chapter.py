@@ -39,10 +39,7 @@ class Text:
 def chapter_texts(path: str | Path) -> tuple[str, dict[str, Text]]:
     """Return ``(title of the chapter, {label: Text})`` of the exercises on the page at ``path``.
 
-    Raises
-    ------
-    CourseError
-        If an exercise holds a directive or a role: a notebook cannot show those.
+    Raises CourseError if an exercise holds a directive or a role: a notebook cannot show those.
     """
     source = Path(path).read_text(encoding="utf-8")
     tokens = _parser().parse(source)

@@ -28,10 +28,7 @@ BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 def read_notebook(content: bytes, templates: Sequence[NotebookNode], topic: str) -> tuple[NotebookNode, NotebookNode]:
     """Return ``(notebook, the one of templates that it was made from)`` for the bytes of a file that was handed in.
 
-    Raises
-    ------
-    CourseError
-        If it cannot be graded: the message is for the student.
+    Raises CourseError if it cannot be graded: the message is for the student.
     """
     name = f"{topic}.ipynb"
     again = f"open your notebook, save it, and hand in the file {name} again."

@@ -17,11 +17,8 @@ MAX_MB = Limits.submission_mb
 def read_file(path: str | Path, below: Path | None = None, max_mb: int = MAX_MB) -> bytes:
     """Return the bytes of the file at ``path``, which a student has handed in.
 
-    Raises
-    ------
-    CourseError
-        If it is not there, empty or too large, or if it, or a folder between it and ``below``, is a link: what a link
-        leads to is not the student's. The message is for the student.
+    Raises CourseError if it is not there, empty or too large, or if it, or a folder between it and ``below``, is a
+    link: what a link leads to is not the student's. The message is for the student.
     """
     path = Path(path)
     again = f"open your notebook, save it, and hand in the file {path.name} again."

@@ -39,14 +39,8 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
     """Run ``script`` in a process of its own and return what came out of it. Never raises for what a student did.
 
     ``hidden`` are paths of this machine that it must not see: the course. What belongs to the project itself, and the
-    home directory, is hidden always.
-
-    Raises
-    ------
-    CourseError
-        If the sandbox itself cannot be started.
-    Lost
-        If the sandbox was killed from outside, more than once.
+    home directory, is hidden always. Raises CourseError if the sandbox itself cannot be started, and SandboxLost if it
+    was killed from outside, more than once.
     """
     from autograder.sandbox.protocol import NoReply, run_script  # it needs numpy, and not everybody runs something
 
@@ -78,10 +72,7 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
 def run_ours(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, hidden: Iterable[str] = ()) -> Run:
     """As ``run``, for what no student wrote: if its sandbox is lost each time, it is the machine's fault.
 
-    Raises
-    ------
-    CourseError
-        If the sandbox cannot be started, or was killed from outside more than once.
+    Raises CourseError if the sandbox cannot be started, or was killed from outside more than once.
     """
     try:
         return run(script, limits, isolation, hidden)

@@ -53,12 +53,8 @@ def command(limits: Limits, script: str, hidden: Iterable[str] = ()) -> tuple[li
     ``hidden`` are paths that the sandbox must not show, beside those of the project and of the home directory.
 
     Started as root, bubblewrap makes the namespaces with root's rights and the worker becomes an unprivileged user
-    inside them; started as anybody else, it uses a user namespace.
-
-    Raises
-    ------
-    CourseError
-        If something that Python needs would have to be hidden.
+    inside them; started as anybody else, it uses a user namespace. Raises CourseError if something that Python needs
+    would have to be hidden.
     """
     as_root = os.geteuid() == 0
     size = str(limits.disk_mb * 2**20)

@@ -37,10 +37,7 @@ def engine() -> str:
 def command(limits: Limits, program: str | None = None) -> list[str]:
     """Return the command that starts a worker in a container of its own.
 
-    Raises
-    ------
-    CourseError
-        If there is no container engine.
+    Raises CourseError if there is no container engine.
     """
     program = program or engine()
     if not program:
@@ -66,10 +63,7 @@ def files_in_image() -> tuple[Path, ...]:
 def require_image(program: str) -> None:
     """Ask the image once what it holds: one of another version would grade otherwise than this one, and say nothing.
 
-    Raises
-    ------
-    CourseError
-        If there is no image, or it was built from other files than those of this installation.
+    Raises CourseError if there is no image, or it was built from other files than those of this installation.
     """
     script = HASHES.format(paths=[f"/worker/{path.name}" for path in files_in_image()])
     args = [program, "run", "--rm", "--pull", "never", "--network", "none", IMAGE, "python", "-I", "-c", script]

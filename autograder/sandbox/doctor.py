@@ -35,13 +35,9 @@ def examine(
     """Return ``[(what was tried, whether it was stopped)]`` for ``isolation``: what could be looked for on this machine.
 
     ``hidden`` are the paths that submissions must not see, beside those of the project and of the home directory;
-    ``prepared`` is what they will be sent with. Of another user of this machine it is not asked what that cannot promise:
-    to see no process, and to write nowhere where everybody may (it is emptied afterwards).
-
-    Raises
-    ------
-    CourseError
-        If the sandbox does not start.
+    ``prepared`` is what they will be sent with. Of another user of this machine it is not asked what that cannot
+    promise: to see no process, and to write nowhere where everybody may (it is emptied afterwards). Raises CourseError
+    if the sandbox does not start.
     """
     os.environ.setdefault("AUTOGRADER_CANARY", "1")
     token = f"canary-{os.getpid()}-{time.monotonic_ns()}"
@@ -86,13 +82,7 @@ def examine(
 def require(
     isolation: str, limits: Limits | None = None, hidden: Iterable[str] = (), prepared: Prepared = sandbox.NOTHING
 ) -> None:
-    """Refuse to grade where the canary gets out.
-
-    Raises
-    ------
-    CourseError
-        If ``isolation`` does not hold on this machine.
-    """
+    """Refuse to grade where the canary gets out. Raises CourseError if ``isolation`` does not hold on this machine."""
     if isolation == "none":
         return
     escaped = [what for what, stopped in examine(isolation, limits, hidden, prepared) if not stopped]

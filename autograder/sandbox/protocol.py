@@ -31,10 +31,7 @@ class NoReply(Exception):
 def run_script(requests: int, replies: int, script: Script, limits: Limits, alone: bool) -> Run:
     """Return the ``Run`` of ``script`` in the worker behind the descriptors ``requests`` and ``replies``.
 
-    Raises
-    ------
-    NoReply
-        If nothing at all came from the worker.
+    Raises NoReply if nothing at all came from the worker.
     """
     return _Conversation(requests, replies, script, limits, alone).execute()
 

@@ -37,10 +37,7 @@ REMEDY = (
 def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str], dict[str, object]]:
     """Return ``(command, what Popen needs beside)`` of a worker with ``env``; ``stack`` ends all of that user's processes.
 
-    Raises
-    ------
-    CourseError
-        If this process may not become another user, or the kernel has no filter for this machine.
+    Raises CourseError if this process may not become another user, or the kernel has no filter for this machine.
     """
     program = seccomp.program(local_sockets=False)
     problem = (
@@ -87,10 +84,7 @@ def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str]
 def _end(user, scratch):
     """End every process of ``user``, then remove its folder ``scratch`` and what it has left where everybody may write.
 
-    Raises
-    ------
-    CourseError
-        If something goes on all the same.
+    Raises CourseError if something goes on all the same.
     """
     end, name = time.monotonic() + EXIT_GRACE_SECONDS, str(user)
     as_user = ["setpriv", "--reuid", name, "--regid", name, "--clear-groups", "--no-new-privs"]

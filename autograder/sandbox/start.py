@@ -53,14 +53,8 @@ def start_worker(
 ) -> contextlib.AbstractContextManager[Worker]:
     """Return a context manager that gives a ``Worker`` and ends it. ``hidden`` are paths that it must not see.
 
-    A zygote has got ``prepared`` ready; nothing else depends on it.
-
-    Raises
-    ------
-    CourseError
-        If ``isolation`` is unknown, or cannot be had on this machine.
-    Lost
-        If the zygote was killed from outside.
+    A zygote has got ``prepared`` ready; nothing else depends on it. Raises CourseError if ``isolation`` is unknown, or
+    cannot be had on this machine, and SandboxLost if the zygote was killed from outside.
     """
     require_known(isolation)
     if isolation == "zygote":

@@ -85,12 +85,8 @@ def decode(data: object) -> object:
     """Return the plain value that ``encode`` wrote: numbers, text, lists, dicts, arrays. Checks everything.
 
     What a submission could have chosen freely and a reader would see is short: names of types and keys of dicts. Long
-    lists come back as arrays, so that nobody walks through them item by item.
-
-    Raises
-    ------
-    Unreadable
-        If ``data`` is anything that ``encode`` does not write.
+    lists come back as arrays, so that nobody walks through them item by item. Raises Unreadable if ``data`` is anything
+    that ``encode`` does not write.
     """
     room = [MAX_ITEMS_IN_ALL]
     value = _decode(data, 0, room)
@@ -153,10 +149,7 @@ def _shortened(value, inside=False):
 def parse(line: bytes, items: float = math.inf) -> dict[str, Any]:
     """Return the object in one line of JSON text that holds no more than about ``items`` things.
 
-    Raises
-    ------
-    Unreadable
-        If it is no JSON object, or one that would harm the reader.
+    Raises Unreadable if it is no JSON object, or one that would harm the reader.
     """
     if items < math.inf and sum(map(line.count, (b"{", b"[", b","))) > 3 * items:  # parsing it would take seconds
         raise Unreadable("too many items")
