@@ -13,20 +13,8 @@ from typing import Any
 
 import numpy as np
 
-DTYPES = (
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-)
+DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+DTYPES += ("float16", "float32", "float64")
 MAX_DEPTH = 8
 MAX_ITEMS = 10_000
 MAX_TEXT = 20_000
@@ -49,36 +37,53 @@ class Unreadable(ValueError):
 
 def encode(value: Any, depth: int = 0) -> dict[str, Any] | bool | int | float | None:
     """Return ``value`` as JSON-able data. What has no place on the wire becomes ``{"other": type name}``."""
-    kind = type(value)
     if depth > MAX_DEPTH:
         return {"other": "deeply nested data"}
-    if value is None or kind is bool:
-        return value
-    if kind is int:
-        return value if -(2**63) <= value < 2**63 else {"other": "int beyond 64 bits"}
-    if kind is float:
-        return value if math.isfinite(value) else {"float": repr(value)}
-    if kind is str:
-        return {"text": value[:MAX_TEXT]}
-    if kind in (list, tuple) or (kind.__name__ == "Size" and isinstance(value, tuple)):
-        if len(value) > MAX_ITEMS:
-            return {"other": "very long list"}
-        return {"list" if kind is list else "tuple": [encode(item, depth + 1) for item in value]}
-    if kind is dict and len(value) <= MAX_ITEMS and all(type(key) is str for key in value):
-        return {"dict": {key: encode(item, depth + 1) for key, item in value.items()}}
+    kind = type(value)
     if kind.__module__.startswith("torch") and kind.__name__ in ("Tensor", "Parameter"):
         try:
             value = value.detach().cpu().resolve_conj().resolve_neg().numpy()
         except (TypeError, RuntimeError):
             return {"other": f"tensor of {value.dtype}"[:80]}
-        kind = type(value)
-    if isinstance(value, np.generic):
-        value, kind = np.asarray(value), np.ndarray
-    if kind is np.ndarray and value.dtype.name in DTYPES:
-        native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
-        data = base64.b64encode(native.tobytes()).decode()
-        return {"array": {"dtype": value.dtype.name, "shape": list(value.shape), "data": data}}
-    return {"other": kind.__name__[:80] if kind is not np.ndarray else f"array of {value.dtype.name[:40]}"}
+    elif kind.__name__ == "Size" and isinstance(value, tuple):
+        value = tuple(value)
+    elif isinstance(value, np.generic):
+        value = np.asarray(value)
+    encoder = ENCODERS.get(type(value))
+    return encoder(value, depth) if encoder else {"other": type(value).__name__[:80]}
+
+
+def _encode_sequence(value, depth):
+    if len(value) > MAX_ITEMS:
+        return {"other": "very long list"}
+    return {type(value).__name__: [encode(item, depth + 1) for item in value]}
+
+
+def _encode_dict(value, depth):
+    if len(value) > MAX_ITEMS or any(type(key) is not str for key in value):
+        return {"other": "dict"}
+    return {"dict": {key: encode(item, depth + 1) for key, item in value.items()}}
+
+
+def _encode_array(value, depth):
+    if value.dtype.name not in DTYPES:
+        return {"other": f"array of {value.dtype.name[:40]}"}
+    native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
+    data = base64.b64encode(native.tobytes()).decode()
+    return {"array": {"dtype": value.dtype.name, "shape": list(value.shape), "data": data}}
+
+
+ENCODERS = {
+    type(None): lambda value, depth: value,
+    bool: lambda value, depth: value,
+    int: lambda value, depth: value if -(2**63) <= value < 2**63 else {"other": "int beyond 64 bits"},
+    float: lambda value, depth: value if math.isfinite(value) else {"float": repr(value)},
+    str: lambda value, depth: {"text": value[:MAX_TEXT]},
+    list: _encode_sequence,
+    tuple: _encode_sequence,
+    dict: _encode_dict,
+    np.ndarray: _encode_array,
+}
 
 
 def decode(data: object) -> object:
@@ -101,35 +106,34 @@ def _decode(data, depth, room):
         raise Unreadable("too many items")
     if data is None or type(data) is bool:
         return data
-    if type(data) is int:
-        if not -(2**63) <= data < 2**63:
-            raise Unreadable("integer beyond 64 bits")
+    if type(data) is int and -(2**63) <= data < 2**63:
         return data
-    if type(data) is float:
-        if not math.isfinite(data):
-            raise Unreadable("bare nan")
+    if type(data) is float and math.isfinite(data):
         return data
     if type(data) is not dict or len(data) != 1:
-        raise Unreadable("no value")
+        raise Unreadable("no value, or a number that JSON or 64 bits do not have")
     tag, item = next(iter(data.items()))
-    if tag == "float" and item in ("nan", "inf", "-inf"):
-        return float(item)
-    if tag == "text" and type(item) is str and len(item) <= MAX_TEXT:
-        return item.encode("utf-8", "replace").decode()
-    if tag == "other" and type(item) is str:
-        return Other(item if KIND.fullmatch(item) else UNNAMED)
-    if tag in ("list", "tuple") and type(item) is list and len(item) <= MAX_ITEMS:
-        values = [_decode(part, depth + 1, room) for part in item]
-        return values if tag == "list" else tuple(values)
-    if tag == "dict" and type(item) is dict and len(item) <= MAX_ITEMS:
-        return {_key(key): _decode(part, depth + 1, room) for key, part in item.items()}
-    if tag == "array":
-        return _array(item)
-    raise Unreadable("unknown kind of value")
+    kind, most, decoder = DECODERS.get(tag, (None, 0, None))
+    if type(item) is not kind or len(item) > most:
+        raise Unreadable("unknown kind of value")
+    return decoder(item, depth, room)
 
 
-def _key(text):
-    return "".join(letter if letter.isprintable() else "?" for letter in text[:MAX_KEY])
+def _decode_float(item, depth, room):
+    if item not in ("nan", "inf", "-inf"):
+        raise Unreadable("unknown kind of value")
+    return float(item)
+
+
+def _decode_list(item, depth, room):
+    return [_decode(part, depth + 1, room) for part in item]
+
+
+def _decode_dict(item, depth, room):
+    def readable(key):
+        return "".join(letter if letter.isprintable() else "?" for letter in key[:MAX_KEY])
+
+    return {readable(key): _decode(part, depth + 1, room) for key, part in item.items()}
 
 
 def _shortened(value, inside=False):
@@ -169,8 +173,8 @@ class Other:
         self.kind = kind
 
 
-def _array(item):
-    if type(item) is not dict or set(item) != {"dtype", "shape", "data"} or item["dtype"] not in DTYPES:
+def _decode_array(item, depth, room):
+    if set(item) != {"dtype", "shape", "data"} or item["dtype"] not in DTYPES:
         raise Unreadable("no array")
     shape, data = item["shape"], item["data"]
     if type(shape) is not list or len(shape) > MAX_DEPTH or type(data) is not str:
@@ -191,3 +195,14 @@ def _array(item):
     if dtype.kind == "b":
         array = array.view(np.uint8) != 0
     return array if shape else array[()]
+
+
+DECODERS = {  # tag: (type that its item has in JSON, the longest that may be, what makes the value of it)
+    "float": (str, 4, _decode_float),
+    "text": (str, MAX_TEXT, lambda item, depth, room: item.encode("utf-8", "replace").decode()),
+    "other": (str, math.inf, lambda item, depth, room: Other(item if KIND.fullmatch(item) else UNNAMED)),
+    "list": (list, MAX_ITEMS, _decode_list),
+    "tuple": (list, MAX_ITEMS, lambda item, depth, room: tuple(_decode_list(item, depth, room))),
+    "dict": (dict, MAX_ITEMS, _decode_dict),
+    "array": (dict, 3, _decode_array),
+}
