@@ -126,12 +126,7 @@ def _reasons(verdict):
 
 
 def feedback(
-    content: bytes,
-    marks: Marks,
-    student: str,
-    topic: str,
-    settings: dict[str, Any],
-    releases: Sequence[Handout],
+    content: bytes, marks: Marks, student: str, topic: str, settings: dict[str, Any], releases: Sequence[Handout]
 ) -> bytes:
     """Return the feedback page of an autograded notebook, ``content``, with the ``marks`` that the gradebook has.
 

@@ -44,11 +44,7 @@ def source_notebook(
     title, texts = chapter(topic, book)
     for _, error in misfits(topic, [*(exercise.name for exercise in exercises), *left_out], texts, book):
         raise error
-    cells = [
-        heading(topic, title, exercises, website, notice),
-        compare_cell(exercises),
-        imports(exercises),
-    ]
+    cells = [heading(topic, title, exercises, website, notice), compare_cell(exercises), imports(exercises)]
     builds_on = next((exercise for exercise in exercises if exercise.in_torch), exercises[0])
     for exercise in exercises:
         cells += provided_cells(topic) if exercise is builds_on else []

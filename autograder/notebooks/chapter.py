@@ -53,9 +53,7 @@ def chapter_texts(path: str | Path) -> tuple[str, dict[str, Text]]:
             label, text = _exercise_text(token, path, f"{chapter}.{len(texts) + 1}" if chapter else "")
             if label in texts:
                 raise CourseError(
-                    f"the exercise {label} stands here twice",
-                    f"{short(path)}, line {text.line}",
-                    "rename one of them.",
+                    f"the exercise {label} stands here twice", f"{short(path)}, line {text.line}", "rename one of them."
                 )
             texts[label] = text
     return title, texts

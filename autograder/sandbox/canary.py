@@ -16,6 +16,8 @@ import time
 
 SECONDS = 60  # that what it leaves behind would go on, if nobody ended it
 PRIVATE = ("/scratch", "/tmp", "/dev/shm", "/dev/mqueue")  # a submission's own
+SOCKETS = ("AF_VSOCK", "AF_NETLINK", "AF_PACKET")  # past the network
+NO_LIMIT = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 NEW_USER_NAMESPACE = 0x10000000
 LEFT = ("/scratch/left", "/tmp/left", "/dev/shm/{}", "/dev/{}")
 
@@ -43,13 +45,17 @@ def tried(
     Where only the rights of files keep them (``by_rights``), one may be seen that cannot be read.
     """
     return {
-        "reads": [path for path in paths if _holds_something(path) and not (by_rights and _cannot_be_read(path))],
+        "reads": [
+            path for path in paths if _holds_something(path) and (not by_rights or _succeeds(_read_a_byte, path))
+        ],
         "imports": _imported(names, places),
-        "network": any(_connects(address) for address in (("127.0.0.1", port), ("192.0.2.1", 80))),
-        "sockets": [family for family in ("AF_VSOCK", "AF_NETLINK", "AF_PACKET") if _opens(family)],
+        "network": any(
+            _succeeds(socket.create_connection, place, 1) for place in (("127.0.0.1", port), ("192.0.2.1", 80))
+        ),
+        "sockets": [name for name in SOCKETS if _succeeds(_open_socket, name)],
         "processes": sum(name.isdigit() for name in os.listdir("/proc")) if os.path.isdir("/proc") else 0,
-        "writes": sorted(folder for folder in {*folders, *_around()} if _can_write(folder)),
-        "raises_limits": _raises_limits(),
+        "writes": sorted(folder for folder in {*folders, *_around()} if _succeeds(_write_a_file, folder)),
+        "raises_limits": _succeeds(resource.setrlimit, resource.RLIMIT_AS, NO_LIMIT),
         "root": os.getuid() == 0,
         "namespace": _makes_a_namespace(),
         "environment": sorted(set(os.environ) & {"AUTOGRADER_CANARY", "SSH_AUTH_SOCK", "USER", "LOGNAME"}),
@@ -61,6 +67,15 @@ def left(token: str) -> list[str]:
     return [path for path in (place.format(token) for place in LEFT) if os.path.exists(path)]
 
 
+def _succeeds(action, *args):
+    """Return whether ``action(*args)`` is possible: the machine refuses it with an OSError, a limit with a ValueError."""
+    try:
+        action(*args)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def _holds_something(path):
     try:
         return os.stat(path).st_size > 0 and not os.path.isdir(path)
@@ -68,13 +83,9 @@ def _holds_something(path):
         return False
 
 
-def _cannot_be_read(path):
-    try:
-        with open(path, "rb") as file:
-            file.read(1)
-    except OSError:
-        return True
-    return False
+def _read_a_byte(path):
+    with open(path, "rb") as file:
+        file.read(1)
 
 
 def _imported(names, places):
@@ -87,44 +98,22 @@ def _imported(names, places):
     return found
 
 
-def _connects(address):
-    try:
-        socket.create_connection(address, timeout=1).close()
-    except OSError:
-        return False
-    return True
-
-
-def _opens(family):
-    try:
-        socket.socket(getattr(socket, family), socket.SOCK_DGRAM).close()
-    except (OSError, AttributeError):
-        return False
-    return True
-
-
 def _around():
     places = [os.path.join(around, name) for around in ("/", "/dev") for name in os.listdir(around)]
     return [place for place in places if place not in PRIVATE]
 
 
-def _can_write(folder):
+def _open_socket(family):
+    if not hasattr(socket, family):
+        raise OSError("this machine has no such sockets")
+    socket.socket(getattr(socket, family), socket.SOCK_DGRAM).close()
+
+
+def _write_a_file(folder):
     path = os.path.join(folder, "canary")
-    try:
-        with open(path, "w") as file:
-            file.write("out")
-        os.remove(path)
-    except OSError:
-        return False
-    return True
-
-
-def _raises_limits():
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    except (ValueError, OSError):
-        return False
-    return True
+    with open(path, "w") as file:
+        file.write("out")
+    os.remove(path)
 
 
 def _makes_a_namespace():
