@@ -1,7 +1,4 @@
-"""The command line that puts a worker behind bubblewrap: no network, no course, no home, nothing to write on but memory.
-
-In: limits, paths to hide. Out: an argument list and an environment. Looks where things lie, touches nothing.
-"""
+"""The command line that puts a worker behind bubblewrap: no network, no course, no home, nothing to write on but memory."""
 
 import os
 import secrets
@@ -56,17 +53,14 @@ def command(limits: Limits, script: str, hidden: Iterable[str] = ()) -> tuple[li
     inside them; started as anybody else, it uses a user namespace. Raises CourseError if something that Python needs
     would have to be hidden.
     """
-    as_root = os.geteuid() == 0
-    size = str(limits.disk_mb * 2**20)
+    as_root, size = os.geteuid() == 0, str(limits.disk_mb * 2**20)
     args = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
     args += ["--unshare-cgroup-try", "--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox"]
-    if not as_root:
-        args += ["--unshare-user", "--cap-drop", "ALL"]
+    args += [] if as_root else ["--unshare-user", "--cap-drop", "ALL"]
     for name, value in ENVIRONMENT.items():
         args += ["--setenv", name, value]
     view = View(needed(), hidden_paths(hidden))
-    args += view.arguments()
-    args += ["--perms", "0755", "--dir", "/worker"]
+    args += [*view.arguments(), "--perms", "0755", "--dir", "/worker"]
     for path in WORKER_FILES:
         args += ["--ro-bind", str(path), f"/worker/{path.name}"]
     args += ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", size, "--tmpfs", "/dev/shm"]
@@ -74,12 +68,13 @@ def command(limits: Limits, script: str, hidden: Iterable[str] = ()) -> tuple[li
     if Path("/tmp") not in view.made:  # an environment that lies under /tmp has made it already
         args += ["--symlink", "/scratch/tmp", "/tmp"]
     args += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/scratch"]
-    start = []
-    if as_root:
-        user = unused_uid()
-        start += ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--bounding-set", "-all"]
-        start += ["--no-new-privs"]
-    return args, [*start, sys.executable, "-I", "-B", f"/worker/{script}"]
+    start = [sys.executable, "-I", "-B", f"/worker/{script}"]
+    return args, [*become_user(unused_uid()), *start] if as_root else start
+
+
+def become_user(uid: str) -> list[str]:
+    """Return the command, for root, that gives up every right and becomes the user ``uid``; what it starts follows."""
+    return ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--bounding-set", "-all", "--no-new-privs"]
 
 
 def unused_uid() -> str:
@@ -115,11 +110,8 @@ class View:
         self.links = dict(link for path in names for link in _links(path))
         self.made: set[Path] = set()
         if clash := sorted(self.shown & self.hidden):
-            raise CourseError(
-                "Python needs this folder, and no submission may see it: it is the home directory, or the course",
-                str(clash[0]),
-                "put the course, or HOME, into a folder of its own.",
-            )
+            what = "Python needs this folder, and no submission may see it: it is the home directory, or the course"
+            raise CourseError(what, str(clash[0]), "put the course, or HOME, into a folder of its own.")
 
     def arguments(self) -> list[str]:
         """Return arguments of bubblewrap; what has been made for them is in ``made``."""

@@ -1,7 +1,6 @@
 """The command line that runs a worker as a user of its own: for containers in which no namespace can be made.
 
-In: limits. Out: an argument list and an environment. Makes folders for the worker and, when it has ended, ends what that user
-runs and removes what that user has left. Only root can.
+Only root can. Makes folders for the worker and, when it has ended, ends what that user runs and removes what it has left.
 
 What keeps a submission apart then: the rights of files, so nothing that must stay unseen may be readable for everybody; the
 filter of system calls, which leaves it no socket at all, because those of the machine's other processes would be in reach;
@@ -40,20 +39,16 @@ def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str]
     Raises CourseError if this process may not become another user, or the kernel has no filter for this machine.
     """
     program = seccomp.program(local_sockets=False)
-    problem = (
-        "only root can run a submission as another user"
-        if os.geteuid() != 0
-        else "setpriv is missing"
-        if shutil.which("setpriv") is None
-        else "there is no filter of system calls for this kind of machine"
-        if not program
-        else "there is no list of processes"
-        if not PROCESSES.is_dir()
-        else ""
-    )
-    user = "" if problem else bubblewrap.unused_uid()
-    if problem or user == bubblewrap.NOBODY:
-        raise CourseError(problem or "there is no number left for a user of its own", "this machine", REMEDY)
+    user = bubblewrap.unused_uid() if PROCESSES.is_dir() else ""
+    for is_missing, problem in (
+        (os.geteuid() != 0, "only root can run a submission as another user"),
+        (shutil.which("setpriv") is None, "setpriv is missing"),
+        (not program, "there is no filter of system calls for this kind of machine"),
+        (not PROCESSES.is_dir(), "there is no list of processes"),
+        (user == bubblewrap.NOBODY, "there is no number left for a user of its own"),
+    ):
+        if is_missing:
+            raise CourseError(problem, "this machine", REMEDY)
     number = int(user)
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="submission-", ignore_cleanup_errors=True))
     worker = stack.enter_context(tempfile.TemporaryDirectory(prefix="worker-"))
@@ -65,20 +60,10 @@ def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str]
     for path in (folder, env["TMPDIR"]):
         os.chown(path, number, number)
     stack.callback(_end, number, folder)
-    command = [
-        "setpriv",
-        "--reuid",
-        user,
-        "--regid",
-        user,
-        "--clear-groups",
-        "--bounding-set",
-        "-all",
-        "--no-new-privs",
-    ]
-    command += [sys.executable, "-I", "-B", f"{worker}/{CONFINE.name}", base64.b64encode(program).decode()]
-    command += [sys.executable, "-I", "-B", f"{worker}/{bubblewrap.WORKER_FILES[0].name}"]
-    return command, {"env": env, "cwd": folder}
+    python = [sys.executable, "-I", "-B"]
+    filtered = [*python, f"{worker}/{CONFINE.name}", base64.b64encode(program).decode()]
+    start = [*python, f"{worker}/{bubblewrap.WORKER_FILES[0].name}"]
+    return [*bubblewrap.become_user(user), *filtered, *start], {"env": env, "cwd": folder}
 
 
 def _end(user, scratch):
@@ -86,13 +71,17 @@ def _end(user, scratch):
 
     Raises CourseError if something goes on all the same.
     """
-    end, name = time.monotonic() + EXIT_GRACE_SECONDS, str(user)
-    as_user = ["setpriv", "--reuid", name, "--regid", name, "--clear-groups", "--no-new-privs"]
+    end = time.monotonic() + EXIT_GRACE_SECONDS
+    kill_all = [
+        *bubblewrap.become_user(str(user)),
+        "sh",
+        "-c",
+        "kill -9 -1",
+    ]  # at once: none can start another meanwhile
     while alive := list(_running(user)):
         if time.monotonic() > end:
             raise CourseError(f"{len(alive)} processes of a submission go on", "this machine", REMEDY)
-        # all at once, so that none can start another meanwhile
-        subprocess.run([*as_user, "sh", "-c", "kill -9 -1"], stderr=subprocess.DEVNULL, check=False)
+        subprocess.run(kill_all, stderr=subprocess.DEVNULL, check=False)
         time.sleep(0.02)
     _remove([scratch, *(path for folder in WORLD_WRITABLE for path in _left(Path(folder), user))])
 
@@ -114,15 +103,16 @@ def _left(folder, user):
     """
     found = []
     for top, folders, files in os.walk(folder):
-        open_ones = []
+        open_folders = []
         for name in (*folders, *files):
             path = Path(top, name)
             with contextlib.suppress(OSError):
                 state = path.lstat()
-                mine = state.st_uid == user
-                found += [path] if mine else []
-                open_ones += [name] if not mine and state.st_mode & stat.S_IXOTH else []
-        folders[:] = [name for name in folders if name in open_ones]  # in place: these are walked
+                if state.st_uid == user:
+                    found.append(path)
+                elif state.st_mode & stat.S_IXOTH and name in folders:
+                    open_folders.append(name)
+        folders[:] = open_folders  # in place: these are walked
     return found
 
 
