@@ -1,7 +1,4 @@
-"""Find out whether this machine can keep submissions apart, by sending a canary that tries to leave.
-
-In: an isolation, what it must hide. Out: what the canary could do. Starts two sandboxes, one after the other.
-"""
+"""Find out whether this machine can keep submissions apart, by sending a canary into two sandboxes that tries to leave."""
 
 import contextlib
 import itertools
@@ -50,7 +47,8 @@ def examine(
         given = {
             "paths": paths,
             "names": ["solutions", "solutions.answer_key", "autograder", "autograder.errors"],
-            "places": _import_places(),
+            # the folders from which the project's packages can be imported on this machine
+            "places": sorted({str(path.parent if path.name in PACKAGES else path) for path in projects()}),
             "folders": ["/usr", "/var/tmp", "/worker", str(Path(__file__).parents[1])],
             "port": server.getsockname()[1],
             "by_rights": isolation == "user",
@@ -85,11 +83,9 @@ def require(
     """Refuse to grade where the canary gets out. Raises CourseError if ``isolation`` does not hold on this machine."""
     if isolation == "none":
         return
-    escaped = [what for what, stopped in examine(isolation, limits, hidden, prepared) if not stopped]
-    if escaped:
-        raise CourseError(
-            f"a submission could leave the sandbox: it {'; it '.join(escaped)}", "this machine", remedy(isolation)
-        )
+    if escapes := [what for what, stopped in examine(isolation, limits, hidden, prepared) if not stopped]:
+        what = f"a submission could leave the sandbox: it {'; it '.join(escapes)}"
+        raise CourseError(what, "this machine", remedy(isolation))
 
 
 @cache
@@ -119,11 +115,6 @@ def _below(path, needed):
     for folder, names, files in os.walk(path):
         names[:] = sorted(name for name in names if Path(folder, name) not in needed)
         yield from (Path(folder, name) for name in sorted(files))
-
-
-def _import_places():
-    """Return the folders from which the project's packages can be imported on this machine."""
-    return sorted({str(path.parent if path.name in PACKAGES else path) for path in projects()})
 
 
 def warnings(isolation: str, limits: Limits) -> list[str]:
@@ -159,12 +150,10 @@ def _still_runs(token):
     """Return whether a process with ``token`` in its command line is there on this machine, None if none can be seen; end it."""
     if not PROCESSES.is_dir():
         return None
-    found = []
+    is_there = False
     for path in PROCESSES.glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             if token.encode() in path.read_bytes():
-                found.append(int(path.parent.name))
-    for number in found:
-        with contextlib.suppress(OSError):
-            os.kill(number, signal.SIGKILL)
-    return bool(found)
+                is_there = True
+                os.kill(int(path.parent.name), signal.SIGKILL)
+    return is_there
