@@ -1,8 +1,4 @@
-"""Start a worker, and end it with everything it started: one for each submission, or a child of a warm zygote.
-
-In: limits, the name of an isolation. Out: a ``Worker``, two pipes to a process that will run one script. Starts
-processes; keeps one zygote for each thread that asks for one.
-"""
+"""Start a worker, and end it with everything it started: one for each submission, or a child of a warm zygote."""
 
 import base64
 import contextlib
@@ -111,15 +107,13 @@ def _stderr_tail(process):
 def _in_bubblewrap(stack, limits, hidden):
     _require_bubblewrap()
     args, start = bubblewrap.command(limits, "worker.py", hidden)
-    program = seccomp.program()
     descriptors = [_read_when_ready(stack, "\0".join(args).encode())]
-    more = []
-    if program:
+    command = ["bwrap", "--args", str(descriptors[0])]
+    if program := seccomp.program():
         descriptors.append(_read_when_ready(stack, program))
-        more = ["--seccomp", str(descriptors[1])]
+        command += ["--seccomp", str(descriptors[1])]
     group = stack.enter_context(cgroup.limit_memory(limits))
-    command = ["bwrap", "--args", str(descriptors[0]), *more, "--", *start]
-    return group.join(command), {"env": {"PATH": os.defpath}, "cwd": "/", "pass_fds": descriptors}
+    return group.join([*command, "--", *start]), {"env": {"PATH": os.defpath}, "cwd": "/", "pass_fds": descriptors}
 
 
 def _in_container(stack, limits):
@@ -176,7 +170,7 @@ class Zygote:
         self.stack = contextlib.ExitStack()
         self.filter = base64.b64encode(seccomp.program()).decode()
         self.clean = True  # no submission has left anything behind
-        self.ended = weakref.finalize(self, self.stack.close)
+        self.close = weakref.finalize(self, self.stack.close)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_PREPARED)  # the kernel doubles it
         self.control = self.stack.enter_context(ours)
@@ -237,16 +231,16 @@ class Zygote:
             try:
                 yield worker
             finally:
-                answer = heard[0] if heard else self._end_child(_is_closed(replies))
+                if not heard:
+                    end = {"end": True, "gone": _is_closed(replies)}
+                    with contextlib.suppress(OSError):
+                        self.control.send(json.dumps(end).encode())
+                    heard.append(self._receive_status(START_SECONDS))
+                answer = heard[0]
         if answer is None:
             raise SandboxLost("the zygote is gone")
         self.clean = answer.get("left") is False
         worker.killed, worker.used = answer.get("killed") is True, answer.get("used")
-
-    def _end_child(self, gone):
-        with contextlib.suppress(OSError):
-            self.control.send(json.dumps({"end": True, "gone": gone}).encode())
-        return self._receive_status(START_SECONDS)
 
     def _receive_status(self, seconds):
         """Return the zygote's next message, or None if there is none."""
@@ -263,9 +257,6 @@ class Zygote:
         if self.process.poll() is None:
             return "the zygote does not answer"
         return _stderr_tail(self.process)
-
-    def close(self) -> None:
-        self.ended()
 
 
 def _message(prepared):
