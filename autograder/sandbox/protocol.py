@@ -1,7 +1,4 @@
-"""The host's side of one run: requests go in, every reply is checked, nothing is waited for longer than it may take.
-
-In: two pipes to a worker, a ``Script``, ``Limits``. Out: a ``Run``. Believes nothing that comes from the worker.
-"""
+"""The host's side of one run: requests go in, every reply is checked, nothing is waited for longer than it may take."""
 
 import base64
 import contextlib
@@ -54,10 +51,10 @@ class _Conversation:
         began = time.monotonic()
         try:
             self._run_cells()
-            self.run.spent["cells"] = time.monotonic() - began - self.run.spent.get("start", 0.0)
-            began = time.monotonic()
+            ran = time.monotonic()
+            self.run.spent["cells"] = ran - began - self.run.spent.get("start", 0.0)
             self._call_all()
-            self.run.spent["calls"] = time.monotonic() - began
+            self.run.spent["calls"] = time.monotonic() - ran
         except _Ended as reason:
             self.run.failure = str(reason)
         finally:
@@ -81,9 +78,8 @@ class _Conversation:
         for position, number in enumerate(numbers, 1):
             where = f"cell {position} of {len(numbers)}"
             self.run.ended_in = number
-            message = self._receive(
-                lambda m, n=number: m.get("cell") == n, self.limits.cell_seconds + GRACE_SECONDS, where
-            )
+            seconds = self.limits.cell_seconds + GRACE_SECONDS
+            message = self._receive(lambda m, n=number: m.get("cell") == n, seconds, where)
             self.run.ended_in = None
             self.run.timed_out |= message.get("timed_out") is True
             outputs, size = _outputs(message.get("outputs"), min(room, self.limits.output_kb * 2048))
@@ -114,9 +110,8 @@ class _Conversation:
             if type(number) is int and 0 <= number < len(calls) and (exercise, number) not in self.run.replies:
                 with contextlib.suppress(wire.Unreadable):
                     reply, now = _reply(message, calls[number], self.sources), time.monotonic()
-                    if (
-                        now - since > self.limits.call_seconds + GRACE_SECONDS
-                    ):  # whatever became of the worker's own clock
+                    # whatever became of the worker's own clock
+                    if now - since > self.limits.call_seconds + GRACE_SECONDS:
                         reply = Reply(raised="CellTimeout")
                     self.run.replies[exercise, number], since = reply, now
             return "status" in message
@@ -178,11 +173,8 @@ class _Conversation:
 
     def _ended(self, where):
         """Tell a notebook that ended Python from a sandbox that never started, which is our fault, not the student's."""
-        if not self.received:
-            return NoReply()
-        return _Ended(
-            f"Python ended at {where}: the process was killed or left early, so nothing after that could be graded."
-        )
+        reason = "the process was killed or left early, so nothing after that could be graded"
+        return _Ended(f"Python ended at {where}: {reason}.") if self.received else NoReply()
 
 
 def _line(sources, name, number):
@@ -238,12 +230,8 @@ def _output(item):
     if kind == "error":
         trace = item.get("traceback")
         lines = [_text(line) for line in trace] if type(trace) is list else []
-        return {
-            "output_type": "error",
-            "ename": _text(item.get("ename")),
-            "evalue": _text(item.get("evalue")),
-            "traceback": lines,
-        }
+        said = {name: _text(item.get(name)) for name in ("ename", "evalue")}
+        return {"output_type": "error", **said, "traceback": lines}
     if kind in ("display_data", "execute_result") and type(item.get("data")) is dict:
         data = {mime: _text(text) for mime, text in item["data"].items() if mime in MIMES}
         output = {"output_type": kind, "data": data, "metadata": {}}
