@@ -1,7 +1,6 @@
-"""Run a submission where it can harm nobody: cells and inputs go in, outputs and values come out.
+"""Run a submission where it can harm nobody: cells and inputs go in, outputs and values, every byte checked, come out.
 
-In: a ``Script``, ``Limits``, the name of an isolation. Out: a ``Run``, every byte of it checked. Starts processes behind
-bubblewrap or a container engine, and ends each with everything it started. Knows no answers.
+Starts processes behind bubblewrap or a container engine, and ends each with everything it started. Knows no answers.
 """
 
 import time

@@ -1,7 +1,6 @@
 """What the doctor sends into a sandbox as if a student had written it: it tries to read, write, reach and stay.
 
-In: what to try. Out: what could be done, as plain values. Its text is run in the sandbox, where nothing of the project is:
-the standard library only.
+Its text is run in the sandbox, where nothing of the project is, so it has the standard library only.
 """
 
 import contextlib

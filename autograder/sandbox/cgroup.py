@@ -1,7 +1,4 @@
-"""Limit what a sandbox and everything in it use together, with a control group where this machine grants one.
-
-In: limits. Out: a command that begins inside the group. Makes one folder under /sys/fs/cgroup, and removes it.
-"""
+"""Limit what a sandbox and everything in it use together, with a control group where this machine grants one."""
 
 import contextlib
 import os
@@ -68,14 +65,8 @@ def _candidate_folders(limits):
         if {"memory", "pids"} <= set((unified / "cgroup.subtree_control").read_text().split()):
             settings = {"memory.max": memory, "memory.swap.max": 0, "pids.max": limits.processes + 16}
             return [(unified, settings)]
-    return [
-        (ROOT / controller / groups[controller], settings)
-        for controller, settings in (
-            ("memory", {"memory.limit_in_bytes": memory}),
-            ("pids", {"pids.max": limits.processes + 16}),
-        )
-        if controller in groups
-    ]
+    settings = {"memory": {"memory.limit_in_bytes": memory}, "pids": {"pids.max": limits.processes + 16}}
+    return [(ROOT / name / groups[name], settings[name]) for name in settings if name in groups]
 
 
 def _own():
@@ -90,13 +81,11 @@ def _own():
 
 def _remove(folder):
     for _ in range(100):
-        try:
+        with contextlib.suppress(OSError):
             folder.rmdir()
+        if not folder.exists():
             return
-        except FileNotFoundError:
-            return
-        except OSError:  # its last process is not buried yet
-            time.sleep(0.01)
+        time.sleep(0.01)  # its last process is not buried yet
 
 
 def remove_left_behind(limits: Limits) -> None:

@@ -1,8 +1,6 @@
 """The command line that puts a worker into a container: for machines where bubblewrap cannot run (macOS).
 
-In: limits. Out: an argument list for Podman or Docker. Starts one container, to ask what the image holds; touches nothing
-else. The image is made from ``Containerfile`` beside this file; the worker's files are given to it when it is built, the
-course never is.
+The image is made from ``Containerfile`` beside this file: it holds the worker's files, and never the course.
 """
 
 import hashlib
@@ -75,6 +73,5 @@ def require_image(program: str) -> None:
         said = done.stderr.strip()[:1000] or f"exit status {done.returncode}"
         raise CourseError(f"the sandbox did not start: {said}", "this machine", REMEDY)
     if done.stdout.strip() != str([hashlib.sha256(path.read_bytes()).hexdigest() for path in files_in_image()]):
-        raise CourseError(
-            "the image was built from another version of the grader", f"the image {IMAGE}", f"build it anew: {REMEDY}"
-        )
+        what = "the image was built from another version of the grader"
+        raise CourseError(what, f"the image {IMAGE}", f"build it anew: {REMEDY}")

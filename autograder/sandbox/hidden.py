@@ -1,7 +1,4 @@
-"""What no sandbox may show, wherever it lies on this machine: this project's packages, and the home of whoever grades.
-
-In: nothing. Out: paths. Reads where this Python finds packages; changes nothing.
-"""
+"""What no sandbox may show, wherever it lies on this machine: this project's packages, and the home of whoever grades."""
 
 import json
 import site
@@ -40,10 +37,8 @@ def projects() -> tuple[Path, ...]:
 
 def hidden_paths(more: Iterable[str | Path] = ()) -> list[Path]:
     """Return every path that no sandbox may show, with ``more`` (paths as text) among them; those that exist here."""
-    paths = {*projects(), *(Path(path).resolve() for path in more)}
-    if folder := home():
-        paths.add(folder)
-    return sorted(path for path in paths if path.exists())
+    paths = {*projects(), *(Path(path).resolve() for path in more), home()}
+    return sorted(path for path in paths if path and path.exists())
 
 
 def _where_packages_lie():

@@ -1,7 +1,4 @@
-"""What goes into a sandbox and what comes out of it: plain records.
-
-In and out: frozen dataclasses. Touches nothing.
-"""
+"""What goes into a sandbox and what comes out of it: plain records."""
 
 import json
 from collections.abc import Mapping
