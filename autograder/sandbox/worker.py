@@ -1,8 +1,7 @@
 """The part that runs inside the sandbox: execute a notebook's cells, then call functions and report what they return.
 
-In: JSON lines on standard input. Out: JSON lines on what was standard output. It knows inputs, never answers; it reports
-values, never scores. Student code runs in this process, so the host believes nothing that comes from here without
-checking it.
+Reads and writes JSON lines. It knows inputs, never answers; it reports values, never scores. Student code runs in this
+process, so the host believes nothing that comes from here without checking it.
 """
 
 import base64
@@ -17,8 +16,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
-from typing import Any, Protocol, TextIO, cast
+from typing import Any, TextIO, cast
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -26,23 +24,9 @@ import compare
 import numpy as np
 import wire
 
-
-class IPythonShell(Protocol):
-    """What is used here of IPython's shell, which is imported no sooner than one is made."""
-
-    InteractiveTB: Any
-
-    @property
-    def user_ns(self) -> dict[str, Any]: ...
-
-    def prepare(self, sources: Iterable[str]) -> None: ...
-
-
 SLOW_CALLS = 6  # calls as long as one may be: what all calls of an exercise may take together
-HARD_TIMEOUT_SLACK_SECONDS = (
-    2.0  # seconds that a call may take beyond its own clock, which it can swallow, on a busy machine
-)
-POLL_INTERVAL_SECONDS = 0.2  # seconds between two looks at how far the calls have come
+HARD_TIMEOUT_SLACK_SECONDS = 2.0  # on top of a call's own clock, which it can swallow, on a busy machine
+POLL_INTERVAL_SECONDS = 0.2  # between two looks at how far the calls have come
 CHECKS = "\ndef make_checks():\n"  # in the cell of a release that defines the checks
 TOGETHER, AT_LEAST_EVERY = 1 << 16, 0.02  # bytes of replies that are sent in one piece; seconds that they may wait
 
@@ -57,7 +41,7 @@ def main() -> None:
     serve(requests, replies)
 
 
-def serve(requests: TextIO, replies: int, shell: IPythonShell | None = None) -> None:
+def serve(requests: TextIO, replies: int, shell: Any = None) -> None:
     """Run the notebook that the first of ``requests`` holds, then the calls that the second one asks for."""
     first = json.loads(requests.readline())
     _limit(first["limits"])
@@ -90,17 +74,15 @@ def _detach_stdio():
 
 
 def _limit(limits):
-    memory = limits["memory_mb"] * 2**20
-    wanted = {
-        resource.RLIMIT_AS: memory,
-        resource.RLIMIT_NPROC: limits["processes"],
+    values = {
+        resource.RLIMIT_AS: limits["memory_mb"] * 2**20,
         resource.RLIMIT_FSIZE: limits["disk_mb"] * 2**20,
         resource.RLIMIT_NOFILE: 256,
         resource.RLIMIT_CORE: 0,
     }
-    for kind, value in wanted.items():
-        if kind == resource.RLIMIT_NPROC and not limits["alone"]:
-            continue  # it would count everything that this user runs on the machine
+    if limits["alone"]:  # else it would count everything that this user runs on the machine
+        values[resource.RLIMIT_NPROC] = limits["processes"]
+    for kind, value in values.items():
         resource.setrlimit(kind, (value, value))
 
 
@@ -232,7 +214,7 @@ class _Stream:
         raise OSError("no file descriptor")
 
 
-def make_shell() -> IPythonShell:
+def make_shell() -> Any:
     """Return the IPython shell that cells run in; from here on, sys.stdout and sys.stderr are the notebook's."""
     from IPython.core.compilerop import CachingCompiler
     from IPython.core.displayhook import DisplayHook
@@ -253,7 +235,7 @@ def make_shell() -> IPythonShell:
         shell: "Shell"
 
         def publish(self, data, metadata=None, **kwargs):
-            _add_data(self.shell.outputs, {"output_type": "display_data"}, data, metadata)
+            _add_data(self.shell.outputs, {"output_type": "display_data"}, data)
 
         def clear_output(self, wait=False):
             del self.shell.outputs[:]
@@ -265,10 +247,8 @@ def make_shell() -> IPythonShell:
             pass
 
         def write_format_data(self, format_dict, md_dict=None):
-            count = self.shell.execution_count
-            _add_data(
-                self.shell.outputs, {"output_type": "execute_result", "execution_count": count}, format_dict, md_dict
-            )
+            output = {"output_type": "execute_result", "execution_count": self.shell.execution_count}
+            _add_data(self.shell.outputs, output, format_dict)
 
         def finish_displayhook(self):
             pass
@@ -308,8 +288,7 @@ def make_shell() -> IPythonShell:
 
         def _transforms(self):
             steps = self.input_transformer_manager
-            kinds = steps.cleanup_transforms, steps.line_transforms, steps.token_transformers
-            return steps, *map(list, kinds)
+            return steps, *map(list, (steps.cleanup_transforms, steps.line_transforms, steps.token_transformers))
 
         def showtraceback(self, *args, **kwargs):
             _shorten(sys.exc_info()[2])
@@ -347,7 +326,7 @@ def _shorten(trace, ends=20):
         links[ends].tb_next = links[-ends]
 
 
-def _add_data(outputs, output, data, metadata):
+def _add_data(outputs, output, data):
     clean = {}
     for mime, item in data.items():
         if isinstance(item, bytes):
@@ -425,11 +404,10 @@ def _end(child, patience):
         if done:
             return os.waitstatus_to_exitcode(status)
         if time.monotonic() >= end:
-            break
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return None
         time.sleep(0.005)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
 
 
 def _end_all_others():
@@ -481,12 +459,11 @@ def _call(function, call, tensors):
     if function is None:
         return {"raised": "missing"}
     inputs = {name: wire.decode(item) for name, item in call["inputs"].items()}
+    inputs = {name: item.copy() if isinstance(item, np.ndarray) else item for name, item in inputs.items()}
     if tensors:
         import torch
 
-        inputs = {n: torch.from_numpy(x.copy()) if isinstance(x, np.ndarray) else x for n, x in inputs.items()}
-    else:
-        inputs = {n: x.copy() if isinstance(x, np.ndarray) else x for n, x in inputs.items()}
+        inputs = {n: torch.from_numpy(x) if isinstance(x, np.ndarray) else x for n, x in inputs.items()}
     cast(_Stream, sys.stdout).outputs = said = _Outputs(1024)
     value, changed = compare.call_case(function, inputs, call["gradients"])
     return {"value": wire.encode(value), "changed": changed, "printed": bool(said)}
