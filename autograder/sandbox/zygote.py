@@ -101,11 +101,16 @@ def _contents(folders):
     return found
 
 
-def _shared_memory():
-    """Return ``[(first, last)]``: where this process has memory that a child could write for the next one to read."""
+def _mappings():
+    """Return ``[(first, last, rights, [name])]`` of the memory of this process."""
     with open("/proc/self/maps") as file:
         lines = [line.split() for line in file]
-    return [tuple(int(end, 16) for end in place.split("-")) for place, rights, *_ in lines if rights[1::2] == "ws"]
+    return [(*(int(end, 16) for end in place.split("-")), rights, name) for place, rights, _, _, _, *name in lines]
+
+
+def _shared_memory():
+    """Return ``[(first, last)]``: where this process has memory that a child could write for the next one to read."""
+    return [(first, last) for first, last, rights, _ in _mappings() if rights[1::2] == "ws"]
 
 
 def _collapse_huge_pages(seconds=1.0):
@@ -115,11 +120,8 @@ def _collapse_huge_pages(seconds=1.0):
     """
     libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     end = time.monotonic() + seconds
-    with open("/proc/self/maps") as file:
-        lines = [line.split() for line in file]
-    for place, rights, _, _, _, *name in lines:
+    for first, last, rights, name in _mappings():
         if rights == "rw-p" and name in ([], ["[heap]"]):
-            first, last = (int(edge, 16) for edge in place.split("-"))
             for page in range(-(-first // LARGE_PAGE) * LARGE_PAGE, last - LARGE_PAGE + 1, LARGE_PAGE):
                 if time.monotonic() > end:
                     return
