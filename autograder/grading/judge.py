@@ -1,8 +1,4 @@
-"""Judge what a submission returned: points by part, reasons in words, and the hint that names the mistake.
-
-In: exercises with their expected values, replies from the sandbox. Out: ``Verdict`` objects. Pure: no files, no
-processes, no student code.
-"""
+"""Judge what a submission returned: points by part, reasons in words, and the hint that names the mistake. Pure."""
 
 from collections.abc import Iterable, Mapping
 from itertools import combinations
@@ -14,7 +10,7 @@ from autograder.exercises.mutations import sizes_of
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
 from autograder.grading.recognise import infer_mistake, sizes_alike
-from autograder.grading.values import arrays_of, entry_of, has_form, is_large, numbers_of
+from autograder.grading.values import JudgedCase, arrays_of, entries_of, entry_of, has_form, is_large
 from autograder.sandbox import Reply, wire
 from autograder.verdicts import Part, Verdict
 
@@ -75,19 +71,15 @@ def judge(exercises: Iterable[Exercise], replies: Mapping[tuple[str, int], Reply
 
     The calls are those of the hidden cases, in their order; a reply that is missing costs the points of its case.
     """
-    return tuple(
-        Verdict(exercise.name, None, exercise.points)
-        if not exercise.is_automatic
-        else _judge_weights(exercise, replies.get((exercise.name, 0), Reply(raised="no file")))
-        if exercise.trained
-        else _judge(
-            exercise, [replies.get((exercise.name, n), Reply(raised="no reply")) for n in range(len(exercise.hidden))]
-        )
-        for exercise in exercises
-    )
+    return tuple(_judge(exercise, replies) for exercise in exercises)
 
 
-def _judge(exercise, replies):
+def _judge(exercise, all_replies):
+    if not exercise.is_automatic:
+        return Verdict(exercise.name, None, exercise.points)
+    if exercise.trained:
+        return _judge_weights(exercise, all_replies.get((exercise.name, 0), Reply(raised="no file")))
+    replies = [all_replies.get((exercise.name, n), Reply(raised="no reply")) for n in range(len(exercise.hidden))]
     found = [reasons_of(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
     carried = {}
     if exercise.follows:
@@ -95,28 +87,32 @@ def _judge(exercise, replies):
         found[0], carried = compare.follow_through(found[0], replies[0].value, case.expected, case.atol, follows)
     if exercise.kind == "shape":
         found = _explain_shapes(exercise, replies, found)
-    results = [(case.part, case.also, reasons) for case, reasons in zip(exercise.hidden, found, strict=True)]
+    rows = [JudgedCase(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, found, strict=True))]
+    results = [(row.case.part, row.case.also, row.reasons) for row in rows]
     nothing = dict.fromkeys(exercise.parts, 0.0)
     parts = []
     for part, points in exercise.parts.items():
         got = compare.points_earned(results, {**nothing, part: points})
-        reason = "" if got else _first_reason(part, exercise.hidden, found)
-        parts.append(Part(part, got, points, reason, _note(carried.get(part))))
+        reason = "" if got else _first_reason(part, rows)
+        steps = carried.get(part)
+        parts.append(Part(part, got, points, reason, f"right, given your own {' and '.join(steps)}" if steps else ""))
     earned = compare.points_earned(results, exercise.parts)
-    hints = _hint_changed_inputs(replies) if earned == exercise.points else _hints(exercise, replies, found)
-    if earned < exercise.points and not hints and exercise.kind == "number":
-        hints = (ROUNDED,) if _is_rounded(exercise, replies, found) else ()
-    if earned < exercise.points and not hints and exercise.kind in ("code", "number"):
-        hints = tuple(filter(None, [infer_mistake(exercise, replies, found)]))
-    if earned < exercise.points and not hints and exercise.kind == "code":
-        hints = tuple(filter(None, [_hint_from_failing_cases(exercise, replies, found)]))
+    hints = _hints(exercise, rows, is_right=earned == exercise.points)
     return Verdict(exercise.name, earned, exercise.points, tuple(parts), hints)
 
 
-def _hint_changed_inputs(replies):
-    """Name the inputs that a right answer has changed. The submission says so itself, so no points can hang on it."""
-    changed = dict.fromkeys(name for reply in replies for name in reply.changed)
-    return (compare.full_sentence(compare.ALSO_CHANGED.format(", ".join(map(str, changed)))),) if changed else ()
+def _hints(exercise, rows, is_right):
+    if is_right:  # the submission says itself which inputs it has changed, so no points can hang on it
+        changed = dict.fromkeys(str(name) for row in rows for name in row.reply.changed)
+        return (compare.full_sentence(compare.ALSO_CHANGED.format(", ".join(changed))),) if changed else ()
+    if hints := _hints_of_mistakes(exercise, rows):
+        return hints
+    hint = ROUNDED if exercise.kind == "number" and _is_rounded(rows) else ""
+    if exercise.kind in ("code", "number"):
+        hint = hint or infer_mistake(exercise, rows)
+    if exercise.kind == "code":
+        hint = hint or _hint_from_failing_cases(exercise, rows)
+    return (hint,) if hint else ()
 
 
 def _judge_weights(exercise, reply):
@@ -140,7 +136,7 @@ def _judge_weights(exercise, reply):
 
 def reasons_of(exercise: Exercise, case: Case, reply: Reply) -> dict[str, str]:
     """Return ``{entry: reason}`` for one call."""
-    entries = case.expected if isinstance(case.expected, dict) else {"": None}
+    entries = entries_of(case)
     if reply.raised:
         at = f" in line {reply.line} of its cell" if reply.line else ""
         at += f": {reply.text}" if at and reply.text else ""
@@ -193,69 +189,60 @@ def _explain_shapes(exercise, replies, found):
     return found
 
 
-def _note(steps):
-    return f"right, given your own {' and '.join(steps)}" if steps else ""
-
-
-def _first_reason(part, cases, found):
-    for case, reasons in zip(cases, found, strict=True):
-        for entry, reason in reasons.items():
-            if reason and part in (case.part, entry):
-                named = case.part and reason not in UNANSWERED.values()
-                return compare.full_sentence(f'in the case "{case.name}", {reason}' if named else reason)
+def _first_reason(part, rows):
+    for row in rows:
+        for entry in row.wrong_entries:
+            if part in (row.case.part, entry):
+                reason = row.reasons[entry]
+                is_named = row.case.part and reason not in UNANSWERED.values()
+                return compare.full_sentence(f'in the case "{row.case.name}", {reason}' if is_named else reason)
     return ""
 
 
-def _hint_from_failing_cases(exercise, replies, found):
+def _hint_from_failing_cases(exercise, rows):
     """Name the first property that fails, where no mistake is recognised; "" where the reasons say it already.
 
     The order: two axes that meet and should not; nothing, another kind, another shape (the reasons); an input changed; not the
     same for the same; not finite (the reasons); wrong gradients of right values; wrong with padding, with large numbers, with an
     axis of length 1 only; else the values (the reasons).
     """
-    rows = list(zip(exercise.hidden, replies, found, strict=True))
-    wrong = [(case, reply) for case, reply, reasons in rows if any(reasons.values())]
-    meeting = _hint_broadcast(exercise, rows)
-    if meeting:
-        return meeting
-    if any(not reply.raised and not has_form(reply.value, case.expected) for case, reply in wrong):
+    wrong = [row for row in rows if row.wrong_entries]
+    returned = [(row.reply.value, row.case.expected) for row in wrong if not row.reply.raised]
+    if hint := _hint_broadcast(exercise, rows):
+        return hint
+    if not all(has_form(value, expected) for value, expected in returned):
         return ""
-    if changed := _changed_inputs(replies, wrong):
-        return compare.full_sentence(compare.CHANGED.format(", ".join(map(str, changed))))
-    if _unlike(replies[0], replies[-1]):  # the same call
-        return compare.full_sentence(compare.UNSTEADY)
-    if any(not reply.raised and not is_finite(reply.value) and is_finite(case.expected) for case, reply in wrong):
-        return ""
-    if all(case.gradients for case, _ in wrong):
-        return _hint_gradients(exercise, replies, found)
-    return _hint_common_family(exercise, wrong) or _hint_mask_or_size(exercise.hidden, wrong)
-
-
-def _changed_inputs(replies, wrong):
-    """Return the names of the inputs that the first telling reply has changed."""
     # torch refuses a change of an input whose gradient is wanted, and what raised tells of no change
-    telling = replies if any(reply.raised for _, reply in wrong) else [reply for _, reply in wrong]
-    return next((reply.changed for reply in telling if reply.changed), ())
+    telling = rows if any(row.reply.raised for row in wrong) else wrong
+    if changed := next((row.reply.changed for row in telling if row.reply.changed), ()):
+        return compare.full_sentence(compare.CHANGED.format(", ".join(map(str, changed))))
+    if _unlike(rows[0].reply, rows[-1].reply):  # the same call
+        return compare.full_sentence(compare.UNSTEADY)
+    if any(not is_finite(value) and is_finite(expected) for value, expected in returned):
+        return ""
+    if all(row.case.gradients for row in wrong):
+        return _hint_gradients(rows, wrong)
+    return _hint_common_family(exercise, rows, wrong) or _hint_mask_or_size(exercise.hidden, wrong)
 
 
-def _hint_gradients(exercise, replies, found):
+def _hint_gradients(rows, wrong):
     """Return the sentence on gradients that are wrong, or cannot be taken, of values that are right."""
-    raised = {reply.raised for reply, reasons in zip(replies, found, strict=True) if any(reasons.values())} - {""}
+    raised = {row.reply.raised for row in wrong} - {""}
     if raised & RAISED.keys():
         return ""
     if raised:
-        return f"{NO_GRADIENT} Or: {WRITTEN}" if _autograd_broken(exercise, replies, found) else NO_GRADIENT
-    return GRADIENT.format(", ".join(dict.fromkeys(n for reasons in found for n in reasons if reasons[n])))
+        return f"{NO_GRADIENT} Or: {WRITTEN}" if _autograd_broken(rows) else NO_GRADIENT
+    return GRADIENT.format(", ".join(dict.fromkeys(entry for row in rows for entry in row.wrong_entries)))
 
 
 def _hint_broadcast(exercise, rows):
     """Name two sizes that a call raises for exactly where they differ and neither is 1: their axes are taken for one."""
-    raised = [sizes_of(exercise, case.inputs) for case, reply, _ in rows if reply.raised]
-    if not raised or any(reply.raised not in BROADCASTS for _, reply, _ in rows if reply.raised):
+    if not {row.reply.raised for row in rows} <= {"", *BROADCASTS}:
         return ""
-    others = [sizes_of(exercise, case.inputs) for case, reply, _ in rows if not reply.raised]
+    raised = [sizes_of(exercise, row.case.inputs) for row in rows if row.reply.raised]
+    others = [sizes_of(exercise, row.case.inputs) for row in rows if not row.reply.raised]
     letters = list(dict.fromkeys(letter for sizes in raised for letter in sizes))
-    for one, other in combinations(letters, 2):
+    for one, other in combinations(letters, 2):  # none if no call raised
         met = [(sizes.get(one), sizes.get(other)) for sizes in others]
         if (
             all(1 != sizes.get(one) != sizes.get(other) != 1 for sizes in raised)
@@ -266,21 +253,19 @@ def _hint_broadcast(exercise, rows):
     return ""
 
 
-def _hint_common_family(exercise, wrong):
+def _hint_common_family(exercise, rows, wrong):
     """Return the sentence on what all ``wrong`` cases have in common, and others, which are right, have not; or "".
 
     That is a family of inputs, of several the rarest; else two sizes that are alike.
     """
-    hidden = exercise.hidden
-    shared = set.intersection(*({*case.families} for case, _ in wrong))
-    counts = {
-        words: sum(words in case.families for case in hidden) for words in wrong[0][0].families if words in shared
-    }
-    if counts and min(counts.values()) < len(hidden):
+    families = wrong[0].case.families
+    shared = [words for words in families if all(words in row.case.families for row in wrong)]
+    counts = {words: sum(words in row.case.families for row in rows) for words in shared}
+    if counts and min(counts.values()) < len(rows):
         words = min(counts, key=lambda name: counts[name])
-        return ONLY_WITH.format(words, wrong[0][0].families[words])
-    at_fault = {id(case) for case, _ in wrong}
-    alike = sizes_alike(exercise, [case for case, _ in wrong], [case for case in hidden if id(case) not in at_fault])
+        return ONLY_WITH.format(words, families[words])
+    right = [row.case for row in rows if not row.wrong_entries]
+    alike = sizes_alike(exercise, [row.case for row in wrong], right)
     return ALIKE.format(*alike) if alike else ""
 
 
@@ -292,21 +277,20 @@ def _hint_mask_or_size(hidden, wrong):
     fitting = []
     for belongs, sentence in ((_is_masked, MASK), (is_large, LARGE_ENTRIES)):
         others = [case for case in hidden if not belongs(case) and not _is_tiny(case)]
-        by_numbers = sentence is MASK or all(reply.raised in NUMERICAL for _, reply in wrong)
-        if others and by_numbers and all(belongs(case) for case, _ in wrong):
+        by_numbers = sentence is MASK or all(row.reply.raised in NUMERICAL for row in wrong)
+        if others and by_numbers and all(belongs(row.case) for row in wrong):
             fitting.append((sum(map(belongs, hidden)), sentence))
     if fitting:
         return min(fitting, key=lambda found: found[0])[1]
-    of_size_one = all(_has_size_one(case) for case, _ in wrong) and not all(map(_has_size_one, hidden))
+    of_size_one = all(_has_size_one(row.case) for row in wrong) and not all(map(_has_size_one, hidden))
     return SIZE_ONE if of_size_one else ""
 
 
-def _is_rounded(exercise, replies, found):
+def _is_rounded(rows):
     """Return whether every wrong number is the right one, rounded to fewer decimals."""
     rounded = []
-    for case, reply, reasons in zip(exercise.hidden, replies, found, strict=True):
-        for entry in (entry for entry, reason in reasons.items() if reason):
-            mine, right = (numbers_of(entry_of(value, entry)) for value in (reply.value, case.expected))
+    for row in rows:
+        for mine, right in map(row.numbers, row.wrong_entries):
             if mine.shape != right.shape or not np.isfinite(mine).all():
                 return False
             # one decimal is right by chance too often, unless there are several numbers
@@ -334,17 +318,17 @@ def _has_size_one(case):
     return any(1 in item.shape for item in arrays_of(case))
 
 
-def _hints(exercise, replies, found):
+def _hints_of_mistakes(exercise, rows):
     """Name the mistakes whose values are the student's own. Where values cannot tell two apart, both are said.
 
     Of mistakes that explain equally much, those go first whose values are the student's everywhere.
     """
     explained = {}  # mistake -> the wrong entries that it explains, and whether nothing speaks against it
     for name in exercise.hints:
-        agree, differ = _match_mistake(exercise, name, replies, found)
+        agree, differ = _match_mistake(exercise, name, rows)
         if agree - differ:
             explained[name] = agree - differ, not differ
-    hints, left = [], {entry for reasons in found for entry, reason in reasons.items() if reason}
+    hints, left = [], {entry for row in rows for entry in row.wrong_entries}
     while left and explained:
         worth = {name: (len(entries & left), entirely) for name, (entries, entirely) in explained.items()}
         most = max(worth.values())
@@ -355,38 +339,35 @@ def _hints(exercise, replies, found):
         same = [name for name in alike if explained[name][0] & left == chosen]
         hints.append(" Or: ".join(dict.fromkeys(exercise.hints[name] for name in same)))
         left -= chosen
-    if hints and _autograd_broken(exercise, replies, found):
+    if hints and _autograd_broken(rows):
         hints[-1] += f" Or: {WRITTEN}"
     return tuple(dict.fromkeys(hints))
 
 
-def _autograd_broken(exercise, replies, found):
+def _autograd_broken(rows):
     """Return whether nothing is wrong but that a gradient cannot be taken: the exception, which mistakes share, says not why."""
-    rows = zip(exercise.hidden, replies, found, strict=True)
-    wrong = [(case, reply) for case, reply, reasons in rows if any(reasons.values())]
-    changed = any(reply.changed for reply in replies)
-    return not changed and all(case.gradients and reply.raised == "RuntimeError" for case, reply in wrong)
+    wrong = [row for row in rows if row.wrong_entries]
+    changed = any(row.reply.changed for row in rows)
+    return not changed and all(row.case.gradients and row.reply.raised == "RuntimeError" for row in wrong)
 
 
-def _match_mistake(exercise, name, replies, found):
+def _match_mistake(exercise, name, rows):
     """Return the entries in which the student's values equal those of mistake ``name`` where it is wrong, and the others."""
-    match = _Match(exercise, any(reply.changed for reply in replies))
-    every = {entry for reasons in found for entry in reasons}
+    match = _Match(exercise, any(row.reply.changed for row in rows))
+    every = {entry for row in rows for entry in row.reasons}
     gradients = {entry: case for case in exercise.hidden if case.gradients for entry in case.gradients}
-    rows = list(zip(exercise.hidden, exercise.misses, replies, found, strict=True))
     # the wrong cases first, as they end this soonest
-    rows.sort(key=lambda row: (not row[0].gradients, not any(row[3].values())))
-    for case, misses, reply, reasons in rows:
+    for row in sorted(rows, key=lambda row: (not row.case.gradients, not row.wrong_entries)):
         # whatever other cases say: what a mistake gives on all of them takes long to work out
         if match.differ == every or ("wrong" in match.elsewhere and match.differ >= every - set(gradients)):
             return set(), match.differ
-        outcome = case.mistaken[name]
-        if exercise.kind == "shape" and outcome.raised == UNREADABLE and not reply.raised:
+        outcome = row.case.mistaken[name]
+        if exercise.kind == "shape" and outcome.raised == UNREADABLE and not row.reply.raised:
             continue  # of a size of 1, half is 0, which is no shape: it says nothing
         if outcome.raised:
-            match.add_error(case, reply, reasons, outcome)
+            match.add_error(row, outcome)
         else:
-            match.add_values(case, reply, reasons, outcome, misses[name])
+            match.add_values(row, outcome, exercise.misses[row.place][name])
     # The gradients of one call stand or fall together: a single one may be alike by chance, and so may an exception.
     # So may those of a mistake whose values are wrong, and not the student's: all the more if they are all 0.
     by_chance = match.is_by_chance(set(gradients))
@@ -406,26 +387,27 @@ class _Match:
         self.changes_input = changes_input  # reason enough to raise where a gradient is wanted
         self.agree, self.differ, self.elsewhere, self.telling = set(), set(), set(), set()
 
-    def add_error(self, case, reply, reasons, outcome):
+    def add_error(self, row, outcome):
         """Compare with a mistake that raised."""
-        same_error = reply.raised == outcome.raised and not (case.gradients and self.changes_input)
-        (self.agree if same_error else self.differ).update(reasons)
+        same_error = row.reply.raised == outcome.raised and not (row.case.gradients and self.changes_input)
+        (self.agree if same_error else self.differ).update(row.reasons)
 
-    def add_values(self, case, reply, reasons, outcome, mistaken):
+    def add_values(self, row, outcome, mistaken):
         """Compare with the values of a mistake, of which ``mistaken`` says what is wrong, by entry."""
-        if reply.raised or isinstance(reply.value, wire.Other):
+        value, gradients = row.reply.value, row.case.gradients
+        if row.reply.raised or isinstance(value, wire.Other):
             self.differ |= {entry for entry, reason in mistaken.items() if reason}
             return
-        likeness = compare.reasons(reply.value, outcome.value, self.exercise.kind, case.atol)
+        likeness = compare.reasons(value, outcome.value, self.exercise.kind, row.case.atol)
         for entry, reason in mistaken.items():
             if reason:
                 unlike = likeness.get(entry, likeness.get("", "another kind of value"))
                 (self.differ if unlike else self.agree).add(entry)
-                if unlike and not case.gradients:
-                    self.elsewhere.add("wrong" if reasons[entry] else "right")
-                elif not unlike and case.gradients and np.any(reply.value[entry]):
+                if unlike and not gradients:
+                    self.elsewhere.add("wrong" if row.reasons[entry] else "right")
+                elif not unlike and gradients and np.any(value[entry]):
                     self.telling.add(entry)
-            elif reasons[entry]:
+            elif row.reasons[entry]:
                 self.differ.add(entry)
 
     def is_by_chance(self, gradients):

@@ -1,7 +1,5 @@
 """Find out what was done otherwise where no listed mistake explains an answer: name what has the student's own numbers.
 
-In: an exercise, replies, the reasons found. Out: a sentence, or "". Pure: it runs references of this project, no student code.
-
 What is said is true in any case, as it says what the numbers come out by. It is said only where it cannot be by chance: the
 numbers agree in every case that can tell, and they are many, not all alike, and none that come by themselves, as 0 does.
 """
@@ -9,9 +7,7 @@ numbers agree in every case that can tell, and they are many, not all alike, and
 import contextlib
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -20,8 +16,8 @@ from autograder.exercises import Case, Exercise, compare
 from autograder.exercises.clauses import Mutation
 from autograder.exercises.model import Outcome
 from autograder.exercises.mutations import SOFTMAX_RANK, mutations_of, sizes_of
-from autograder.grading.values import entry_of, has_form, is_large, numbers_of
-from autograder.sandbox import Reply, wire
+from autograder.grading.values import JudgedCase, entries_of, entry_of, has_form, is_large
+from autograder.sandbox import wire
 
 EXACTLY = "Your numbers come out exactly if {}."
 WHERE_WRONG = "Not everywhere, but wherever your numbers are wrong, they come out exactly if {}."
@@ -60,41 +56,15 @@ class Search:
         return self._mutations.outcome(number, place)
 
 
-@dataclass(frozen=True)
-class JudgedCase:
-    """A hidden case, its reply and the reasons found in it, with its ``place`` among the hidden cases."""
-
-    place: int
-    case: Case
-    reply: Reply
-    reasons: Mapping[str, str]
-
-    @property
-    def wrong(self) -> bool:
-        return any(self.reasons.values())
-
-    @cached_property
-    def wrong_numbers(self) -> np.ndarray:
-        """The student's numbers that are wrong, of all entries; all of an entry that has another shape."""
-        expected, found = self.case.expected, []
-        for entry in expected if isinstance(expected, dict) else ("",):
-            mine, right = (numbers_of(entry_of(value, entry)) for value in (self.reply.value, expected))
-            same = mine.shape == right.shape
-            off = ~np.isclose(mine, right, rtol=0, atol=self.case.atol) if same else np.ones(mine.shape, dtype=bool)
-            found.append(mine[off])
-        return np.concatenate(found)
-
-
-def infer_mistake(exercise: Exercise, replies: Sequence[Reply], found: Sequence[Mapping[str, str]]) -> str:
-    """Return the sentence on what has the student's own numbers, or ""."""
+def infer_mistake(exercise: Exercise, rows: Sequence[JudgedCase]) -> str:
+    """Return the sentence on what has the student's own numbers in ``rows``, all hidden cases in order, or ""."""
     with ONE_AT_A_TIME, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # a slip may well overflow
-        return _infer_mistake(exercise, replies, found)
+        return _infer_mistake(exercise, rows)
 
 
-def _infer_mistake(exercise, replies, found):
-    rows = [JudgedCase(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, found, strict=True))]
-    wrong = [row for row in rows if row.wrong]
+def _infer_mistake(exercise, rows):
+    wrong = [row for row in rows if row.wrong_entries]
     again = len(rows) > 1 and compare.differs(rows[0].reply.value, rows[-1].reply.value)  # the same call
     if not wrong or again or any(row.reply.raised or isinstance(row.reply.value, wire.Other) for row in rows):
         return ""
@@ -124,8 +94,8 @@ def _hint_listed(exercise, rows, wrong):
 def _hint_reordered(wrong):
     """Say that all wrong values have the right numbers, several and no two alike, in another order."""
     for row in wrong:
-        for entry in [entry for entry, reason in row.reasons.items() if reason]:
-            mine, right = (numbers_of(entry_of(value, entry)).ravel() for value in (row.reply.value, row.case.expected))
+        for mine, right in map(row.numbers, row.wrong_entries):
+            mine, right = mine.ravel(), right.ravel()
             if mine.size < 3 or not np.isfinite(mine).all() or len({f"{x:.3g}" for x in right}) < right.size:
                 return ""
             if not np.allclose(np.sort(mine), np.sort(right), rtol=0, atol=row.case.atol):
@@ -145,10 +115,9 @@ def _matching_clauses(exercise, rows, wrong):
     """Return the clauses of the plainest mutations whose numbers are the student's: everywhere, and where these are wrong."""
     everywhere: dict[str, None] = {}
     there: dict[str, None] = {}
-    if not _is_significant(exercise, wrong):
-        return everywhere, there
-    with contextlib.suppress(TooMuchWork):  # the plainest come first: what is found by then is as true
-        _collect_clauses(exercise, rows, wrong, everywhere, there)
+    if _is_significant(exercise, wrong):
+        with contextlib.suppress(TooMuchWork):  # the plainest come first: what is found by then is as true
+            _collect_clauses(exercise, rows, wrong, everywhere, there)
     return everywhere, there
 
 
@@ -164,7 +133,7 @@ def _collect_clauses(exercise, rows, wrong, everywhere, there):
     for number, mutation in enumerate(mutations.all):
         if rank is not None and mutation.rank > rank:
             break
-        is_tried = _is_tried(mutation, large, is_overflow)
+        is_tried = (large or not mutation.rare) and (not is_overflow or mutation.rank == SOFTMAX_RANK)
         if not is_tried or mutation.clause in everywhere:
             continue
         outcome = mutations.outcome(number, pilot.place)
@@ -172,25 +141,19 @@ def _collect_clauses(exercise, rows, wrong, everywhere, there):
             continue
         if not _explains_all(exercise, mutations, number, (pilot, *others)):
             continue
-        if all(_is_right(exercise, mutations, number, row) for row in rows if not row.wrong):
+        if all(_is_right(exercise, mutations, number, row) for row in rows if not row.wrong_entries):
             everywhere[mutation.clause] = None
             rank = mutation.rank
         elif mutation.rank < SOFTMAX_RANK:  # many wrong ways of taking a softmax are alike where it overflows
             there[mutation.clause] = None
 
 
-def _is_tried(mutation, large, is_overflow):
-    return (large or not mutation.rare) and (not is_overflow or mutation.rank == SOFTMAX_RANK)
-
-
 def _first_wrong_number(row):
     """Return ``(entry, index, number)`` of the first wrong number of a case: what differs there need not be looked at."""
-    for entry, reason in row.reasons.items():
-        if reason:
-            mine, right = (numbers_of(entry_of(value, entry)) for value in (row.reply.value, row.case.expected))
-            wrong = ~np.isclose(mine, right, rtol=0, atol=row.case.atol)
-            for index in map(tuple, np.argwhere(wrong)):
-                return entry, index, float(mine[index]), row.case.atol
+    for entry in row.wrong_entries:
+        mine, right = row.numbers(entry)
+        for index in map(tuple, np.argwhere(~np.isclose(mine, right, rtol=0, atol=row.case.atol))):
+            return entry, index, float(mine[index]), row.case.atol
     return None
 
 
@@ -218,15 +181,13 @@ def _is_right(exercise, mutations, number, row):
     outcome = mutations.outcome(number, row.place)
     if outcome is None:
         return True
-    return not outcome.raised and not any(
-        compare.reasons(outcome.value, row.case.expected, exercise.kind, row.case.atol).values()
-    )
+    reasons = {} if outcome.raised else compare.reasons(outcome.value, row.case.expected, exercise.kind, row.case.atol)
+    return not outcome.raised and not any(reasons.values())
 
 
 def _agrees(exercise: Exercise, row: JudgedCase, outcome: Outcome) -> bool:
     """Return whether the student's value is ``outcome``, entry by entry; what is not finite must be so in the same places."""
-    expected = row.case.expected
-    for entry in expected if isinstance(expected, dict) else ("",):
+    for entry in entries_of(row.case):
         mine, theirs = entry_of(row.reply.value, entry), entry_of(outcome.value, entry)
         try:
             mine, theirs = compare.read_value(mine), compare.read_value(theirs)
@@ -267,7 +228,7 @@ def _is_significant(exercise, wrong, everywhere=True):
 
 def _describe_cases(exercise, rows, wrong):
     """Return what the wrong cases, and no right one, have in common: a family of inputs, or two sizes that are alike."""
-    right = [row for row in rows if not row.wrong]
+    right = [row for row in rows if not row.wrong_entries]
     shared = set.intersection(*({*row.case.families} for row in wrong))
     for words in sorted(shared):
         if not any(words in row.case.families for row in right):

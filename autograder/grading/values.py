@@ -1,13 +1,14 @@
-"""Look at a value that a function returned, and at the case it was returned for.
+"""Look at a value that a function returned, and at the case it was returned for. Pure."""
 
-In: replies' values as the sandbox gives them out, cases. Out: entries, whether something is so. Pure.
-"""
-
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from autograder.exercises import Case, compare
+from autograder.sandbox import Reply
 
 LARGE = 50.0  # drawn inputs stay below 5 unless their case scales them up
 
@@ -15,6 +16,11 @@ LARGE = 50.0  # drawn inputs stay below 5 unless their case scales them up
 def entry_of(value: Any, entry: str) -> Any:
     """Return the ``entry`` of ``value``, None if it lacks it; the value itself if ``entry`` is "" or it has no entries."""
     return value.get(entry) if entry and isinstance(value, dict) else value
+
+
+def entries_of(case: Case) -> list[str]:
+    """Return the names of the entries that ``case`` expects, [""] where it expects a single value."""
+    return list(case.expected) if isinstance(case.expected, dict) else [""]
 
 
 def has_form(value: Any, expected: Any) -> bool:
@@ -45,3 +51,31 @@ def arrays_of(case: Case) -> list[np.ndarray]:
 def is_large(case: Case) -> bool:
     """Return whether a number among the inputs of ``case`` is as large as no ordinary one."""
     return any(item.dtype.kind == "f" and np.abs(item).max(initial=0.0) >= LARGE for item in arrays_of(case))
+
+
+@dataclass(frozen=True)
+class JudgedCase:
+    """A hidden case, its reply and the reasons found in it, by entry, with its ``place`` among the hidden cases."""
+
+    place: int
+    case: Case
+    reply: Reply
+    reasons: Mapping[str, str]
+
+    @cached_property
+    def wrong_entries(self) -> list[str]:
+        return [entry for entry, reason in self.reasons.items() if reason]
+
+    def numbers(self, entry: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of ``entry``: the student's, and the right ones."""
+        return numbers_of(entry_of(self.reply.value, entry)), numbers_of(entry_of(self.case.expected, entry))
+
+    @cached_property
+    def wrong_numbers(self) -> np.ndarray:
+        """The student's numbers that are wrong, of all entries; all of an entry that has another shape."""
+        found = []
+        for entry in entries_of(self.case):
+            mine, right = self.numbers(entry)
+            is_comparable = mine.shape == right.shape
+            found.append(mine[~np.isclose(mine, right, rtol=0, atol=self.case.atol)] if is_comparable else mine.ravel())
+        return np.concatenate(found)

@@ -12,6 +12,7 @@ from autograder.exercises.instrumentation import InstrumentedFunction
 from autograder.exercises.mutations import mutations_of, sizes_of
 from autograder.grading import judge, recognise
 from autograder.grading.recognise import infer_mistake, sizes_alike
+from autograder.grading.values import JudgedCase
 from autograder.sandbox import Reply
 from tests.autograder.samples import NAMES, exercise_named, reference_of, replies_of
 
@@ -20,9 +21,11 @@ WORKED = [name for name in NAMES if exercise_named(name).kind in ("code", "numbe
 
 def said_of(exercise, replies):
     """What is recognised in ``replies``, whatever listed mistakes would say."""
-    replies = [replies[exercise.name, n] for n in range(len(exercise.hidden))]
-    found = [judge.reasons_of(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
-    return infer_mistake(exercise, replies, found)
+    rows = []
+    for place, case in enumerate(exercise.hidden):
+        reply = replies[exercise.name, place]
+        rows.append(JudgedCase(place, case, reply, judge.reasons_of(exercise, case, reply)))
+    return infer_mistake(exercise, rows)
 
 
 def changed(exercise, change, only):
