@@ -1,14 +1,12 @@
-"""Keep verdicts under the hash of everything they depend on, so that nothing is run twice.
-
-In: a folder, a hash, ``Graded``. Out: what was kept. Writes files in its folder, each in one step; a file that cannot
-be read counts as absent.
-"""
+"""Keep verdicts under the hash of everything they depend on, so that nothing is run twice."""
 
 import json
 from pathlib import Path
 
+import msgspec
+
 from autograder.files import write_text
-from autograder.verdicts import Graded, Part, Verdict
+from autograder.verdicts import Graded
 
 
 class VerdictStore:
@@ -18,16 +16,10 @@ class VerdictStore:
         self.folder = Path(folder)
 
     def get(self, fingerprint: str) -> Graded | None:
-        """Return the ``Graded`` kept under ``fingerprint``, or None."""
+        """Return the ``Graded`` kept under ``fingerprint``, or None: also where its file cannot be read."""
         try:
-            data = json.loads(self._path(fingerprint).read_text(encoding="utf-8"))
-            verdicts = tuple(
-                Verdict(**{**row, "parts": tuple(Part(**p) for p in row["parts"]), "hints": tuple(row["hints"])})
-                for row in data["verdicts"]
-            )
-            outputs = {int(place): tuple(output) for place, output in data["outputs"].items()}
-            return Graded(verdicts, outputs, data["failure"], data["timed_out"], data["killed"], data["spent"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return msgspec.json.decode(self._path(fingerprint).read_bytes(), type=Graded)
+        except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
             return None
 
     def put(self, fingerprint: str, graded: Graded) -> None:
