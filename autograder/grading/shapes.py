@@ -1,13 +1,14 @@
 """Say what a wrong shape is, by looking its sizes up among the letters of the exercise, their products and sums.
 
-In: the same entry for several sets of sizes, as returned and as right. Out: a sentence for after the grading: which
-letters were written, and what kind of thing is counted where they stand; never the right letters. Pure.
+The sentence says which letters were written, and what kind of thing is counted where they stand; never the right letters.
 """
 
 import ast
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, combinations_with_replacement, product
+
+import numpy as np
 
 MAX_AXES = 9
 
@@ -41,33 +42,21 @@ def explain(
 
 def _names(sizes):
     """Return ``{values over the sets of sizes: name}``, the simplest name for each: letters, multiples, sums, products."""
-    letters = {letter: tuple(row[letter] for row in sizes) for letter in sizes[0]}
-    names = {}
+    letters = {letter: np.array([row[letter] for row in sizes]) for letter in sizes[0]}
 
-    def add(name, values):
-        names.setdefault(tuple(values), name)
+    def times(factor, letter):
+        return f"{factor} * {letter}" if factor > 1 else letter, factor * letters[letter]
 
-    for name, values in letters.items():
-        add(name, values)
-    multiples = {
-        (f"{n} * {name}" if n > 1 else name): [n * value for value in values]
-        for n in (1, 2, 3, 4)
-        for name, values in letters.items()
-    }
-    for name, values in multiples.items():
-        add(name, values)
-    for one, other in combinations(multiples, 2):
-        add(f"{one} + {other}", map(sum, zip(multiples[one], multiples[other], strict=True)))
-    for one, other in combinations_with_replacement(letters, 2):
-        add(f"{one} * {other}", (a * b for a, b in zip(letters[one], letters[other], strict=True)))
-    for name, values in letters.items():
-        add(f"{name} + 1", (value + 1 for value in values))
-        add(f"{name} - 1", (value - 1 for value in values))
+    terms = [times(factor, letter) for factor in (1, 2, 3, 4) for letter in letters]
+    named = [*terms, *((f"{a} + {b}", x + y) for (a, x), (b, y) in combinations(terms, 2))]
+    named += [(f"{a} * {b}", letters[a] * letters[b]) for a, b in combinations_with_replacement(letters, 2)]
+    for letter, values in letters.items():
+        named += [(f"{letter} + 1", values + 1), (f"{letter} - 1", values - 1)]
     for trio in combinations(letters, 3):
         for factors in product((1, 2), repeat=3):
-            parts = [f"{n} * {name}" if n > 1 else name for n, name in zip(factors, trio, strict=True)]
-            add(" + ".join(parts), map(sum, zip(*(multiples[part] for part in parts), strict=True)))
-    return names
+            parts = [times(factor, letter) for factor, letter in zip(factors, trio, strict=True)]
+            named.append((" + ".join(name for name, _ in parts), sum(values for _, values in parts)))
+    return {tuple(values.tolist()): name for name, values in reversed(named)}  # of names for the same, the first
 
 
 def _axes(shapes, names):
