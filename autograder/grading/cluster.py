@@ -1,11 +1,9 @@
 """Run submissions on the workers of a dask cluster instead of this machine.
 
-In: the address of a scheduler, certificates. Out: an executor like any other. Opens a connection to the scheduler. Whoever
-can talk to a scheduler runs code as its workers, so every connection is encrypted and shows a certificate (TLS).
+Whoever can talk to a scheduler runs code as its workers, so every connection is encrypted and shows a certificate (TLS).
 """
 
 import contextlib
-import ssl
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
@@ -56,31 +54,23 @@ def executor(
     submission could leave the sandbox on one of them.
     """
     if not address.casefold().startswith("tls://"):
-        raise CourseError(
-            "without TLS, everybody who reaches this scheduler can run code as its workers",
-            f"--scheduler {address}",
-            f"name it as tls://HOST:PORT, and {CERTIFICATES}",
-        )
+        what = "without TLS, everybody who reaches this scheduler can run code as its workers"
+        raise CourseError(what, f"--scheduler {address}", f"name it as tls://HOST:PORT, and {CERTIFICATES}")
     from distributed import Client
 
     address = f"tls://{address[len('tls://') :]}"  # which dask knows in lower case alone
     try:
         client = Client(address, security=_security(certificates), timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise CourseError(
-            f"no dask scheduler answers there with these certificates ({type(error).__name__})",
-            address,
-            f"start one with TLS, and name the address that it prints; {CERTIFICATES}",
-        ) from None
+        what = f"no dask scheduler answers there with these certificates ({type(error).__name__})"
+        remedy = f"start one with TLS, and name the address that it prints; {CERTIFICATES}"
+        raise CourseError(what, address, remedy) from None
     with client:
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
-            raise CourseError(
-                "the scheduler has no worker",
-                address,
-                f"start one, with its certificates: `dask worker {address} ...`.",
-            ) from None
+            remedy = f"start one, with its certificates: `dask worker {address} ...`."
+            raise CourseError("the scheduler has no worker", address, remedy) from None
         _examine(client, isolation, hidden)
         pool = client.get_executor(pure=False, retries=2)
         threads = cast("dict[str, int]", client.nthreads())  # a coroutine only where a client is asynchronous
@@ -101,10 +91,9 @@ def _security(certificates):
             raise CourseError("there is no such file", file, CERTIFICATES)
     try:
         security.get_connection_args("client")
-    except (ssl.SSLError, OSError, ValueError) as error:
-        raise CourseError(
-            f"these certificates cannot be used ({error})", ", ".join(filter(None, files.values())), CERTIFICATES
-        ) from None
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
+        where = ", ".join(filter(None, files.values()))
+        raise CourseError(f"these certificates cannot be used ({error})", where, CERTIFICATES) from None
     return security
 
 
@@ -112,18 +101,13 @@ def _after_the_canary(isolation: str, hidden: tuple[str, ...], task: Callable[..
     try:
         doctor.require_once(isolation, hidden)
     except CourseError as error:
-        raise CourseError(error.args[0], _worker_address(), f"stop that worker, or mend it: {error.args[2]}") from None
+        where = "this machine"
+        with contextlib.suppress(ValueError):  # in a thread of this process, as in the tests
+            from distributed import get_worker
+
+            where = get_worker().address
+        raise CourseError(error.args[0], where, f"stop that worker, or mend it: {error.args[2]}") from None
     return task(*args)
-
-
-def _worker_address():
-    """Return the address of the worker that this runs on."""
-    from distributed import get_worker
-
-    try:
-        return get_worker().address
-    except ValueError:  # in a thread of this process, as in the tests
-        return "this machine"
 
 
 def _examine(client, isolation, hidden=(), examine=doctor.examine):

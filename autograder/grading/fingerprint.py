@@ -1,7 +1,6 @@
 """What the verdicts on a submission depend on, as a hash, and the files that belong to its notebook.
 
-In: the bytes that were handed in, exercises, limits. Out: a hash; bytes by name. Reads the folder of a submission. The process
-that coordinates a class uses this for every submission, so nothing here imports numpy or what runs notebooks.
+The process that coordinates a class uses this for every submission, so nothing here imports numpy or what runs notebooks.
 """
 
 import hashlib

@@ -1,8 +1,4 @@
-"""Grade one submission: run it in the sandbox, then judge what it returned.
-
-In: a notebook, exercises, limits. Out: ``Graded``: verdicts, and the outputs of its cells. Starts a sandbox, touches
-nothing else.
-"""
+"""Grade one submission: run it in the sandbox, then judge what it returned."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,7 +84,7 @@ def _run_weights(exercise, files, limits, isolation, hidden, prepared):
     return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply")), run.killed
 
 
-def _script(notebook, exercises, files, prepared=sandbox.NOTHING):
+def _script(notebook, exercises, files, prepared):
     """Return the script of ``notebook``, one cell for each of its code cells; hidden tests stay outside."""
     called: dict[str | None, Exercise] = {test_id(e.name): e for e in exercises if e.is_called}
     left_out = {run_id(e.name) for e in exercises} | {test_id(e.name) for e in exercises if e.trained} | {RECEIPT}

@@ -1,7 +1,4 @@
-"""Take the time of stages, and end what takes too long: seconds, and seconds of CPU of this process.
-
-In: names of stages; a limit. Out: two dicts; an exception. Sets this process's alarm while a limit holds.
-"""
+"""Take the time of stages, and end what takes too long. Sets this process's alarm while a limit holds."""
 
 import contextlib
 import signal

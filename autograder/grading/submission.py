@@ -1,7 +1,4 @@
-"""The whole way of one submission but for the gradebook: from the bytes that were handed in to those that are handed back.
-
-In: a ``Task``, on whatever machine runs it. Out: an ``Outcome``, or a feedback page. Starts a sandbox; touches nothing else.
-"""
+"""The whole way of one submission but for the gradebook: from the bytes that were handed in to those that are handed back."""
 
 import json
 import threading
@@ -92,11 +89,9 @@ def grade_task(task: Task) -> Outcome:
     with LOADING:
         digest = exercises.digest(_drawn(task.topic, task.seed, 0, task.extra))
     if digest != task.digest:
-        raise CourseError(
-            "a worker has other exercises than the course",
-            f"the worker's installation of the project ({task.topic})",
-            "install the same version of the project on every machine, then start the workers again.",
-        )
+        where = f"the worker's installation of the project ({task.topic})"
+        remedy = "install the same version of the project on every machine, then start the workers again."
+        raise CourseError("a worker has other exercises than the course", where, remedy)
     watch, templates = Stopwatch(), _notebooks(task.templates)
     with watch.stage("repair"):
         try:
@@ -117,7 +112,8 @@ def grade_task(task: Task) -> Outcome:
         watch.used.update(graded.used)
     with watch.stage("notebook"):
         results = pages.autograded(notebook, graded, templates[0], task.settings, later)
-        content = _written(notebook)
+        # each text in one piece: in lines and indented, it would take five times as long to write
+        content = (json.dumps(strip_transient(notebook), sort_keys=True, ensure_ascii=False) + "\n").encode()
     page, marks = b"", None
     if task.paper:
         with watch.stage("page"):
@@ -129,11 +125,6 @@ def find_later_exercises(template: NotebookNode, points: Mapping[str, float]) ->
     """Return the exercises in ``points`` that ``template``, an earlier release, did not ask: nobody was given them."""
     asked = {exercise_of_text(id_of(cell) or "") for cell in template.cells}
     return tuple(name for name in points if name not in asked)
-
-
-def _written(notebook):
-    """Return ``notebook`` as a file, each text in one piece: in lines and indented, it takes five times as long to write."""
-    return (json.dumps(strip_transient(notebook), sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
 def _page(notebook, results, task, template):

@@ -1,8 +1,4 @@
-"""Processes of this machine that grade submissions: what happens in one of them happens to its submission only.
-
-In: functions and their arguments. Out: futures. Each task has a limit of time, after which its process is ended and
-another one takes its place; each process has a limit of memory.
-"""
+"""Processes of this machine that grade submissions: what happens in one of them happens to its submission only."""
 
 import contextlib
 import ctypes
