@@ -1,12 +1,11 @@
 """Make HTML of the pieces of a notebook: Markdown, code, outputs. Whatever a student wrote, it is shown and not run.
 
-In: texts, outputs that ``sanitize.Outputs`` has been through. Out: HTML without a script, a frame, a heading, an id or a
-colour of its own, so that it fits into any place of a page. Pure.
+The HTML has no script, frame, heading, id or colour of its own, so that it fits into any place of a page. Pure.
 """
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from nbformat import NotebookNode
@@ -19,7 +18,6 @@ HEADING = re.compile(r"<(/?)h[1-6]\b[^>]*>")
 MARKED = ((Comment, "c"), (String.Doc, "c"), (String, "s"), (Keyword, "k"), (Operator.Word, "k"), (Number, "n"))
 LEXER = PythonLexer(stripnl=False, ensurenl=False)
 LONGEST = 24  # lines of an output that are shown at once
-PICTURES = ("image/png", "image/jpeg")
 
 
 def prose(
@@ -38,13 +36,9 @@ def code(source: str) -> str:
     """Return the Python code ``source`` with comments, words of the language, strings and numbers marked."""
     if len(source) > sanitize.LONGEST_CODE:
         return f"<pre>{html.escape(sanitize.plain(source))}</pre>"
-    return f"<pre>{''.join(_marked(sanitize.plain(source)))}</pre>"
-
-
-def _marked(source) -> Iterator[str]:
-    for token, text in LEXER.get_tokens(source):
-        kind = _kind(token)
-        yield f'<span class="{kind}">{html.escape(text)}</span>' if kind else html.escape(text)
+    pieces = ((_kind(token), html.escape(text)) for token, text in LEXER.get_tokens(sanitize.plain(source)))
+    marked = "".join(f'<span class="{kind}">{text}</span>' if kind else text for kind, text in pieces)
+    return f"<pre>{marked}</pre>"
 
 
 @cache
@@ -59,12 +53,10 @@ def output(item: NotebookNode) -> str:
     if item.output_type == "error":
         return _text("\n".join(item.traceback) or f"{item.ename}: {item.evalue}", "error")
     data = item.get("data", {})
-    if "text/html" in data:
-        return f'<div class="wide" role="group" aria-label="Output" tabindex="0">{_without_headings(data["text/html"])}</div>'
-    for mime in ("text/markdown", "text/latex"):
+    for mime, render in (("text/html", _without_headings), ("text/markdown", prose), ("text/latex", prose)):
         if mime in data:
-            return f'<div class="wide" role="group" aria-label="Output" tabindex="0">{prose(data[mime])}</div>'
-    for mime in PICTURES:
+            return f'<div class="wide" role="group" aria-label="Output" tabindex="0">{render(data[mime])}</div>'
+    for mime in ("image/png", "image/jpeg"):
         if mime in data:
             picture = re.sub(r"\s+", "", data[mime])
             return f'<img alt="A picture that this cell has drawn" src="data:{mime};base64,{html.escape(picture)}">'

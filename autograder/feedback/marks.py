@@ -1,7 +1,6 @@
 """What the gradebook says of a submission once its results are entered: computed where it was graded, and where it is recorded.
 
-In: what the gradebook held, the results of the cells. Out: what it holds then, and the marks that follow, as nbgrader works
-them out. Pure.
+Marks follow from its rows as nbgrader works them out. Pure.
 """
 
 from collections.abc import Iterable, Mapping
@@ -115,15 +114,11 @@ def merge_results(standing: GradebookState, results: Iterable[CellResult], texts
     entries, comments = dict(standing.entries), dict(standing.comments)
     for result in results:
         if result.is_graded:
-            entries[result.name] = _merge_result(entries[result.name], result, texts.get(result.name))
+            entry = entries[result.name]
+            was_marked = entry.manual is not None and not entry.waiting
+            is_same = texts.get(result.name) == result.text if result.text else entry.automatic == result.auto_score
+            waiting = not (was_marked and is_same) and (entry.manual is not None or result.auto_score is None)
+            entries[result.name] = replace(entry, automatic=result.auto_score, waiting=waiting)
         if result.is_answer:
             comments[result.name] = replace(comments[result.name], automatic=result.comment)
     return replace(standing, entries=entries, comments=comments, late_penalty=0.0)
-
-
-def _merge_result(entry, result, text):
-    """A person looks again where nothing was marked, or where what was marked has changed."""
-    was_marked = entry.manual is not None and not entry.waiting
-    same = text == result.text if result.text else entry.automatic == result.auto_score
-    waiting = not (was_marked and same) and (entry.manual is not None or result.auto_score is None)
-    return replace(entry, automatic=result.auto_score, waiting=waiting)

@@ -1,7 +1,6 @@
 """Render what a student wrote for a page that is opened alone: it asks no other host for scripts, fonts or pictures.
 
-In: TeX and pictures, which a student may have chosen. Out: MathML of known elements and attributes only, which browsers
-typeset by themselves, or the TeX as text; pictures that were handed in, or links. Touches nothing else.
+Formulas become MathML of known elements and attributes only, which browsers typeset by themselves, or stay TeX as text.
 """
 
 import html
@@ -13,35 +12,11 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer
 
 LONGEST = 2000  # characters of one formula
 ALL = 20_000  # characters of all formulas of one text: beyond, they are shown as text
-ELEMENTS = {
-    "math",
-    "mi",
-    "mn",
-    "mo",
-    "mtext",
-    "mspace",
-    "mrow",
-    "mstyle",
-    "mphantom",
-    "mpadded",
-    "mfrac",
-    "msqrt",
-    "mroot",
-}
-ELEMENTS |= {"msub", "msup", "msubsup", "munder", "mover", "munderover", "mtable", "mtr", "mtd"}
-ATTRIBUTES = {
-    "display",
-    "displaystyle",
-    "scriptlevel",
-    "mathvariant",
-    "stretchy",
-    "fence",
-    "form",
-    "separator",
-    "accent",
-}
-ATTRIBUTES |= {"movablelimits", "columnalign", "columnspacing", "rowspacing", "linethickness", "lspace", "rspace"}
-ATTRIBUTES |= {"width", "minsize", "maxsize"}
+ELEMENTS = {"math", "mi", "mn", "mo", "mtext", "mspace", "mrow", "mstyle", "mphantom", "mpadded", "mfrac", "msqrt"}
+ELEMENTS |= {"mroot", "msub", "msup", "msubsup", "munder", "mover", "munderover", "mtable", "mtr", "mtd"}
+ATTRIBUTES = {"display", "displaystyle", "scriptlevel", "mathvariant", "stretchy", "fence", "form", "separator"}
+ATTRIBUTES |= {"accent", "movablelimits", "columnalign", "columnspacing", "rowspacing", "linethickness"}
+ATTRIBUTES |= {"lspace", "rspace", "width", "minsize", "maxsize"}
 VALUE = re.compile(r"[a-z -]{0,40}|(-?\d{1,2}(\.\d{1,6})?(em|ex|pt|px|mu|%)?( |$)){1,9}")  # words, or lengths of a page
 UNKNOWN = re.compile(r"\\[A-Za-z]+|&")  # what the converter leaves as it was: commands, and columns of no table
 ENVIRONMENT = re.compile(r"\\(begin|end)\{(align|aligned|gather\*?|gathered)\}")

@@ -1,7 +1,4 @@
-"""Tell people in words what could not be shown or graded: pages for students, text that is safe in a terminal.
-
-In: sentences. Out: HTML pages, plain text. Touches nothing.
-"""
+"""Tell people in words what could not be shown or graded: pages for students, text that is safe in a terminal. Pure."""
 
 import html
 import re

@@ -1,7 +1,4 @@
-"""What feedback pages depend on beside the submission: the code of this package, and the course's own settings.
-
-In: a course's nbgrader configuration. Out: plain data. Reads the code of this package.
-"""
+"""What feedback pages depend on beside the submission: the code of this package, and the course's own settings."""
 
 import importlib.metadata
 import json

@@ -1,8 +1,4 @@
-"""Make what nbgrader shows of a graded submission: the autograded notebook, the rows of the gradebook, the feedback page.
-
-In: a repaired notebook and its verdicts; an autograded notebook and its marks. Out: the notebook changed in place, rows,
-a page as bytes. Pure: no files but nbgrader's templates, no processes, no gradebook.
-"""
+"""Make what nbgrader shows of a graded submission: the autograded notebook, the rows of the gradebook, the feedback page."""
 
 import hashlib
 import html
@@ -155,11 +151,8 @@ def _trusted_output(verdict, failure):
     body = "".join(f"<li>{line}</li>" for line in rest)
     text = f"<p><strong>{first}</strong></p>" + (f"<ul>{body}</ul>" if body else "")
     data = {"text/plain": repr(earned), "text/html": text}
-    told = {"said": _reasons(verdict), "hints": list(verdict.hints), "failure": failure}
-    told = {name: _printable(item) for name, item in told.items() if item}  # what ``rendering`` arranges anew
+    said, hints = ([*map(sanitize.plain, texts)] for texts in (_reasons(verdict), verdict.hints))
+    told = {"said": said, "hints": hints, "failure": sanitize.plain(failure)}
+    told = {name: item for name, item in told.items() if item}  # what ``rendering`` arranges anew
     output = {"output_type": "execute_result", "execution_count": None, "data": data, "metadata": {"verdict": told}}
     return nbformat.from_dict(output)
-
-
-def _printable(said):
-    return sanitize.plain(said) if isinstance(said, str) else [sanitize.plain(text) for text in said]

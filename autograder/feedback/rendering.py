@@ -1,11 +1,9 @@
 """Arrange what is known of a graded submission as the feedback page that its student reads.
 
-In: an autograded notebook whose outputs are harmless, marks, the release. Out: HTML. Pure but for a memory of bounded size,
-in which stands text of a release and nothing else. Reads the template.
+Pure but for a memory of bounded size, in which stands text of a release and nothing else.
 """
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, lru_cache
@@ -18,7 +16,7 @@ from nbformat import NotebookNode
 from autograder.feedback import cell_html
 from autograder.feedback.marks import Mark, Marks
 from autograder.notebooks.cell_ids import MENDED, check_id, id_of, test_id, text_id
-from autograder.notebooks.handout import Handout, Question, receipt_of_notebook
+from autograder.notebooks.handout import Handout, receipt_of_notebook
 from autograder.notebooks.receipt import UNANSWERED
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -70,7 +68,7 @@ class Section:
 
 def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: Handout) -> str:
     """Return the feedback page of ``notebook``: what ``student`` got for ``topic``, which was handed out as ``asked``."""
-    sections = {question.name: _section(question) for question in asked.questions}
+    sections = {one.name: Section(one.name, one.title, question=_question(one.text)) for one in asked.questions}
     before = Section("", "Before the first exercise")
     mended, failures = _filled(notebook, sections, before)
     for section in sections.values():
@@ -95,10 +93,6 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
         more=len(worst) - NEXT,
         waiting=sum(section.waiting for section in ordered),
     )
-
-
-def _section(question: Question) -> Section:
-    return Section(question.name, question.title, question=_question(question.text))
 
 
 @lru_cache(REMEMBERED)
@@ -135,12 +129,8 @@ def _filled(notebook, sections, before):
 
 
 def _shown(cell):
-    text = (
-        cell_html.code(cell.source)
-        if cell.cell_type == "code"
-        else cell_html.prose(cell.source, cell.get("attachments"))
-    )
-    return Markup(text)
+    is_code = cell.cell_type == "code"
+    return Markup(cell_html.code(cell.source) if is_code else cell_html.prose(cell.source, cell.get("attachments")))
 
 
 def _verdict(cell):
@@ -178,21 +168,14 @@ def _lateness(marks):
     if seconds <= 0:
         return "in time"
     minutes = int(seconds // 60)
-    days, hours = divmod(minutes // 60, 24)
-    counted = [
-        f"{n} {unit}{'s' * (n != 1)}" for n, unit in ((days, "day"), (hours, "hour"), (minutes % 60, "minute")) if n
-    ]
-    return f"late by {' and '.join(counted[:2]) or 'less than a minute'}"
+    counts = {"day": minutes // 1440, "hour": minutes // 60 % 24, "minute": minutes % 60}
+    named = [f"{count} {unit}{'s' * (count != 1)}" for unit, count in counts.items() if count]
+    return f"late by {' and '.join(named[:2]) or 'less than a minute'}"
 
 
 def _shortened(text):
     first = re.split(r"(?<=[.?!]) ", text, maxsplit=1)[0]
     return first if len(first) <= SHORT else f"{first[:SHORT].rsplit(' ', 1)[0]} …"
-
-
-def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        yield from filter(str.strip, text.split("\n"))
 
 
 def _number(points: float) -> str:
@@ -209,5 +192,5 @@ def _template() -> Template:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {"number": _number, "paragraphs": _paragraphs}
+    environment.filters["number"] = _number
     return environment.get_template("page.html.j2")

@@ -1,7 +1,6 @@
 """Show what a student wrote without running it: in the feedback page, and in the browser of whoever marks it.
 
-In: Markdown, a notebook that was run. Out: HTML that holds no script, no frame and no link but to http, https and mail;
-the notebook with such outputs only, none so long or so strange that a page could not be made of it. Touches nothing else.
+HTML that is made here holds no script, no frame and no link but to http, https and mail.
 """
 
 import html
@@ -18,9 +17,7 @@ from nbformat import NotebookNode
 
 from autograder.feedback import mathml
 
-LONGEST_TEXT = (
-    10_000  # characters of Markdown, and of HTML, that are made into a page; what is longer is shown as it is
-)
+LONGEST_TEXT = 10_000  # characters of Markdown, or of HTML, that are made into a page; what is longer is shown as it is
 LONGEST_CODE = 50_000  # characters of code that are set in colours
 MOST_PICTURES = 20 * 2**20  # characters of pictures in one text, each as often as it is shown
 MOST_COLOURS = 500  # changes of colour in one output
