@@ -1,8 +1,6 @@
 """Find all answers to one written question, and save what a person gives for them.
 
-In: a course, a topic, the name of an exercise; marks. Out: the question with its marking scheme, ``Answer``s. Reads and writes
-nbgrader's gradebook, a connection for each call, because the gradebook may be another file by the next one; reads the
-autograded notebooks.
+Each call opens a connection to nbgrader's gradebook, because that may be another file by the next one.
 """
 
 import base64
@@ -16,7 +14,6 @@ from sqlalchemy import select, update
 
 from autograder.courses.course import Course
 from autograder.courses.locking import shared_lock
-from autograder.courses.released import ReleasedExercise
 from autograder.errors import CourseError
 from autograder.gradebook.database import (
     ASSIGNMENT,
@@ -119,13 +116,9 @@ def scheme(course: Course, topic: str, exercise: str) -> Scheme:
         raise CourseError(f"{topic} does not ask {exercise!r}", str(course.root), remedy)
     if found.is_automatic:
         raise CourseError(f"{name} is no written answer: the grader judges it", str(course.root), remedy)
-    asked = next(one for one in handout(released.notebooks[0]).questions if one.name == name)
-    return _scheme(asked, found)
-
-
-def _scheme(asked: Question, exercise: ReleasedExercise) -> Scheme:
-    entry = cast(Text, exercise.entry)
-    return Scheme(asked, exercise.points, entry.answer.strip(), entry.criteria)
+    question = next(one for one in handout(released.notebooks[0]).questions if one.name == name)
+    entry = cast(Text, found.entry)
+    return Scheme(question, found.points, entry.answer.strip(), entry.criteria)
 
 
 def answers(course: Course, topic: str, exercise: str) -> list[Answer]:
@@ -141,15 +134,11 @@ def progress(course: Course, topic: str, exercise: str) -> dict[str, int]:
 
     Raises CourseError if the gradebook cannot be read.
     """
-    return _progress([(_is_untouched(row), bool(row.needs_manual_grade)) for row in _rows(course, topic, exercise)])
+    return progress_of([(_is_untouched(row), bool(row.needs_manual_grade)) for row in _rows(course, topic, exercise)])
 
 
-def progress_of(found: Sequence[Answer]) -> dict[str, int]:
-    """As ``progress``, of answers that were read already."""
-    return _progress([(answer.is_untouched, answer.held.waiting) for answer in found])
-
-
-def _progress(rows):
+def progress_of(rows: Sequence[tuple[bool, bool]]) -> dict[str, int]:
+    """As ``progress``, of answers that were read already: whether each is as handed out, and whether it waits."""
     waiting = [is_waiting for is_untouched, is_waiting in rows if not is_untouched]
     return {"marked": waiting.count(False), "of": len(waiting), "untouched": len(rows) - len(waiting)}
 
@@ -179,14 +168,10 @@ def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer
             remark = update(COMMENT).where(
                 COMMENT.c.id == answer.remark, COMMENT.c.manual_comment.is_not_distinct_from(before.comment)
             )
+            grade = grade.values(manual_score=held.points, needs_manual_grade=held.waiting)
+            remark = remark.values(manual_comment=held.comment)
             same_text = _text(course, topic, exercise, answer.student)[0] == answer.text
-            written = [
-                cast(Any, db.execute(statement)).rowcount
-                for statement in (
-                    grade.values(manual_score=held.points, needs_manual_grade=held.waiting),
-                    remark.values(manual_comment=held.comment),
-                )
-            ]
+            written = [cast(Any, db.execute(statement)).rowcount for statement in (grade, remark)]
             if written != [1, 1] or not same_text:
                 db.rollback()
                 raise Changed(_changed_answers(course, topic, exercise, gradebook, marks))

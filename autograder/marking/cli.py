@@ -1,7 +1,4 @@
-"""Serve the page to a marker until Ctrl-C, and say how far the marking has come.
-
-In: a ``Session``. Out: lines to print. Opens a browser where that is wanted; writes what ``Session.mark`` writes, after a backup.
-"""
+"""Serve the page to a marker until Ctrl-C, and say how far the marking has come."""
 
 import asyncio
 import contextlib
@@ -19,9 +16,7 @@ from autograder.gradebook.backup import back_up
 from autograder.marking.server import serve
 from autograder.marking.session import Session
 
-REDIRECT_PAGE = (
-    '<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}"><title>Marking</title>'
-)
+REDIRECT = '<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}"><title>Marking</title>'
 
 
 def run_server(session: Session, port: int, browser: bool, say: Callable[[str], object]) -> list[str]:
@@ -31,9 +26,8 @@ def run_server(session: Session, port: int, browser: bool, say: Callable[[str], 
     """
     progress, topic = session.progress(), session.topic
     if not progress["of"]:
-        left = (
-            f"all {count} were left as handed out" if (count := progress["untouched"]) else "nobody has been graded yet"
-        )
+        untouched = progress["untouched"]
+        left = f"all {untouched} were left as handed out" if untouched else "nobody has been graded yet"
         remedy = f"`python -m autograder collect {topic} ARCHIVE`, then `python -m autograder grade {topic}`."
         raise CourseError(f"there is no answer to {session.exercise}: {left}", str(session.course.root), remedy)
     back_up(session.course, "mark")
@@ -64,7 +58,7 @@ def _open(address, stack):
     """Open ``address`` by way of a file that only this user can read: a command line is read by everybody on the machine."""
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="marking-"))
     page = Path(folder) / "marking.html"
-    page.write_text(REDIRECT_PAGE.format(escape(address)), encoding="utf-8")
+    page.write_text(REDIRECT.format(escape(address)), encoding="utf-8")
 
     def show():
         with contextlib.suppress(webbrowser.Error):

@@ -1,7 +1,4 @@
-"""Bring answers together that are alike, so that a marker gives like marks for like answers.
-
-In: answers. Out: groups of them, in the order to be marked. Pure.
-"""
+"""Bring answers together that are alike, so that a marker gives like marks for like answers. Pure."""
 
 import re
 import zlib
@@ -61,9 +58,8 @@ def _side_by_side(groups: list[Group]) -> list[Group]:
         return []
     words = np.zeros((len(groups), BINS), dtype=np.float32)  # (groups, words)
     for row, group in zip(words, groups, strict=True):
-        row[
-            [zlib.crc32(word.encode("utf-8", "replace")) % BINS for word in normalise(group.answers[0].text).split()]
-        ] = 1
+        own = normalise(group.answers[0].text).encode("utf-8", "replace").split()
+        row[[zlib.crc32(word) % BINS for word in own]] = 1
     sizes = words.sum(axis=1)
     common = words @ words.T  # (groups, groups)
     ordered, left = [], np.ones(len(groups), dtype=bool)

@@ -1,7 +1,6 @@
 """Give one student other points for an exercise that the grader has judged, where a person finds that it was wrong.
 
-In: a course, a topic, an exercise in code or numbers, a student, points and a reason. Out: what the gradebook has then. Writes
-nbgrader's manual score and comment, which later gradings keep, after a backup.
+They become nbgrader's manual score and comment, which later gradings keep.
 """
 
 import math

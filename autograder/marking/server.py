@@ -1,8 +1,8 @@
 """Serve the page on which a person marks: on this machine's loopback alone, to whoever has the token.
 
-In: a ``Session``; requests of a browser. Out: the page, its style and its script; marks, saved as they come. Every request
-needs the right Host, every one that says or changes something of students the token: in the page's address, as Jupyter has
-it, and in a header of each POST. There is no cookie, so another page that the marker has open can send nothing that counts.
+Every request needs the right Host, every one that says or changes something of students the token: in the page's address,
+as Jupyter has it, and in a header of each POST. There is no cookie, so another page that the marker has open can send
+nothing that counts.
 """
 
 import asyncio
@@ -42,11 +42,8 @@ async def serve(session: Session, token: str, port: int, ready: Callable[[str], 
     try:
         listening = socket.create_server((LOOPBACK, port))
     except OSError as error:
-        raise CourseError(
-            f"port {port} cannot be used ({error.strerror})",
-            "--port",
-            "name another port, or none: then a free one is taken.",
-        ) from None
+        remedy = "name another port, or none: then a free one is taken."
+        raise CourseError(f"port {port} cannot be used ({error.strerror})", "--port", remedy) from None
     listening.setblocking(False)
     port = listening.getsockname()[1]
     shared = {"session": session, "token": token, "hosts": (f"{LOOPBACK}:{port}", f"localhost:{port}")}
@@ -78,9 +75,8 @@ class _Handler(web.RequestHandler):
 
     def prepare(self):
         if self.request.host not in self.hosts:
-            raise web.HTTPError(
-                403, reason="This page is served under the address that the command has printed, and no other"
-            )
+            reason = "This page is served under the address that the command has printed, and no other"
+            raise web.HTTPError(403, reason=reason)
 
     def require(self, token):
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode()):

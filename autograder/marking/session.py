@@ -1,7 +1,6 @@
 """One sitting of a marker: the page with all answers to a question, and the marks that come back from it.
 
-In: a course, a question; what the page sends. Out: HTML in which everything of a student is shown and nothing runs; marks in the
-gradebook. The page knows answers by numbers that say nothing of whose they are.
+The page shows everything of a student and runs nothing. It knows answers by numbers that say nothing of whose they are.
 """
 
 import hashlib
@@ -84,10 +83,7 @@ class Session:
 
     def answers(self) -> list[Answer]:
         """Return the answers that a person marks, as they are now; those that were left as handed out are not among them."""
-        return [answer for answer in self._everybodys() if not answer.is_untouched]
-
-    def _everybodys(self):
-        return answers(self.course, self.topic, self.exercise)
+        return [answer for answer in answers(self.course, self.topic, self.exercise) if not answer.is_untouched]
 
     def progress(self) -> dict[str, int]:
         """Return how many are marked, of how many, and how many more are as handed out."""
@@ -102,8 +98,8 @@ class Session:
         from autograder.marking.grouping import group_similar
 
         # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
-        found = self._everybodys()
-        counts = progress_of(found)
+        found = answers(self.course, self.topic, self.exercise)
+        counts = progress_of([(answer.is_untouched, answer.held.waiting) for answer in found])
         groups = group_similar([answer for answer in found if not answer.is_untouched], key=self._id)
         shown, size = [], 0
         for group in groups:
@@ -165,12 +161,10 @@ class Session:
         if any(answer.text != before[student].text for student, answer in now.items()):
             return {"problem": "The student has handed in something else since: load the page anew."}
         said = []
-        for answer in now.values():
-            points, comment = answer.held.points, answer.held.comment
-            given_points = (
-                "taken the points away" if points is None else f"given {points:g} of {self.scheme.points:g} points"
-            )
-            said.append(f"Somebody has {given_points} meanwhile{f', and says: {comment}' if comment else '.'}")
+        for held in (answer.held for answer in now.values()):
+            given = f"given {held.points:g} of {self.scheme.points:g} points"
+            did = "taken the points away" if held.points is None else given
+            said.append(f"Somebody has {did} meanwhile{f', and says: {held.comment}' if held.comment else '.'}")
         return {"problem": " ".join(dict.fromkeys(said)), "now": [self._show(answer) for answer in now.values()]}
 
     def _told(self, group: "Group") -> dict[str, Any]:
@@ -200,9 +194,8 @@ class Session:
         for answer in group.answers:
             text = answer.text.strip()
             html = Markup(_shown(text, self._addresses(answer, token)) if answer.pictures else _rendered(text))
-            spelt.setdefault(_one_line(html), (html, []))[1].append(
-                (self._id(answer), answer.student if self.names else "")
-            )
+            _, whose = spelt.setdefault(_one_line(html), (html, []))
+            whose.append((self._id(answer), answer.student if self.names else ""))
         return list(spelt.values())
 
 
