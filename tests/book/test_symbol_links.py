@@ -166,7 +166,7 @@ def test_the_keyboard_reads_all_symbols_of_a_section_and_comes_back(page, key):
     ActionChains(page).send_keys(Keys.ESCAPE).perform()
     until(page, lambda: page.execute_script(f"return document.activeElement === {link}"))
     assert note(page) == {}
-    assert page.execute_script(f"return {link}.getAttribute('aria-expanded')") == "false"
+    until(page, lambda: page.execute_script(f"return {link}.getAttribute('aria-expanded')") == "false")
 
 
 def test_a_pointer_that_rests_on_a_symbol_reads_what_it_is_and_may_go_on_to_it(page):
