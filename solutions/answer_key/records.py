@@ -142,9 +142,9 @@ class Entry:
         return self.name.split("-")[1]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FromEntry:
-    """An exercise made from an ``entry`` of the key."""
+    """An exercise made from an ``entry`` of the key. Its subclasses say which two are equal."""
 
     entry: Entry
 
