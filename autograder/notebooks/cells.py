@@ -1,7 +1,4 @@
-"""Make the cells of an assignment: its heading, the locked cells that the checks use, and those of each exercise.
-
-In: exercises, the texts that the chapter has for them. Out: nbgrader's cells. Pure.
-"""
+"""Make the cells of an assignment: its heading, the locked cells that the checks use, and those of each exercise. Pure."""
 
 import ast
 import inspect
@@ -29,18 +26,17 @@ HIDDEN = {"jupyter": {"source_hidden": True}, "cellView": "form"}  # collapsed i
 OLDEST = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on
 
 
-def _meta(grade_id, *, grade=False, solution=False, locked=True, points=None):
+def _meta(grade_id, *, grade=False, solution=False, locked=True, **points):
     meta = {"schema_version": 3, "grade_id": grade_id, "grade": grade, "solution": solution, "locked": locked}
-    meta["task"] = False
-    if grade:
-        meta["points"] = points
-    return {"nbgrader": meta}
+    return {"nbgrader": {**meta, "task": False, **points}}
 
 
 def heading(topic: str, title: str, exercises: Sequence[Exercise], website: str, notice: str = "") -> NotebookNode:
     chapter = f"[{title}]({website}book/{topic}.html)" if website else f"*{title}*"
     total = sum(exercise.points for exercise in exercises)
-    least, most = _minutes(topic, exercises)
+    # a course may give exercises other points, which makes them no longer or shorter
+    key = answer_key.load(topic) if topic in answer_key.topics() else {}
+    least, most = answer_key.minutes(key.get(exercise.name, exercise.entry) for exercise in exercises)
     notice = f"**{notice}**\n\n" if notice else ""
     text = f"""# {title}
 
@@ -55,12 +51,6 @@ def heading(topic: str, title: str, exercises: Sequence[Exercise], website: str,
 - Keep all cells. When you are done, run all of them from the top, save, and hand in this file under the name
   `{topic}.ipynb`. The last cell prints a receipt, whose code your feedback names too."""
     return new_markdown_cell(text, metadata=_meta("heading"))
-
-
-def _minutes(topic, exercises):
-    """Return how long ``exercises`` take. A course may give them other points, which makes them no longer or shorter."""
-    key = answer_key.load(topic) if topic in answer_key.topics() else {}
-    return answer_key.minutes(key.get(exercise.name, exercise.entry) for exercise in exercises)
 
 
 def _rules(exercises):
@@ -78,9 +68,9 @@ def _rules(exercises):
             f"{costs}. The check and the feedback tell you all the same: whoever calls it may need the old values.",
         ]
     if any(exercise.kind == "number" for exercise in exercises):
-        rules.append(
+        rules += [
             "Where decimals are asked for, carry more of them on the way. The last one may be rounded or cut off."
-        )
+        ]
     return "".join(f"\n- {rule}" for rule in rules)
 
 
@@ -163,15 +153,14 @@ def exercise_cells(exercise: Exercise, text: Text) -> list[NotebookNode]:
     if isinstance(exercise.entry, answer_key.Text):
         meta = _meta(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
         return [*cells, new_markdown_cell(exercise.entry.answer.strip(), metadata=meta)]
-    test = _meta(test_id(exercise.name), grade=True, points=exercise.points)
+    cells.append(new_code_cell(exercise.source.rstrip(), metadata=_meta(exercise.name, solution=True, locked=False)))
     if exercise.trained:
-        return [*cells, *_trained_cells(exercise, test)]
-    return [
-        *cells,
-        new_code_cell(exercise.source.rstrip(), metadata=_meta(exercise.name, solution=True, locked=False)),
-        _check_cell(exercise),
-        new_code_cell(_test_source(exercise), metadata=test),
-    ]
+        cells.append(_training_cell(exercise))
+    # A check is worth 0 points, and yet a grade cell: `nbgrader validate` looks at no others. Run All goes on after it.
+    meta = {**_meta(check_id(exercise.name), grade=True, points=0), "tags": ["raises-exception"]}
+    cells.append(new_code_cell(f'check("{exercise.name}")', metadata=meta))
+    test = _weights_test_source(exercise) if exercise.trained else _test_source(exercise)
+    return [*cells, new_code_cell(test, metadata=_meta(test_id(exercise.name), grade=True, points=exercise.points))]
 
 
 def _examples(exercise):
@@ -213,12 +202,6 @@ def _points(exercise):
     return f"{exercise.points:g} point{'s' if exercise.points != 1 else ''}"
 
 
-def _check_cell(exercise):
-    """A check is worth 0 points, and yet a grade cell: `nbgrader validate` looks at no others. Run All goes on after it."""
-    meta = {**_meta(check_id(exercise.name), grade=True, points=0), "tags": ["raises-exception"]}
-    return new_code_cell(f'check("{exercise.name}")', metadata=meta)
-
-
 def provided_cells(topic: str) -> list[NotebookNode]:
     """Return the locked cell with the code that the exercises of ``topic`` build on, if there is any."""
     code = provided(topic)
@@ -242,33 +225,28 @@ def receipt_cell(topic: str, exercises: Sequence[Exercise], version: str) -> Not
     return new_code_cell(text, metadata=_meta(RECEIPT))
 
 
-def _trained_cells(exercise, test):
-    """Return the cells of a trained exercise: the answer, a cell that trains once, the check of the file, the test."""
-    trained = exercise.trained
-    path = repr(trained.file)
+def _training_cell(exercise):
+    """Return the cell that trains once."""
+    path = repr(exercise.trained.file)
     train = f"import os\n\nif not os.path.exists({path}):\n    {exercise.function}({path})"
-    hidden = [trained.draw, *_measuring(trained.measure)]
+    return new_code_cell(train, metadata=_meta(run_id(exercise.name)))
+
+
+def _weights_test_source(exercise):
+    """Return the hidden test of a trained exercise: the functions of the course that draw and measure, then the points."""
+    trained = exercise.trained
+    called = [inspect.getmodule(trained.measure).__dict__.get(name) for name in trained.measure.__code__.co_names]
+    hidden = [trained.draw, *filter(inspect.isfunction, called), trained.measure]
     functions = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", "\n\n".join(inspect.getsource(item) for item in hidden))
     hidden = (
         f"{functions}\n\n"
         f"_unseen = {exercise.entry.draw}({trained.seed})\n"
-        f"_file = np.fromfile({path}, dtype=np.uint8)\n"
+        f"_file = np.fromfile({trained.file!r}, dtype=np.uint8)\n"
         f"_found = {trained.measure.__name__}({trained.run}(_file, _unseen['source'], _unseen['lengths']), _unseen)\n"
         f"float(sum(points for part, points in {exercise.parts!r}.items() if _found[part] >= {trained.thresholds!r}[part]))"
     )
     note = f"# {_points(exercise)}: the weights in {trained.file} translate unseen sentences here."
-    return [
-        new_code_cell(exercise.source.rstrip(), metadata=_meta(exercise.name, solution=True, locked=False)),
-        new_code_cell(train, metadata=_meta(run_id(exercise.name))),
-        _check_cell(exercise),
-        new_code_cell(f"{note}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS", metadata=test),
-    ]
-
-
-def _measuring(measure):
-    """Return ``measure`` and the functions of the course that it calls, as they stand in the reference."""
-    called = [inspect.getmodule(measure).__dict__.get(name) for name in measure.__code__.co_names]
-    return [*(function for function in called if inspect.isfunction(function)), measure]
+    return f"{note}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS"
 
 
 def known_to_check(exercise: Exercise) -> dict[str, Any]:
@@ -277,8 +255,8 @@ def known_to_check(exercise: Exercise) -> dict[str, Any]:
         return {"file": exercise.trained.file, "arrays": exercise.trained.arrays}
     cases = _shown(exercise, drawn=False) or [_form_case(exercise)]
     known = {"function": exercise.function, "kind": exercise.kind, "cases": cases, "in_torch": exercise.in_torch}
-    known["hidden"] = {"count": len(exercise.hidden), "kinds": kinds_of_hidden(exercise)}
-    known["hidden"]["families"] = len(families_of_hidden(exercise))
+    hidden = {"count": len(exercise.hidden), "kinds": kinds_of_hidden(exercise)}
+    known["hidden"] = {**hidden, "families": len(families_of_hidden(exercise))}
     if isinstance(exercise.entry, answer_key.HandWorked):
         known["hidden"]["atol"] = exercise.entry.atol
         follows = {entry: (step.given, step.name, step.source) for entry, step in exercise.follows.items()}
@@ -305,10 +283,9 @@ def _shown_case(exercise, case):
     """Return a shown case with the *values* that known mistakes give on it: enough for a hint, no code of theirs."""
     wrong = []
     for name, outcome in case.mistaken.items():
-        differs = not outcome.raised and any(
-            compare.reasons(outcome.value, case.expected, exercise.kind, case.atol).values()
-        )
-        if differs:
+        if outcome.raised:
+            continue
+        if any(compare.reasons(outcome.value, case.expected, exercise.kind, case.atol).values()):
             wrong.append((exercise.hints[name], _plain(_rounded(outcome.value))))
     stated = {"name": case.name, "inputs": _plain(case.inputs), "expected": _plain(case.expected), "atol": case.atol}
     if case.gradients:
@@ -352,16 +329,13 @@ def _test_source(exercise):
         note, stated = f"# {len(cases)} cases, packed: they were drawn.\n", f'"{compressed(json.dumps(cases))}"'
     else:
         note, stated = "", "[\n{},\n]".format(",\n".join(map(repr, cases)))  # one a line
-    body = f"{note}score({exercise.function}, {exercise.kind!r}, {stated}, {exercise.parts!r}{_converter(exercise)})"
+    converter = ", torch.from_numpy" if exercise.in_torch else ""
+    body = f"{note}score({exercise.function}, {exercise.kind!r}, {stated}, {exercise.parts!r}{converter})"
     if exercise.follows:  # the same rule as the grader's, so that both give the same points
         functions = "".join(f"{step.source}\n\n\n" for step in exercise.follows.values())
         rules = ", ".join(f"{name!r}: ({step.given!r}, {step.name})" for name, step in exercise.follows.items())
         body = f"{functions}{body[:-1]}, follows={{{rules}}})"
     return f"# {_points(exercise)}: hidden cases run here.\n### BEGIN HIDDEN TESTS\n{body}\n### END HIDDEN TESTS"
-
-
-def _converter(exercise):
-    return ", torch.from_numpy" if exercise.in_torch else ""
 
 
 def _pack_lines(by_name):
