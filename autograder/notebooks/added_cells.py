@@ -1,7 +1,4 @@
-"""What students write into cells of their own: an answer to a written question may be there, and must not go unread.
-
-In: the cells of a notebook, as nbformat's or as plain JSON; the name of a written exercise. Out: cells. Pure.
-"""
+"""What students write into cells of their own: an answer to a written question may be there, and must not go unread."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
@@ -25,9 +22,8 @@ def is_as_released(cell: Mapping[str, Any]) -> bool:
     import nbformat
     from nbgrader.utils import compute_checksum
 
-    return cell["metadata"]["nbgrader"].get("checksum") == compute_checksum(
-        cast(nbformat.NotebookNode, nbformat.from_dict(cell))
-    )
+    node = cast(nbformat.NotebookNode, nbformat.from_dict(cell))
+    return cell["metadata"]["nbgrader"].get("checksum") == compute_checksum(node)
 
 
 def source_of(cell: Mapping[str, Any]) -> str:

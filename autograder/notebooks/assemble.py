@@ -1,7 +1,4 @@
-"""Build an assignment: the nbgrader source notebook, and the marking scheme, from chapter, solutions and key.
-
-In: a topic, its exercises, the chapter. Out: a notebook, Markdown. ``write`` writes where the caller says.
-"""
+"""Build an assignment: the nbgrader source notebook, and the marking scheme, from chapter, solutions and key."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -73,25 +70,13 @@ def misfits(
 ) -> Iterator[tuple[str, CourseError]]:
     """Yield ``(exercise, error)`` for each of the key's ``names`` that the page lacks, and ``("", error)`` the other way."""
     page = short(Path(book) / f"{topic}.md")
-    for name in names:
-        if name not in texts:
-            yield (
-                name,
-                CourseError(
-                    f"the key names {name}, and the page has no exercise with that label",
-                    page,
-                    f"add an exercise directive with `:label: {name}`, or take it out of the key.",
-                ),
-            )
+    for name in (name for name in names if name not in texts):
+        remedy = f"add an exercise directive with `:label: {name}`, or take it out of the key."
+        yield name, CourseError(f"the key names {name}, and the page has no exercise with that label", page, remedy)
     for name in sorted(set(texts) - set(names)):
-        yield (
-            "",
-            CourseError(
-                f"the page asks {name}, and the key does not know it",
-                f"{page}, line {texts[name].line}",
-                f"add a table [{name}] to solutions/answer_key/{topic}.toml, or take it off the page.",
-            ),
-        )
+        remedy = f"add a table [{name}] to solutions/answer_key/{topic}.toml, or take it off the page."
+        where = f"{page}, line {texts[name].line}"
+        yield "", CourseError(f"the page asks {name}, and the key does not know it", where, remedy)
 
 
 def marking_scheme(topic: str, exercises: Sequence[Exercise]) -> str:

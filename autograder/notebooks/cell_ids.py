@@ -1,7 +1,4 @@
-"""What the cells of an assignment are called: nbgrader's ``grade_id`` of each cell of an exercise.
-
-In: an exercise's name, a cell. Out: ids. Pure.
-"""
+"""What the cells of an assignment are called: nbgrader's ``grade_id`` of each cell of an exercise. Pure."""
 
 from typing import TYPE_CHECKING, Protocol
 

@@ -1,12 +1,12 @@
 """Read a chapter of the book: which exercises stand on its page, and what they say.
 
-In: the path of a page. Out: its title and ``Text``s by label. What a notebook could not show is refused. Reads that page, and the
-table of contents beside its folder: the chapters with an answer key are counted in its order, and so are the exercises of each.
+The chapters with an answer key are counted in the order of the table of contents, and so are the exercises of each.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -43,18 +43,15 @@ def chapter_texts(path: str | Path) -> tuple[str, dict[str, Text]]:
     """
     source = Path(path).read_text(encoding="utf-8")
     tokens = _parser().parse(source)
-    title = next(
-        (tokens[i + 1].content for i, t in enumerate(tokens) if t.type == "heading_open" and t.tag == "h1"), ""
-    )
+    title = next((text.content for tag, text in pairwise(tokens) if (tag.type, tag.tag) == ("heading_open", "h1")), "")
     texts: dict[str, Text] = {}
     chapter = chapter_number(path)
     for token in tokens:
         if token.type in ("fence", "colon_fence") and token.info.strip().startswith("{exercise}"):
             label, text = _exercise_text(token, path, f"{chapter}.{len(texts) + 1}" if chapter else "")
             if label in texts:
-                raise CourseError(
-                    f"the exercise {label} stands here twice", f"{short(path)}, line {text.line}", "rename one of them."
-                )
+                where = f"{short(path)}, line {text.line}"
+                raise CourseError(f"the exercise {label} stands here twice", where, "rename one of them.")
             texts[label] = text
     return title, texts
 
@@ -93,23 +90,19 @@ def _parser():
 def _exercise_text(token, path, number):
     first = token.map[0] + 1
     title = token.info.strip().removeprefix("{exercise}").strip()
-    label, lines, in_options = "", [], True
-    for offset, line in enumerate(token.content.splitlines()):
+    label, lines = "", token.content.splitlines()
+    skipped = 0  # lines before the text: options, and empty ones
+    for line in lines:
         option = re.match(r":([\w-]+):\s*(.*)$", line)
-        if in_options and option:
-            label = option[2].strip() if option[1] == "label" else label
-        elif in_options and not line.strip():
-            continue
-        else:
-            if in_options:
-                start = first + 1 + offset
-            in_options = False
-            lines.append(line)
-    body = "\n".join(lines).strip()
+        if line.strip() and not option:
+            break
+        label = option[2].strip() if option and option[1] == "label" else label
+        skipped += 1
+    body = "\n".join(lines[skipped:]).strip()
     if not label or not body:
         raise CourseError("an exercise without label or text", f"{short(path)}, line {first}", "write both.")
     for inner in _parser().parse(body):
-        _refuse_markup(inner, path, start)
+        _refuse_markup(inner, path, first + 1 + skipped)
     return label, Text(title, body, first, number)
 
 
@@ -128,11 +121,8 @@ def _refuse_markup(token, path, start, line=0):
     if token.type == "fence" and FORBIDDEN.match(token.info.strip()):
         kind = "directive"
     if kind:
-        what = (token.info or token.content or "").strip().splitlines()[0][:40]
-        raise CourseError(
-            f"a {kind} inside an exercise: {what}",
-            f"{short(path)}, line {start + line}",
-            "write plain Markdown and $ mathematics there: the text goes into a notebook.",
-        )
+        what = f"a {kind} inside an exercise: {(token.info or token.content or '').strip().splitlines()[0][:40]}"
+        remedy = "write plain Markdown and $ mathematics there: the text goes into a notebook."
+        raise CourseError(what, f"{short(path)}, line {start + line}", remedy)
     for child in token.children or ():
         _refuse_markup(child, path, start, line)

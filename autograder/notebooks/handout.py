@@ -1,7 +1,4 @@
-"""Read a release: what it asks, under which version, and where in the book; and what a file has of it that was handed in.
-
-In: a released notebook; cells, or the bytes of a file, that a student handed in. Out: ``Handout``, ``Receipt``. Pure.
-"""
+"""Read a release: what it asks, under which version, and where in the book; and what a file has of it that was handed in."""
 
 import hashlib
 import json
@@ -66,14 +63,10 @@ def handout(release: NotebookNode) -> Handout:
     cells = {grade_id: cell for cell in release.cells if (grade_id := id_of(cell))}
     head = cells["heading"].source if "heading" in cells else ""
     title, chapter = TITLE.search(head), CHAPTER.search(head)
-    questions = [
-        _question(name, cell, cells.get(name))
-        for grade_id, cell in cells.items()
-        if (name := exercise_of_text(grade_id))
-    ]
-    return Handout(
-        title[1] if title else "", chapter[1] if chapter else "", version_of(release.cells), tuple(questions)
-    )
+    named = [(exercise_of_text(grade_id), cell) for grade_id, cell in cells.items()]
+    questions = tuple(_question(name, cell, cells.get(name)) for name, cell in named if name)
+    version = version_of(release.cells)
+    return Handout(title[1] if title else "", chapter[1] if chapter else "", version, questions)
 
 
 def _question(name, cell, answer):
@@ -90,12 +83,9 @@ def version_of(cells: Iterable[NotebookNode]) -> str:
         grade_id = id_of(cell)
         if grade_id == RECEIPT and (stated := VERSION.search(cell.source)):
             return stated[1]
-        if (
-            grade_id
-            and grade_id not in not_counted
-            and cell.metadata.nbgrader.get("locked")
-            and not grade_id.endswith("-test")
-        ):
+        if not grade_id or grade_id in not_counted or grade_id.endswith("-test"):
+            continue
+        if cell.metadata.nbgrader.get("locked"):
             shown.append([grade_id, cell.source])
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:6]
 

@@ -1,7 +1,6 @@
 """Mend what happens to notebooks on their way: cells deleted, copied, edited though locked, ids doubled or changed.
 
-In: a submitted notebook, the releases that it may have been made from. Out: notes that say what was mended; the notebook
-is changed in place. Pure otherwise, but for ``read_file``. Also decides whether there is a notebook to grade at all.
+Also decides whether there is a notebook to grade at all. Pure, but that notebooks are changed in place.
 """
 
 import copy

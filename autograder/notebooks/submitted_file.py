@@ -1,7 +1,4 @@
-"""Read a file that a student has handed in: never through a link, and no more of it than can be graded.
-
-In: a path. Out: bytes, or a refusal that is for the student; the cells of a notebook. Reads that file alone.
-"""
+"""Read a file that a student has handed in: never through a link, and no more of it than can be graded."""
 
 import json
 import os

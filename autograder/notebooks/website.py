@@ -1,7 +1,4 @@
-"""Where the website of the course is: what ``_config.yml`` states, if it is an address that somebody can reach.
-
-In: an address, a configuration. Out: the address, ending in a slash. Reads the configuration.
-"""
+"""Where the website of the course is: what ``_config.yml`` states, if it is an address that somebody can reach."""
 
 import re
 from pathlib import Path
