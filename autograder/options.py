@@ -1,7 +1,4 @@
-"""Options that several commands share, and those that a command has for each of the ``Limits``.
-
-In: a command's function. Out: the same with more options. Touches nothing.
-"""
+"""Options that several commands share, and those that a command has for each of the ``Limits``."""
 
 import functools
 import inspect

@@ -23,10 +23,9 @@ def require_checkout(what: str) -> None:
     Raises CourseError if this is no checkout of the project.
     """
     if not CONFIG.is_file() or not BOOK.is_dir():
+        remedy = "clone the project and run `make course` there: this command then works from its folder."
         raise CourseError(
-            f"{what} needs the whole project, and only its packages are installed here",
-            str(ROOT),
-            "clone the project and run `make course` there: this command then works from its folder.",
+            f"{what} needs the whole project, and only its packages are installed here", str(ROOT), remedy
         )
 
 

@@ -1,6 +1,6 @@
 """What grading found out about a submission: the points and words of each exercise, the outputs of its cells.
 
-In and out: nothing. Records only, which the process that coordinates reads without what makes them.
+Records only, which the process that coordinates reads without what makes them.
 """
 
 from dataclasses import dataclass, field
