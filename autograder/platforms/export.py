@@ -20,7 +20,7 @@ import csv
 import io
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,44 +40,30 @@ CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 SPLIT = ["LastName", "FirstName", "ID"]  # how Canvas's file begins where names are split
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet computes
 GRADESCOPE = ("First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points")
-CSV = (
-    "student",
-    "name",
-    "email",
-    "handed_in",
-    "points",
-    "late_penalty",
-    "score",
-    "max_score",
-    "needs_marking",
-    "receipt",
-)
-
-
+CSV = ("student", "name", "email", "handed_in", "points", "late_penalty", "score", "max_score")
+CSV += ("needs_marking", "receipt")
 NAMESAKE = (
     "have a full name that occurs twice, and neither number nor e-mail that tells them apart in Moodle's worksheet"
 )
 
 
-@dataclass(frozen=True)
-class Exported:
-    """How many grades a file has, and who is not in it: why -> names."""
-
-    count: int
-    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
 @dataclass
-class _Sheet:
-    """The rows of a file, and who is left out of it and why."""
+class Exported:
+    """How many students a file has, and who is not in it: why -> names."""
 
-    header: Sequence[str]
-    rows: list[Sequence[str]] = field(default_factory=list)
     count: int = 0
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
-    def leave_out(self, why, name):
+    def leave_out(self, why: str, name: str) -> None:
         self.left_out.setdefault(why, []).append(name)
+
+
+@dataclass
+class _Sheet(Exported):
+    """The rows of a file of grades, as well."""
+
+    header: Sequence[str] = ()
+    rows: list[Sequence[str]] = field(default_factory=list)
 
 
 def export(
@@ -105,25 +91,23 @@ def export(
     everybody, students = results(course, topic), course.plan().students
     released = course.released(topic)
     points = sum(released.points.values())
+    listed = {one.id: one for one in students}
     if to == "csv":
         codes = _codes(course, topic, everybody, tuple(map(handout, released.notebooks)))
-        sheet = _plain(everybody, students, points, codes)
+        sheet = _plain(everybody, listed, points, codes)
     elif to == "moodle":
         sheet = _moodle(course, topic, everybody, students, points, given, unmarked)
+    elif to == "canvas":
+        listed = _from_canvas(given, students) if given else listed
+        sheet = _canvas(everybody, listed, points, column or _column(given, topic), unmarked)
     else:
-        listed = {one.id: one for one in students}
-        if to == "canvas" and given:
-            listed = _from_canvas(given, students)
-        if to == "canvas":
-            sheet = _canvas(everybody, listed, points, column or _column(given, topic), unmarked)
-        else:
-            sheet = _gradescope(everybody, listed, points, unmarked)
+        sheet = _gradescope(everybody, listed, points, unmarked)
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(sheet.header)
     writer.writerows(sheet.rows)
     write_text(text.getvalue(), target)
-    return Exported(sheet.count, {why: tuple(names) for why, names in sheet.left_out.items()})
+    return sheet
 
 
 def refuse_overwriting(target: str | Path, force: bool) -> None:
@@ -156,8 +140,8 @@ def _codes(course, topic, names, handouts):
     return codes
 
 
-def _plain(everybody, students, points, codes):
-    sheet, listed = _Sheet(CSV), {one.id: one for one in students}
+def _plain(everybody, listed, points, codes):
+    sheet = _Sheet(header=CSV)
     for name in sorted({*everybody, *listed}):
         student, one = listed.get(name, Student(id=name)), everybody.get(name)
         about = [escape_formula(text) for text in (name, student.name, student.email)]
@@ -183,7 +167,7 @@ def _counting(sheet, everybody, unmarked):
 
 
 def _canvas(everybody, listed, points, column, unmarked):
-    sheet = _Sheet([*CANVAS, column])
+    sheet = _Sheet(header=[*CANVAS, column])
     sheet.rows.append(["    Points Possible", *([""] * (len(CANVAS) - 1)), _number(points)])
     for one in _counting(sheet, everybody, unmarked):
         student = listed.get(one.student)
@@ -222,32 +206,25 @@ def _from_canvas(given, students):
         told = dict(zip(header, row, strict=False))
         if is_split:
             told["Student"] = ", ".join(filter(None, [told["LastName"].strip(), told["FirstName"].strip()]))
-        login = told.get("SIS Login ID", "")
-        known = by_number.get(alike(told["ID"])) or by_login.get(alike(login))
+        number, login = told["ID"], told.get("SIS Login ID", "")
+        known = by_number.get(alike(number)) or by_login.get(alike(login))
         name = known.id if known else login
-        if told["ID"].strip() and name:
-            sis, section = told.get("SIS User ID", ""), told.get("Section", "")
-            found[name] = Student(
-                id=name, name=told["Student"], canvas=told["ID"], sis=sis, login=login, section=section
-            )
+        if number.strip() and name:
+            ids = {"canvas": number, "sis": told.get("SIS User ID", ""), "login": login}
+            found[name] = Student(id=name, name=told["Student"], section=told.get("Section", ""), **ids)
     return found
 
 
 def _gradescope(everybody, listed, points, unmarked):
-    sheet = _Sheet(GRADESCOPE)
+    sheet = _Sheet(header=GRADESCOPE)
     for one in _counting(sheet, everybody, unmarked):
         student = listed.get(one.student)
         if student is None or not (student.gradescope or student.email):
             sheet.leave_out("have neither SID nor e-mail in the roster", one.student)
             continue
         first, _, last = student.name.rpartition(" ")
-        about = [
-            escape_formula(first),
-            escape_formula(last),
-            student.gradescope,
-            student.email,
-            escape_formula(student.section),
-        ]
+        first, last, section = map(escape_formula, (first, last, student.section))
+        about = [first, last, student.gradescope, student.email, section]
         sheet.rows.append([*about, _number(one.score), _number(points)])
         sheet.count += 1
     return sheet
@@ -255,18 +232,17 @@ def _gradescope(everybody, listed, points, unmarked):
 
 def _moodle(course, topic, everybody, students, points, given, unmarked):
     if not given:
-        raise CourseError(
-            "Moodle takes grades only in its own grading worksheet",
-            "--from",
-            "download it in the assignment (Submissions, Download grading worksheet), and name it with --from FILE.",
+        remedy = (
+            "download it in the assignment (Submissions, Download grading worksheet), and name it with --from FILE."
         )
+        raise CourseError("Moodle takes grades only in its own grading worksheet", "--from", remedy)
     header, rows = _read(given)
     places = {name.casefold(): place for place, name in enumerate(header)}
     lacking = [name for name in ("Identifier", "Grade", "Last modified (grade)") if name.casefold() not in places]
     if lacking:
         remedy = "name the grading worksheet as Moodle gave it out, with Moodle set to English and in UTF-8."
         raise CourseError(f"it has no column {', '.join(lacking)}", str(given), remedy)
-    sheet = _Sheet(header)
+    sheet = _Sheet(header=header)
     mine = {one.student: one for one in _counting(sheet, everybody, unmarked)}
     told = [{name: row[place].strip() for name, place in places.items() if place < len(row)} for row in rows]
     shared = _namesakes(students, told)

@@ -43,25 +43,23 @@ def hand_back(course: Course, topic: str, to: str, target: str | Path, force: bo
     if to not in PLATFORMS:
         raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(PLATFORMS)}.")
     refuse_overwriting(target, force)
-    known, file = results(course, topic), io.BytesIO()
-    left_out: dict[str, list[str]] = {}
-    count = 0
+    known, file, exported = results(course, topic), io.BytesIO(), Exported()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
         if to == "canvas":
             bundle.writestr(zipfile.ZipInfo("README.txt"), README.format(topic=topic), zipfile.ZIP_DEFLATED)
         for student in course.students(topic):
             page, name = course.feedback(student, topic), _name(course, topic, student, to)
             if not page.is_file():
-                left_out.setdefault("have no feedback page yet: run `grade`", []).append(student)
+                exported.leave_out("have no feedback page yet: run `grade`", student)
             elif not name:
-                left_out.setdefault(f"were not collected from {to.capitalize()}", []).append(student)
+                exported.leave_out(f"were not collected from {to.capitalize()}", student)
             else:
                 bundle.writestr(zipfile.ZipInfo(name), page.read_bytes(), zipfile.ZIP_DEFLATED)
-                count += 1
+                exported.count += 1
                 if student in known and known[student].waiting:
-                    left_out.setdefault("have a page that says: to be marked", []).append(student)
+                    exported.leave_out("have a page that says: to be marked", student)
     write_bytes(file.getvalue(), target)
-    return Exported(count, {why: tuple(names) for why, names in left_out.items()})
+    return exported
 
 
 def _name(course, topic, student, to):
