@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
@@ -45,9 +44,10 @@ class Version:
 
 @dataclass
 class Row:
-    """What is known of one version: whether it is wrong, by the number of the hidden case, and its verdict."""
+    """What is known of one version: whether it is wrong, by the number of the hidden case, its points and its verdict."""
 
     wrong: dict[int, bool] = field(default_factory=dict)
+    earned: float | None = None
     verdict: Verdict | None = None
 
 
@@ -88,13 +88,17 @@ class Outcomes:
         """Return the verdict on ``version``: points, parts and hints."""
         row = self._row(version)
         if row.verdict is None:
-            numbers = range(len(self.exercise.hidden))
-            replies = {(self.exercise.name, number): self._reply(version, number) for number in numbers}
+            replies = {(self.exercise.name, number): reply for number, reply in enumerate(self._replies(version))}
             (row.verdict,) = judge.judge([self.exercise], replies)
+            row.earned = row.verdict.earned
         return row.verdict
 
     def earned(self, version: Version) -> float:
-        return cast("float", self.verdict(version).earned)  # None is of texts, which no function answers
+        """Return the points of ``version``: sooner known than its verdict, which has hints."""
+        row = self._row(version)
+        if row.earned is None:
+            row.earned = judge.points_of(self.exercise, self._replies(version))
+        return row.earned
 
     def gets_own_hint(self, mistake: Version) -> bool:
         """Return whether the hint of the listed ``mistake`` is among those that it gets."""
@@ -109,6 +113,9 @@ class Outcomes:
                 write_bytes(msgspec.msgpack.encode(rows), self._path)
                 self._known = self._size()
 
+    def _replies(self, version: Version) -> list[Reply]:
+        return [self._reply(version, number) for number in range(len(self.exercise.hidden))]
+
     def _reply(self, version: Version, number: int) -> Reply:
         reply = reply_to(version.function, self.exercise, self.exercise.hidden[number], self.seconds)
         if reply.raised == TookTooLong.__name__:
@@ -119,7 +126,7 @@ class Outcomes:
         return (self._rows if version.text else self._unsaved).setdefault(version.key, Row())
 
     def _size(self) -> int:
-        return sum(len(row.wrong) + (row.verdict is not None) for row in self._rows.values())
+        return sum(len(row.wrong) + (row.earned is not None) + (row.verdict is not None) for row in self._rows.values())
 
 
 def version_of(function: Callable[..., object], name: str = "") -> Version:

@@ -84,9 +84,9 @@ def audit_topic(
     """Yield an ``Audited`` for each exercise of ``topic`` whose function is called to judge it; see ``audit_exercise``."""
     draws = [exercises.load(topic, seed + n) for n in range(SEEDS[full])]
     mistakes, right = exercises.module(f"solutions.mistakes.{topic}"), right_answers(topic)
+    text = key_linter.released_text(assemble.source_notebook(topic, draws[0]))  # it is the same whatever is drawn
     problems = {}
     for questions in draws:
-        text = key_linter.released_text(assemble.source_notebook(topic, questions))
         for problem in key_linter.lint(questions, text=text):
             problems.setdefault(problem.exercise, []).append(str(problem))
     for versions in zip(*draws, strict=True):
@@ -158,7 +158,7 @@ def audit_exercise(
         len(right_versions),
         names_of(right_versions, lambda outcomes, version: not outcomes.passes(version)),
         len(wrong),
-        names_of(wrong, lambda outcomes, version: outcomes.earned(version) == exercise.points),
+        names_of(wrong, lambda outcomes, version: outcomes.verdict(version).earned == exercise.points),
         names_of(wrong, lambda outcomes, version: not outcomes.gets_own_hint(version)),
         len(made) + len(shifted),
         len(taken) + len(shifted),

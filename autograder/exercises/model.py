@@ -103,11 +103,11 @@ class Exercise(answer_key.FromEntry):
     follows: dict[str, Step] = field(default_factory=dict)  # by the entry of a chain
     mistakes: dict[str, str] = field(default_factory=dict)  # name -> text of the function
 
-    @property
+    @cached_property
     def hidden(self) -> tuple[Case, ...]:
         return tuple(case for case in self.cases if not case.shown)
 
-    @property
+    @cached_property
     def shown(self) -> tuple[Case, ...]:
         return tuple(case for case in self.cases if case.shown)
 

@@ -1,6 +1,6 @@
 """Judge what a submission returned: points by part, reasons in words, and the hint that names the mistake. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -80,11 +80,7 @@ def _judge(exercise, all_replies):
     if exercise.trained:
         return _judge_weights(exercise, all_replies.get((exercise.name, 0), Reply(raised="no file")))
     replies = [all_replies.get((exercise.name, n), Reply(raised="no reply")) for n in range(len(exercise.hidden))]
-    found = [reasons_of(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
-    carried = {}
-    if exercise.follows:
-        case, follows = exercise.hidden[0], compiled(exercise.follows)
-        found[0], carried = compare.follow_through(found[0], replies[0].value, case.expected, case.atol, follows)
+    found, carried = _find_reasons(exercise, replies)
     if exercise.kind == "shape":
         found = _explain_shapes(exercise, replies, found)
     rows = [JudgedCase(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, found, strict=True))]
@@ -99,6 +95,23 @@ def _judge(exercise, all_replies):
     earned = compare.points_earned(results, exercise.parts)
     hints = _hints(exercise, rows, is_right=earned == exercise.points)
     return Verdict(exercise.name, earned, exercise.points, tuple(parts), hints)
+
+
+def points_of(exercise: Exercise, replies: Sequence[Reply]) -> float:
+    """Return the points that the ``replies`` to the hidden cases earn, as ``judge`` does, but without looking for words."""
+    found, _ = _find_reasons(exercise, replies)
+    results = [(case.part, case.also, reasons) for case, reasons in zip(exercise.hidden, found, strict=True)]
+    return compare.points_earned(results, exercise.parts)
+
+
+def _find_reasons(exercise, replies):
+    """Return ``reasons_of`` each reply, and the entries of a chain that are right given the student's own steps."""
+    found = [reasons_of(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
+    if not exercise.follows:
+        return found, {}
+    case, follows = exercise.hidden[0], compiled(exercise.follows)
+    found[0], carried = compare.follow_through(found[0], replies[0].value, case.expected, case.atol, follows)
+    return found, carried
 
 
 def _hints(exercise, rows, is_right):
