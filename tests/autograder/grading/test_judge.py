@@ -227,6 +227,8 @@ def test_every_mixture_of_right_and_missing_replies_earns_between_none_and_all(t
     kept = {key: reply for key, reply in replies.items() if data.draw(st.booleans())}
     verdict = verdict_on(exercise, kept)
     assert (verdict.earned == exercise.points) == (len(kept) == len(replies))
+    given_replies = [kept.get((exercise.name, n), Reply(raised="no reply")) for n in range(len(exercise.hidden))]
+    assert judge.points_of(exercise, given_replies) == verdict.earned
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -365,11 +367,18 @@ def continued(exercise, chain, first):
 
 def verdict_on_chain(exercise, chain):
     verdict = verdict_on(exercise, same_reply(exercise, Reply(value=over_the_wire(chain))))
+    assert points_of_chain(exercise, chain) == verdict.earned
+    return verdict
+
+
+def points_of_chain(exercise, chain):
+    """As ``verdict_on_chain(...).earned``, sooner: without looking for hints."""
+    points = judge.points_of(exercise, [Reply(value=over_the_wire(chain))])
     case, follows = exercise.hidden[0], compiled(exercise.follows)
     stated = {"part": case.part, "expected": case.expected, "atol": case.atol}
     stock = compare.score(lambda: chain, "number", [stated], exercise.parts, follows=follows)
-    assert stock == verdict.earned  # the hidden test cell goes by the same rule
-    return verdict
+    assert stock == points  # the hidden test cell goes by the same rule
+    return points
 
 
 def earned_by(verdict):
@@ -442,7 +451,7 @@ def test_constants_all_along_earn_nothing(name, number):
 def test_the_same_wrong_numbers_again_and_again_earn_nothing(name, change):
     exercise = exercise_named(name)
     chain = {entry: change[: value.size] for entry, value in right_chain(exercise).items()}
-    assert verdict_on_chain(exercise, chain).earned == 0
+    assert points_of_chain(exercise, chain) == 0
 
 
 WRONG_CHAINS = [
@@ -511,7 +520,7 @@ def test_no_chain_of_numbers_that_nobody_worked_out_earns_a_point(name, seed):
         chain = {}
         for entry in exercise.parts:
             chain[entry] = worked_by_nobody(exercise, entry, chain, rng)
-        assert verdict_on_chain(exercise, chain).earned == 0, chain
+        assert points_of_chain(exercise, chain) == 0, chain
 
 
 def test_the_saturated_chains_that_once_earned_points_earn_none():
