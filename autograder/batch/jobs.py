@@ -20,7 +20,7 @@ from autograder.files import write_text
 from autograder.gradebook.lateness import Received, received
 from autograder.grading.fingerprint import fingerprint, handed_in_files, kept_files
 from autograder.notebooks.submitted_file import read_file
-from autograder.platforms.attempts import Attempt, collected_attempt, format_timestamp
+from autograder.platforms.attempts import Attempt, find_collected_attempt, format_timestamp
 from autograder.verdicts import Graded
 
 MAX_BESIDE_BYTES = 1000
@@ -75,7 +75,7 @@ def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) ->
         raise CourseError(what, path.name, "make it readable for the grader.") from None
     job = _job(run, row, content, files, beside, earlier)
     job.notice = run.course.refusal(student, run.topic, content)
-    attempt = collected_attempt(run.course, student, run.topic, content)
+    attempt = find_collected_attempt(run.course, student, run.topic, content)
     if attempt:  # what is known of that says when it came: late without a time is due + 1 s, as course.toml says now
         job.is_collected, job.is_earliest = True, attempt.is_late_without_time
         if job.is_earliest:

@@ -12,7 +12,7 @@ from autograder.batch.jobs import Job, write_beside
 from autograder.feedback import notices
 from autograder.feedback.marks import CellResult, GradebookState, Marks
 from autograder.files import write_bytes, write_text
-from autograder.platforms.attempts import tries
+from autograder.platforms.attempts import load_attempts
 
 if TYPE_CHECKING:
     from autograder.grading.submission import Outcome
@@ -91,7 +91,7 @@ def remember_set_aside(run: GradingRun, job: Job, reason: str) -> dict[str, Any]
 
 def was_taken_back(run: GradingRun, student: str, earlier: dict[str, Any]) -> bool:
     """Return whether the attempt that was graded last is no longer among those collected."""
-    known = {digest for one in tries(run.course, student, run.topic) for digest in one.files.values()}
+    known = {digest for one in load_attempts(run.course, student, run.topic) for digest in one.files.values()}
     return bool(known) and "latest" in earlier and earlier["latest"] not in known
 
 

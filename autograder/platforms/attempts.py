@@ -1,7 +1,7 @@
-"""What was collected of each student, attempt after attempt: the record of it, and the files of the earlier ones.
+"""The attempts collected from each student: their record, and the files of earlier ones.
 
-In: a course, a student. Out: ``Attempt`` objects, the last of which counts; bytes by name. Writes them into the course directory,
-never through a link.
+In: a course, a student. Out: ``Attempt`` objects, the last of which counts; file contents by name. Writes both into the course
+directory, never through a link.
 """
 
 import contextlib
@@ -18,16 +18,16 @@ from autograder.courses.plan import Assignment
 from autograder.errors import CourseError
 from autograder.files import as_json, write_bytes, write_text
 from autograder.platforms.archives import RefusedEntry
-from autograder.platforms.timestamps import as_nbgrader_writes, stated_time
+from autograder.platforms.timestamps import format_time, parse_time
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """Something that a student has handed in: a hash of each file, by its name, and what is known of when.
+    """One attempt of a student: a hash of each file by name, and what is known about when it came.
 
-    ``time`` is when it came, in UTC, as the platform says; ``moment`` the date that the archive has for it; ``order`` grows
-    with each try on a platform that numbers them. ``platform`` and ``prefix`` are what it was called there. ``secret`` is
-    the exchange's own name for a hand-in, which feedback needs. It changes each time, so it is not one of the ``files``.
+    ``time`` is when it came according to the platform, in UTC; ``moment`` is its date in the archive; ``order`` grows with
+    each attempt on platforms that number them. ``prefix`` is what the platform wrote in front of the file's name. ``secret``
+    is the exchange's name for the submission, which feedback needs; it changes every time, so it is not one of the ``files``.
     """
 
     files: dict[str, str]
@@ -43,7 +43,7 @@ class Attempt:
 
     @property
     def is_late_without_time(self) -> bool:
-        """Whether the platform said that it was late, and not when it came."""
+        """Whether the platform said that it was late, but not when it came."""
         return self.late and not self.time
 
     def is_before(self, other: "Attempt") -> bool:
@@ -56,16 +56,16 @@ class Attempt:
 
 
 class Journal:
-    """What each student had before the last collection of ``topic`` changed it, for ``undo``.
+    """The attempts of each student before the last collection of ``topic`` changed them, for ``undo``.
 
-    The first change of a collection begins the journal anew. One collection may take several archives.
+    The first change of a collection restarts the journal. One collection may read several archives.
     """
 
     def __init__(self, course: Course, topic: str):
         self.folder, self.begun = course.root / ".autograder" / "undo" / topic, False
 
     def remember(self, course: Course, student: str, known: list["Attempt"]) -> None:
-        """Keep what was collected of ``student`` until now, unless this collection has done so already."""
+        """Save the attempts ``known`` of ``student``, unless this collection has done so already."""
         place = self.folder / f"{student}.json"
         if not self.begun:
             for path in self.folder.glob("*.json"):
@@ -73,92 +73,92 @@ class Journal:
                     path.unlink()
         self.begun = True
         if not place.exists():
-            write_attempts(course, place, known)
+            write_record(course, place, known)
 
 
 def earlier_attempts(course: Course, student: str, topic: str) -> Iterator[tuple[Attempt, dict[str, bytes]]]:
-    """Yield what was collected of ``student`` before what stands now, the last first: each with its files, by name."""
-    for one in reversed(tries(course, student, topic)[:-1]):
+    """Yield the earlier attempts of ``student``, the latest first, each with its files by name."""
+    for attempt in reversed(load_attempts(course, student, topic)[:-1]):
         with contextlib.suppress(RefusedEntry):  # it was deleted
-            yield one, kept_files(course, student, topic, one)
+            yield attempt, load_files(course, student, topic, attempt)
 
 
-def kept_files(course: Course, student: str, topic: str, one: Attempt) -> dict[str, bytes]:
-    """Return the files of ``one`` as they were kept, or as they stand in the student's folder still, by name."""
-    found = {}
-    for name, digest in one.files.items():
-        kept = _kept(course, student, topic, name, digest)
+def load_files(course: Course, student: str, topic: str, attempt: Attempt) -> dict[str, bytes]:
+    """Return the files of ``attempt`` by name: the copies that were kept, or those still in the student's folder."""
+    contents = {}
+    for name, digest in attempt.files.items():
+        kept = _kept_path(course, student, topic, name, digest)
         for path in (kept, course.submission(student, topic).with_name(name)):
             with contextlib.suppress(OSError):  # the student's own may be a link, or not to be read
                 if path.is_file() and not path.is_symlink() and _hash(content := path.read_bytes()) == digest:
-                    found[name] = content
+                    contents[name] = content
                     break
         else:
             raise RefusedEntry(f"{kept.relative_to(course.root)} is gone, so it cannot be taken back")
-    return found
+    return contents
 
 
 def _hash(content):
     return hashlib.sha256(content).hexdigest()
 
 
-def _kept(course, student, topic, name, digest):
+def _kept_path(course, student, topic, name, digest):
     return course.root / ".autograder" / "earlier" / student / topic / f"{digest[:32]}{PurePosixPath(name).suffix}"
 
 
-def tries(course: Course, student: str, topic: str) -> list[Attempt]:
-    """Return all that was collected of ``student``; the last one counts."""
-    return read_attempts(course.collected(student, topic))
+def load_attempts(course: Course, student: str, topic: str) -> list[Attempt]:
+    """Return all attempts of ``student``; the last one counts."""
+    return read_record(course.collected(student, topic))
 
 
-def read_attempts(place: Path) -> list[Attempt]:
-    """Return the tries that ``write_attempts`` wrote; none where that file cannot be read as such."""
+def read_record(place: Path) -> list[Attempt]:
+    """Return the attempts that ``write_record`` wrote to ``place``; none if that file cannot be read."""
     try:
         return msgspec.json.decode(place.read_bytes(), type=dict[str, list[Attempt]])["tries"]
     except (OSError, msgspec.DecodeError, KeyError):
         return []
 
 
-def present_files(course: Course, notebook: Path, names: Iterable[str]) -> Attempt | None:
-    """Return the files called ``names`` in the student's folder as an ``Attempt``; None if there is no notebook."""
+def standing_attempt(course: Course, notebook: Path, names: Iterable[str]) -> Attempt | None:
+    """Return the files called ``names`` beside ``notebook`` as an ``Attempt``; None if there is no notebook."""
     with write_guard(course, notebook):
         if not notebook.exists():
             return None
         names = sorted(name for name in names if notebook.with_name(name).exists())
         hashes = {name: _hash(notebook.with_name(name).read_bytes()) for name in names}
     stamp = notebook.with_name(TIMESTAMP)
-    when = stated_time(stamp.read_bytes()) if stamp.is_file() and not stamp.is_symlink() else None
-    return Attempt(hashes, time=as_nbgrader_writes(when))
+    when = parse_time(stamp.read_bytes()) if stamp.is_file() and not stamp.is_symlink() else None
+    return Attempt(hashes, time=format_time(when))
 
 
-def contents_of(course: Course, notebook: Path, one: Attempt) -> dict[str, bytes]:
-    """Return the files of ``one`` that stand beside ``notebook``, by name."""
-    found = {}
-    for name in one.files:
+def read_standing_files(course: Course, notebook: Path, attempt: Attempt) -> dict[str, bytes]:
+    """Return the files of ``attempt`` that exist beside ``notebook``, by name."""
+    contents = {}
+    for name in attempt.files:
         place = notebook.with_name(name)
         with write_guard(course, place):
             if place.exists():
-                found[name] = place.read_bytes()
-    return found
+                contents[name] = place.read_bytes()
+    return contents
 
 
 def keep_files(course: Course, student: str, topic: str, files: Mapping[str, bytes]) -> None:
-    """Keep ``files`` as an earlier try, each under a hash of it: two that are the same are one."""
+    """Keep ``files`` as those of an earlier attempt, each under its hash, so that equal files are stored once."""
     for name, content in files.items():
-        place = _kept(course, student, topic, name, _hash(content))
+        place = _kept_path(course, student, topic, name, _hash(content))
         with write_guard(course, place):
             if not place.exists():
                 write_bytes(content, place)
 
 
-def write_attempts(course: Course, place: Path, known: Iterable[Attempt]) -> None:
-    """Remember at ``place`` all that was collected of a student."""
+def write_record(course: Course, place: Path, known: Iterable[Attempt]) -> None:
+    """Write the attempts ``known`` of a student to ``place``."""
     with write_guard(course, place):
-        write_text(as_json({"tries": [asdict(one) for one in known]}), place)
+        write_text(as_json({"tries": [asdict(attempt) for attempt in known]}), place)
 
 
-def put_files(course: Course, notebook: Path, files: Mapping[str, bytes]) -> None:
-    """Write ``files`` into the folder of ``notebook``, the notebook last; without it, no other stays there either."""
+def write_files(course: Course, notebook: Path, files: Mapping[str, bytes]) -> None:
+    """Write ``files`` into the folder of ``notebook``, the notebook last; if it cannot be written, leave no other file."""
     try:
         for file in sorted(files, key=lambda file: file == notebook.name):
             target = notebook.with_name(file)
@@ -173,12 +173,9 @@ def put_files(course: Course, notebook: Path, files: Mapping[str, bytes]) -> Non
         raise
 
 
-def put_beside(course: Course, topic: str, assignment: Assignment, student: str, one: Attempt) -> None:
-    """Write into ``timestamp.txt`` when it came, or that it was late, and beside it the secret of nbgrader's exchange.
-
-    What an earlier try has left there is taken away.
-    """
-    for name, text in ((TIMESTAMP, format_timestamp(assignment, student, one)), (SECRET, one.secret)):
+def write_exchange_files(course: Course, topic: str, assignment: Assignment, student: str, attempt: Attempt) -> None:
+    """Write ``timestamp.txt`` and the secret of nbgrader's exchange; delete those that an earlier attempt has left."""
+    for name, text in ((TIMESTAMP, format_timestamp(assignment, student, attempt)), (SECRET, attempt.secret)):
         place = course.submission(student, topic).with_name(name)
         with write_guard(course, place):
             if text and not (place.is_file() and place.read_text(encoding="utf-8", errors="replace") == text):
@@ -187,29 +184,31 @@ def put_beside(course: Course, topic: str, assignment: Assignment, student: str,
                 place.unlink(missing_ok=True)
 
 
-def format_timestamp(assignment: Assignment, student: str, one: Attempt) -> str:
-    """Return what ``timestamp.txt`` says of ``one``: the second after the due date where it is only known to be late."""
-    if not one.is_late_without_time or not assignment.due:
-        return one.time
+def format_timestamp(assignment: Assignment, student: str, attempt: Attempt) -> str:
+    """Return the text of ``timestamp.txt``: one second after the due date if the attempt is only known to be late."""
+    if not attempt.is_late_without_time or not assignment.due:
+        return attempt.time
     until = assignment.extensions.get(student, assignment.due)
-    return as_nbgrader_writes(max(until, assignment.due) + timedelta(seconds=1))
+    return format_time(max(until, assignment.due) + timedelta(seconds=1))
 
 
-def collected_attempt(course: Course, student: str, topic: str, content: bytes) -> Attempt | None:
-    """Return what is known of the notebook ``content`` if it was collected and counts; None if it came another way."""
-    last = tries(course, student, topic)[-1:]
-    return next((one for one in last if one.platform and one.files.get(f"{topic}.ipynb") == _hash(content)), None)
+def find_collected_attempt(course: Course, student: str, topic: str, content: bytes) -> Attempt | None:
+    """Return the attempt that counts if its notebook is ``content`` and was collected; None if it came another way."""
+    for attempt in load_attempts(course, student, topic)[-1:]:
+        if attempt.platform and attempt.files.get(f"{topic}.ipynb") == _hash(content):
+            return attempt
+    return None
 
 
 def find_late_without_time(course: Course, topic: str) -> list[str]:
-    """Return the students whose work that counts was late, as its platform says, and nobody knows by how much."""
-    last = {student: tries(course, student, topic)[-1:] for student in course.students(topic)}
-    return [student for student, found in last.items() if any(one.is_late_without_time for one in found)]
+    """Return the students whose current attempt was late according to its platform, nobody knows by how much."""
+    last = {student: load_attempts(course, student, topic)[-1:] for student in course.students(topic)}
+    return [student for student, attempts in last.items() if any(attempt.is_late_without_time for attempt in attempts)]
 
 
 @contextlib.contextmanager
 def write_guard(course: Course, path: Path) -> Iterator[None]:
-    """Raise ``RefusedEntry`` if ``path`` cannot be written where it is, and ``CourseError`` if the disk refuses."""
+    """Raise ``RefusedEntry`` if something is in the way of ``path``, ``CourseError`` if the disk refuses to write it."""
     refuse_links(course, path)
     refuse_links(course, path.with_name(path.name + ".draft"))
     try:
@@ -222,7 +221,7 @@ def write_guard(course: Course, path: Path) -> Iterator[None]:
 
 
 def refuse_links(course: Course, path: Path) -> None:
-    """Refuse ``path`` if it, or a folder above it in the course, is a link."""
+    """Raise ``RefusedEntry`` if ``path``, or a folder above it in the course, is a link."""
     for place in (path, *path.parents):
         if place == course.root:
             return

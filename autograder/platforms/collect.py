@@ -36,7 +36,7 @@ from autograder.platforms.formats import (
     is_notebook,
     strip_browser_suffix,
 )
-from autograder.platforms.timestamps import as_nbgrader_writes, stated_time
+from autograder.platforms.timestamps import format_time, parse_time
 from autograder.sandbox import Limits
 from solutions.answer_key import topics
 
@@ -308,9 +308,9 @@ def _collect_student(run, parts, folders):
             left += unused
         except RefusedEntry as refusal:
             first = attempt_parts[0]
-            time = as_nbgrader_writes(first.owner.time)
+            time = format_time(first.owner.time)
             attempt = Attempt({}, time=time, moment=first.moment, order=first.owner.order)
-            if not any(attempt.is_before(last) for last in attempts.tries(run.course, student, run.topic)[-1:]):
+            if not any(attempt.is_before(last) for last in attempts.load_attempts(run.course, student, run.topic)[-1:]):
                 _tell(run, student, str(refusal), attempt_parts)
             done.append(Collected(student, str(refusal), file=printable(first.name)))
     return done, left
@@ -362,11 +362,11 @@ def _attempt(run, files, counting, parts):
         stamps = [
             part for part in parts if part.name == str(folder / TIMESTAMP)
         ]  # of other assignments there may be one too
-        stated = next((stated_time(part.read()) for part in stamps), None)
+        stated = next((parse_time(part.read()) for part in stamps), None)
         time = time or stated
     return Attempt(
         {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
-        time=as_nbgrader_writes(time),
+        time=format_time(time),
         moment=counting.moment,
         order=owner.order,
         late=owner.late or (run.platform == "ILIAS" and any(part.owner.late for part in parts)),
@@ -466,7 +466,7 @@ def _place(run, student, files, attempt, by_arrival):
     What has happened is written down last: a command that was stopped does it all again, and comes to the same.
     """
     course, topic, notebook = run.course, run.topic, run.course.submission(student, run.topic)
-    known = _known_attempts(course, notebook, attempts.tries(course, student, topic), files)
+    known = _known_attempts(course, notebook, attempts.load_attempts(course, student, topic), files)
     collected = _describe(run, student, attempt, files[notebook.name])
     if not known:
         _let_count(run, student, files, attempt, known)
@@ -479,7 +479,7 @@ def _place(run, student, files, attempt, by_arrival):
     elif same and not attempt.time and attempt.order == last.order:
         attempt = replace(attempt, time=last.time)  # which ``set_time`` has stated
     if not same:
-        standing = attempts.contents_of(course, notebook, last)
+        standing = attempts.read_standing_files(course, notebook, last)
         is_wrong = bool(_other_assignments(standing.get(notebook.name, b""), topic))  # as was collected in the past
         is_earlier = attempt.is_before(last) and not contradicts
         if (_is_known(attempt, known) or is_earlier) and not is_wrong:
@@ -498,7 +498,7 @@ def _place(run, student, files, attempt, by_arrival):
 
 def _known_attempts(course, notebook, known, files):
     """Return the attempts that are ``known``, and last the files beside ``notebook`` if nothing collected put them there."""
-    before = attempts.present_files(course, notebook, {*files, *(known[-1].files if known else ())})
+    before = attempts.standing_attempt(course, notebook, {*files, *(known[-1].files if known else ())})
     if before is None or (known and known[-1].files == before.files):
         return known
     return [*(old for old in known if old.files != before.files), before]
@@ -531,7 +531,7 @@ def _keep_earlier(run, student, files, attempt, known):
     if not _is_known(attempt, known):
         run.journal.remember(run.course, student, known)
         head = sorted([*known[:-1], attempt], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
-        attempts.write_attempts(run.course, run.course.collected(student, run.topic), [*head, known[-1]])
+        attempts.write_record(run.course, run.course.collected(student, run.topic), [*head, known[-1]])
 
 
 def _let_count(run, student, files, attempt, known):
@@ -539,11 +539,11 @@ def _let_count(run, student, files, attempt, known):
     course, topic = run.course, run.topic
     if known[-1:] != [attempt]:
         run.journal.remember(course, student, known)
-    attempts.put_files(course, course.submission(student, topic), files)
-    attempts.put_beside(course, topic, run.plan.assignment(topic), student, attempt)
+    attempts.write_files(course, course.submission(student, topic), files)
+    attempts.write_exchange_files(course, topic, run.plan.assignment(topic), student, attempt)
     is_same = bool(known) and known[-1].files == attempt.files
     known = [*(known[:-1] if is_same else known), attempt]
-    attempts.write_attempts(course, course.collected(student, topic), known)
+    attempts.write_record(course, course.collected(student, topic), known)
     return len(known)
 
 
@@ -562,7 +562,7 @@ def _tell(run, student, problem, parts):
         with attempts.write_guard(run.course, page):
             run.course.refuse(student, run.topic, describe_refusal(problem, run.topic))
         if secret := next((_read_secret(part) for part in parts if part.file == SECRET), ""):
-            for name, text in ((TIMESTAMP, as_nbgrader_writes(parts[0].owner.time)), (SECRET, secret)):
+            for name, text in ((TIMESTAMP, format_time(parts[0].owner.time)), (SECRET, secret)):
                 with attempts.write_guard(run.course, page.with_name(name)):
                     write_text(text, page.with_name(name))
 
@@ -584,7 +584,7 @@ def undo(course: Course, topic: str) -> list[Collected]:
     assignment, done = course.plan().assignment(topic), []
     for place in places:
         try:
-            done.append(_take_back(course, topic, assignment, place.stem, attempts.read_attempts(place)))
+            done.append(_take_back(course, topic, assignment, place.stem, attempts.read_record(place)))
             place.unlink()
         except RefusedEntry as refusal:
             done.append(Collected(place.stem, str(refusal)))
@@ -593,14 +593,14 @@ def undo(course: Course, topic: str) -> list[Collected]:
 
 def _take_back(course, topic, assignment, student, known):
     """Let the last of ``known`` count for ``student`` again, or nothing if that is empty."""
-    notebook, now = course.submission(student, topic), attempts.tries(course, student, topic)
+    notebook, now = course.submission(student, topic), attempts.load_attempts(course, student, topic)
     names = {notebook.name, *(name for one in (*known[-1:], *now[-1:]) for name in one.files)}
-    present = attempts.present_files(course, notebook, names)
-    files = attempts.contents_of(course, notebook, present) if present else {}
+    present = attempts.standing_attempt(course, notebook, names)
+    files = attempts.read_standing_files(course, notebook, present) if present else {}
     attempts.keep_files(course, student, topic, files)
-    before = attempts.kept_files(course, student, topic, known[-1]) if known else {}
-    attempts.put_files(course, notebook, before)
-    attempts.put_beside(course, topic, assignment, student, known[-1] if known else Attempt({}))
+    before = attempts.load_files(course, student, topic, known[-1]) if known else {}
+    attempts.write_files(course, notebook, before)
+    attempts.write_exchange_files(course, topic, assignment, student, known[-1] if known else Attempt({}))
     for place in (notebook.with_name(name) for name in files if name not in before):
         with attempts.write_guard(course, place):
             place.unlink()
@@ -608,7 +608,7 @@ def _take_back(course, topic, assignment, student, known):
         for folder in (notebook.parent, notebook.parent.parent):
             with contextlib.suppress(OSError):  # something else is in it
                 folder.rmdir()
-    attempts.write_attempts(course, course.collected(student, topic), known)
+    attempts.write_record(course, course.collected(student, topic), known)
     if not known:
         return Collected(student, note="taken back: nothing was collected before", file="")
     note = "as before" if before == files else "taken back: the try before it counts again"
@@ -622,15 +622,15 @@ def set_time(course: Course, topic: str, student: str, time: datetime, journal: 
 
     Raises ``CourseError`` if it cannot be written.
     """
-    known = attempts.tries(course, student, topic)
-    one = replace(known[-1], time=as_nbgrader_writes(time))
+    known = attempts.load_attempts(course, student, topic)
+    one = replace(known[-1], time=format_time(time))
     assignment = course.plan().assignment(topic)
     told = Collected(student, file=printable(one.file))
     try:
         if one != known[-1]:
             journal.remember(course, student, known)
-        attempts.put_beside(course, topic, assignment, student, one)
-        attempts.write_attempts(course, course.collected(student, topic), [*known[:-1], one])
+        attempts.write_exchange_files(course, topic, assignment, student, one)
+        attempts.write_record(course, course.collected(student, topic), [*known[:-1], one])
     except RefusedEntry as refusal:
         return replace(told, problem=str(refusal))
     when = f"handed in at {time:%Y-%m-%d %H:%M} UTC"
@@ -642,7 +642,7 @@ def _lateness(assignment, student, one):
     due = assignment.due
     if one.time and due:
         until = max(assignment.extensions.get(student, due), due)
-        came = stated_time(one.time)
+        came = parse_time(one.time)
         seconds = (came - until).total_seconds() if came else 0
         hours, minutes = divmod(int(seconds) // 60, 60)
         span = f"{hours // 24} d {hours % 24} h" if hours >= 24 else f"{hours} h {minutes} min"

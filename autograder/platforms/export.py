@@ -32,7 +32,7 @@ from autograder.errors import CourseError
 from autograder.files import write_text
 from autograder.gradebook.scores import results
 from autograder.notebooks.handout import handed_to, handout, receipt_of_notebook
-from autograder.platforms.attempts import tries
+from autograder.platforms.attempts import load_attempts
 from autograder.platforms.formats import moodle_name
 
 PLATFORMS = ("csv", "canvas", "moodle", "gradescope")
@@ -277,7 +277,9 @@ def _of_moodle(course, topic, everybody, students, told, shared):
     Without a roster, by which `collect` tells groups from people, a number counts only where the archive had the row's name:
     that of a group is some participant's too.
     """
-    tried = [(one, name) for name in everybody for one in tries(course, name, topic) if one.platform == "Moodle"]
+    tried = [
+        (one, name) for name in everybody for one in load_attempts(course, name, topic) if one.platform == "Moodle"
+    ]
     called = {(one.number, name): moodle_name(one.prefix.partition("_")[0]) for one, name in tried}
     known = {
         "number": _by_what_is_theirs((one.number, name) for one, name in tried if one.number),

@@ -34,7 +34,7 @@ from pathlib import PurePosixPath
 import yaml
 
 from autograder.courses.plan import Student, alike, by_id, is_student
-from autograder.platforms.timestamps import CLOCK_SKEW, stated_time
+from autograder.platforms.timestamps import CLOCK_SKEW, parse_time
 
 CANVAS = re.compile(r"(?:(?P<name>.+?)_)??(?:(?P<late>LATE)_)?(?P<user>\d+)_(?P<attachment>\d+)_.+", re.IGNORECASE)
 ANONYMOUS = re.compile(r"(?:(?P<late>LATE)_)?anon_(?P<user>[A-Za-z0-9]{5})_(?P<attachment>\d+)_.+")
@@ -225,7 +225,7 @@ def _of_canvas(file):
 def _of_exchange(folder, topics):
     """Return the match of a folder of nbgrader's exchange, None if it is none: of another topic, or without a time."""
     found = EXCHANGE.fullmatch(folder)
-    return found if found and found["topic"] in topics and stated_time(found["time"]) else None
+    return found if found and found["topic"] in topics and parse_time(found["time"]) else None
 
 
 def is_notebook(name: str) -> bool:
@@ -319,7 +319,7 @@ class SubmitterReader:
             found = _of_exchange(first, self.topics) if below else None
             if not found or found["topic"] != topic:
                 return []
-            return [(Submitter(found["name"], time=stated_time(found["time"]), attempt=first), "id")]
+            return [(Submitter(found["name"], time=parse_time(found["time"]), attempt=first), "id")]
         if self.platform == "Canvas":
             return [] if below else self._of_canvas(first)
         if self.platform == "Blackboard":
@@ -512,7 +512,7 @@ def _submissions(metadata: bytes) -> Mapping[str, tuple[datetime | None, list[tu
         when = told.get(":created_at")
         when = when.get("utc") or when.get("time") if isinstance(when, dict) else when
         known = [one for one in people if isinstance(one, dict)]
-        found[folder] = (stated_time(_text(when)), [_person(one) for one in known])
+        found[folder] = (parse_time(_text(when)), [_person(one) for one in known])
     return found
 
 

@@ -16,7 +16,7 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.files import write_bytes
 from autograder.gradebook.scores import results
-from autograder.platforms.attempts import tries
+from autograder.platforms.attempts import load_attempts
 from autograder.platforms.export import Exported, refuse_overwriting
 
 PLATFORMS = ("folder", "canvas", "moodle")
@@ -66,7 +66,7 @@ def _name(course, topic, student, to):
     """Return what the page of ``student`` is called in the archive; "" if the platform would not know whose it is."""
     if to == "folder":
         return f"{student}/{topic}.html"
-    counting = tries(course, student, topic)[-1:]
+    counting = load_attempts(course, student, topic)[-1:]
     prefix = next((one.prefix for one in counting if one.platform.casefold() == to), "")
     if not prefix:
         return ""

@@ -13,7 +13,7 @@ from pathlib import Path
 from autograder.courses.course import Course
 from autograder.courses.plan import Student, alike, by_id
 from autograder.errors import CourseError
-from autograder.platforms.attempts import Journal, tries
+from autograder.platforms.attempts import Journal, load_attempts
 from autograder.platforms.collect import Collected, set_time
 from autograder.platforms.formats import COLUMNS
 from autograder.platforms.timestamps import CLOCK_SKEW
@@ -79,7 +79,7 @@ def set_times(
     """
     journal, done = journal or Journal(course, topic), []
     for student, time in times.items():
-        if not tries(course, student, topic):
+        if not load_attempts(course, student, topic):
             done.append(Collected(student, "nothing was collected of this student, so the time is of nothing"))
             continue
         done.append(set_time(course, topic, student, time, journal))

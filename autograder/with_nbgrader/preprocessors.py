@@ -30,7 +30,7 @@ from autograder.notebooks import repair
 from autograder.notebooks.added_cells import added_cells
 from autograder.notebooks.handout import handout
 from autograder.notebooks.submitted_file import read_file
-from autograder.platforms.attempts import collected_attempt
+from autograder.platforms.attempts import find_collected_attempt
 from autograder.sandbox import doctor
 from autograder.with_nbgrader import limits
 
@@ -122,7 +122,7 @@ class Gather(NbGraderPreprocessor):
             content = b""
             with suppress(CourseError):  # one that came after what was graded
                 content = read_file(course.submission(student, topic), course.submitted)
-            one = collected_attempt(course, student, topic, content)
+            one = find_collected_attempt(course, student, topic, content)
             marks = recorder.current_state(student, Received(is_earliest=bool(one and one.is_late_without_time))).marks
         resources["feedback"] = marks, student, topic, tuple(map(handout, _released(course, topic).notebooks))
         return nb, resources

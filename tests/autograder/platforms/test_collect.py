@@ -21,7 +21,7 @@ from autograder.platforms import attempts
 from autograder.platforms import collect as collecting
 from autograder.platforms import formats as platforms
 from autograder.platforms.archives import Entry, RefusedEntry, open_archive
-from autograder.platforms.attempts import Attempt, tries
+from autograder.platforms.attempts import Attempt, load_attempts
 from autograder.platforms.collect import printable
 from tests.autograder.test_main import autograder
 
@@ -739,7 +739,7 @@ def test_a_command_that_was_stopped_at_any_write_comes_to_the_same_when_it_runs_
         assert course.submission(name, "scoring").read_text() == "second"
         assert kept(course, name) == ["first"]
         assert times(course)[name].startswith("2025-11-21")
-        assert len(tries(course, name, "scoring")) == 2
+        assert len(load_attempts(course, name, "scoring")) == 2
 
 
 def test_the_command_says_what_it_took_it_for_and_who_has_not_handed_in(course, tmp_path):
@@ -1050,7 +1050,7 @@ def test_what_was_written_down_and_is_broken_stops_nobody(course, tmp_path, text
     course.collected("ada", "scoring").write_bytes(text.encode("utf-8", "surrogateescape"))
     collected, _ = collect(course, "scoring", path)
     assert {one.student: one.problem for one in collected} == {"ada": "", "ben": ""}
-    assert len(tries(course, "ada", "scoring")) == 1
+    assert len(load_attempts(course, "ada", "scoring")) == 1
 
 
 def test_who_was_not_collected_because_the_disk_was_full_has_handed_in_nothing(course, tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from autograder.courses.course import Course
-from autograder.platforms.attempts import tries
+from autograder.platforms.attempts import load_attempts
 from autograder.platforms.collect import collect
 from autograder.platforms.formats import ArchiveFormat
 from tests.autograder.platforms.test_collect import notebook
@@ -59,7 +59,7 @@ CANVAS = {  # file -> whose it is
 def test_a_number_in_a_name_of_canvas_is_nobodys_id(course, tmp_path, name):
     found = collected(course, tmp_path, "canvas", name)
     assert found == dict.fromkeys(CANVAS[name], "")
-    late = {student for student in found if tries(course, student, "scoring")[-1].late}
+    late = {student for student in found if load_attempts(course, student, "scoring")[-1].late}
     assert late == (set(found) if "LATE" in name else set())
 
 
@@ -71,7 +71,7 @@ def test_a_name_of_canvas_that_may_be_two_students_is_nobodys(course, tmp_path):
 
 def test_the_page_of_a_group_of_canvas_goes_back_to_who_handed_in(course, tmp_path):
     collected(course, tmp_path, "canvas", "red_7_17_3001_scoring.ipynb")
-    prefixes = {student: tries(course, student, "scoring")[-1].prefix for student in ("ada", "ben")}
+    prefixes = {student: load_attempts(course, student, "scoring")[-1].prefix for student in ("ada", "ben")}
     assert prefixes == {"ada": "red_7_17_3001_", "ben": ""}
 
 
@@ -91,7 +91,7 @@ MOODLE = {
 def test_names_are_compared_as_moodle_writes_them(course, tmp_path, name):
     found = collected(course, tmp_path, "moodle", name)
     assert found == dict.fromkeys(MOODLE[name], "")
-    numbers = {tries(course, student, "scoring")[-1].number for student in found}
+    numbers = {load_attempts(course, student, "scoring")[-1].number for student in found}
     assert numbers == {"" if "_7_" in name else "101"}  # the number of a group is nobody's
 
 
@@ -127,7 +127,7 @@ def test_blackboards_names_say_who_and_which_attempt_was_last(course, tmp_path, 
     assert found == dict.fromkeys(BLACKBOARD[name], "")
     for student in found:
         assert later in course.submission(student, "scoring").read_text(encoding="utf-8")
-        assert len(tries(course, student, "scoring")) == 2
+        assert len(load_attempts(course, student, "scoring")) == 2
 
 
 def test_who_is_not_in_the_roster_is_set_aside_in_blackboards_archive_too(course, tmp_path):
@@ -198,7 +198,7 @@ def test_a_late_file_of_ilias_counts_after_one_in_time_and_brings_the_others_alo
     for some in (names, names[::-1]):
         assert set(collected(course, tmp_path, "", *some)) == {"ada"}
         assert names[1] in contents(course, "ada")
-        assert tries(course, "ada", "scoring")[-1].late
+        assert load_attempts(course, "ada", "scoring")[-1].late
     assert (
         ArchiveFormat("ILIAS").strip_late_prefix(f"{folder}/Late Submission - capstone.npz") == f"{folder}/capstone.npz"
     )
@@ -226,7 +226,7 @@ ILIAS = {  # file -> whose it is
 def test_ilias_names_people_by_their_folder_and_teams_by_the_one_around_it(course, tmp_path, platform, name):
     found = collected(course, tmp_path, platform, name)
     assert found == dict.fromkeys(ILIAS[name], "")
-    late = {student for student in found if tries(course, student, "scoring")[-1].late}
+    late = {student for student in found if load_attempts(course, student, "scoring")[-1].late}
     assert late == (found.keys() if " - " in name else set())
 
 
