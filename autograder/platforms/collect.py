@@ -27,8 +27,8 @@ from autograder.platforms import attempts
 from autograder.platforms.archives import BROKEN, RefusedEntry, open_archive, read_archive
 from autograder.platforms.attempts import Attempt, Journal
 from autograder.platforms.formats import (
-    FILES,
-    NBGRADERS,
+    NBGRADER_EXCHANGE,
+    PLAIN_FILES,
     PLATFORMS,
     Submitter,
     SubmitterReader,
@@ -242,27 +242,27 @@ def _parts(entries, wanted, reader, within=None):
     parts, left = [], []
     for entry in entries:
         own = strip_browser_suffix(entry.name)
-        name = f"{within.name}/{own}" if within else reader.found.strip_late_prefix(own)
+        name = f"{within.name}/{own}" if within else reader.format.strip_late_prefix(own)
         saved_as = "" if own == entry.name else PurePosixPath(entry.name).name
         owners = [within.owner] if within else _owners(replace(entry, name=own), wanted, reader)
         file = PurePosixPath(name).name
-        is_secret = file == SECRET and reader and reader.platform == NBGRADERS
+        is_secret = file == SECRET and reader and reader.platform == NBGRADER_EXCHANGE
         is_beside = any(_is_called(beside, name) for beside in wanted.beside)
         if owners and (is_notebook(name) or file == TIMESTAMP or is_secret or is_beside):
             parts += [_ArchivePart(name, entry.moment, owner, entry.read, saved_as) for owner in owners]
-        elif file != TIMESTAMP and (within or not reader.found.is_own_file(name)):
+        elif file != TIMESTAMP and (within or not reader.format.is_own_file(name)):
             left.append(name)
     return parts, left
 
 
 def _owners(entry, wanted, reader):
     """Return whose ``entry`` is; nobody's if all files of the class are called so."""
-    file, *below = reader.found.below_top(entry.name)
+    file, *below = reader.format.below_top(entry.name)
     if not below:
         matches = [_named_after(topic, file) for topic in reader.topics]
         if file in wanted.beside or any(match and not match["whose"] for match in matches):
             return []
-    return reader.of(entry.name, wanted.topic, entry.owners)
+    return reader.submitters(entry.name, wanted.topic, entry.owners)
 
 
 def _is_checkpoint(part):
@@ -358,7 +358,7 @@ def _joined(*notes):
 def _attempt(run, files, counting, parts):
     """Return the ``Attempt`` that these ``files`` are; ``counting`` is the part that the notebook came from."""
     folder, owner, time = PurePosixPath(counting.name).parent, counting.owner, counting.owner.time
-    if run.platform == FILES:  # elsewhere the student wrote the time stamp, if anybody
+    if run.platform == PLAIN_FILES:  # elsewhere the student wrote the time stamp, if anybody
         stamps = [
             part for part in parts if part.name == str(folder / TIMESTAMP)
         ]  # of other assignments there may be one too

@@ -33,7 +33,7 @@ from autograder.files import write_text
 from autograder.gradebook.scores import results
 from autograder.notebooks.handout import handed_to, handout, receipt_of_notebook
 from autograder.platforms.attempts import load_attempts
-from autograder.platforms.formats import moodle_name
+from autograder.platforms.formats import normalise_moodle_name
 
 PLATFORMS = ("csv", "canvas", "moodle", "gradescope")
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
@@ -280,7 +280,7 @@ def _of_moodle(course, topic, everybody, students, told, shared):
     tried = [
         (one, name) for name in everybody for one in load_attempts(course, name, topic) if one.platform == "Moodle"
     ]
-    called = {(one.number, name): moodle_name(one.prefix.partition("_")[0]) for one, name in tried}
+    called = {(one.number, name): normalise_moodle_name(one.prefix.partition("_")[0]) for one, name in tried}
     known = {
         "number": _by_what_is_theirs((one.number, name) for one, name in tried if one.number),
         "e-mail": {email: one.id for email, one in by_id(tuple(students), "email").items()},
@@ -306,7 +306,7 @@ def _of_moodle(course, topic, everybody, students, told, shared):
 
 def _is_called(full_name, in_archive):
     """Return whether a row of the ``full_name`` can be that of a file that the archive called so; "" is not known."""
-    name = moodle_name(full_name)
+    name = normalise_moodle_name(full_name)
     return not (name and in_archive) or in_archive == name or in_archive.endswith(f"-{name}")
 
 

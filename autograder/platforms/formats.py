@@ -1,7 +1,7 @@
-"""Whose a file is, by the names that learning platforms give to what they hand out.
+"""Tell whose a file is by the names that learning platforms give to the files in their archives.
 
 In: the names of an archive's entries, and the file that describes them where a platform adds one. Out: which platform it
-is, and an ``Submitter`` for each entry. Touches nothing.
+is, and the ``Submitter`` of each entry. Touches nothing.
 
 Where the names come from:
 
@@ -36,43 +36,47 @@ import yaml
 from autograder.courses.plan import Student, alike, by_id, is_student
 from autograder.platforms.timestamps import CLOCK_SKEW, parse_time
 
-CANVAS = re.compile(r"(?:(?P<name>.+?)_)??(?:(?P<late>LATE)_)?(?P<user>\d+)_(?P<attachment>\d+)_.+", re.IGNORECASE)
-ANONYMOUS = re.compile(r"(?:(?P<late>LATE)_)?anon_(?P<user>[A-Za-z0-9]{5})_(?P<attachment>\d+)_.+")
-ONE_NUMBER = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<user>\d+)_.*", re.IGNORECASE)  # Canvas's, and like it
-MOODLE = re.compile(r"(?P<name>[^_]+)_(?P<user>\d+)_(?P<kind>assignsubmission_[a-z]+)(?:_.*)?", re.IGNORECASE)
-BLACKBOARD = re.compile(r"(?P<name>.+?)_attempt_(?P<time>\d{4}(?:-\d\d){5})(?:_(?P<file>.+)|\.txt)", re.IGNORECASE)
-ILIAS = re.compile(r"(?P<name>[^/]+_[^/]+_[^/]+)_(?P<user>\d+)")
-ILIAS_TEAM = re.compile(r"[^/_]+ \d+")  # "Team 5", in the site's language
-ILIAS_LATE = re.compile(r"(late submission|verspaetete abgabe|verspätete abgabe) - ", re.IGNORECASE)
-EXCHANGE = re.compile(r"(?P<name>[^+/]+)\+(?P<topic>[^+/]+)\+(?P<time>[^+/]+?(?: UTC)?)(?:\+[^+/]+)?")
-NBGRADERS = "nbgrader's exchange"
-FILES = "files and folders"
+CANVAS_FILE = re.compile(r"(?:(?P<name>.+?)_)??(?:(?P<late>LATE)_)?(?P<user>\d+)_(?P<attachment>\d+)_.+", re.IGNORECASE)
+ANONYMOUS_CANVAS_FILE = re.compile(r"(?:(?P<late>LATE)_)?anon_(?P<user>[A-Za-z0-9]{5})_(?P<attachment>\d+)_.+")
+SINGLE_NUMBER_FILE = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<user>\d+)_.*", re.IGNORECASE)  # as in Canvas
+MOODLE_NAME = re.compile(r"(?P<name>[^_]+)_(?P<user>\d+)_(?P<kind>assignsubmission_[a-z]+)(?:_.*)?", re.IGNORECASE)
+BLACKBOARD_FILE = re.compile(r"(?P<name>.+?)_attempt_(?P<time>\d{4}(?:-\d\d){5})(?:_(?P<file>.+)|\.txt)", re.IGNORECASE)
+ILIAS_FOLDER = re.compile(r"(?P<name>[^/]+_[^/]+_[^/]+)_(?P<user>\d+)")
+ILIAS_TEAM_FOLDER = re.compile(r"[^/_]+ \d+")  # "Team 5", in the site's language
+ILIAS_LATE_PREFIX = re.compile(r"(late submission|verspaetete abgabe|verspätete abgabe) - ", re.IGNORECASE)
+EXCHANGE_FOLDER = re.compile(r"(?P<name>[^+/]+)\+(?P<topic>[^+/]+)\+(?P<time>[^+/]+?(?: UTC)?)(?:\+[^+/]+)?")
+NBGRADER_EXCHANGE = "nbgrader's exchange"
+PLAIN_FILES = "files and folders"
 PLATFORMS = {  # by the name that a command takes
     "canvas": "Canvas",
     "moodle": "Moodle",
     "gradescope": "Gradescope",
     "blackboard": "Blackboard",
     "ilias": "ILIAS",
-    "exchange": NBGRADERS,
-    "folder": FILES,
+    "exchange": NBGRADER_EXCHANGE,
+    "folder": PLAIN_FILES,
 }
 METADATA = "submission_metadata.yml"
 NUMBER_PAIR = re.compile(r"(?<![^_])(?P<user>\d+)(?=_(?P<attachment>\d+)_)")  # they overlap: 17_50_3001_ has two
 DEFAULT_TEAM = "default group"  # of those in no group, in Moodle
-NUMBERED = ("Moodle", "Blackboard", "ILIAS")  # Moodle's files of grades go by it; of the others, two people stay two
-PERSONAL = ("id", "login", "email", "sis")  # of the roster, by which a folder may be called
-COLUMNS = ("id", "login", "email", "sis", "canvas", "gradescope")  # of the roster, by which a file may be known
+NUMBERED_PLATFORMS = (
+    "Moodle",
+    "Blackboard",
+    "ILIAS",
+)  # Moodle's grades go by numbers; elsewhere they tell people apart
+PERSONAL_COLUMNS = ("id", "login", "email", "sis")  # of the roster: folders may be named by these
+ID_COLUMNS = (*PERSONAL_COLUMNS, "canvas", "gradescope")
 MAX_NESTING = 100  # of the metadata's tables and lists in one another
 
 
 @dataclass(frozen=True)
 class Submitter:
-    """Whose an entry is: the ``student`` here, the platform's ``number`` of the person, or "" where the roster knows them.
+    """Whose an entry is: the ``student`` here, and the platform's ``number`` of the person, "" if the roster knows them.
 
-    ``late`` is what the platform says, ``time`` when it came, in UTC, if that is known, ``order`` a number that is larger
-    for what came later, 0 without one, ``attempt`` the folder of one try, and ``prefix`` what the platform wrote in front
-    of the name of the file. Where work is taken ``by_arrival``, what a collection meets first came after what earlier ones
-    have met, whatever time it states.
+    ``late`` is what the platform says; ``time`` is when it came, in UTC, if known; ``order`` is larger for later attempts, 0
+    if not numbered; ``attempt`` is the folder of one attempt; ``prefix`` is what the platform wrote in front of the file's
+    name. Where work is taken ``by_arrival``, a collection's new entries came after those of earlier collections, whatever
+    time they state.
     """
 
     student: str
@@ -88,205 +92,203 @@ class Submitter:
 
 @dataclass(frozen=True)
 class ArchiveFormat:
-    """Which of ``PLATFORMS`` gave out an archive, as ``platform``.
-
-    ``top`` is the folder that lies around all its entries, "" where the platform's names begin at once.
-    """
+    """Which of ``PLATFORMS`` an archive comes from, and the folder ``top`` around all its entries, "" if there is none."""
 
     platform: str
     top: str = ""
 
     def below_top(self, name: str) -> tuple[str, ...]:
-        """Return the folders, and last the file, of the entry ``name``, without the folder around them all."""
-        parts = _parts(name)
+        """Return the folders and the file name of the entry ``name``, without ``top``."""
+        parts = _split_path(name)
         return parts[1:] if self.top else parts
 
     @property
     def metadata(self) -> str:
-        """What Gradescope's own file is called in this archive. A student may hand in one of the same name, elsewhere."""
+        """The path of Gradescope's metadata file. Students may hand in a file of the same name elsewhere."""
         return "/".join(filter(None, [self.top, METADATA]))
 
     def strip_late_prefix(self, name: str) -> str:
-        """Return the entry ``name`` without what ILIAS writes in front of a file that is late."""
+        """Return ``name`` without the prefix that ILIAS gives to late files."""
         path = PurePosixPath(name)
-        return str(path.with_name(ILIAS_LATE.sub("", path.name, count=1))) if self.platform == "ILIAS" else name
+        return str(path.with_name(ILIAS_LATE_PREFIX.sub("", path.name, count=1))) if self.platform == "ILIAS" else name
 
     def is_own_file(self, name: str) -> bool:
-        """Return whether the platform itself has added the entry ``name``, which nobody handed in."""
+        """Return whether the platform itself added the entry ``name``."""
         if self.platform == "Blackboard":
-            found = BLACKBOARD.fullmatch(self.below_top(name)[0])
-            return found is not None and not found["file"]
+            match = BLACKBOARD_FILE.fullmatch(self.below_top(name)[0])
+            return match is not None and not match["file"]
         return name == self.metadata
 
 
 def detect_format(
     names: Sequence[str], topics: Collection[str], students: Sequence[Student] = (), platform: str = ""
 ) -> ArchiveFormat:
-    """Return who gave out an archive with these ``names``, for a course of these ``topics``.
+    """Return the format of an archive whose entries have these ``names``, for a course of these ``topics``.
 
-    The names of one depth decide, which are the platform's and not the students': the first part of each or, below one
-    folder around all, which is none of the roster's ``students``, the second. Two thirds of them must have a platform's
-    form; those that do not have it are nobody's. Where ``platform`` is stated, each name is read on its own, and the names
-    decide only whether one folder lies around all of them.
+    Only the names that the platform chose decide, not the students': the first part of each name or, if one folder that is
+    not a student's lies around all of them, the second part. At least two thirds must match a platform's pattern; the rest
+    belong to nobody. If ``platform`` is given, the names decide only whether there is a folder around all of them.
     """
-    paths = [_parts(name) for name in names]
+    paths = [_split_path(name) for name in names]
     tops, inner = {parts[0] for parts in paths}, [parts[1:] for parts in paths]
     top = tops.pop() if len(tops) == 1 and all(inner) else ""
     if platform:
-        return ArchiveFormat(
-            platform, top if top and _lies_around(platform, top, paths, inner, topics, students) else ""
-        )
-    people = {key for column in PERSONAL for key in by_id(tuple(students), column)}
-    if platform := _platform_of(paths, topics, people):
-        return ArchiveFormat(platform, top if platform == "ILIAS" and _is_no_team(top, inner, students) else "")
-    platform = _platform_of(inner, topics, people) if top and alike(top) not in people else ""
-    return ArchiveFormat(platform, top) if platform else ArchiveFormat(FILES)
+        is_wrapped = top and _is_wrapper(platform, top, paths, inner, topics, students)
+        return ArchiveFormat(platform, top if is_wrapped else "")
+    people = {key for column in PERSONAL_COLUMNS for key in by_id(tuple(students), column)}
+    if platform := _guess_platform(paths, topics, people):
+        return ArchiveFormat(platform, top if platform == "ILIAS" and _is_exercise_folder(top, inner, students) else "")
+    platform = _guess_platform(inner, topics, people) if top and alike(top) not in people else ""
+    return ArchiveFormat(platform, top) if platform else ArchiveFormat(PLAIN_FILES)
 
 
-def _lies_around(platform, top, paths, inner, topics, students):
-    """Return whether the folder ``top`` lies around what ``platform`` gave out, and is not one of its own."""
+def _is_wrapper(platform, top, paths, inner, topics, students):
+    """Return whether the folder ``top`` was put around the archive of ``platform`` and is not one of its own folders."""
     if platform == "Gradescope":
         return (METADATA,) in inner
-    if platform == FILES:
+    if platform == PLAIN_FILES:
         return False
-    if platform == "ILIAS" and _is_no_team(top, inner, students):
+    if platform == "ILIAS" and _is_exercise_folder(top, inner, students):
         return True
-    outside, inside = (sum(_forms(parts, topics)[platform]) for parts in (paths, inner))
+    outside, inside = (sum(_matching_names(parts, topics)[platform]) for parts in (paths, inner))
     return inside > outside
 
 
-def _forms(split, topics, people=None):
-    """Return for each platform which of the first parts of the names have its form.
+def _matching_names(paths, topics, people=None):
+    """Return for each platform whether each of the first parts of ``paths`` matches its pattern.
 
-    Many a folder looks like one of ILIAS: with ``people``, it has to name one of them.
+    Many folders look like one of ILIAS; if ``people`` are given, it must name one of them.
     """
-    folders = {first for first, *below in split if below}
-    files = {first for first, *below in split if not below and is_notebook(first)}
-    below_teams = {_ilias_folder(parts) or parts[0] for parts in split if len(parts) > 1}
+    folders = {first for first, *below in paths if below}
+    files = {first for first, *below in paths if not below and is_notebook(first)}
+    below_teams = {_ilias_folder(parts) or parts[0] for parts in paths if len(parts) > 1}
     return {
-        "Moodle": [bool(MOODLE.fullmatch(part)) for part in (*folders, *files)],
-        NBGRADERS: [_of_exchange(part, topics) is not None for part in folders] + [False] * len(files),
-        "Blackboard": [bool(BLACKBOARD.fullmatch(part)) for part in files] + [False] * len(folders),
-        "ILIAS": [_is_of_ilias(folder, people) for folder in below_teams] + [False] * len(files),
-        "Canvas": [bool(_of_canvas(part)) for part in files] + [False] * len(folders),
+        "Moodle": [bool(MOODLE_NAME.fullmatch(part)) for part in (*folders, *files)],
+        NBGRADER_EXCHANGE: [_match_exchange_folder(part, topics) is not None for part in folders]
+        + [False] * len(files),
+        "Blackboard": [bool(BLACKBOARD_FILE.fullmatch(part)) for part in files] + [False] * len(folders),
+        "ILIAS": [_is_ilias_folder(folder, people) for folder in below_teams] + [False] * len(files),
+        "Canvas": [bool(_match_canvas_file(part)) for part in files] + [False] * len(folders),
     }
 
 
 def _ilias_folder(parts):
-    """Return the folder of a person of ILIAS in the path ``parts``: the first, or below one of a team the second; "" if none."""
-    folders = parts[:-1][1:] if ILIAS_TEAM.fullmatch(parts[0]) else parts[:-1]
-    return next((folder for folder in folders[:1] if ILIAS.fullmatch(folder)), "")
+    """Return the folder of a person in a path of ILIAS: the first, or the second below a team's folder; "" if none."""
+    folders = parts[:-1][1:] if ILIAS_TEAM_FOLDER.fullmatch(parts[0]) else parts[:-1]
+    return next((folder for folder in folders[:1] if ILIAS_FOLDER.fullmatch(folder)), "")
 
 
-def _is_no_team(top, inner, students):
-    """Return whether the folder ``top`` around all people of ILIAS is that of an exercise, although it is called like a team's."""
+def _is_exercise_folder(top, inner, students):
+    """Return whether ``top`` is the folder of an exercise of ILIAS, although its name looks like that of a team."""
     folders = {parts[0] for parts in inner}
-    if not ILIAS_TEAM.fullmatch(top) or len(folders) < 2:
+    if not ILIAS_TEAM_FOLDER.fullmatch(top) or len(folders) < 2:
         return False
-    groups = {alike(key): one.group for one in students for key in (one.id, one.login, one.email, one.sis) if key}
+    groups = {key: one.group for column in PERSONAL_COLUMNS for key, one in by_id(tuple(students), column).items()}
     teams = set()
-    for person in filter(None, map(ILIAS.fullmatch, folders)):
-        logins = map(alike, _endings(person["name"]))
+    for person in filter(None, map(ILIAS_FOLDER.fullmatch, folders)):
+        logins = map(alike, _possible_logins(person["name"]))
         teams.add(next((groups[login] for login in logins if login in groups), ""))
     return len(teams) != 1 or teams == {""}
 
 
-def _is_of_ilias(folder, people):
-    found = ILIAS.fullmatch(folder)
-    if not found or people is None:
-        return bool(found)
-    return alike(folder) not in people and any(alike(name) in people for name in _endings(found["name"]))
+def _is_ilias_folder(folder, people):
+    match = ILIAS_FOLDER.fullmatch(folder)
+    if not match or people is None:
+        return bool(match)
+    return alike(folder) not in people and any(alike(name) in people for name in _possible_logins(match["name"]))
 
 
-def _endings(name):
-    """Return what may be the login at the end of ``name``, behind an underscore: the shortest first, for it may have some."""
+def _possible_logins(name):
+    """Return the possible logins at the end of ``name``, the shortest first: a login may contain underscores itself."""
     parts = name.split("_")
     return ["_".join(parts[start:]) for start in range(len(parts) - 1, 0, -1)]
 
 
-def _platform_of(split, topics, people=()):
-    """Return the platform whose form the first of the parts of each name have; "" if none."""
-    forms = _forms(split, topics, people)
-    best = max(forms, key=lambda platform: sum(forms[platform]))  # the more particular of equals: it is named first
-    if any(forms[best]) and 3 * sum(forms[best]) >= 2 * len(forms[best]):
+def _guess_platform(paths, topics, people=()):
+    """Return the platform whose pattern two thirds of the ``paths`` match; "" if there is none."""
+    matching = _matching_names(paths, topics, people)
+    best = max(matching, key=lambda platform: sum(matching[platform]))  # of equals the first, which is more specific
+    if any(matching[best]) and 3 * sum(matching[best]) >= 2 * len(matching[best]):
         return best
-    return "Gradescope" if (METADATA,) in split else ""
+    return "Gradescope" if (METADATA,) in paths else ""
 
 
-def _parts(name):
-    """Return the folders, and last the file, that ``name`` names; what leads upwards, or nowhere, is left out."""
+def _split_path(name):
+    """Return the folders and the file of the path ``name``, without empty parts, "." and ".."."""
     return tuple(part for part in name.split("/") if part not in ("", ".", "..")) or ("",)
 
 
-def _of_canvas(file):
-    return ANONYMOUS.fullmatch(file) or CANVAS.fullmatch(file)
+def _match_canvas_file(file):
+    return ANONYMOUS_CANVAS_FILE.fullmatch(file) or CANVAS_FILE.fullmatch(file)
 
 
-def _of_exchange(folder, topics):
-    """Return the match of a folder of nbgrader's exchange, None if it is none: of another topic, or without a time."""
-    found = EXCHANGE.fullmatch(folder)
-    return found if found and found["topic"] in topics and parse_time(found["time"]) else None
+def _match_exchange_folder(folder, topics):
+    """Return the match of a folder of nbgrader's exchange; None if its topic is unknown or its time cannot be read."""
+    match = EXCHANGE_FOLDER.fullmatch(folder)
+    return match if match and match["topic"] in topics and parse_time(match["time"]) else None
 
 
 def is_notebook(name: str) -> bool:
-    """Return whether an entry called ``name`` is a notebook, or may hold one."""
+    """Return whether ``name`` is that of a notebook, or of an archive that may contain one."""
     return name.casefold().endswith((".ipynb", ".zip"))
 
 
 def strip_browser_suffix(name: str) -> str:
-    """Return the ``name`` of a notebook that a browser has saved as text or as JSON as it was; any other as it is."""
+    """Return ``name`` without the suffix that a browser adds when it saves a notebook as text or as JSON."""
     return re.sub(r"(?<=\.ipynb)\.(txt|json)$", "", name, flags=re.IGNORECASE)
 
 
 class SubmitterReader:
-    """Tells whose the entries of one archive are, by what it was ``detect_format`` as and by the roster's ``students``.
+    """Finds whose the entries of one archive are, from its format and the roster's ``students``.
 
     Raises ``ValueError`` if ``metadata``, Gradescope's own file, cannot be read.
     """
 
     def __init__(
         self,
-        found: ArchiveFormat,
+        archive_format: ArchiveFormat,
         names: Sequence[str],
         topics: Collection[str],
         students: Sequence[Student],
         metadata: bytes = b"",
         any_owner: bool = False,
     ):
-        self.found, self.platform, self.topics, self.any_owner = found, found.platform, topics, any_owner
+        self.format, self.platform = archive_format, archive_format.platform
+        self.topics, self.any_owner = topics, any_owner
         self.now = datetime.now(UTC)
         self.roster = tuple(students)
-        self.known = {column: by_id(self.roster, column) for column in COLUMNS}
-        self.named = [(moodle_name(one.name), one) for one in self.roster if one.name]
-        self.groups = {moodle_name(one.group) for one in self.roster if one.group} | {DEFAULT_TEAM}
-        self.submissions = _submissions(metadata)
-        firsts = {found.below_top(name)[0] for name in names}
-        people = {(one["name"], one["user"]) for first in firsts if (one := MOODLE.fullmatch(first))}
+        self.by_column = {column: by_id(self.roster, column) for column in ID_COLUMNS}
+        self.moodle_names = [(normalise_moodle_name(one.name), one) for one in self.roster if one.name]
+        self.groups = {normalise_moodle_name(one.group) for one in self.roster if one.group} | {DEFAULT_TEAM}
+        self.submissions = _read_gradescope_metadata(metadata)
+        firsts = {archive_format.below_top(name)[0] for name in names}
+        people = {(one["name"], one["user"]) for first in firsts if (one := MOODLE_NAME.fullmatch(first))}
         called = {name for name, _ in people}
-        forms = {first: form for first in firsts if (form := _of_canvas(first))}
-        anonymous = [first for first, form in forms.items() if form.re is ANONYMOUS and not NUMBER_PAIR.search(first)]
-        self.is_canvas_anonymous = 2 * len(anonymous) >= len(forms)  # a file may be called so that it looks like a name
-        blackboards = {form["name"] for first in firsts if (form := BLACKBOARD.fullmatch(first))}
-        self.assignment = self._blackboards_assignment(blackboards) if self.platform == "Blackboard" else ""
+        canvas = [match for first in firsts if (match := _match_canvas_file(first))]
+        anonymous = sum(match.re is ANONYMOUS_CANVAS_FILE and not NUMBER_PAIR.search(match[0]) for match in canvas)
+        self.is_canvas_anonymous = 2 * anonymous >= len(canvas)  # a file may be called so that it looks like a name
+        blackboards = {form["name"] for first in firsts if (form := BLACKBOARD_FILE.fullmatch(first))}
+        self.assignment = self._find_blackboard_assignment(blackboards) if self.platform == "Blackboard" else ""
         self.is_moodle_anonymous = called == {"Participant"} or (len(called) == 1 and len(people) > 2)
 
-    def of(self, name: str, topic: str, uids: Sequence[int] = ()) -> list[Submitter]:
-        """Return those that the entry ``name`` belongs to: none, one, or the members of a group.
+    def submitters(self, name: str, topic: str, uids: Sequence[int] = ()) -> list[Submitter]:
+        """Return whose the entry ``name`` is: nobody's, one student's, or that of the members of a group.
 
-        ``uids`` are the users whose folders lie on the way to it, and its own. In nbgrader's exchange, where students
-        choose the names, work of another account than it names is nobody's.
+        ``uids`` are the owners of the folders above it, and its own. In nbgrader's exchange, where students choose the
+        names, an entry counts only if it belongs to the account that it names.
         """
-        known = [self._known(one, column) for one, column in self._named(name, topic)]
-        if self.platform != NBGRADERS:
+        known = [self._resolve(one, column) for one, column in self._parse_name(name, topic)]
+        if self.platform != NBGRADER_EXCHANGE:
             return known
-        own = uids[1:] if self.found.top else uids
+        own = uids[1:] if self.format.top else uids
         return [
-            replace(one, problem=one.problem or self._forgery(name, one, own), by_arrival=bool(uids)) for one in known
+            replace(one, problem=one.problem or self._describe_forgery(name, one, own), by_arrival=bool(uids))
+            for one in known
         ]
 
-    def _forgery(self, name, owner, uids):
-        """Return why the entry ``name`` of an exchange cannot be what its ``owner`` has handed in; "" if it can."""
-        claimed = self.found.below_top(name)[0].partition("+")[0]
+    def _describe_forgery(self, name, owner, uids):
+        """Return why the entry ``name`` of an exchange cannot be the work of its ``owner``; "" if it can."""
+        claimed = self.format.below_top(name)[0].partition("+")[0]
         if owner.time and owner.time > self.now + CLOCK_SKEW:
             return f"{claimed}'s folder says that it was handed in at {owner.time:%Y-%m-%d %H:%M} UTC, which is in the future"
         if self.any_owner:
@@ -296,241 +298,244 @@ class SubmitterReader:
                 "an archive does not say which account a hand-in belongs to; collect from the folder of the exchange "
                 "itself, or give --any-owner if you know that nobody else could write there"
             )
-        others = sorted({login for uid in uids if not self._is_login_of(login := login_of(uid), claimed)})
+        others = sorted({login for uid in uids if not self._is_account_of(login := login_of(uid), claimed)})
         if others:
             return f"it claims to be {claimed}'s, and belongs to the account {' and '.join(others)}"
         return ""
 
-    def _is_login_of(self, login, claimed):
-        """Return whether the account ``login`` is that of the student whom an exchange's folder ``claimed`` to be of."""
+    def _is_account_of(self, login, claimed):
+        """Return whether the account ``login`` is that of the student ``claimed`` by a folder's name."""
         if alike(login) == alike(claimed):
             return True
-        mine, theirs = (self._in_roster(Submitter(name), "id") for name in (login, claimed))
+        mine, theirs = (self._find_in_roster(Submitter(name), "id") for name in (login, claimed))
         return bool(mine) and mine == theirs
 
-    def _named(self, name, topic):
-        first, *below = self.found.below_top(name)
+    def _parse_name(self, name, topic):
+        first, *below = self.format.below_top(name)
         if self.platform == "Gradescope":
             when, people = self.submissions.get(first, (None, ())) if below else (None, ())
             return [(Submitter(student, sid, time=when, attempt=first), "gradescope") for student, sid in people]
         if self.platform == "Moodle":
-            return self._of_moodle(MOODLE.fullmatch(first))
-        if self.platform == NBGRADERS:
-            found = _of_exchange(first, self.topics) if below else None
-            if not found or found["topic"] != topic:
+            return self._parse_moodle(MOODLE_NAME.fullmatch(first))
+        if self.platform == NBGRADER_EXCHANGE:
+            match = _match_exchange_folder(first, self.topics) if below else None
+            if not match or match["topic"] != topic:
                 return []
-            return [(Submitter(found["name"], time=parse_time(found["time"]), attempt=first), "id")]
+            return [(Submitter(match["name"], time=parse_time(match["time"]), attempt=first), "id")]
         if self.platform == "Canvas":
-            return [] if below else self._of_canvas(first)
+            return [] if below else self._parse_canvas(first)
         if self.platform == "Blackboard":
-            return [] if below else self._parse_blackboard(BLACKBOARD.fullmatch(first))
+            return [] if below else self._parse_blackboard(BLACKBOARD_FILE.fullmatch(first))
         if self.platform == "ILIAS":
             return self._parse_ilias((first, *below))
-        return self._plain(first, bool(below))
+        return self._parse_plain(first, bool(below))
 
-    def _of_moodle(self, found):
-        if not found:
+    def _parse_moodle(self, match):
+        if not match:
             return []
-        student = f"{found['name']}-{found['user']}" if self.is_moodle_anonymous else found["name"]
-        prefix = f"{found['name']}_{found['user']}_{found['kind']}_"
-        name = moodle_name(found["name"])
-        if members := [one for one in self.roster if one.group and moodle_name(one.group) == name]:
-            if any(known == name for known, _ in self.named):
-                what = f"{found['name']} is the name of a student and of a group of the roster; rename the group"
+        student = f"{match['name']}-{match['user']}" if self.is_moodle_anonymous else match["name"]
+        prefix = f"{match['name']}_{match['user']}_{match['kind']}_"
+        name = normalise_moodle_name(match["name"])
+        if members := self._group_members(match["name"], normalise_moodle_name):
+            if any(known == name for known, _ in self.moodle_names):
+                what = f"{match['name']} is the name of a student and of a group of the roster; rename the group"
                 return [(Submitter(student, problem=what), "")]
             return [(Submitter(one.id), "id") for one in members]  # the number is the group's, and nobody's here
-        return [(Submitter(student, found["user"], prefix=prefix), "" if self.is_moodle_anonymous else "name")]
+        return [(Submitter(student, match["user"], prefix=prefix), "" if self.is_moodle_anonymous else "name")]
 
-    def _parse_blackboard(self, found):
-        if not found:
+    def _group_members(self, group, normalise):
+        return [one for one in self.roster if one.group and normalise(one.group) == normalise(group)]
+
+    def _parse_blackboard(self, match):
+        if not match:
             return []
-        order, whole = int(re.sub(r"\D", "", found["time"])), found["name"]
-        login = whole[len(self.assignment) + 1 :] if whole.startswith(f"{self.assignment}_") else _endings(whole)[0]
-        if members := [one for one in self.roster if one.group and alike(one.group) == alike(login)]:
-            return [(Submitter(one.id, order=order, attempt=found["time"]), "id") for one in members]
-        return [(Submitter(login, whole, order=order, attempt=found["time"]), "id")]
+        order, whole = int(re.sub(r"\D", "", match["time"])), match["name"]
+        prefix = f"{self.assignment}_"
+        login = whole.removeprefix(prefix) if whole.startswith(prefix) else _possible_logins(whole)[0]
+        if members := self._group_members(login, alike):
+            return [(Submitter(one.id, order=order, attempt=match["time"]), "id") for one in members]
+        return [(Submitter(login, whole, order=order, attempt=match["time"]), "id")]
 
-    def _blackboards_assignment(self, wholes):
-        """Return the name of the assignment, which precedes every login in an archive.
+    def _find_blackboard_assignment(self, wholes):
+        """Return the assignment's name in ``wholes``, Blackboard's names ASSIGNMENT_LOGIN.
 
-        ``wholes`` are Blackboard's names, ASSIGNMENT_LOGIN. Both parts may contain underscores, so of the beginnings that all
-        names share, the one that leaves most logins of the roster is chosen.
+        Both parts may contain underscores: of the prefixes that all names share, the one that leaves the most logins of
+        the roster is chosen.
         """
-        starts = [{whole[: -len(login) - 1] for login in _endings(whole)} for whole in wholes]
+        starts = [{whole[: -len(login) - 1] for login in _possible_logins(whole)} for whole in wholes]
         common = set.intersection(*starts) if starts else set()
-        people = {key for column in PERSONAL for key in self.known[column]}
+        people = {key for column in PERSONAL_COLUMNS for key in self.by_column[column]}
         people |= {alike(one.group) for one in self.roster if one.group}
         known = {start: sum(alike(whole[len(start) + 1 :]) in people for whole in wholes) for start in common}
         return max(sorted(common), key=lambda start: (known[start], len(start)), default="")
 
     def _parse_ilias(self, parts):
         folder = _ilias_folder(parts)
-        found = ILIAS.fullmatch(folder)
-        if not found:
+        match = ILIAS_FOLDER.fullmatch(folder)
+        if not match:
             return []
-        late = bool(ILIAS_LATE.match(parts[-1]))
+        late = bool(ILIAS_LATE_PREFIX.match(parts[-1]))
         attempt, order = ("late", 2) if late else ("in time", 1)  # what came later is late
-        owner = replace(self._ilias_login(found), late=late, attempt=attempt, order=order)
+        owner = replace(self._ilias_login(match), late=late, attempt=attempt, order=order)
         if folder == parts[0]:
-            return [(replace(owner, number=found["user"]), "id")]
-        submitter = self._in_roster(owner, "id")
+            return [(replace(owner, number=match["user"]), "id")]
+        submitter = self._find_in_roster(owner, "id")
         if not submitter or not submitter[0].group:
             problem = "a team has handed it in; add them to the roster, with a column group there"
             return [(replace(owner, problem=problem), "")]
         return [(replace(owner, student=one.id), "id") for one in self.roster if one.group == submitter[0].group]
 
-    def _ilias_login(self, found):
-        """Return whose login ends the name of a folder of ILIAS: LAST NAME_FIRST NAME_LOGIN, each with a _ or not."""
-        logins = _endings(found["name"])[:-1]
+    def _ilias_login(self, match):
+        """Return the submitter named in a folder of ILIAS, LAST NAME_FIRST NAME_LOGIN; each part may contain a "_"."""
+        logins = _possible_logins(match["name"])[:-1]
         listed = {}
         for login in logins:
-            for one in self._in_roster(Submitter(login), "id"):
-                before = re.split(r"[_ ]", alike(found["name"][: -len(login) - 1]))
+            for one in self._find_in_roster(Submitter(login), "id"):
+                before = re.split(r"[_ ]", alike(match["name"][: -len(login) - 1]))
                 if len(logins) == 1 or not one.name or {*before} <= {*re.split(r"[_ \-]+", alike(one.name))}:
                     listed[one.id] = login
         if len(listed) > 1:
             problem = f"its name may be that of {' or '.join(listed)}; hand it in as a folder called STUDENT"
             return Submitter(logins[0], problem=problem)
         return Submitter(
-            next(iter(listed.values()), logins[0] if not self.roster or len(logins) == 1 else found["name"])
+            next(iter(listed.values()), logins[0] if not self.roster or len(logins) == 1 else match["name"])
         )
 
-    def _of_canvas(self, file):
-        found = _of_canvas(file)
-        if not found:
+    def _parse_canvas(self, file):
+        match = _match_canvas_file(file)
+        if not match:
             return []
-        if found.re is ANONYMOUS and self.is_canvas_anonymous:
-            late, order = bool(found["late"]), int(found["attachment"])
-            prefix = f"anon_{found['user']}_{found['attachment']}_"
-            return [(Submitter(f"anon-{found['user']}", found["user"], late, None, order, "", prefix), "")]
-        read = [self._canvas_reading(file, number) for number in NUMBER_PAIR.finditer(file)]
+        if match.re is ANONYMOUS_CANVAS_FILE and self.is_canvas_anonymous:
+            late, order = bool(match["late"]), int(match["attachment"])
+            prefix = f"anon_{match['user']}_{match['attachment']}_"
+            return [(Submitter(f"anon-{match['user']}", match["user"], late, None, order, "", prefix), "")]
+        read = [self._read_canvas_name(file, number) for number in NUMBER_PAIR.finditer(file)]
         if not read:  # of anonymous grading, in an archive that is not anonymous
             return []
-        listed = [one for one in read if alike(one.number) in self.known["canvas"]]
+        listed = [one for one in read if alike(one.number) in self.by_column["canvas"]]
         if len({one.number for one in listed}) > 1:
-            who = " or ".join(dict.fromkeys(self.known["canvas"][alike(one.number)].id for one in listed))
+            who = " or ".join(dict.fromkeys(self.by_column["canvas"][alike(one.number)].id for one in listed))
             problem = f"its name may be that of {who}; hand it in as a folder called STUDENT"
             return [(replace(listed[0], problem=problem), "")]
         owner = (listed or read)[0]
-        submitter = self.known["canvas"].get(alike(owner.number))
-        if submitter and submitter.group and canvas_name(submitter.group) == alike(owner.student):
+        submitter = self.by_column["canvas"].get(alike(owner.number))
+        if submitter and submitter.group and normalise_canvas_name(submitter.group) == alike(owner.student):
             others = [one for one in self.roster if one.group == submitter.group and one != submitter]
             return [(owner, "canvas"), *((replace(owner, student=one.id, prefix=""), "id") for one in others)]
         return [(replace(owner, student=owner.student.replace("_", "-")), "canvas")]
 
-    def _canvas_reading(self, file, pair):
-        """Return whose ``file`` is if the two numbers of ``pair`` are those of its user and its attachment."""
+    def _read_canvas_name(self, file, pair):
+        """Return whose ``file`` is if the numbers of ``pair`` are those of its user and its attachment."""
         name, late = file[: pair.start()].rstrip("_"), False
         if re.search(r"(^|_)LATE$", name, re.IGNORECASE):
             name, late = name[:-4].rstrip("_"), True
         user, attachment = pair["user"], pair["attachment"]
         return Submitter(name or user, user, late, None, int(attachment), "", file[: pair.end("attachment") + 1])
 
-    def _plain(self, first, is_folder):
-        if not is_folder and (found := ONE_NUMBER.fullmatch(first)):
-            return [(Submitter(found["name"], found["user"], bool(found["late"])), "id")]
+    def _parse_plain(self, first, is_folder):
+        if not is_folder and (match := SINGLE_NUMBER_FILE.fullmatch(first)):
+            return [(Submitter(match["name"], match["user"], bool(match["late"])), "id")]
         student = first if is_folder else PurePosixPath(first).stem.partition("_")[0]
         if not is_folder and self.roster:  # a name that the roster knows may hold a _
             whole = alike(PurePosixPath(first).stem)
-            known = [one for key, one in self.known["id"].items() if whole == key or whole.startswith(f"{key}_")]
+            known = [one for key, one in self.by_column["id"].items() if whole == key or whole.startswith(f"{key}_")]
             student = max((one.id for one in known), key=len, default=student)
         return [(Submitter(student), "id")] if self.roster or is_student(student) else []
 
-    def _known(self, owner, column):
-        """Return ``owner`` as the roster calls them; without a roster, or where it is blind, as the platform does."""
+    def _resolve(self, owner, column):
+        """Return ``owner`` under the roster's id; without a roster, or in anonymous marking, under the platform's name."""
         if column and self.roster:
-            found = self._in_roster(owner, column)
-            if len(found) == 1:
-                number = owner.number if self.platform in NUMBERED else ""
-                return replace(owner, student=found[0].id, number=number)
+            students = self._find_in_roster(owner, column)
+            if len(students) == 1:
+                number = owner.number if self.platform in NUMBERED_PLATFORMS else ""
+                return replace(owner, student=students[0].id, number=number)
             who = f"{owner.student} ({owner.number})" if owner.number else owner.student
-            what = f"{who} is not in the roster" if not found else f"{who} may be {len(found)} students of the roster"
+            what = f"may be {len(students)} students of the roster" if students else "is not in the roster"
             remedy = "add them to the roster, or rename the file; a group needs a column group there"
-            return replace(owner, problem=f"{what}; {remedy}")
+            return replace(owner, problem=f"{who} {what}; {remedy}")
         if not is_student(owner.student):
             problem = f"{owner.student!r} cannot be the name of a folder"
             return replace(owner, problem=f"{problem}; add them to the roster, or rename the file")
         return owner
 
-    def _in_roster(self, owner, column):
+    def _find_in_roster(self, owner, column):
         if column == "name":
-            name = moodle_name(owner.student)
-            exact = [one for known, one in self.named if known == name]
-            return exact or [one for known, one in self.named if self._is_of_group(name, known)]
+            name = normalise_moodle_name(owner.student)
+            exact = [one for known, one in self.moodle_names if known == name]
+            return exact or [one for known, one in self.moodle_names if self._is_group_member(name, known)]
         name = alike(owner.student)
         if column in ("canvas", "gradescope"):
-            found = self.known[column].get(alike(owner.number)) or self.known["email"].get(name)
+            found = self.by_column[column].get(alike(owner.number)) or self.by_column["email"].get(name)
             return [found] if found else []
-        found = next((one for known in ("id", "login", "email", "sis") if (one := self.known[known].get(name))), None)
-        return [found] if found else []
+        return [one for known in PERSONAL_COLUMNS if (one := self.by_column[known].get(name))][:1]
 
-    def _is_of_group(self, name, known):
-        """Return whether ``name`` is GROUP-FULL NAME, of a group of the roster and a student called ``known``."""
+    def _is_group_member(self, name, known):
+        """Return whether ``name`` is GROUP-FULL NAME, with a group of the roster and the full name ``known``."""
         return name.endswith(f"-{known}") and name.removesuffix(f"-{known}") in self.groups
 
 
-def moodle_name(name: str) -> str:
-    """Return ``name`` as it can be compared with what Moodle makes of it in the name of a file."""
+def normalise_moodle_name(name: str) -> str:
+    """Return ``name`` in the form in which it can be compared with Moodle's file names."""
     kept = re.sub(r"""[\x00-\x1f\x7f&<>"'`|:\\/]|\.\.+""", "", name.replace("_", " "))
     return alike(" ".join(kept.split()))
 
 
-def canvas_name(name: str) -> str:
+def normalise_canvas_name(name: str) -> str:
     """Return ``name`` as Canvas writes it in front of the name of a file."""
     return alike(re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", name)))
 
 
 def login_of(uid: int) -> str:
-    """Return the name of the account with the number ``uid``; the number itself where this machine knows no name."""
+    """Return the name of the account ``uid``; the number itself if this machine knows no name."""
     try:
         return pwd.getpwuid(uid).pw_name
     except (KeyError, OverflowError):
         return f"uid {uid}"
 
 
-# All that it reads are texts, lists and tables: no tag makes anything, and no table is merged into another.
-_Plain = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+# It reads strings, lists and mappings only: tags create no objects, and mappings are never merged.
+_PlainLoader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
-def _submissions(metadata: bytes) -> Mapping[str, tuple[datetime | None, list[tuple[str, str]]]]:
-    """Return what Gradescope says: folder -> (when it came, the people whose it is, each with their SID).
+def _read_gradescope_metadata(metadata: bytes) -> Mapping[str, tuple[datetime | None, list[tuple[str, str]]]]:
+    """Return Gradescope's submissions: folder -> (when it came, [(the submitter's name, their SID)]).
 
     Raises ``ValueError`` if ``metadata`` is no table in YAML.
     """
     try:
         _refuse_depth(metadata)
-        data = yaml.load(metadata, _Plain) if metadata else {}
+        data = yaml.load(metadata, _PlainLoader) if metadata else {}
     except yaml.YAMLError as error:
         raise ValueError(f"no YAML that can be read ({' '.join(str(error).split())})") from None
     if not isinstance(data, dict):
         raise ValueError("no table of submissions")
-    found = {}
-    for folder, told in data.items():
-        people = told.get(":submitters") if isinstance(told, dict) else None
+    submissions = {}
+    for folder, submission in data.items():
+        people = submission.get(":submitters") if isinstance(submission, dict) else None
         if not isinstance(people, list):
             continue
-        when = told.get(":created_at")
+        when = submission.get(":created_at")
         when = when.get("utc") or when.get("time") if isinstance(when, dict) else when
-        known = [one for one in people if isinstance(one, dict)]
-        found[folder] = (parse_time(_text(when)), [_person(one) for one in known])
-    return found
+        persons = [person for person in people if isinstance(person, dict)]
+        submissions[folder] = (parse_time(_string_or_empty(when)), [_read_submitter(person) for person in persons])
+    return submissions
 
 
 def _refuse_depth(text):
-    """Refuse YAML that is nested deeper than any platform's: reading it takes a stack as deep, in C without a limit."""
+    """Refuse YAML that is nested deeper than any platform's: the C parser recurses without a limit."""
     depth = 0
-    for event in yaml.parse(text, Loader=_Plain):
+    for event in yaml.parse(text, Loader=_PlainLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_NESTING:
             raise ValueError(f"no YAML that can be read (it is nested deeper than {MAX_NESTING})")
 
 
-def _text(value):
-    """Return ``value`` if it is a text; "" for what stands for nothing, and for a table, however large it would print."""
+def _string_or_empty(value):
+    """Return ``value`` if it is a string other than a null; else ""."""
     return value if isinstance(value, str) and value not in ("~", "null") else ""
 
 
-def _person(told):
-    """Return ``(what to call them, their SID)``: by e-mail, or else by what there is."""
-    names = [_text(told.get(field)) for field in (":email", ":sid", ":name")]
+def _read_submitter(person):
+    """Return ``(name, SID)`` of a submitter: the e-mail address if there is one, or else the SID or the name."""
+    names = [_string_or_empty(person.get(field)) for field in (":email", ":sid", ":name")]
     return next((name for name in names if is_student(name)), names[0] or names[1]), names[1]

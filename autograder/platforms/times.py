@@ -15,7 +15,7 @@ from autograder.courses.plan import Student, alike, by_id
 from autograder.errors import CourseError
 from autograder.platforms.attempts import Journal, load_attempts
 from autograder.platforms.collect import Collected, set_time
-from autograder.platforms.formats import COLUMNS
+from autograder.platforms.formats import ID_COLUMNS
 from autograder.platforms.timestamps import CLOCK_SKEW
 
 EXAMPLE = "id,time and then, in each row, ada,2026-12-02T23:59:00+01:00"
@@ -36,9 +36,9 @@ def read_times(path: str | Path, students: tuple[Student, ...] = ()) -> dict[str
         raise CourseError(what, str(path), "name the CSV file with the times.") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise CourseError(f"no CSV that can be read ({error})", file, "save it as CSV, in UTF-8.") from None
-    column = next((name for name in COLUMNS if name in columns), "")
+    column = next((name for name in ID_COLUMNS if name in columns), "")
     if not column or "time" not in columns:
-        remedy = f"head it like this: {EXAMPLE}; instead of id, {', '.join(COLUMNS[1:])} will do."
+        remedy = f"head it like this: {EXAMPLE}; instead of id, {', '.join(ID_COLUMNS[1:])} will do."
         raise CourseError("there is no column time, or none that says whose it is", f"{file}, line 1", remedy)
     rows.fieldnames = columns
     known, times = by_id(students, column), {}

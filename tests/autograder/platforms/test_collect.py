@@ -894,7 +894,7 @@ TOLD = {  # what stands in place of what -> the SID that is read
 
 @pytest.mark.parametrize(("old", "new", "number"), TOLD.values(), ids=TOLD)
 def test_a_few_lines_of_metadata_do_not_become_gigabytes(old, new, number):
-    when, people = platforms._submissions((LAUGHS + MERGED + PERSON.replace(old, new)).encode())["submission_1"]
+    when, people = platforms._read_gradescope_metadata((LAUGHS + MERGED + PERSON.replace(old, new)).encode())["submission_1"]
     assert people == [("ada@home.org", number)]
     assert (when is None) == (old.startswith("2025"))
 

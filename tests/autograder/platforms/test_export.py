@@ -12,7 +12,7 @@ from autograder.errors import CourseError
 from autograder.gradebook.scores import results
 from autograder.platforms.collect import collect
 from autograder.platforms.export import NAMESAKE, export
-from autograder.platforms.formats import MOODLE
+from autograder.platforms.formats import MOODLE_NAME
 from autograder.platforms.return_feedback import hand_back
 from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
     ESSAY,
@@ -329,7 +329,7 @@ def test_moodle_finds_the_participant_in_the_names_of_the_folders(graded, tmp_pa
     with zipfile.ZipFile(tmp_path / "pages.zip") as bundle:
         (name,) = bundle.namelist()
     folder, _, file = name.partition("/")
-    assert (MOODLE.fullmatch(folder)["user"], file) == ("104", "scoring.html")
+    assert (MOODLE_NAME.fullmatch(folder)["user"], file) == ("104", "scoring.html")
     assert len(folder.split("_", 4)) == 5  # as Moodle before 4.1 asks for
 
 
