@@ -168,7 +168,7 @@ def collect(
 def _say_collected(root, topic, collected, left):
     """Say what else there is to know of a collection that ``left`` some entries; return the exit status."""
     from autograder.platforms.attempts import find_late_without_time
-    from autograder.platforms.collect import printable
+    from autograder.platforms.collect import escape_unprintable
     from autograder.platforms.formats import is_notebook
 
     if unknown := find_late_without_time(root, topic):
@@ -178,7 +178,7 @@ def _say_collected(root, topic, collected, left):
         )
     notebooks = [name for name in left if is_notebook(name)]
     for name in sorted(left, key=is_notebook, reverse=True)[: max(20, len(notebooks))]:
-        _say(f"not taken: {printable(name)}")
+        _say(f"not taken: {escape_unprintable(name)}")
     aside, again = sum(bool(one.problem) for one in collected), sum(one.replaced for one in collected)
     _say(
         f"{len(collected) - aside} collected ({again} anew), {aside} set aside, {len(left)} not taken, "
@@ -347,10 +347,10 @@ def feedback_archive(
 
     Exit status 3: somebody's page is not in it, or says that something is still to be marked.
     """
-    from autograder.platforms.return_feedback import hand_back
+    from autograder.platforms.return_feedback import write_feedback_archive
 
     target = output or Path(f"{topic}-feedback-{to}.zip")
-    _tell_exported(hand_back(_open_course(course), topic, to, target, force), target, "pages")
+    _tell_exported(write_feedback_archive(_open_course(course), topic, to, target, force), target, "pages")
 
 
 @app.command()

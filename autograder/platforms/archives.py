@@ -16,17 +16,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-NOBODY = -1  # no user has this id
+UNKNOWN_UID = -1  # no user has this id
 NO_DATE = (1980, 1, 1, 0, 0, 0)  # what a zip archive has where it states none
-BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
+ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
 
 
 class RefusedEntry(Exception):
-    """Something that is not taken; the sentence says why."""
+    """Something that is not collected; the message says why."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class ArchiveEntry:
     """A file of an archive: its name there, when it was put there (year to second), and how to get its bytes.
 
     ``owners`` has the user ids of the folders on the way to it and, last, its own; () where an archive does not say.
@@ -45,8 +45,8 @@ class Entry:
 
 
 @contextlib.contextmanager
-def open_archive(source: str | Path, most: int, max_mb: int) -> Iterator[list[Entry]]:
-    """Give the entries of ``source``: a folder or a zip archive. Debris of systems is left out.
+def open_archive(source: str | Path, most: int, max_mb: int) -> Iterator[list[ArchiveEntry]]:
+    """Give the entries of ``source``, a folder or a zip archive, without the files that operating systems add.
 
     Raises ``RefusedEntry`` if there are more than ``most``, or ``source`` is neither a file nor a folder; ``OSError``,
     ``ValueError``, ``RuntimeError``, ``zipfile.BadZipFile`` or ``zlib.error`` if it cannot be read.
@@ -60,7 +60,7 @@ def open_archive(source: str | Path, most: int, max_mb: int) -> Iterator[list[En
         yield _read_bundle(bundle, most, max_mb)
 
 
-def read_archive(content: bytes, most: int, max_mb: int) -> list[Entry]:
+def read_archive(content: bytes, most: int, max_mb: int) -> list[ArchiveEntry]:
     """Return the entries of the zip archive whose bytes are ``content``; raise what ``open_archive`` does."""
     return _read_bundle(zipfile.ZipFile(io.BytesIO(content)), most, max_mb)
 
@@ -69,39 +69,41 @@ def _read_bundle(bundle, most, max_mb):
     infos = bundle.infolist()
     if len(infos) > most:
         raise RefusedEntry(f"it has more than {most} entries")
-    named = [(_name(info), info) for info in infos if not info.is_dir()]
+    named = [(_decode_name(info), info) for info in infos if not info.is_dir()]
     return [
-        Entry(name, info.date_time, _zip_reader(bundle, info, max_mb)) for name, info in named if not _is_debris(name)
+        ArchiveEntry(name, info.date_time, _zip_reader(bundle, info, max_mb))
+        for name, info in named
+        if not _is_debris(name)
     ]
 
 
 def _walk_folder(root, most, max_mb):
-    """Yield the entries of ``root``, sorted. No function calls itself for a folder in a folder: they may be thousands deep."""
-    ahead, count = [(root, PurePosixPath(), ())], 0
-    while ahead:
-        folder, name, owners = ahead.pop()
+    """Yield the entries of ``root``, sorted. Not recursive: folders may be nested thousands deep."""
+    pending, count = [(root, PurePosixPath(), ())], 0
+    while pending:
+        folder, name, owners = pending.pop()
         try:
-            inside = sorted(os.scandir(folder), key=lambda one: one.name)
+            children = sorted(os.scandir(folder), key=lambda child: child.name)
         except OSError:  # as where it has another owner, or its whole name is longer than the system takes
             continue
         folders, files = [], []
-        for one in inside:
-            (folders if _is_folder(one) else files).append(one)
-        kept = [one for one in files if not _is_debris(str(name / one.name))]
+        for child in children:
+            (folders if _is_folder(child) else files).append(child)
+        kept = [child for child in files if not _is_debris(str(name / child.name))]
         count += len(folders) + len(kept)
         if count > most:
             raise RefusedEntry(f"it has more than {most} files and folders")
-        for one in kept:
-            read = _file_reader(Path(one.path), max_mb, one.inode())
-            yield Entry(str(name / one.name), _date_of(one), read, (*owners, _owner_of(one)))
-        own = [one for one in reversed(folders) if not one.is_symlink()]
-        ahead += [(Path(one.path), name / one.name, (*owners, _owner_of(one))) for one in own]
+        for child in kept:
+            read = _file_reader(Path(child.path), max_mb, child.inode())
+            yield ArchiveEntry(str(name / child.name), _date_of(child), read, (*owners, _owner_of(child)))
+        own = [child for child in reversed(folders) if not child.is_symlink()]
+        pending += [(Path(child.path), name / child.name, (*owners, _owner_of(child))) for child in own]
 
 
-def _is_folder(one):
-    """Return whether ``one`` is a folder, or a link to one, which is passed over."""
+def _is_folder(entry):
+    """Return whether ``entry`` is a folder, or a link to one, which is passed over."""
     try:
-        return one.is_dir()
+        return entry.is_dir()
     except OSError:  # a link that leads in a circle: reading it is refused
         return False
 
@@ -110,7 +112,7 @@ def _owner_of(entry):
     try:
         return entry.stat(follow_symlinks=False).st_uid
     except OSError:  # reading it is refused then as well
-        return NOBODY
+        return UNKNOWN_UID
 
 
 def _date_of(file):
@@ -129,7 +131,7 @@ def _file_reader(path, max_mb, inode):
                     raise RefusedEntry("there is a link or a device, where a file should be")
                 if status.st_ino != inode:
                     raise RefusedEntry("a file was exchanged for another while it was collected")
-                return _bounded(file.read(max_mb * 2**20 + 1), max_mb)
+                return _refuse_too_large(file.read(max_mb * 2**20 + 1), max_mb)
         except OSError:
             raise RefusedEntry("there is a link or a device, where a file should be, or it cannot be read") from None
 
@@ -151,22 +153,22 @@ def _zip_reader(bundle, info, max_mb):
         try:
             with bundle.open(info) as file:
                 content = file.read(max_mb * 2**20 + 1)
-        except BROKEN:
+        except ARCHIVE_ERRORS:
             raise RefusedEntry("the archive is damaged") from None
-        return _bounded(content, max_mb)
+        return _refuse_too_large(content, max_mb)
 
     return read
 
 
-def _bounded(content, max_mb):
-    """Return ``content``; never more than allowed, whatever a header said."""
+def _refuse_too_large(content, max_mb):
+    """Return ``content`` if it is within the limit, whatever the archive's header said."""
     if len(content) > max_mb * 2**20:
         raise RefusedEntry(f"a file in the archive has more than {max_mb} MB when it is unpacked")
     return content
 
 
-def _name(info):
-    """Return the name of ``info``. Macs write UTF-8 and do not say so: ``zipfile`` reads it as the PC's first code page."""
+def _decode_name(info):
+    """Return the name of ``info``. Macs write UTF-8 without saying so, which ``zipfile`` decodes as code page 437."""
     name = info.filename
     if not info.flag_bits & 0x800:
         with contextlib.suppress(UnicodeError):
@@ -175,7 +177,7 @@ def _name(info):
 
 
 def _is_debris(name):
-    """Return whether ``name`` is what a Mac or Windows leaves beside files, never what somebody wrote."""
+    """Return whether ``name`` is a file that macOS or Windows leaves beside others."""
     path = PurePosixPath(name)
     known = path.name.casefold() in (".ds_store", "thumbs.db", "desktop.ini")
     return known or "__MACOSX" in path.parts or path.name.startswith("._")

@@ -24,7 +24,7 @@ from autograder.files import write_text
 from autograder.notebooks.handout import Handout, handout, receipt_of_file
 from autograder.notebooks.submitted_file import sources_by_id
 from autograder.platforms import attempts
-from autograder.platforms.archives import BROKEN, RefusedEntry, open_archive, read_archive
+from autograder.platforms.archives import ARCHIVE_ERRORS, RefusedEntry, open_archive, read_archive
 from autograder.platforms.attempts import Attempt, Journal
 from autograder.platforms.formats import (
     NBGRADER_EXCHANGE,
@@ -153,7 +153,7 @@ def collect(
         except RefusedEntry as refusal:
             remedy = "download the submissions of one assignment."
             raise CourseError(str(refusal), str(archive), remedy) from None
-        except BROKEN as error:
+        except ARCHIVE_ERRORS as error:
             what = f"this is no zip archive that can be read ({error})"
             raise CourseError(what, str(archive), "download it again.") from None
         reader = _read_submitters(archive, entries, PLATFORMS.get(platform, ""), plan.students, any_owner)
@@ -198,7 +198,7 @@ def _releases(course, topic, released):
 
 
 def _collect_everybody(run, entries, reader):
-    parts, left = _parts(entries, run, reader)
+    parts, left = _parse_entries(entries, run, reader)
     by_student, folders, collected = defaultdict(list), defaultdict(set), []
     for part in parts:
         by_student[alike(part.owner.student), part.owner.problem].append(part)
@@ -221,7 +221,7 @@ def select_files(folder: str | Path, asked: AssignmentSpec) -> dict[str, bytes]:
     """
     with open_archive(folder, MAX_ENTRIES_OF_ONE, asked.max_mb) as entries:
         everything = _ArchivePart("submission", "", Submitter(""), bytes)
-        return _select_files(asked, _parts(entries, asked, None, within=everything)[0])[0]
+        return _select_files(asked, _parse_entries(entries, asked, None, within=everything)[0])[0]
 
 
 def describe_refusal(problem: str, topic: str) -> str:
@@ -229,7 +229,7 @@ def describe_refusal(problem: str, topic: str) -> str:
     return f"{problem}\n  Remedy: hand in {topic}.ipynb itself, not a folder, a link or an archive in an archive."
 
 
-def printable(name: str) -> str:
+def escape_unprintable(name: str) -> str:
     """Return ``name`` without what would steer a terminal or turn the direction of reading."""
     return "".join(sign if sign.isprintable() else f"\\u{ord(sign):04x}" for sign in name)
 
@@ -237,14 +237,14 @@ def printable(name: str) -> str:
 # --- what lies in an archive, and whose it is ------------------------------------------------------------------------
 
 
-def _parts(entries, wanted, reader, within=None):
+def _parse_entries(entries, wanted, reader, within=None):
     """Return ``([part], [name of an entry that belongs to nobody])``. What lies ``within`` a part has its owner."""
     parts, left = [], []
     for entry in entries:
         own = strip_browser_suffix(entry.name)
         name = f"{within.name}/{own}" if within else reader.format.strip_late_prefix(own)
         saved_as = "" if own == entry.name else PurePosixPath(entry.name).name
-        owners = [within.owner] if within else _owners(replace(entry, name=own), wanted, reader)
+        owners = [within.owner] if within else _find_owners(replace(entry, name=own), wanted, reader)
         file = PurePosixPath(name).name
         is_secret = file == SECRET and reader and reader.platform == NBGRADER_EXCHANGE
         is_beside = any(_is_called(beside, name) for beside in wanted.beside)
@@ -255,11 +255,11 @@ def _parts(entries, wanted, reader, within=None):
     return parts, left
 
 
-def _owners(entry, wanted, reader):
+def _find_owners(entry, wanted, reader):
     """Return whose ``entry`` is; nobody's if all files of the class are called so."""
     file, *below = reader.format.below_top(entry.name)
     if not below:
-        matches = [_named_after(topic, file) for topic in reader.topics]
+        matches = [_match_notebook_name(topic, file) for topic in reader.topics]
         if file in wanted.beside or any(match and not match["whose"] for match in matches):
             return []
     return reader.submitters(entry.name, wanted.topic, entry.owners)
@@ -274,7 +274,7 @@ def _is_called(file, name):
     return name == file or name.endswith((f"/{file}", f"_{file}"))
 
 
-def _named_after(topic, file):
+def _match_notebook_name(topic, file):
     """Return a match if ``file`` is the notebook of ``topic`` by its name, also as platforms and browsers rename it."""
     renamed = r"(?:[-_ ]?\d{1,3}| ?\(\d{1,3}\))?"
     return re.fullmatch(rf"(?P<whose>.*_)?{re.escape(topic)}{renamed}\.ipynb", alike(file))
@@ -293,15 +293,15 @@ def _collect_student(run, parts, folders):
         return refused, []
     student = unicodedata.normalize("NFC", parts[0].owner.student)
     done, left = [], []
-    for attempt_parts in _attempts(parts, run.platform):
+    for attempt_parts in _group_by_attempt(parts, run.platform):
         try:
             files, counting, unused = _select_files(run, attempt_parts)
-            collected = _place(
-                run, student, files, _attempt(run, files, counting, attempt_parts), counting.owner.by_arrival
+            collected = _place_attempt(
+                run, student, files, _make_attempt(run, files, counting, attempt_parts), counting.owner.by_arrival
             )
             if counting.saved_as:
-                note = f"a browser had saved it as {printable(counting.saved_as)}"
-                collected = replace(collected, note=_joined(collected.note, note))
+                note = f"a browser had saved it as {escape_unprintable(counting.saved_as)}"
+                collected = replace(collected, note=_join_notes(collected.note, note))
             with attempts.write_guard(run.course, run.course.refusal_file(student, run.topic)):
                 run.course.forget_refusal(student, run.topic)
             done.append(collected)
@@ -311,8 +311,8 @@ def _collect_student(run, parts, folders):
             time = format_time(first.owner.time)
             attempt = Attempt({}, time=time, moment=first.moment, order=first.owner.order)
             if not any(attempt.is_before(last) for last in attempts.load_attempts(run.course, student, run.topic)[-1:]):
-                _tell(run, student, str(refusal), attempt_parts)
-            done.append(Collected(student, str(refusal), file=printable(first.name)))
+                _write_refusal_page(run, student, str(refusal), attempt_parts)
+            done.append(Collected(student, str(refusal), file=escape_unprintable(first.name)))
     return done, left
 
 
@@ -320,7 +320,7 @@ def _refuse_names(parts, folders):
     """Return why nothing is taken of ``parts``, all under one name: whose they are is not certain. None if it is."""
     owners = {(part.owner.student, part.owner.number): part for part in parts}
     students = [unicodedata.normalize("NFC", name) for name, _ in owners]
-    files = [printable(part.name) for part in owners.values()]
+    files = [escape_unprintable(part.name) for part in owners.values()]
     if problem := next((part.owner.problem for part in parts if part.owner.problem), ""):
         has_notebook = any(is_notebook(part.name) for part in parts)
         return [Collected(students[0], problem, file=files[0])] if has_notebook else []
@@ -330,13 +330,13 @@ def _refuse_names(parts, folders):
         )
         return [Collected(student, problem, file=file) for student, file in zip(students, files, strict=True)]
     if others := folders - {students[0]}:
-        other = printable(min(others))
+        other = escape_unprintable(min(others))
         problem = f"submitted/{other} is there already, a name that is too much alike: is it the same person?"
         return [Collected(students[0], problem, file=files[0])]
     return None
 
 
-def _attempts(parts, platform):
+def _group_by_attempt(parts, platform):
     """Return the parts of each attempt, the first in time first."""
     by_attempt = defaultdict(list)
     for part in parts:
@@ -351,11 +351,11 @@ def _attempts(parts, platform):
     return sorted(handed_in, key=lambda some: (str(some[0].owner.time or ""), some[0].owner.order))
 
 
-def _joined(*notes):
+def _join_notes(*notes):
     return ", ".join(filter(None, notes))
 
 
-def _attempt(run, files, counting, parts):
+def _make_attempt(run, files, counting, parts):
     """Return the ``Attempt`` that these ``files`` are; ``counting`` is the part that the notebook came from."""
     folder, owner, time = PurePosixPath(counting.name).parent, counting.owner, counting.owner.time
     if run.platform == PLAIN_FILES:  # elsewhere the student wrote the time stamp, if anybody
@@ -389,7 +389,7 @@ def _select_files(wanted, parts):
     counting = {f"{wanted.topic}.ipynb": (copies, content)}
     for file in wanted.beside:
         if fitting := [part for part in files if _is_called(file, part.name)]:
-            counting[file] = _select_counting(fitting)
+            counting[file] = _select_one(fitting)
     taken = [part for parts, _ in counting.values() for part in parts]
     left += [part.name for part in files if part not in taken]
     return {file: content for file, (_, content) in counting.items()}, copies[0], left
@@ -400,10 +400,10 @@ def _select_notebook(wanted, files):
     notebooks = [part for part in notebooks if not part.saved_as] or notebooks
     if not notebooks:
         raise RefusedEntry("no notebook was in it")
-    named = [part for part in notebooks if _named_after(wanted.topic, part.file)]
-    copies, content = _select_counting(named or notebooks, wanted.exercises)
+    named = [part for part in notebooks if _match_notebook_name(wanted.topic, part.file)]
+    copies, content = _select_one(named or notebooks, wanted.exercises)
     if others := _other_assignments(content, wanted.topic):
-        file = printable(copies[0].file)
+        file = escape_unprintable(copies[0].file)
         raise RefusedEntry(f"{file} is a notebook of {' and '.join(others)}, not of {wanted.topic}")
     return copies, content
 
@@ -417,15 +417,15 @@ def _unpack_archives(wanted, parts):
             content = part.read()
             try:
                 entries = read_archive(content, MAX_ENTRIES_OF_ONE, wanted.max_mb)
-            except BROKEN:
+            except ARCHIVE_ERRORS:
                 raise RefusedEntry("the archive is damaged") from None
-            inside, others = _parts(entries, wanted, None, within=part)
+            inside, others = _parse_entries(entries, wanted, None, within=part)
             left += others
         files += [part for part in inside if not _is_checkpoint(part)]
     return files, left
 
 
-def _select_counting(parts, exercises=None):
+def _select_one(parts, exercises=None):
     """Return ``([the one of parts that counts, and its copies], its bytes)``; of several, one with ``exercises`` in it.
 
     The date decides only between entries of one and the same name: there the platform has replaced the first.
@@ -447,7 +447,7 @@ def _select_counting(parts, exercises=None):
             return fitting[orders.index(max(orders))]
     what = "several hold this assignment" if fitting else "none of them holds this assignment"
     named = [copies for copies, _ in fitting] or candidates.values()
-    names = ", ".join(sorted(printable(part.name) for copies in named for part in copies))
+    names = ", ".join(sorted(escape_unprintable(part.name) for copies in named for part in copies))
     raise RefusedEntry(f"which of its files counts cannot be told, {what}: {names}")
 
 
@@ -460,16 +460,16 @@ def _other_assignments(content, topic):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _place(run, student, files, attempt, by_arrival):
+def _place_attempt(run, student, files, attempt, by_arrival):
     """Write ``files`` into the student's folder if they are the last in time; keep what counted before, or else them.
 
     What has happened is written down last: a command that was stopped does it all again, and comes to the same.
     """
     course, topic, notebook = run.course, run.topic, run.course.submission(student, run.topic)
-    known = _known_attempts(course, notebook, attempts.load_attempts(course, student, topic), files)
-    collected = _describe(run, student, attempt, files[notebook.name])
+    known = _add_standing_files(course, notebook, attempts.load_attempts(course, student, topic), files)
+    collected = _summarise(run, student, attempt, files[notebook.name])
     if not known:
-        _let_count(run, student, files, attempt, known)
+        _make_current(run, student, files, attempt, known)
         return collected
     last = known[-1]
     same = attempt.files == last.files
@@ -484,19 +484,19 @@ def _place(run, student, files, attempt, by_arrival):
         is_earlier = attempt.is_before(last) and not contradicts
         if (_is_known(attempt, known) or is_earlier) and not is_wrong:
             _keep_earlier(run, student, files, attempt, known)
-            return replace(collected, note=_joined(collected.note, "an earlier try: kept, and not counted"))
+            return replace(collected, note=_join_notes(collected.note, "an earlier try: kept, and not counted"))
         attempts.keep_files(course, student, topic, standing)
-    earlier = _let_count(run, student, files, attempt, known) - 1
+    earlier = _make_current(run, student, files, attempt, known) - 1
     replaced = attempt.files[notebook.name] != last.files.get(notebook.name)
     note = "as before" if same else ""
     if replaced:
         note = "replaces an earlier try" if earlier == 1 else f"replaces {earlier} earlier tries"
     if contradicts and not same:
         note += f": it states an earlier time ({attempt.time}), but was not there yet at the last collection"
-    return replace(collected, replaced=replaced, note=_joined(collected.note, note))
+    return replace(collected, replaced=replaced, note=_join_notes(collected.note, note))
 
 
-def _known_attempts(course, notebook, known, files):
+def _add_standing_files(course, notebook, known, files):
     """Return the attempts that are ``known``, and last the files beside ``notebook`` if nothing collected put them there."""
     before = attempts.standing_attempt(course, notebook, {*files, *(known[-1].files if known else ())})
     if before is None or (known and known[-1].files == before.files):
@@ -504,7 +504,7 @@ def _known_attempts(course, notebook, known, files):
     return [*(old for old in known if old.files != before.files), before]
 
 
-def _describe(run, student, attempt, content):
+def _summarise(run, student, attempt, content):
     """Return what is said of ``attempt``, whose notebook has the bytes ``content``."""
     sources = sources_by_id(content)
 
@@ -513,12 +513,12 @@ def _describe(run, student, attempt, content):
 
     release = max(run.releases, key=locked_cells_kept)  # of equals the first, which is the newest
     receipt = receipt_of_file(content, release.handout)
-    note = _lateness(run.plan.assignment(run.topic), student, attempt)
+    note = _describe_lateness(run.plan.assignment(run.topic), student, attempt)
     if receipt and receipt.printed not in ("", receipt.code):
-        note = _joined(note, f"its own receipt says {receipt.printed}: not run once more after its last change")
+        note = _join_notes(note, f"its own receipt says {receipt.printed}: not run once more after its last change")
     return Collected(
         student,
-        file=printable(attempt.file),
+        file=escape_unprintable(attempt.file),
         version=release.number if locked_cells_kept(release) else 0,
         code=receipt.code if receipt else "",
         note=note,
@@ -534,7 +534,7 @@ def _keep_earlier(run, student, files, attempt, known):
         attempts.write_record(run.course, run.course.collected(student, run.topic), [*head, known[-1]])
 
 
-def _let_count(run, student, files, attempt, known):
+def _make_current(run, student, files, attempt, known):
     """Put ``files`` into the student's folder; return how many attempts are known then, of which this is the last."""
     course, topic = run.course, run.topic
     if known[-1:] != [attempt]:
@@ -555,7 +555,7 @@ def _is_known(attempt, known):
     return any(not other.is_before(attempt) for other in same)
 
 
-def _tell(run, student, problem, parts):
+def _write_refusal_page(run, student, problem, parts):
     """Ask ``student`` to hand in again, on the feedback page; what nbgrader's exchange takes it back by stands beside it."""
     page = run.course.feedback(student, run.topic)
     with contextlib.suppress(RefusedEntry):  # whoever collects reads the problem all the same
@@ -584,14 +584,14 @@ def undo(course: Course, topic: str) -> list[Collected]:
     assignment, done = course.plan().assignment(topic), []
     for place in places:
         try:
-            done.append(_take_back(course, topic, assignment, place.stem, attempts.read_record(place)))
+            done.append(_undo_student(course, topic, assignment, place.stem, attempts.read_record(place)))
             place.unlink()
         except RefusedEntry as refusal:
             done.append(Collected(place.stem, str(refusal)))
     return done
 
 
-def _take_back(course, topic, assignment, student, known):
+def _undo_student(course, topic, assignment, student, known):
     """Let the last of ``known`` count for ``student`` again, or nothing if that is empty."""
     notebook, now = course.submission(student, topic), attempts.load_attempts(course, student, topic)
     names = {notebook.name, *(name for one in (*known[-1:], *now[-1:]) for name in one.files)}
@@ -614,7 +614,7 @@ def _take_back(course, topic, assignment, student, known):
     note = "as before" if before == files else "taken back: the try before it counts again"
     if before == files and now and now[-1].time != known[-1].time:
         note = f"taken back: it came at {known[-1].time or 'a time that is not known'}"
-    return Collected(student, note=note, file=printable(known[-1].file))
+    return Collected(student, note=note, file=escape_unprintable(known[-1].file))
 
 
 def set_time(course: Course, topic: str, student: str, time: datetime, journal: Journal) -> Collected:
@@ -625,7 +625,7 @@ def set_time(course: Course, topic: str, student: str, time: datetime, journal: 
     known = attempts.load_attempts(course, student, topic)
     one = replace(known[-1], time=format_time(time))
     assignment = course.plan().assignment(topic)
-    told = Collected(student, file=printable(one.file))
+    told = Collected(student, file=escape_unprintable(one.file))
     try:
         if one != known[-1]:
             journal.remember(course, student, known)
@@ -634,10 +634,10 @@ def set_time(course: Course, topic: str, student: str, time: datetime, journal: 
     except RefusedEntry as refusal:
         return replace(told, problem=str(refusal))
     when = f"handed in at {time:%Y-%m-%d %H:%M} UTC"
-    return replace(told, note=_joined(when, _lateness(assignment, student, one)))
+    return replace(told, note=_join_notes(when, _describe_lateness(assignment, student, one)))
 
 
-def _lateness(assignment, student, one):
+def _describe_lateness(assignment, student, one):
     """Return in words whether ``one`` is late, as far as that is known."""
     due = assignment.due
     if one.time and due:

@@ -1,7 +1,7 @@
 """Write a file of grades that a learning platform accepts, under its own ids.
 
-In: a course, a topic, for some platforms the file that it gave out. Out: one CSV file, and who is not in it. Writes that
-file alone, in one step, and over no other unless that is asked for.
+In: a course, a topic, for some platforms the file that it gave out. Out: one CSV file, and who is not in it. Writes only that
+file, in one step, and overwrites none unless asked to.
 
 What the platforms accept:
 
@@ -11,8 +11,7 @@ What the platforms accept:
   row. Canvas writes semicolons between the fields where a user or a language wants them.
 - Moodle: ``mod/assign/feedback/offline/importgradeslib.php`` of moodle/moodle. The grading worksheet that the assignment gives
   out, with its columns Identifier, Grade and Last modified (grade), comes back with other grades.
-- Gradescope documents no import of grades. Its file has the columns of Gradescope's own export, as far as they are known
-  here.
+- Gradescope documents no import of grades. Its file has the columns of Gradescope's own export, as far as known.
 """
 
 import contextlib
@@ -35,20 +34,20 @@ from autograder.notebooks.handout import handed_to, handout, receipt_of_notebook
 from autograder.platforms.attempts import load_attempts
 from autograder.platforms.formats import normalise_moodle_name
 
-PLATFORMS = ("csv", "canvas", "moodle", "gradescope")
-CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-SPLIT = ["LastName", "FirstName", "ID"]  # how Canvas's file begins where names are split
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet computes
-GRADESCOPE = ("First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points")
-CSV = ("student", "name", "email", "handed_in", "points", "late_penalty", "score", "max_score")
-CSV += ("needs_marking", "receipt")
+EXPORT_PLATFORMS = ("csv", "canvas", "moodle", "gradescope")
+CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+SPLIT_NAME_COLUMNS = ["LastName", "FirstName", "ID"]  # how Canvas's file begins where names are split
+FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet computes
+GRADESCOPE_COLUMNS = ("First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points")
+CSV_COLUMNS = ("student", "name", "email", "handed_in", "points", "late_penalty", "score", "max_score")
+CSV_COLUMNS += ("needs_marking", "receipt")
 NAMESAKE = (
     "have a full name that occurs twice, and neither number nor e-mail that tells them apart in Moodle's worksheet"
 )
 
 
 @dataclass
-class Exported:
+class ExportSummary:
     """How many students a file has, and who is not in it: why -> names."""
 
     count: int = 0
@@ -59,7 +58,7 @@ class Exported:
 
 
 @dataclass
-class _Sheet(Exported):
+class _Sheet(ExportSummary):
     """The rows of a file of grades, as well."""
 
     header: Sequence[str] = ()
@@ -75,33 +74,33 @@ def export(
     column: str = "",
     unmarked: bool = False,
     force: bool = False,
-) -> Exported:
-    """Write the grades of ``topic`` to ``target``, as the platform ``to`` takes them.
+) -> ExportSummary:
+    """Write the grades of ``topic`` to ``target``, in the format of the platform ``to``.
 
     ``given`` is a file of the platform: Moodle's grading worksheet, or Canvas's exported gradebook, whose students and ids
-    are then used. ``column`` is what Canvas calls the assignment. Who waits for a person's marks is left out, unless
-    ``unmarked``; in ``csv`` they have a row that says so.
+    are then used. ``column`` is what Canvas calls the assignment. Students with answers still to be marked are left out,
+    unless ``unmarked``; in ``csv`` they have a row that says so.
 
     Raises ``CourseError`` if the platform is unknown, ``target`` is there already and not ``force``, or ``given`` is
     missing or not its file.
     """
-    if to not in PLATFORMS:
-        raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(PLATFORMS)}.")
+    if to not in EXPORT_PLATFORMS:
+        raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(EXPORT_PLATFORMS)}.")
     refuse_overwriting(target, force)
     everybody, students = results(course, topic), course.plan().students
     released = course.released(topic)
     points = sum(released.points.values())
     listed = {one.id: one for one in students}
     if to == "csv":
-        codes = _codes(course, topic, everybody, tuple(map(handout, released.notebooks)))
-        sheet = _plain(everybody, listed, points, codes)
+        codes = _receipt_codes(course, topic, everybody, tuple(map(handout, released.notebooks)))
+        sheet = _csv_sheet(everybody, listed, points, codes)
     elif to == "moodle":
-        sheet = _moodle(course, topic, everybody, students, points, given, unmarked)
+        sheet = _moodle_sheet(course, topic, everybody, students, points, given, unmarked)
     elif to == "canvas":
-        listed = _from_canvas(given, students) if given else listed
-        sheet = _canvas(everybody, listed, points, column or _column(given, topic), unmarked)
+        listed = _read_canvas_students(given, students) if given else listed
+        sheet = _canvas_sheet(everybody, listed, points, column or _find_canvas_column(given, topic), unmarked)
     else:
-        sheet = _gradescope(everybody, listed, points, unmarked)
+        sheet = _gradescope_sheet(everybody, listed, points, unmarked)
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(sheet.header)
@@ -121,17 +120,17 @@ def refuse_overwriting(target: str | Path, force: bool) -> None:
         raise CourseError("there is such a file already", str(target), "name another with --output, or give --force.")
 
 
-def _number(value):
+def _format_number(value):
     return f"{round(value, 4):.10g}"
 
 
 def escape_formula(text: str) -> str:
-    """Return ``text`` so that a spreadsheet shows it, and does not compute it: students choose names."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+    """Return ``text`` so that a spreadsheet does not evaluate it: students choose their names."""
+    return f"'{text}" if text.startswith(FORMULA_PREFIXES) else text
 
 
-def _codes(course, topic, names, handouts):
-    """Return the code of the receipt of what was graded of each student, as the feedback page says it; "" where there is none."""
+def _receipt_codes(course, topic, names, handouts):
+    """Return the receipt code of each student's graded notebook, as on the feedback page, by name."""
     codes = {}
     for name in names:
         with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
@@ -140,16 +139,16 @@ def _codes(course, topic, names, handouts):
     return codes
 
 
-def _plain(everybody, listed, points, codes):
-    sheet = _Sheet(header=CSV)
+def _csv_sheet(everybody, listed, points, codes):
+    sheet = _Sheet(header=CSV_COLUMNS)
     for name in sorted({*everybody, *listed}):
         student, one = listed.get(name, Student(id=name)), everybody.get(name)
         about = [escape_formula(text) for text in (name, student.name, student.email)]
         if one is None:
-            sheet.rows.append([*about, "", "", "", "", _number(points), "", ""])
+            sheet.rows.append([*about, "", "", "", "", _format_number(points), "", ""])
             continue
         when = f"{one.time:%Y-%m-%d %H:%M:%S} UTC" if one.time else ""
-        scores = [_number(value) for value in (one.earned, one.penalty, one.score, points)]
+        scores = [_format_number(value) for value in (one.earned, one.penalty, one.score, points)]
         sheet.rows.append([*about, when, *scores, "; ".join(one.waiting), codes.get(name, "")])
         sheet.count += 1
         if one.waiting:
@@ -157,8 +156,8 @@ def _plain(everybody, listed, points, codes):
     return sheet
 
 
-def _counting(sheet, everybody, unmarked):
-    """Yield those whose grades are to be handed on."""
+def _complete_results(sheet, everybody, unmarked):
+    """Yield the results to export."""
     for one in everybody.values():
         if one.waiting and not unmarked:
             sheet.leave_out("wait for a person's marks", one.student)
@@ -166,42 +165,42 @@ def _counting(sheet, everybody, unmarked):
             yield one
 
 
-def _canvas(everybody, listed, points, column, unmarked):
-    sheet = _Sheet(header=[*CANVAS, column])
-    sheet.rows.append(["    Points Possible", *([""] * (len(CANVAS) - 1)), _number(points)])
-    for one in _counting(sheet, everybody, unmarked):
+def _canvas_sheet(everybody, listed, points, column, unmarked):
+    sheet = _Sheet(header=[*CANVAS_COLUMNS, column])
+    sheet.rows.append(["    Points Possible", *([""] * (len(CANVAS_COLUMNS) - 1)), _format_number(points)])
+    for one in _complete_results(sheet, everybody, unmarked):
         student = listed.get(one.student)
         if student is None or not (student.canvas or student.sis or student.login):
             sheet.leave_out("have no id of Canvas in the roster", one.student)
             continue
         ids = [student.canvas, student.sis, student.login]  # which Canvas compares: they stay as they are
         name, section = escape_formula(student.name or student.id), escape_formula(student.section)
-        sheet.rows.append([name, *ids, section, _number(one.score)])
+        sheet.rows.append([name, *ids, section, _format_number(one.score)])
         sheet.count += 1
     return sheet
 
 
-def _column(given, topic):
-    """Return what Canvas calls the assignment: the only column of its file that is named after ``topic``, or ``topic``."""
-    found = [name for name in _read(given)[0] if alike(name).startswith(alike(topic))] if given else []
+def _find_canvas_column(given, topic):
+    """Return what Canvas calls the assignment: the only column of its file that begins with ``topic``, or ``topic``."""
+    found = [name for name in _read_csv(given)[0] if alike(name).startswith(alike(topic))] if given else []
     if len(found) > 1:
         remedy = f"say which one it is, for example --column {found[0]!r}."
         raise CourseError(f"several columns begin with {topic}: {', '.join(found)}", str(given), remedy)
     return found[0] if found else topic
 
 
-def _from_canvas(given, students):
-    """Return the roster's students by their id here, with what Canvas's exported gradebook says of them."""
-    header, rows = _read(given)
-    is_split = header[:3] == SPLIT
-    if not is_split and header[:2] != list(CANVAS[:2]):
+def _read_canvas_students(given, students):
+    """Return the students in Canvas's exported gradebook by their id in the roster, with their ids in Canvas."""
+    header, rows = _read_csv(given)
+    is_split = header[:3] == SPLIT_NAME_COLUMNS
+    if not is_split and header[:2] != list(CANVAS_COLUMNS[:2]):
         remedy = "export the gradebook in Canvas, and name that file."
-        what = f"its columns begin with {', '.join(header[:2])}, and not with Student, ID or {', '.join(SPLIT)}"
+        what = f"its columns begin with {', '.join(header[:2])}, and not with Student, ID or {', '.join(SPLIT_NAME_COLUMNS)}"
         raise CourseError(what, str(given), remedy)
     by_number, by_login = by_id(students, "canvas"), by_id(students, "login")
     found = {}
     for row in rows:
-        if len(row) < len(SPLIT if is_split else CANVAS[:2]):
+        if len(row) < len(SPLIT_NAME_COLUMNS if is_split else CANVAS_COLUMNS[:2]):
             continue
         told = dict(zip(header, row, strict=False))
         if is_split:
@@ -215,9 +214,9 @@ def _from_canvas(given, students):
     return found
 
 
-def _gradescope(everybody, listed, points, unmarked):
-    sheet = _Sheet(header=GRADESCOPE)
-    for one in _counting(sheet, everybody, unmarked):
+def _gradescope_sheet(everybody, listed, points, unmarked):
+    sheet = _Sheet(header=GRADESCOPE_COLUMNS)
+    for one in _complete_results(sheet, everybody, unmarked):
         student = listed.get(one.student)
         if student is None or not (student.gradescope or student.email):
             sheet.leave_out("have neither SID nor e-mail in the roster", one.student)
@@ -225,34 +224,34 @@ def _gradescope(everybody, listed, points, unmarked):
         first, _, last = student.name.rpartition(" ")
         first, last, section = map(escape_formula, (first, last, student.section))
         about = [first, last, student.gradescope, student.email, section]
-        sheet.rows.append([*about, _number(one.score), _number(points)])
+        sheet.rows.append([*about, _format_number(one.score), _format_number(points)])
         sheet.count += 1
     return sheet
 
 
-def _moodle(course, topic, everybody, students, points, given, unmarked):
+def _moodle_sheet(course, topic, everybody, students, points, given, unmarked):
     if not given:
         remedy = (
             "download it in the assignment (Submissions, Download grading worksheet), and name it with --from FILE."
         )
         raise CourseError("Moodle takes grades only in its own grading worksheet", "--from", remedy)
-    header, rows = _read(given)
+    header, rows = _read_csv(given)
     places = {name.casefold(): place for place, name in enumerate(header)}
     lacking = [name for name in ("Identifier", "Grade", "Last modified (grade)") if name.casefold() not in places]
     if lacking:
         remedy = "name the grading worksheet as Moodle gave it out, with Moodle set to English and in UTF-8."
         raise CourseError(f"it has no column {', '.join(lacking)}", str(given), remedy)
     sheet = _Sheet(header=header)
-    mine = {one.student: one for one in _counting(sheet, everybody, unmarked)}
+    mine = {one.student: one for one in _complete_results(sheet, everybody, unmarked)}
     told = [{name: row[place].strip() for name, place in places.items() if place < len(row)} for row in rows]
-    shared = _namesakes(students, told)
-    found = _of_moodle(course, topic, everybody, students, told, shared)
+    shared = _find_namesakes(students, told)
+    found = _match_moodle_rows(course, topic, everybody, students, told, shared)
     for number, row in enumerate(rows):
         if (student := found.get(number, "")) not in mine:
             sheet.rows.append(row)
             continue
         most = told[number].get("maximum grade", "")
-        if most and _differs(most, points):
+        if most and _is_other_number(most, points):
             what = f"Moodle's maximum grade is {most}, and {topic} has {points:g} points"
             remedy = "set the maximum grade of Moodle's assignment to that, and download again."
             raise CourseError(what, str(given), remedy)
@@ -260,7 +259,7 @@ def _moodle(course, topic, everybody, students, points, given, unmarked):
             sheet.leave_out("have a grade that Moodle does not let change", student)
         else:
             row = [*row, *[""] * (len(header) - len(row))]
-            row[places["grade"]] = _number(mine[student].score)
+            row[places["grade"]] = _format_number(mine[student].score)
             sheet.count += 1
         sheet.rows.append(row)
     names = {one.id: alike(one.name) for one in students if one.name}
@@ -270,19 +269,19 @@ def _moodle(course, topic, everybody, students, points, given, unmarked):
     return sheet
 
 
-def _of_moodle(course, topic, everybody, students, told, shared):
-    """Return whose each row of Moodle's worksheet is, by its place: by its number, or else e-mail, or else full name.
+def _match_moodle_rows(course, topic, everybody, students, told, shared):
+    """Return the student of each row of Moodle's worksheet, matched by number, or else e-mail, or else full name.
 
-    A number that two have is nobody's, nor is a name that is ``shared``, and so are two rows that would be one student's.
-    Without a roster, by which `collect` tells groups from people, a number counts only where the archive had the row's name:
-    that of a group is some participant's too.
+    A number that two students have matches nobody, nor does a ``shared`` name; two rows never match one student. Without a
+    roster, which tells groups from people, a number counts only if the archive had the row's name: a group's number is
+    also that of some participant.
     """
     tried = [
         (one, name) for name in everybody for one in load_attempts(course, name, topic) if one.platform == "Moodle"
     ]
     called = {(one.number, name): normalise_moodle_name(one.prefix.partition("_")[0]) for one, name in tried}
     known = {
-        "number": _by_what_is_theirs((one.number, name) for one, name in tried if one.number),
+        "number": _unique_owners((one.number, name) for one, name in tried if one.number),
         "e-mail": {email: one.id for email, one in by_id(tuple(students), "email").items()},
         "name": {alike(one.name): one.id for one in students if one.name and alike(one.name) not in shared},
     }
@@ -293,7 +292,7 @@ def _of_moodle(course, topic, everybody, students, told, shared):
         key = re.sub(r"\D", "", text) if what == "number" else alike(text)
         student = known[what].get(key, "")
         in_archive = called.get((key, student), "")
-        is_certain = what != "number" or students or _is_called(row.get("full name", ""), in_archive)
+        is_certain = what != "number" or students or _may_be_called(row.get("full name", ""), in_archive)
         return student if is_certain and student not in found.values() else ""
 
     for what, column in (("number", "identifier"), ("e-mail", "email address"), ("name", "full name")):
@@ -304,36 +303,36 @@ def _of_moodle(course, topic, everybody, students, told, shared):
     return found
 
 
-def _is_called(full_name, in_archive):
-    """Return whether a row of the ``full_name`` can be that of a file that the archive called so; "" is not known."""
+def _may_be_called(full_name, in_archive):
+    """Return whether ``full_name`` may be the name ``in_archive``; an empty name may be any."""
     name = normalise_moodle_name(full_name)
     return not (name and in_archive) or in_archive == name or in_archive.endswith(f"-{name}")
 
 
-def _by_what_is_theirs(pairs):
-    """Return ``{id: student}`` of ``pairs``, without an id that two students have."""
+def _unique_owners(pairs):
+    """Return ``{id: student}`` for ``pairs``, without ids that several students have."""
     owners = defaultdict(set)
     for what, student in pairs:
         owners[what].add(student)
     return {what: students.pop() for what, students in owners.items() if len(students) == 1}
 
 
-def _namesakes(students, told):
-    """Return the full names that occur twice: in the roster, or in Moodle's worksheet."""
+def _find_namesakes(students, told):
+    """Return the full names that occur twice in the roster or in Moodle's worksheet."""
     names = [one.name for one in students], [row.get("full name", "") for row in told]
     counts = [Counter(alike(name) for name in some) for some in names]
     return {name for count in counts for name, often in count.items() if often > 1}
 
 
-def _differs(text, points):
+def _is_other_number(text, points):
     try:
         return abs(float(text.replace(",", ".")) - points) > 1e-6
     except ValueError:
         return False
 
 
-def _read(path):
-    """Return ``(header, rows)`` of a CSV file that a platform gave out, with commas or semicolons between the fields."""
+def _read_csv(path):
+    """Return ``(header, rows)`` of a platform's CSV file, separated by commas or semicolons."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
         first = text.partition("\n")[0]

@@ -1,11 +1,11 @@
-"""Put the feedback pages of a class into one archive that a learning platform hands on to each student.
+"""Put the feedback pages of a class into one archive that a learning platform distributes to the students.
 
-In: a course, a topic. Out: one zip file, and who is not in it. Writes that file alone, in one step.
+In: a course, a topic. Out: one zip file, and who is not in it. Writes only that file, in one step.
 
 What the platforms take: Canvas reads the user's and the attachment's number in the name of a file of what it gave out
 (``infer_comment_context_from_filename`` of instructure/canvas-lms), Moodle the participant's number and the plugin in the
-name of a folder (``mod/assign/feedback/file/importziplib.php`` of moodle/moodle). So both need what was collected from them.
-Gradescope documents no way to hand pages on.
+name of a folder (``mod/assign/feedback/file/importziplib.php`` of moodle/moodle). So both need submissions collected from them.
+Gradescope documents no way to upload pages.
 """
 
 import io
@@ -17,9 +17,9 @@ from autograder.errors import CourseError
 from autograder.files import write_bytes
 from autograder.gradebook.scores import results
 from autograder.platforms.attempts import load_attempts
-from autograder.platforms.export import Exported, refuse_overwriting
+from autograder.platforms.export import ExportSummary, refuse_overwriting
 
-PLATFORMS = ("folder", "canvas", "moodle")
+FEEDBACK_PLATFORMS = ("folder", "canvas", "moodle")
 README = """Feedback pages for {topic}, to upload in Canvas: the assignment, Upload Submissions.
 
 Canvas shows each page as a comment, under the name of the file that the student handed in: the page of a student who
@@ -30,25 +30,27 @@ Canvas ignores this file, README.txt.
 """
 
 
-def hand_back(course: Course, topic: str, to: str, target: str | Path, force: bool = False) -> Exported:
-    """Write the feedback pages of ``topic`` into the archive ``target``, under the names that the platform ``to`` takes.
+def write_feedback_archive(
+    course: Course, topic: str, to: str, target: str | Path, force: bool = False
+) -> ExportSummary:
+    """Write the feedback pages of ``topic`` into the archive ``target``, under the names that the platform ``to`` expects.
 
-    ``folder`` is one folder a student, for people. Who has to hand in again has a page too.
+    ``folder`` makes one folder per student, for people. Students who have to hand in again have a page too.
 
     Raises ``CourseError`` if the platform takes no such archive, or ``target`` is there already and not ``force``.
     """
     if to == "gradescope":
         remedy = "take --to folder, and send the pages another way."
         raise CourseError("Gradescope documents no way to take feedback pages", "--to", remedy)
-    if to not in PLATFORMS:
-        raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(PLATFORMS)}.")
+    if to not in FEEDBACK_PLATFORMS:
+        raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(FEEDBACK_PLATFORMS)}.")
     refuse_overwriting(target, force)
-    known, file, exported = results(course, topic), io.BytesIO(), Exported()
+    known, file, exported = results(course, topic), io.BytesIO(), ExportSummary()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
         if to == "canvas":
             bundle.writestr(zipfile.ZipInfo("README.txt"), README.format(topic=topic), zipfile.ZIP_DEFLATED)
         for student in course.students(topic):
-            page, name = course.feedback(student, topic), _name(course, topic, student, to)
+            page, name = course.feedback(student, topic), _archive_name(course, topic, student, to)
             if not page.is_file():
                 exported.leave_out("have no feedback page yet: run `grade`", student)
             elif not name:
@@ -62,8 +64,8 @@ def hand_back(course: Course, topic: str, to: str, target: str | Path, force: bo
     return exported
 
 
-def _name(course, topic, student, to):
-    """Return what the page of ``student`` is called in the archive; "" if the platform would not know whose it is."""
+def _archive_name(course, topic, student, to):
+    """Return the name of a student's page in the archive; "" if the platform could not tell whose it is."""
     if to == "folder":
         return f"{student}/{topic}.html"
     counting = load_attempts(course, student, topic)[-1:]

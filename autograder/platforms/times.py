@@ -1,7 +1,7 @@
-"""When work was handed in, where the platform's archive does not say: read from a table, and put beside what was collected.
+"""Read from a table when work was handed in, for archives that do not say, and store it with the collected attempts.
 
-In: a CSV file with a student and a time in each row. Out: ``Collected`` for each. Writes ``timestamp.txt`` and the record of what
-was collected.
+In: a CSV file with a student and a time in each row. Out: ``Collected`` for each. Writes ``timestamp.txt`` and the record of
+attempts.
 """
 
 import csv
@@ -50,7 +50,7 @@ def read_times(path: str | Path, students: tuple[Student, ...] = ()) -> dict[str
                 raise CourseError(f"{name!r} is not in the roster", place, "correct it, or add the student.")
             if student in times:
                 raise CourseError(f"{student} is in the file twice", place, "keep the row of the last attempt.")
-            times[student] = _time((row["time"] or "").strip(), place)
+            times[student] = _parse_time((row["time"] or "").strip(), place)
     except csv.Error as error:
         raise CourseError(
             f"no CSV that can be read ({error})", f"{file}, line {rows.line_num}", "save it again."
@@ -58,7 +58,7 @@ def read_times(path: str | Path, students: tuple[Student, ...] = ()) -> dict[str
     return times
 
 
-def _time(text, place):
+def _parse_time(text, place):
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -73,7 +73,7 @@ def _time(text, place):
 def set_times(
     course: Course, topic: str, times: Mapping[str, datetime], journal: Journal | None = None
 ) -> list[Collected]:
-    """Let what was collected of ``topic`` have come at ``times``, by student; return what became of each.
+    """Set when the current attempts at ``topic`` were handed in, to ``times`` by student; return what became of each.
 
     Raises ``CourseError`` if something cannot be written.
     """

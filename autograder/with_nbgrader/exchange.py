@@ -15,7 +15,7 @@ from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.courses.course import BESIDE, Course
-from autograder.platforms.collect import INBOUND, collect, printable
+from autograder.platforms.collect import INBOUND, collect, escape_unprintable
 from autograder.platforms.formats import login_of
 
 
@@ -37,11 +37,11 @@ class Collect(ExchangeCollect):
         done, left = collect(course, directory.assignment_id, self.inbound_path, platform="exchange")
         for one in done:
             if one.problem:
-                self.log.warning("Set aside: %s (%s): %s", printable(one.student), one.file, one.problem)
+                self.log.warning("Set aside: %s (%s): %s", escape_unprintable(one.student), one.file, one.problem)
             else:
-                self.log.info("Collected: %s%s", printable(one.student), f" ({one.note})" if one.note else "")
+                self.log.info("Collected: %s%s", escape_unprintable(one.student), f" ({one.note})" if one.note else "")
         for name in left:
-            self.log.warning("Not taken: %s", printable(name))
+            self.log.warning("Not taken: %s", escape_unprintable(name))
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):

@@ -19,19 +19,19 @@ from autograder.courses.released import Released
 from autograder.errors import CourseError
 from autograder.feedback import page_settings
 from autograder.paths import ROOT
-from autograder.platforms.gradescope.packed import FILE, Packed
+from autograder.platforms.gradescope.packed import ASSIGNMENT_FILE, PackedAssignment
 from autograder.sandbox import Limits
 
 HERE = Path(__file__).parent
 PACKAGES = ("autograder", "solutions")
-KINDS = (".py", ".toml", ".j2", ".sh", ".js", ".css")
-ALWAYS = (1980, 1, 1, 0, 0, 0)  # the date of every entry
+PACKED_SUFFIXES = (".py", ".toml", ".j2", ".sh", ".js", ".css")
+ENTRY_DATE = (1980, 1, 1, 0, 0, 0)  # the date of every entry
 EXECUTABLE, PLAIN = 0o100755, 0o100644
-INDEX = "@TORCH_INDEX@"
+INDEX_PLACEHOLDER = "@TORCH_INDEX@"
 
 
 @dataclass(frozen=True)
-class Archive:
+class GradescopeArchive:
     """An archive: its bytes, the points that the grader gives, and those that a person gives, by exercise."""
 
     content: bytes
@@ -39,7 +39,7 @@ class Archive:
     by_person: dict[str, float]
 
 
-def pack(course: Course, topic: str, released: Released, limits: Limits, torch_index: str = "") -> Archive:
+def pack(course: Course, topic: str, released: Released, limits: Limits, torch_index: str = "") -> GradescopeArchive:
     """Return the ``Archive`` of ``topic`` as it was ``released`` in ``course``.
 
     ``torch_index`` is the address of a further package index, for a torch without the parts that need a graphics card.
@@ -49,9 +49,9 @@ def pack(course: Course, topic: str, released: Released, limits: Limits, torch_i
     files = {}
     for name in PACKAGES:
         for path in sorted((ROOT / name).rglob("*")):
-            if path.suffix in KINDS and path.is_file() and "__pycache__" not in path.parts:
+            if path.suffix in PACKED_SUFFIXES and path.is_file() and "__pycache__" not in path.parts:
                 files[path.relative_to(ROOT).as_posix()] = path.read_bytes()
-    setup = (HERE / "setup.sh").read_text(encoding="utf-8").replace(INDEX, shlex.quote(torch_index))
+    setup = (HERE / "setup.sh").read_text(encoding="utf-8").replace(INDEX_PLACEHOLDER, shlex.quote(torch_index))
     try:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         for name in ("constraints.txt", "LICENSE"):
@@ -62,16 +62,16 @@ def pack(course: Course, topic: str, released: Released, limits: Limits, torch_i
         "setup.sh": setup.encode(),
         "run_autograder": (HERE / "run_autograder").read_bytes(),
         "requirements.txt": ("\n".join(project["dependencies"]) + "\n").encode(),
-        FILE: _packed(course, topic, released, limits).text().encode(),
+        ASSIGNMENT_FILE: _make_assignment(course, topic, released, limits).text().encode(),
     }
     automatic = [exercise for exercise in released.exercises if exercise.is_automatic]
     by_person = {one.name: one.points for one in released.exercises if not one.is_automatic}
-    return Archive(_zipped(files), sum(exercise.points for exercise in automatic), by_person)
+    return GradescopeArchive(_zip_files(files), sum(exercise.points for exercise in automatic), by_person)
 
 
-def _packed(course, topic, released, limits):
+def _make_assignment(course, topic, released, limits):
     config = PyFileConfigLoader(str(course.config)).load_config()
-    return Packed(
+    return PackedAssignment(
         topic,
         released.templates,
         released.points,
@@ -84,12 +84,12 @@ def _packed(course, topic, released, limits):
     )
 
 
-def _zipped(files):
+def _zip_files(files):
     """Return a zip archive of ``files``: name -> bytes. Names, dates and rights are the same on every machine."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as bundle:
         for name, content in sorted(files.items()):
-            info = zipfile.ZipInfo(name, ALWAYS)
+            info = zipfile.ZipInfo(name, ENTRY_DATE)
             info.create_system, info.compress_type = 3, zipfile.ZIP_DEFLATED
             info.external_attr = (EXECUTABLE if name in ("setup.sh", "run_autograder") else PLAIN) << 16
             bundle.writestr(info, content, compresslevel=9)

@@ -10,11 +10,11 @@ from typing import Any, Self
 from autograder.files import as_json
 from autograder.sandbox import Limits
 
-FILE = "assignment.json"
+ASSIGNMENT_FILE = "assignment.json"
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedAssignment:
     """An assignment: releases as JSON text, the newest first, points by exercise, the seed of its hidden cases, limits.
 
     ``beside`` are the names of files that belong to a notebook, ``settings`` those of nbgrader's pages, ``extra`` hidden

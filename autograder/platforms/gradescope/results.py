@@ -20,11 +20,11 @@ from autograder.feedback.sanitize import plain as without_colours
 from autograder.grading.submission import Outcome
 from autograder.notebooks.handout import Handout, handed_to, receipt_of_notebook
 
-BY_PERSON = "This is not part of the score above; a person gives its points."
-NOTHING = "Not answered."
+PERSON_NOTE = "This is not part of the score above; a person gives its points."
+NOT_ANSWERED = "Not answered."
 
 
-def graded(outcome: Outcome, content: bytes, releases: Sequence[Handout], seconds: float) -> dict[str, Any]:
+def graded_results(outcome: Outcome, content: bytes, releases: Sequence[Handout], seconds: float) -> dict[str, Any]:
     """Return the results of a submission whose notebook had the bytes ``content``.
 
     ``releases`` are those that it may have been made from, the newest first.
@@ -45,21 +45,21 @@ def graded(outcome: Outcome, content: bytes, releases: Sequence[Handout], second
     lines += [f"Before it was graded, the notebook was mended: {note}" for note in outcome.notes]
     lines += [failure] if failure and earned < points else []
     return {
-        "score": _number(earned),
+        "score": _round_points(earned),
         "execution_time": round(seconds, 1),
-        "output": _text(lines),
+        "output": _join_lines(lines),
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "tests": [_test(verdict, titles.get(verdict.exercise, ""), untouched) for verdict in verdicts],
+        "tests": [_exercise_result(verdict, titles.get(verdict.exercise, ""), untouched) for verdict in verdicts],
         "extra_data": {"handed_in": hashlib.sha256(content).hexdigest()},
     }
 
 
-def not_graded(why: str) -> dict[str, Any]:
+def refused_results(why: str) -> dict[str, Any]:
     """Return the results of what cannot be graded as it was handed in, with the words for its student."""
     return {
         "score": 0,
-        "output": _text([f"This was not graded: {why}"]),
+        "output": _join_lines([f"This was not graded: {why}"]),
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": [],
@@ -67,13 +67,13 @@ def not_graded(why: str) -> dict[str, Any]:
     }
 
 
-def failed(why: str) -> dict[str, Any]:
+def failed_results(why: str) -> dict[str, Any]:
     """Return results without a score, for what is not the student's fault."""
     text = f"{why} What you handed in is not to blame, and there is no score. Please tell whoever teaches the course."
     return {"output": text, "visibility": "visible", "stdout_visibility": "hidden", "tests": []}
 
 
-def attempt(metadata: bytes, content: bytes) -> int:
+def attempt_number(metadata: bytes, content: bytes) -> int:
     """Return which of the student's different tries ``content`` is, from 0, by what Gradescope says of the earlier ones.
 
     https://gradescope-autograders.readthedocs.io/en/latest/submission_metadata/ lists earlier submissions with their results,
@@ -90,24 +90,24 @@ def attempt(metadata: bytes, content: bytes) -> int:
     return tries.index(mine) if mine in tries else len(tries)
 
 
-def _test(verdict, title, untouched):
+def _exercise_result(verdict, title, untouched):
     name = title or verdict.exercise
     if verdict.earned is None:
-        said = NOTHING if verdict.exercise in untouched else f"{PERSON} {BY_PERSON}"
+        said = NOT_ANSWERED if verdict.exercise in untouched else f"{PERSON} {PERSON_NOTE}"
         return {"name": f"{name} ({verdict.points:g} points, by a person)", "output": said, "visibility": "visible"}
     said = pages.words(verdict)[1:] or ["Right."]
     return {
         "name": name,
-        "score": _number(verdict.earned),
-        "max_score": _number(verdict.points),
-        "output": _text(said),
+        "score": _round_points(verdict.earned),
+        "max_score": _round_points(verdict.points),
+        "output": _join_lines(said),
         "visibility": "visible",
     }
 
 
-def _number(points):
+def _round_points(points):
     return round(points, 6)
 
 
-def _text(lines):
+def _join_lines(lines):
     return plain(without_colours("\n".join(lines)))

@@ -31,33 +31,33 @@ from autograder.notebooks.handout import handout
 from autograder.platforms.archives import RefusedEntry
 from autograder.platforms.collect import AssignmentSpec, describe_refusal, select_files
 from autograder.platforms.gradescope import results
-from autograder.platforms.gradescope.packed import FILE, Packed
+from autograder.platforms.gradescope.packed import ASSIGNMENT_FILE, PackedAssignment
 from autograder.sandbox import close, doctor
 
-SLACK = 240.0  # seconds that starting, reading and judging may take on top of what submissions may run
+SLACK_SECONDS = 240.0  # seconds that starting, reading and judging may take on top of what submissions may run
 MAX_RUNS = 2  # a submission that ran out of time runs twice
-MEMORY = 8 * 2**30  # bytes that the process which grades may address
+MAX_MEMORY_BYTES = 8 * 2**30  # bytes that the process which grades may address
 METADATA = "submission_metadata.json"
 MAX_METADATA_BYTES = 50 * 2**20  # bytes: it has all earlier results
 ISOLATIONS = ("zygote", "user")  # the first that holds
 NO_SANDBOX = "No code was run: this machine cannot keep what is handed in apart from the answers."
-BROKEN = "This could not be graded: the grader itself failed."
-TOO_LONG = "This could not be graded: it took longer than the grader waits."
+GRADER_FAILED = "This could not be graded: the grader itself failed."
+TIMED_OUT = "This could not be graded: it took longer than the grader waits."
 
 
 def main() -> None:
     """Watch the process that grades, and write what comes of it."""
     root = Path(sys.argv[1]).resolve()
     if sys.argv[2:]:
-        _be_the_grader(root)
+        _run_grader(root)
         return
-    packed = Packed.of_text((root / "source" / FILE).read_text(encoding="utf-8"))
-    seconds = MAX_RUNS * packed.limits.submission_seconds + SLACK
-    found = _watched([sys.executable, "-B", "-m", __spec__.name, str(root), "grade"], seconds)
+    packed = PackedAssignment.of_text((root / "source" / ASSIGNMENT_FILE).read_text(encoding="utf-8"))
+    seconds = MAX_RUNS * packed.limits.submission_seconds + SLACK_SECONDS
+    found = _run_watched([sys.executable, "-B", "-m", __spec__.name, str(root), "grade"], seconds)
     write_text(as_json(found), root / "results" / "results.json")
 
 
-def _watched(command, seconds):
+def _run_watched(command, seconds):
     """Return the results that ``command`` writes to its standard output within ``seconds``."""
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=1, start_new_session=True
@@ -66,29 +66,29 @@ def _watched(command, seconds):
         said, _ = process.communicate(timeout=seconds)
         return json.loads(said)
     except subprocess.TimeoutExpired:
-        return results.failed(TOO_LONG)
+        return results.failed_results(TIMED_OUT)
     except ValueError:
         print(f"the process that grades ended with {process.returncode}")
-        return results.failed(BROKEN)
+        return results.failed_results(GRADER_FAILED)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
 
 
-def _be_the_grader(root):
+def _run_grader(root):
     """Grade, and write the results to what was standard output; what is printed meanwhile goes to standard error."""
     answer = os.dup(1)
     os.dup2(2, 1)
     with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))
     try:
         found = grade_one(root)
     except BaseException as error:
         print(f"{type(error).__name__}, raised in")
         for frame in traceback.extract_tb(error.__traceback__):
             print(f"  {frame.filename}:{frame.lineno}, {frame.name}")
-        found = results.failed(BROKEN)
+        found = results.failed_results(GRADER_FAILED)
     finally:
         close()
     with os.fdopen(answer, "w") as file:
@@ -98,29 +98,29 @@ def _be_the_grader(root):
 def grade_one(root: Path) -> dict[str, Any]:
     """Return the results of what lies in ``root``'s folder ``submission``. Runs it only where a canary cannot get out."""
     began = time.monotonic()
-    packed = Packed.of_text((root / "source" / FILE).read_text(encoding="utf-8"))
+    packed = PackedAssignment.of_text((root / "source" / ASSIGNMENT_FILE).read_text(encoding="utf-8"))
     limits = packed.limits
     asked = AssignmentSpec(packed.topic, frozenset(packed.points), frozenset(packed.beside), limits.submission_mb)
     try:
         files = select_files(root / "submission", asked)
     except RefusedEntry as refusal:
-        return results.not_graded(describe_refusal(str(refusal), packed.topic))
+        return results.refused_results(describe_refusal(str(refusal), packed.topic))
     templates = tuple(nbformat.reads(text, as_version=4) for text in packed.templates)
-    hidden = tuple(str(root / name) for name in (f"source/{FILE}", "submission", "results", METADATA, "."))
+    hidden = tuple(str(root / name) for name in (f"source/{ASSIGNMENT_FILE}", "submission", "results", METADATA, "."))
     try:
-        isolation = _isolation(limits, hidden, grade.prepared_for(templates[0]))
+        isolation = _choose_isolation(limits, hidden, grade.prepared_for(templates[0]))
     except CourseError as error:
         print(error)
-        return results.failed(NO_SANDBOX)
+        return results.failed_results(NO_SANDBOX)
     content = files[f"{packed.topic}.ipynb"]
     task = submission.Task(
         content,
-        _beside(packed, files),
+        _read_beside(packed, files),
         packed.topic,
         packed.templates,
         packed.points,
         packed.seed,
-        results.attempt(_metadata(root), content),
+        results.attempt_number(_read_metadata(root), content),
         packed.digest,
         limits,
         isolation,
@@ -134,13 +134,13 @@ def grade_one(root: Path) -> dict[str, Any]:
             outcome = submission.grade_task(task)
     except CourseError as error:
         print(error)
-        return results.failed(BROKEN)
+        return results.failed_results(GRADER_FAILED)
     if outcome.set_aside:
-        return results.not_graded(outcome.set_aside)
-    return results.graded(outcome, content, tuple(map(handout, templates)), time.monotonic() - began)
+        return results.refused_results(outcome.set_aside)
+    return results.graded_results(outcome, content, tuple(map(handout, templates)), time.monotonic() - began)
 
 
-def _isolation(limits, hidden, prepared):
+def _choose_isolation(limits, hidden, prepared):
     """Return how to keep what is handed in apart from the rest of this machine.
 
     Raises ``CourseError`` if the canary gets out, or nothing starts, whichever way.
@@ -156,7 +156,7 @@ def _isolation(limits, hidden, prepared):
     raise CourseError("\n".join(refusals), "this machine", "see what the course's guide says of Gradescope.")
 
 
-def _beside(packed, files):
+def _read_beside(packed, files):
     """Return the files that belong to the notebook, None for one that is too large; see ``handed_in_files``."""
     names = [name for name in packed.beside if name in files]
     if not names:
@@ -168,7 +168,7 @@ def _beside(packed, files):
         return handed_in_files(questions, folder)
 
 
-def _metadata(root):
+def _read_metadata(root):
     with suppress(OSError), (root / METADATA).open("rb") as file:
         return file.read(MAX_METADATA_BYTES)
     return b""

@@ -32,7 +32,7 @@ from autograder.marking.answers import answers
 from autograder.marking.override import override
 from autograder.platforms.collect import collect, undo
 from autograder.platforms.export import escape_formula, export
-from autograder.platforms.return_feedback import hand_back
+from autograder.platforms.return_feedback import write_feedback_archive
 from autograder.releases.release import release
 from solutions import answer_key
 from tests.autograder.samples import AUTOMATIC
@@ -571,7 +571,7 @@ def test_a_student_of_an_odd_name_goes_the_whole_way(course, grade_quickly, tmp_
         hand_in(course, name)
     grade_quickly(course)
     exported = export(course, "scoring", "csv", tmp_path / "grades.csv")
-    handed = hand_back(course, "scoring", "folder", tmp_path / "pages.zip")
+    handed = write_feedback_archive(course, "scoring", "folder", tmp_path / "pages.zip")
     assert (exported.count, handed.count) == (len(ODD_NAMES), len(ODD_NAMES))
     with (tmp_path / "grades.csv").open(encoding="utf-8", newline="") as file:
         assert {row["student"] for row in csv.DictReader(file)} == {escape_formula(name) for name in ODD_NAMES}

@@ -20,9 +20,9 @@ from autograder.notebooks.handout import handout, receipt_of_file
 from autograder.platforms import attempts
 from autograder.platforms import collect as collecting
 from autograder.platforms import formats as platforms
-from autograder.platforms.archives import Entry, RefusedEntry, open_archive
+from autograder.platforms.archives import ArchiveEntry, RefusedEntry, open_archive
 from autograder.platforms.attempts import Attempt, load_attempts
-from autograder.platforms.collect import printable
+from autograder.platforms.collect import escape_unprintable
 from tests.autograder.test_main import autograder
 
 pytestmark = pytest.mark.suite("assignments")
@@ -269,7 +269,7 @@ def test_a_name_that_is_no_name_of_a_student_is_listed(course, tmp_path, student
     collected, left = collect(course, "scoring", handed_out(tmp_path, (f"{student}/scoring.ipynb", "{}")))
     assert collected == []
     assert left == [f"{student}/scoring.ipynb"]
-    assert printable(left[0]).isprintable()
+    assert escape_unprintable(left[0]).isprintable()
 
 
 def test_what_was_handed_in_before_is_kept(course, tmp_path):
@@ -894,7 +894,9 @@ TOLD = {  # what stands in place of what -> the SID that is read
 
 @pytest.mark.parametrize(("old", "new", "number"), TOLD.values(), ids=TOLD)
 def test_a_few_lines_of_metadata_do_not_become_gigabytes(old, new, number):
-    when, people = platforms._read_gradescope_metadata((LAUGHS + MERGED + PERSON.replace(old, new)).encode())["submission_1"]
+    when, people = platforms._read_gradescope_metadata((LAUGHS + MERGED + PERSON.replace(old, new)).encode())[
+        "submission_1"
+    ]
     assert people == [("ada@home.org", number)]
     assert (when is None) == (old.startswith("2025"))
 
@@ -1078,7 +1080,7 @@ def test_who_was_not_collected_because_the_disk_was_full_has_handed_in_nothing(c
     ],
 )
 def test_an_entry_without_a_date_states_none(date, moment):
-    assert Entry("x", date, bytes).moment == moment
+    assert ArchiveEntry("x", date, bytes).moment == moment
 
 
 def attempt(**told):

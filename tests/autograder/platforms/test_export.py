@@ -13,7 +13,7 @@ from autograder.gradebook.scores import results
 from autograder.platforms.collect import collect
 from autograder.platforms.export import NAMESAKE, export
 from autograder.platforms.formats import MOODLE_NAME
-from autograder.platforms.return_feedback import hand_back
+from autograder.platforms.return_feedback import write_feedback_archive
 from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
     ESSAY,
     course,
@@ -312,7 +312,7 @@ def test_a_file_that_is_there_is_overwritten_only_when_asked(graded, tmp_path, c
 
 
 def test_canvas_finds_user_and_attachment_in_the_names_of_the_pages(graded, tmp_path):
-    handed = hand_back(graded, "scoring", "canvas", tmp_path / "pages.zip")
+    handed = write_feedback_archive(graded, "scoring", "canvas", tmp_path / "pages.zip")
     with zipfile.ZipFile(tmp_path / "pages.zip") as bundle:
         readme, *names = bundle.namelist()
         numbers = {name: re.findall(r"(?<=_)\d+(?=_)", name)[:2] for name in names}
@@ -325,7 +325,7 @@ def test_canvas_finds_user_and_attachment_in_the_names_of_the_pages(graded, tmp_
 def test_moodle_finds_the_participant_in_the_names_of_the_folders(graded, tmp_path):
     content = graded.submission("dora", "scoring").read_bytes()
     collect(graded, "scoring", handed_out(tmp_path, ("Dora Late_104_assignsubmission_file/scoring.ipynb", content)))
-    hand_back(graded, "scoring", "moodle", tmp_path / "pages.zip")
+    write_feedback_archive(graded, "scoring", "moodle", tmp_path / "pages.zip")
     with zipfile.ZipFile(tmp_path / "pages.zip") as bundle:
         (name,) = bundle.namelist()
     folder, _, file = name.partition("/")
@@ -335,8 +335,8 @@ def test_moodle_finds_the_participant_in_the_names_of_the_folders(graded, tmp_pa
 
 def test_what_no_platform_takes_is_refused(graded, tmp_path):
     with pytest.raises(CourseError, match="documents no way"):
-        hand_back(graded, "scoring", "gradescope", tmp_path / "pages.zip")
-    for function in (export, hand_back):
+        write_feedback_archive(graded, "scoring", "gradescope", tmp_path / "pages.zip")
+    for function in (export, write_feedback_archive):
         with pytest.raises(CourseError, match="no platform 'paper'"):
             function(graded, "scoring", "paper", tmp_path / "out")
     assert not list(tmp_path.glob("out*")) + list(tmp_path.glob("*.draft"))

@@ -34,7 +34,7 @@ from autograder.platforms.archives import RefusedEntry
 from autograder.platforms.collect import AssignmentSpec, select_files
 from autograder.platforms.gradescope import results, run
 from autograder.platforms.gradescope.pack import pack
-from autograder.platforms.gradescope.packed import FILE, Packed
+from autograder.platforms.gradescope.packed import ASSIGNMENT_FILE, PackedAssignment
 from autograder.sandbox import Limits
 from autograder.verdicts import Graded
 from tests.autograder.containers import RIGHTS, in_a_container, needs_root
@@ -268,21 +268,21 @@ from autograder.platforms.gradescope import run
 def fails(root):
     raise ValueError("expected [[2.7743, 2.4474]]")
 run.grade_one = fails
-run._be_the_grader(Path())
+run._run_grader(Path())
 """
 
 
 def test_an_exception_is_told_by_its_place_and_never_by_its_words():
     done = subprocess.run([sys.executable, "-c", FAILING], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert json.loads(done.stdout) == results.failed(run.BROKEN)
+    assert json.loads(done.stdout) == results.failed_results(run.GRADER_FAILED)
     assert "ValueError" in done.stderr
     assert ", fails" in done.stderr
     assert "2.7743" not in done.stderr
 
 
 def test_a_process_that_says_nothing_or_never_ends_is_a_failure_without_a_score():
-    assert run._watched([sys.executable, "-c", "print('nothing')"], 60) == results.failed(run.BROKEN)
-    assert run._watched(["sleep", "60"], 0.2) == results.failed(run.TOO_LONG)
+    assert run._run_watched([sys.executable, "-c", "print('nothing')"], 60) == results.failed_results(run.GRADER_FAILED)
+    assert run._run_watched(["sleep", "60"], 0.2) == results.failed_results(run.TIMED_OUT)
 
 
 # --- what is handed in -----------------------------------------------------------------------------------------------
@@ -291,7 +291,7 @@ def test_a_process_that_says_nothing_or_never_ends_is_a_failure_without_a_score(
 @pytest.fixture
 def graded_here(monkeypatch):
     """Grade in this process, without a canary and without running anything: for what never comes to be run."""
-    monkeypatch.setattr(run, "_isolation", lambda *of: "none")
+    monkeypatch.setattr(run, "_choose_isolation", lambda *of: "none")
 
     def runs(*args):
         raise AssertionError("something was run")
@@ -331,12 +331,12 @@ def test_what_cannot_be_graded_is_worth_nothing_and_says_why(course, tree, grade
 
 def test_a_grader_of_another_version_fails_in_words_and_without_a_score(tree, graded_here, capsys, course):
     put(tree, handed_in(course, student("ada_loops")))
-    path = tree / "source" / FILE
-    packed = Packed.of_text(path.read_text(encoding="utf-8"))
+    path = tree / "source" / ASSIGNMENT_FILE
+    packed = PackedAssignment.of_text(path.read_text(encoding="utf-8"))
     path.write_text(replace(packed, digest="of others").text(), encoding="utf-8")
-    assert graded_here(tree) == results.failed(run.BROKEN)
+    assert graded_here(tree) == results.failed_results(run.GRADER_FAILED)
     assert "other exercises" in capsys.readouterr().out
-    assert "score" not in results.failed(run.BROKEN)
+    assert "score" not in results.failed_results(run.GRADER_FAILED)
 
 
 def test_a_link_is_not_followed(course, tree, tmp_path, graded_here):
@@ -367,20 +367,20 @@ def test_of_several_notebooks_the_one_counts_that_collect_takes(course, tmp_path
 def test_weights_come_along_unless_they_are_too_large(monkeypatch):
     monkeypatch.setattr(submission, "exercises_for", lambda *of: topic_exercises("capstone"))
     (trained,) = [e.trained for e in topic_exercises("capstone") if e.trained]
-    packed = Packed("capstone", (), {}, (trained.file,), 0, "", "", {}, Limits())
-    assert run._beside(packed, {trained.file: b"weights"}) == {trained.file: b"weights"}
-    assert run._beside(packed, {trained.file: b"0" * (2 * 2**20)}) == {trained.file: None}
-    assert run._beside(packed, {"capstone.ipynb": b""}) == {}
+    packed = PackedAssignment("capstone", (), {}, (trained.file,), 0, "", "", {}, Limits())
+    assert run._read_beside(packed, {trained.file: b"weights"}) == {trained.file: b"weights"}
+    assert run._read_beside(packed, {trained.file: b"0" * (2 * 2**20)}) == {trained.file: None}
+    assert run._read_beside(packed, {"capstone.ipynb": b""}) == {}
 
 
 def test_a_notebook_of_an_earlier_release_is_graded_as_what_it_is(course, tree, monkeypatch):
-    path = tree / "source" / FILE
-    packed = Packed.of_text(path.read_text(encoding="utf-8"))
+    path = tree / "source" / ASSIGNMENT_FILE
+    packed = PackedAssignment.of_text(path.read_text(encoding="utf-8"))
     newer = packed.templates[0].replace("## 2.3 The same for a batch", "## 2.3 For a batch")
     assert newer != packed.templates[0]
     path.write_text(replace(packed, templates=(newer, *packed.templates)).text(), encoding="utf-8")
     put(tree, handed_in(course, student("ada_loops")))
-    monkeypatch.setattr(run, "_isolation", lambda *of: "none")
+    monkeypatch.setattr(run, "_choose_isolation", lambda *of: "none")
     monkeypatch.setattr(submission.grade, "grade", lambda notebook, by, *of: Graded(all_of(by), {}))
     found = run.grade_one(tree)
     versions = [handout(nbformat.reads(text, as_version=4)).version for text in (newer, packed.templates[0])]
@@ -395,7 +395,7 @@ def all_of(by):
 
 def test_a_submission_that_runs_out_of_time_runs_once_more_before_it_counts(course, tree, monkeypatch):
     put(tree, handed_in(course, student("ada_loops")))
-    monkeypatch.setattr(run, "_isolation", lambda *of: "none")
+    monkeypatch.setattr(run, "_choose_isolation", lambda *of: "none")
     times = []
 
     def grade(notebook, by, *of):
@@ -416,12 +416,12 @@ def test_another_try_is_told_by_what_earlier_results_say():
         return json.dumps({"previous_submissions": earlier[::-1]}).encode()
 
     first, second, third = (hashlib.sha256(text).hexdigest() for text in (b"first", b"second", b"third"))
-    assert results.attempt(b"", b"first") == results.attempt(metadata(), b"first") == 0
-    assert results.attempt(metadata(first, first), b"second") == 1
-    assert results.attempt(metadata(first, second, third), b"second") == 1
-    assert results.attempt(metadata(first, second), b"third") == 2
+    assert results.attempt_number(b"", b"first") == results.attempt_number(metadata(), b"first") == 0
+    assert results.attempt_number(metadata(first, first), b"second") == 1
+    assert results.attempt_number(metadata(first, second, third), b"second") == 1
+    assert results.attempt_number(metadata(first, second), b"third") == 2
     for broken in (b"{", b"[]", b'{"previous_submissions": [1]}', b'{"previous_submissions": [{"results": []}]}'):
-        assert results.attempt(broken, b"first") == 0
+        assert results.attempt_number(broken, b"first") == 0
 
 
 def test_the_words_are_those_of_the_feedback_page_and_an_essay_has_no_points(course):
@@ -432,7 +432,7 @@ def test_the_words_are_those_of_the_feedback_page_and_an_essay_has_no_points(cou
     judged = Graded(verdicts, {}, failure="Stopped at cell 3: \x1b[31mred\x1b[0m\u202e.")
     cells = pages.autograded(released, judged, released, {})
     outcome = submission.Outcome("", ("Mended.",), judged, cells, nbformat.writes(released).encode())
-    found = results.graded(outcome, b"content", [handout(released)], 12.34)
+    found = results.graded_results(outcome, b"content", [handout(released)], 12.34)
     jsonschema.validate(found, SCHEMA)
     assert (
         found["tests"][0]["output"].split("\n")
@@ -444,7 +444,7 @@ def test_the_words_are_those_of_the_feedback_page_and_an_essay_has_no_points(cou
     assert not re.search("[\x1b\u202e]", found["output"])
     assert "Mended." in found["output"]
     essays = [test for test in found["tests"] if "score" not in test]
-    assert [test["output"] for test in essays] == [results.NOTHING] * len(ESSAYS)  # as they were handed out
+    assert [test["output"] for test in essays] == [results.NOT_ANSWERED] * len(ESSAYS)  # as they were handed out
     assert not any("max_score" in test for test in essays)
 
 
@@ -544,7 +544,7 @@ def test_pack_says_what_to_set_on_gradescope_and_overwrites_nothing(course, tmp_
     assert f"Autograder points on Gradescope: {AUTOMATIC:g}" in done.stdout
     for essay in ESSAYS:
         assert essay in done.stdout
-    assert Packed.of_text(entries(target.read_bytes())[FILE][1].decode()).limits == Limits()
+    assert PackedAssignment.of_text(entries(target.read_bytes())[ASSIGNMENT_FILE][1].decode()).limits == Limits()
     assert_refused(autograder(*command), "already", "--force")
     assert autograder(*command, "--force").returncode == 0
     assert_refused(autograder("pack", "scoring", "--for", "prairielearn", "--course", course.root), "gradescope")
