@@ -454,13 +454,13 @@ def doctor(
     Of nbgrader's exchange, where the course names one, it says whether others could put theirs in its place.
     Limits and isolation are those of the course's nbgrader_config.py, unless there is no course.
     """
-    from autograder.courses.course import DEFAULT
+    from autograder.courses.course import DEFAULT_ROOT
     from autograder.sandbox import DEFAULT as USUAL
     from autograder.sandbox.doctor import examine, remedy, warnings
     from autograder.with_nbgrader.exchange import exchange_problems
     from autograder.with_nbgrader.limits import settings
 
-    found = [folder for folder in (DEFAULT, Path()) if (folder / "nbgrader_config.py").is_file()]
+    found = [folder for folder in (DEFAULT_ROOT, Path()) if (folder / "nbgrader_config.py").is_file()]
     root = _open_course(course or found[0]) if course or found else None
     limits, configured = settings(root) if root else (Limits(), USUAL)
     isolation = isolation or configured
@@ -661,7 +661,7 @@ def _grade(course, topic, options, students=(), machines=("",)):
     out.print(report.summary(rows))
     if slowest := report.slowest(rows):
         out.print(slowest, markup=False, highlight=False)
-    for path in course.overlooked():
+    for path in course.misplaced_notebooks():
         out.print(
             f"Not looked at: {notices.plain(path)}. Submissions stand at submitted/STUDENT/{topic}/{topic}.ipynb.",
             markup=False,

@@ -176,4 +176,4 @@ def demonstration(released):
         return course, {row.student: row for row in grade_class(course, "scoring", GradingOptions(limits))}
 
     course, rows = made_once("demonstration", make)
-    return course, rows, {student.name: student for student in demo.students()}
+    return course, rows, {student.name: student for student in demo.load_students()}

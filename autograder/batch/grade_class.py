@@ -202,7 +202,7 @@ class _Batch:
 
     def _begin(self, row):
         """Read what was handed in; send it to be graded unless it is known already."""
-        earlier = self.course.known(row.student, self.topic)
+        earlier = self.course.load_record(row.student, self.topic)
         if not self.options.dry:
             self.course.remove_leftovers(row.student, self.topic)
         try:
@@ -385,7 +385,7 @@ class _Batch:
             job.notebook = autograded.read_bytes()
             self._ask_for_page(job)
             return
-        self.course.say_set_aside(row.student, self.topic, row.set_aside)
+        self.course.write_set_aside_page(row.student, self.topic, row.set_aside)
         jobs.write_beside(beside, self.course.feedback(row.student, self.topic).parent)
         self._report_progress(row)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from autograder.batch.context import GradingRun
 from autograder.batch.results import SubmissionResult
-from autograder.courses.course import BESIDE, SECRET, TIMESTAMP
+from autograder.courses.course import EXCHANGE_FILES, SECRET, TIMESTAMP
 from autograder.errors import CourseError
 from autograder.feedback.marks import GradebookState, Marks
 from autograder.files import write_text
@@ -74,7 +74,7 @@ def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) ->
         what = f"it cannot be read ({error.strerror})"
         raise CourseError(what, path.name, "make it readable for the grader.") from None
     job = _job(run, row, content, files, beside, earlier)
-    job.notice = run.course.refusal(student, run.topic, content)
+    job.notice = run.course.refusal_reason(student, run.topic, content)
     attempt = find_collected_attempt(run.course, student, run.topic, content)
     if attempt:  # what is known of that says when it came: late without a time is due + 1 s, as course.toml says now
         job.is_collected, job.is_earliest = True, attempt.is_late_without_time
@@ -99,7 +99,7 @@ def read_earlier_job(
 
 
 def _job(run, row, content, files, beside, earlier):
-    tries, attempt = run.course.tries(row.student, run.topic, content, earlier)
+    tries, attempt = run.course.list_attempts(row.student, run.topic, content, earlier)
     options = run.options
     key = fingerprint(content, run.released.version, attempt, options.limits, options.isolation, files)
     return Job(row, content, files, beside, key, attempt, tries, earlier)
@@ -112,7 +112,7 @@ def recorded_beside(earlier: dict[str, Any]) -> dict[str, str]:
 
 def read_beside(path: Path) -> dict[str, str]:
     """Return what nbgrader's exchange has put beside the notebook at ``path``: text by name of a file."""
-    return {name: text for name in BESIDE if (text := _small_text(path.with_name(name)))}
+    return {name: text for name in EXCHANGE_FILES if (text := _small_text(path.with_name(name)))}
 
 
 def _small_text(path):

@@ -67,7 +67,7 @@ def write_notebook(run: GradingRun, job: Job, outcome: "Outcome") -> None:
 def write_record(run: GradingRun, job: Job, marks: Marks | None) -> None:
     """Remember what was recorded; ``marks`` are those that the feedback page shows, None without a page."""
     record = {**(job.record or job.earlier), "marks": digest_of(marks), "notice": job.notice}
-    write_text(json.dumps(record), run.course.recorded(job.student, run.topic))
+    write_text(json.dumps(record), run.course.record_file(job.student, run.topic))
 
 
 def write_page(run: GradingRun, job: Job, page: bytes) -> None:
@@ -85,7 +85,7 @@ def remember_set_aside(run: GradingRun, job: Job, reason: str) -> dict[str, Any]
     unreadable = [*job.earlier.get("unreadable", ()), job.key]
     remembered = {"unreadable": unreadable} if job.attempts else {"aside": [job.key, reason]}
     earlier = {**job.earlier, **remembered}
-    write_text(json.dumps(earlier), run.course.recorded(job.student, run.topic))
+    write_text(json.dumps(earlier), run.course.record_file(job.student, run.topic))
     return earlier
 
 

@@ -1,6 +1,6 @@
 """A course directory: where its files are, and what was released from it.
 
-In: a folder. Out: paths, records. Writes only what ``init`` and ``record`` are asked to write.
+In: a folder. Out: paths, records. Writes a new course, the record of its releases, and refused submissions.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import sandbox
-from autograder.courses.plan import FILE, TEMPLATE, Plan, read_plan
+from autograder.courses.plan import PLAN_FILE, PLAN_TEMPLATE, Plan, read_plan
 from autograder.courses.released import Released, load_facts, read_exercises
 from autograder.errors import CourseError
 from autograder.feedback import notices
@@ -29,13 +29,13 @@ from autograder.grading.verdict_store import VerdictStore
 from autograder.notebooks.cell_ids import exercise_of_text, points_id
 from autograder.sandbox import Limits
 
-if TYPE_CHECKING:  # who only reads a release imports no notebooks
+if TYPE_CHECKING:  # reading a release must not import nbformat
     from nbformat import NotebookNode
 
-DEFAULT = Path("course")
-TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # what nbgrader's exchange puts beside a notebook
-BESIDE = (TIMESTAMP, SECRET)  # it wants both back, beside the feedback page
-LIMITS = "\n".join(f"# c.Judge.{one.name} = {one.default:g}" for one in fields(Limits))
+DEFAULT_ROOT = Path("course")
+TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # which nbgrader's exchange puts beside a notebook
+EXCHANGE_FILES = (TIMESTAMP, SECRET)  # the exchange needs both beside the feedback page
+LIMIT_LINES = "\n".join(f"# c.Judge.{one.name} = {one.default:g}" for one in fields(Limits))
 CONFIG = f'''"""nbgrader's settings for this course. The autograder takes the place of nbgrader's own execution of notebooks."""
 
 from autograder.with_nbgrader.plugin import configure
@@ -45,7 +45,7 @@ c.CourseDirectory.course_id = "attention"
 configure(c)
 
 # What one submission may use. `python -m autograder grade --help` has the same settings.
-{LIMITS}
+{LIMIT_LINES}
 # c.Judge.isolation = "{sandbox.DEFAULT}"
 '''
 
@@ -62,8 +62,8 @@ class Course:
 
         Raises ``CourseError`` if there is none.
         """
-        course = cls(_usable(root))
-        if root == DEFAULT and not course.config.is_file() and cls(Path.cwd()).config.is_file():
+        course = cls(_resolve_root(root))
+        if root == DEFAULT_ROOT and not course.config.is_file() and cls(Path.cwd()).config.is_file():
             course = cls(Path.cwd())  # called inside the course directory
         if not course.config.is_file():
             raise CourseError(
@@ -81,7 +81,7 @@ class Course:
 
     @property
     def gradebook_file(self) -> Path:
-        """Where the gradebook is, unless it is on a server."""
+        """The gradebook's file, unless it is on a server."""
         return self.root / "gradebook.db"
 
     @property
@@ -90,7 +90,7 @@ class Course:
 
         Raises ``CourseError`` if nbgrader_config.py names another database, or an address that cannot be read.
         """
-        stated = self._stated("db_url")
+        stated = self._configured("db_url")
         if stated.startswith("postgresql"):
             address = re.sub(r"^postgresql(\+\w+)?:", "postgresql+psycopg:", stated)
             _require_database_address(address)
@@ -105,25 +105,25 @@ class Course:
 
     @property
     def id_in_gradebook(self) -> str:
-        """What nbgrader calls this course in a gradebook on a server, which wants to know; a file is of one course anyhow."""
-        return self._stated("course_id") or "default_course" if self.is_on_a_server else ""
+        """The course's id in a gradebook on a server; "" for a file, which has only one course."""
+        return self._configured("course_id") or "default_course" if self.is_on_a_server else ""
 
-    def _stated(self, name):
-        """Return what nbgrader_config.py says of a setting of CourseDirectory; "" if nothing."""
+    def _configured(self, name):
+        """Return the setting ``name`` of CourseDirectory in nbgrader_config.py; "" if it has none."""
         text = self.config.read_bytes() if self.config.is_file() else b""
-        if b"db_url" not in text:  # then nobody need run it
+        if b"db_url" not in text:  # then there is no need to run it
             return ""
         stated = _directory_settings(str(self.config), text).get(name, "")
         return stated if isinstance(stated, str) else ""
 
     @property
     def is_on_a_server(self) -> bool:
-        """Whether the gradebook is in a database that is no file of this folder."""
+        """Whether the gradebook is in a database on a server."""
         return not self.gradebook.startswith("sqlite:")
 
     @property
     def has_gradebook(self) -> bool:
-        """Whether there is a gradebook to look at; a server has one as soon as somebody looks."""
+        """Whether there is a gradebook; on a server, one is created as soon as it is opened."""
         return self.gradebook_file.is_file() or self.is_on_a_server
 
     @property
@@ -132,7 +132,7 @@ class Course:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """The paths that no submission may see: this folder, and where its parts lie if they are links."""
+        """The paths that no submission may see: this folder, and the targets of links in it."""
         parts = [path for path in self.root.iterdir() if path.is_symlink()]
         return (str(self.root), *sorted(str(path.resolve()) for path in parts))
 
@@ -158,58 +158,58 @@ class Course:
     def remove_leftovers(self, student: str, topic: str) -> None:
         """Delete what the grader did not write beside a student's autograded notebook and feedback page.
 
-        nbgrader copies whatever was handed in to both folders, and publishes every HTML file in the second.
+        nbgrader copies all files of a submission to both folders, and publishes every HTML file in the second.
         """
         for path in (self.autograded(student, topic), self.feedback(student, topic)):
-            remove_unexpected(path.parent, {path.name, *BESIDE})
+            remove_unexpected(path.parent, {path.name, *EXCHANGE_FILES})
 
-    def set_aside(self, student: str, topic: str) -> Path:
-        """The folder that keeps what was handed in with ``topic`` and may not be copied to where pages are published."""
+    def set_aside_folder(self, student: str, topic: str) -> Path:
+        """The folder for unexpected files of a submission, which must not be copied to where pages are published."""
         return self.root / ".autograder" / "set_aside" / topic / student
 
-    def recorded(self, student: str, topic: str) -> Path:
-        """Where it stands what exactly was recorded last: written when all else was."""
+    def record_file(self, student: str, topic: str) -> Path:
+        """The record of what was graded last, written after everything else."""
         return self.root / ".autograder" / "recorded" / topic / f"{student}.json"
 
-    def collected(self, student: str, topic: str) -> Path:
-        """Where it stands what was collected of a student, try after try."""
+    def attempts_file(self, student: str, topic: str) -> Path:
+        """The record of a student's collected attempts."""
         return self.root / ".autograder" / "collected" / topic / f"{student}.json"
 
     def is_recorded(self, student: str, topic: str) -> bool:
-        """Return whether anything was recorded of a student, whatever their name is; it may be of an earlier notebook."""
-        return os.path.isfile(self.recorded(student, topic))  # False for a name that no file can have
+        """Return whether anything of a student was graded, maybe an earlier notebook."""
+        return os.path.isfile(self.record_file(student, topic))  # False for a name that no file can have
 
-    def known(self, student: str, topic: str) -> dict[str, Any]:
-        """Return what ``recorded`` says, {} where it says nothing that can be read."""
+    def load_record(self, student: str, topic: str) -> dict[str, Any]:
+        """Return what ``record_file`` says, {} where it says nothing that can be read."""
         try:
-            known = json.loads(self.recorded(student, topic).read_text(encoding="utf-8"))
+            known = json.loads(self.record_file(student, topic).read_text(encoding="utf-8"))
             return known if isinstance(known, dict) else {}
         except (OSError, ValueError):
             return {}
 
-    def say_set_aside(self, student: str, topic: str, reason: str) -> None:
-        """Tell a student why what was handed in last is not graded; a page of what was graded before stays below that."""
-        path, known = self.feedback(student, topic), self.known(student, topic)
+    def write_set_aside_page(self, student: str, topic: str, reason: str) -> None:
+        """Write a page that says why the last submission is not graded, above the feedback on an earlier one."""
+        path, known = self.feedback(student, topic), self.load_record(student, topic)
         graded = "mark" in known and path.is_file()
         page = path.read_text(encoding="utf-8", errors="replace") if graded else ""
         write_text(notices.set_aside_page(topic, reason, page), path)
         if graded:
-            write_text(json.dumps({**known, "notice": reason}), self.recorded(student, topic))
+            write_text(json.dumps({**known, "notice": reason}), self.record_file(student, topic))
 
-    def refuse(self, student: str, topic: str, reason: str) -> None:
-        """Remember, and tell ``student``, why the file that came last could not be collected."""
+    def set_refusal(self, student: str, topic: str, reason: str) -> None:
+        """Store why the last file of ``student`` could not be collected, and write a page that says so."""
         path, before = self.submission(student, topic), None
         with contextlib.suppress(OSError):  # what cannot be read is not graded either
             before = path.read_bytes() if path.is_file() and not path.is_symlink() else None
-        record = {"reason": reason, "before": _digest(before)}
+        record = {"reason": reason, "before": _hash_or_empty(before)}
         write_text(as_json(record), self.refusal_file(student, topic))
-        self.say_set_aside(student, topic, reason)
+        self.write_set_aside_page(student, topic, reason)
 
-    def refusal(self, student: str, topic: str, content: bytes | None) -> str:
-        """Return why a later file than the notebook ``content`` could not be collected; "" if there is no such file."""
+    def refusal_reason(self, student: str, topic: str, content: bytes | None) -> str:
+        """Return why a file that came after the notebook ``content`` was refused; "" if none was."""
         try:
             record = json.loads(self.refusal_file(student, topic).read_text(encoding="utf-8"))
-            return record["reason"] if record["before"] == _digest(content) else ""
+            return record["reason"] if record["before"] == _hash_or_empty(content) else ""
         except (OSError, ValueError, KeyError, TypeError):
             return ""
 
@@ -219,11 +219,11 @@ class Course:
     def refusal_file(self, student: str, topic: str) -> Path:
         return self.root / ".autograder" / "refused" / topic / f"{student}.json"
 
-    def tries(
+    def list_attempts(
         self, student: str, topic: str, content: bytes, known: dict[str, Any] | None = None
     ) -> tuple[list[str], int]:
-        """Return ``(hashes of all that a student has handed in, which of them content is)``, from the first on."""
-        known = self.known(student, topic) if known is None else known
+        """Return ``(hashes of all notebooks that a student has handed in, the position of content)``, the first first."""
+        known = self.load_record(student, topic) if known is None else known
         one, tries = hashlib.sha256(content).hexdigest(), known.get("tries", [])
         tries = tries if one in tries else [*tries, one]
         return tries, tries.index(one)
@@ -232,64 +232,66 @@ class Course:
         return self.root / "marking" / f"{topic}.md"
 
     def students(self, topic: str) -> list[str]:
-        """Return the names of those who handed in something for ``topic``."""
+        """Return the names of the students who handed in something for ``topic``."""
         found = self.root.glob(f"submitted/*/{topic}")
-        return sorted(path.parent.name for path in found if _holds_something(path))
+        return sorted(path.parent.name for path in found if _is_not_empty(path))
 
-    def overlooked(self) -> list[str]:
-        """Return notebooks in ``submitted`` that stand where nbgrader does not look."""
+    def misplaced_notebooks(self) -> list[str]:
+        """Return notebooks in ``submitted`` that nbgrader does not look for."""
         files = [*self.root.glob("submitted/*.ipynb"), *self.root.glob("submitted/*/*.ipynb")]
         return sorted(str(path.relative_to(self.root)) for path in files)
 
-    def record(self, topic: str, seed: int, digest: str, changes: Iterable[str] = ()) -> int:
-        """Remember with which seed, and from which key, ``topic`` was released, and keep the release; return its number.
+    def record_release(self, topic: str, seed: int, digest: str, changes: Iterable[str] = ()) -> int:
+        """Store the release of ``topic`` with its seed, the hash of its exercises and its changes; return its number.
 
-        The first one is version 1; a release that is like an earlier one has that one's number again. What it has changed
-        is remembered with it, and the log written from that, so that one who is stopped between the two loses nothing.
+        The first release is version 1; one that equals an earlier release gets that one's number. The log is written from
+        the record, so nothing is lost if the process stops between the two.
         """
-        content, record = self.release(topic).read_bytes(), self._recorded(topic)
+        content, record = self.release(topic).read_bytes(), self._load_release_record(topic)
         name = hashlib.sha256(content).hexdigest()[:16]
-        write_bytes(content, self._kept(topic, name))
+        write_bytes(content, self._kept_release(topic, name))
         earlier = record.get("releases", [])
-        versions = record.get("versions") or earlier[::-1]  # courses of before have the first last, and no numbers
+        versions = (
+            record.get("versions") or earlier[::-1]
+        )  # older records have no versions, and the newest release first
         versions = versions if name in versions else [*versions, name]
         releases = [name, *(other for other in earlier if other != name)]
-        number, log = versions.index(name) + 1, record.get("log", self._logged(topic))
+        number, log = versions.index(name) + 1, record.get("log", self._read_release_log(topic))
         if said := [f"- {change}" for change in changes]:
             log = ["\n".join([f"## Version {number}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC", "", *said]), *log]
         state = {"seed": seed, "digest": digest, "releases": releases, "versions": versions, "log": log}
-        write_text(as_json(state), self._record(topic))
+        write_text(as_json(state), self._release_record_file(topic))
         if log:
-            write_text("\n\n".join([f"# Releases of {topic}", *log]) + "\n", self.log(topic))
+            write_text("\n\n".join([f"# Releases of {topic}", *log]) + "\n", self.release_log(topic))
         return number
 
-    def _logged(self, topic):
-        """Return the entries of a log that was written before they were remembered."""
-        path = self.log(topic)
+    def _read_release_log(self, topic):
+        """Return the entries of a log that is older than the record of them."""
+        path = self.release_log(topic)
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
         return [entry.strip() for entry in re.split(r"^(?=## Version )", text, flags=re.MULTILINE)[1:]]
 
-    def version(self, topic: str, template: str) -> int:
+    def release_number(self, topic: str, template: str) -> int:
         """Return the number of the release whose text is ``template``; 0 if it was never released."""
-        record = self._recorded(topic)
+        record = self._load_release_record(topic)
         versions = record.get("versions") or record.get("releases", [])[::-1]
         name = hashlib.sha256(template.encode("utf-8")).hexdigest()[:16]
         return versions.index(name) + 1 if name in versions else 0
 
-    def last(self, topic: str) -> tuple["NotebookNode", int, str] | None:
+    def last_release(self, topic: str) -> tuple["NotebookNode", int, str] | None:
         """Return the last release of ``topic``, with its seed and the hash of its exercises; None before the first."""
         import nbformat
 
-        record = self._recorded(topic)
+        record = self._load_release_record(topic)
         if not record or not self.release(topic).is_file():
             return None
-        # as it was remembered: one that was stopped may have put the next one in its place
-        kept = [path for name in record.get("releases", [])[:1] if (path := self._kept(topic, name)).is_file()]
+        # the recorded one: a release that was stopped may have replaced the file
+        kept = [path for name in record.get("releases", [])[:1] if (path := self._kept_release(topic, name)).is_file()]
         (path,) = kept or [self.release(topic)]
         return nbformat.read(path, as_version=4), record["seed"], record["digest"]
 
-    def log(self, topic: str) -> Path:
-        """Where it stands, newest first, what each release of ``topic`` changed against the one before."""
+    def release_log(self, topic: str) -> Path:
+        """The log of what each release of ``topic`` changed, newest first."""
         return self.root / "release" / f"{topic}-changes.md"
 
     def released(self, topic: str) -> Released:
@@ -298,18 +300,23 @@ class Course:
         Raises ``CourseError`` if ``topic`` was not released in this course, or the key does not fit the release any
         more.
         """
-        record = self._recorded(topic)
+        record = self._load_release_record(topic)
         if not record or not self.release(topic).is_file():
-            known = ", ".join(sorted(path.stem for path in self._record("x").parent.glob("*.json"))) or "none yet"
+            known = (
+                ", ".join(sorted(path.stem for path in self._release_record_file("x").parent.glob("*.json")))
+                or "none yet"
+            )
             raise CourseError(
                 f"there is no assignment {topic!r}",
                 str(self.root),
                 f"name one that was released ({known}), or run `python -m autograder release {topic}`.",
             )
-        templates = self._releases(topic, record)
+        templates = self._read_releases(topic, record)
         cells = _graded_cells(templates[0])
         plan = self.plan().assignment(topic)
-        facts = load_facts(self._record(topic).with_suffix("") / "facts.json", topic, record["seed"], plan.extra)
+        facts = load_facts(
+            self._release_record_file(topic).with_suffix("") / "facts.json", topic, record["seed"], plan.extra
+        )
         questions = read_exercises(topic, facts.trained)
         points = {one.name: float(cells[cell]["points"]) for one in questions if (cell := points_id(one)) in cells}
         gone = {name for cell_id in cells if (name := exercise_of_text(cell_id))} - {e.name for e in questions}
@@ -333,26 +340,26 @@ class Course:
             plan.extra,
         )
 
-    def _releases(self, topic, record):
-        kept = [self._kept(topic, name) for name in record.get("releases", [])]
+    def _read_releases(self, topic, record):
+        kept = [self._kept_release(topic, name) for name in record.get("releases", [])]
         paths = [self.release(topic), *(path for path in kept if path.is_file())]
-        return tuple(dict.fromkeys(_release_text(path) for path in paths))
+        return tuple(dict.fromkeys(_read_release(path) for path in paths))
 
-    def state(self, topic: str) -> str:
-        """Return a hash of what ``released`` reads in this folder: while it is the same, so is what was released."""
+    def release_hash(self, topic: str) -> str:
+        """Return a hash of the files that ``released`` reads: while it is the same, so is the result."""
         found = hashlib.sha256()
-        for path in (self._record(topic), self.release(topic), self.root / FILE):
+        for path in (self._release_record_file(topic), self.release(topic), self.root / PLAN_FILE):
             found.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
         return found.hexdigest()
 
     def chosen_seed(self, topic: str, given: int | None = None) -> int | None:
-        """Return the seed of hidden cases: ``given``, or the plan's, or that of the last release; None where one is to draw."""
-        kept = self._recorded(topic).get("seed")
+        """Return the seed of the hidden cases: ``given``, the plan's, or the last release's; None if one must be drawn."""
+        kept = self._load_release_record(topic).get("seed")
         return next((one for one in (given, self.plan().assignment(topic).seed, kept) if one is not None), None)
 
-    def _recorded(self, topic):
-        """Return what is remembered of the releases of ``topic``, {} before the first."""
-        path = self._record(topic)
+    def _load_release_record(self, topic):
+        """Return the record of the releases of ``topic``, {} before the first."""
+        path = self._release_record_file(topic)
         if not path.is_file():
             return {}
         remedy = f"put back a copy of this file, or move it away and run `python -m autograder release {topic}` again."
@@ -369,46 +376,46 @@ class Course:
             raise CourseError("the record of the release has no seed that is a number, or no digest", str(path), remedy)
         return record
 
-    def _kept(self, topic, name):
+    def _kept_release(self, topic, name):
         return self.root / ".autograder" / "released" / topic / f"{name}.ipynb"
 
-    def _record(self, topic):
+    def _release_record_file(self, topic):
         return self.root / ".autograder" / "released" / f"{topic}.json"
 
 
 def init(root: str | Path) -> Course:
-    """Make a course directory in ``root``; what is there already stays as it is."""
-    root = _usable(root)
+    """Make a course directory in ``root``; existing files stay as they are."""
+    root = _resolve_root(root)
     config = root / "nbgrader_config.py"
     if root.exists() and not config.is_file() and (not root.is_dir() or any(root.iterdir())):
         raise CourseError("there is something else here already", str(root), "name a folder that is empty or new.")
     if not config.is_file():
         write_text(CONFIG, config)
-    if not (root / FILE).exists():
-        write_text(TEMPLATE, root / FILE)
+    if not (root / PLAN_FILE).exists():
+        write_text(PLAN_TEMPLATE, root / PLAN_FILE)
     for name in ("source", "submitted"):
         (root / name).mkdir(parents=True, exist_ok=True)
     return Course.at(root)
 
 
-def _digest(content):
+def _hash_or_empty(content):
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
-def _holds_something(folder):
-    """Return whether somebody put anything into ``folder``: a collection that was stopped leaves it empty, or with a draft."""
+def _is_not_empty(folder):
+    """Return whether ``folder`` has more than drafts in it, which a stopped collection leaves."""
     if folder.is_symlink():
         return True
     try:
         return any(not path.name.endswith(".draft") for path in folder.iterdir())
     except NotADirectoryError:
         return False
-    except OSError:  # what is in it will be said when it is read
+    except OSError:  # reported when it is read
         return True
 
 
-def _release_text(path):
-    """Return the text of the notebook at ``path``, which was released."""
+def _read_release(path):
+    """Return the text of the released notebook at ``path``."""
     remedy = "put back a copy of this file, or release the assignment again."
     try:
         text = path.read_text(encoding="utf-8")
@@ -421,10 +428,10 @@ def _release_text(path):
 
 
 def _require_database_address(address):
-    """Refuse an address of a database that SQLAlchemy cannot read. The message leaves out the address: it has the password."""
+    """Refuse a database address that SQLAlchemy cannot parse. The message omits the address, which has the password in it."""
     try:
         make_url(address)
-    except (ValueError, ArgumentError):  # of a port, and of brackets, it is a ValueError
+    except (ValueError, ArgumentError):  # a bad port or bracket raises ValueError
         raise CourseError(
             "the address of the gradebook cannot be read: look at its port and its brackets",
             "CourseDirectory.db_url in nbgrader_config.py",
@@ -434,12 +441,12 @@ def _require_database_address(address):
 
 @lru_cache(maxsize=16)
 def _directory_settings(config, text):
-    """Return what the file ``config``, whose content is ``text``, says of nbgrader's CourseDirectory."""
+    """Return the settings of CourseDirectory in the file ``config``, whose content is ``text``."""
     return dict(PyFileConfigLoader(config).load_config().CourseDirectory)
 
 
-def _usable(root):
-    """Return ``root`` as a full path; refuse one that cannot stand in the address of a database."""
+def _resolve_root(root):
+    """Return ``root`` as an absolute path; refuse one that cannot be part of a database address."""
     root = Path(root).resolve()
     if "?" in str(root):
         raise CourseError("nbgrader cannot work in a folder with ? in its name", str(root), "rename that folder.")
@@ -447,6 +454,6 @@ def _usable(root):
 
 
 def _graded_cells(text):
-    """Return what nbgrader knows of the cells in the ``text`` of a release, by their ids."""
+    """Return nbgrader's metadata of the cells in the ``text`` of a release, by id."""
     known = [cell["metadata"]["nbgrader"] for cell in json.loads(text)["cells"] if "nbgrader" in cell["metadata"]]
     return {cell["grade_id"]: cell for cell in known}

@@ -1,9 +1,9 @@
-"""The demonstration class: submissions kept as source text, made into the notebooks that such students hand in.
+"""The demonstration class: notebooks of imaginary students, made from source text.
 
-In: text files in jupytext's percent format, a released assignment. Out: files as they come from students. Writes them
-where the caller says.
+In: text files in jupytext's percent format, a released assignment. Out: files as students hand them in. Writes them where
+the caller says.
 
-The header of a file says who this is; its cells say where they go::
+The header of a file describes the student; its cells say where they go::
 
     # ---
     # jupyter:
@@ -36,13 +36,13 @@ from autograder.notebooks.cell_ids import id_of
 from autograder.paths import ROOT
 from solutions import answer_key
 
-FOLDER = ROOT / "tests" / "submissions"
-FIELDS = {"about", "base", "use", "damage", "points", "lost", "hints", "kind", "as", "megabytes"}
+SUBMISSIONS_FOLDER = ROOT / "tests" / "submissions"
+HEADER_FIELDS = {"about", "base", "use", "damage", "points", "lost", "hints", "kind", "as", "megabytes"}
 KINDS = ("right", "wrong", "unfinished", "odd", "damaged", "unreadable", "hostile")
 
 
 @dataclass(frozen=True)
-class Student:
+class DemoStudent:
     """One student of the demonstration class, as ``tests/submissions/class/<name>.py`` describes them."""
 
     name: str
@@ -58,16 +58,16 @@ class Student:
     cells: tuple[NotebookNode, ...]
 
 
-def students(folder: str | Path = FOLDER / "class", topic: str = "scoring") -> list[Student]:
+def load_students(folder: str | Path = SUBMISSIONS_FOLDER / "class", topic: str = "scoring") -> list[DemoStudent]:
     """Return the students described in ``folder``, by name, with the points that they deserve for ``topic``.
 
     Raises ``CourseError`` if a description cannot be understood.
     """
     automatic = sum(entry.points for entry in answer_key.load(topic).values() if entry.kind != "text")
-    return [_student(path, automatic) for path in sorted(Path(folder).glob("*.py"))]
+    return [_load_student(path, automatic) for path in sorted(Path(folder).glob("*.py"))]
 
 
-def submission(student: Student, topic: str, source: NotebookNode, released: NotebookNode) -> bytes:
+def make_submission(student: DemoStudent, topic: str, source: NotebookNode, released: NotebookNode) -> bytes:
     """Return the bytes that ``student`` hands in. ``source`` has the reference answers, ``released`` the starters."""
     if student.form == "empty":
         return b""
@@ -76,14 +76,14 @@ def submission(student: Student, topic: str, source: NotebookNode, released: Not
     notebook = copy.deepcopy(released)
     reference = {id_of(cell): re.sub(r"\n *### (BEGIN|END) SOLUTION", "", cell.source) for cell in source.cells}
     answers = reference if student.base == "reference" else {}
-    answers |= {f"{topic}-{name.split('__')[0]}": _function(topic, name) for name in student.use}
+    answers |= {f"{topic}-{name.split('__')[0]}": _function_source(topic, name) for name in student.use}
     answers |= {cell.metadata["answer"]: cell.source for cell in student.cells if "answer" in cell.metadata}
     for cell in notebook.cells:
         if cell.metadata.nbgrader.solution and id_of(cell) in answers:
             cell["source"] = answers[id_of(cell)]
     for cell in student.cells:
         if "answer" not in cell.metadata:
-            _insert(notebook, cell, student)
+            _insert_cell(notebook, cell, student)
     for damage in student.damage:
         _damage(notebook, damage, student)
     if student.form == "other assignment":
@@ -94,28 +94,32 @@ def submission(student: Student, topic: str, source: NotebookNode, released: Not
     return nbformat.writes(notebook).encode() if not student.damage else json.dumps(notebook).encode()
 
 
-def hand_in(course: Course, topic: str, folder: str | Path = FOLDER / "class", hostile: bool = True) -> list[Student]:
+def hand_in(
+    course: Course, topic: str, folder: str | Path = SUBMISSIONS_FOLDER / "class", hostile: bool = True
+) -> list[DemoStudent]:
     """Write the submissions of the class into ``course``; return the students. Without a sandbox, leave out the hostile."""
     source = nbformat.read(course.source(topic), as_version=4)
     released = nbformat.read(course.release(topic), as_version=4)
-    everybody = [student for student in students(folder, topic) if hostile or student.kind != "hostile"]
+    everybody = [student for student in load_students(folder, topic) if hostile or student.kind != "hostile"]
     for student in everybody:
         path = course.submission(student.name, topic)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(submission(student, topic, source, released))
+        path.write_bytes(make_submission(student, topic, source, released))
     return everybody
 
 
-def _student(path, automatic):
+def _load_student(path, automatic):
     notebook = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
     header = notebook.metadata.get("student")
     place = f"tests/submissions/class/{path.name}"
-    if not isinstance(header, dict) or set(header) - FIELDS or header.get("kind") not in KINDS:
-        raise CourseError("the header is not understood", place, f"write `student:` with {', '.join(sorted(FIELDS))}.")
+    if not isinstance(header, dict) or set(header) - HEADER_FIELDS or header.get("kind") not in KINDS:
+        raise CourseError(
+            "the header is not understood", place, f"write `student:` with {', '.join(sorted(HEADER_FIELDS))}."
+        )
     if ("points" in header) == ("lost" in header):
         raise CourseError("the header states points and lost, or neither", place, "write one of the two.")
     cells = tuple(cell for cell in notebook.cells if cell.cell_type != "raw")
-    return Student(
+    return DemoStudent(
         name=path.stem,
         about=header["about"],
         kind=header["kind"],
@@ -130,7 +134,7 @@ def _student(path, automatic):
     )
 
 
-def _function(topic, name):
+def _function_source(topic, name):
     """Return the source of the wrong or differently written answer ``name``, under the name that was asked for."""
     for module in (f"solutions.mistakes.{topic}", f"tests.submissions.{topic}"):
         function = getattr(importlib.import_module(module), name, None)
@@ -140,7 +144,7 @@ def _function(topic, name):
     raise CourseError(f"no answer called {name}", "the demonstration class", "name one that exists.")
 
 
-def _insert(notebook, cell, student):
+def _insert_cell(notebook, cell, student):
     for key, shift in (("before", 0), ("after", 1)):
         if key in cell.metadata:
             place = next(i for i, c in enumerate(notebook.cells) if id_of(c) == cell.metadata[key])

@@ -1,6 +1,6 @@
-"""Who may work in a course at the same time: one that grades, or any number that mark.
+"""Lock a course: either one process grades, or any number of them mark.
 
-In: a course. Out: nothing. Writes an empty file to hold on to; the hold goes with the process, however that ends.
+In: a course. Out: nothing. Writes an empty file to lock; the lock ends with the process.
 """
 
 import contextlib
@@ -24,12 +24,12 @@ def _lock(course: Course, mode: int, problem: str, remedy: str) -> Iterator[None
 
 
 def exclusive_lock(course: Course) -> contextlib.AbstractContextManager[None]:
-    """Refuse where another process grades, releases or saves a mark in this course."""
+    """Lock the course against all others; refuse if another process grades, releases or saves a mark in it."""
     problem = "somebody is grading or releasing in this course already"
     return _lock(course, fcntl.LOCK_EX, problem, "wait until that has ended.")
 
 
 def shared_lock(course: Course) -> contextlib.AbstractContextManager[None]:
-    """Refuse while a class is graded, whose texts then change under the marker's eyes; markers do not hinder each other."""
+    """Lock the course for marking; refuse while a class is graded. Markers do not block each other."""
     remedy = "wait until that has ended, and mark again."
     return _lock(course, fcntl.LOCK_SH, "a class is being graded in this course", remedy)

@@ -1,7 +1,7 @@
-"""What a course of this year is, as its ``course.toml`` says: title, assignments, due dates, the late rule, the students.
+"""A course's settings for this year, from ``course.toml``: title, assignments, due dates, late rule, students.
 
-In: the file, and the roster that it names. Out: frozen records. Reads both, touches nothing else. Every refusal names file,
-line and remedy. Without the file, everything is as the repository has it.
+In: the file, and the roster that it names. Out: frozen records. Reads both, touches nothing else. Every error names file,
+line and remedy. Without the file, the defaults of the repository apply.
 """
 
 import csv
@@ -25,15 +25,15 @@ from solutions.answer_key.places import Place
 from solutions.answer_key.reading import read_record
 from solutions.answer_key.records import Number, Size, Word
 
-if TYPE_CHECKING:  # who only reads course.toml needs no exercises
+if TYPE_CHECKING:  # reading course.toml must not import the exercises
     from autograder.exercises import Exercise
 
-FILE = "course.toml"
-PER_CENT = Annotated[float, Meta(ge=0, le=100)]
-DAY = 24 * 60 * 60  # seconds
+PLAN_FILE = "course.toml"
+Percentage = Annotated[float, Meta(ge=0, le=100)]
+DAY_SECONDS = 24 * 60 * 60  # seconds
 MAX_GRACE_MINUTES, MAX_POINTS = 366 * 24 * 60, 1_000_000
-YEARS = range(2000, 2200)  # of due dates; in the first and the last that there are, no time zone can be told
-TEMPLATE = """# What this course is this year. All of it may be left out: then everything is as the book has it.
+DUE_YEARS = range(2000, 2200)  # datetime cannot convert the time zone of dates at the ends of its own range
+PLAN_TEMPLATE = """# What this course is this year. All of it may be left out: then everything is as the book has it.
 # After a change run `python -m autograder release ASSIGNMENT` again; late rule and extensions count from the next `grade` on.
 
 title = ""  # stands at the head of each notebook and of the report
@@ -68,26 +68,26 @@ most_percent = 100  # no more than this is taken off
 
 @dataclass(frozen=True, kw_only=True)
 class LateRule:
-    """What being late costs: ``percent_a_day`` of the points earned, after a grace of some minutes."""
+    """What being late costs: ``percent_a_day`` of the earned points, after a grace period."""
 
     grace_minutes: Number = 0
-    percent_a_day: PER_CENT = 0
-    most_percent: PER_CENT = 100
+    percent_a_day: Percentage = 0
+    most_percent: Percentage = 100
 
     def penalty(self, score: float, seconds: float) -> float:
-        """Return the points that are taken off ``score``, between 0 and the score, for so many ``seconds`` late."""
-        days = math.ceil((seconds - 60 * self.grace_minutes) / DAY)
+        """Return the points, at most ``score``, that are deducted for being ``seconds`` late."""
+        days = math.ceil((seconds - 60 * self.grace_minutes) / DAY_SECONDS)
         return score * min(self.percent_a_day * max(days, 0), self.most_percent) / 100
 
     def cost_without_time(self) -> str:
-        """Say what it costs to be late by nobody knows how much, which counts as one second."""
+        """Say what it costs to be late by an unknown time, which counts as one second."""
         if self.penalty(1.0, 1.0):
             return "It costs as much as one day."
         return "Within the grace period, it costs nothing." if self.percent_a_day else "It costs nothing."
 
 
-class Named(Protocol):
-    """An exercise, as far as course.toml names it."""
+class NamedExercise(Protocol):
+    """An exercise, as course.toml names it."""
 
     @property
     def function(self) -> str: ...
@@ -95,9 +95,9 @@ class Named(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """One assignment. ``exercises`` and ``points`` name functions; without the first, it has all exercises of its chapter.
+    """One assignment. ``exercises`` and ``points`` name functions; without ``exercises``, it asks all of its chapter.
 
-    ``extra`` is the JSON text of the hidden cases that the course adds, "" for none.
+    ``extra`` is the JSON text of the course's own hidden cases, "" for none.
     """
 
     due: datetime | None = None
@@ -108,17 +108,17 @@ class Assignment:
     extra: str = ""
 
     def chosen(self, questions: tuple["Exercise", ...]) -> tuple["Exercise", ...]:
-        """Return those of ``questions`` that the assignment asks, worth what they are worth in it."""
+        """Return those of ``questions`` that the assignment asks, with its points."""
         from autograder.exercises import with_points
 
         return tuple(with_points(one, self.points.get(one.function, one.points)) for one in questions if self.asks(one))
 
-    def asks(self, exercise: Named) -> bool:
+    def asks(self, exercise: NamedExercise) -> bool:
         """Return whether the assignment asks ``exercise``."""
         return not self.exercises or exercise.function in self.exercises
 
     def extension(self, student: str) -> timedelta | None:
-        """Return by how much the due date of ``student`` lies after that of all others; None if it does not."""
+        """Return the extension of ``student``; None without one."""
         if self.due is None or student not in self.extensions:
             return None
         return max(self.extensions[student] - self.due, timedelta())
@@ -126,11 +126,11 @@ class Assignment:
 
 @dataclass(frozen=True, kw_only=True)
 class Student:
-    """A row of the roster: the ``id`` that is the student's here, and those on the platforms, "" where it has none.
+    """A row of the roster: the student's ``id`` in this course and on the platforms, "" where there is none.
 
     ``canvas`` is Canvas's number of the user (ID in its gradebook), ``sis`` and ``login`` its SIS User ID and SIS Login ID,
-    ``gradescope`` the SID. Moodle goes by the full ``name``: its numbers are others in each assignment. What a ``group`` of
-    that name hands in together is the work of each of its members.
+    ``gradescope`` the SID. Moodle goes by the full ``name``, because its numbers differ between assignments. What a ``group``
+    hands in counts for each of its members.
     """
 
     id: str
@@ -144,7 +144,7 @@ class Student:
     group: str = ""
 
 
-UNIQUE = ("id", "email", "canvas", "sis", "login", "gradescope")  # no two students share one of these
+UNIQUE_COLUMNS = ("id", "email", "canvas", "sis", "login", "gradescope")  # no two students share one of these
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,14 +161,14 @@ class Plan:
         return self.assignments.get(topic, Assignment())
 
     def notice(self, topic: str) -> str:
-        """Return what stands at the head of the notebook of ``topic``: course and due date, as far as they are known."""
+        """Return the head of the notebook of ``topic``: course title and due date, as far as they are known."""
         due = self.assignment(topic).due
         zone = due.strftime("%z") if due else ""
         when = f"Due: {due:%A, %d %B %Y, %H:%M} (UTC{zone[:3]}:{zone[3:]})." if due else ""
         return " ".join(filter(None, [f"{self.title}." if self.title else "", when]))
 
     def lateness(self, topic: str) -> str:
-        """Return a text that changes with whatever decides on what is late, and what it costs; "" if the plan says nothing."""
+        """Return a text that changes with every setting that decides about lateness; "" if there is none."""
         one = self.assignment(topic)
         if one.due is None and self.late == LateRule():
             return ""
@@ -184,38 +184,40 @@ def read_plan(root: str | Path) -> Plan:
     Raises ``CourseError`` for the first thing in ``course.toml`` or in the roster that cannot be understood.
     """
     try:
-        plan, roster = _read(Path(root).joinpath(FILE).read_text(encoding="utf-8-sig"))
+        plan, roster = _parse_plan(Path(root).joinpath(PLAN_FILE).read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return Plan()
     except UnicodeDecodeError as error:
-        raise CourseError(f"not valid TOML: {error}", FILE, "mend the line that the message names.") from None
+        raise CourseError(f"not valid TOML: {error}", PLAN_FILE, "mend the line that the message names.") from None
     except IsADirectoryError:
-        raise CourseError("this is a folder", FILE, "put the file of that name in its place.") from None
+        raise CourseError("this is a folder", PLAN_FILE, "put the file of that name in its place.") from None
     return replace(plan, students=read_roster(Path(root) / roster)) if roster else plan
 
 
 @lru_cache(maxsize=4)
-def _read(text):
+def _parse_plan(text):
     """Return the ``Plan`` that ``text`` states, without students, and the name of the roster's file, "" for none.
 
-    It is asked for once a student by nbgrader's own commands, and by the late rule.
+    Cached, because nbgrader's commands and the late rule ask for it once per student.
     """
     try:
         tables = tomllib.loads(text)
     except RecursionError:
-        raise CourseError("lists or tables are nested too deeply to be read", FILE, "take most of them out.") from None
-    except ValueError as error:  # tomllib's own among them; of a number of thousands of digits it is Python's
-        raise CourseError(f"not valid TOML: {error}", FILE, "mend the line that the message names.") from None
-    top = Place(FILE, text, "", "")
+        raise CourseError(
+            "lists or tables are nested too deeply to be read", PLAN_FILE, "take most of them out."
+        ) from None
+    except ValueError as error:  # TOMLDecodeError, or Python's limit on the digits of a number
+        raise CourseError(f"not valid TOML: {error}", PLAN_FILE, "mend the line that the message names.") from None
+    top = Place(PLAN_FILE, text, "", "")
     for name in ("late", "assignment"):
         if not isinstance(tables.get(name, {}), dict):
             top.refuse(f"{name} is no table", f"begin it with a line [{name}].", name)
-    late = read_record(LateRule, tables.pop("late", {}), Place(FILE, text, "late", "late"), "the late rule")
+    late = read_record(LateRule, tables.pop("late", {}), Place(PLAN_FILE, text, "late", "late"), "the late rule")
     if not 0 <= late.grace_minutes <= MAX_GRACE_MINUTES:
         what = "below 0" if late.grace_minutes < 0 else f"more than {MAX_GRACE_MINUTES}, which is a year"
-        Place(FILE, text, "late", "late").refuse(f"grace_minutes is {what}", "write 0 or more.", "grace_minutes")
+        Place(PLAN_FILE, text, "late", "late").refuse(f"grace_minutes is {what}", "write 0 or more.", "grace_minutes")
     found = {
-        topic: _assignment(topic, table, Place(FILE, text, f"assignment.{topic}", f"assignment.{topic}"))
+        topic: _parse_assignment(topic, table, Place(PLAN_FILE, text, f"assignment.{topic}", f"assignment.{topic}"))
         for topic, table in tables.pop("assignment", {}).items()
     }
     simple = {name: tables.pop(name, "") for name in ("title", "website", "roster")}
@@ -229,7 +231,7 @@ def _read(text):
     return Plan(late=late, assignments=found, **simple), roster
 
 
-def _assignment(topic, table, place):
+def _parse_assignment(topic, table, place):
     if topic not in answer_key.topics():
         place.refuse(f"no chapter {topic!r}", f"name one of {', '.join(answer_key.topics())}.")
     if not isinstance(table, dict):
@@ -242,7 +244,7 @@ def _assignment(topic, table, place):
     if extra:
         from autograder.exercises.extra import extra_cases
 
-        extra_cases(extra, topic, place)  # refused here, with its line
+        extra_cases(extra, topic, place)  # raises errors here, with their line
     one = read_record(Assignment, table, place, "an assignment", {"extra": extra})
     _refuse_unknown(one, entries, topic, place)
     _refuse_dates(one, place)
@@ -250,7 +252,7 @@ def _assignment(topic, table, place):
 
 
 def _refuse_unknown(one, entries, topic, place):
-    """Refuse exercises that ``topic`` does not have, and points that none can have."""
+    """Refuse exercises that ``topic`` does not have, and points out of range."""
     for where, names in (("exercises", one.exercises), ("points", one.points)):
         for name in names:
             if name not in entries:
@@ -266,7 +268,7 @@ def _refuse_dates(one, place):
     for name, moment in [("due", one.due), *(("extensions", moment) for moment in one.extensions.values())]:
         if moment is not None and moment.tzinfo is None:
             place.refuse(f"{moment} has no time zone", "write one behind it: +01:00, or Z for UTC.", name)
-        if moment is not None and moment.year not in YEARS:
+        if moment is not None and moment.year not in DUE_YEARS:
             place.refuse(f"{moment} is in the year {moment.year}", "write the year of your course.", name)
     if one.extensions and one.due is None:
         place.refuse("extensions, and no due date", "write `due` as well.", "extensions")
@@ -282,17 +284,17 @@ def read_roster(path: str | Path) -> tuple[Student, ...]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        remedy = f"put it there, or change `roster` in {FILE}."
+        remedy = f"put it there, or change `roster` in {PLAN_FILE}."
         raise CourseError("there is no such roster", path.name, remedy) from None
     except IsADirectoryError:
-        raise CourseError("this is a folder", path.name, f"name a CSV file as `roster` in {FILE}.") from None
+        raise CourseError("this is a folder", path.name, f"name a CSV file as `roster` in {PLAN_FILE}.") from None
     except UnicodeDecodeError:
         raise CourseError("it is not in UTF-8", path.name, "save it as CSV in UTF-8.") from None
-    return _roster(text, path.name)
+    return _parse_roster(text, path.name)
 
 
 @lru_cache(maxsize=4)
-def _roster(text, file):
+def _parse_roster(text, file):
     rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
     try:
         columns = [(name or "").strip().casefold() for name in rows.fieldnames or ()]
@@ -311,13 +313,13 @@ def _roster(text, file):
         raise CourseError("there is no column id", f"{file}, line 1", "add one: what the student is called here.")
     rows.fieldnames = columns
     try:
-        return tuple(_students(rows, file))
+        return tuple(_parse_students(rows, file))
     except csv.Error as error:
         place = f"{file}, line {rows.line_num + 1}"
         raise CourseError(f"no CSV that can be read ({error})", place, "look for a quote that is not closed.") from None
 
 
-def _students(rows: Any, file: str) -> Iterator[Student]:
+def _parse_students(rows: Any, file: str) -> Iterator[Student]:
     owners: dict[tuple[str, str], int] = {}
     for row in rows:
         place = f"{file}, line {rows.line_num}"
@@ -326,44 +328,44 @@ def _students(rows: Any, file: str) -> Iterator[Student]:
         values = {name: unicodedata.normalize("NFC", (value or "").strip()) for name, value in row.items()}
         if not any(values.values()):
             continue
-        if not is_student(values["id"].replace("_", "")):
+        if not is_student_name(values["id"].replace("_", "")):
             remedy = "take letters, digits and @+-._ with single spaces between; not / nor a dot or dash in front."
             raise CourseError(f"{values['id']!r} cannot be the name of a folder", place, remedy)
-        for name in UNIQUE:
+        for name in UNIQUE_COLUMNS:
             if value := values.get(name):
-                other = owners.setdefault((name, alike(value)), rows.line_num)
+                other = owners.setdefault((name, fold_name(value)), rows.line_num)
                 if other != rows.line_num:
                     what = f"{name} {value!r} is that of line {other} too"
                     raise CourseError(what, place, "give each student one of their own.")
         yield Student(**values)
 
 
-SIGNS, BETWEEN = "@+-.", " '\u2019"  # in a name, beside letters, marks and digits; and within one only
-NAME_BYTES = 120  # a file system takes 255, and names of files are made with it
+NAME_SYMBOLS, INNER_SYMBOLS = "@+-.", " '\u2019"  # in names, beside letters, marks and digits; only within a name
+MAX_NAME_BYTES = 120  # file systems allow 255, and longer file names contain it
 
 
-def is_student(name: str) -> bool:
-    """Return whether ``name`` can be that of a student, of a folder and of a file: no path, nothing that is not seen."""
+def is_student_name(name: str) -> bool:
+    """Return whether ``name`` can name a student, a folder and a file: no path, no invisible characters."""
     name = unicodedata.normalize("NFC", name)
-    seen = [unicodedata.category(sign)[0] in "LMN" or sign in SIGNS for sign in name]
+    seen = [unicodedata.category(sign)[0] in "LMN" or sign in NAME_SYMBOLS for sign in name]
     return bool(
-        0 < len(name.encode("utf-8", "replace")) <= NAME_BYTES
-        and all(fits or sign in BETWEEN for fits, sign in zip(seen, name, strict=True))
+        0 < len(name.encode("utf-8", "replace")) <= MAX_NAME_BYTES
+        and all(fits or sign in INNER_SYMBOLS for fits, sign in zip(seen, name, strict=True))
         and (unicodedata.category(name[0])[0] in "LN" or name[0] in "@+")
         and seen[-1]
     )
 
 
-def alike(name: str) -> str:
-    """Return what two names have in common that a file system may take for one."""
+def fold_name(name: str) -> str:
+    """Return ``name`` in the form in which file systems may consider two names equal."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
-def in_utc(moment: datetime) -> datetime:
-    """Return ``moment`` as nbgrader stores it: in UTC, and without saying so."""
+def as_naive_utc(moment: datetime) -> datetime:
+    """Return ``moment`` as nbgrader stores it: in UTC, without a time zone."""
     return moment.astimezone(UTC).replace(tzinfo=None)
 
 
-def by_id(students: tuple[Student, ...], column: str) -> Mapping[str, Student]:
-    """Return the students that have an id in ``column``, by it."""
-    return {alike(value): student for student in students if (value := getattr(student, column))}
+def students_by_id(students: tuple[Student, ...], column: str) -> Mapping[str, Student]:
+    """Return the students that have an id in ``column`` by that id, folded by ``fold_name``."""
+    return {fold_name(value): student for student in students if (value := getattr(student, column))}

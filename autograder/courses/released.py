@@ -1,7 +1,7 @@
-"""What was released of a topic, as far as it can be known without loading a single answer.
+"""What was released of a topic, as far as it can be known without loading the exercises.
 
-In: the release, the key. Out: frozen records. Reads the key and the course directory; keeps there what only loading the
-exercises tells, for as long as nothing that they are made of has changed.
+In: the release, the key. Out: frozen records. Reads the key and the course directory, where it caches what only loading the
+exercises tells until one of their sources changes.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from autograder.paths import ROOT
 from solutions.answer_key import FromEntry, with_points
 from solutions.answer_key import load as load_key
 
-if TYPE_CHECKING:  # who only reads a release imports neither
+if TYPE_CHECKING:  # reading a release must not import these
     from nbformat import NotebookNode
 
     from autograder.exercises import Exercise
@@ -50,8 +50,8 @@ class ReleasedExercise(FromEntry):
 class Released:
     """What was released of a topic: exercises, releases as JSON text, the newest first, points by exercise.
 
-    ``changed`` says that the key, the solutions or the course's own cases are others since; ``other_points`` names
-    exercises whose points in the key, or in course.toml, are not those of the release, which count. ``extra`` has the
+    ``changed`` says that the key, the solutions or the course's own cases have changed since; ``other_points`` has the
+    points in the key, or in course.toml, where they differ from those of the release, which count. ``extra`` has the
     course's own hidden cases.
     """
 
@@ -67,7 +67,7 @@ class Released:
 
     @cached_property
     def version(self) -> str:
-        """A hash of all that verdicts depend on, beside what is handed in."""
+        """A hash of all that verdicts depend on, apart from the submission."""
         state = json.dumps([self.digest, self.points, self.templates])
         return hashlib.sha256(state.encode()).hexdigest()
 
@@ -78,7 +78,7 @@ class Released:
         return tuple(nbformat.reads(text, as_version=4) for text in self.templates)
 
     def load_exercises(self) -> tuple["Exercise", ...]:
-        """Return the exercises with their references, mistakes and cases, worth what they are worth in the release."""
+        """Return the exercises with their references, mistakes and cases, and the points of the release."""
         from autograder import exercises
 
         loaded = exercises.load(self.topic, self.seed, self.extra)
@@ -86,10 +86,10 @@ class Released:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What only loading the exercises tells: the hash of all that a verdict depends on, and what weights look like.
+class ExerciseFacts:
+    """What only loading the exercises tells: the hash that verdicts depend on, and the files of trained weights.
 
-    ``made_of`` is a hash of what they are made of: while it is the same, so is all the rest.
+    ``made_of`` is a hash of their sources: while it is the same, so is the rest.
     """
 
     made_of: str
@@ -97,31 +97,31 @@ class Facts:
     trained: dict[str, TrainedFile]  # by exercise
 
 
-def load_facts(path: Path, topic: str, seed: int, extra: str) -> Facts:
-    """Return the ``Facts`` of ``topic``, from ``path`` if they are there and still true; else load it, and keep them there."""
-    state = [_sources(), topic, seed, extra]
+def load_facts(path: Path, topic: str, seed: int, extra: str) -> ExerciseFacts:
+    """Return the ``ExerciseFacts`` of ``topic``, cached at ``path``."""
+    state = [_source_hashes(), topic, seed, extra]
     made_of = hashlib.sha256(json.dumps(state).encode()).hexdigest()
     with contextlib.suppress(OSError, msgspec.DecodeError):
-        known = msgspec.json.decode(path.read_bytes(), type=Facts)
+        known = msgspec.json.decode(path.read_bytes(), type=ExerciseFacts)
         if known.made_of == made_of:
             return known
     from autograder import exercises
 
     loaded = exercises.load(topic, seed, extra)
     trained = {one.name: TrainedFile(one.trained.file, one.trained.arrays) for one in loaded if one.trained}
-    facts = Facts(made_of, exercises.digest(loaded), trained)
-    with contextlib.suppress(OSError):  # of somebody who may only read here
+    facts = ExerciseFacts(made_of, exercises.digest(loaded), trained)
+    with contextlib.suppress(OSError):  # the course may be read-only
         write_text(as_json(asdict(facts)), path)
     return facts
 
 
 def read_exercises(topic: str, trained: Mapping[str, TrainedFile]) -> tuple[ReleasedExercise, ...]:
-    """Return the exercises of ``topic`` as the key has them now; ``trained`` is that of the ``Facts``."""
+    """Return the exercises of ``topic`` as the key has them now; ``trained`` is that of the ``ExerciseFacts``."""
     return tuple(ReleasedExercise(entry, trained.get(entry.name)) for entry in load_key(topic).values())
 
 
 @cache
-def _sources():
-    """Return hashes of what exercises are made of: answers, key, the code that draws cases, and the versions it runs on."""
+def _source_hashes():
+    """Return what exercises depend on: a hash of answers, key and the code that draws cases, and package versions."""
     code = digest([ROOT / "solutions", ROOT / "autograder" / "exercises"], ("*.py", "*.toml"))
     return [code, version("numpy"), version("torch"), platform.python_version()]

@@ -12,7 +12,7 @@ from typing import Any, cast
 from sqlalchemy import bindparam, func, select
 
 from autograder.courses.course import Course, init
-from autograder.courses.plan import in_utc
+from autograder.courses.plan import as_naive_utc
 from autograder.errors import CourseError
 from autograder.files import write_bytes
 from autograder.gradebook.database import (
@@ -50,7 +50,7 @@ def enter_lateness(course: Course, topic: str, student: str = "") -> None:
     plan = course.plan().assignment(topic)
     if plan.due is None:
         return
-    due = in_utc(plan.due)
+    due = as_naive_utc(plan.due)
     if not student:
         with reading(course) as connection:
             if connection.scalar(select(ASSIGNMENT.c.duedate).where(ASSIGNMENT.c.name == topic)) == due:

@@ -15,7 +15,7 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.courses.course import TIMESTAMP, Course
-from autograder.courses.plan import in_utc
+from autograder.courses.plan import as_naive_utc
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -62,7 +62,7 @@ class Lateness:
 
     def __init__(self, course: Course, topic: str, due: datetime | None, config: Config) -> None:
         self.plan = course.plan().assignment(topic)
-        self.due = due if self.plan.due is None else in_utc(self.plan.due)
+        self.due = due if self.plan.due is None else as_naive_utc(self.plan.due)
         self._late_rule, self._config = course.plan().late, config
 
     def extension(self, student: str, in_gradebook: timedelta | None) -> timedelta | None:

@@ -108,7 +108,7 @@ def _kept_path(course, student, topic, name, digest):
 
 def load_attempts(course: Course, student: str, topic: str) -> list[Attempt]:
     """Return all attempts of ``student``; the last one counts."""
-    return read_record(course.collected(student, topic))
+    return read_record(course.attempts_file(student, topic))
 
 
 def read_record(place: Path) -> list[Attempt]:

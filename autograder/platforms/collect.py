@@ -18,7 +18,7 @@ from functools import cmp_to_key
 from pathlib import Path, PurePosixPath
 
 from autograder.courses.course import SECRET, TIMESTAMP, Course
-from autograder.courses.plan import Plan, alike
+from autograder.courses.plan import Plan, fold_name
 from autograder.errors import CourseError
 from autograder.files import write_text
 from autograder.notebooks.handout import Handout, handout, receipt_of_file
@@ -194,16 +194,16 @@ def _releases(course, topic, released):
     for template, notebook in zip(released.templates, released.notebooks, strict=True):
         locked = [cell for cell in notebook.cells if cell.metadata.nbgrader.locked]
         sources = {cell.metadata.nbgrader.grade_id: cell.source for cell in locked}
-        yield _Release(course.version(topic, template), sources, handout(notebook))
+        yield _Release(course.release_number(topic, template), sources, handout(notebook))
 
 
 def _collect_everybody(run, entries, reader):
     parts, left = _parse_entries(entries, run, reader)
     by_student, folders, collected = defaultdict(list), defaultdict(set), []
     for part in parts:
-        by_student[alike(part.owner.student), part.owner.problem].append(part)
+        by_student[fold_name(part.owner.student), part.owner.problem].append(part)
     for folder in run.course.root.glob("submitted/*"):
-        folders[alike(folder.name)].add(folder.name)
+        folders[fold_name(folder.name)].add(folder.name)
     for key in sorted(by_student):
         done, unused = _collect_student(run, by_student[key], folders[key[0]])
         collected += done
@@ -277,7 +277,7 @@ def _is_called(file, name):
 def _match_notebook_name(topic, file):
     """Return a match if ``file`` is the notebook of ``topic`` by its name, also as platforms and browsers rename it."""
     renamed = r"(?:[-_ ]?\d{1,3}| ?\(\d{1,3}\))?"
-    return re.fullmatch(rf"(?P<whose>.*_)?{re.escape(topic)}{renamed}\.ipynb", alike(file))
+    return re.fullmatch(rf"(?P<whose>.*_)?{re.escape(topic)}{renamed}\.ipynb", fold_name(file))
 
 
 # --- one student -----------------------------------------------------------------------------------------------------
@@ -531,7 +531,7 @@ def _keep_earlier(run, student, files, attempt, known):
     if not _is_known(attempt, known):
         run.journal.remember(run.course, student, known)
         head = sorted([*known[:-1], attempt], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
-        attempts.write_record(run.course, run.course.collected(student, run.topic), [*head, known[-1]])
+        attempts.write_record(run.course, run.course.attempts_file(student, run.topic), [*head, known[-1]])
 
 
 def _make_current(run, student, files, attempt, known):
@@ -543,7 +543,7 @@ def _make_current(run, student, files, attempt, known):
     attempts.write_exchange_files(course, topic, run.plan.assignment(topic), student, attempt)
     is_same = bool(known) and known[-1].files == attempt.files
     known = [*(known[:-1] if is_same else known), attempt]
-    attempts.write_record(course, course.collected(student, topic), known)
+    attempts.write_record(course, course.attempts_file(student, topic), known)
     return len(known)
 
 
@@ -560,7 +560,7 @@ def _write_refusal_page(run, student, problem, parts):
     page = run.course.feedback(student, run.topic)
     with contextlib.suppress(RefusedEntry):  # whoever collects reads the problem all the same
         with attempts.write_guard(run.course, page):
-            run.course.refuse(student, run.topic, describe_refusal(problem, run.topic))
+            run.course.set_refusal(student, run.topic, describe_refusal(problem, run.topic))
         if secret := next((_read_secret(part) for part in parts if part.file == SECRET), ""):
             for name, text in ((TIMESTAMP, format_time(parts[0].owner.time)), (SECRET, secret)):
                 with attempts.write_guard(run.course, page.with_name(name)):
@@ -608,7 +608,7 @@ def _undo_student(course, topic, assignment, student, known):
         for folder in (notebook.parent, notebook.parent.parent):
             with contextlib.suppress(OSError):  # something else is in it
                 folder.rmdir()
-    attempts.write_record(course, course.collected(student, topic), known)
+    attempts.write_record(course, course.attempts_file(student, topic), known)
     if not known:
         return Collected(student, note="taken back: nothing was collected before", file="")
     note = "as before" if before == files else "taken back: the try before it counts again"
@@ -630,7 +630,7 @@ def set_time(course: Course, topic: str, student: str, time: datetime, journal: 
         if one != known[-1]:
             journal.remember(course, student, known)
         attempts.write_exchange_files(course, topic, assignment, student, one)
-        attempts.write_record(course, course.collected(student, topic), [*known[:-1], one])
+        attempts.write_record(course, course.attempts_file(student, topic), [*known[:-1], one])
     except RefusedEntry as refusal:
         return replace(told, problem=str(refusal))
     when = f"handed in at {time:%Y-%m-%d %H:%M} UTC"

@@ -26,7 +26,7 @@ from pathlib import Path
 from nbformat import v4
 
 from autograder.courses.course import Course
-from autograder.courses.plan import Student, alike, by_id
+from autograder.courses.plan import Student, fold_name, students_by_id
 from autograder.errors import CourseError
 from autograder.files import write_text
 from autograder.gradebook.scores import results
@@ -182,7 +182,7 @@ def _canvas_sheet(everybody, listed, points, column, unmarked):
 
 def _find_canvas_column(given, topic):
     """Return what Canvas calls the assignment: the only column of its file that begins with ``topic``, or ``topic``."""
-    found = [name for name in _read_csv(given)[0] if alike(name).startswith(alike(topic))] if given else []
+    found = [name for name in _read_csv(given)[0] if fold_name(name).startswith(fold_name(topic))] if given else []
     if len(found) > 1:
         remedy = f"say which one it is, for example --column {found[0]!r}."
         raise CourseError(f"several columns begin with {topic}: {', '.join(found)}", str(given), remedy)
@@ -197,7 +197,7 @@ def _read_canvas_students(given, students):
         remedy = "export the gradebook in Canvas, and name that file."
         what = f"its columns begin with {', '.join(header[:2])}, and not with Student, ID or {', '.join(SPLIT_NAME_COLUMNS)}"
         raise CourseError(what, str(given), remedy)
-    by_number, by_login = by_id(students, "canvas"), by_id(students, "login")
+    by_number, by_login = students_by_id(students, "canvas"), students_by_id(students, "login")
     found = {}
     for row in rows:
         if len(row) < len(SPLIT_NAME_COLUMNS if is_split else CANVAS_COLUMNS[:2]):
@@ -206,7 +206,7 @@ def _read_canvas_students(given, students):
         if is_split:
             told["Student"] = ", ".join(filter(None, [told["LastName"].strip(), told["FirstName"].strip()]))
         number, login = told["ID"], told.get("SIS Login ID", "")
-        known = by_number.get(alike(number)) or by_login.get(alike(login))
+        known = by_number.get(fold_name(number)) or by_login.get(fold_name(login))
         name = known.id if known else login
         if number.strip() and name:
             ids = {"canvas": number, "sis": told.get("SIS User ID", ""), "login": login}
@@ -262,7 +262,7 @@ def _moodle_sheet(course, topic, everybody, students, points, given, unmarked):
             row[places["grade"]] = _format_number(mine[student].score)
             sheet.count += 1
         sheet.rows.append(row)
-    names = {one.id: alike(one.name) for one in students if one.name}
+    names = {one.id: fold_name(one.name) for one in students if one.name}
     for student in sorted(set(mine) - set(found.values())):
         twice = names.get(student) in shared
         sheet.leave_out(NAMESAKE if twice else "are not in Moodle's worksheet", student)
@@ -282,14 +282,14 @@ def _match_moodle_rows(course, topic, everybody, students, told, shared):
     called = {(one.number, name): normalise_moodle_name(one.prefix.partition("_")[0]) for one, name in tried}
     known = {
         "number": _unique_owners((one.number, name) for one, name in tried if one.number),
-        "e-mail": {email: one.id for email, one in by_id(tuple(students), "email").items()},
-        "name": {alike(one.name): one.id for one in students if one.name and alike(one.name) not in shared},
+        "e-mail": {email: one.id for email, one in students_by_id(tuple(students), "email").items()},
+        "name": {fold_name(one.name): one.id for one in students if one.name and fold_name(one.name) not in shared},
     }
     found: dict[int, str] = {}
 
     def student_of(row, what, column):
         text = row.get(column, "")
-        key = re.sub(r"\D", "", text) if what == "number" else alike(text)
+        key = re.sub(r"\D", "", text) if what == "number" else fold_name(text)
         student = known[what].get(key, "")
         in_archive = called.get((key, student), "")
         is_certain = what != "number" or students or _may_be_called(row.get("full name", ""), in_archive)
@@ -320,7 +320,7 @@ def _unique_owners(pairs):
 def _find_namesakes(students, told):
     """Return the full names that occur twice in the roster or in Moodle's worksheet."""
     names = [one.name for one in students], [row.get("full name", "") for row in told]
-    counts = [Counter(alike(name) for name in some) for some in names]
+    counts = [Counter(fold_name(name) for name in some) for some in names]
     return {name for count in counts for name, often in count.items() if often > 1}
 
 

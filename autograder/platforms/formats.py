@@ -33,7 +33,7 @@ from pathlib import PurePosixPath
 
 import yaml
 
-from autograder.courses.plan import Student, alike, by_id, is_student
+from autograder.courses.plan import Student, fold_name, is_student_name, students_by_id
 from autograder.platforms.timestamps import CLOCK_SKEW, parse_time
 
 CANVAS_FILE = re.compile(r"(?:(?P<name>.+?)_)??(?:(?P<late>LATE)_)?(?P<user>\d+)_(?P<attachment>\d+)_.+", re.IGNORECASE)
@@ -135,10 +135,10 @@ def detect_format(
     if platform:
         is_wrapped = top and _is_wrapper(platform, top, paths, inner, topics, students)
         return ArchiveFormat(platform, top if is_wrapped else "")
-    people = {key for column in PERSONAL_COLUMNS for key in by_id(tuple(students), column)}
+    people = {key for column in PERSONAL_COLUMNS for key in students_by_id(tuple(students), column)}
     if platform := _guess_platform(paths, topics, people):
         return ArchiveFormat(platform, top if platform == "ILIAS" and _is_exercise_folder(top, inner, students) else "")
-    platform = _guess_platform(inner, topics, people) if top and alike(top) not in people else ""
+    platform = _guess_platform(inner, topics, people) if top and fold_name(top) not in people else ""
     return ArchiveFormat(platform, top) if platform else ArchiveFormat(PLAIN_FILES)
 
 
@@ -183,10 +183,12 @@ def _is_exercise_folder(top, inner, students):
     folders = {parts[0] for parts in inner}
     if not ILIAS_TEAM_FOLDER.fullmatch(top) or len(folders) < 2:
         return False
-    groups = {key: one.group for column in PERSONAL_COLUMNS for key, one in by_id(tuple(students), column).items()}
+    groups = {
+        key: one.group for column in PERSONAL_COLUMNS for key, one in students_by_id(tuple(students), column).items()
+    }
     teams = set()
     for person in filter(None, map(ILIAS_FOLDER.fullmatch, folders)):
-        logins = map(alike, _possible_logins(person["name"]))
+        logins = map(fold_name, _possible_logins(person["name"]))
         teams.add(next((groups[login] for login in logins if login in groups), ""))
     return len(teams) != 1 or teams == {""}
 
@@ -195,7 +197,9 @@ def _is_ilias_folder(folder, people):
     match = ILIAS_FOLDER.fullmatch(folder)
     if not match or people is None:
         return bool(match)
-    return alike(folder) not in people and any(alike(name) in people for name in _possible_logins(match["name"]))
+    return fold_name(folder) not in people and any(
+        fold_name(name) in people for name in _possible_logins(match["name"])
+    )
 
 
 def _possible_logins(name):
@@ -257,7 +261,7 @@ class SubmitterReader:
         self.topics, self.any_owner = topics, any_owner
         self.now = datetime.now(UTC)
         self.roster = tuple(students)
-        self.by_column = {column: by_id(self.roster, column) for column in ID_COLUMNS}
+        self.by_column = {column: students_by_id(self.roster, column) for column in ID_COLUMNS}
         self.moodle_names = [(normalise_moodle_name(one.name), one) for one in self.roster if one.name]
         self.groups = {normalise_moodle_name(one.group) for one in self.roster if one.group} | {DEFAULT_TEAM}
         self.submissions = _read_gradescope_metadata(metadata)
@@ -305,7 +309,7 @@ class SubmitterReader:
 
     def _is_account_of(self, login, claimed):
         """Return whether the account ``login`` is that of the student ``claimed`` by a folder's name."""
-        if alike(login) == alike(claimed):
+        if fold_name(login) == fold_name(claimed):
             return True
         mine, theirs = (self._find_in_roster(Submitter(name), "id") for name in (login, claimed))
         return bool(mine) and mine == theirs
@@ -352,7 +356,7 @@ class SubmitterReader:
         order, whole = int(re.sub(r"\D", "", match["time"])), match["name"]
         prefix = f"{self.assignment}_"
         login = whole.removeprefix(prefix) if whole.startswith(prefix) else _possible_logins(whole)[0]
-        if members := self._group_members(login, alike):
+        if members := self._group_members(login, fold_name):
             return [(Submitter(one.id, order=order, attempt=match["time"]), "id") for one in members]
         return [(Submitter(login, whole, order=order, attempt=match["time"]), "id")]
 
@@ -365,8 +369,8 @@ class SubmitterReader:
         starts = [{whole[: -len(login) - 1] for login in _possible_logins(whole)} for whole in wholes]
         common = set.intersection(*starts) if starts else set()
         people = {key for column in PERSONAL_COLUMNS for key in self.by_column[column]}
-        people |= {alike(one.group) for one in self.roster if one.group}
-        known = {start: sum(alike(whole[len(start) + 1 :]) in people for whole in wholes) for start in common}
+        people |= {fold_name(one.group) for one in self.roster if one.group}
+        known = {start: sum(fold_name(whole[len(start) + 1 :]) in people for whole in wholes) for start in common}
         return max(sorted(common), key=lambda start: (known[start], len(start)), default="")
 
     def _parse_ilias(self, parts):
@@ -391,8 +395,8 @@ class SubmitterReader:
         listed = {}
         for login in logins:
             for one in self._find_in_roster(Submitter(login), "id"):
-                before = re.split(r"[_ ]", alike(match["name"][: -len(login) - 1]))
-                if len(logins) == 1 or not one.name or {*before} <= {*re.split(r"[_ \-]+", alike(one.name))}:
+                before = re.split(r"[_ ]", fold_name(match["name"][: -len(login) - 1]))
+                if len(logins) == 1 or not one.name or {*before} <= {*re.split(r"[_ \-]+", fold_name(one.name))}:
                     listed[one.id] = login
         if len(listed) > 1:
             problem = f"its name may be that of {' or '.join(listed)}; hand it in as a folder called STUDENT"
@@ -412,14 +416,14 @@ class SubmitterReader:
         read = [self._read_canvas_name(file, number) for number in NUMBER_PAIR.finditer(file)]
         if not read:  # of anonymous grading, in an archive that is not anonymous
             return []
-        listed = [one for one in read if alike(one.number) in self.by_column["canvas"]]
+        listed = [one for one in read if fold_name(one.number) in self.by_column["canvas"]]
         if len({one.number for one in listed}) > 1:
-            who = " or ".join(dict.fromkeys(self.by_column["canvas"][alike(one.number)].id for one in listed))
+            who = " or ".join(dict.fromkeys(self.by_column["canvas"][fold_name(one.number)].id for one in listed))
             problem = f"its name may be that of {who}; hand it in as a folder called STUDENT"
             return [(replace(listed[0], problem=problem), "")]
         owner = (listed or read)[0]
-        submitter = self.by_column["canvas"].get(alike(owner.number))
-        if submitter and submitter.group and normalise_canvas_name(submitter.group) == alike(owner.student):
+        submitter = self.by_column["canvas"].get(fold_name(owner.number))
+        if submitter and submitter.group and normalise_canvas_name(submitter.group) == fold_name(owner.student):
             others = [one for one in self.roster if one.group == submitter.group and one != submitter]
             return [(owner, "canvas"), *((replace(owner, student=one.id, prefix=""), "id") for one in others)]
         return [(replace(owner, student=owner.student.replace("_", "-")), "canvas")]
@@ -437,10 +441,10 @@ class SubmitterReader:
             return [(Submitter(match["name"], match["user"], bool(match["late"])), "id")]
         student = first if is_folder else PurePosixPath(first).stem.partition("_")[0]
         if not is_folder and self.roster:  # a name that the roster knows may hold a _
-            whole = alike(PurePosixPath(first).stem)
+            whole = fold_name(PurePosixPath(first).stem)
             known = [one for key, one in self.by_column["id"].items() if whole == key or whole.startswith(f"{key}_")]
             student = max((one.id for one in known), key=len, default=student)
-        return [(Submitter(student), "id")] if self.roster or is_student(student) else []
+        return [(Submitter(student), "id")] if self.roster or is_student_name(student) else []
 
     def _resolve(self, owner, column):
         """Return ``owner`` under the roster's id; without a roster, or in anonymous marking, under the platform's name."""
@@ -453,7 +457,7 @@ class SubmitterReader:
             what = f"may be {len(students)} students of the roster" if students else "is not in the roster"
             remedy = "add them to the roster, or rename the file; a group needs a column group there"
             return replace(owner, problem=f"{who} {what}; {remedy}")
-        if not is_student(owner.student):
+        if not is_student_name(owner.student):
             problem = f"{owner.student!r} cannot be the name of a folder"
             return replace(owner, problem=f"{problem}; add them to the roster, or rename the file")
         return owner
@@ -463,9 +467,9 @@ class SubmitterReader:
             name = normalise_moodle_name(owner.student)
             exact = [one for known, one in self.moodle_names if known == name]
             return exact or [one for known, one in self.moodle_names if self._is_group_member(name, known)]
-        name = alike(owner.student)
+        name = fold_name(owner.student)
         if column in ("canvas", "gradescope"):
-            found = self.by_column[column].get(alike(owner.number)) or self.by_column["email"].get(name)
+            found = self.by_column[column].get(fold_name(owner.number)) or self.by_column["email"].get(name)
             return [found] if found else []
         return [one for known in PERSONAL_COLUMNS if (one := self.by_column[known].get(name))][:1]
 
@@ -477,12 +481,12 @@ class SubmitterReader:
 def normalise_moodle_name(name: str) -> str:
     """Return ``name`` in the form in which it can be compared with Moodle's file names."""
     kept = re.sub(r"""[\x00-\x1f\x7f&<>"'`|:\\/]|\.\.+""", "", name.replace("_", " "))
-    return alike(" ".join(kept.split()))
+    return fold_name(" ".join(kept.split()))
 
 
 def normalise_canvas_name(name: str) -> str:
     """Return ``name`` as Canvas writes it in front of the name of a file."""
-    return alike(re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", name)))
+    return fold_name(re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", name)))
 
 
 def login_of(uid: int) -> str:
@@ -538,4 +542,4 @@ def _string_or_empty(value):
 def _read_submitter(person):
     """Return ``(name, SID)`` of a submitter: the e-mail address if there is one, or else the SID or the name."""
     names = [_string_or_empty(person.get(field)) for field in (":email", ":sid", ":name")]
-    return next((name for name in names if is_student(name)), names[0] or names[1]), names[1]
+    return next((name for name in names if is_student_name(name)), names[0] or names[1]), names[1]

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.courses.course import Course
-from autograder.courses.plan import Student, alike, by_id
+from autograder.courses.plan import Student, fold_name, students_by_id
 from autograder.errors import CourseError
 from autograder.platforms.attempts import Journal, load_attempts
 from autograder.platforms.collect import Collected, set_time
@@ -41,12 +41,12 @@ def read_times(path: str | Path, students: tuple[Student, ...] = ()) -> dict[str
         remedy = f"head it like this: {EXAMPLE}; instead of id, {', '.join(ID_COLUMNS[1:])} will do."
         raise CourseError("there is no column time, or none that says whose it is", f"{file}, line 1", remedy)
     rows.fieldnames = columns
-    known, times = by_id(students, column), {}
+    known, times = students_by_id(students, column), {}
     try:
         for row in rows:
             place, name = f"{file}, line {rows.line_num}", (row[column] or "").strip()
-            student = known[alike(name)].id if alike(name) in known else name
-            if alike(name) not in known and (students or column != "id"):
+            student = known[fold_name(name)].id if fold_name(name) in known else name
+            if fold_name(name) not in known and (students or column != "id"):
                 raise CourseError(f"{name!r} is not in the roster", place, "correct it, or add the student.")
             if student in times:
                 raise CourseError(f"{student} is in the file twice", place, "keep the row of the last attempt.")

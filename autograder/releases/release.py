@@ -56,7 +56,7 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
 
 
 def _prove_and_write(course, topic, seed, everything, questions, source):
-    before = course.last(topic)
+    before = course.last_release(topic)
     with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a course that nobody needs
         trial = init(folder)
         assemble.write(source, trial.source(topic))
@@ -73,7 +73,7 @@ def _prove_and_write(course, topic, seed, everything, questions, source):
         write_bytes(trial.release(topic).read_bytes(), course.release(topic))
     digest = exercises.digest(everything)
     said = changes_since(before, released, (seed, digest))
-    number = course.record(topic, seed, digest, said)
+    number = course.record_release(topic, seed, digest, said)
     course.released(topic)  # which keeps what others need of it without loading
     enter_lateness(course, topic)
     return Release(course.release(topic), number, said)

@@ -107,7 +107,7 @@ def analyse(course: Course, topic: str) -> AssignmentAnalysis:
 def _verdicts(course, student, topic):
     """Return the kept verdicts of all that ``student`` was graded for, in order; the last is what counts now."""
     try:
-        known = course.known(student, topic)
+        known = course.load_record(student, topic)
         last, graded = json.loads(known["mark"])[0], known.get("graded", {})
         earlier = [key for content in known["tries"] if (key := graded.get(content)) not in (None, last)]
         found = [course.store.get(key) for key in (*earlier, last)]

@@ -14,7 +14,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.courses.course import BESIDE, Course
+from autograder.courses.course import EXCHANGE_FILES, Course
 from autograder.platforms.collect import INBOUND, collect, escape_unprintable
 from autograder.platforms.formats import login_of
 
@@ -52,7 +52,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
         course, topic, pattern = Course.at(directory.root), directory.assignment_id, self.src_path
         for folder in map(Path, sorted(glob.glob(pattern))):
             course.remove_leftovers(folder.parent.name, topic)
-            missing = [name for name in BESIDE if not (folder / name).is_file()]
+            missing = [name for name in EXCHANGE_FILES if not (folder / name).is_file()]
             if missing:
                 self.log.warning(
                     "No feedback for %s: %s is missing, so this came through no exchange", folder, missing[0]

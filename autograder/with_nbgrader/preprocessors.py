@@ -17,7 +17,7 @@ from nbformat import NotebookNode, v4
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.log import get_logger
 
-from autograder.courses.course import BESIDE, TIMESTAMP, Course
+from autograder.courses.course import EXCHANGE_FILES, TIMESTAMP, Course
 from autograder.errors import CourseError
 from autograder.feedback import pages
 from autograder.files import unexpected_entries
@@ -39,7 +39,7 @@ MAX_BESIDE_CHARACTERS = 1000  # of a time, or a secret; nbgrader's have at most 
 
 def _released(course, topic):
     """Return what was released of ``topic``: read once for a class, and again when it has changed."""
-    return _read(course, topic, course.state(topic))
+    return _read(course, topic, course.release_hash(topic))
 
 
 @lru_cache(maxsize=4)
@@ -57,9 +57,9 @@ def set_unexpected_files_aside(assignment: str, student: str, notebooks: list[st
     trained = {exercise.trained.file for exercise in _released(course, assignment).exercises if exercise.trained}
     for folder in {Path(notebook).parent for notebook in notebooks}:
         links = [path for path in (folder.parent, folder) if path.is_symlink()]
-        beside = {name for name in BESIDE if _is_readable_beside(folder / name)}
+        beside = {name for name in EXCHANGE_FILES if _is_readable_beside(folder / name)}
         unexpected = unexpected_entries(folder, {f"{assignment}.ipynb", *trained, *beside})
-        target = course.set_aside(folder.parent.name, assignment)
+        target = course.set_aside_folder(folder.parent.name, assignment)
         for path in links[:1] or [path for path in unexpected if not _is_ignored_by_nbgrader(path)]:
             target.mkdir(parents=True, exist_ok=True)
             kept = next(new for number in count() if not os.path.lexists(new := target / f"{number}-{path.name}"))
@@ -147,7 +147,7 @@ class Judge(limits.Judge, NbGraderPreprocessor):
         released = _released(course, topic)
         doctor.require_once(self.isolation, course.hidden)
         content = read_file(course.submission(student, topic), course.submitted, self.submission_mb)
-        _, attempt = course.tries(student, topic, content)
+        _, attempt = course.list_attempts(student, topic, content)
         questions = submission.exercises_for(topic, released.seed, attempt, released.points, released.extra)
         files = handed_in_files(questions, course.submission(student, topic).parent)
         key = fingerprint(content, released.version, attempt, self.limits(), self.isolation, files)

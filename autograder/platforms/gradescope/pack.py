@@ -40,7 +40,7 @@ class GradescopeArchive:
 
 
 def pack(course: Course, topic: str, released: Released, limits: Limits, torch_index: str = "") -> GradescopeArchive:
-    """Return the ``Archive`` of ``topic`` as it was ``released`` in ``course``.
+    """Return the ``GradescopeArchive`` of ``topic`` as it was ``released`` in ``course``.
 
     ``torch_index`` is the address of a further package index, for a torch without the parts that need a graphics card.
 

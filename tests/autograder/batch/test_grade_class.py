@@ -16,7 +16,7 @@ from autograder.notebooks.cell_ids import id_of
 from autograder.sandbox import Limits
 
 pytestmark = pytest.mark.suite("sandbox")
-CLASS = demo.students()
+CLASS = demo.load_students()
 
 
 def feedback(course, name):

@@ -373,7 +373,7 @@ def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_
     course = init(tmp_path / "course")
     for exercises in ('"additive_score", "dot_product_score"', '"additive_score", "multiplicative_score"'):
         (course.root / "course.toml").write_text(f"[assignment.scoring]\nexercises = [{exercises}]\n")
-        if course.last("scoring"):
+        if course.last_release("scoring"):
             hand_in(course, "old", None)
         release(course, "scoring", seed=0)
     hand_in(course, "new", None)

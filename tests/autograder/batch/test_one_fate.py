@@ -132,9 +132,9 @@ LINKS = ["link_to_a_student", "link_to_the_source", "link_to_a_file"]
 @pytest.fixture(scope="module")
 def answers(released):
     """The right answers to scoring, as a student hands them in."""
-    (ada,) = (student for student in demo.students() if student.name == "ada_loops")
+    (ada,) = (student for student in demo.load_students() if student.name == "ada_loops")
     source, handed_out = (nbformat.read(f("scoring"), as_version=4) for f in (released.source, released.release))
-    return demo.submission(ada, "scoring", source, handed_out)
+    return demo.make_submission(ada, "scoring", source, handed_out)
 
 
 def hand_in(course, student, content):
@@ -377,7 +377,7 @@ def test_another_try_meets_other_hidden_cases(released, answers, tmp_path, monke
 
                 contents = {"first": answers, "second": answers + b" "}
                 tries = [hashlib.sha256(contents[name]).hexdigest() for name in known]
-                path = course.recorded("mia", "scoring")
+                path = course.record_file("mia", "scoring")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(json.dumps({"tries": tries}))
             grade_class(course, "scoring", GradingOptions(LIMITS), executor=pool)

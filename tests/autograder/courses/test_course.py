@@ -22,7 +22,7 @@ def test_a_name_that_no_record_can_have_is_only_not_recorded(tmp_path, name):
 
 def test_what_was_recorded_is_known_to_be(tmp_path):
     course = init(tmp_path / "course")
-    write_text("{}", course.recorded("ada", "scoring"))
+    write_text("{}", course.record_file("ada", "scoring"))
     assert course.is_recorded("ada", "scoring")
     assert not course.is_recorded("bela", "scoring")
 
@@ -31,13 +31,13 @@ def test_a_release_of_before_is_read_and_its_log_goes_on(tmp_path):
     """Records of earlier versions hold no log, and the first ones no releases."""
     course = init(tmp_path / "course")
     write_text(nbformat.writes(new_notebook()), course.release("scoring"))
-    assert course.record("scoring", 0, "one", ["The first release."]) == 1
+    assert course.record_release("scoring", 0, "one", ["The first release."]) == 1
     path = course._record("scoring")
     record = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({"seed": record["seed"], "digest": record["digest"]}), encoding="utf-8")
-    assert course.last("scoring") == (new_notebook(), 0, "one")
-    assert course.record("scoring", 1, "two", ["Another seed."]) == 1
-    said = re.findall("## Version 1|- .*", course.log("scoring").read_text(encoding="utf-8"))
+    assert course.last_release("scoring") == (new_notebook(), 0, "one")
+    assert course.record_release("scoring", 1, "two", ["Another seed."]) == 1
+    said = re.findall("## Version 1|- .*", course.release_log("scoring").read_text(encoding="utf-8"))
     assert said == ["## Version 1", "- Another seed.", "## Version 1", "- The first release."]
 
 
@@ -70,7 +70,7 @@ def test_a_record_of_a_release_that_is_damaged_is_refused_with_its_file(released
     course = Course.at(tmp_path / "course")
     path = course._record("scoring")
     path.write_text(damage(path.read_text(encoding="utf-8")), encoding="utf-8")
-    for ask in (course.released, course.last, course.chosen_seed):
+    for ask in (course.released, course.last_release, course.chosen_seed):
         with pytest.raises(CourseError, match=r"scoring\.json: the record of the release"):
             ask("scoring")
 

@@ -19,7 +19,7 @@ HEADER = """# ---
 def student(folder, *lines):
     text = HEADER.format("".join(f"#     {line}\n" for line in lines))
     (folder / "una.py").write_text(text, encoding="utf-8")
-    (one,) = demo.students(folder, "softmax")
+    (one,) = demo.load_students(folder, "softmax")
     return one
 
 

@@ -183,17 +183,17 @@ def test_a_release_asks_what_the_course_chose_for_its_points_and_says_when_it_is
     (asked,) = (one for one in released.load_exercises() if one.function == "additive_score")
     assert "a long sentence" in [case.name for case in asked.hidden]
     assert "a long sentence" not in nbformat.writes(notebook)
-    assert chosen.version("scoring", chosen.release("scoring").read_text(encoding="utf-8")) == 1
-    assert "## Version 1" in chosen.log("scoring").read_text(encoding="utf-8")
+    assert chosen.release_number("scoring", chosen.release("scoring").read_text(encoding="utf-8")) == 1
+    assert "## Version 1" in chosen.release_log("scoring").read_text(encoding="utf-8")
 
 
 def test_another_release_says_what_has_changed_and_one_like_the_last_has_its_number(chosen, tmp_path):
     shutil.copytree(chosen.root, tmp_path / "course")
     course = Course.at(tmp_path / "course")
-    log = course.log("scoring").read_bytes()
+    log = course.release_log("scoring").read_bytes()
     release(course, "scoring", website=WEBSITE)
-    assert course.version("scoring", course.release("scoring").read_text(encoding="utf-8")) == 1
-    assert course.log("scoring").read_bytes() == log
+    assert course.release_number("scoring", course.release("scoring").read_text(encoding="utf-8")) == 1
+    assert course.release_log("scoring").read_bytes() == log
     written(
         course.root, WHOLE.replace("points.additive_score = 6", "points.additive_score = 5").replace("-11-30", "-11-29")
     )
@@ -202,7 +202,7 @@ def test_another_release_says_what_has_changed_and_one_like_the_last_has_its_num
     assert "version 2" in done.stdout
     assert "its points, from 6 to 5." in done.stdout, done.stdout
     assert "The heading." in done.stdout
-    log = course.log("scoring").read_text(encoding="utf-8")
+    log = course.release_log("scoring").read_text(encoding="utf-8")
     assert log.index("## Version 2") < log.index("## Version 1")
     assert "https://attention.university.edu/book/scoring.html" in course.release("scoring").read_text()
 

@@ -371,7 +371,7 @@ def test_a_full_disk_ends_with_a_sentence_and_a_second_run_completes(course, tmp
 
 def test_a_page_on_what_was_graded_stays_when_what_comes_after_it_is_set_aside(course, tmp_path):
     page = course.feedback("eve", "scoring")
-    for place, said in ((page, "<body>graded</body>"), (course.recorded("eve", "scoring"), '{"mark": "x"}')):
+    for place, said in ((page, "<body>graded</body>"), (course.record_file("eve", "scoring"), '{"mark": "x"}')):
         place.parent.mkdir(parents=True)
         place.write_text(said)
     collected, _ = collect(course, "scoring", handed_out(tmp_path, ("eve.zip", BAD["bomb"])))
@@ -1023,7 +1023,7 @@ def test_undo_takes_back_the_last_collection_and_no_more(course, tmp_path):
     assert (kept(course, "ada"), kept(course, "cem")) == (["first", "second", "third"], ["cem's"])
     shutil.rmtree(course.root / ".autograder" / "earlier")
     after = everything(course)
-    assert after.pop(course.collected("cem", "scoring"))
+    assert after.pop(course.attempts_file("cem", "scoring"))
     assert after == before
     assert course.students("scoring") == ["ada", "ben_i"]
     again = autograder("collect", "scoring", "--undo", "--course", course.root)
@@ -1049,7 +1049,7 @@ WRONG_TYPES += ['{"tries": [{"files": {"scoring.ipynb": 1}}]}', '{"tries": [{"fi
 def test_what_was_written_down_and_is_broken_stops_nobody(course, tmp_path, text):
     path = handed_out(tmp_path, ("ada/scoring.ipynb", OURS), ("ben/scoring.ipynb", OURS))
     collect(course, "scoring", path)
-    course.collected("ada", "scoring").write_bytes(text.encode("utf-8", "surrogateescape"))
+    course.attempts_file("ada", "scoring").write_bytes(text.encode("utf-8", "surrogateescape"))
     collected, _ = collect(course, "scoring", path)
     assert {one.student: one.problem for one in collected} == {"ada": "", "ben": ""}
     assert len(load_attempts(course, "ada", "scoring")) == 1

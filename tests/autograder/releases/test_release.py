@@ -45,8 +45,8 @@ def notebooks(released):
 
 
 def handed_in(name, notebooks):
-    student = next(student for student in demo.students() if student.name == name)
-    return nbformat.reads(demo.submission(student, "scoring", *notebooks), as_version=4)
+    student = next(student for student in demo.load_students() if student.name == name)
+    return nbformat.reads(demo.make_submission(student, "scoring", *notebooks), as_version=4)
 
 
 def changed(notebook, grade_id, old, new):
@@ -270,7 +270,7 @@ def releasing(root, website=""):
         for path, content in files.items()
         if path.suffix != ".db"
     }
-    return timeless, timeless[course.log("scoring").relative_to(root)].decode()
+    return timeless, timeless[course.release_log("scoring").relative_to(root)].decode()
 
 
 @pytest.mark.parametrize("has_one", [False, True])

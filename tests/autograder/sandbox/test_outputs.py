@@ -14,7 +14,9 @@ from autograder.notebooks.cell_ids import RECEIPT, code_cells
 from autograder.notebooks.cell_ids import test_id as name_of_test
 
 pytestmark = pytest.mark.suite("assignments")
-HONEST = [s.name for s in demo.students() if s.kind in ("right", "wrong", "unfinished", "odd") and s.form == "notebook"]
+HONEST = [
+    s.name for s in demo.load_students() if s.kind in ("right", "wrong", "unfinished", "odd") and s.form == "notebook"
+]
 # What differs from kernel to kernel: the name of a cell's file, colours, addresses in memory, how long a loop took.
 NAMES = re.compile(r"(/\S+/ipykernel_\d+/)?\b\d{5,}\.py")
 PASSING = (re.compile(r"\x1b\[[\d;]*m"), re.compile(r"0x[0-9a-f]+"), re.compile(r"[\d.]+ [nμm]?s ±"))

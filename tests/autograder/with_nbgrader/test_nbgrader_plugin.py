@@ -14,7 +14,7 @@ from autograder.courses import demo
 from autograder.courses.course import Course
 
 pytestmark = pytest.mark.suite("assignments")
-QUIET = [student.name for student in demo.students() if student.kind in ("right", "wrong", "unfinished")]
+QUIET = [student.name for student in demo.load_students() if student.kind in ("right", "wrong", "unfinished")]
 
 
 def nbgrader(*args, cwd):

@@ -120,11 +120,11 @@ def put(tree, content, name="scoring.ipynb"):
 
 def handed_in(course, student):
     source, released = (nbformat.read(path("scoring"), as_version=4) for path in (course.source, course.release))
-    return demo.submission(student, "scoring", source, released)
+    return demo.make_submission(student, "scoring", source, released)
 
 
 def student(name):
-    return next(one for one in demo.students() if one.name == name)
+    return next(one for one in demo.load_students() if one.name == name)
 
 
 def on_this_machine(tree, **env):
