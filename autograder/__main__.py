@@ -435,9 +435,9 @@ def restore(
             backup.restore(root, name)
         out.print(f"Restored {name}. What was there before is a backup too.", highlight=False)
         return
-    for path in backup.backups(root):
+    for path in backup.list_backups(root):
         out.print(f"{path.name}  {path.stat().st_size / 2**20:.1f} MB", highlight=False)
-    if not backup.backups(root):
+    if not backup.list_backups(root):
         out.print("There is no backup yet: one is made before each release and each grading.")
 
 

@@ -30,7 +30,7 @@ from autograder.errors import CourseError, describe_db_error, describe_os_error
 from autograder.feedback import notices
 from autograder.feedback.marks import GradebookState, Marks
 from autograder.gradebook.backup import back_up
-from autograder.gradebook.lateness import Received, received
+from autograder.gradebook.lateness import ReceivedTime, parse_received
 from autograder.gradebook.recorder import Recorder
 from autograder.grading.stopwatch import Stopwatch
 from autograder.platforms.attempts import earlier_attempts
@@ -225,7 +225,7 @@ class _Batch:
             return
         row.reused = True
         row.enter_verdicts(job.graded, job.earlier["notes"])
-        job.marks = self._renew_penalty(row, job.standing)
+        job.marks = self._update_penalty(row, job.standing)
         if not self.run.makes_pages or recording.is_page_new(self.run, job, job.marks):
             self._report_progress(row)
             return
@@ -315,9 +315,9 @@ class _Batch:
         row.changes = mark_changes(self.run.released.exercises, standing, marks)
         row.enter_marks(self.run.released.exercises, marks)
 
-    def _renew_penalty(self, row: SubmissionResult, standing: GradebookState) -> Marks:
+    def _update_penalty(self, row: SubmissionResult, standing: GradebookState) -> Marks:
         """Return the marks of what was graded before, of which only the late penalty may have become another."""
-        marks = self.recorder.renew_penalty(row.student, standing)
+        marks = self.recorder.update_penalty(row.student, standing)
         if self.options.dry:
             row.changes = mark_changes(self.run.released.exercises, standing, marks)
         row.enter_marks(self.run.released.exercises, marks)
@@ -392,17 +392,17 @@ class _Batch:
     def _marks_without_grading(self, row, earlier):
         """Return the marks that a student keeps when no submission can be graded; None if there are none."""
         is_earliest = bool(earlier.get("is_earliest"))
-        standing = self.recorder.current_state(row.student, Received(is_earliest=is_earliest))
+        standing = self.recorder.current_state(row.student, ReceivedTime(is_earliest=is_earliest))
         taken_back = recording.was_taken_back(self.run, row.student, earlier)
         if not standing.is_new:
-            marks = self._renew_penalty(row, standing)
+            marks = self._update_penalty(row, standing)
             row.notes += (TAKEN_BACK,) if taken_back else ()
             return marks
         if taken_back or not earlier.get("scores"):
             return None
         # a gradebook that has lost the results gets them again
         record = self.recorder.preview if self.options.dry else self.recorder.record
-        when = replace(received(jobs.recorded_beside(earlier).get(TIMESTAMP, "")), is_earliest=is_earliest)
+        when = replace(parse_received(jobs.recorded_beside(earlier).get(TIMESTAMP, "")), is_earliest=is_earliest)
         marks = record(row.student, recording.recorded_results(earlier, standing), when, {})
         if self.options.dry:
             row.changes = mark_changes(self.run.released.exercises, standing, marks)

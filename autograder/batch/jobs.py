@@ -17,7 +17,7 @@ from autograder.courses.course import EXCHANGE_FILES, SECRET, TIMESTAMP
 from autograder.errors import CourseError
 from autograder.feedback.marks import GradebookState, Marks
 from autograder.files import write_text
-from autograder.gradebook.lateness import Received, received
+from autograder.gradebook.lateness import ReceivedTime, parse_received
 from autograder.grading.fingerprint import fingerprint, handed_in_files, kept_files
 from autograder.notebooks.submitted_file import read_file
 from autograder.platforms.attempts import Attempt, find_collected_attempt, format_timestamp
@@ -44,7 +44,7 @@ class Job:
     marks: Marks | None = None
     record: dict[str, Any] | None = None
     notice: str = ""  # why a later one could not be taken
-    is_earliest: bool = False  # see ``Received``
+    is_earliest: bool = False  # see ``ReceivedTime``
     is_collected: bool = False  # so that what `collect` knows of its time is all that anybody knows
     attempts: Iterator[tuple[Attempt, dict[str, bytes]]] | None = None  # where this replaces a later one: others
     is_last_chance: bool = False  # it ran out of time before, and runs alone now
@@ -54,10 +54,12 @@ class Job:
         return self.row.student
 
     @property
-    def received(self) -> Received:
+    def parse_received(self) -> ReceivedTime:
         latest = self.earlier.get("latest")
         is_another = self.is_collected or (latest is not None and latest != self.tries[self.attempt])
-        return replace(received(self.beside.get(TIMESTAMP, "")), is_earliest=self.is_earliest, is_another=is_another)
+        return replace(
+            parse_received(self.beside.get(TIMESTAMP, "")), is_earliest=self.is_earliest, is_another=is_another
+        )
 
 
 def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) -> Job:

@@ -180,7 +180,7 @@ class Course:
         return os.path.isfile(self.record_file(student, topic))  # False for a name that no file can have
 
     def load_record(self, student: str, topic: str) -> dict[str, Any]:
-        """Return what ``record_file`` says, {} where it says nothing that can be read."""
+        """Return the content of ``record_file``, {} if it cannot be read."""
         try:
             known = json.loads(self.record_file(student, topic).read_text(encoding="utf-8"))
             return known if isinstance(known, dict) else {}

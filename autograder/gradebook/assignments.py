@@ -1,6 +1,6 @@
-"""Keep the assignments of the gradebook as they were released: their cells, their due dates.
+"""Keep the gradebook's assignments as they were released: their cells and due dates.
 
-In: a course, a topic. Out: whether the gradebook agrees. Writes assignments into the gradebook, by nbgrader's own command.
+In: a course, a topic. Out: whether the gradebook agrees. Writes assignments into the gradebook with nbgrader's own command.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ from autograder.gradebook.database import (
     GRADE_CELL,
     NOTEBOOK,
     SUBMITTED_NOTEBOOK,
-    gradebook_of,
-    reading,
+    open_connection,
+    open_gradebook,
 )
 
 NOTEBOOK_ID = (
@@ -35,27 +35,27 @@ GRADE_CELLS = (
     .join(GRADE_CELL, GRADE_CELL.c.id == CELL.c.id)
     .where(CELL.c.notebook_id == bindparam("notebook"))
 )
-COUNT = (
+SUBMISSION_COUNT = (
     select(func.count())
     .select_from(SUBMITTED_NOTEBOOK)
     .where(SUBMITTED_NOTEBOOK.c.notebook_id == bindparam("notebook"))
 )
 
 
-def enter_lateness(course: Course, topic: str, student: str = "") -> None:
-    """Tell the gradebook when ``topic`` is due, and which extension ``student`` has, as the plan says.
+def store_due_dates(course: Course, topic: str, student: str = "") -> None:
+    """Store the plan's due date of ``topic``, and the extension of ``student``, in the gradebook.
 
-    Where the plan has no due date, the gradebook keeps its own, and its extensions.
+    If the plan has no due date, the gradebook keeps its own, and its extensions.
     """
     plan = course.plan().assignment(topic)
     if plan.due is None:
         return
     due = as_naive_utc(plan.due)
     if not student:
-        with reading(course) as connection:
+        with open_connection(course) as connection:
             if connection.scalar(select(ASSIGNMENT.c.duedate).where(ASSIGNMENT.c.name == topic)) == due:
                 return
-    with gradebook_of(course) as gradebook:
+    with open_gradebook(course) as gradebook:
         from nbgrader.api import MissingEntry
 
         assignment = cast(Any, gradebook.find_assignment(topic))
@@ -66,14 +66,14 @@ def enter_lateness(course: Course, topic: str, student: str = "") -> None:
         gradebook.db.commit()
 
 
-def is_entered(course: Course, topic: str) -> bool:
+def has_assignment(course: Course, topic: str) -> bool:
     """Return whether the gradebook has the assignment ``topic`` as it was released."""
     found = _cells_in_gradebook(course, topic)
     return found is not None and found[0] == _graded_cells(_read_release(course, topic))
 
 
-def enter_assignment(course: Course, topic: str) -> bool:
-    """Put the assignment ``topic`` into the gradebook as it was released, unless it is there; return whether it was put.
+def store_assignment(course: Course, topic: str) -> bool:
+    """Store the assignment ``topic`` in the gradebook as it was released; return False if it was there already.
 
     Raises ``CourseError`` if the gradebook has another assignment of that name, or the assignment's source is gone.
     """
@@ -89,7 +89,7 @@ def enter_assignment(course: Course, topic: str) -> bool:
         )
     from autograder.gradebook.generate import begin_gradebook, generate
 
-    refuse_other_cells(course, topic, released)
+    refuse_changed_exercises(course, topic, released)
     begin_gradebook(course)
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         trial = init(folder)
@@ -98,8 +98,8 @@ def enter_assignment(course: Course, topic: str) -> bool:
     return True
 
 
-def refuse_other_cells(course: Course, topic: str, released: Mapping[str, Any]) -> None:
-    """Refuse a release with other exercises than those that students have been graded for.
+def refuse_changed_exercises(course: Course, topic: str, released: Mapping[str, Any]) -> None:
+    """Refuse a release whose exercises differ from those that students have been graded for.
 
     Raises ``CourseError`` if exercises came or went, and submissions have been graded.
     """
@@ -129,9 +129,11 @@ def _cells_in_gradebook(course, topic):
     """Return ``({name: points}, number of submissions)`` of ``topic`` in the gradebook, or None if it is not there."""
     if not course.has_gradebook:
         return None
-    with reading(course) as connection:
+    with open_connection(course) as connection:
         notebook = connection.scalar(NOTEBOOK_ID, {"topic": topic})
         if notebook is None:
             return None
         cells = connection.execute(GRADE_CELLS, {"notebook": notebook}).all()
-        return {cell.name: float(cell.max_score) for cell in cells}, connection.scalar(COUNT, {"notebook": notebook})
+        return {cell.name: float(cell.max_score) for cell in cells}, connection.scalar(
+            SUBMISSION_COUNT, {"notebook": notebook}
+        )

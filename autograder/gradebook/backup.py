@@ -1,7 +1,7 @@
-"""Keep copies of the gradebook, and put one of them back.
+"""Back up the gradebook, and restore one of the backups.
 
-In: a course. Out: names of copies, the newest first. Writes ``.autograder/backups`` and, when asked to, the gradebook. One that
-is on a server of PostgreSQL is copied and put back by PostgreSQL's own programs, pg_dump and psql.
+In: a course. Out: backups, the newest first. Writes ``.autograder/backups`` and, when asked to, the gradebook. A gradebook on a
+PostgreSQL server is copied and restored by pg_dump and psql.
 """
 
 import contextlib
@@ -19,19 +19,26 @@ from sqlalchemy.engine import make_url
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 
-KEPT = 10
-MOMENT = "%Y-%m-%d-%H%M%S-%f"
-PATIENCE = 5.0  # seconds that another program may hold the gradebook
-KINDS = {False: ".db", True: ".sql"}  # of copies: of a file, of a database on a server
-OF_THE_MOMENT = re.compile(rb"^(\\(un)?restrict .*|-- Dumped .*)$", flags=re.MULTILINE)  # no two dumps have the same
+MAX_BACKUPS = 10
+TIMESTAMP_FORMAT = "%Y-%m-%d-%H%M%S-%f"
+LOCK_TIMEOUT_SECONDS = 5.0  # that another program may hold the gradebook
+BACKUP_SUFFIXES = {False: ".db", True: ".sql"}  # by whether the gradebook is on a server
+VOLATILE_LINES = re.compile(rb"^(\\(un)?restrict .*|-- Dumped .*)$", flags=re.MULTILINE)  # which differ in every dump
 
 
-TABLES = {"assignment", "student", "submitted_assignment", "base_cell", "grade", "comment"}  # of every gradebook
+REQUIRED_TABLES = {
+    "assignment",
+    "student",
+    "submitted_assignment",
+    "base_cell",
+    "grade",
+    "comment",
+}  # of every gradebook
 DUMP_END = "-- PostgreSQL database dump complete"
 
 
 def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
-    """Copy the gradebook before ``occasion`` changes it; keep the last ten copies that differ, and ``spare``.
+    """Back up the gradebook before ``occasion`` changes it; keep the last ten different backups, and ``spare``.
 
     Raises ``CourseError`` if the gradebook is there and cannot be copied.
     """
@@ -40,17 +47,17 @@ def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
         return
     try:
         with _lock_folder(course) as folder:
-            newest = next(iter(backups(course)), None)
-            path = folder / f"{_moment(newest)}-before-{occasion}{KINDS[course.is_on_a_server]}"
+            newest = next(iter(list_backups(course)), None)
+            path = folder / f"{_new_timestamp(newest)}-before-{occasion}{BACKUP_SUFFIXES[course.is_on_a_server]}"
             draft = path.with_name(path.name + ".draft")
             try:
-                _dump(course, draft) if course.is_on_a_server else _copy(gradebook, draft)
-                if newest is not None and _content(course, newest) == _content(course, draft):
+                _dump_database(course, draft) if course.is_on_a_server else _copy_database(gradebook, draft)
+                if newest is not None and _comparable_content(course, newest) == _comparable_content(course, draft):
                     return
                 draft.replace(path)
             finally:
                 draft.unlink(missing_ok=True)
-            for old in backups(course)[KEPT:]:
+            for old in list_backups(course)[MAX_BACKUPS:]:
                 if old != spare:
                     old.unlink()
     except (sqlite3.Error, OSError) as error:
@@ -64,8 +71,8 @@ def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
 
 @contextlib.contextmanager
 def _lock_folder(course):
-    """Let one process at a time back up or restore; give the folder of backups, without what a killed one left half written."""
-    folder = _folder(course)
+    """Let one process at a time back up or restore; give the folder of backups, without drafts of a killed process."""
+    folder = _backup_folder(course)
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -80,32 +87,32 @@ def _lock_folder(course):
         os.close(descriptor)
 
 
-def backups(course: Course) -> list[Path]:
-    """Return the copies that there are, the newest first."""
-    return sorted(_folder(course).glob(f"*-before-*{KINDS[course.is_on_a_server]}"), reverse=True)
+def list_backups(course: Course) -> list[Path]:
+    """Return the backups, the newest first."""
+    return sorted(_backup_folder(course).glob(f"*-before-*{BACKUP_SUFFIXES[course.is_on_a_server]}"), reverse=True)
 
 
 def restore(course: Course, name: str) -> None:
-    """Put the copy ``name`` in the place of the gradebook, after a copy of that was made.
+    """Replace the gradebook by the backup ``name``, after backing it up.
 
     Raises ``CourseError`` if there is no such copy, or it is no gradebook.
     """
-    path = _folder(course) / name
-    if path not in backups(course):
-        raise CourseError(f"there is no backup {name!r}", str(_folder(course)), "name one that `restore` lists.")
+    path = _backup_folder(course) / name
+    if path not in list_backups(course):
+        raise CourseError(f"there is no backup {name!r}", str(_backup_folder(course)), "name one that `restore` lists.")
     _require_gradebook_copy(course, path)
     gradebook = course.gradebook_file
     if course.has_gradebook:
-        with contextlib.suppress(CourseError):  # a gradebook that cannot be copied is why somebody restores
+        with contextlib.suppress(CourseError):  # a gradebook that cannot be copied may be the reason for restoring
             back_up(course, "restore", spare=path)
     if course.is_on_a_server:
         how = ["--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", f"--file={path}"]
-        _run(course, "psql", how)  # all of it, or nothing
+        _run_postgresql(course, "psql", how)  # all of it, or nothing
         return
     with _lock_folder(course):
         draft = gradebook.with_name("gradebook.db.draft")
         try:
-            _copy(path, draft)
+            _copy_database(path, draft)
         except sqlite3.Error as error:
             draft.unlink(missing_ok=True)
             remedy = "make room on the disk, and restore it again." if "full" in str(error) else "name another one."
@@ -116,7 +123,7 @@ def restore(course: Course, name: str) -> None:
 
 
 def _require_gradebook_copy(course, path):
-    """Refuse a copy that is empty, cut short, or of another database."""
+    """Refuse a backup that is empty, cut short, or of another database."""
     where, remedy = str(path), "name another one that `restore` lists."
     if course.is_on_a_server:
         content = path.read_text(encoding="utf-8", errors="replace")
@@ -132,50 +139,55 @@ def _require_gradebook_copy(course, path):
             raise CourseError(f"this backup is no database that can be read ({error})", where, remedy) from None
         if problems:
             raise CourseError(f"this backup is damaged ({problems[0]})", where, remedy)
-    if missing := sorted(TABLES - tables):
+    if missing := sorted(REQUIRED_TABLES - tables):
         raise CourseError(f"this is no gradebook of nbgrader: it has no table {missing[0]!r}", where, remedy)
 
 
-def _moment(newest):
-    """Return what time it is as the name of a copy has it: after ``newest``, also where the clock has gone backwards."""
+def _new_timestamp(newest):
+    """Return the current time for the name of a backup, after that of ``newest`` even if the clock went backwards."""
     moment = datetime.now(UTC)
     if newest is not None:
-        with contextlib.suppress(ValueError, OverflowError):  # somebody has named it otherwise
-            stated = datetime.strptime(newest.name.partition("-before-")[0], MOMENT).replace(tzinfo=UTC)
+        with contextlib.suppress(ValueError, OverflowError):  # somebody has renamed it
+            stated = datetime.strptime(newest.name.partition("-before-")[0], TIMESTAMP_FORMAT).replace(tzinfo=UTC)
             moment = max(moment, stated + timedelta(microseconds=1))
-    return moment.strftime(MOMENT)
+    return moment.strftime(TIMESTAMP_FORMAT)
 
 
-def _copy(source, target):
-    """Copy a database as it is at one moment, also while others use it."""
+def _copy_database(source, target):
+    """Copy a consistent state of a database, even while others use it."""
     target.unlink(missing_ok=True)
     with (
-        # not read-only: what a grader that was killed has left half done, sqlite takes back before it reads
+        # not read-only: sqlite first rolls back what a killed grader has left half done
         contextlib.closing(sqlite3.connect(f"{source.as_uri()}?mode=rw", uri=True)) as one,
         contextlib.closing(sqlite3.connect(target)) as other,
     ):
         began = time.monotonic()
 
         def patience(status, remaining, total):
-            if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() - began > PATIENCE:
+            if (
+                status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+                and time.monotonic() - began > LOCK_TIMEOUT_SECONDS
+            ):
                 raise sqlite3.OperationalError("database is locked")
 
         one.backup(other, progress=patience)
 
 
-def _dump(course, target):
-    """Write all that is in the gradebook's database on a server as the SQL that puts it back, to be read by its owner alone."""
+def _dump_database(course, target):
+    """Dump the gradebook's database on a server as SQL that restores it, readable only by its owner."""
     target.unlink(missing_ok=True)
     target.touch(mode=0o600)
     try:
-        _run(course, "pg_dump", ["--clean", "--if-exists", "--no-owner", "--no-privileges", f"--file={target}"])
+        _run_postgresql(
+            course, "pg_dump", ["--clean", "--if-exists", "--no-owner", "--no-privileges", f"--file={target}"]
+        )
     except CourseError:
         target.unlink(missing_ok=True)
         raise
 
 
-def _run(course, program, options):
-    """Run a program of PostgreSQL on the gradebook's database. Nothing of its address stands in the command line."""
+def _run_postgresql(course, program, options):
+    """Run a PostgreSQL program on the gradebook's database, without its address on the command line."""
     url = make_url(course.gradebook)
     given = {
         "HOST": url.host,
@@ -202,10 +214,10 @@ def _run(course, program, options):
         ) from None
 
 
-def _content(course, copy):
+def _comparable_content(course, copy):
     content = copy.read_bytes()
-    return OF_THE_MOMENT.sub(b"", content) if course.is_on_a_server else content
+    return VOLATILE_LINES.sub(b"", content) if course.is_on_a_server else content
 
 
-def _folder(course):
+def _backup_folder(course):
     return course.root / ".autograder" / "backups"

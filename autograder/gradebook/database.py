@@ -1,7 +1,7 @@
-"""nbgrader's gradebook as a database: its tables, as far as they are read here, and connections to it.
+"""nbgrader's gradebook as a database: the tables that are read here, and connections to it.
 
-In: a course. Out: connections. Reading needs no nbgrader, whose import takes longer than a class with nothing to do; where a
-gradebook is begun, brought to its form or given new rows, nbgrader does that.
+In: a course. Out: connections. Reading does not import nbgrader, which takes longer than grading a class with nothing new; only
+creating a gradebook and adding rows do.
 """
 
 from collections.abc import Iterator
@@ -37,12 +37,12 @@ GRADE = _table(
     "grade", "id", "cell_id", "notebook_id", "auto_score", "manual_score", "extra_credit", needs_manual_grade=Boolean()
 )
 COMMENT = _table("comment", "id", "cell_id", "notebook_id", "auto_comment", "manual_comment")
-NEWEST = select(ASSIGNMENT.c.course_id).limit(0), select(STUDENT.c.lms_user_id).limit(0)
+CURRENT_SCHEMA = select(ASSIGNMENT.c.course_id).limit(0), select(STUDENT.c.lms_user_id).limit(0)
 
 
 @contextmanager
 def database_errors(course: Course) -> Iterator[None]:
-    """Let an error of the database that ``course`` has its gradebook in be a ``CourseError``."""
+    """Turn errors of the gradebook's database into ``CourseError``."""
     try:
         yield
     except sqlalchemy.exc.DatabaseError as error:
@@ -50,24 +50,24 @@ def database_errors(course: Course) -> Iterator[None]:
 
 
 def open_database(course: Course) -> Engine:
-    """Return an engine for the gradebook of ``course``, which nbgrader begins if it has no tables yet.
+    """Return an engine for the gradebook of ``course``; nbgrader creates its tables if there are none.
 
     Raises ``CourseError`` if the database fails.
     """
     with database_errors(course):
         engine = create_engine(course.gradebook)
         if not inspect(engine).has_table(ASSIGNMENT.name):
-            with gradebook_of(course):
+            with open_gradebook(course):
                 pass
         with engine.connect() as connection:
-            for statement in NEWEST:  # an older nbgrader's gradebook is refused here, and not half way
+            for statement in CURRENT_SCHEMA:  # refuses the gradebook of an older nbgrader now, not half way through
                 connection.execute(statement)
         return engine
 
 
 @contextmanager
-def reading(course: Course) -> Iterator[Connection]:
-    """Open a connection that reads the gradebook of ``course``.
+def open_connection(course: Course) -> Iterator[Connection]:
+    """Open a connection for reading the gradebook of ``course``.
 
     Raises ``CourseError`` if the database fails, now or while it is open.
     """
@@ -80,7 +80,7 @@ def reading(course: Course) -> Iterator[Connection]:
 
 
 @contextmanager
-def gradebook_of(course: Course) -> Iterator["Gradebook"]:
+def open_gradebook(course: Course) -> Iterator["Gradebook"]:
     """Open the gradebook of ``course`` as nbgrader does.
 
     Raises ``CourseError`` if the database fails, now or while it is open.
@@ -91,7 +91,7 @@ def gradebook_of(course: Course) -> Iterator["Gradebook"]:
     try:
         with (
             database_errors(course),
-            Gradebook(course.gradebook, course_id="") as gradebook,  # with a name, it would write that name
+            Gradebook(course.gradebook, course_id="") as gradebook,  # a name would be written
         ):
             yield gradebook
     except InvalidEntry as error:

@@ -1,4 +1,4 @@
-"""Let nbgrader begin a gradebook and generate the assignment of a release: the parts of this package that need all of it.
+"""Create a gradebook and generate the assignment of a release with nbgrader, which only this module imports as a whole.
 
 In: a course, a topic. Out: a release, and its rows in a gradebook.
 """
@@ -24,7 +24,7 @@ from autograder.paths import add_environment_to_path
 
 
 def begin_gradebook(course: Course) -> None:
-    """Give ``course`` an empty gradebook if it has none; on a server, nbgrader makes one when it first looks."""
+    """Give ``course`` an empty gradebook if it has none; on a server, nbgrader creates one when it connects."""
     path = course.gradebook_file
     if not path.exists() and not course.is_on_a_server:
         write_bytes(_empty_gradebook(), path)
@@ -32,7 +32,7 @@ def begin_gradebook(course: Course) -> None:
 
 @cache
 def _empty_gradebook():
-    """Return nbgrader's empty gradebook: made once, because nbgrader starts another program for that."""
+    """Return nbgrader's empty gradebook. Cached, because nbgrader starts another program to create it."""
     add_environment_to_path()
     with tempfile.TemporaryDirectory(prefix="gradebook-") as folder:
         path = Path(folder) / "gradebook.db"

@@ -1,4 +1,4 @@
-"""When work came, when it was due, and what being late costs by the course's own rule.
+"""When submissions came, when they were due, and what being late costs by the course's rule.
 
 In: a course, a topic; times and points. Out: due dates and penalties. ``update_penalties`` writes the penalties of students
 whose marks a person has just changed into nbgrader's gradebook.
@@ -20,16 +20,16 @@ from autograder.courses.plan import as_naive_utc
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
 
-AS_NBGRADER_WRITES = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{6})?) UTC")
+NBGRADER_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{6})?) UTC")
 LATE_PLUGIN = "autograder.with_nbgrader.late.LateRule"  # which asks course.toml
 
 
 @dataclass(frozen=True)
-class Received:
-    """When a submission came, as the file ``timestamp.txt`` beside it says; ``problem`` if that cannot be read.
+class ReceivedTime:
+    """When a submission came, from the ``timestamp.txt`` beside it; ``problem`` says why that cannot be read.
 
-    ``is_earliest`` if the platform said only that it was late: it came at ``time`` or after. ``is_another`` if the gradebook
-    has the time of another attempt.
+    ``is_earliest`` if the platform said only that it was late: it came at ``time`` or later. ``is_another`` if the gradebook's
+    time is that of another attempt.
     """
 
     text: str = ""
@@ -39,25 +39,27 @@ class Received:
     is_another: bool = False
 
 
-def received(text: str) -> Received:
-    """Return the ``Received`` that the ``text`` of a ``timestamp.txt`` states."""
+def parse_received(text: str) -> ReceivedTime:
+    """Return the ``ReceivedTime`` that the ``text`` of a ``timestamp.txt`` states."""
     stated = text.strip()
     try:
         if not stated:
-            return Received(text)
-        if usual := AS_NBGRADER_WRITES.fullmatch(stated):
-            return Received(text, datetime.fromisoformat(usual[1]))
+            return ReceivedTime(text)
+        if usual := NBGRADER_TIMESTAMP.fullmatch(stated):
+            return ReceivedTime(text, datetime.fromisoformat(usual[1]))
         from nbgrader.utils import parse_utc
 
-        return Received(text, parse_utc(stated))
+        return ReceivedTime(text, parse_utc(stated))
     except (ValueError, OverflowError, TypeError, AttributeError):
-        return Received(text, None, f"{TIMESTAMP} says no time that can be read; the submission counts as not late.")
+        return ReceivedTime(
+            text, None, f"{TIMESTAMP} says no time that can be read; the submission counts as not late."
+        )
 
 
 class Lateness:
     """The due dates of ``topic`` and the penalties of the course's rule. ``due`` is the gradebook's date, in UTC.
 
-    A due date in course.toml goes before the gradebook's, and so do its extensions.
+    The due date and extensions in course.toml override the gradebook's.
     """
 
     def __init__(self, course: Course, topic: str, due: datetime | None, config: Config) -> None:
@@ -66,7 +68,7 @@ class Lateness:
         self._late_rule, self._config = course.plan().late, config
 
     def extension(self, student: str, in_gradebook: timedelta | None) -> timedelta | None:
-        """Return by how much ``student`` may be later than the others."""
+        """Return the extension of ``student``."""
         return in_gradebook if self.plan.due is None else self.plan.extension(student)
 
     def due_for(self, student: str, in_gradebook: timedelta | None) -> datetime | None:
@@ -75,7 +77,7 @@ class Lateness:
 
     @cached_property
     def _rule(self) -> Callable[[str, float, float], float | None]:
-        """What nbgrader's late plugin says. That of course.toml, which is the usual one, is asked without nbgrader."""
+        """nbgrader's late plugin. The rule of course.toml, the usual one, does not need nbgrader."""
         is_ours = self._config.AssignLatePenalties.get("plugin_class") == LATE_PLUGIN
         if is_ours and self._late_rule.percent_a_day:
             return lambda student, score, seconds: self._late_rule.penalty(score, seconds) or None
@@ -88,7 +90,7 @@ class Lateness:
         return late.plugin_inst.late_submission_penalty
 
     def penalty(self, student: str, score: float, came: datetime | None, due: datetime | None) -> float | None:
-        """Return what is taken off ``score``, between 0 and all of it; None if the work was not late."""
+        """Return the deduction from ``score``, between 0 and all of it; None if the submission was not late."""
         late_seconds = (came - due).total_seconds() if came and due else 0.0
         penalty = self._rule(student, score, late_seconds) if late_seconds > 0 else None
         return None if penalty is None else min(max(penalty, 0), score)
@@ -106,7 +108,7 @@ def nbgrader_config(course: Course, topic: str) -> Config:
 
 
 def update_penalties(course: Course, topic: str, gradebook: "Gradebook", students: Iterable[str]) -> None:
-    """Work out anew what being late costs ``students``, whose marks have changed. The caller commits.
+    """Recompute the late penalties of ``students``, whose marks have changed. The caller commits.
 
     Raises ``CourseError`` if course.toml cannot be understood.
     """

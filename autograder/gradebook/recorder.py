@@ -1,7 +1,7 @@
-"""Record what became of a submission in nbgrader's gradebook, and say what the gradebook holds.
+"""Record the results of submissions in nbgrader's gradebook, and read what it holds.
 
-In: a course, a topic; then one student's results after the other. Out: marks. Writes the gradebook: one writer, one
-connection, one transaction a submission, so that a submission is in it whole or not at all.
+In: a course, a topic; then the results of each student. Out: marks. Writes the gradebook with one connection and one
+transaction per submission, so that a submission is in it whole or not at all.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from sqlalchemy.exc import DatabaseError, SAWarning
 from autograder.courses.course import Course
 from autograder.errors import CourseError, describe_db_error
 from autograder.feedback.marks import CellComment, CellResult, Entry, GradebookState, Marks, merge_results
-from autograder.gradebook.assignments import enter_assignment, enter_lateness, is_entered
+from autograder.gradebook.assignments import has_assignment, store_assignment, store_due_dates
 from autograder.gradebook.database import (
     ASSIGNMENT,
     CELL,
@@ -33,10 +33,10 @@ from autograder.gradebook.database import (
     database_errors,
     open_database,
 )
-from autograder.gradebook.lateness import Lateness, Received, nbgrader_config
+from autograder.gradebook.lateness import Lateness, ReceivedTime, nbgrader_config
 from autograder.paths import add_environment_to_path
 
-# What is asked of every submission, put together once.
+# The queries for every submission, built once.
 SUBMISSION = (
     select(
         SUBMITTED_ASSIGNMENT.c.id.label("submission"),
@@ -54,7 +54,7 @@ GRADES = select(
 COMMENTS = select(COMMENT.c.cell_id, COMMENT.c.auto_comment, COMMENT.c.manual_comment).where(
     COMMENT.c.notebook_id == bindparam("notebook")
 )
-ENROLLED = select(STUDENT.c.id).where(STUDENT.c.id == bindparam("student"))
+STUDENT_ID = select(STUDENT.c.id).where(STUDENT.c.id == bindparam("student"))
 ASSIGNMENT_OF_TOPIC = select(ASSIGNMENT.c.id, ASSIGNMENT.c.duedate).where(ASSIGNMENT.c.name == bindparam("topic"))
 NOTEBOOKS = select(NOTEBOOK.c.id, NOTEBOOK.c.name).where(NOTEBOOK.c.assignment_id == bindparam("assignment"))
 GRADE_CELLS, SOLUTION_CELLS = (
@@ -66,8 +66,8 @@ GRADE_CELLS, SOLUTION_CELLS = (
 
 
 @cache
-def _inserts():
-    """Return what adds a row to each of nbgrader's tables, with nbgrader's own defaults."""
+def _insert_statements():
+    """Return the statements that insert rows into nbgrader's tables, with nbgrader's defaults."""
     from nbgrader.api import Comment, Grade, Student, SubmittedAssignment, SubmittedNotebook
 
     models = {"student": Student, "submission": SubmittedAssignment, "notebook": SubmittedNotebook}
@@ -76,7 +76,7 @@ def _inserts():
 
 
 class Recorder(contextlib.ExitStack):
-    """A context in which submissions of ``topic`` are recorded, by one thread. A ``dry`` one only says what it would record."""
+    """A context in which one thread records submissions of ``topic``. A ``dry`` one records nothing, and only previews."""
 
     def __init__(self, course: Course, topic: str, dry: bool = False):
         super().__init__()
@@ -86,15 +86,15 @@ class Recorder(contextlib.ExitStack):
         super().__enter__()
         add_environment_to_path()
         self.config = nbgrader_config(self.course, self.topic)
-        if self.dry and not is_entered(self.course, self.topic):
+        if self.dry and not has_assignment(self.course, self.topic):
             raise CourseError(
                 "the gradebook does not have this assignment as it was released, so there is nothing to compare with",
                 str(self.course.root),
                 f"run `python -m autograder grade {self.topic}` without --dry-run, which puts it there.",
             )
-        self.was_restored = not self.dry and enter_assignment(self.course, self.topic)
+        self.was_restored = not self.dry and store_assignment(self.course, self.topic)
         if not self.dry:
-            enter_lateness(self.course, self.topic)
+            store_due_dates(self.course, self.topic)
         self.engine = open_database(self.course)
         self.callback(self.engine.dispose)
         with database_errors(self.course), self.engine.connect() as connection:
@@ -103,12 +103,12 @@ class Recorder(contextlib.ExitStack):
 
     @cached_property
     def _session(self):
-        """nbgrader's own session, by which rows are written: opened for the first of them."""
+        """nbgrader's database session for writing, opened on first use."""
         from nbgrader.api import Gradebook, InvalidEntry
         from nbgrader.coursedir import CourseDirectory
 
         self.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore", SAWarning)  # nbgrader 0.9 adds rows in an order that SQLAlchemy 2 remarks on
+        warnings.simplefilter("ignore", SAWarning)  # SQLAlchemy 2 warns about the order in which nbgrader 0.9 adds rows
         try:
             gradebook = Gradebook(self.course.gradebook, CourseDirectory(config=self.config).course_id)
         except (InvalidEntry, DatabaseError) as error:
@@ -116,45 +116,42 @@ class Recorder(contextlib.ExitStack):
         self.callback(gradebook.close)
         return gradebook.db
 
-    def current_state(self, student: str, received: Received | None = None) -> GradebookState:
-        """Return the ``GradebookState`` of ``student``: all rows that the gradebook has for this submission.
+    def current_state(self, student: str, received: ReceivedTime | None = None) -> GradebookState:
+        """Return the ``GradebookState`` of ``student``: all rows of the gradebook for this submission.
 
-        ``received`` says when what is graded now came, if that is another time than the gradebook has.
+        ``received`` says when the submission that is graded now came, if that differs from the gradebook's time.
         """
         with self.engine.connect() as connection:
-            found = self._find(connection, student)
-            standing = self._read(connection, student, found)
-        return standing if received is None else _set_times(standing, _received_at(found, received), received)
+            found = self._find_submission(connection, student)
+            state = self._read_state(connection, student, found)
+        return state if received is None else _set_times(state, _received_at(found, received), received)
 
-    def renew_penalty(self, student: str, standing: GradebookState) -> Marks:
-        """Take off what being late costs now: a person may have changed marks in ``standing``. Return the marks then."""
-        penalty = self._penalty(student, standing)
-        if (penalty or 0.0) != standing.late_penalty and not self.dry:
+    def update_penalty(self, student: str, state: GradebookState) -> Marks:
+        """Recompute the late penalty, since a person may have changed marks in ``state``; return the resulting marks."""
+        penalty = self._penalty(student, state)
+        if (penalty or 0.0) != state.late_penalty and not self.dry:
             with self._transaction() as db:
-                if found := self._find(db, student):
+                if found := self._find_submission(db, student):
                     self._set_penalty(db, found.notebook, penalty)
-        return replace(standing, late_penalty=penalty or 0.0).marks
+        return replace(state, late_penalty=penalty or 0.0).marks
 
     def record(
-        self, student: str, results: Iterable[CellResult], received: Received, texts: Mapping[str, str]
+        self, student: str, results: Iterable[CellResult], received: ReceivedTime, texts: Mapping[str, str]
     ) -> Marks:
-        """Record the cells' ``results`` of ``student``; return the ``Marks`` that the gradebook has then.
-
-        ``texts`` is what ``marks.merge_results`` asks for.
-        """
+        """Record the cells' ``results`` of ``student``; return the resulting ``Marks``. ``texts`` as in ``merge_results``."""
         if self.dry:
             raise RuntimeError("a dry recorder records nothing")
         with self._transaction() as db:
-            found, before, standing, when, penalty = self._work_out(db, student, results, received, texts)
+            found, before, state, when, penalty = self._compute_state(db, student, results, received, texts)
             if found:
-                self._change(db, student, found, standing, before, when, penalty)
+                self._update_submission(db, student, found, state, before, when, penalty)
             else:
-                self._add(db, student, standing, when, penalty)
-        return standing.marks
+                self._insert_submission(db, student, state, when, penalty)
+        return state.marks
 
     @contextlib.contextmanager
     def _transaction(self):
-        """Give the session of one transaction: all of it is in the gradebook then, or nothing."""
+        """Give a session that is committed at the end, or rolled back on an error."""
         db = self._session
         try:
             yield db
@@ -166,23 +163,23 @@ class Recorder(contextlib.ExitStack):
             db.remove()  # memory stays level however many come
 
     def preview(
-        self, student: str, results: Iterable[CellResult], received: Received, texts: Mapping[str, str]
+        self, student: str, results: Iterable[CellResult], received: ReceivedTime, texts: Mapping[str, str]
     ) -> Marks:
         """Return the ``Marks`` that ``record`` would leave, and write nothing."""
         with self.engine.connect() as connection:
-            return self._work_out(connection, student, results, received, texts)[2].marks
+            return self._compute_state(connection, student, results, received, texts)[2].marks
 
-    def _work_out(self, db, student, results, received, texts):
-        """Return the rows found, what they hold, what they shall hold, when it came, and the late penalty."""
-        found = self._find(db, student)
-        before = self._read(db, student, found)
+    def _compute_state(self, db, student, results, received, texts):
+        """Return the existing rows, their state, the new state, when the submission came, and the late penalty."""
+        found = self._find_submission(db, student)
+        before = self._read_state(db, student, found)
         when = _received_at(found, received)
-        standing = _set_times(merge_results(before, results, texts), when, received)
-        penalty = self._penalty(student, standing)
-        return found, before, replace(standing, late_penalty=penalty or 0.0), when, penalty
+        state = _set_times(merge_results(before, results, texts), when, received)
+        penalty = self._penalty(student, state)
+        return found, before, replace(state, late_penalty=penalty or 0.0), when, penalty
 
     def _load_assignment(self, connection):
-        """Read once what all submissions share: the rows of the assignment, of its notebooks and of their cells."""
+        """Read the rows that all submissions share: the assignment, its notebooks and their cells."""
         assignment = connection.execute(ASSIGNMENT_OF_TOPIC, {"topic": self.topic}).one()
         notebooks = connection.execute(NOTEBOOKS, {"assignment": assignment.id}).all()
         self.assignment_id, self.notebook_id = assignment.id, next(n.id for n in notebooks if n.name == self.topic)
@@ -200,15 +197,15 @@ class Recorder(contextlib.ExitStack):
             SUBMITTED_NOTEBOOK.c.notebook_id == self.notebook_id,
         )
         graded, answers = (list(cells.values()) for cells in self.cells[self.notebook_id])
-        # nbgrader's index begins with the cell: without naming the cells, every row of the class would be looked at
+        # nbgrader's index begins with the cell: without naming the cells, every row of the class would be scanned
         self.grades_of = GRADES.where(GRADE.c.cell_id.in_(graded))
         self.comments_of = COMMENTS.where(COMMENT.c.cell_id.in_(answers))
 
-    def _find(self, db, student):
-        """Return the ids, the time and the penalty of what ``student`` has in the gradebook, or None."""
+    def _find_submission(self, db, student):
+        """Return the ids, the time and the penalty of the student's submission in the gradebook, or None."""
         return db.execute(self.submission_of, {"student": student}).first()
 
-    def _read(self, db, student, found):
+    def _read_state(self, db, student, found):
         graded, answers = self.cells[self.notebook_id]
         due_date = self.lateness.due_for(student, found.extension if found else None)
         due = due_date.isoformat() if due_date else ""
@@ -222,12 +219,12 @@ class Recorder(contextlib.ExitStack):
         came = found.timestamp.isoformat() if found.timestamp else ""
         return GradebookState(entries, comments, found.penalty or 0.0, False, came, due)
 
-    def _add(self, db, student, standing, when, penalty):
-        """Add nbgrader's rows for the submission of ``student``: as ``Gradebook.add_submission`` does, but filled in."""
+    def _insert_submission(self, db, student, state, when, penalty):
+        """Insert the rows that ``Gradebook.add_submission`` would add, with their values."""
         from nbgrader.api import new_uuid
 
-        new, submission = _inserts(), new_uuid()
-        if db.execute(ENROLLED, {"student": student}).first() is None:
+        new, submission = _insert_statements(), new_uuid()
+        if db.execute(STUDENT_ID, {"student": student}).first() is None:
             db.execute(new["student"], [{"id": student}])
         row = {"id": submission, "assignment_id": self.assignment_id, "student_id": student, "timestamp": when}
         row["extension"] = self.lateness.extension(student, None)
@@ -244,16 +241,16 @@ class Recorder(contextlib.ExitStack):
         for notebook, (graded, answers) in self.cells.items():
             known = notebook == self.notebook_id
             for name, cell in graded.items():
-                row = _row(standing.entries[name]) if known else {}
+                row = _grade_columns(state.entries[name]) if known else {}
                 grades.append({"cell_id": cell, "notebook_id": notebooks[notebook], **row})
             for name, cell in answers.items():
-                row = {"auto_comment": standing.comments[name].automatic} if known else {}
+                row = {"auto_comment": state.comments[name].automatic} if known else {}
                 comments.append({"cell_id": cell, "notebook_id": notebooks[notebook], **row})
         db.execute(new["grade"], grades)
         db.execute(new["comment"], comments)
 
-    def _change(self, db, student, found, standing, before, when, penalty):
-        """Change those rows of a submission that differ from ``before``."""
+    def _update_submission(self, db, student, found, state, before, when, penalty):
+        """Update the rows of a submission that differ from ``before``."""
         extension = self.lateness.extension(student, found.extension)
         if (when, extension) != (found.timestamp, found.extension):
             changed = update(SUBMITTED_ASSIGNMENT).where(SUBMITTED_ASSIGNMENT.c.id == found.submission)
@@ -261,11 +258,11 @@ class Recorder(contextlib.ExitStack):
         if penalty != found.penalty:
             self._set_penalty(db, found.notebook, penalty)
         graded, answers = self.cells[self.notebook_id]
-        for name, entry in standing.entries.items():
+        for name, entry in state.entries.items():
             if entry != before.entries[name]:
                 place = GRADE.c.cell_id == graded[name], GRADE.c.notebook_id == found.notebook
-                db.execute(update(GRADE).where(*place).values(**_row(entry)))
-        for name, comment in standing.comments.items():
+                db.execute(update(GRADE).where(*place).values(**_grade_columns(entry)))
+        for name, comment in state.comments.items():
             if comment != before.comments[name]:
                 place = COMMENT.c.cell_id == answers[name], COMMENT.c.notebook_id == found.notebook
                 db.execute(update(COMMENT).where(*place).values(auto_comment=comment.automatic))
@@ -274,20 +271,20 @@ class Recorder(contextlib.ExitStack):
         changed = update(SUBMITTED_NOTEBOOK).where(SUBMITTED_NOTEBOOK.c.id == notebook)
         db.execute(changed.values(late_submission_penalty=penalty))
 
-    def _penalty(self, student, standing):
-        came, due = (datetime.fromisoformat(when) if when else None for when in (standing.received_at, standing.due))
-        return self.lateness.penalty(student, standing.marks.score, came, due)
+    def _penalty(self, student, state):
+        came, due = (datetime.fromisoformat(when) if when else None for when in (state.received_at, state.due))
+        return self.lateness.penalty(student, state.marks.score, came, due)
 
 
 def _received_at(found, received):
-    """Return when what is graded now came: an attempt without a time has none, whatever an earlier one had."""
+    """Return when the submission came. An attempt without a time has none, even if the gradebook has an earlier one's."""
     return received.time or (found.timestamp if found and not received.is_another else None)
 
 
-def _set_times(standing, when, received):
-    return replace(standing, received_at=when.isoformat() if when else "", is_earliest=received.is_earliest)
+def _set_times(state, when, received):
+    return replace(state, received_at=when.isoformat() if when else "", is_earliest=received.is_earliest)
 
 
-def _row(entry):
-    """Return the columns of nbgrader's Grade that the grader writes."""
+def _grade_columns(entry):
+    """Return the columns of nbgrader's Grade that the grader sets."""
     return {"auto_score": entry.automatic, "needs_manual_grade": entry.waiting}

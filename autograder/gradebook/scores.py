@@ -1,6 +1,6 @@
 """Read from nbgrader's gradebook what a whole class has for an assignment.
 
-In: a course, a topic. Out: a ``Result`` a student. Reads the gradebook in one query, writes nothing.
+In: a course, a topic. Out: a ``StudentResult`` a student. Reads the gradebook in one query, writes nothing.
 """
 
 from dataclasses import dataclass, field
@@ -18,11 +18,11 @@ from autograder.gradebook.database import (
     GRADE_CELL,
     SUBMITTED_ASSIGNMENT,
     SUBMITTED_NOTEBOOK,
-    reading,
+    open_connection,
 )
 from autograder.notebooks.cell_ids import exercise_of_test
 
-ROWS = (
+GRADES_OF_ASSIGNMENT = (
     select(
         SUBMITTED_ASSIGNMENT.c.student_id,
         SUBMITTED_ASSIGNMENT.c.timestamp,
@@ -42,17 +42,17 @@ ROWS = (
 
 
 @dataclass
-class Result:
-    """What one student has: the row of each exercise by its name, and what is taken off for being late."""
+class StudentResult:
+    """The result of one student: the gradebook's entries by exercise, and the late penalty."""
 
     student: str
-    time: datetime | None = None  # when it was handed in, in UTC; None if nobody knows
+    time: datetime | None = None  # when it was handed in, in UTC; None if unknown
     penalty: float = 0.0
     entries: dict[str, Entry] = field(default_factory=dict)
 
     @property
     def earned(self) -> float:
-        """The points of all exercises; what waits for a person counts as it is until then."""
+        """The points of all exercises; entries that are still to be marked count as they are."""
         return sum(entry.score for entry in self.entries.values())
 
     @property
@@ -62,30 +62,30 @@ class Result:
 
     @property
     def waiting(self) -> tuple[str, ...]:
-        """The exercises that a person has still to mark."""
+        """The exercises that are still to be marked."""
         return tuple(name for name, entry in self.entries.items() if entry.waiting)
 
 
 def require_gradebook(course: Course, topic: str) -> None:
-    """Refuse where nothing was graded yet."""
+    """Refuse if nothing was graded yet."""
     if not course.has_gradebook:
         raise CourseError("there is no gradebook yet", str(course.root), f"run `python -m autograder grade {topic}`.")
 
 
-def results(course: Course, topic: str) -> dict[str, Result]:
-    """Return the ``Result`` of each student who is in the gradebook for ``topic``, by name.
+def load_results(course: Course, topic: str) -> dict[str, StudentResult]:
+    """Return the ``StudentResult`` of each student who is in the gradebook for ``topic``, by name.
 
     Raises ``CourseError`` if the gradebook does not know the assignment, or cannot be read.
     """
     require_gradebook(course, topic)
-    found: dict[str, Result] = {}
-    with reading(course) as connection:
+    found: dict[str, StudentResult] = {}
+    with open_connection(course) as connection:
         assignment = connection.scalar(select(ASSIGNMENT.c.id).where(ASSIGNMENT.c.name == topic))
-        rows = connection.execute(ROWS.where(SUBMITTED_ASSIGNMENT.c.assignment_id == assignment)).all()
+        rows = connection.execute(GRADES_OF_ASSIGNMENT.where(SUBMITTED_ASSIGNMENT.c.assignment_id == assignment)).all()
     if assignment is None:
         remedy = f"run `python -m autograder release {topic}`."
         raise CourseError(f"the gradebook does not know {topic}", str(course.root), remedy)
     for student, time, penalty, cell, points, automatic, manual, extra, waiting in rows:
-        one = found.setdefault(student, Result(student, time, float(penalty or 0.0)))
+        one = found.setdefault(student, StudentResult(student, time, float(penalty or 0.0)))
         one.entries[exercise_of_test(cell)] = Entry(float(points), automatic, manual, extra, bool(waiting))
     return dict(sorted(found.items()))

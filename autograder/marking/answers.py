@@ -24,8 +24,8 @@ from autograder.gradebook.database import (
     SOLUTION_CELL,
     SUBMITTED_ASSIGNMENT,
     SUBMITTED_NOTEBOOK,
-    gradebook_of,
-    reading,
+    open_connection,
+    open_gradebook,
 )
 from autograder.gradebook.lateness import update_penalties
 from autograder.gradebook.scores import require_gradebook
@@ -145,7 +145,7 @@ def progress_of(rows: Sequence[tuple[bool, bool]]) -> dict[str, int]:
 
 def _rows(course, topic, exercise):
     require_gradebook(course, topic)
-    with reading(course) as connection:
+    with open_connection(course) as connection:
         return connection.execute(_rows_of(topic, exercise)).all()
 
 
@@ -156,7 +156,7 @@ def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer
     not overwritten, nor is an answer marked that the student has changed. Raises Changed if an answer or its mark is
     not as it was seen, and CourseError if a class is being graded in this course, or the gradebook cannot be written.
     """
-    with shared_lock(course), gradebook_of(course) as gradebook:
+    with shared_lock(course), open_gradebook(course) as gradebook:
         db = gradebook.db
         for answer, held in marks:
             before = answer.held

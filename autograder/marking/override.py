@@ -12,7 +12,7 @@ from autograder.courses.course import Course
 from autograder.courses.locking import shared_lock
 from autograder.errors import CourseError
 from autograder.gradebook.backup import back_up
-from autograder.gradebook.database import gradebook_of
+from autograder.gradebook.database import open_gradebook
 from autograder.gradebook.lateness import update_penalties
 from autograder.gradebook.scores import require_gradebook
 from autograder.notebooks.cell_ids import points_id
@@ -43,7 +43,7 @@ def override(
         raise CourseError("there is no reason for other points", "--reason", "say why: the student reads it.")
     require_gradebook(course, topic)
     back_up(course, "mark")
-    with shared_lock(course), gradebook_of(course) as gradebook:
+    with shared_lock(course), open_gradebook(course) as gradebook:
         try:
             grade: Any = gradebook.find_grade(points_id(asked[name]), topic, topic, student)
             comment: Any = gradebook.find_comment(name, topic, topic, student)

@@ -29,7 +29,7 @@ from autograder.courses.course import Course
 from autograder.courses.plan import Student, fold_name, students_by_id
 from autograder.errors import CourseError
 from autograder.files import write_text
-from autograder.gradebook.scores import results
+from autograder.gradebook.scores import load_results
 from autograder.notebooks.handout import handed_to, handout, receipt_of_notebook
 from autograder.platforms.attempts import load_attempts
 from autograder.platforms.formats import normalise_moodle_name
@@ -87,7 +87,7 @@ def export(
     if to not in EXPORT_PLATFORMS:
         raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(EXPORT_PLATFORMS)}.")
     refuse_overwriting(target, force)
-    everybody, students = results(course, topic), course.plan().students
+    everybody, students = load_results(course, topic), course.plan().students
     released = course.released(topic)
     points = sum(released.points.values())
     listed = {one.id: one for one in students}

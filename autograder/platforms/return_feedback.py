@@ -15,7 +15,7 @@ from pathlib import Path
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.files import write_bytes
-from autograder.gradebook.scores import results
+from autograder.gradebook.scores import load_results
 from autograder.platforms.attempts import load_attempts
 from autograder.platforms.export import ExportSummary, refuse_overwriting
 
@@ -45,7 +45,7 @@ def write_feedback_archive(
     if to not in FEEDBACK_PLATFORMS:
         raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(FEEDBACK_PLATFORMS)}.")
     refuse_overwriting(target, force)
-    known, file, exported = results(course, topic), io.BytesIO(), ExportSummary()
+    known, file, exported = load_results(course, topic), io.BytesIO(), ExportSummary()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
         if to == "canvas":
             bundle.writestr(zipfile.ZipInfo("README.txt"), README.format(topic=topic), zipfile.ZIP_DEFLATED)

@@ -16,7 +16,7 @@ from autograder import exercises
 from autograder.courses.course import Course, init
 from autograder.courses.locking import exclusive_lock
 from autograder.files import write_bytes, write_text
-from autograder.gradebook.assignments import enter_lateness, refuse_other_cells
+from autograder.gradebook.assignments import refuse_changed_exercises, store_due_dates
 from autograder.gradebook.backup import back_up
 from autograder.gradebook.generate import begin_gradebook, generate
 from autograder.notebooks import assemble
@@ -64,7 +64,7 @@ def _prove_and_write(course, topic, seed, everything, questions, source):
         generate(trial, topic, trial.gradebook)
         released = nbformat.read(trial.release(topic), as_version=4)
         check(source, released, questions)
-        refuse_other_cells(course, topic, released)
+        refuse_changed_exercises(course, topic, released)
         back_up(course, "release")
         begin_gradebook(course)
         generate(trial, topic, course.gradebook, course.id_in_gradebook)
@@ -75,7 +75,7 @@ def _prove_and_write(course, topic, seed, everything, questions, source):
     said = changes_since(before, released, (seed, digest))
     number = course.record_release(topic, seed, digest, said)
     course.released(topic)  # which keeps what others need of it without loading
-    enter_lateness(course, topic)
+    store_due_dates(course, topic)
     return Release(course.release(topic), number, said)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
-from autograder.gradebook.scores import Result, results
+from autograder.gradebook.scores import StudentResult, load_results
 from autograder.notebooks.submitted_file import read_file, sources_by_id
 from autograder.verdicts import Graded
 
@@ -82,7 +82,7 @@ def analyse(course: Course, topic: str) -> AssignmentAnalysis:
 
     Raises ``CourseError`` if it was not released, or the gradebook cannot be read.
     """
-    released, everybody = course.released(topic), results(course, topic)
+    released, everybody = course.released(topic), load_results(course, topic)
     asked = released.load_exercises()
     tries = {student: found for student in everybody if (found := _verdicts(course, student, topic))}
     graded = {student: found[-1] for student, found in tries.items()}
@@ -117,7 +117,7 @@ def _verdicts(course, student, topic):
 
 
 def items(
-    exercises: Iterable[Exercise], everybody: Mapping[str, Result], tries: Mapping[str, Sequence[Graded]]
+    exercises: Iterable[Exercise], everybody: Mapping[str, StudentResult], tries: Mapping[str, Sequence[Graded]]
 ) -> Iterable[Item]:
     """Yield an ``Item`` for each of ``exercises``; ``tries`` has what each student was graded for, the last counts."""
     for exercise in exercises:

@@ -21,8 +21,8 @@ from autograder.courses.course import EXCHANGE_FILES, TIMESTAMP, Course
 from autograder.errors import CourseError
 from autograder.feedback import pages
 from autograder.files import unexpected_entries
-from autograder.gradebook.assignments import enter_lateness
-from autograder.gradebook.lateness import Received, received
+from autograder.gradebook.assignments import store_due_dates
+from autograder.gradebook.lateness import ReceivedTime, parse_received
 from autograder.gradebook.recorder import Recorder
 from autograder.grading import grade, submission
 from autograder.grading.fingerprint import fingerprint, handed_in_files
@@ -73,7 +73,7 @@ def _is_readable_beside(path):
         text = read_file(path).decode()
     except (CourseError, UnicodeDecodeError):
         return False
-    return len(text) <= MAX_BESIDE_CHARACTERS and not (path.name == TIMESTAMP and received(text).problem)
+    return len(text) <= MAX_BESIDE_CHARACTERS and not (path.name == TIMESTAMP and parse_received(text).problem)
 
 
 def _is_ignored_by_nbgrader(path):
@@ -102,7 +102,7 @@ class Repair(NbGraderPreprocessor):
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
         topic = names["assignment"]
-        enter_lateness(course, topic, names["student"])
+        store_due_dates(course, topic, names["student"])
         content = read_file(course.submission(names["student"], topic), course.submitted)
         nb, template = repair.read_notebook(content, _released(course, topic).notebooks, topic)
         notes = repair.repair(nb, template)
@@ -123,7 +123,9 @@ class Gather(NbGraderPreprocessor):
             with suppress(CourseError):  # one that came after what was graded
                 content = read_file(course.submission(student, topic), course.submitted)
             one = find_collected_attempt(course, student, topic, content)
-            marks = recorder.current_state(student, Received(is_earliest=bool(one and one.is_late_without_time))).marks
+            marks = recorder.current_state(
+                student, ReceivedTime(is_earliest=bool(one and one.is_late_without_time))
+            ).marks
         resources["feedback"] = marks, student, topic, tuple(map(handout, _released(course, topic).notebooks))
         return nb, resources
 

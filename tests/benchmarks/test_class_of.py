@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from autograder.courses.course import Course
-from autograder.gradebook.scores import results
+from autograder.gradebook.scores import load_results
 from benchmarks import class_of
 
 pytestmark = pytest.mark.suite("assignments")
@@ -23,7 +23,7 @@ def test_a_class_goes_through_all_commands_and_nobody_is_lost(released, tmp_path
     assert all(step.megabytes > 1 for step in steps)
     assert f"{COUNT} collected (0 anew), 0 set aside, 0 not taken" in steps[0].said
     assert f"{COUNT} graded, 0 reused, 0 set aside, 0 failed" in steps[1].said
-    found = results(course, "scoring")
+    found = load_results(course, "scoring")
     with (tmp_path / "grades.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))[2:]
     assert {row[1]: float(row[-1]) for row in rows} == {

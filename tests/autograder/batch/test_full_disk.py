@@ -56,7 +56,7 @@ def grading():
     return [[row.student, row.failed, row.set_aside, row.total] for row in rows]
 
 def restoring():
-    backup.restore(course, backup.backups(course)[0].name)
+    backup.restore(course, backup.list_backups(course)[0].name)
     return True
 
 with zipfile.ZipFile(archive) as bundle:

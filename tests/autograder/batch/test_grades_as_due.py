@@ -25,7 +25,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
-from autograder.gradebook.scores import results
+from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
 from autograder.marking.answers import CurrentMark, answers, save
 from autograder.marking.override import override
@@ -229,9 +229,9 @@ class Grades(RuleBasedStateMachine):
     @precondition(lambda self: self.recorded)
     @rule()
     def say_what_would_move(self):
-        before = results(self.course, "scoring")
+        before = load_results(self.course, "scoring")
         rows = self.run(dry=True)
-        assert results(self.course, "scoring") == before
+        assert load_results(self.course, "scoring") == before
         for name, row in rows.items():
             if name in self.recorded and not row.set_aside:
                 gain = sum(
@@ -268,13 +268,13 @@ class Grades(RuleBasedStateMachine):
         return share * self.earned(name)
 
     def check_gradebook(self, name):
-        one = results(self.course, "scoring")[name]
+        one = load_results(self.course, "scoring")[name]
         assert (one.earned, one.penalty) == (pytest.approx(self.earned(name)), pytest.approx(self.penalty(name)))
 
     def check(self, name):
         if name not in self.recorded:
             if (self.course.root / "gradebook.db").exists():
-                assert name not in results(self.course, "scoring")
+                assert name not in load_results(self.course, "scoring")
             return
         if any(
             one.right is not None for one in self.attempts[name]

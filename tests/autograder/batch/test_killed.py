@@ -75,7 +75,7 @@ def run_mark(course):
 
 
 def run_restore(course):
-    for path in backup.backups(course)[:1]:
+    for path in backup.list_backups(course)[:1]:
         backup.restore(course, path.name)
 
 

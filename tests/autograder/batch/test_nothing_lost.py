@@ -425,8 +425,8 @@ def test_the_last_ten_backups_that_differ_are_kept(course):
             gradebook.add_student(f"student{number}")
         backup.back_up(course, "grade")
         backup.back_up(course, "grade")
-    assert len(backup.backups(course)) == backup.KEPT == 10
-    backup.restore(course, backup.backups(course)[-1].name)
+    assert len(backup.list_backups(course)) == backup.MAX_BACKUPS == 10
+    backup.restore(course, backup.list_backups(course)[-1].name)
     with Gradebook(course.gradebook) as gradebook:
         assert len(gradebook.students) < 13
     assert_refused(autograder("restore", "../../nbgrader_config.py", "--course", course.root), "no backup")
@@ -441,15 +441,15 @@ def test_a_clock_that_goes_backwards_loses_no_backup(course, monkeypatch):
             return datetime(2040 - len(made), 1, 1, tzinfo=zone)
 
     monkeypatch.setattr(backup, "datetime", Backwards)
-    for number in range(backup.KEPT + 3):
+    for number in range(backup.MAX_BACKUPS + 3):
         with Gradebook(course.gradebook) as gradebook:
             gradebook.add_student(f"student{number}")
         backup.back_up(course, "grade")
-        made.append(backup.backups(course)[0].read_bytes())
-        back_up_again = backup.backups(course)
+        made.append(backup.list_backups(course)[0].read_bytes())
+        back_up_again = backup.list_backups(course)
         backup.back_up(course, "grade")
-        assert backup.backups(course) == back_up_again  # nothing has changed since
-    assert [path.read_bytes() for path in backup.backups(course)] == made[::-1][: backup.KEPT]
+        assert backup.list_backups(course) == back_up_again  # nothing has changed since
+    assert [path.read_bytes() for path in backup.list_backups(course)] == made[::-1][: backup.MAX_BACKUPS]
 
 
 HALF_DONE = """

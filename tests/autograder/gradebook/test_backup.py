@@ -34,15 +34,15 @@ def students(course):
 
 
 def test_the_oldest_of_ten_backups_can_be_restored(course):
-    for number in range(backup.KEPT + 1):
+    for number in range(backup.MAX_BACKUPS + 1):
         add_student(course, f"student{number}")
         backup.back_up(course, "grade")
     add_student(course, "afterwards")
-    oldest = backup.backups(course)[-1]
+    oldest = backup.list_backups(course)[-1]
     backup.restore(course, oldest.name)
     assert students(course) == {"student0", "student1"}
     assert oldest.is_file()
-    backup.restore(course, backup.backups(course)[0].name)
+    backup.restore(course, backup.list_backups(course)[0].name)
     assert "afterwards" in students(course)
 
 
@@ -68,11 +68,11 @@ def test_what_a_killed_backup_left_half_written_is_gone_after_the_next_one(cours
     assert done.returncode == -signal.SIGKILL
     folder = course.root / ".autograder" / "backups"
     assert list(folder.glob("*.draft*"))
-    known = set(backup.backups(course))
+    known = set(backup.list_backups(course))
     add_student(course, "ada")
     backup.back_up(course, "grade")
     assert not list(folder.glob("*.draft*"))
-    assert len(set(backup.backups(course)) - known) == 1
+    assert len(set(backup.list_backups(course)) - known) == 1
 
 
 def foreign_database(path):
@@ -103,8 +103,8 @@ def test_only_a_gradebook_is_put_in_the_gradebooks_place(course, make, problem):
     backup.back_up(course, "grade")
     path = course.root / ".autograder" / "backups" / "2030-01-01-000000-000000-before-grade.db"
     make(path, course)
-    before, known = course.gradebook_file.read_bytes(), backup.backups(course)
+    before, known = course.gradebook_file.read_bytes(), backup.list_backups(course)
     with pytest.raises(CourseError, match=problem):
         backup.restore(course, path.name)
     assert course.gradebook_file.read_bytes() == before
-    assert backup.backups(course) == known
+    assert backup.list_backups(course) == known

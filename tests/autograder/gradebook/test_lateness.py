@@ -8,7 +8,7 @@ import pytest
 
 from autograder.errors import CourseError
 from autograder.gradebook.lateness import Lateness, nbgrader_config
-from autograder.gradebook.scores import results
+from autograder.gradebook.scores import load_results
 from autograder.marking.answers import CurrentMark, answers, save
 from autograder.marking.override import override
 from autograder.platforms.collect import collect, undo
@@ -51,7 +51,7 @@ def came(course, student, text=ONE_DAY):  # noqa: F811
 
 
 def standing(course, student):  # noqa: F811
-    found = results(course, "scoring")[student]
+    found = load_results(course, "scoring")[student]
     return found.earned, found.penalty
 
 
@@ -254,7 +254,7 @@ def test_what_was_late_by_nobody_knows_how_much_is_no_more_once_another_attempt_
     collect(late_course, "scoring", handed_out(tmp_path, ("ada_17_3002_scoring.ipynb", notebook(late_course))))
     grade_quickly(late_course)
     assert "late" not in page(late_course, "ada").partition("</dl>")[0].partition("<dl>")[2]
-    assert results(late_course, "scoring")["ada"].time is None
+    assert load_results(late_course, "scoring")["ada"].time is None
 
 
 @pytest.mark.parametrize(("stated", "taken"), [(-1.0, 0.0), (3.0, 3.0), (7.0, 7.0), (7.5, 7.0)])

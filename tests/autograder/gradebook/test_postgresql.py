@@ -18,7 +18,7 @@ from sqlalchemy.engine import make_url
 from autograder.courses.course import init
 from autograder.errors import CourseError
 from autograder.gradebook import backup
-from autograder.gradebook.scores import results
+from autograder.gradebook.scores import load_results
 from autograder.marking.session import Conflict, MarkRequest, Session
 from autograder.platforms.export import export
 from autograder.releases.release import release
@@ -132,7 +132,7 @@ def test_two_mark_at_once_and_a_regrade_an_export_and_a_restore_keep_what_they_g
     assert not [row.student for row in grade(course) if row.waiting]
     assert in_gradebook(course)["ada"] == marked
     assert counted == {table: rows_of(course, table) for table in counted}
-    assert {name: one.earned for name, one in results(course, "scoring").items()} == {"ada": marked[0], "ben": 0.5}
+    assert {name: one.earned for name, one in load_results(course, "scoring").items()} == {"ada": marked[0], "ben": 0.5}
 
     target = tmp_path / "grades.csv"
     assert export(course, "scoring", "csv", target).count == 2
@@ -143,16 +143,16 @@ def test_two_mark_at_once_and_a_regrade_an_export_and_a_restore_keep_what_they_g
         }
 
     backup.back_up(course, "trial")
-    newest = backup.backups(course)[0]
+    newest = backup.list_backups(course)[0]
     assert newest.stat().st_mode & 0o077 == 0
     backup.back_up(course, "trial")
-    assert backup.backups(course)[0] == newest  # nothing has changed
+    assert backup.list_backups(course)[0] == newest  # nothing has changed
     sessions[0].mark(MarkRequest(group_of(sessions[0], KEYS), None))
     assert in_gradebook(course)["ada"][0] is None
     backup.restore(course, newest.name)
     assert in_gradebook(course)["ada"] == marked
     assert counted == {table: rows_of(course, table) for table in counted}
-    assert "before-restore" in backup.backups(course)[0].name
+    assert "before-restore" in backup.list_backups(course)[0].name
     with pytest.raises(CourseError, match="no backup"):
         backup.restore(course, "gradebook.db")
 
@@ -162,7 +162,7 @@ def test_a_server_that_is_not_there_is_refused_in_words_without_its_password(tmp
     (port,) = free_ports(1)
     address = f"postgresql://{USER}:hush@127.0.0.1:{port}/postgres"
     other.config.write_text(f"{other.config.read_text()}\nc.CourseDirectory.db_url = {address!r}\n")
-    for refused in (lambda: results(other, "scoring"), lambda: backup.back_up(other, "grade")):
+    for refused in (lambda: load_results(other, "scoring"), lambda: backup.back_up(other, "grade")):
         with pytest.raises(CourseError, match="db_url") as error:
             refused()
         assert "hush" not in str(error.value)
@@ -175,7 +175,7 @@ def test_the_programs_of_a_backup_go_where_the_gradebook_is(tmp_path):
     course.config.write_text(f"{course.config.read_text()}\nc.CourseDirectory.db_url = {address!r}\n")
     heard = tmp_path / "heard.json"
     program = f"import json, os; json.dump(dict(os.environ), open({str(heard)!r}, 'w'))"
-    backup._run(course, sys.executable, ["-c", program])
+    backup._run_postgresql(course, sys.executable, ["-c", program])
     known = {
         name: value for name, value in json.loads(heard.read_text(encoding="utf-8")).items() if name.startswith("PG")
     }
@@ -194,4 +194,4 @@ def test_a_database_that_nobody_here_keeps_is_refused_in_words(tmp_path, address
     course = init(tmp_path)
     course.config.write_text(f"{course.config.read_text()}\nc.CourseDirectory.db_url = {address!r}\n")
     with pytest.raises(CourseError, match="db_url"):
-        results(course, "scoring")
+        load_results(course, "scoring")

@@ -8,7 +8,7 @@ from sqlalchemy import event
 
 from autograder.courses.course import Course
 from autograder.feedback.marks import CellResult, Entry, Mark, Marks
-from autograder.gradebook.lateness import Received
+from autograder.gradebook.lateness import ReceivedTime
 from autograder.gradebook.recorder import Recorder
 
 pytestmark = pytest.mark.suite("assignments")
@@ -42,7 +42,7 @@ def test_marks_are_those_that_nbgrader_reads(released, tmp_path):
     entered = results(course)
     with Recorder(course, "scoring") as recorder:
         assert recorder.current_state("mia").is_new
-        first = recorder.record("mia", entered, Received(), {})
+        first = recorder.record("mia", entered, ReceivedTime(), {})
     assert first == as_nbgrader_reads_it(course, "mia")
     assert first.score == first.points / 2 > 0
     with Gradebook(course.gradebook) as gradebook:  # a person marks, gives more than that, and says something
@@ -53,7 +53,7 @@ def test_marks_are_those_that_nbgrader_reads(released, tmp_path):
         gradebook.db.commit()
     with Recorder(course, "scoring") as recorder:
         assert recorder.current_state("mia").marks == as_nbgrader_reads_it(course, "mia")
-        again = recorder.record("mia", entered, Received(), {})
+        again = recorder.record("mia", entered, ReceivedTime(), {})
         assert recorder.current_state("mia").marks == again
     assert again == as_nbgrader_reads_it(course, "mia")
     assert "Well said." in again.comments.values()
@@ -87,7 +87,7 @@ def test_nothing_that_is_asked_for_a_submission_looks_at_the_rows_of_the_whole_c
         engine = recorder._session.get_bind()
         event.listen(engine, "before_cursor_execute", lambda _1, _2, text, values, *_: asked.append((text, values)))
         for _ in range(2):
-            recorder.record("mia", entered, Received(), {})
+            recorder.record("mia", entered, ReceivedTime(), {})
         with engine.connect() as connection:
             plans = [
                 (text, step.detail)

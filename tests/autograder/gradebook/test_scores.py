@@ -8,7 +8,7 @@ import pytest
 
 from autograder.courses.course import Course
 from autograder.errors import CourseError
-from autograder.gradebook.scores import results
+from autograder.gradebook.scores import load_results
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 pytestmark = pytest.mark.suite("assignments")
@@ -24,7 +24,7 @@ def test_an_empty_gradebook_is_read_where_the_environment_is_not_on_path(course,
     course.gradebook_file.write_bytes(b"")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     with pytest.raises(CourseError, match="the gradebook does not know scoring"):
-        results(course, "scoring")
+        load_results(course, "scoring")
 
 
 OLDER = """
@@ -44,8 +44,8 @@ def test_a_gradebook_of_an_older_nbgrader_is_refused_with_the_command_that_upgra
     connection.executescript(OLDER)
     connection.close()
     with pytest.raises(CourseError, match="nbgrader db upgrade"):
-        results(course, "scoring")
+        load_results(course, "scoring")
     done = nbgrader("db", "upgrade", cwd=course.root)
     assert done.returncode == 0, done.stderr[-2000:]
     assert os.path.isfile(course.gradebook_file)
-    assert results(course, "scoring") == {}
+    assert load_results(course, "scoring") == {}

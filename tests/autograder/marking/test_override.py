@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.errors import CourseError
-from autograder.gradebook.scores import results
+from autograder.gradebook.scores import load_results
 from autograder.marking.override import override
 from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
     all_right,
@@ -30,7 +30,7 @@ def half_right(notebook, exercises, *rest):
 def test_a_disputed_mark_is_overridden_with_a_reason_and_survives_regrading(course, grade_quickly):  # noqa: F811
     hand_in(course, "mia")
     grade_quickly(course, grade_one=half_right)
-    before = results(course, "scoring")["mia"].earned
+    before = load_results(course, "scoring")["mia"].earned
     done = autograder(
         "mark",
         "scoring",
@@ -49,7 +49,7 @@ def test_a_disputed_mark_is_overridden_with_a_reason_and_survives_regrading(cour
     for again in (False, True):
         row = grade_quickly(course, grade_one=half_right, again=again)["mia"]
         assert row.points[NAME] == 2.5
-        assert results(course, "scoring")["mia"].earned == before + 1.5
+        assert load_results(course, "scoring")["mia"].earned == before + 1.5
         assert WHY in page(course, "mia")
         assert "Marked by a person." in page(course, "mia")
         assert NAME not in row.waiting
@@ -87,7 +87,7 @@ def test_what_cannot_be_overridden_is_refused(course, grade_quickly, exercise, s
     grade_quickly(course)
     with pytest.raises(CourseError, match=words):
         override(course, "scoring", exercise, student, points, reason)
-    assert results(course, "scoring")["mia"].earned == AUTOMATIC
+    assert load_results(course, "scoring")["mia"].earned == AUTOMATIC
 
 
 def test_the_command_says_what_is_missing(released):

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from autograder.errors import CourseError
-from autograder.gradebook.scores import results
+from autograder.gradebook.scores import load_results
 from autograder.platforms.collect import collect
 from autograder.platforms.export import NAMESAKE, export
 from autograder.platforms.formats import MOODLE_NAME
@@ -69,7 +69,7 @@ def number(points):
 
 
 def test_what_is_read_of_the_class_is_what_nbgrader_has(graded):
-    found = results(graded, "scoring")
+    found = load_results(graded, "scoring")
     assert {name: one.score for name, one in found.items()} == {
         name: AUTOMATIC + (points or 0) for name, points in CLASS.items()
     }

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
-from autograder.gradebook.scores import results
+from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
 from autograder.reports.analysis import MIN_STUDENTS, HintCount, analyse, discrimination, normal_code, normal_text
 from autograder.reports.class_page import class_page
@@ -209,7 +209,7 @@ def test_a_pipe_and_a_folder_that_is_a_link_are_nobodys_answers_and_hold_no_repo
 
 
 def test_an_exercise_is_compared_with_the_points_of_all_others_and_not_with_its_own(graded):
-    everybody = results(graded, "scoring")
+    everybody = load_results(graded, "scoring")
     study = analyse(graded, "scoring")
     for item in study.items:
         if item.discrimination is None:
