@@ -13,7 +13,7 @@ from autograder.exercises import checking, compare
 from autograder.grading import grade
 from autograder.grading.fingerprint import handed_in_files
 from autograder.notebooks import assemble
-from autograder.sandbox import Limits
+from autograder.sandbox import NOTHING, Limits
 from solutions.in_torch import capstone
 
 pytestmark = pytest.mark.suite("assignments")
@@ -127,5 +127,5 @@ def test_the_check_says_before_handing_in_what_is_wrong_with_the_file(asked, goo
 
 def test_grading_does_not_train(small, asked, good):
     source = assemble.source_notebook("capstone", asked)
-    script = grade._script(source, asked, {FILE: good})
+    script = grade._script(source, asked, {FILE: good}, NOTHING)
     assert not [cell for cell in script.cells if "train_and_save('capstone.npz')" in cell.source]
