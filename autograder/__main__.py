@@ -56,7 +56,7 @@ def release(
     Hidden cases are drawn until they catch every listed mistake and the mutants of each reference, unless the seed is given
     or was kept: then its cases are tried, and the release is refused if they do not.
     """
-    from autograder.audit.search import DRAWS, searched
+    from autograder.audit.search import DRAWS, find_seed
     from autograder.releases.release import new_seed
     from autograder.releases.release import release as make
 
@@ -67,7 +67,7 @@ def release(
     website = _website(base_url, no_links, plan.website)
     kept = root.chosen_seed(topic, seed)
     with out.status(f"Drawing hidden cases of {topic} that catch every wrong answer that is known …"):
-        found = searched(topic, new_seed() if kept is None else kept, DRAWS if kept is None else 1)
+        found = find_seed(topic, new_seed() if kept is None else kept, DRAWS if kept is None else 1)
     seed = found.seed
     for line in found.lines(verbose):
         out.print(line, highlight=False, markup=False)

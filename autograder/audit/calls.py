@@ -35,7 +35,7 @@ def reply_to(function: Callable[..., object], exercise: Exercise, case: Case, se
     turn, said = exercises.convert(exercise), io.StringIO()
     given = {name: turn(item) for name, item in case.inputs.items()}
     try:
-        with limited(seconds), contextlib.redirect_stdout(said):
+        with time_limit(seconds), contextlib.redirect_stdout(said):
             value, changed = compare.call_case(function, given, case.gradients)
     except Exception as error:
         return Reply(raised=type(error).__name__)
@@ -43,10 +43,10 @@ def reply_to(function: Callable[..., object], exercise: Exercise, case: Case, se
     return Reply(value, changed=tuple(changed), printed=bool(said.getvalue()))
 
 
-def called(function: Callable[..., object], exercise: Exercise, given: DrawnCase) -> object:
+def call_drawn(function: Callable[..., object], exercise: Exercise, given: DrawnCase) -> object:
     """Return what ``function`` gives for the drawn call ``given``; a tensor has the memory order of its array."""
     values = {name: _tensor(item) for name, item in given.inputs.items()} if exercise.in_torch else given.inputs
-    with contextlib.redirect_stdout(None), unwarned():
+    with contextlib.redirect_stdout(None), silence_warnings():
         return compare.call_case(function, values, given.gradients)[0]
 
 
@@ -61,14 +61,14 @@ class TookTooLong(Exception):
 
 
 @contextlib.contextmanager
-def limited(seconds: float | None = None) -> Iterator[None]:
+def time_limit(seconds: float | None = None) -> Iterator[None]:
     """Interrupt what runs longer than ``seconds``, or ``SECONDS``. Outside of the main thread there is no limit."""
-    with unwarned(), no_longer_than(seconds or SECONDS, TookTooLong):
+    with silence_warnings(), no_longer_than(seconds or SECONDS, TookTooLong):
         yield
 
 
 @contextlib.contextmanager
-def unwarned() -> Iterator[None]:
+def silence_warnings() -> Iterator[None]:
     """Let nothing be said of what is tried: mutants divide by 0, and inputs that tell them apart do."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

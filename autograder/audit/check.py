@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import exercises
+from autograder.audit.notebook_run import run_notebook
 from autograder.audit.outcomes import FOLDER, Outcomes
-from autograder.audit.playing import play
 from autograder.audit.run import audit_exercise, reference_of, right_answers
 from autograder.errors import CourseError
 from autograder.exercises import key_linter
@@ -79,25 +79,25 @@ def check_topic(topic: str, seed: int = 0, folder: Path = answer_key.FOLDER, boo
     loaded = list(exercises.load_each(topic, seed, folder))
     entries = tuple(entry for entry, _ in loaded)
     questions = [one for _, one in loaded if isinstance(one, exercises.Exercise)]
-    faults += (Fault(entry.name, *_told(one)) for entry, one in loaded if isinstance(one, CourseError))
+    faults += (Fault(entry.name, *_describe_error(one)) for entry, one in loaded if isinstance(one, CourseError))
     faults += _labels(topic, entries, book)
     notebook = None
     if not faults:
         try:
             notebook = assemble.source_notebook(topic, questions, book)
         except CourseError as error:
-            faults.append(Fault("", *_told(error)))
+            faults.append(Fault("", *_describe_error(error)))
     text = key_linter.released_text(notebook) if notebook else ""
     right, called = right_answers(topic), [exercise for exercise in questions if exercise.is_called]
-    audited = [_audited(exercise, text, right, seed) for exercise in called]
+    audited = [_audit_exercise(exercise, text, right, seed) for exercise in called]
     for exercise, one in zip(called, audited, strict=True):
         faults += _faults(exercise, one)
     if notebook:
-        faults += _played(notebook, questions)
-    return Checked(topic, entries, tuple(faults), _tried(audited, notebook), time.monotonic() - began)
+        faults += _find_notebook_faults(notebook, questions)
+    return Checked(topic, entries, tuple(faults), _describe_effort(audited, notebook), time.monotonic() - began)
 
 
-def _told(error):
+def _describe_error(error):
     what, place, remedy = error.args
     return f"{place}: {what}", remedy
 
@@ -107,13 +107,13 @@ def _labels(topic, entries, book):
     try:
         _, texts = assemble.chapter(topic, book)
     except CourseError as error:
-        yield Fault("", *_told(error))
+        yield Fault("", *_describe_error(error))
         return
     for name, error in assemble.misfits(topic, [entry.name for entry in entries], texts, book):
-        yield Fault(name, *_told(error))
+        yield Fault(name, *_describe_error(error))
 
 
-def _audited(exercise, text, right, seed):
+def _audit_exercise(exercise, text, right, seed):
     problems = [str(problem) for problem in key_linter.lint([exercise], text=text)]
     mistakes = vars(exercises.module(f"solutions.mistakes.{exercise.entry.topic}"))
     outcomes = Outcomes(exercise, FOLDER)
@@ -133,13 +133,13 @@ def _faults(exercise, audited):
         yield Fault(exercise.name, what, f"write {exercise.function}__style in tests/submissions/{topic}.py")
 
 
-def _played(notebook, questions):
+def _find_notebook_faults(notebook, questions):
     """Yield the faults of the assembled ``notebook``: with the answers in it, and as students get it."""
     for answered, who in ((True, "reference"), (False, "untouched release")):
         try:
-            played = play(notebook, questions, answered)
+            played = run_notebook(notebook, questions, answered)
         except CourseError as error:
-            yield Fault("", *_told(error))
+            yield Fault("", *_describe_error(error))
             return
         for exercise in questions:
             wanted, got = exercise.points * answered, played.points.get(exercise.name)
@@ -151,7 +151,7 @@ def _played(notebook, questions):
                 yield Fault(exercise.name, what, "mend the shown case, or the equations")
 
 
-def _tried(audited, notebook):
+def _describe_effort(audited, notebook):
     """Return a sentence that says what was tried."""
     counts = {
         "mistakes": sum(one.mistakes for one in audited),

@@ -36,18 +36,18 @@ def _equivalents(function, exercise):
     if any(case.gradients for case in exercise.cases):
         styles = GRADIENT_STYLES
     for what, turn in styles.items():
-        yield what, _after(function, turn)
+        yield what, _style_result(function, turn)
     if exercise.kind == "number":
         decimals = int(np.ceil(-np.log10(exercise.entry.atol)))  # half a unit is well within
-        yield f"rounded to {decimals} decimals", _after(function, lambda item: np.round(_array(item), decimals))
+        yield f"rounded to {decimals} decimals", _style_result(function, lambda item: np.round(_array(item), decimals))
     yield "through a helper function", _through_helper(function)
     if exercise.kind == "code":
         for what, turn in INPUT_STYLES.items():
-            yield what, _before(function, turn)
+            yield what, _style_inputs(function, turn)
         yield from _rewritten(function)
 
 
-def _after(function, turn):
+def _style_result(function, turn):
     def styled(*arguments):
         value = function(*arguments)
         return {key: turn(item) for key, item in value.items()} if isinstance(value, dict) else turn(value)
@@ -55,7 +55,7 @@ def _after(function, turn):
     return styled
 
 
-def _before(function, turn):
+def _style_inputs(function, turn):
     def styled(*arguments):
         return function(*(turn(item) if hasattr(item, "shape") and item.ndim > 1 else item for item in arguments))
 
@@ -87,7 +87,7 @@ def _single(item):
     return array.astype(np.float32) if array.dtype.kind == "f" else array
 
 
-def _strided(item):
+def _in_gapped_memory(item):
     """Return the same numbers in memory that has gaps."""
     if hasattr(item, "detach"):
         return torch.stack([item, item], dim=-1)[..., 0]
@@ -116,15 +116,15 @@ NUMBER_STYLES = {
     "a tensor": lambda item: _tensor(_array(item)),
     "in single precision": lambda item: _single(_array(item)),
     "a tensor in single precision": lambda item: _single(_tensor(_array(item))),
-    "in memory with gaps": lambda item: _strided(_array(item)),
+    "in memory with gaps": lambda item: _in_gapped_memory(_array(item)),
     "in column order": lambda item: np.asfortranarray(_array(item)) if np.ndim(item) else item,
 }
 GRADIENT_STYLES = {
     "in single precision": _single,
-    "in memory with gaps": _strided,
+    "in memory with gaps": _in_gapped_memory,
     "a copy": lambda item: item.clone(),
 }
-INPUT_STYLES = {"inputs in memory with gaps": _strided}
+INPUT_STYLES = {"inputs in memory with gaps": _in_gapped_memory}
 
 
 def _rewritten(function):
@@ -183,17 +183,17 @@ class _Invert(ast.NodeTransformer):
 
 def _product(left, right):
     """Return ``left @ right``, with the terms of its sums in the reverse order."""
-    return _flipped(left, -1) @ _flipped(right, -2 if right.ndim > 1 else -1)
+    return _flip(left, -1) @ _flip(right, -2 if right.ndim > 1 else -1)
 
 
 def _sum(value, *axes, **options):
     for axis in range(value.ndim):
-        value = _flipped(value, axis)
+        value = _flip(value, axis)
     total = value.sum(*axes, **options)
     for axis in range(total.ndim):
-        total = _flipped(total, axis)
+        total = _flip(total, axis)
     return total
 
 
-def _flipped(item, axis):
+def _flip(item, axis):
     return item.flip(axis) if hasattr(item, "detach") else np.flip(item, axis)

@@ -73,7 +73,7 @@ def held_out_answers(
     path = folder / f"{topic}.py"
     by_function = {exercise.function: exercise for exercise in exercises.load(topic, seed) if exercise.is_called}
     scope: dict[str, Any] = {"__name__": f"heldout_{topic}", "np": np, "math": math}
-    exec(exercises.provided(topic), scope)
+    exec(exercises.provided_code(topic), scope)
     before = set(scope)
     exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), scope)
     for name in [n for n in scope if n not in before and not n.startswith("_") and "__" in n]:
@@ -89,10 +89,10 @@ def held_out_answers(
 
 def graded_answers(topic: str, judged: dict[str, Any], seed: int = 0, folder: Path = HELD_OUT) -> list[Answer]:
     """Return the held-out answers of ``topic``, graded, with what a person ``judged`` of their hints."""
-    return [_graded(*found, judged) for found in held_out_answers(topic, seed, folder)]
+    return [_grade_answer(*found, judged) for found in held_out_answers(topic, seed, folder)]
 
 
-def _graded(exercise, name, function, judged):
+def _grade_answer(exercise, name, function, judged):
     verdict = verdict_on(function, exercise, UNHURRIED)
     hint = " ".join(verdict.hints) or "; ".join(part.reason for part in verdict.parts if part.reason)
     right = name.partition("__")[2].startswith("right")
@@ -103,7 +103,7 @@ def _graded(exercise, name, function, judged):
     return Answer(name, exercise.entry.topic, exercise.name, right, truth, earned, verdict.points, hint, of_this)
 
 
-def judgement(path: Path) -> dict[str, Any]:
+def read_judgement(path: Path) -> dict[str, Any]:
     """Return the judgement in the file at ``path``, or {}.
 
     Raises
@@ -122,7 +122,7 @@ def judgement(path: Path) -> dict[str, Any]:
     return judged
 
 
-def rates_of(topic: str, answers: Sequence[Answer], moved: int) -> Rates:
+def count_rates(topic: str, answers: Sequence[Answer], moved: int) -> Rates:
     wrong = [answer for answer in answers if not answer.right]
     caught = [answer.judged for answer in wrong if not answer.accepted]
     return Rates(

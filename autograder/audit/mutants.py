@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 
 from autograder.audit.outcomes import Version
-from autograder.exercises.ast_utils import arguments_of, compile_function, parse_function, replaced, slots, source_of
+from autograder.exercises.ast_utils import (
+    arguments_of,
+    compile_function,
+    parse_function,
+    slots,
+    source_of,
+    temporarily_replace,
+)
 from autograder.exercises.mutation_operators import Surroundings, rewrites
 
 
@@ -51,7 +58,7 @@ def _mutants(function, kind):
     for slot in slots(definition):
         number = slot.statement
         for rewrite in rewrites(slot, around):
-            with replaced(slot, rewrite.new):  # all other statements stay as they are
+            with temporarily_replace(slot, rewrite.new):  # all other statements stay as they are
                 dropped = slot.parent is definition and rewrite.new is None
                 changed = "" if dropped else _text(definition, [definition.body[number]]).removeprefix(head)
             text = "".join([head, *statements[:number], changed, *statements[number + 1 :]])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from autograder.audit.held_out import HELD_OUT, Answer, Rates, graded_answers, judgement, rates_of
+from autograder.audit.held_out import HELD_OUT, Answer, Rates, count_rates, graded_answers, read_judgement
 from autograder.audit.run import Audited, audit_topic
 from solutions import answer_key
 
@@ -74,10 +74,10 @@ def measure(topics: Iterable[str] | None = None, seed: int = 0, folder: Path = H
         if not (folder / f"{topic}.py").is_file():
             notes.append(f"{topic}: no held-out answers.")
             continue
-        judged = judgement(folder / f"{topic}.toml")
+        judged = read_judgement(folder / f"{topic}.toml")
         graded = graded_answers(topic, judged, seed, folder)
         answers += graded
-        now.append(rates_of(topic, graded, len(judged.get("moved", ()))))
+        now.append(count_rates(topic, graded, len(judged.get("moved", ()))))
         if "first" in judged:
             first.append(Rates(topic, **judged["first"]))
     return Report((), tuple(answers), tuple(now), tuple(first), seed=seed, notes=tuple(notes))

@@ -13,7 +13,7 @@ from autograder import exercises
 from autograder.audit.equivalents import equivalents
 from autograder.audit.mutants import mutants
 from autograder.audit.outcomes import FOLDER, Outcomes, Version, version_of
-from autograder.audit.survivors import Found, classify_survivors, wrong_numbers
+from autograder.audit.survivors import UnrejectedMutant, classify_survivors, wrong_numbers
 from autograder.exercises import Exercise, key_linter
 from autograder.notebooks import assemble
 from autograder.paths import ROOT
@@ -39,8 +39,8 @@ class Audited:
     hints_missed: tuple[str, ...]
     mutants: int
     tried: int
-    aside: tuple[Found, ...]
-    survivors: tuple[Found, ...]
+    aside: tuple[UnrejectedMutant, ...]
+    survivors: tuple[UnrejectedMutant, ...]
     equivalents: int
     equivalents_rejected: tuple[str, ...]
     problems: tuple[str, ...]
@@ -146,7 +146,7 @@ def audit_exercise(
     shifted = wrong_numbers(exercise) if exercise.kind == "number" else ()
     equal = [Version(each.what, each.function) for each in equivalents(reference, exercise)]
 
-    def names_of(versions, is_amiss):
+    def names_where(versions, is_amiss):
         return tuple(version.name for version in versions if any(is_amiss(outcomes, version) for outcomes in draws))
 
     return Audited(
@@ -156,15 +156,15 @@ def audit_exercise(
         tuple(outcomes.earned(version_of(reference)) for outcomes in draws),
         draws[0].earned(Version("starter", key_linter.starter(exercise))),
         len(right_versions),
-        names_of(right_versions, lambda outcomes, version: not outcomes.passes(version)),
+        names_where(right_versions, lambda outcomes, version: not outcomes.passes(version)),
         len(wrong),
-        names_of(wrong, lambda outcomes, version: outcomes.verdict(version).earned == exercise.points),
-        names_of(wrong, lambda outcomes, version: not outcomes.gets_own_hint(version)),
+        names_where(wrong, lambda outcomes, version: outcomes.verdict(version).earned == exercise.points),
+        names_where(wrong, lambda outcomes, version: not outcomes.gets_own_hint(version)),
         len(made) + len(shifted),
         len(taken) + len(shifted),
         aside,
         (*survivors, *(found for found in shifted if found.reason)),
         len(equal),
-        names_of(equal, lambda outcomes, version: not outcomes.passes(version)),
+        names_where(equal, lambda outcomes, version: not outcomes.passes(version)),
         tuple(problems),
     )

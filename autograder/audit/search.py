@@ -1,6 +1,6 @@
 """Look for a draw of the hidden cases that catches every wrong answer that is known, and say which case caught what.
 
-In: a topic, a seed. Out: frozen ``Searched``. Runs functions of this project only: the listed mistakes, and mutants of the
+In: a topic, a seed. Out: frozen ``SeedSearch``. Runs functions of this project only: the listed mistakes, and mutants of the
 references. Keeps what it has worked out below ``_build``: see ``outcomes``.
 """
 
@@ -19,11 +19,11 @@ from autograder.exercises import Exercise
 
 DRAWS = 5  # seeds that are tried before the key is to blame
 MUTANTS = 60  # of an exercise
-TRIED = 200  # inputs on which a mutant must agree with the reference to be called equal
+MIN_AGREEING_INPUTS = 200  # inputs on which a mutant must agree with the reference to be called equal
 
 
 @dataclass(frozen=True)
-class Tried:
+class CaughtMistakes:
     """What the hidden cases of one exercise catch: case -> the wrong answers that fail it. ``slips`` pass them all."""
 
     exercise: str
@@ -39,12 +39,12 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Searched:
+class SeedSearch:
     """The seed whose cases catch everything, how many were tried, and what its cases catch."""
 
     seed: int
     draws: int
-    tried: tuple[Tried, ...]
+    tried: tuple[CaughtMistakes, ...]
 
     def lines(self, verbose: bool = False) -> Iterator[str]:
         """Yield a summary; with ``verbose``, before it, how many each case of code catches, and which it alone does."""
@@ -64,7 +64,7 @@ class Searched:
         )
 
 
-def searched(topic: str, seed: int, draws: int = DRAWS) -> Searched:
+def find_seed(topic: str, seed: int, draws: int = DRAWS) -> SeedSearch:
     """Return the first of the seeds ``seed``, ``seed + 1`` ... whose hidden cases catch every wrong answer that is known.
 
     Raises
@@ -73,10 +73,10 @@ def searched(topic: str, seed: int, draws: int = DRAWS) -> Searched:
         If none of ``draws`` seeds does, with the wrong answers that the last one accepts.
     """
     for draw in range(draws):
-        tried = tuple(tried_on(exercise) for exercise in exercises.load(topic, seed + draw) if exercise.is_called)
+        tried = tuple(count_caught(exercise) for exercise in exercises.load(topic, seed + draw) if exercise.is_called)
         slips = [(one.exercise, slip) for one in tried for slip in one.slips]
         if not slips:
-            return Searched(seed + draw, draw + 1, tried)
+            return SeedSearch(seed + draw, draw + 1, tried)
     raise CourseError(
         f"no draw of {draws} catches {', '.join(slip for _, slip in slips[:3])}",
         f"the hidden cases of {slips[0][0]}",
@@ -84,7 +84,7 @@ def searched(topic: str, seed: int, draws: int = DRAWS) -> Searched:
     )
 
 
-def tried_on(exercise: Exercise) -> Tried:
+def count_caught(exercise: Exercise) -> CaughtMistakes:
     """Return what the hidden cases of ``exercise`` catch of its mistakes and of a sample of the mutants of its reference."""
     reference, outcomes = reference_of(exercise), Outcomes(exercise, FOLDER)
     module = exercises.module(f"solutions.mistakes.{exercise.entry.topic}")
@@ -95,8 +95,8 @@ def tried_on(exercise: Exercise) -> Tried:
     failed = [(version.name, outcomes.failed_cases(version)) for version in wrong]  # two mutants may have one name
     caught = {case.name: tuple(name for name, cases in failed if case.name in cases) for case in exercise.hidden}
     left = [mutant for mutant in taken if not outcomes.failed_cases(mutant.version)]
-    aside, survivors = classify_survivors(left, [outcomes], reference, TRIED)
+    aside, survivors = classify_survivors(left, [outcomes], reference, MIN_AGREEING_INPUTS)
     outcomes.save()
     slips = [mistake.name for mistake in mistakes if not outcomes.failed_cases(mistake)]
     slips += [f"line {found.line} with {found.what}" for found in survivors]
-    return Tried(exercise.name, len(wrong) - len(aside), caught, tuple(slips))
+    return CaughtMistakes(exercise.name, len(wrong) - len(aside), caught, tuple(slips))

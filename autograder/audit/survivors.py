@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autograder.audit.calls import called, limited
+from autograder.audit.calls import call_drawn, time_limit
 from autograder.audit.mutants import Mutant
 from autograder.audit.outcomes import Outcomes
 from autograder.audit.wrong_values import wrong_values
@@ -30,7 +30,7 @@ IN_PLACE = (
 
 
 @dataclass(frozen=True)
-class Found:
+class UnrejectedMutant:
     """A mutant that was not rejected: the line of the reference that was changed, what was done, and why it stays."""
 
     line: int
@@ -42,7 +42,7 @@ class Found:
 
 def classify_survivors(
     mutants: Iterable[Mutant], draws: Sequence[Outcomes], reference: Callable[..., object], tried: int
-) -> tuple[tuple[Found, ...], tuple[Found, ...]]:
+) -> tuple[tuple[UnrejectedMutant, ...], tuple[UnrejectedMutant, ...]]:
     """Return ``(set aside, survivors)``: the mutants that keep all points, divided by whether they are wrong at all.
 
     ``draws`` are the outcomes of one exercise on several draws of its hidden cases, ``tried`` the number of inputs on which
@@ -55,10 +55,10 @@ def classify_survivors(
         passed = [number for number, outcomes in enumerate(draws) if outcomes.passes(mutant.version)]
         if not passed:
             continue
-        found = Found(mutant.line, mutant.source, mutant.what, draw=passed[0])
+        found = UnrejectedMutant(mutant.line, mutant.source, mutant.what, draw=passed[0])
         if mutant.in_place:
             aside.append(replace(found, reason=IN_PLACE))
-        elif answers.are_given_by(mutant.function):
+        elif answers.agree_with(mutant.function):
             aside.append(replace(found, reason=TOO_CLOSE if exercise.kind == "number" else EQUAL.format(tried)))
         else:
             survivors.append(found)
@@ -70,16 +70,16 @@ class _Answers:
 
     def __init__(self, reference, exercise, tried):
         self.exercise, self.reference = exercise, reference
-        self.waiting = in_every_layout(draw_further_cases(exercise.entry, reference, tried))
+        self.waiting = vary_memory_layout(draw_further_cases(exercise.entry, reference, tried))
         self.known = []
 
-    def are_given_by(self, function):
+    def agree_with(self, function):
         """Return whether ``function`` agrees with the reference on all of them. The first difference decides."""
         for given, expected, atol in self._all():
             try:
-                with limited():
-                    value = called(function, self.exercise, given)
-                if any(compare.reasons(value, expected, self.exercise.kind, atol).values()):
+                with time_limit():
+                    value = call_drawn(function, self.exercise, given)
+                if any(compare.mismatches(value, expected, self.exercise.kind, atol).values()):
                     return False
             except Exception:
                 return False
@@ -89,7 +89,7 @@ class _Answers:
         yield from self.known
         for given, loose in self.waiting:
             try:
-                expected = called(self.reference, self.exercise, given)
+                expected = call_drawn(self.reference, self.exercise, given)
             except Exception:
                 continue  # inputs that the text does not allow
             if self.exercise.kind != "shape":
@@ -103,7 +103,7 @@ class _Answers:
             yield self.known[-1]
 
 
-def in_every_layout(rows: Iterable[DrawnCase]) -> Iterator[tuple[DrawnCase, float]]:
+def vary_memory_layout(rows: Iterable[DrawnCase]) -> Iterator[tuple[DrawnCase, float]]:
     """Yield each call with how much wider than usual its tolerance must be: some in single precision, some in column order.
 
     Single precision is for numbers that it can hold: of a sum with a large one it keeps too few digits.
@@ -112,23 +112,23 @@ def in_every_layout(rows: Iterable[DrawnCase]) -> Iterator[tuple[DrawnCase, floa
         inputs, loose = dict(row.inputs), 1.0
         gentle = all(np.abs(item).max(initial=0) <= GENTLE for item in inputs.values() if np.ndim(item))
         if layout == "single" and gentle:
-            inputs, loose = {name: _in_single_precision(item) for name, item in inputs.items()}, 1000.0
+            inputs, loose = {name: _to_single_precision(item) for name, item in inputs.items()}, 1000.0
         elif layout == "column":
             inputs = {name: np.asfortranarray(item) if np.ndim(item) else item for name, item in inputs.items()}
         yield replace(row, inputs=inputs), loose
 
 
-def _in_single_precision(item):
+def _to_single_precision(item):
     return item.astype(np.float32) if np.ndim(item) and item.dtype.kind == "f" else item
 
 
-def wrong_numbers(exercise: Exercise) -> tuple[Found, ...]:
+def wrong_numbers(exercise: Exercise) -> tuple[UnrejectedMutant, ...]:
     """Return a ``Found`` for each wrong set of numbers; with a reason where the grader takes it for right."""
     (case,), found = exercise.hidden, []
     plain = replace(exercise, hints={})
     for what, value in wrong_values(case.expected, case.atol):
-        unlike = compare.reasons(value, case.expected, exercise.kind, case.atol)
+        unlike = compare.mismatches(value, case.expected, exercise.kind, case.atol)
         earned = judge.judge([plain], {(exercise.name, 0): Reply(value)})[0].earned
         kept = earned == exercise.points and any(unlike.values())
-        found.append(Found(0, "", what, "accepted, and further off than the tolerance" if kept else ""))
+        found.append(UnrejectedMutant(0, "", what, "accepted, and further off than the tolerance" if kept else ""))
     return tuple(found)

@@ -242,9 +242,9 @@ def _parse_assignment(topic, table, place):
         place.refuse("case is not a list of tables", f"begin each one with [[assignment.{topic}.case]].", "case")
     extra = json.dumps(rows) if rows else ""
     if extra:
-        from autograder.exercises.extra import extra_cases
+        from autograder.exercises.course_cases import read_course_cases
 
-        extra_cases(extra, topic, place)  # raises errors here, with their line
+        read_course_cases(extra, topic, place)  # raises errors here, with their line
     one = read_record(Assignment, table, place, "an assignment", {"extra": extra})
     _refuse_unknown(one, entries, topic, place)
     _refuse_dates(one, place)

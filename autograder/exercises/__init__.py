@@ -3,13 +3,13 @@
 In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touches nothing else.
 """
 
-from autograder.exercises.chains import compiled
+from autograder.exercises.chains import compile_steps
 from autograder.exercises.drawing import PRIMES, SHAPE_DRAWS
 from autograder.exercises.hashing import digest
 from autograder.exercises.loading import UNREADABLE, load, load_each, load_from, versions
 from autograder.exercises.model import Case, Exercise, Outcome, Step, Trained, convert, given_shapes, with_points
 from autograder.exercises.modules import module, module_at
-from autograder.exercises.trained import own_parts, provided
+from autograder.exercises.trained import own_parts, provided_code
 
 __all__ = [
     "PRIMES",
@@ -20,7 +20,7 @@ __all__ = [
     "Outcome",
     "Step",
     "Trained",
-    "compiled",
+    "compile_steps",
     "convert",
     "digest",
     "given_shapes",
@@ -30,7 +30,7 @@ __all__ = [
     "module",
     "module_at",
     "own_parts",
-    "provided",
+    "provided_code",
     "versions",
     "with_points",
 ]

@@ -102,7 +102,7 @@ def replace(slot: Slot, new: ast.AST | None) -> None:
 
 
 @contextlib.contextmanager
-def replaced(slot: Slot, new: ast.AST | None) -> Iterator[None]:
+def temporarily_replace(slot: Slot, new: ast.AST | None) -> Iterator[None]:
     """``replace`` for as long as the context lasts."""
     old = getattr(slot.parent, slot.field)
     replace(slot, new)

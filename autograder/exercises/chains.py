@@ -25,7 +25,7 @@ def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, Step]:
     for name, given in entry.follows.items():
         text = textwrap.dedent(inspect.getsource(reference))
         (function,) = cast("list[ast.FunctionDef]", ast.parse(text).body)  # the source of a function is one def
-        lines = [node for node in function.body if not (_assigned(node) and _assigned(node) <= set(given))]
+        lines = [node for node in function.body if not (_assigned_names(node) and _assigned_names(node) <= set(given))]
         count = len(function.body) - len(lines)
         if count != len(given) or not isinstance(last := lines[-1], ast.Return) or last.value is None:
             raise AnswerKeyError(
@@ -35,7 +35,7 @@ def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, Step]:
             )
         lines = lines[1:] if ast.get_docstring(function) else lines
         lines[-1] = ast.Return(_entry_of(last.value, name))
-        lines = _needed(lines)
+        lines = _select_needed(lines)
         function.name, function.body = f"_{name}_of_{'_'.join(given)}", lines
         function.args.args = [ast.arg(step) for step in given]
         steps[name] = Step(tuple(given), function.name, ast.unparse(ast.fix_missing_locations(function)))
@@ -51,7 +51,7 @@ def _entry_of(value, name):
     return ast.Subscript(value, ast.Constant(name), ast.Load())
 
 
-def _needed(lines):
+def _select_needed(lines):
     """Return those of ``lines`` that the last one depends on: the other steps stay behind, and with them the answer."""
     used, kept = set(), []
     for line in reversed(lines):
@@ -65,7 +65,7 @@ def _needed(lines):
     return kept
 
 
-def _assigned(node):
+def _assigned_names(node):
     return (
         {target.id for target in node.targets if isinstance(target, ast.Name)}
         if isinstance(node, ast.Assign)
@@ -73,7 +73,7 @@ def _assigned(node):
     )
 
 
-def compiled(follows: Mapping[str, Step]) -> dict[str, tuple[tuple[str, ...], Callable[..., object]]]:
+def compile_steps(follows: Mapping[str, Step]) -> dict[str, tuple[tuple[str, ...], Callable[..., object]]]:
     """Return ``{entry: (steps, function)}`` for the ``follows`` of a chain, as ``compare.follow_through`` takes it."""
     return {entry: (step.given, _function(step.name, step.source)) for entry, step in follows.items()}
 

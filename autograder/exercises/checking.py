@@ -20,19 +20,19 @@ import numpy as np
 from autograder.exercises.compare import (
     ALSO_CHANGED,
     CHANGED,
+    LINE_WIDTH,
     PRINTED,
     UNSTEADY,
-    WIDEST,
     NotYet,
     call_case,
     case_inputs,
     differs,
+    explain_shape_mismatch,
     full_sentence,
+    mismatches,
     missing_entry,
     read_value,
-    reasons,
-    shape_difference,
-    stopped,
+    with_full_stop,
 )
 from autograder.exercises.compose import compose
 
@@ -84,7 +84,7 @@ def own_lines(error, trace, call):
         shown = shell.InteractiveTB.structured_traceback(type(error), error, trace, tb_offset=0)
     except Exception:
         shown = [f"{type(error).__name__}: {error}"]
-    return [textwrap.fill(call, WIDEST, break_long_words=False), *shown] if call else shown
+    return [textwrap.fill(call, LINE_WIDTH, break_long_words=False), *shown] if call else shown
 
 
 def _check(name):
@@ -113,10 +113,10 @@ def _check(name):
     else:
         said = ", and ".join(["the form is right", *passed])
         print(f"{called}: {said}. Whether the answer is right is not judged here.")
-    print(f"{called}: {hidden_said(**known['hidden'])}")
+    print(f"{called}: {describe_hidden_cases(**known['hidden'])}")
 
 
-def hidden_said(count, kinds, families=0, atol=None):
+def describe_hidden_cases(count, kinds, families=0, atol=None):
     """Return a sentence on what gives the points, so that a check that passes comforts nobody."""
     if atol is not None:
         return f"the points are for the right numbers, each within {atol:g}."
@@ -141,7 +141,7 @@ def check_cases(function, kind, cases, convert=None):
         value, changed = _call_shown(function, case, convert, title)
         _refuse_wrong(function, kind, case, convert, title, value, changed)
         if changed:
-            notes.append(f"{title}: {stopped(ALSO_CHANGED.format(', '.join(changed)))}")
+            notes.append(f"{title}: {with_full_stop(ALSO_CHANGED.format(', '.join(changed)))}")
         if kind == "shape":
             entries = value.items() if isinstance(value, dict) else [(name, value)]
             sizes = ", ".join(f"{letter}={size}" for letter, size in case["inputs"].items())
@@ -152,7 +152,7 @@ def check_cases(function, kind, cases, convert=None):
 
 def _call_shown(function, case, convert, title):
     """Return what a call of ``function`` gives, as ``call_case`` does; say where it raises, or that it is not answered."""
-    call = f"{title}: called with {inputs_said(case)}." if case.get("inputs") else ""
+    call = f"{title}: called with {format_inputs(case)}." if case.get("inputs") else ""
     try:
         return call_case(function, case_inputs(case, convert), case.get("gradients", ()))
     except NotImplementedError:
@@ -169,46 +169,48 @@ def _refuse_wrong(function, kind, case, convert, title, value, changed):
     """Raise ``NotYet`` with what is wrong with ``value`` and a hint, if anything is."""
     is_code = kind == "code"
     found = (
-        reasons(value, case["expected"], kind, case["atol"]) if is_code else _form_problems(value, kind, case["form"])
+        mismatches(value, case["expected"], kind, case["atol"])
+        if is_code
+        else _form_problems(value, kind, case["form"])
     )
     problems = [f"{entry}: {reason}" if entry else reason for entry, reason in found.items() if reason]
     if problems:
         hints = [hint for hint, wrong in case.get("wrong", ()) if _same(value, wrong, kind, case["atol"])]
-        advice = " Or: ".join(dict.fromkeys(hints)) or _noticed(function, case, convert, value, changed)
-        lines = [f"{title}: {stopped('; '.join(problems))}"]
+        advice = " Or: ".join(dict.fromkeys(hints)) or _describe_oddities(function, case, convert, value, changed)
+        lines = [f"{title}: {with_full_stop('; '.join(problems))}"]
         if is_code:
-            lines.append(values_said(case, value))
+            lines.append(format_result(case, value))
         raise NotYet("\n".join([*lines, f"Hint: {advice}"] if advice else lines))
 
 
-def inputs_said(case):
+def format_inputs(case):
     """Return with what ``case`` calls a function: the values, if they are few, else the shapes."""
     inputs = case.get("inputs", {})
     few = sum(np.size(item) for item in inputs.values()) <= FEW
     return ", ".join(
-        f"{name} = {numbers_said(item)}" if few or not np.shape(item) else f"{name} {np.shape(item)}"
+        f"{name} = {format_numbers(item)}" if few or not np.shape(item) else f"{name} {np.shape(item)}"
         for name, item in inputs.items()
     )
 
 
-def values_said(case, value):
+def format_result(case, value):
     """Return the inputs of ``case``, and if those are few the right result and the student's ``value``."""
-    told = f"Called with {inputs_said(case)}."
+    told = f"Called with {format_inputs(case)}."
     if sum(np.size(item) for item in [*case["inputs"].values(), case["expected"]]) > FEW or case.get("gradients"):
         return told
     with contextlib.suppress(Exception):  # what cannot be read as numbers was said to be so
-        return f"{told}\nRight: {numbers_said(case['expected'])}\nYours: {numbers_said(read_value(value))}"
+        return f"{told}\nRight: {format_numbers(case['expected'])}\nYours: {format_numbers(read_value(value))}"
     return told
 
 
-def numbers_said(value):
+def format_numbers(value):
     """Return ``value`` in one line, with six digits of each number."""
     if isinstance(value, dict):
-        return ", ".join(f"{name} {numbers_said(item)}" for name, item in value.items())
+        return ", ".join(f"{name} {format_numbers(item)}" for name, item in value.items())
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(numbers_said, value))}]"
+        return f"[{', '.join(map(format_numbers, value))}]"
     if hasattr(value, "tolist"):
-        return numbers_said(value.tolist())
+        return format_numbers(value.tolist())
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -222,7 +224,7 @@ def check_numbers(function, holds, follows, atol):
         that does not follow from the steps before, as ``function`` has them.
     """
     value, name = read_value(function()), function.__name__
-    told = not_so(value, holds, atol)
+    told = unmet_conditions(value, holds, atol)
     for entry, (steps, step, source) in follows.items():
         with contextlib.suppress(Exception), np.errstate(all="ignore"):
             space = {"np": np}
@@ -234,7 +236,7 @@ def check_numbers(function, holds, follows, atol):
         raise NotYet(f"{name}: this cannot be right. " + " ".join(map(full_sentence, dict.fromkeys(told))))
 
 
-def not_so(value, holds, atol):
+def unmet_conditions(value, holds, atol):
     """Return the sentences of ``holds`` that are not true of ``value``, within ``atol`` for each of its numbers.
 
     A value that is no dict is called ``answer`` in the comparisons.
@@ -282,7 +284,7 @@ def check_weights(path, arrays):
     print(f"{path} is complete: {len(arrays)} arrays. Hand it in together with this notebook.")
 
 
-def _noticed(function, case, convert, value, changed):
+def _describe_oddities(function, case, convert, value, changed):
     """Say what is odd about a call with a wrong result, apart from the result: what it printed, changed, or made up."""
     said = io.StringIO()
     try:
@@ -298,7 +300,7 @@ def _noticed(function, case, convert, value, changed):
 
 
 def _same(value, wrong, kind, atol):
-    return not any(reasons(value, wrong, kind, atol).values())
+    return not any(mismatches(value, wrong, kind, atol).values())
 
 
 def _form_problems(value, kind, form):
@@ -310,7 +312,7 @@ def _form_problems(value, kind, form):
             for entry, shape in form.items()
         }
     if kind == "shape":
-        return {"": shape_difference(value, None)}
+        return {"": explain_shape_mismatch(value, None)}
     try:
         array = read_value(value)
     except ValueError as error:

@@ -103,7 +103,7 @@ def mutate_all(nodes: Sequence[Node], perturbation: Perturbation, said: str, ran
     return Mutation(clause, rank, changes, perturbation.rare)
 
 
-def of_rewrite(slot: Slot, rewrite: Rewrite, kind: str, text: str) -> Mutation | None:
+def mutation_from_rewrite(slot: Slot, rewrite: Rewrite, kind: str, text: str) -> Mutation | None:
     """Return the mutation that ``rewrite`` is, None if its clause speaks of what a reader of ``text`` has never heard of."""
     of = name_variable(slot.inside, text) if slot.inside else "what is returned"
     node = slot.node

@@ -20,10 +20,10 @@ PRINTED = "it printed something and returned nothing: write return where the pri
 CHANGED = "it changed its input {}. Work on a copy"
 ALSO_CHANGED = "right, and no points are lost, but it changed its input {}: whoever calls it may need that unchanged"
 UNSTEADY = "it gives another result when it is called again with the same input"
-TIMES = 10  # as large, or as small, may a wrong step of a chain be beside the right one
-WIDEST = 80  # characters of a line of a check
-DEEPEST = 8  # lists in lists that are looked into
-LARGEST = 2**63  # integers below are compared, as numpy's are
+MAX_RATIO = 10  # as large, or as small, may a wrong step of a chain be beside the right one
+LINE_WIDTH = 80  # characters of a line of a check
+MAX_NESTING = 8  # lists in lists that are looked into
+INT64_BOUND = 2**63  # integers below are compared, as numpy's are
 
 
 class NotYet(AssertionError):
@@ -31,7 +31,7 @@ class NotYet(AssertionError):
 
     def _render_traceback_(self):
         """Return the sentence, which is all that a student needs to see, in lines that nbgrader validate does not cut."""
-        return [textwrap.fill(line, WIDEST, break_long_words=False) for line in f"NotYet: {self}".split("\n")]
+        return [textwrap.fill(line, LINE_WIDTH, break_long_words=False) for line in f"NotYet: {self}".split("\n")]
 
 
 def plain_value(value, around=()):
@@ -45,9 +45,9 @@ def plain_value(value, around=()):
 
     ``around`` are the containers that ``value`` is in.
     """
-    if type(value) is int and not -LARGEST <= value < LARGEST:
+    if type(value) is int and not -INT64_BOUND <= value < INT64_BOUND:
         return _incomparable("int beyond 64 bits")
-    if len(around) > DEEPEST:
+    if len(around) > MAX_NESTING:
         return _incomparable("deeply nested data")
     if isinstance(value, (str, bytes, bytearray, type)) or _is_plain(value):
         return value
@@ -142,7 +142,7 @@ def _read(value):
     return np.asarray(value)
 
 
-def difference(value, expected, atol):
+def explain_mismatch(value, expected, atol):
     """Return "" if ``value`` equals ``expected`` within ``atol``, else a sentence that does not give the answer away."""
     try:
         value = read_value(value)
@@ -173,15 +173,15 @@ def difference(value, expected, atol):
     return ""
 
 
-def shape_difference(value, expected):
+def explain_shape_mismatch(value, expected):
     """Return "" if ``value`` is the shape ``expected``, else a sentence that does not give the answer away."""
     kind = _kind(value)
-    value = _listed(plain_value(value))
+    value = _to_list(plain_value(value))
     if isinstance(value, int) and not isinstance(value, bool):
         return "a shape is a tuple, also with one axis: write (k,) rather than k"
     if not isinstance(value, (tuple, list)):
         return f"a shape is a tuple of whole numbers; this is {kind}"
-    value = [_listed(size) for size in value]
+    value = [_to_list(size) for size in value]
     if any(not isinstance(size, int) or isinstance(size, bool) or size < 1 for size in value):
         return "a shape holds whole numbers above 0 only"
     if expected is not None and len(value) != len(expected):
@@ -194,21 +194,23 @@ def shape_difference(value, expected):
     return ""
 
 
-def _listed(value):
+def _to_list(value):
     """Return the Python numbers and lists of an array: a size may be an integer of any type."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def reasons(value, expected, kind, atol):
+def mismatches(value, expected, kind, atol):
     """Return ``{entry: reason}``, with "" for a right entry; a value that is no dict has the one entry ""."""
     if not isinstance(expected, dict):
-        return {"": shape_difference(value, expected) if kind == "shape" else difference(value, expected, atol)}
+        return {
+            "": explain_shape_mismatch(value, expected) if kind == "shape" else explain_mismatch(value, expected, atol)
+        }
     if not isinstance(value, Mapping):
         nothing = "it returned nothing" if value is None else f"it returned {_kind(value)}"
         return dict.fromkeys(expected, f"{nothing}, not a dict with the keys {', '.join(expected)}")
     value = plain_value(value)
     return {
-        entry: reasons(value[entry], wanted, kind, atol)[""] if entry in value else missing_entry(value)
+        entry: mismatches(value[entry], wanted, kind, atol)[""] if entry in value else missing_entry(value)
         for entry, wanted in expected.items()
     }
 
@@ -219,7 +221,7 @@ def call_case(function, inputs, gradients=()):
     With ``gradients``, the value is a dict: the gradient of the summed result by each argument named there, 0 where none
     arrives.
     """
-    given = {name: _copied(item) for name, item in inputs.items()}
+    given = {name: _copy(item) for name, item in inputs.items()}
     for name in gradients:
         given[name].requires_grad_(True)
     value = function(*given.values())
@@ -230,7 +232,7 @@ def call_case(function, inputs, gradients=()):
     return plain_value(value), changed
 
 
-def _copied(item):
+def _copy(item):
     """Return a copy of the tensor or array ``item``; copy.deepcopy takes ten times as long."""
     if hasattr(item, "clone"):
         return item.clone()
@@ -257,22 +259,22 @@ def follow_through(found, value, expected, atol, follows):
     for entry, wanted in expected.items():
         with contextlib.suppress(ValueError, KeyError, AttributeError):
             step = read_value(value[entry])
-            if step.dtype.kind != "b" and step.shape == np.shape(wanted) and _carries(step, wanted, atol):
+            if step.dtype.kind != "b" and step.shape == np.shape(wanted) and _is_plausible_step(step, wanted, atol):
                 sound[entry] = step.astype(float)
     for entry, (steps, function) in follows.items():
         if not found[entry] or not all(name in sound for name in (entry, *steps)):
             continue
         before = [sound[name] for name in list(expected)[: list(expected).index(entry)] if name in sound]
-        if any(one.shape == sound[entry].shape and not difference(one, sound[entry], atol) for one in before):
+        if any(one.shape == sound[entry].shape and not explain_mismatch(one, sound[entry], atol) for one in before):
             continue
         with contextlib.suppress(Exception), np.errstate(all="ignore"):
             wanted = np.asarray(function(*(sound[name] for name in steps)), dtype=float)
-            if np.isfinite(wanted).all() and not difference(sound[entry], wanted, atol):
+            if np.isfinite(wanted).all() and not explain_mismatch(sound[entry], wanted, atol):
                 carried[entry] = tuple(steps)
     return {entry: "" if entry in carried else reason for entry, reason in found.items()}, carried
 
 
-def _carries(step, wanted, atol):
+def _is_plausible_step(step, wanted, atol):
     """Return whether ``step`` may be carried on: of the size of ``wanted``, not all alike, not saturated.
 
     Saturated is an entry at -1 or 1, the ends of a tanh, or in weights at 0 or 1, where that of ``wanted`` is not: from
@@ -280,16 +282,16 @@ def _carries(step, wanted, atol):
     """
     step, wanted = np.asarray(step, dtype=float), np.asarray(wanted, dtype=float)
     size, right = np.abs(step).max(initial=0.0), np.abs(wanted).max(initial=0.0)
-    if not max(atol, right / TIMES) < size < TIMES * max(atol, right):  # nor is nan
+    if not max(atol, right / MAX_RATIO) < size < MAX_RATIO * max(atol, right):  # nor is nan
         return False
-    if np.ptp(wanted) > atol / 2 and np.ptp(step) <= max(atol / 2, np.ptp(wanted) / TIMES**2):
+    if np.ptp(wanted) > atol / 2 and np.ptp(step) <= max(atol / 2, np.ptp(wanted) / MAX_RATIO**2):
         return False  # thirds, rounded, are still all alike
     are_weights = wanted.min() > 0 and abs(wanted.sum() - 1) <= wanted.size * atol
     ends = (0, 1) if are_weights else (-1, 1) if right < 1 else ()
     return not any(((abs(step - end) <= 2 * atol) & (abs(wanted - end) > 2 * atol)).any() for end in ends)
 
 
-def points_earned(results, parts):
+def total_points(results, parts):
     """Add up the points of every part that is right in all its cases.
 
     ``results`` is a list of ``(part, also, {entry: reason})``; where the part is "", each entry is a part of its own. A case
@@ -317,22 +319,22 @@ def score(function, kind, cases, parts, convert=None, follows=None):
         inputs = case_inputs(case, convert)
         try:
             value, _ = call_case(function, inputs, case.get("gradients", ()))
-            found = reasons(value, case["expected"], kind, case["atol"])
+            found = mismatches(value, case["expected"], kind, case["atol"])
             if follows:
                 found, _ = follow_through(found, value, case["expected"], case["atol"], follows)
         except Exception as error:
             wanted = case["expected"] if isinstance(case["expected"], dict) else {"": None}
             found = dict.fromkeys(wanted, f"it raised {type(error).__name__}")
         results.append((case["part"], case.get("also", ()), found))
-    return points_earned(results, parts)
+    return total_points(results, parts)
 
 
 def full_sentence(text):
     """Return ``text`` with a capital first and a full stop, or another mark, last."""
-    return text[:1].upper() + stopped(text[1:])
+    return text[:1].upper() + with_full_stop(text[1:])
 
 
-def stopped(text):
+def with_full_stop(text):
     return text if text[-1:] in (".", "?", "!") else f"{text}."
 
 

@@ -35,7 +35,9 @@ def shape_of(equation, shapes):
         whole, (other,) = whole.left, whole.comparators
     found = _shape(whole, shapes)
     if other is not None and not _alike(found, wanted := _shape(other, shapes)):
-        raise Misfit(f"{ast.unparse(whole)} has {_said(found)}, but {ast.unparse(other)} has {_said(wanted)}.")
+        raise Misfit(
+            f"{ast.unparse(whole)} has {_describe_shape(found)}, but {ast.unparse(other)} has {_describe_shape(wanted)}."
+        )
     return found
 
 
@@ -67,15 +69,15 @@ def _shape(node, shapes):
             return inner
         return (None if None in inner else math.prod(inner),)
     if isinstance(node, ast.Attribute):
-        return _transposed(_shape(node.value, shapes), ast.unparse(node.value))
+        return _transpose(_shape(node.value, shapes), ast.unparse(node.value))
     left, right = _shape(node.left, shapes), _shape(node.right, shapes)
     join = _product if isinstance(node.op, ast.MatMult) else _entry_by_entry
     return join(left, right, ast.unparse(node.left), ast.unparse(node.right), ast.unparse(node))
 
 
-def _transposed(shape, name):
+def _transpose(shape, name):
     if len(shape) < 2:
-        raise Misfit(f"{name} has {_said(shape)}: only a matrix has rows and columns to exchange.")
+        raise Misfit(f"{name} has {_describe_shape(shape)}: only a matrix has rows and columns to exchange.")
     return (*shape[:-2], shape[-1], shape[-2])
 
 
@@ -90,21 +92,25 @@ def _product(left, right, left_name, right_name, whole):
         raise Misfit(f"In {whole}, {left_name} has {columns} and {right_name} has {rows}.")
     before = left[:-2], right[:-2]
     if all(before) and not _alike(*before):
-        raise Misfit(f"In {whole}, {left_name} has {_said(left)} and {right_name} has {_said(right)}.")
-    return (*_known(*before), *left[-2:-1], *right[-1:][: len(right) - 1])
+        raise Misfit(
+            f"In {whole}, {left_name} has {_describe_shape(left)} and {right_name} has {_describe_shape(right)}."
+        )
+    return (*_leading_axes(*before), *left[-2:-1], *right[-1:][: len(right) - 1])
 
 
 def _entry_by_entry(left, right, left_name, right_name, whole):
     length = max(len(left), len(right))
     padded = [(1,) * (length - len(shape)) + shape for shape in (left, right)]
-    joined = tuple(map(_stretched, *padded))
+    joined = tuple(map(_broadcast_size, *padded))
     # numpy would also stretch both at once, or a number over a whole vector: no equation here means that
     if 0 in joined or not (_alike(joined, left) or _alike(joined, right)) or bool(left) != bool(right):
-        raise Misfit(f"In {whole}, {left_name} has {_said(left)} and {right_name} has {_said(right)}.")
+        raise Misfit(
+            f"In {whole}, {left_name} has {_describe_shape(left)} and {right_name} has {_describe_shape(right)}."
+        )
     return joined
 
 
-def _stretched(one, other):
+def _broadcast_size(one, other):
     """Return the size of an axis where two arrays meet entry by entry, or 0 if they cannot."""
     if one == other or other == 1:
         return one
@@ -119,14 +125,14 @@ def _alike(one, other):
     )
 
 
-def _known(one, other):
+def _leading_axes(one, other):
     """Return the axes in front of the matrices: those of the one that has them, sizes that are known first."""
     if not (one and other):
         return one or other
     return tuple(other[axis] if size is None else size for axis, size in enumerate(one))
 
 
-def _said(shape):
+def _describe_shape(shape):
     if not shape:
         return "no axis: it is a single number"
     if len(shape) == 1:

@@ -211,7 +211,7 @@ def _special_one_by_one(factors):
         for level in levels[1:]:
             plan = {**ordinary, name: level}
             if _needs_pads(level):
-                plan |= _with_pads(factors)
+                plan |= _first_padded_mask(factors)
             if _is_consistent(plan, whole=True):
                 plans.append(plan)
     return plans
@@ -235,7 +235,7 @@ def _is_only_word(level, sizes):
     return level.family.name == families.ONE_WORD and sizes.ones == {level.argument.axes[0]}
 
 
-def _with_pads(factors):
+def _first_padded_mask(factors):
     """Return the first family of a mask that has pads, for an argument whose pads are in question."""
     for name, levels in factors.items():
         for level in levels:

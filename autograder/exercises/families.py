@@ -85,7 +85,7 @@ def _no_pad(rng, context):
     return np.ones(context.shape, dtype=bool)
 
 
-def _at_the_end(rng, context):
+def _pads_at_end(rng, context):
     return np.arange(context.shape[-1]) < _lengths(rng, context, below=1)
 
 
@@ -112,7 +112,7 @@ def _one_word(rng, context):
 
 
 def _empty_row(rng, context):
-    mask = _no_pad(rng, context) if context.shape[-1] == 1 else _at_the_end(rng, context)
+    mask = _no_pad(rng, context) if context.shape[-1] == 1 else _pads_at_end(rng, context)
     mask[rng.integers(len(mask))] = False
     return mask
 
@@ -123,7 +123,7 @@ def _no_word(rng, context):
 
 MASK = (
     Family("full", _no_pad),
-    Family("end", _at_the_end, "pads at the end", WHERE_MASKED, MASKING, {-1: 2}, pads=True),
+    Family("end", _pads_at_end, "pads at the end", WHERE_MASKED, MASKING, {-1: 2}, pads=True),
     Family("lengths", _different_lengths, "different lengths", WHERE_MASKED, MASKING, {0: 2, -1: 2}, pads=True),
     Family("before", _before_a_word, "a pad before a word", WHERE_MASKED, MASKING, {-1: 2}, pads=True),
     Family("between", _between_words, "pads between words", WHERE_MASKED, MASKING, {-1: 3}, pads=True),
@@ -146,7 +146,7 @@ def _zeros_among_them(rng, context):
     return np.where(rng.integers(0, 3, size=context.shape) == 0, 0.0, scores)
 
 
-def _of_both_signs(rng, context):
+def _both_signs(rng, context):
     return _normal(rng, context, THOUSANDS / 2)
 
 
@@ -178,7 +178,7 @@ LOGITS = (
     Family("ordinary", _normal),
     Family("alike", _alike, "{} all alike", WHERE_ALIKE),
     Family("zeros", _zeros_among_them, "{} of exactly 0", WHERE_ZERO, MASKING),
-    Family("thousands", _of_both_signs, "{} in the thousands", WHERE_LARGE, LARGE_PARTS),
+    Family("thousands", _both_signs, "{} in the thousands", WHERE_LARGE, LARGE_PARTS),
     Family("apart", _rows_apart, "sentences whose {} lie thousands apart", WHERE_LARGE, LARGE_PARTS, {0: 2}),
     Family("tie", _tie_far_above, "two equal {} far above the rest", WHERE_LARGE, LARGE_PARTS, {-1: 3}),
     Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS),
@@ -307,7 +307,7 @@ def _last_words(rng, context):
     return context.below - 1 - rng.integers(0, 40, size=context.shape)
 
 
-def _repeated(rng, context):
+def _repeated_word(rng, context):
     return np.full(context.shape, rng.integers(0, context.below))
 
 
@@ -334,7 +334,7 @@ def _one_target(rng, context):
 TOKENS = (
     Family("ordinary", _integers),
     Family("ends", _ends, "the first and the last word of the vocabulary", WHERE_INDEX),
-    Family("repeated", _repeated, "one word again and again", WHERE_INDEX),
+    Family("repeated", _repeated_word, "one word again and again", WHERE_INDEX),
     Family("many", _last_words, "a vocabulary of more than 256 words", WHERE_INDEX, words_known=300),
 )
 TARGETS = (  # 0 is the pad, so there must be another word
@@ -417,7 +417,7 @@ def _any_length(rng, context):
     return rng.integers(0, context.shape[-1], size=context.shape[:-1])
 
 
-def _written(*ways):
+def _outputs_of_model(*ways):
     """Return what draws what a model wrote for the target that was drawn before it, in each row one of ``ways``."""
 
     def draw(rng, context):
@@ -465,13 +465,13 @@ TARGET_WORDS = (
     Family("many", _stopping(_any_length, MANY), "a vocabulary of more than 256 words"),
 )
 WRITTEN = (
-    Family("ordinary", _written("right", "right", "wrong", "short", "endless", "twice", "pads", "order")),
-    Family("right", _written("right", "twice", "pads"), "right sentences, and more after their stop word"),
-    Family("wrong", _written("wrong", "small_type"), "one wrong word a sentence"),
-    Family("other", _written("other"), "other words, as many as are right"),
-    Family("short", _written("short", "right"), "sentences that stop too early"),
-    Family("endless", _written("endless", "right"), "sentences that never stop"),
-    Family("order", _written("order", "right"), "the right words in another order"),
+    Family("ordinary", _outputs_of_model("right", "right", "wrong", "short", "endless", "twice", "pads", "order")),
+    Family("right", _outputs_of_model("right", "twice", "pads"), "right sentences, and more after their stop word"),
+    Family("wrong", _outputs_of_model("wrong", "small_type"), "one wrong word a sentence"),
+    Family("other", _outputs_of_model("other"), "other words, as many as are right"),
+    Family("short", _outputs_of_model("short", "right"), "sentences that stop too early"),
+    Family("endless", _outputs_of_model("endless", "right"), "sentences that never stop"),
+    Family("order", _outputs_of_model("order", "right"), "the right words in another order"),
 )
 
 

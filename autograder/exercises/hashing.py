@@ -24,14 +24,14 @@ def digest(exercises: Iterable[Exercise]) -> str:
 def _digest(exercises):
     state = []
     for e in exercises:
-        cases, trained = [_of_case(case) for case in e.cases], e.trained and asdict(e.trained)
+        cases, trained = [_hash_inputs_of_case(case) for case in e.cases], e.trained and asdict(e.trained)
         follows = {entry: asdict(step) for entry, step in e.follows.items()}
         entry = {name: value for name, value in asdict(e.entry).items() if name != "where"}
         state.append([entry, e.source, e.hints, e.mistakes, cases, trained, follows])
     return hashlib.sha256(json.dumps(state, sort_keys=True, default=_exactly).encode()).hexdigest()
 
 
-def _of_case(case):
+def _hash_inputs_of_case(case):
     """Return all that a verdict depends on; of mistakes in code, what they give on shown cases: their source is there too."""
     told = case.shown or not case.part
     mistaken = {name: asdict(outcome) for name, outcome in case.mistaken.items()} if told else {}

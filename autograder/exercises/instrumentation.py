@@ -41,7 +41,7 @@ class InstrumentedFunction:
         self.nodes = [Node(n, "argument", name, name) for n, name in enumerate(arguments_of(definition))]
         self._watch_expressions(definition)
         heads = [
-            ast.Assign([ast.Name(node.name, ast.Store())], _watched(node.number, ast.Name(node.name, ast.Load())))
+            ast.Assign([ast.Name(node.name, ast.Store())], _watch(node.number, ast.Name(node.name, ast.Load())))
             for node in self.nodes
             if node.kind == "argument"
         ]
@@ -85,7 +85,7 @@ class InstrumentedFunction:
 
     def _new_node(self, expression, *described):
         self.nodes.append(Node(len(self.nodes), *described))
-        return _watched(len(self.nodes) - 1, expression)
+        return _watch(len(self.nodes) - 1, expression)
 
 
 def _kind_and_name(slot):
@@ -121,5 +121,5 @@ def _outer_kind(slot, groups):
     return "result" if isinstance(slot.parent, ast.Return) and slot.node not in groups else ""
 
 
-def _watched(number, expression):
+def _watch(number, expression):
     return ast.Call(ast.Name(WATCH, ast.Load()), [ast.Constant(number), expression], [])

@@ -20,10 +20,10 @@ from nbformat import NotebookNode
 
 from autograder import exercises
 from autograder.exercises import Exercise, compare
+from autograder.exercises.case_labels import promised_only
 from autograder.exercises.families import WHERE_LARGE
-from autograder.exercises.kinds import promised_only
 from autograder.exercises.numbers import largest
-from autograder.exercises.packing import readable
+from autograder.exercises.packing import visible_source
 from solutions.answer_key import AnswerKeyError
 
 SOFTMAX_ARGUMENTS = ("scores", "logits", "log_probabilities")
@@ -100,7 +100,9 @@ def released_text(notebook: NotebookNode) -> str:
     What is packed in it counts as read, but for numbers that were drawn: of so many, some are near any answer.
     """
     answer = re.compile(r"### BEGIN (SOLUTION|HIDDEN TESTS).*?### END \1", flags=re.DOTALL)
-    return "\n".join(readable(answer.sub("", cell.source)) for cell in notebook.cells if not _is_written_answer(cell))
+    return "\n".join(
+        visible_source(answer.sub("", cell.source)) for cell in notebook.cells if not _is_written_answer(cell)
+    )
 
 
 def starter(exercise: Exercise) -> Callable[..., object]:
@@ -408,7 +410,8 @@ def leaks(questions: Iterable[Exercise], text: str) -> tuple[Problem, ...]:
             remedy = "ask for another shape, or describe the argument there without its shape"
         elif exercise.kind == "number" and not exercise.entry.warm_up:  # the pages work those in full
             found = [
-                f"the numbers of {entry or 'the answer'} stand in the notebook" for entry in _stated(exercise, text)
+                f"the numbers of {entry or 'the answer'} stand in the notebook"
+                for entry in _parts_stated_in(exercise, text)
             ]
             remedy = "take them out of the text, or ask with other numbers"
         problems += (Problem(exercise.name, exercise.entry.where, "", reason, remedy) for reason in found)
@@ -433,7 +436,7 @@ LETTERS = {"source_len": "T_x", "attention_size": "a", "key_size": "m", "query_s
 LETTERS |= {"hidden_size": "m", "target_len": "T_y"}
 
 
-def _stated(exercise, text):
+def _parts_stated_in(exercise, text):
     """Yield the parts of a number exercise whose numbers all stand in ``text``, with three digits or more.
 
     Numbers of fewer digits, such as 0.5, stand everywhere and give nothing away.
@@ -471,7 +474,7 @@ def _passes(exercise, case, function):
 
 
 def _reasons(exercise, case, value):
-    return any(compare.reasons(value, case.expected, exercise.kind, case.atol).values())
+    return any(compare.mismatches(value, case.expected, exercise.kind, case.atol).values())
 
 
 def _distance(outcome, expected):

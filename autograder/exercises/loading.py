@@ -16,13 +16,13 @@ import numpy as np
 
 from autograder.exercises import compare
 from autograder.exercises.chains import steps_of
+from autograder.exercises.course_cases import read_course_cases
 from autograder.exercises.drawing import draw_cases
-from autograder.exercises.extra import extra_cases
 from autograder.exercises.model import Case, Exercise, Lazy, Outcome, convert
 from autograder.exercises.modules import module
 from autograder.exercises.numbers import largest
-from autograder.exercises.refusals import refuse_unfit
-from autograder.exercises.trained import trained
+from autograder.exercises.trained import load_trained
+from autograder.exercises.validation import refuse_ungradable
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 
@@ -33,19 +33,19 @@ UNREADABLE = "unreadable"  # in place of an exception's name: what was returned 
 def load(topic: str, seed: int, extra: str = "") -> tuple[Exercise, ...]:
     """Return the exercises of ``topic``, with hidden cases drawn from ``seed``. They are the same ones each time.
 
-    ``extra`` is the JSON text of the hidden cases that a course adds; see ``extra_cases``.
+    ``extra`` is the JSON text of the hidden cases that a course adds; see ``read_course_cases``.
 
     Raises
     ------
     AnswerKeyError
         If the key, the reference or the mistakes do not fit together.
     """
-    more = extra_cases(extra, topic) if extra else {}
+    more = read_course_cases(extra, topic) if extra else {}
     entries = answer_key.load(topic).values()
-    return tuple(_exercise(_with_cases(entry, more.get(entry.function, ())), seed) for entry in entries)
+    return tuple(_exercise(_add_cases(entry, more.get(entry.function, ())), seed) for entry in entries)
 
 
-def _with_cases(entry, cases):
+def _add_cases(entry, cases):
     return replace(entry, cases=entry.cases + cases) if cases else entry
 
 
@@ -104,7 +104,7 @@ def _exercise(entry, seed, references=None, mistakes=None):
     hints = {name: " ".join((function.__doc__ or "").split()) for name, function in wrong.items()}
     parts = dict(entry.parts) or {"": entry.points}
     if entry.kind == "trained":
-        return Exercise(entry, inspect.getsource(reference), hints, parts, (), trained(entry, references, seed))
+        return Exercise(entry, inspect.getsource(reference), hints, parts, (), load_trained(entry, references, seed))
     shell = Exercise(entry, inspect.getsource(reference), hints, parts, ())
     cases = tuple(_case(shell, row, reference, wrong) for row in draw_cases(entry, reference, seed))
     if entry.kind == "code":  # the first hidden one closes the round, so nothing can be kept from call to call
@@ -112,7 +112,7 @@ def _exercise(entry, seed, references=None, mistakes=None):
         cases += (replace(first, name=f"{first.name}, once more after all others"),)
     texts = {name: inspect.getsource(function) for name, function in wrong.items()}
     exercise = Exercise(entry, shell.source, hints, parts, cases, follows=steps_of(entry, reference), mistakes=texts)
-    refuse_unfit(exercise)
+    refuse_ungradable(exercise)
     return exercise
 
 
@@ -127,14 +127,14 @@ def _case(exercise, row, reference, wrong):
     if row.expected is not None:
         stated = row.expected
         expected = {k: np.array(v) for k, v in stated.items()} if isinstance(stated, dict) else np.array(stated)
-        problems = compare.reasons(outcome.value, expected, entry.kind, atol)
+        problems = compare.mismatches(outcome.value, expected, entry.kind, atol)
         if any(problems.values()):
             raise AnswerKeyError(
                 f"the reference fails the shown case {row.name!r}: {'; '.join(filter(None, problems.values()))}",
                 entry.where,
                 "work the example again by hand: the reference or `expected` is wrong.",
             )
-    mistaken = Lazy(wrong, partial(_outcome_of, exercise, wrong, inputs, row.gradients))
+    mistaken = Lazy(wrong, partial(_outcome_of_mistake, exercise, wrong, inputs, row.gradients))
     return Case(
         *(row.name, row.shown, row.part, inputs, expected, atol, row.gradients, mistaken, row.also, row.families)
     )
@@ -145,7 +145,7 @@ def _tolerance(size):
     return 1e-6 if size <= 1 else 1e-5 * size
 
 
-def _outcome_of(exercise, wrong, inputs, gradients, name):
+def _outcome_of_mistake(exercise, wrong, inputs, gradients, name):
     return outcome_of(exercise, wrong[name], inputs, gradients)
 
 
@@ -170,4 +170,4 @@ def outcome_of(
 
 def _is_made_of_shapes(value):
     values = value.values() if isinstance(value, dict) else [value]
-    return not any(compare.shape_difference(item, None) for item in values)
+    return not any(compare.explain_shape_mismatch(item, None) for item in values)

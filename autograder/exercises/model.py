@@ -114,7 +114,7 @@ class Exercise(answer_key.FromEntry):
     @cached_property
     def misses(self) -> tuple[Mapping[str, dict[str, str]], ...]:
         """What each mistake gets wrong in each of the ``hidden`` cases: name -> entry -> reason. Nothing where it raises."""
-        return tuple(Lazy(case.mistaken, partial(_missed, self.kind, case)) for case in self.hidden)
+        return tuple(Lazy(case.mistaken, partial(_mismatches_of_mistake, self.kind, case)) for case in self.hidden)
 
     @property
     def in_torch(self) -> bool:
@@ -132,9 +132,9 @@ class Exercise(answer_key.FromEntry):
         return self.kind in ("shape", "number", "code")
 
 
-def _missed(kind, case, name):
+def _mismatches_of_mistake(kind, case, name):
     outcome = case.mistaken[name]
-    return {} if outcome.raised else compare.reasons(outcome.value, case.expected, kind, case.atol)
+    return {} if outcome.raised else compare.mismatches(outcome.value, case.expected, kind, case.atol)
 
 
 @lru_cache(maxsize=1024)

@@ -146,7 +146,7 @@ CALLS: dict[str, dict[str, tuple[str, str]]] = {  # _1 is the call itself, libra
         "at most 6": ("_0.clip(0, 6)", BOUNDED),
     },
 }
-OF_TERMS = {"tanh": "a tanh", "exp": "an exponential", "log": "a logarithm"}
+ARTICLES = {"tanh": "a tanh", "exp": "an exponential", "log": "a logarithm"}
 OTHER_AXIS = "one step{where} runs along another axis"
 RETURNED = {
     "sign turned round": "-_0",
@@ -303,9 +303,9 @@ def _mutate_arguments(name, node):
 
 def _apply_to_terms(name, node, argument, is_method):
     """Yield that the function is applied to each term of a sum by itself."""
-    if name in OF_TERMS and isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.Add):
+    if name in ARTICLES and isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.Add):
         called = f"_0.{name}() + _1.{name}()" if is_method else "_2(_0) + _2(_1)"
-        clause = f"{OF_TERMS[name]} is taken of each of two terms, not of their sum"
+        clause = f"{ARTICLES[name]} is taken of each of two terms, not of their sum"
         yield Rewrite(f"{name} of each term", build(called, argument.left, argument.right, node.func), clause, 6)
 
 

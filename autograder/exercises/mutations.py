@@ -13,7 +13,14 @@ from weakref import WeakKeyDictionary, proxy
 import numpy as np
 
 from autograder.exercises import perturbations
-from autograder.exercises.ast_utils import MODULES, arguments_of, compile_function, parse_function, replaced, slots
+from autograder.exercises.ast_utils import (
+    MODULES,
+    arguments_of,
+    compile_function,
+    parse_function,
+    slots,
+    temporarily_replace,
+)
 from autograder.exercises.clauses import (
     ALONG,
     SCALED,
@@ -24,8 +31,8 @@ from autograder.exercises.clauses import (
     format_clause,
     mutate_all,
     mutate_at,
+    mutation_from_rewrite,
     name_variable,
-    of_rewrite,
 )
 from autograder.exercises.instrumentation import InstrumentedFunction
 from autograder.exercises.loading import outcome_of
@@ -113,7 +120,7 @@ class Mutations:
     def _rewritten(self, number):
         if number not in self._compiled:
             mutation = self.all[number]
-            with replaced(mutation.slot, mutation.new):
+            with temporarily_replace(mutation.slot, mutation.new):
                 self._compiled[number] = compile_function(self._definition, self._scope)
         return self._compiled[number]
 
@@ -165,20 +172,20 @@ class _Enumerated:
     def mutations(self) -> Iterator[Mutation]:
         for name, node in self.arguments.items():
             if name in self.declared:
-                yield from self._of_argument(node, self.declared[name])
-        yield from self._of_several_arguments()
+                yield from self._mutate_argument(node, self.declared[name])
+        yield from self._mutate_several_arguments()
         for node in self.nodes:
             if node.kind == "result":
-                yield from self._of_result(node)
+                yield from self._mutate_result(node)
         if self.exercise.kind == "code":
-            yield from self._of_softmax()
+            yield from self._mutate_softmax()
         else:
             steps = [node for node in self.nodes if node.kind == "value" and not node.name.startswith("W_")]
             yield from (mutate_all(steps, each, "all steps", 6) for each in perturbations.ROUNDING)
-        yield from self._of_values()
-        yield from self._of_rewrites()
+        yield from self._mutate_values()
+        yield from self._apply_rewrites()
 
-    def _of_argument(self, node, argument):
+    def _mutate_argument(self, node, argument):
         name = node.name
         if argument.kind == "mask":
             yield from self._at(node, perturbations.MASKS, name, 0)
@@ -199,12 +206,12 @@ class _Enumerated:
         yield Mutation(_kept_clause(name), 0, earlier=(name, *(other for other in self.declared if other != name)))
         for other, like in self.declared.items():
             if other != name and len(like.axes) == len(argument.axes) and like.kind == argument.kind:
-                yield _confused(node, other)
+                yield _confuse_arguments(node, other)
             if like.kind == "parameter" != argument.kind:
                 clause = _kept_clause(f"what is worked out from {name} and {other}")
                 yield Mutation(clause, 0, earlier=(name, other), both=True)
 
-    def _of_several_arguments(self):
+    def _mutate_several_arguments(self):
         """Yield what happens to several arguments alike, or between two of them."""
         arguments = {name: self.declared[name] for name in self.arguments if name in self.declared}
         for axes in dict.fromkeys(argument.axes for argument in arguments.values()):
@@ -218,7 +225,7 @@ class _Enumerated:
             if arguments[one].axes[0] == arguments[other].axes[0]:
                 yield _joined_otherwise(self.arguments[one], self.arguments[other])
 
-    def _of_result(self, node):
+    def _mutate_result(self, node):
         said = describe_step(node.name) or node.name
         for letter in self.letters:
             yield from self._at(node, perturbations.scaled_by(letter), said, 2)
@@ -233,7 +240,7 @@ class _Enumerated:
             clause = f"a 0 in {name} is taken for a pad, and what belongs to it becomes 0"
             yield mutate_at(node, Perturbation(clause, perturbations.zeroed_by(name)), said, 2)
 
-    def _of_softmax(self):
+    def _mutate_softmax(self):
         """Yield the wrong ways of taking a softmax, where the exercise has a step that is one."""
         step = find_softmax(self.exercise, self.instrumented)
         if step is None:
@@ -247,20 +254,20 @@ class _Enumerated:
         if step.mask is not None and self.nodes[step.mask].kind != "argument":
             yield from self._at(self.nodes[step.mask], perturbations.MASKS, "the mask", 3)
 
-    def _of_values(self):
+    def _mutate_values(self):
         case = next((case for case in self.exercise.hidden if not case.gradients), self.exercise.hidden[0])
         seen = values_seen(self.exercise, self.instrumented, case)
         for node in self.nodes:
             value = seen.get(node.number)
             if node.kind == "value" and (perturbations.is_array(value) or isinstance(value, float)):
                 said = describe_variable(node.name, self.text)
-                yield from self._of_value(node, said, len(getattr(value, "shape", ()))) if said else ()
+                yield from self._mutate_value(node, said, len(getattr(value, "shape", ()))) if said else ()
             elif node.kind == "use":
-                yield from self._of_use(node)
+                yield from self._mutate_use(node)
             elif node.kind == "operation" and node.name == "MatMult" and self.exercise.kind == "number":
                 yield from _rounded_products(node)
 
-    def _of_value(self, node, said, axes):
+    def _mutate_value(self, node, said, axes):
         for letter in self.letters if node.name in SCALED else ():
             yield from self._at(node, perturbations.scaled_by(letter), said, 4)
         for axis in range(axes if self.exercise.kind == "code" else 0):
@@ -274,7 +281,7 @@ class _Enumerated:
         if self.exercise.kind == "number":
             yield from self._at(node, perturbations.SORTED, said, 4)
 
-    def _of_use(self, node):
+    def _mutate_use(self, node):
         is_number = self.exercise.kind == "number"
         name = name_variable(node.name, self.text) or ("one of the given numbers" if is_number else "")
         if not name:
@@ -291,11 +298,13 @@ class _Enumerated:
             said = f"{name}, as it is carried on," if is_itself else f"{name}, on the way to {where},"
             yield from self._at(node, (*perturbations.GENERAL, *perturbations.HELD), said, 6)
 
-    def _of_rewrites(self):
+    def _apply_rewrites(self):
         around = Surroundings(self.exercise.kind, arguments_of(self.definition), set(MODULES))
         for slot in slots(self.definition):
             for rewrite in rewrites(slot, around):
-                mutation = of_rewrite(slot, rewrite, self.exercise.kind, self.text) if rewrite.clause else None
+                mutation = (
+                    mutation_from_rewrite(slot, rewrite, self.exercise.kind, self.text) if rewrite.clause else None
+                )
                 if mutation:
                     yield mutation
 
@@ -335,7 +344,7 @@ def _joined_otherwise(one, other):
     return Mutation(clause, 1, changes)
 
 
-def _confused(node, other):
+def _confuse_arguments(node, other):
     """Return that the argument ``other`` stands in place of one of the same sizes."""
 
     def changes(context):

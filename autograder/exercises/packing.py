@@ -1,6 +1,6 @@
 """Pack a text into one line of letters and digits, so that the data in a notebook is short and out of sight.
 
-In: texts. Out: texts. Pure. Packed is not secret: whoever wants to can read it, and ``unpacked`` does.
+In: texts. Out: texts. Pure. Packed is not secret: whoever wants to can read it, and ``with_packed_texts`` does.
 """
 
 import base64
@@ -8,33 +8,33 @@ import json
 import re
 import zlib
 
-DRAWN = "checks.DRAWN_CASES |= "  # begins what is left out of ``readable``
+DRAWN = "checks.DRAWN_CASES |= "  # begins what is left out of ``visible_source``
 PACKED = re.compile(r'"(eN[A-Za-z0-9+/]{14,}=*)"')  # as every text begins that zlib has made as short as it can
 
 
-def compressed(text: str) -> str:
+def compress(text: str) -> str:
     """Return ``text`` in fewer signs, none of which is a quotation mark or a backslash."""
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
-def packed_in(source: str) -> list[str]:
+def packed_texts(source: str) -> list[str]:
     """Return the texts that are packed in ``source``."""
     return [zlib.decompress(base64.b64decode(found)).decode() for found in PACKED.findall(source)]
 
 
-def unpacked(source: str) -> str:
+def with_packed_texts(source: str) -> str:
     """Return ``source`` with the texts that are packed in it below it."""
-    return "\n".join([source, *packed_in(source)])
+    return "\n".join([source, *packed_texts(source)])
 
 
-def readable(source: str) -> str:
-    """Return ``unpacked(source)`` without the numbers that were drawn, or that mistakes give.
+def visible_source(source: str) -> str:
+    """Return ``with_packed_texts(source)`` without the numbers that were drawn, or that mistakes give.
 
     Of so many numbers, some are near any answer by chance.
     """
     worked = source.partition(f"\n{DRAWN}")[0]
     return "\n".join(
-        [worked, *(json.dumps(json.loads(text, object_hook=_without_wrong)) for text in packed_in(worked))]
+        [worked, *(json.dumps(json.loads(text, object_hook=_without_wrong)) for text in packed_texts(worked))]
     )
 
 

@@ -13,7 +13,7 @@ from autograder.exercises.modules import module
 from solutions import answer_key
 
 
-def provided(topic: str) -> str:
+def provided_code(topic: str) -> str:
     """Return the code that the notebook of ``topic`` holds ready for its exercises, or ""."""
     name = f"solutions.in_torch.{topic}"
     if not importlib.util.find_spec(name):
@@ -24,7 +24,7 @@ def provided(topic: str) -> str:
     for name in names:
         item = getattr(answers, name)
         if inspect.isfunction(item) or inspect.isclass(item):
-            imports |= set(_imports_of(inspect.getmodule(item)))
+            imports |= set(_import_lines(inspect.getmodule(item)))
             blocks.append("\n\n" + inspect.getsource(item).rstrip())
         else:
             blocks.append(f"{name} = {item!r}")
@@ -37,7 +37,7 @@ def own_parts(topic: str) -> str:
     return getattr(module(name), "OWN_PARTS", "") if importlib.util.find_spec(name) else ""
 
 
-def _imports_of(module):
+def _import_lines(module):
     """Yield the import lines of ``module`` that lead outside the course."""
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.Import) or (
@@ -46,8 +46,8 @@ def _imports_of(module):
             yield ast.unparse(node)
 
 
-def trained(entry: answer_key.Trained, references: ModuleType, seed: int) -> Trained:
+def load_trained(entry: answer_key.Trained, references: ModuleType, seed: int) -> Trained:
     draw, measure = getattr(references, entry.draw), getattr(references, entry.measure)
     shapes = {name: tuple(parameter.shape) for name, parameter in references.build_model().named_parameters()}
-    code = provided(entry.topic)
+    code = provided_code(entry.topic)
     return Trained(entry.file, shapes, code, draw(seed), seed, entry.run, draw, measure, dict(entry.thresholds))

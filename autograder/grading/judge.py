@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Case, Exercise, compare, compiled
+from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Case, Exercise, compare, compile_steps
 from autograder.exercises.mutations import sizes_of
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
@@ -88,11 +88,11 @@ def _judge(exercise, all_replies):
     nothing = dict.fromkeys(exercise.parts, 0.0)
     parts = []
     for part, points in exercise.parts.items():
-        got = compare.points_earned(results, {**nothing, part: points})
+        got = compare.total_points(results, {**nothing, part: points})
         reason = "" if got else _first_reason(part, rows)
         steps = carried.get(part)
         parts.append(Part(part, got, points, reason, f"right, given your own {' and '.join(steps)}" if steps else ""))
-    earned = compare.points_earned(results, exercise.parts)
+    earned = compare.total_points(results, exercise.parts)
     hints = _hints(exercise, rows, is_right=earned == exercise.points)
     return Verdict(exercise.name, earned, exercise.points, tuple(parts), hints)
 
@@ -101,7 +101,7 @@ def points_of(exercise: Exercise, replies: Sequence[Reply]) -> float:
     """Return the points that the ``replies`` to the hidden cases earn, as ``judge`` does, but without looking for words."""
     found, _ = _find_reasons(exercise, replies)
     results = [(case.part, case.also, reasons) for case, reasons in zip(exercise.hidden, found, strict=True)]
-    return compare.points_earned(results, exercise.parts)
+    return compare.total_points(results, exercise.parts)
 
 
 def _find_reasons(exercise, replies):
@@ -109,7 +109,7 @@ def _find_reasons(exercise, replies):
     found = [reasons_of(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
     if not exercise.follows:
         return found, {}
-    case, follows = exercise.hidden[0], compiled(exercise.follows)
+    case, follows = exercise.hidden[0], compile_steps(exercise.follows)
     found[0], carried = compare.follow_through(found[0], replies[0].value, case.expected, case.atol, follows)
     return found, carried
 
@@ -160,7 +160,7 @@ def reasons_of(exercise: Exercise, case: Case, reply: Reply) -> dict[str, str]:
     if _is_plainly_right(reply.value, case.expected, case.atol):
         return dict.fromkeys(entries, "")
     try:
-        return compare.reasons(reply.value, case.expected, exercise.kind, case.atol)
+        return compare.mismatches(reply.value, case.expected, exercise.kind, case.atol)
     except (TypeError, ValueError, OverflowError):
         return dict.fromkeys(entries, "what it returned could not be read as numbers")
 
@@ -192,7 +192,7 @@ def _explain_shapes(exercise, replies, found):
     sizes = [exercise.hidden[n].inputs for n in several]
     for entry in found[0]:
         mine: list = [entry_of(value, entry) for value in values]
-        if not all(found[n][entry] for n in several) or any(compare.shape_difference(one, None) for one in mine):
+        if not all(found[n][entry] for n in several) or any(compare.explain_shape_mismatch(one, None) for one in mine):
             continue
         right = [entry_of(case.expected, entry) for case in exercise.hidden[:SHAPE_DRAWS]]
         name = entry or exercise.function
@@ -411,7 +411,7 @@ class _Match:
         if row.reply.raised or isinstance(value, wire.Other):
             self.differ |= {entry for entry, reason in mistaken.items() if reason}
             return
-        likeness = compare.reasons(value, outcome.value, self.exercise.kind, row.case.atol)
+        likeness = compare.mismatches(value, outcome.value, self.exercise.kind, row.case.atol)
         for entry, reason in mistaken.items():
             if reason:
                 unlike = likeness.get(entry, likeness.get("", "another kind of value"))

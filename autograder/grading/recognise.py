@@ -181,7 +181,9 @@ def _is_right(exercise, mutations, number, row):
     outcome = mutations.outcome(number, row.place)
     if outcome is None:
         return True
-    reasons = {} if outcome.raised else compare.reasons(outcome.value, row.case.expected, exercise.kind, row.case.atol)
+    reasons = (
+        {} if outcome.raised else compare.mismatches(outcome.value, row.case.expected, exercise.kind, row.case.atol)
+    )
     return not outcome.raised and not any(reasons.values())
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from autograder.exercises import Exercise, checking, compare, compose, given_shapes, own_parts, provided
-from autograder.exercises.kinds import families_of_hidden, kinds_of_hidden
-from autograder.exercises.packing import DRAWN, compressed
+from autograder.exercises import Exercise, checking, compare, compose, given_shapes, own_parts, provided_code
+from autograder.exercises.case_labels import families_of_hidden, kinds_of_hidden
+from autograder.exercises.packing import DRAWN, compress
 from autograder.notebooks import ready, receipt
 from autograder.notebooks.cell_ids import COMPARE, IMPORTS, RECEIPT, check_id, run_id, test_id, text_id
 from autograder.notebooks.chapter import Text
@@ -204,7 +204,7 @@ def _points(exercise):
 
 def provided_cells(topic: str) -> list[NotebookNode]:
     """Return the locked cell with the code that the exercises of ``topic`` build on, if there is any."""
-    code = provided(topic)
+    code = provided_code(topic)
     if not code:
         return []
     note = "# What the chapters before have built, ready to use. Run this cell, and leave it as it is.\n"
@@ -285,7 +285,7 @@ def _shown_case(exercise, case):
     for name, outcome in case.mistaken.items():
         if outcome.raised:
             continue
-        if any(compare.reasons(outcome.value, case.expected, exercise.kind, case.atol).values()):
+        if any(compare.mismatches(outcome.value, case.expected, exercise.kind, case.atol).values()):
             wrong.append((exercise.hints[name], _plain(_rounded(outcome.value))))
     stated = {"name": case.name, "inputs": _plain(case.inputs), "expected": _plain(case.expected), "atol": case.atol}
     if case.gradients:
@@ -326,7 +326,7 @@ def _test_source(exercise):
         only = {"also": case.also, "gradients": case.gradients}
         cases.append({**stated, "atol": case.atol, **{name: item for name, item in only.items() if item}})
     if exercise.kind == "code":
-        note, stated = f"# {len(cases)} cases, packed: they were drawn.\n", f'"{compressed(json.dumps(cases))}"'
+        note, stated = f"# {len(cases)} cases, packed: they were drawn.\n", f'"{compress(json.dumps(cases))}"'
     else:
         note, stated = "", "[\n{},\n]".format(",\n".join(map(repr, cases)))  # one a line
     converter = ", torch.from_numpy" if exercise.in_torch else ""
@@ -340,7 +340,7 @@ def _test_source(exercise):
 
 def _pack_lines(by_name):
     """Return a dict as Python can read it: each value is JSON, packed, in a line of its own."""
-    lines = (f'    "{name}": "{compressed(json.dumps(item, ensure_ascii=False))}",\n' for name, item in by_name.items())
+    lines = (f'    "{name}": "{compress(json.dumps(item, ensure_ascii=False))}",\n' for name, item in by_name.items())
     return f"{{\n{''.join(lines)}}}"
 
 

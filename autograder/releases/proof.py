@@ -18,7 +18,7 @@ from nbgrader.utils import determine_grade
 from autograder import sandbox
 from autograder.errors import CourseError
 from autograder.exercises import Exercise, key_linter
-from autograder.exercises.packing import readable
+from autograder.exercises.packing import visible_source
 from autograder.grading import grade
 from autograder.notebooks.cell_ids import id_of, run_id, test_id
 
@@ -101,7 +101,7 @@ def _with_tests(released, source, questions):
 
 def _refuse_leaks(released, questions, place):
     """Refuse a release in which an answer stands readable, or from a key that the linter refuses."""
-    text = "\n".join(readable(cell.source) for cell in released.cells)
+    text = "\n".join(visible_source(cell.source) for cell in released.cells)
     for marker in ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS"):
         if marker in text:
             raise CourseError(f"{marker} is left in the release", place, "close every region that you open.")

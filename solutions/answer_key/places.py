@@ -29,13 +29,13 @@ class Place:
         """Return the place of the table ``[[exercise.header]]`` of that ``number``."""
         return replace(self, header=f"{self.exercise}.{header}", number=number, words=f", {words}")
 
-    def told(self, name=""):
+    def describe(self, name=""):
         """Return this place in words, with the line of the field ``name`` if it is there, else that of the table."""
         table = f", [{self.exercise}]" if self.exercise else ""
         return f"{self.file}, line {self._line(name)}{table}{self.words}"
 
     def refuse(self, what, remedy, name=""):
-        raise AnswerKeyError(what, self.told(name), remedy)
+        raise AnswerKeyError(what, self.describe(name), remedy)
 
     def _line(self, name):
         rows = self.text.splitlines()

@@ -67,7 +67,7 @@ def _entry(name, table, path, text):
     place = Place(path.name, text, name, name)
     _refuse_malformed(name, table, path.stem, place)
     record = KINDS[table["kind"]]
-    ready = {"name": name, "where": place.told()}
+    ready = {"name": name, "where": place.describe()}
     for header, make in (("case", read_case), ("criterion", _criterion)):
         if ROWS[header] in _names(record):
             ready[ROWS[header]] = tuple(make(row, place, n) for n, row in enumerate(table.get(header, [])))
@@ -202,10 +202,10 @@ def _shapes(row, place):
     """Return what is to be drawn for each argument, and take it out of ``row``."""
     if not isinstance(row["shapes"], dict):
         place.refuse(f"shapes is {row['shapes']!r}", "write it as a table: argument = its shape.", "shapes")
-    return {argument: _drawn(argument, wanted, place) for argument, wanted in row.pop("shapes").items()}
+    return {argument: _read_drawn(argument, wanted, place) for argument, wanted in row.pop("shapes").items()}
 
 
-def _drawn(argument, wanted, place):
+def _read_drawn(argument, wanted, place):
     table = wanted if isinstance(wanted, dict) else {"shape": wanted}
     drawn = read_record(Drawn, table, place, f"what is drawn for {argument}", under="shapes")
     if (drawn.draw == "integers") != (drawn.below is not None):
@@ -275,10 +275,10 @@ def _value(name, value, wanted, place, under=""):
             place.refuse(
                 f"{label} {value!r} is not known", f"write one of {', '.join(map(str, allowed))}.", under or name
             )
-        place.refuse(f"{label} is {value!r}", f"write {_in_words(expected)} there.", under or name)
+        place.refuse(f"{label} is {value!r}", f"write {_toml_words(expected)} there.", under or name)
 
 
-def _in_words(expected):
+def _toml_words(expected):
     """Return what msgspec ``expected``, in the words of TOML: "Expected `int` >= 1" is a whole number, 1 or more."""
     found = re.match(r"Expected `([^`]+)`(?: (of length )?>= (\d+))?", expected)
     types = set(found[1].split(" | ")) - {"null"} if found else set()

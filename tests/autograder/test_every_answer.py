@@ -32,7 +32,7 @@ def test_a_reference_passes_every_shown_case(topic, seed):
         for case in exercise.shown if exercise.is_called else ():
             inputs = {name: turn(item) for name, item in case.inputs.items()}
             value, changed = compare.call_case(reference_of(exercise), inputs, case.gradients)
-            reasons = compare.reasons(value, case.expected, exercise.kind, case.atol)
+            reasons = compare.mismatches(value, case.expected, exercise.kind, case.atol)
             assert not any(reasons.values()), (exercise.name, case.name, reasons)
             assert not changed, (exercise.name, case.name)
 

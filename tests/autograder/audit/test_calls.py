@@ -41,7 +41,7 @@ def test_what_divides_by_zero_while_it_is_tried_says_nothing():
     exercise = exercise_named("capstone-exact_match")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        value = calls.called(
+        value = calls.call_drawn(
             lambda *_: np.zeros(2).sum() / np.zeros(2).sum(), exercise, DrawnCase(name="no inputs", inputs={})
         )
     assert np.isnan(value)

@@ -13,7 +13,7 @@ from autograder import exercises
 from autograder.__main__ import app
 from autograder.audit import check
 from autograder.audit.check import check_topic
-from autograder.audit.playing import Played
+from autograder.audit.notebook_run import NotebookRun
 from autograder.errors import CourseError
 from autograder.paths import BOOK
 from solutions import answer_key
@@ -98,8 +98,8 @@ def test_what_is_not_written_yet_is_told_with_the_file_to_write_it_in(project, m
 
 
 def test_a_check_cell_that_refuses_the_reference_and_a_notebook_that_pays_for_nothing_are_told(project, monkeypatch):
-    played = Played({"softmax-entropy": 3.5}, {"softmax-softmax": "Not yet."})
-    monkeypatch.setattr(check, "play", lambda notebook, asked, answered: played)
+    played = NotebookRun({"softmax-entropy": 3.5}, {"softmax-softmax": "Not yet."})
+    monkeypatch.setattr(check, "run_notebook", lambda notebook, asked, answered: played)
     told = [line for line in checked(project).lines() if line.startswith("FAULT")]
     assert re.search(r"softmax-softmax .*: the check cell refuses the reference: Not yet. Remedy: mend", told[0])
     assert re.search(

@@ -8,8 +8,8 @@ import pytest
 
 from autograder.audit import search
 from autograder.audit.mutants import Mutant
-from autograder.audit.search import Searched, Tried, searched, tried_on
-from autograder.audit.survivors import Found
+from autograder.audit.search import CaughtMistakes, SeedSearch, count_caught, find_seed
+from autograder.audit.survivors import UnrejectedMutant
 from autograder.errors import CourseError
 from tests.autograder.samples import exercise_named
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.suite("audit")
 
 @pytest.fixture(scope="module")
 def tried():
-    return tried_on(exercise_named("scoring-dot_product_score"))
+    return count_caught(exercise_named("scoring-dot_product_score"))
 
 
 def test_every_wrong_answer_is_caught_and_each_case_says_which(tried):
@@ -30,14 +30,14 @@ def test_every_wrong_answer_is_caught_and_each_case_says_which(tried):
 
 
 def test_what_a_case_alone_catches_is_known():
-    one = Tried("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",), "d": ()}, ())
+    one = CaughtMistakes("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",), "d": ()}, ())
     assert one.alone == {"a": ("x",), "b": ("z",), "c": (), "d": ()}
 
 
 def test_a_mistake_that_passes_is_a_slip():
     exercise = exercise_named("scoring-dot_product_score")
     easy = tuple(case for case in exercise.hidden if np.prod(case.inputs["query"].shape) == 1)[:1]
-    assert tried_on(dataclasses.replace(exercise, cases=easy)).slips
+    assert count_caught(dataclasses.replace(exercise, cases=easy)).slips
 
 
 def test_a_mutant_that_passes_is_a_slip_though_another_of_its_name_is_caught(monkeypatch):
@@ -53,8 +53,10 @@ def test_a_mutant_that_passes_is_a_slip_though_another_of_its_name_is_caught(mon
         return np.einsum("bd,btd->bt", query, keys) + (len(query) == 77)
 
     monkeypatch.setattr(search, "mutants", lambda *_: (mutant(almost_right), mutant(wrong)))
-    monkeypatch.setattr(search, "classify_survivors", lambda left, *_: ((), [Found(m.line, "", m.what) for m in left]))
-    assert tried_on(exercise).slips == ("line 1 with a change",)
+    monkeypatch.setattr(
+        search, "classify_survivors", lambda left, *_: ((), [UnrejectedMutant(m.line, "", m.what) for m in left])
+    )
+    assert count_caught(exercise).slips == ("line 1 with a change",)
 
 
 def test_seeds_are_tried_until_one_catches_all(monkeypatch):
@@ -62,22 +64,22 @@ def test_seeds_are_tried_until_one_catches_all(monkeypatch):
 
     def once(exercise):
         seen.append(exercise)
-        return Tried(exercise.name, 1, {"a": ("x",)}, ("a slip",) if len(seen) <= 14 else ())
+        return CaughtMistakes(exercise.name, 1, {"a": ("x",)}, ("a slip",) if len(seen) <= 14 else ())
 
-    monkeypatch.setattr(search, "tried_on", once)
-    found = searched("scoring", 40)
+    monkeypatch.setattr(search, "count_caught", once)
+    found = find_seed("scoring", 40)
     assert found.draws == found.seed - 40 + 1 > 1
     seen.clear()
     with pytest.raises(CourseError, match=r"(?s)no draw of 1 catches a slip.*declare a family"):
-        searched("scoring", 40, draws=1)
+        find_seed("scoring", 40, draws=1)
 
 
 def test_what_is_said_has_a_summary_and_with_verbose_each_case():
-    one = Tried("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",)}, ())
-    (summary,) = Searched(7, 2, (one,)).lines()
+    one = CaughtMistakes("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",)}, ())
+    (summary,) = SeedSearch(7, 2, (one,)).lines()
     assert summary.startswith(
         "Hidden cases: draw 2 catches all 3 wrong answers that were tried; of 3 cases, 1 catch nothing"
     )
-    text = "\n".join(Searched(7, 1, (one,)).lines(verbose=True))
+    text = "\n".join(SeedSearch(7, 1, (one,)).lines(verbose=True))
     assert re.search(r"a: catches 2, alone: x\n", text)
     assert re.search(r"c: catches 1\n", text)

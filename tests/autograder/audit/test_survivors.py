@@ -33,13 +33,13 @@ def test_calls_come_in_single_precision_and_column_order_too_and_large_numbers_i
     rng = np.random.default_rng(0)
     inputs = {"x": rng.normal(size=(3, 4)), "n": np.arange(3), "scale": 2.0}
     gentle, large = (DrawnCase(name="", inputs={**inputs, "y": np.full((2, 2), size)}) for size in (1.0, 1e4))
-    called = [row.inputs for row, _ in survivors.in_every_layout([gentle] * 6)]
+    called = [row.inputs for row, _ in survivors.vary_memory_layout([gentle] * 6)]
     assert [item["x"].dtype == np.float32 for item in called] == [True, *[False] * 5]
     assert [item["x"].flags.f_contiguous for item in called] == [False, True, *[False] * 4]
     assert all(item["n"].dtype == np.arange(3).dtype and item["scale"] == 2.0 for item in called)
     assert all(np.allclose(item["x"], inputs["x"]) for item in called)
     (((row, loose),), ((_, wider),)) = (
-        list(itertools.islice(survivors.in_every_layout([each]), 1)) for each in (large, gentle)
+        list(itertools.islice(survivors.vary_memory_layout([each]), 1)) for each in (large, gentle)
     )
     assert row.inputs["x"].dtype == float
     assert loose == 1.0 < wider

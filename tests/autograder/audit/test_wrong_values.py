@@ -13,4 +13,4 @@ def test_every_wrong_set_of_numbers_is_further_off_than_the_tolerance_or_says_wh
     assert "scores: numbers 1 and 2 exchanged" in wrong
     assert "loss left out" in wrong
     for value in wrong.values():
-        assert any(compare.reasons(value, right, "number", 1e-3).values())
+        assert any(compare.mismatches(value, right, "number", 1e-3).values())

@@ -2,7 +2,15 @@
 
 import ast
 
-from autograder.exercises.ast_utils import build, compile_function, names_in, parse_function, replaced, root_name, slots
+from autograder.exercises.ast_utils import (
+    build,
+    compile_function,
+    names_in,
+    parse_function,
+    root_name,
+    slots,
+    temporarily_replace,
+)
 
 SOURCE = '''
     def double(x, axis=-1):
@@ -42,9 +50,9 @@ def test_a_slot_knows_its_line_its_statement_and_what_it_is_part_of():
 def test_a_replacement_lasts_as_long_as_its_context():
     definition = parse_function("def f(x):\n    x = x + 1\n    return x * 2")
     before = ast.unparse(definition)
-    with replaced(slot_of("2", definition), ast.Constant(5)):
+    with temporarily_replace(slot_of("2", definition), ast.Constant(5)):
         assert compile_function(definition, {})(1) == 10
-    with replaced(next(slots(definition)), None):
+    with temporarily_replace(next(slots(definition)), None):
         assert compile_function(definition, {})(1) == 2
     assert ast.unparse(definition) == before
     assert compile_function(before, {})(1) == 4

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.exercises import checking, compare, compiled
+from autograder.exercises import checking, compare, compile_steps
+from autograder.exercises.case_labels import kinds_of_hidden
 from autograder.exercises.compare import NotYet
-from autograder.exercises.kinds import kinds_of_hidden
-from autograder.exercises.packing import compressed
+from autograder.exercises.packing import compress
 from autograder.notebooks import cells as the_cells
 from tests.autograder.samples import NAMES, exercise_named
 
@@ -42,7 +42,7 @@ def checked(monkeypatch):
 
     def run(function, **known):
         given = {"function": "f", "kind": "code", "hidden": {"count": 1, "kinds": []}, **known}
-        monkeypatch.setattr(checking, "EXERCISES", {"toy-f": compressed(json.dumps(given))})
+        monkeypatch.setattr(checking, "EXERCISES", {"toy-f": compress(json.dumps(given))})
         monkeypatch.setattr(checking, "ANSWERS", {"f": function})
         checking.check("toy-f")
 
@@ -268,7 +268,7 @@ def moved(exercise):
 def test_what_the_check_says_does_not_settle_the_answer(name):
     exercise = exercise_named(name)
     held = exercise.entry.holds
-    assert any(not checking.not_so(value, held, exercise.entry.atol) for value in moved(exercise))
+    assert any(not checking.unmet_conditions(value, held, exercise.entry.atol) for value in moved(exercise))
     text = str(the_cells.known_to_check(exercise)["numbers"])
     first = exercise.hidden[0].expected
     first = next(iter(first.values())) if isinstance(first, dict) else first
@@ -301,7 +301,7 @@ def test_a_step_that_does_not_follow_from_the_students_own_is_told_and_one_that_
     first = next(iter(chain))
     chain[first] = chain[first] - np.linspace(0.1, 0.2, chain[first].size)
     assert f"does not follow from your own {first}" in said_of(exercise, chain)
-    for entry, (steps, function) in compiled(exercise.follows).items():
+    for entry, (steps, function) in compile_steps(exercise.follows).items():
         chain[entry] = np.asarray(function(*(chain[step] for step in steps)))
     assert said_of(exercise, chain) == ""
 
@@ -334,12 +334,12 @@ def test_the_last_line_says_how_many_hidden_cases_there_are_and_of_what_kinds():
         the_cells.known_to_check(exercise)["hidden"],
         {w for case in exercise.hidden for w in case.families},
     )
-    assert checking.hidden_said(**known) == (
+    assert checking.describe_hidden_cases(**known) == (
         f"{len(exercise.hidden)} hidden cases of {len(families)} families give the points. There will be: other sizes, padding, "
         "a sentence without a word, large numbers, an axis of length 1, gradients."
     )
     known = the_cells.known_to_check(exercise_named("softmax-jacobian_row"))["hidden"]
-    assert checking.hidden_said(**known) == "the points are for the right numbers, each within 0.00015."
+    assert checking.describe_hidden_cases(**known) == "the points are for the right numbers, each within 0.00015."
 
 
 def test_of_an_error_only_the_lines_of_the_notebook_are_shown_and_many_are_cut(monkeypatch):

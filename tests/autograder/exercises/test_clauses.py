@@ -10,8 +10,8 @@ from autograder.exercises.clauses import (
     format_clause,
     join_names,
     mutate_all,
+    mutation_from_rewrite,
     name_variable,
-    of_rewrite,
 )
 from autograder.exercises.instrumentation import Node
 from autograder.exercises.mutation_operators import Rewrite
@@ -56,7 +56,7 @@ def test_a_perturbation_is_done_to_each_of_its_nodes_and_keeps_what_it_does_not_
 def told(body, part, clause, kind="code"):
     definition = parse_function(f"def f(query, keys, W_x):\n    {body}\n    return 0")
     slot = next(slot for slot in slots(definition) if ast.unparse(slot.node) == part)
-    mutation = of_rewrite(slot, Rewrite("", None, clause, 5), kind, TEXT)
+    mutation = mutation_from_rewrite(slot, Rewrite("", None, clause, 5), kind, TEXT)
     return mutation and mutation.clause
 
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from autograder.exercises import compare
 from autograder.exercises.compare import (
     call_case,
-    difference,
+    explain_mismatch,
+    explain_shape_mismatch,
+    mismatches,
     plain_value,
-    points_earned,
     read_value,
-    reasons,
-    shape_difference,
+    total_points,
 )
 from autograder.grading import judge
 from autograder.sandbox import Reply
@@ -32,29 +32,31 @@ from tests.autograder.samples import (
 
 @pytest.mark.parametrize("value", SAME_NUMBERS.values(), ids=SAME_NUMBERS)
 def test_numbers_are_right_whatever_class_they_have(value):
-    assert reasons(value, RIGHT, "code", 1e-9) == {"": ""}
+    assert mismatches(value, RIGHT, "code", 1e-9) == {"": ""}
     assert compare.score(lambda: value, "code", [{"part": "", "expected": RIGHT, "atol": 1e-9}], {"": 1}) == 1
 
 
 @pytest.mark.parametrize("value", SAME_SHAPES.values(), ids=SAME_SHAPES)
 def test_a_shape_is_right_whatever_sequence_it_is(value):
-    assert reasons(value, (2, 3), "shape", 0) == {"": ""}
+    assert mismatches(value, (2, 3), "shape", 0) == {"": ""}
 
 
 @pytest.mark.parametrize("value", SAME_DICTS.values(), ids=SAME_DICTS)
 def test_a_dict_is_right_whatever_mapping_it_is(value):
-    assert reasons(value, {"a": (2,), "b": (3,)}, "shape", 0) == {"a": "", "b": ""}
+    assert mismatches(value, {"a": (2,), "b": (3,)}, "shape", 0) == {"a": "", "b": ""}
     case = {"part": "", "expected": {"a": (2,), "b": (3,)}, "atol": 0}
     assert compare.score(lambda: value, "shape", [case], {"a": 1, "b": 1}) == 2
 
 
 @pytest.mark.parametrize("value", NO_NUMBERS.values(), ids=NO_NUMBERS)
 def test_what_has_a_masked_entry_or_is_no_sequence_of_numbers_is_refused_with_a_sentence(value):
-    assert reasons(value, RIGHT, "code", 1e-9)[""].startswith("it")
+    assert mismatches(value, RIGHT, "code", 1e-9)[""].startswith("it")
 
 
 def test_a_matrix_of_the_wrong_shape_is_wrong_however_it_came_to_it():
-    assert "2 axes where 1 belong" in difference(np.array([[1.0, 2.0]]).view(np.matrix), np.array([1.0, 2.0]), 1e-9)
+    assert "2 axes where 1 belong" in explain_mismatch(
+        np.array([[1.0, 2.0]]).view(np.matrix), np.array([1.0, 2.0]), 1e-9
+    )
 
 
 LIST_IN_ITSELF, DICT_IN_ITSELF = [1.0], {}
@@ -80,7 +82,7 @@ ONE_SENTENCE = {
 def test_what_cannot_be_compared_gets_one_sentence_in_notebook_and_grader(value, sentence):
     exercise = exercise_named("scoring-dot_product_score")
     case = exercise.hidden[0]
-    said = reasons(call_case(lambda: value, {})[0], case.expected, "code", 1e-9)
+    said = mismatches(call_case(lambda: value, {})[0], case.expected, "code", 1e-9)
     assert said == {"": sentence}
     assert judge.reasons_of(exercise, case, Reply(value=over_the_wire(plain_value(value)))) == said
 
@@ -88,18 +90,18 @@ def test_what_cannot_be_compared_gets_one_sentence_in_notebook_and_grader(value,
 @pytest.mark.parametrize(("more", "is_read"), [(0, True), (1, False)])
 def test_lists_may_be_nested_as_deeply_as_is_said(more, is_read):
     value = 1.0
-    for _ in range(compare.DEEPEST + more):
+    for _ in range(compare.MAX_NESTING + more):
         value = [value]
-    assert (difference(value, np.ones((1,) * (compare.DEEPEST + more)), 1e-9) == "") == is_read
+    assert (explain_mismatch(value, np.ones((1,) * (compare.MAX_NESTING + more)), 1e-9) == "") == is_read
 
 
 @pytest.mark.parametrize(
     "value", [(2**70, 3), (LIST_IN_ITSELF, 3), LIST_IN_ITSELF, 2**70, np.array([3, 2**70])], ids=str
 )
 def test_what_cannot_be_a_shape_gets_one_sentence_in_notebook_and_grader(value):
-    said = reasons(plain_value(value), (2, 3), "shape", 0)
+    said = mismatches(plain_value(value), (2, 3), "shape", 0)
     assert said[""].startswith("a shape ")
-    assert reasons(over_the_wire(plain_value(value)), (2, 3), "shape", 0) == said
+    assert mismatches(over_the_wire(plain_value(value)), (2, 3), "shape", 0) == said
 
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=1, max_side=4)
@@ -122,13 +124,13 @@ DIRECTIONS = st.sampled_from([-1.0, 1.0])
 )
 def test_lists_tuples_arrays_and_tensors_are_read_alike(value):
     assert read_value(value).tolist() == [[1, 2], [3, 4]]
-    assert difference(value, np.array([[1.0, 2.0], [3.0, 4.0]]), 1e-9) == ""
+    assert explain_mismatch(value, np.array([[1.0, 2.0], [3.0, 4.0]]), 1e-9) == ""
 
 
 @pytest.mark.parametrize("number", [3, 3.0, np.float32(3), np.int8(3), np.array(3), torch.tensor(3.0), np.float16(3)])
 def test_numbers_of_every_type_are_read_alike(number):
     assert read_value(number).shape == ()
-    assert difference(number, 3.0, 1e-9) == ""
+    assert explain_mismatch(number, 3.0, 1e-9) == ""
 
 
 def test_a_dict_is_read_entry_by_entry():
@@ -156,19 +158,19 @@ def test_a_dict_is_read_entry_by_entry():
 def test_what_holds_no_numbers_is_refused_with_a_sentence(value, sentence):
     with pytest.raises(ValueError, match=sentence):
         read_value(value)
-    assert sentence in difference(value, np.zeros(2), 1e-9)
+    assert sentence in explain_mismatch(value, np.zeros(2), 1e-9)
 
 
 @pytest.mark.parametrize("value", [torch.ones(2, dtype=torch.bfloat16), torch.ones(2, 2).to_sparse()], ids=str)
 def test_tensors_that_numpy_cannot_hold_get_a_sentence_or_are_read(value):
-    assert isinstance(difference(value, np.zeros(2), 1e-9), str)
+    assert isinstance(explain_mismatch(value, np.zeros(2), 1e-9), str)
 
 
 @given(FINITE | hnp.arrays(st.sampled_from([np.bool_, np.int64, np.uint8, np.float32]), SHAPES, fill=st.nothing()))
 def test_an_array_does_not_differ_from_itself(array):
     assume(np.isfinite(array).all())
-    assert difference(array, array, 0.0) == ""
-    assert difference(array.tolist(), array, 0.0) == ""
+    assert explain_mismatch(array, array, 0.0) == ""
+    assert explain_mismatch(array.tolist(), array, 0.0) == ""
 
 
 @given(st.data(), FINITE, DIRECTIONS, st.floats(2e-3, 1e6))
@@ -176,26 +178,26 @@ def test_one_entry_that_is_off_by_more_than_the_tolerance_gives_a_reason(data, e
     index = tuple(data.draw(st.integers(0, size - 1)) for size in expected.shape)
     value = expected.copy()
     value[index] += direction * by
-    reason = difference(value, expected, 1e-3)
+    reason = explain_mismatch(value, expected, 1e-3)
     assert reason.startswith(f"1 of {expected.size} values are wrong")
     assert not index or f"first at index {list(index)}: " in reason
 
 
 @given(FINITE, DIRECTIONS)
 def test_entries_within_the_tolerance_give_no_reason(expected, direction):
-    assert difference(expected + direction * 0.9e-3, expected, 1e-3) == ""
+    assert explain_mismatch(expected + direction * 0.9e-3, expected, 1e-3) == ""
 
 
 @given(st.data(), FINITE, st.floats(1, 1e6), st.floats(-1e6, -1))
 def test_the_reason_is_the_same_whatever_the_right_value_is(data, value, one, other):
     wrong = data.draw(hnp.arrays(bool, value.shape))
-    given_one, given_other = (difference(value, value + by * wrong, 1e-3) for by in (one, other))
+    given_one, given_other = (explain_mismatch(value, value + by * wrong, 1e-3) for by in (one, other))
     assert given_one == given_other
 
 
 @given(st.integers(0, 9), st.floats(100, 1e6))
 def test_the_reason_never_contains_the_digits_of_the_expected_value(value, expected):
-    assert f"{expected:.6g}" not in difference([value, 0.0], [expected, 0.0], 1e-3)
+    assert f"{expected:.6g}" not in explain_mismatch([value, 0.0], [expected, 0.0], 1e-3)
 
 
 @pytest.mark.parametrize(
@@ -216,12 +218,12 @@ def test_the_reason_never_contains_the_digits_of_the_expected_value(value, expec
     ],
 )
 def test_each_kind_of_difference_has_its_sentence(value, expected, sentence):
-    assert sentence in difference(value, np.array(expected), 1e-3)
+    assert sentence in explain_mismatch(value, np.array(expected), 1e-3)
 
 
 def test_a_dimension_of_length_one_is_not_broadcast():
-    assert difference(np.ones((3, 1)), np.ones((3, 4)), 1e-3)
-    assert difference(np.ones((1, 4)), np.ones((3, 4)), 1e-3)
+    assert explain_mismatch(np.ones((3, 1)), np.ones((3, 4)), 1e-3)
+    assert explain_mismatch(np.ones((1, 4)), np.ones((3, 4)), 1e-3)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,7 @@ def test_a_dimension_of_length_one_is_not_broadcast():
     ids=lambda value: type(value).__name__,
 )
 def test_a_shape_may_be_any_sequence_of_whole_numbers(value):
-    assert shape_difference(value, (2, 3)) == ""
+    assert explain_shape_mismatch(value, (2, 3)) == ""
 
 
 @pytest.mark.parametrize(
@@ -262,27 +264,27 @@ def test_a_shape_may_be_any_sequence_of_whole_numbers(value):
     ids=lambda item: str(item)[:30],
 )
 def test_a_wrong_shape_gets_a_sentence(value, sentence):
-    reason = shape_difference(value, (2, 3))
+    reason = explain_shape_mismatch(value, (2, 3))
     assert reason
     assert sentence in reason
 
 
 def test_an_array_without_axes_is_no_shape():
-    assert shape_difference(np.array(2), (2, 3))
+    assert explain_shape_mismatch(np.array(2), (2, 3))
 
 
 @given(st.lists(st.integers(11, 97), min_size=1, max_size=4), st.lists(st.integers(101, 999), min_size=1, max_size=4))
 def test_the_reason_for_a_shape_contains_no_size_of_the_right_one(value, expected):
-    assert not any(str(size) in shape_difference(tuple(value), tuple(expected)) for size in expected)
+    assert not any(str(size) in explain_shape_mismatch(tuple(value), tuple(expected)) for size in expected)
 
 
 def test_without_an_expected_shape_only_the_form_counts():
-    assert shape_difference((5, 7), None) == ""
-    assert shape_difference((5, 0), None)
+    assert explain_shape_mismatch((5, 7), None) == ""
+    assert explain_shape_mismatch((5, 0), None)
 
 
 def test_a_dict_gets_a_reason_for_each_entry():
-    found = reasons({"a": (2,), "b": (3, 2)}, {"a": (2,), "b": (2, 3), "c": (4,)}, "shape", 0)
+    found = mismatches({"a": (2,), "b": (3, 2)}, {"a": (2,), "b": (2, 3), "c": (4,)}, "shape", 0)
     assert found["a"] == ""
     assert "transposed" in found["b"]
     assert found["c"] == "this key is missing; yours are a, b"
@@ -290,14 +292,14 @@ def test_a_dict_gets_a_reason_for_each_entry():
 
 @pytest.mark.parametrize(("value", "said"), [(None, "it returned nothing"), ((2, 3), "it returned tuple")])
 def test_what_is_no_dict_is_wrong_in_every_entry(value, said):
-    found = reasons(value, {"a": (2,), "b": (3,)}, "shape", 0)
+    found = mismatches(value, {"a": (2,), "b": (3,)}, "shape", 0)
     assert set(found.values()) == {f"{said}, not a dict with the keys a, b"}
     assert list(found) == ["a", "b"]
 
 
 def test_a_value_that_is_no_dict_has_one_entry_without_name():
-    assert reasons([1.0], np.array([1.0]), "code", 1e-3) == {"": ""}
-    assert reasons((2,), (2,), "shape", 0) == {"": ""}
+    assert mismatches([1.0], np.array([1.0]), "code", 1e-3) == {"": ""}
+    assert mismatches((2,), (2,), "shape", 0) == {"": ""}
 
 
 def add_in_place(x, y):
@@ -337,7 +339,7 @@ def test_gradients_are_those_of_the_summed_result():
 def test_an_argument_that_no_gradient_reaches_has_gradient_0():
     inputs = {"x": torch.ones(2), "y": torch.ones(2)}
     value, _ = call_case(lambda x, y: x + y.detach(), inputs, ("x", "y"))
-    found = reasons(value, {"x": np.ones(2), "y": np.ones(2)}, "code", 1e-6)
+    found = mismatches(value, {"x": np.ones(2), "y": np.ones(2)}, "code", 1e-6)
     assert found["x"] == ""
     assert "yours is 0" in found["y"]
 
@@ -345,15 +347,15 @@ def test_an_argument_that_no_gradient_reaches_has_gradient_0():
 def test_a_part_is_earned_when_it_is_right_in_all_its_cases():
     parts = {"values": 2, "size_one": 1}
     right, wrong = {"": ""}, {"": "wrong"}
-    assert points_earned([("values", (), right), ("values", (), right), ("size_one", (), wrong)], parts) == 2
-    assert points_earned([("values", (), right), ("values", (), wrong), ("size_one", (), right)], parts) == 1
-    assert points_earned([("values", (), right)], parts) == 2
-    assert points_earned([], parts) == 0
+    assert total_points([("values", (), right), ("values", (), right), ("size_one", (), wrong)], parts) == 2
+    assert total_points([("values", (), right), ("values", (), wrong), ("size_one", (), right)], parts) == 1
+    assert total_points([("values", (), right)], parts) == 2
+    assert total_points([], parts) == 0
 
 
 def test_without_a_part_each_entry_is_a_part_of_its_own():
     results = [("", (), {"a": "", "b": ""}), ("", (), {"a": "", "b": "wrong"})]
-    assert points_earned(results, {"a": 0.5, "b": 1.5}) == 0.5
+    assert total_points(results, {"a": 0.5, "b": 1.5}) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -364,15 +366,15 @@ def test_a_case_that_touches_another_part_too_is_the_fault_of_the_one_that_is_wr
     masking, size_one, both, earned
 ):
     results = [("size_one", ("masking",), {"": both}), ("masking", (), {"": masking}), ("size_one", (), {"": size_one})]
-    assert points_earned(results, {"masking": 2, "size_one": 1}) == earned
+    assert total_points(results, {"masking": 2, "size_one": 1}) == earned
 
 
 def test_a_part_with_several_entries_needs_them_all():
-    assert points_earned([("gradient", (), {"x": "", "y": "wrong"})], {"gradient": 1}) == 0
+    assert total_points([("gradient", (), {"x": "", "y": "wrong"})], {"gradient": 1}) == 0
 
 
 def test_all_parts_right_never_earn_more_than_their_decimal_sum():
-    assert points_earned([("", (), {"a": "", "b": ""})], {"a": 0.1, "b": 0.2}) == 0.3
+    assert total_points([("", (), {"a": "", "b": ""})], {"a": 0.1, "b": 0.2}) == 0.3
 
 
 HIDDEN = [
@@ -405,8 +407,8 @@ def test_the_score_of_gradients_asks_for_tensors():
 
 
 def test_a_transposed_result_is_told_so():
-    assert difference(np.ones((2, 3)), np.ones((3, 2)), 1e-3).endswith("it looks transposed")
-    assert "transposed" not in difference(np.ones((2, 4)), np.ones((3, 2)), 1e-3)
+    assert explain_mismatch(np.ones((2, 3)), np.ones((3, 2)), 1e-3).endswith("it looks transposed")
+    assert "transposed" not in explain_mismatch(np.ones((2, 4)), np.ones((3, 2)), 1e-3)
 
 
 CHAIN = {"a": np.array([1.0, 2.0]), "b": np.array([2.0, 4.0])}
@@ -453,25 +455,25 @@ RIGHT_STEP = np.array([2.0, -1.0, 0.5])
     ],
 )
 def test_a_wrong_step_is_carried_on_within_ten_times_the_size_and_a_hundredth_of_the_spread(step, carried):
-    assert compare._carries(step, RIGHT_STEP, 1e-4) == carried
+    assert compare._is_plausible_step(step, RIGHT_STEP, 1e-4) == carried
 
 
 def test_a_step_that_is_all_alike_within_the_tolerance_is_not_carried_on():
     wanted = np.array([1.0, 1.3])
-    assert not compare._carries(np.array([1.0, 1.004]), wanted, 0.01)
-    assert compare._carries(np.array([1.0, 1.006]), wanted, 0.01)
-    assert compare._carries(np.array([1.0, 1.004]), wanted, 0.0001)
+    assert not compare._is_plausible_step(np.array([1.0, 1.004]), wanted, 0.01)
+    assert compare._is_plausible_step(np.array([1.0, 1.006]), wanted, 0.01)
+    assert compare._is_plausible_step(np.array([1.0, 1.004]), wanted, 0.0001)
 
 
 def test_weights_of_which_one_is_0_or_1_where_it_should_not_be_are_not_carried_on():
     wanted = np.array([0.2, 0.3, 0.5])
-    assert compare._carries(np.array([0.3, 0.3, 0.4]), wanted, 1e-4)
-    assert not compare._carries(np.array([0.0, 0.4, 0.6]), wanted, 1e-4)
-    assert not compare._carries(np.array([0.0, 0.0, 1.0]), wanted, 1e-4)
-    assert compare._carries(np.array([0.0, 0.4]), np.array([0.2, 0.5]), 1e-4)  # these are no weights
+    assert compare._is_plausible_step(np.array([0.3, 0.3, 0.4]), wanted, 1e-4)
+    assert not compare._is_plausible_step(np.array([0.0, 0.4, 0.6]), wanted, 1e-4)
+    assert not compare._is_plausible_step(np.array([0.0, 0.0, 1.0]), wanted, 1e-4)
+    assert compare._is_plausible_step(np.array([0.0, 0.4]), np.array([0.2, 0.5]), 1e-4)  # these are no weights
 
 
 @pytest.mark.parametrize(("end", "carried"), [(0.9997, True), (0.9999, False), (1.0, False)])
 def test_a_saturated_step_is_not_carried_on(end, carried):
-    assert compare._carries(np.array([0.3, end]), np.array([0.2, 0.5]), 1e-4) == carried
-    assert compare._carries(np.array([0.3, 0.9999]), np.array([0.2, 0.9999]), 1e-4)  # as the right one is
+    assert compare._is_plausible_step(np.array([0.3, end]), np.array([0.2, 0.5]), 1e-4) == carried
+    assert compare._is_plausible_step(np.array([0.3, 0.9999]), np.array([0.2, 0.9999]), 1e-4)  # as the right one is

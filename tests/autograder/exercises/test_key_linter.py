@@ -9,7 +9,7 @@ import pytest
 
 from autograder import exercises
 from autograder.exercises import Outcome, key_linter
-from autograder.exercises.packing import compressed, readable, unpacked
+from autograder.exercises.packing import compress, visible_source, with_packed_texts
 from autograder.notebooks import assemble
 from solutions.answer_key import AnswerKeyError
 from tests.autograder.samples import TOPICS, exercise_named, topic_exercises
@@ -383,11 +383,11 @@ def test_what_is_looked_through_for_leaks_is_what_students_get(topic):
 
 
 def test_what_a_check_knows_is_read_but_for_numbers_that_were_drawn_or_that_mistakes_give():
-    packed = [compressed(json.dumps(item)) for item in ({"holds": {"a < 0.4711": ""}, "wrong": [0.4712]}, [0.4713])]
+    packed = [compress(json.dumps(item)) for item in ({"holds": {"a < 0.4711": ""}, "wrong": [0.4712]}, [0.4713])]
     source = 'checks.EXERCISES |= {{\n    "a": "{}",\n}}\nchecks.DRAWN_CASES |= {{\n    "a": "{}",\n}}'.format(*packed)
-    text = readable(source)
+    text = visible_source(source)
     assert [number for number in ("0.4711", "0.4712", "0.4713") if number in text] == ["0.4711"]
-    assert [number for number in ("0.4711", "0.4712", "0.4713") if number not in unpacked(source)] == []
+    assert [number for number in ("0.4711", "0.4712", "0.4713") if number not in with_packed_texts(source)] == []
 
 
 @pytest.mark.parametrize(
@@ -402,4 +402,4 @@ def test_digits_are_counted_without_zeros_that_say_nothing(token, digits):
 def test_a_number_gives_the_answer_away_from_three_digits_on(number, leaks):
     case = types.SimpleNamespace(expected=np.array([number]))
     exercise = types.SimpleNamespace(hidden=(case,))
-    assert list(key_linter._stated(exercise, f"The answer is {number}.")) == ([""] if leaks else [])
+    assert list(key_linter._parts_stated_in(exercise, f"The answer is {number}.")) == ([""] if leaks else [])

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from autograder.exercises.ast_utils import parse_function, replaced, slots
+from autograder.exercises.ast_utils import parse_function, slots, temporarily_replace
 from autograder.exercises.mutation_operators import Surroundings, rewrites
 
 
@@ -16,7 +16,7 @@ def mutated(body, kind="code", arguments=("x", "y")):
     around, found = Surroundings(kind, list(arguments), {"np"}), {}
     for slot in slots(definition):
         for rewrite in rewrites(slot, around):
-            with replaced(slot, rewrite.new):
+            with temporarily_replace(slot, rewrite.new):
                 text = "\n".join(ast.unparse(statement) for statement in definition.body)
             found[rewrite.what, text] = rewrite.clause
     return found

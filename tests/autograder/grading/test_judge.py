@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from autograder.audit import calls
-from autograder.exercises import SHAPE_DRAWS, compare, compiled
+from autograder.exercises import SHAPE_DRAWS, compare, compile_steps
 from autograder.feedback import pages
 from autograder.grading import judge
 from autograder.sandbox import Reply, wire
@@ -111,7 +111,7 @@ def test_an_exercise_without_replies_earns_nothing(topic):
 )
 def test_what_comes_out_of_the_sandbox_is_judged_as_the_check_in_the_notebook_judges_it(kind, value, expected):
     called, _ = compare.call_case(lambda: value, {})
-    here, there = (compare.reasons(each, expected, kind, 1e-9) for each in (called, over_the_wire(called)))
+    here, there = (compare.mismatches(each, expected, kind, 1e-9) for each in (called, over_the_wire(called)))
     assert {entry: bool(reason) for entry, reason in here.items()} == {e: bool(r) for e, r in there.items()}
     assert not (judge._is_plainly_right(over_the_wire(called), expected, 1e-9) and any(there.values()))
 
@@ -129,7 +129,7 @@ OFF = st.sampled_from([0.0, 4e-7, -9e-7, 2e-6, -1.0, np.nan, np.inf, -np.inf])
 def test_what_is_taken_for_right_at_a_glance_has_no_reason_and_what_has_none_is_seen_at_a_glance(right, data):
     value = right + data.draw(hnp.arrays(float, right.shape, elements=OFF))
     for mine, wanted in ((value, right), ({"a": value, "b": right, "more": 1}, {"a": right, "b": right})):
-        said = any(compare.reasons(mine, wanted, "code", 1e-6).values())
+        said = any(compare.mismatches(mine, wanted, "code", 1e-6).values())
         assert judge._is_plainly_right(mine, wanted, 1e-6) == (not said and bool(np.isfinite(right).all()))
 
 
@@ -359,7 +359,7 @@ def continued(exercise, chain, first):
     chain, late = dict(chain), False
     for entry in chain:
         if late:
-            steps, function = compiled(exercise.follows)[entry]
+            steps, function = compile_steps(exercise.follows)[entry]
             chain[entry] = np.asarray(function(*(chain[step] for step in steps)))
         late = late or entry == first
     return chain
@@ -374,7 +374,7 @@ def verdict_on_chain(exercise, chain):
 def points_of_chain(exercise, chain):
     """As ``verdict_on_chain(...).earned``, sooner: without looking for hints."""
     points = judge.points_of(exercise, [Reply(value=over_the_wire(chain))])
-    case, follows = exercise.hidden[0], compiled(exercise.follows)
+    case, follows = exercise.hidden[0], compile_steps(exercise.follows)
     stated = {"part": case.part, "expected": case.expected, "atol": case.atol}
     stock = compare.score(lambda: chain, "number", [stated], exercise.parts, follows=follows)
     assert stock == points  # the hidden test cell goes by the same rule
@@ -417,7 +417,7 @@ def test_whatever_is_done_to_a_step_the_chain_earns_no_more_than_the_right_one(n
     followed = data.draw(st.booleans())
     with np.errstate(all="ignore"):
         told = verdict_on_chain(exercise, continued(exercise, chain, wrong) if followed else chain)
-    right = compare.difference(chain[wrong], right_chain(exercise)[wrong], exercise.entry.atol) == ""
+    right = compare.explain_mismatch(chain[wrong], right_chain(exercise)[wrong], exercise.entry.atol) == ""
     assert (told.earned == exercise.points) == right
     assert all(part.earned <= exercise.parts[part.name] for part in told.parts)
     assert (earned_by(told)[wrong] > 0) == right
@@ -467,13 +467,15 @@ WRONG_CHAINS = [
 @pytest.mark.parametrize(("name", "answer"), WRONG_CHAINS, ids=[answer.__name__ for _, answer in WRONG_CHAINS])
 def test_after_an_honest_slip_every_step_that_follows_from_the_students_own_keeps_its_points(name, answer):
     exercise = exercise_named(name)
-    (case,), chain, follows = exercise.hidden, mapped(answer(), np.asarray), compiled(exercise.follows)
+    (case,), chain, follows = exercise.hidden, mapped(answer(), np.asarray), compile_steps(exercise.follows)
     earned = earned_by(verdict_on_chain(exercise, chain))
     for entry, points in exercise.parts.items():
-        right = not compare.difference(chain[entry], case.expected[entry], case.atol)
+        right = not compare.explain_mismatch(chain[entry], case.expected[entry], case.atol)
         steps, function = follows.get(entry, ((), None))
         blank = any(np.ptp(chain[step]) < case.atol for step in (entry, *steps))
-        followed = steps and not compare.difference(chain[entry], function(*(chain[step] for step in steps)), case.atol)
+        followed = steps and not compare.explain_mismatch(
+            chain[entry], function(*(chain[step] for step in steps)), case.atol
+        )
         assert earned[entry] == (points if right or (followed and not blank) else 0), entry
 
 
@@ -501,7 +503,7 @@ def worked_by_nobody(exercise, entry, before, rng):
         given * scale for given in given_numbers(exercise.source) if given.shape == (size,) for scale in (1, -1, huge)
     ]
     filled += [step for step in before.values() if step.size == size]
-    steps, function = compiled(exercise.follows).get(entry, ((), None))
+    steps, function = compile_steps(exercise.follows).get(entry, ((), None))
     if steps:
         with np.errstate(all="ignore"):
             led = np.asarray(function(*(before[step] for step in steps)), dtype=float)
@@ -540,18 +542,18 @@ def test_a_step_that_repeats_the_one_before_is_not_accepted_even_where_it_follow
     rule = {"b": (("a",), lambda a: a)}
     expected = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}
     value = {"a": [5.0, 6.0], "b": [5.0, 6.0]}
-    found = compare.reasons(value, expected, "number", 1e-3)
+    found = compare.mismatches(value, expected, "number", 1e-3)
     assert compare.follow_through(found, value, expected, 1e-3, rule) == (found, {})
     doubled = {"b": (("a",), lambda a: 2 * a)}
     value["b"] = [10.0, 12.0]
-    found = compare.reasons(value, expected, "number", 1e-3)
+    found = compare.mismatches(value, expected, "number", 1e-3)
     assert compare.follow_through(found, value, expected, 1e-3, doubled) == ({**found, "b": ""}, {"b": ("a",)})
 
 
 def test_a_rule_that_raises_on_the_students_numbers_accepts_nothing():
     expected = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}
     value = {"a": [5.0, 6.0], "b": [7.0, 9.0]}
-    found = compare.reasons(value, expected, "number", 1e-3)
+    found = compare.mismatches(value, expected, "number", 1e-3)
     assert compare.follow_through(found, value, expected, 1e-3, {"b": (("a",), lambda a: a["x"])}) == (found, {})
 
 

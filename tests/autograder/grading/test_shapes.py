@@ -186,12 +186,12 @@ def test_a_shape_that_depends_on_more_than_the_sizes_keeps_a_plain_sentence(seed
     ids=repr,
 )
 def test_sizes_may_be_integers_of_any_type(value):
-    assert compare.shape_difference(value, (2, 3)) == ""
-    assert "transposed" in compare.shape_difference(value, (3, 2))
+    assert compare.explain_shape_mismatch(value, (2, 3)) == ""
+    assert "transposed" in compare.explain_shape_mismatch(value, (3, 2))
 
 
 @pytest.mark.parametrize(
     "value", [torch.tensor([2.0, 3.0]), (torch.tensor(2.5), 3), (torch.tensor(True), 3), [[2], 3]], ids=repr
 )
 def test_sizes_that_are_no_integers_are_refused(value):
-    assert "whole numbers above 0" in compare.shape_difference(value, (2, 3))
+    assert "whole numbers above 0" in compare.explain_shape_mismatch(value, (2, 3))

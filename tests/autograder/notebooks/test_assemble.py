@@ -18,8 +18,8 @@ import torch
 from nbclient import NotebookClient
 
 from autograder.errors import CourseError
-from autograder.exercises import Outcome, checking, compare, compiled, compose
-from autograder.exercises.packing import packed_in
+from autograder.exercises import Outcome, checking, compare, compile_steps, compose
+from autograder.exercises.packing import packed_texts
 from autograder.grading import judge
 from autograder.notebooks import assemble, ready, receipt
 from autograder.notebooks import cells as the_cells
@@ -156,7 +156,7 @@ def test_numbers_count_whether_their_fourth_decimal_is_rounded_or_cut_off(topic)
     for exercise in topic_exercises(topic):
         for entry, value in numbers_asked_for(exercise):
             for short in (value.round(4), np.trunc(value * 1e4 + 1e-9) / 1e4):
-                assert not compare.difference(short, value, exercise.hidden[0].atol), (exercise.name, entry)
+                assert not compare.explain_mismatch(short, value, exercise.hidden[0].atol), (exercise.name, entry)
 
 
 @each_topic
@@ -167,7 +167,7 @@ def test_numbers_count_also_where_each_tanh_on_the_way_was_rounded_to_four_decim
     for exercise in topic_exercises(topic):
         if exercise.kind == "number":
             (case,) = exercise.hidden
-            found = compare.reasons(reference_of(exercise)(), case.expected, "number", case.atol)
+            found = compare.mismatches(reference_of(exercise)(), case.expected, "number", case.atol)
             assert not any(found.values()), exercise.name
 
 
@@ -238,8 +238,8 @@ def test_the_cases_are_what_the_texts_say_of_them():
 def test_whole_numbers_may_be_floats_and_a_score_may_be_made_of_rounded_steps():
     beam, scores = exercise_named("output_layer-beam_step"), exercise_named("scoring-scores_by_hand")
     for case in beam.hidden:
-        assert not compare.difference(np.asarray(case.expected, dtype=float), case.expected, case.atol)
-    assert not compare.difference([1.2088, 1.7234], scores.hidden[0].expected, scores.hidden[0].atol)
+        assert not compare.explain_mismatch(np.asarray(case.expected, dtype=float), case.expected, case.atol)
+    assert not compare.explain_mismatch([1.2088, 1.7234], scores.hidden[0].expected, scores.hidden[0].atol)
 
 
 @each_topic
@@ -351,7 +351,7 @@ def test_no_check_knows_a_hidden_case(assembled):
     assert set(known) == {exercise.name for exercise in exercises if exercise.kind != "text"}
     for exercise in exercises:
         check = "".join(
-            packed_in(f'"{texts.get(exercise.name, "")}"')[0] for texts in (known, drawn) if exercise.name in texts
+            packed_texts(f'"{texts.get(exercise.name, "")}"')[0] for texts in (known, drawn) if exercise.name in texts
         )
         for case in exercise.hidden:
             assert not any(
@@ -424,8 +424,8 @@ def test_a_question_in_code_shows_its_worked_examples_which_can_be_copied(assemb
             *lines, last = ast.parse(call).body
             exec(compile(ast.Module(lines, []), "example", "exec"), scope)
             value = eval(compile(ast.Expression(last.value), "example", "eval"), scope)
-            assert compare.difference(value, case.expected, 1e-4) == ""
-            assert compare.difference(eval(result), case.expected, 1e-4) == ""
+            assert compare.explain_mismatch(value, case.expected, 1e-4) == ""
+            assert compare.explain_mismatch(eval(result), case.expected, 1e-4) == ""
 
 
 def cells_of_tests(cells):
@@ -436,7 +436,7 @@ def test_the_checks_are_readable_python_and_leave_no_other_names_behind(assemble
     exercises, notebook = assembled
     source = cells_by_id(notebook)["compare"].source
     assert not re.search(r"exec\((?!source, space\))", source)  # a step of a chain, which is in the data
-    data = [line for line in source.splitlines() if packed_in(line)]
+    data = [line for line in source.splitlines() if packed_texts(line)]
     assert all(re.fullmatch(r'    "[\w-]+": "[^"]+",', line) for line in data)
     assert len(data) >= sum(exercise.is_automatic for exercise in exercises)
     assert max(len(line) for line in source.splitlines() if line not in data) <= 140
@@ -548,7 +548,7 @@ def test_the_hidden_test_of_a_chain_follows_the_steps_of_the_student(exercise, e
     (first, *_) = exercise.follows[entry].given
     chain = {name: np.array(value, dtype=float) for name, value in exercise.hidden[0].expected.items()}
     chain[first] = chain[first] + np.linspace(0.1, 0.3, chain[first].size)
-    _, function = compiled(exercise.follows)[entry]
+    _, function = compile_steps(exercise.follows)[entry]
     followed = {**chain, entry: function(chain[first])}
     earned = []
     for value in (chain, followed):

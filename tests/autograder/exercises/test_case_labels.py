@@ -5,7 +5,7 @@ import types
 import numpy as np
 import pytest
 
-from autograder.exercises.kinds import families_of_hidden, kinds_of_hidden, promised_only
+from autograder.exercises.case_labels import families_of_hidden, kinds_of_hidden, promised_only
 
 
 def case(inputs, gradients=(), families=()):

@@ -13,7 +13,7 @@ from solutions.answer_key.reading import read_case
 MAX_CASE_ENTRIES = 1_000_000  # of all arrays of a case: they travel as text, and a call has seconds
 
 
-def extra_cases(extra: str, topic: str, place: Place | None = None) -> dict[str, tuple[answer_key.Case, ...]]:
+def read_course_cases(extra: str, topic: str, place: Place | None = None) -> dict[str, tuple[answer_key.Case, ...]]:
     """Return the hidden cases that the JSON text ``extra`` adds to ``topic``, by function.
 
     Raises

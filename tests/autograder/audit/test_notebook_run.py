@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from autograder.audit.playing import play
+from autograder.audit.notebook_run import run_notebook
 from autograder.errors import CourseError
 from autograder.notebooks.assemble import source_notebook
 from autograder.notebooks.cell_ids import check_id, id_of
@@ -28,10 +28,10 @@ def changed(notebook, name, old, new):
 
 def test_the_reference_earns_all_points_and_the_untouched_release_none(notebook):
     asked = topic_exercises(TOPIC)
-    played = play(notebook, asked)
+    played = run_notebook(notebook, asked)
     assert played.points == {exercise.name: exercise.points for exercise in asked if exercise.is_called}
     assert played.complaints == {}
-    untouched = play(notebook, asked, answered=False)
+    untouched = run_notebook(notebook, asked, answered=False)
     assert set(untouched.points) == set(played.points)
     assert set(untouched.points.values()) == {0.0}
 
@@ -39,7 +39,7 @@ def test_the_reference_earns_all_points_and_the_untouched_release_none(notebook)
 def test_a_wrong_answer_loses_its_points_and_its_check_says_why(notebook):
     name = "softmax-entropy"
     wrong = changed(notebook, name, "### BEGIN SOLUTION", "return 2 * scores.sum()")
-    played = play(wrong, topic_exercises(TOPIC))
+    played = run_notebook(wrong, topic_exercises(TOPIC))
     assert played.points[name] < 3.5
     assert played.complaints[name]
     assert set(played.complaints) == {name}
@@ -48,9 +48,9 @@ def test_a_wrong_answer_loses_its_points_and_its_check_says_why(notebook):
 def test_a_cell_that_fails_and_is_no_check_is_refused_with_its_name(notebook):
     broken = changed(notebook, "imports", "import math", "import no_such_module")
     with pytest.raises(CourseError, match=r"^the assembled notebook, cell imports: it fails: ModuleNotFoundError"):
-        play(broken, topic_exercises(TOPIC))
+        run_notebook(broken, topic_exercises(TOPIC))
 
 
 def test_a_check_cell_is_no_reason_to_stop(notebook):
     spoilt = changed(notebook, check_id("softmax-softmax"), "check(", "raise ValueError('spoilt')\ncheck(")
-    assert play(spoilt, topic_exercises(TOPIC)).complaints == {"softmax-softmax": "spoilt"}
+    assert run_notebook(spoilt, topic_exercises(TOPIC)).complaints == {"softmax-softmax": "spoilt"}

@@ -28,7 +28,7 @@ def kinds_of_hidden(exercise: Exercise) -> list[str]:
         "other sizes": any(_sizes(case) not in shown for case in exercise.hidden),
         "padding": any(_pads(case).any() for case in exercise.hidden),
         "a sentence without a word": any(_pads(case).all(axis=-1).any() for case in exercise.hidden),
-        "large numbers": any(largest(_of_kind(case, "f")) > LARGE for case in exercise.hidden),
+        "large numbers": any(largest(_inputs_of_dtype(case, "f")) > LARGE for case in exercise.hidden),
         "an axis of length 1": any(1 in sizes for case in exercise.hidden for sizes in _sizes(case)),
         "gradients": any(case.gradients for case in exercise.hidden),
     }
@@ -54,9 +54,9 @@ def _sizes(case: Case):
 
 def _pads(case: Case):
     """Return where the masks of ``case`` are false, a row for each sentence; one row without a pad if it has none."""
-    masks = [np.asarray(item) for item in _of_kind(case, "b").values()]
+    masks = [np.asarray(item) for item in _inputs_of_dtype(case, "b").values()]
     return ~masks[0].reshape(-1, masks[0].shape[-1]) if masks else np.zeros((1, 1), dtype=bool)
 
 
-def _of_kind(case: Case, kind: str):
+def _inputs_of_dtype(case: Case, kind: str):
     return {name: item for name, item in case.inputs.items() if np.asarray(item).dtype.kind == kind}

@@ -4,13 +4,13 @@ In: an ``Exercise`` with its cases worked out. Out: ``AnswerKeyError`` for the f
 """
 
 from autograder.exercises import checking, compare, compose
-from autograder.exercises.chains import compiled
+from autograder.exercises.chains import compile_steps
 from autograder.exercises.model import Exercise, given_shapes
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 
 
-def refuse_unfit(exercise: Exercise) -> None:
+def refuse_ungradable(exercise: Exercise) -> None:
     """Raise an ``AnswerKeyError``, with reason and remedy, if ``exercise`` cannot be graded with."""
     _refuse_weak_cases(exercise)
     _refuse_equations(exercise)
@@ -21,7 +21,7 @@ def refuse_unfit(exercise: Exercise) -> None:
 def _refuse_weak_cases(exercise):
     for name in exercise.hints:
         caught = any(
-            outcome.raised or any(compare.reasons(outcome.value, case.expected, exercise.kind, case.atol).values())
+            outcome.raised or any(compare.mismatches(outcome.value, case.expected, exercise.kind, case.atol).values())
             for case in exercise.hidden
             for outcome in [case.mistaken[name]]
         )
@@ -70,7 +70,7 @@ def _refuse_holds(exercise):
     """Refuse what is said to hold of a right answer, and does not."""
     for comparison, sentence in exercise.entry.holds.items():
         try:
-            told = checking.not_so(exercise.hidden[0].expected, {comparison: sentence}, exercise.entry.atol)
+            told = checking.unmet_conditions(exercise.hidden[0].expected, {comparison: sentence}, exercise.entry.atol)
         except Exception as error:
             told = [str(error)]
         if told:
@@ -82,8 +82,8 @@ def _refuse_holds(exercise):
 def _refuse_follows(exercise):
     """Refuse a chain in which the right steps do not follow from the right steps before them."""
     expected = exercise.hidden[0].expected if exercise.follows else {}
-    for name, (given, function) in compiled(exercise.follows).items():
-        if compare.difference(function(*(expected[step] for step in given)), expected[name], exercise.entry.atol):
+    for name, (given, function) in compile_steps(exercise.follows).items():
+        if compare.explain_mismatch(function(*(expected[step] for step in given)), expected[name], exercise.entry.atol):
             raise AnswerKeyError(
                 f"the right {name} does not follow from the right {', '.join(given)}",
                 exercise.entry.where,

@@ -21,14 +21,14 @@ ANSWER = re.compile(r"### BEGIN SOLUTION.*?### END SOLUTION", flags=re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Played:
+class NotebookRun:
     """What came of a notebook: exercise -> points, and exercise -> what its check cell says against the answer."""
 
     points: dict[str, float]
     complaints: dict[str, str]
 
 
-def play(notebook: NotebookNode, questions: Iterable[Exercise], answered: bool = True) -> Played:
+def run_notebook(notebook: NotebookNode, questions: Iterable[Exercise], answered: bool = True) -> NotebookRun:
     """Return the ``Played`` of ``notebook`` for those of ``questions`` that are called; else as released, if not ``answered``.
 
     A trained model takes minutes, so its cells are left out.
@@ -69,7 +69,7 @@ def play(notebook: NotebookNode, questions: Iterable[Exercise], answered: bool =
             else:
                 if name in tests:
                     points[tests[name]] = value
-    return Played(points, complaints)
+    return NotebookRun(points, complaints)
 
 
 def _run(source, scope):
