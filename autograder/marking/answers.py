@@ -15,18 +15,8 @@ from sqlalchemy import select, update
 from autograder.courses.course import Course
 from autograder.courses.locking import shared_lock
 from autograder.errors import CourseError
-from autograder.gradebook.database import (
-    ASSIGNMENT,
-    CELL,
-    COMMENT,
-    GRADE,
-    GRADE_CELL,
-    SOLUTION_CELL,
-    SUBMITTED_ASSIGNMENT,
-    SUBMITTED_NOTEBOOK,
-    open_connection,
-    open_gradebook,
-)
+from autograder.gradebook import database as tables
+from autograder.gradebook.database import open_connection, open_gradebook
 from autograder.gradebook.lateness import update_penalties
 from autograder.gradebook.scores import require_gradebook
 from autograder.notebooks.added_cells import added_cells, as_markdown, is_as_released
@@ -34,25 +24,20 @@ from autograder.notebooks.handout import Question, handout
 from autograder.notebooks.repair import PICTURES
 from solutions.answer_key import Criterion, Text
 
-ANSWER_CELL = CELL.alias()  # of the same table as that of the points
+GRADE, COMMENT = tables.GRADE, tables.COMMENT
+ANSWER_CELL = tables.CELL.alias()  # of the same table as that of the points
+COLUMNS = (GRADE.c.id, GRADE.c.auto_score, GRADE.c.manual_score, GRADE.c.needs_manual_grade)
+COLUMNS += (COMMENT.c.id, COMMENT.c.manual_comment)
 ROWS = (
-    select(
-        SUBMITTED_ASSIGNMENT.c.student_id,
-        GRADE.c.id,
-        GRADE.c.auto_score,
-        GRADE.c.manual_score,
-        GRADE.c.needs_manual_grade,
-        COMMENT.c.id,
-        COMMENT.c.manual_comment,
-    )
-    .join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMITTED_ASSIGNMENT.c.assignment_id)
-    .join(SUBMITTED_NOTEBOOK, SUBMITTED_NOTEBOOK.c.assignment_id == SUBMITTED_ASSIGNMENT.c.id)
-    .join(GRADE, GRADE.c.notebook_id == SUBMITTED_NOTEBOOK.c.id)
-    .join(GRADE_CELL, GRADE_CELL.c.id == GRADE.c.cell_id)
-    .join(CELL, CELL.c.id == GRADE_CELL.c.id)
-    .join(COMMENT, COMMENT.c.notebook_id == SUBMITTED_NOTEBOOK.c.id)
-    .join(SOLUTION_CELL, SOLUTION_CELL.c.id == COMMENT.c.cell_id)
-    .join(ANSWER_CELL, ANSWER_CELL.c.id == SOLUTION_CELL.c.id)
+    select(tables.SUBMITTED_ASSIGNMENT.c.student_id, *COLUMNS)
+    .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == tables.SUBMITTED_ASSIGNMENT.c.assignment_id)
+    .join(tables.SUBMITTED_NOTEBOOK, tables.SUBMITTED_NOTEBOOK.c.assignment_id == tables.SUBMITTED_ASSIGNMENT.c.id)
+    .join(GRADE, GRADE.c.notebook_id == tables.SUBMITTED_NOTEBOOK.c.id)
+    .join(tables.GRADE_CELL, tables.GRADE_CELL.c.id == GRADE.c.cell_id)
+    .join(tables.CELL, tables.CELL.c.id == tables.GRADE_CELL.c.id)
+    .join(COMMENT, COMMENT.c.notebook_id == tables.SUBMITTED_NOTEBOOK.c.id)
+    .join(tables.SOLUTION_CELL, tables.SOLUTION_CELL.c.id == COMMENT.c.cell_id)
+    .join(ANSWER_CELL, ANSWER_CELL.c.id == tables.SOLUTION_CELL.c.id)
 )
 
 
@@ -194,7 +179,7 @@ def _changed_answers(course, topic, exercise, gradebook, marks):
 
 
 def _rows_of(topic, exercise):
-    return ROWS.where(ASSIGNMENT.c.name == topic, CELL.c.name == exercise, ANSWER_CELL.c.name == exercise)
+    return ROWS.where(tables.ASSIGNMENT.c.name == topic, tables.CELL.c.name == exercise, ANSWER_CELL.c.name == exercise)
 
 
 def _answer(course, topic, exercise, row):
