@@ -19,7 +19,7 @@ from autograder.notebooks.cell_ids import MENDED, check_id, id_of, test_id, text
 from autograder.notebooks.handout import Handout, receipt_of_notebook
 from autograder.notebooks.receipt import UNANSWERED
 
-TEMPLATES = Path(__file__).with_name("templates")
+TEMPLATE = Path(__file__).parent / "templates" / "page.html.j2"
 REMEMBERED = 1000  # questions
 NEXT = 3  # exercises that are named to be looked at first
 SHORT = 130  # characters of a verdict in the table
@@ -75,7 +75,7 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
         _mark(section, marks)
     ordered = [section for section in sections.values() if section.points or section.answer]
     worst = sorted((one for one in ordered if one.lost > 0), key=lambda one: one.lost, reverse=True)
-    return _template().render(
+    return load_template(TEMPLATE).render(
         person=PERSON,
         title=asked.title or topic,
         student=student,
@@ -178,19 +178,16 @@ def _shortened(text):
     return first if len(first) <= SHORT else f"{first[:SHORT].rsplit(' ', 1)[0]} …"
 
 
-def _number(points: float) -> str:
-    return f"{round(points, 2):g}"
-
-
 @cache
-def _template() -> Template:
+def load_template(path: Path) -> Template:
+    """Return the Jinja template at ``path``: all that is not Markup is escaped, and a name that is not given is an error."""
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(path.parent),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters["number"] = _number
-    return environment.get_template("page.html.j2")
+    environment.filters["number"] = lambda points: f"{round(points, 2):g}"
+    return environment.get_template(path.name)

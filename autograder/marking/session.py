@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from html import escape
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 from msgspec import Meta
 
@@ -95,6 +94,7 @@ class Session:
         Where there are more answers than a browser can hold, it has those that come first: the ones that wait.
         """
         from autograder.feedback import cell_html
+        from autograder.feedback.rendering import load_template
         from autograder.marking.grouping import group_similar
 
         # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
@@ -115,7 +115,7 @@ class Session:
             "groups": [self._told(group) for group, _ in shown],
             "progress": counts,
         }
-        return _template().render(
+        return load_template(Path(__file__).with_name("page.html.j2")).render(
             scheme=self.scheme,
             criteria=criteria,
             question=Markup(cell_html.prose(self.scheme.question.text)),
@@ -216,15 +216,3 @@ def _rendered(text):
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html.j2")
