@@ -540,7 +540,7 @@ def demo(
 
     require_checkout("demo")
     if isolation == "auto":
-        isolation = "zygote" if bubblewrap.available() else "none"
+        isolation = "zygote" if bubblewrap.is_installed() else "none"
         if isolation == "none":
             out.print(f"[bold yellow]There is no sandbox on this machine.[/] To have one, {bubblewrap.REMEDY}")
             out.print(

@@ -18,7 +18,7 @@ WORKER_FILES = (
     Path(__file__).parents[1] / "exercises" / "compare.py",
 )
 NOBODY = "65534"
-USERS = range(2_010_000_000, 2_110_000_000)  # below 2**31; no range of systemd, of containers or of sssd
+UNUSED_UIDS = range(2_010_000_000, 2_110_000_000)  # below 2**31; no range of systemd, of containers or of sssd
 REMEDY = (
     "install bubblewrap (Debian and Ubuntu: `sudo apt-get install bubblewrap`; Fedora: `sudo dnf install bubblewrap`) "
     "on a Linux machine where user namespaces are allowed, and see what `python -m autograder doctor` says. "
@@ -38,7 +38,7 @@ ENVIRONMENT = {
 }
 
 
-def available() -> bool:
+def is_installed() -> bool:
     """Return whether the program is installed. Whether it works, only the canary can tell."""
     return sys.platform == "linux" and shutil.which("bwrap") is not None
 
@@ -59,7 +59,7 @@ def command(limits: Limits, script: str, hidden: Iterable[str] = ()) -> tuple[li
     args += [] if as_root else ["--unshare-user", "--cap-drop", "ALL"]
     for name, value in ENVIRONMENT.items():
         args += ["--setenv", name, value]
-    view = View(needed(), hidden_paths(hidden))
+    view = View(python_paths(), hidden_paths(hidden))
     args += [*view.arguments(), "--perms", "0755", "--dir", "/worker"]
     for path in WORKER_FILES:
         args += ["--ro-bind", str(path), f"/worker/{path.name}"]
@@ -82,16 +82,16 @@ def unused_uid() -> str:
 
     Where a container leaves too few numbers, it is nobody.
     """
-    first, last = USERS[0], USERS[-1]
+    first, last = UNUSED_UIDS[0], UNUSED_UIDS[-1]
     for kind in ("uid", "gid"):
         with open(f"/proc/self/{kind}_map") as file:
             ranges = [tuple(map(int, line.split())) for line in file]
         if not any(inside <= first and last < inside + count for inside, _, count in ranges):
             return NOBODY
-    return str(secrets.choice(USERS))
+    return str(secrets.choice(UNUSED_UIDS))
 
 
-def needed() -> list[str]:
+def python_paths() -> list[str]:
     """Return what Python needs to run, and nothing above it: system libraries and the environment's own folders."""
     system = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/etc/ld.so.cache", "/etc/fonts")
     return [*system, sys.base_prefix, sys.prefix, sys.executable]
@@ -107,7 +107,7 @@ class View:
         names = [Path(path) for path in shown if os.path.exists(path)]
         self.shown = {path.resolve() for path in names}
         self.hidden = {Path(path).resolve() for path in hidden} - {Path("/")}
-        self.links = dict(link for path in names for link in _links(path))
+        self.links = dict(link for path in names for link in _symlinks_on_path(path))
         self.made: set[Path] = set()
         if clash := sorted(self.shown & self.hidden):
             what = "Python needs this folder, and no submission may see it: it is the home directory, or the course"
@@ -143,7 +143,7 @@ class View:
                 yield from ("--perms", "0755", "--dir", str(parent))
 
 
-def _links(path):
+def _symlinks_on_path(path):
     """Yield ``(link, what it leads to)`` for every symbolic link on the way to ``path``, each named without links."""
     at, ahead = Path("/"), list(Path(path).absolute().parts[1:])
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""What the doctor sends into a sandbox as if a student had written it: it tries to read, write, reach and stay.
+"""What the doctor sends into a sandbox as if a student had written it: it tries to read, to write, to connect and to stay.
 
 Its text is run in the sandbox, where nothing of the project is, so it has the standard library only.
 """
@@ -13,30 +13,30 @@ import subprocess
 import sys
 import time
 
-SECONDS = 60  # that what it leaves behind would go on, if nobody ended it
-PRIVATE = ("/scratch", "/tmp", "/dev/shm", "/dev/mqueue")  # a submission's own
+TRACE_LIFETIME_SECONDS = 60  # how long what it leaves behind runs, if nobody ends it
+SCRATCH_FOLDERS = ("/scratch", "/tmp", "/dev/shm", "/dev/mqueue")  # a submission's own
 SOCKETS = ("AF_VSOCK", "AF_NETLINK", "AF_PACKET")  # past the network
 NO_LIMIT = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 NEW_USER_NAMESPACE = 0x10000000
-LEFT = ("/scratch/left", "/tmp/left", "/dev/shm/{}", "/dev/{}")
+TRACE_PATHS = ("/scratch/left", "/tmp/left", "/dev/shm/{}", "/dev/{}")
 
 
-def begin(token: str) -> None:
+def leave_traces(token: str) -> None:
     """Leave files and processes behind that bear ``token``."""
     with open(os.path.join(os.environ["HOME"], "left"), "w"):
         pass
     for folder in ("/dev/shm", "/dev"):
         with contextlib.suppress(OSError), open(f"{folder}/{token}", "w"):
             pass
-    beat = f"import time; [time.sleep(0.1) for _ in range({SECONDS * 10})]; # {token}"
+    beat = f"import time; [time.sleep(0.1) for _ in range({TRACE_LIFETIME_SECONDS * 10})]; # {token}"
     subprocess.Popen([sys.executable, "-c", beat], start_new_session=True)
     if os.fork() == 0:
         os.setsid()
-        time.sleep(SECONDS)
+        time.sleep(TRACE_LIFETIME_SECONDS)
         os._exit(0)
 
 
-def tried(
+def probe(
     paths: list[str], names: list[str], places: list[str], folders: list[str], port: int, by_rights: bool = False
 ) -> dict[str, object]:
     """Return what could be done: files of ``paths`` read, modules ``names`` of ``places`` imported, ``folders`` written …
@@ -45,15 +45,15 @@ def tried(
     """
     return {
         "reads": [
-            path for path in paths if _holds_something(path) and (not by_rights or _succeeds(_read_a_byte, path))
+            path for path in paths if _is_nonempty_file(path) and (not by_rights or _succeeds(_read_a_byte, path))
         ],
-        "imports": _imported(names, places),
+        "imports": _importable(names, places),
         "network": any(
             _succeeds(socket.create_connection, place, 1) for place in (("127.0.0.1", port), ("192.0.2.1", 80))
         ),
         "sockets": [name for name in SOCKETS if _succeeds(_open_socket, name)],
         "processes": sum(name.isdigit() for name in os.listdir("/proc")) if os.path.isdir("/proc") else 0,
-        "writes": sorted(folder for folder in {*folders, *_around()} if _succeeds(_write_a_file, folder)),
+        "writes": sorted(folder for folder in {*folders, *_top_level_paths()} if _succeeds(_write_a_file, folder)),
         "raises_limits": _succeeds(resource.setrlimit, resource.RLIMIT_AS, NO_LIMIT),
         "root": os.getuid() == 0,
         "namespace": _makes_a_namespace(),
@@ -61,9 +61,9 @@ def tried(
     }
 
 
-def left(token: str) -> list[str]:
-    """Return what ``begin(token)`` of the submission before left in this one's places."""
-    return [path for path in (place.format(token) for place in LEFT) if os.path.exists(path)]
+def find_traces(token: str) -> list[str]:
+    """Return what ``leave_traces(token)`` of the previous submission has left where this one can see it."""
+    return [path for path in (place.format(token) for place in TRACE_PATHS) if os.path.exists(path)]
 
 
 def _succeeds(action, *args):
@@ -75,7 +75,7 @@ def _succeeds(action, *args):
     return True
 
 
-def _holds_something(path):
+def _is_nonempty_file(path):
     try:
         return os.stat(path).st_size > 0 and not os.path.isdir(path)
     except OSError:
@@ -87,19 +87,19 @@ def _read_a_byte(path):
         file.read(1)
 
 
-def _imported(names, places):
+def _importable(names, places):
     sys.path += places
-    found = []
+    importable = []
     for name in names:
         with contextlib.suppress(Exception):
             if importlib.import_module(name).__file__:
-                found.append(name)
-    return found
+                importable.append(name)
+    return importable
 
 
-def _around():
+def _top_level_paths():
     places = [os.path.join(around, name) for around in ("/", "/dev") for name in os.listdir(around)]
-    return [place for place in places if place not in PRIVATE]
+    return [place for place in places if place not in SCRATCH_FOLDERS]
 
 
 def _open_socket(family):

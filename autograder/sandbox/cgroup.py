@@ -10,10 +10,10 @@ from pathlib import Path
 from autograder.sandbox.script import Limits
 
 ROOT = Path("/sys/fs/cgroup")
-ROOM_MB = 1024  # for the interpreter itself and for files in memory, on top of what one process may use
+HEADROOM_MB = 1024  # for the interpreter itself and for files in memory, on top of what one process may use
 
 
-class Group:
+class ControlGroup:
     """Folders of a control group; none where none can be had."""
 
     def __init__(self, folders: list[Path]):
@@ -28,8 +28,8 @@ class Group:
 
 
 @contextlib.contextmanager
-def limit_memory(limits: Limits) -> Iterator[Group]:
-    """Give a ``Group`` with room for ``limits``, and remove it when all that was in it has ended."""
+def limit_memory(limits: Limits) -> Iterator[ControlGroup]:
+    """Give a ``ControlGroup`` with room for ``limits``, and remove it when all that was in it has ended."""
     folders = []
     name = f"autograder-{os.getpid()}-{time.monotonic_ns()}"
     try:
@@ -44,13 +44,13 @@ def limit_memory(limits: Limits) -> Iterator[Group]:
                     (folder / name / file).write_text(str(value))
             except OSError:
                 folders.pop().rmdir()
-        yield Group(folders)
+        yield ControlGroup(folders)
     finally:
         for folder in folders:
             _remove(folder)
 
 
-def available(limits: Limits) -> bool:
+def is_available(limits: Limits) -> bool:
     """Return whether this machine grants a control group that limits memory and processes of a whole sandbox."""
     with limit_memory(limits) as group:
         return len(group.folders) == len(_candidate_folders(limits)) > 0
@@ -58,8 +58,8 @@ def available(limits: Limits) -> bool:
 
 def _candidate_folders(limits):
     """Return ``[(folder in which a group may be made, {file: value})]``, for version 2 or 1 of control groups."""
-    memory = (limits.memory_mb + ROOM_MB) * 2**20
-    groups = _own()
+    memory = (limits.memory_mb + HEADROOM_MB) * 2**20
+    groups = _own_groups()
     unified = ROOT / groups.get("", "")
     with contextlib.suppress(OSError):
         if {"memory", "pids"} <= set((unified / "cgroup.subtree_control").read_text().split()):
@@ -69,7 +69,7 @@ def _candidate_folders(limits):
     return [(ROOT / name / groups[name], settings[name]) for name in settings if name in groups]
 
 
-def _own():
+def _own_groups():
     """Return ``{controller: the group that this process is in}``; "" stands for version 2."""
     groups = {}
     with contextlib.suppress(OSError):

@@ -70,8 +70,8 @@ def require_image(program: str) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CourseError(f"the sandbox did not start: {error}", "this machine", REMEDY) from None
     if done.returncode:
-        said = done.stderr.strip()[:1000] or f"exit status {done.returncode}"
-        raise CourseError(f"the sandbox did not start: {said}", "this machine", REMEDY)
+        reason = done.stderr.strip()[:1000] or f"exit status {done.returncode}"
+        raise CourseError(f"the sandbox did not start: {reason}", "this machine", REMEDY)
     if done.stdout.strip() != str([hashlib.sha256(path.read_bytes()).hexdigest() for path in files_in_image()]):
         what = "the image was built from another version of the grader"
         raise CourseError(what, f"the image {IMAGE}", f"build it anew: {REMEDY}")

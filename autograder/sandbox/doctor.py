@@ -14,13 +14,13 @@ from pathlib import Path
 from autograder import sandbox
 from autograder.errors import CourseError
 from autograder.sandbox import Limits, Prepared, bubblewrap, cgroup, container, setuid
-from autograder.sandbox.hidden import PACKAGES, home, projects
+from autograder.sandbox.hidden import PACKAGES, home_directory, project_paths
 
-MOST_FILES = 200  # that are looked for below one folder
+MAX_FILES_PER_FOLDER = 200  # that are looked for below one folder
 CANARY = Path(__file__).with_name("canary.py")
-PROCESSES = Path("/proc")  # of this machine, where it has such a list
-STAYS, SEES = "keeps a process alive after its end", "sees processes other than its own"
-WRITES = "writes outside its scratch directory"
+PROC = Path("/proc")  # of this machine, where it has such a list
+OUTLIVES_ITS_RUN, SEES_PROCESSES = "keeps a process alive after its end", "sees processes other than its own"
+WRITES_OUTSIDE = "writes outside its scratch directory"
 
 
 def examine(
@@ -41,40 +41,43 @@ def examine(
     with tempfile.NamedTemporaryFile(prefix="canary-") as secret, socket.create_server(("127.0.0.1", 0)) as server:
         secret.write(b"hush")
         secret.flush()
-        paths = [secret.name, *_files(hidden)]
+        paths = [secret.name, *_secret_files(hidden)]
         if isolation != "container":  # an image has its own
             paths += ["/etc/shadow"] if isolation == "user" else ["/etc/shadow", "/etc/passwd"]
         given = {
             "paths": paths,
             "names": ["solutions", "solutions.answer_key", "autograder", "autograder.errors"],
             # the folders from which the project's packages can be imported on this machine
-            "places": sorted({str(path.parent if path.name in PACKAGES else path) for path in projects()}),
+            "places": sorted({str(path.parent if path.name in PACKAGES else path) for path in project_paths()}),
             "folders": ["/usr", "/var/tmp", "/worker", str(Path(__file__).parents[1])],
             "port": server.getsockname()[1],
             "by_rights": isolation == "user",
         }
-        with_these = isolation, limits, hidden, prepared
-        seen = _send(f"begin({token!r})", f"tried(**{given!r})", *with_these)
-    everybody, writes = set(setuid.WORLD_WRITABLE) if isolation == "user" else set(), seen.get("writes")
-    alive = _still_runs(token)
-    after = _send("", f"{{'left': left({token!r})}}", *with_these)
+        settings = isolation, limits, hidden, prepared
+        seen = _send_canary(f"leave_traces({token!r})", f"probe(**{given!r})", *settings)
+    world_writable, writes = set(setuid.WORLD_WRITABLE) if isolation == "user" else set(), seen.get("writes")
+    alive = _end_left_processes(token)
+    seen_after = _send_canary("", f"{{'left': find_traces({token!r})}}", *settings)
     for folder in ("/dev/shm", "/dev"):  # it is there if there was no sandbox
         Path(folder, token).unlink(missing_ok=True)
     findings = [
-        ("reads files of the course, the project, the home directory or this machine", seen.get("reads") == []),
+        (
+            "reads files of the course, the project, the home directory or this machine",
+            seen.get("reads") == [],
+        ),
         ("imports the project's packages", seen.get("imports") == []),
         ("opens a connection to this machine or to another", seen.get("network") is False),
         ("opens a socket past the network (vsock, netlink, packet)", seen.get("sockets") == []),
-        (SEES, type(seen.get("processes")) is int and seen["processes"] <= 4),
-        (WRITES, type(writes) is list and set(writes) <= everybody),
+        (SEES_PROCESSES, type(seen.get("processes")) is int and seen["processes"] <= 4),
+        (WRITES_OUTSIDE, type(writes) is list and set(writes) <= world_writable),
         ("raises its own limits", seen.get("raises_limits") is False),
         ("makes namespaces of its own", seen.get("namespace") is False),
         ("runs as root", seen.get("root") is False),
         ("sees the environment of the grader", seen.get("environment") == []),
-        *([] if alive is None else [(STAYS, not alive)]),
-        ("leaves files for the next submission", after.get("left") == []),
+        *([] if alive is None else [(OUTLIVES_ITS_RUN, not alive)]),
+        ("leaves files for the next submission", seen_after.get("left") == []),
     ]
-    return [finding for finding in findings if isolation != "user" or finding[0] != SEES]
+    return [finding for finding in findings if isolation != "user" or finding[0] != SEES_PROCESSES]
 
 
 def require(
@@ -94,34 +97,36 @@ def require_once(isolation: str, hidden: tuple[str, ...] = ()) -> None:
     require(isolation, hidden=hidden)
 
 
-def _files(paths):
+def _secret_files(paths):
     """Return files that no submission may see: all of the packages, of the home directory and of ``paths`` the first."""
-    needed = bubblewrap.View(bubblewrap.needed(), ()).shown
-    packages = [folder / name for folder in projects() for name in PACKAGES]
-    packages += [folder for folder in projects() if folder.name in PACKAGES]
-    beside = [Path(path).resolve() for path in paths]
-    found = [str(file) for folder in packages for file in _below(folder, needed)]
-    for folder in (*projects(), *beside):
-        found += [str(file) for file in itertools.islice(_below(folder, needed), MOST_FILES)]
+    shown = bubblewrap.View(bubblewrap.python_paths(), ()).shown
+    packages = [folder / name for folder in project_paths() for name in PACKAGES]
+    packages += [folder for folder in project_paths() if folder.name in PACKAGES]
+    others = [Path(path).resolve() for path in paths]
+    files = [str(file) for folder in packages for file in _files_below(folder, shown)]
+    for folder in (*project_paths(), *others):
+        files += [str(file) for file in itertools.islice(_files_below(folder, shown), MAX_FILES_PER_FOLDER)]
     with contextlib.suppress(OSError):
-        found += [str(path) for path in sorted(folder.iterdir()) if path.is_file()] if (folder := home()) else []
-    return list(dict.fromkeys(found))
+        files += (
+            [str(path) for path in sorted(folder.iterdir()) if path.is_file()] if (folder := home_directory()) else []
+        )
+    return list(dict.fromkeys(files))
 
 
-def _below(path, needed):
+def _files_below(path, shown):
     """Yield the files below ``path``, or ``path`` if it is one, but for what Python itself needs."""
     if path.is_file():
         yield path
     for folder, names, files in os.walk(path):
-        names[:] = sorted(name for name in names if Path(folder, name) not in needed)
+        names[:] = sorted(name for name in names if Path(folder, name) not in shown)
         yield from (Path(folder, name) for name in sorted(files))
 
 
 def warnings(isolation: str, limits: Limits) -> list[str]:
     """Return sentences on what holds, but less well than it could, and on what could not be looked for."""
-    if not PROCESSES.is_dir():
-        return [f"This machine has no {PROCESSES}: whether a submission {STAYS} could not be looked for."]
-    if isolation in ("zygote", "single-use", "user") and not cgroup.available(limits):
+    if not PROC.is_dir():
+        return [f"This machine has no {PROC}: whether a submission {OUTLIVES_ITS_RUN} could not be looked for."]
+    if isolation in ("zygote", "single-use", "user") and not cgroup.is_available(limits):
         return [
             "There is no control group to be had, so memory is limited for each process, not for a submission as a whole: "
             "one that takes all there is may get others ended by the kernel. Those are run again, alone. To have one, grade "
@@ -130,9 +135,9 @@ def warnings(isolation: str, limits: Limits) -> list[str]:
     return []
 
 
-def _send(first, expression, isolation, limits, hidden, prepared):
-    """Run the canary's text and ``first`` in a sandbox, then call for the value of ``expression``."""
-    source = f"{CANARY.read_text(encoding='utf-8')}\n\n{first}\n\n\ndef canary():\n    return {expression}\n"
+def _send_canary(statement, expression, isolation, limits, hidden, prepared):
+    """Run the canary's text and ``statement`` in a sandbox, then call for the value of ``expression``."""
+    source = f"{CANARY.read_text(encoding='utf-8')}\n\n{statement}\n\n\ndef canary():\n    return {expression}\n"
     cells = sandbox.Cell(source), sandbox.Cell("", "doctor-canary", "canary")
     script = sandbox.Script(cells, {"doctor-canary": (sandbox.Call({}),)}, prepared=prepared)
     reply = sandbox.run_ours(script, limits, isolation, hidden).replies.get(("doctor-canary", 0), sandbox.Reply())
@@ -146,12 +151,12 @@ def remedy(isolation: str) -> str:
     return {"container": container.REMEDY, "user": setuid.REMEDY}.get(isolation, bubblewrap.REMEDY)
 
 
-def _still_runs(token):
+def _end_left_processes(token):
     """Return whether a process with ``token`` in its command line is there on this machine, None if none can be seen; end it."""
-    if not PROCESSES.is_dir():
+    if not PROC.is_dir():
         return None
     is_there = False
-    for path in PROCESSES.glob("[0-9]*/cmdline"):
+    for path in PROC.glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             if token.encode() in path.read_bytes():
                 is_there = True

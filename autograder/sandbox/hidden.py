@@ -14,7 +14,7 @@ DISTRIBUTION = "bahdanau-attention-course"
 
 
 @cache
-def home() -> Path | None:
+def home_directory() -> Path | None:
     """Return the home directory of whoever runs this, or None."""
     try:
         return Path.home().resolve()
@@ -23,26 +23,26 @@ def home() -> Path | None:
 
 
 @cache
-def projects() -> tuple[Path, ...]:
+def project_paths() -> tuple[Path, ...]:
     """Return the folders of the project: a checkout whole, an installation its packages only."""
-    found = set()
-    for folder in _where_packages_lie():
+    projects = set()
+    for folder in _package_parents():
         present = [folder / name for name in PACKAGES if (folder / name).is_dir()]
         checkout = present and (folder / "pyproject.toml").is_file()
-        found |= {path.resolve() for path in ([folder] if checkout else present)}
+        projects |= {path.resolve() for path in ([folder] if checkout else present)}
     if sys.pycache_prefix:  # there lie compiled copies of the packages
-        found.add(Path(sys.pycache_prefix).resolve())
-    return tuple(sorted(found))
+        projects.add(Path(sys.pycache_prefix).resolve())
+    return tuple(sorted(projects))
 
 
 def hidden_paths(more: Iterable[str | Path] = ()) -> list[Path]:
     """Return every path that no sandbox may show, with ``more`` (paths as text) among them; those that exist here."""
-    paths = {*projects(), *(Path(path).resolve() for path in more), home()}
+    paths = {*project_paths(), *(Path(path).resolve() for path in more), home_directory()}
     return sorted(path for path in paths if path and path.exists())
 
 
-def _where_packages_lie():
-    """Yield folders that may hold the project: where this module is, all of sys.path, and where pip was told to look."""
+def _package_parents():
+    """Yield folders that may hold the project: this module's, all of sys.path, and the source of an editable install."""
     yield Path(__file__).resolve().parents[2]
     for entry in (*sys.path, *site.getsitepackages()):
         yield Path(entry or ".")

@@ -12,17 +12,17 @@ import time
 from autograder.sandbox import wire
 from autograder.sandbox.script import GRACE_SECONDS, START_SECONDS, Limits, Reply, Run, Script
 
-MIMES = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
-LONGEST_LINE = 100  # characters of a line of a cell
+ALLOWED_MIME_TYPES = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
+MAX_LINE_CHARACTERS = 100  # characters of a line of a cell
 EXCEPTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 
 
-class _Ended(Exception):
-    """The conversation cannot go on; the sentence says why."""
+class _RunEnded(Exception):
+    """The run cannot go on; the sentence says why."""
 
 
 class NoReply(Exception):
-    """The worker ended before it had said a word: the machine's fault, not the student's."""
+    """The worker ended before it sent anything: the machine's fault, not the student's."""
 
 
 def run_script(requests: int, replies: int, script: Script, limits: Limits, alone: bool) -> Run:
@@ -30,14 +30,14 @@ def run_script(requests: int, replies: int, script: Script, limits: Limits, alon
 
     Raises NoReply if nothing at all came from the worker.
     """
-    return _Conversation(requests, replies, script, limits, alone).execute()
+    return _WorkerRun(requests, replies, script, limits, alone).execute()
 
 
-class _Conversation:
+class _WorkerRun:
     def __init__(self, requests, replies, script, limits, alone):
         self.requests, self.replies, self.script, self.limits = requests, replies, script, limits
         self.alone = alone  # without a sandbox, neither counts nor kills may reach beyond the worker
-        self.run, self.sources = Run(), {wire.cell_name(cell.source): cell.source for cell in script.cells}
+        self.run, self.sources = Run(), {wire.cell_file_name(cell.source): cell.source for cell in script.cells}
         self.buffer, self.searched, self.received = bytearray(), 0, 0
         self.reply_bytes = limits.reply_mb * 2**20
         self.all_bytes = limits.outputs_mb * 2**21 + 4 * self.reply_bytes
@@ -55,7 +55,7 @@ class _Conversation:
             self.run.spent["cells"] = ran - began - self.run.spent.get("start", 0.0)
             self._call_all()
             self.run.spent["calls"] = time.monotonic() - ran
-        except _Ended as reason:
+        except _RunEnded as reason:
             self.run.failure = str(reason)
         finally:
             self.selector.close()
@@ -82,41 +82,41 @@ class _Conversation:
             message = self._receive(lambda m, n=number: m.get("cell") == n, seconds, where)
             self.run.ended_in = None
             self.run.timed_out |= message.get("timed_out") is True
-            outputs, size = _outputs(message.get("outputs"), min(room, self.limits.output_kb * 2048))
+            outputs, size = _checked_outputs(message.get("outputs"), min(room, self.limits.output_kb * 2048))
             room -= size
-            self.run.outputs[number] = (_count(message), outputs)
+            self.run.outputs[number] = (_execution_count(message), outputs)
         self._receive(lambda m: m.get("cells") == len(cells), GRACE_SECONDS, "the end of the notebook")
 
     def _call_all(self):
         if not self.script.calls:
             return
-        wanted = []
+        requests = []
         for exercise, calls in self.script.calls.items():
             about = json.dumps({"exercise": exercise, "tensors": exercise in self.script.tensors})
-            wanted.append(f'{about[:-1]}, "calls": [{", ".join(call.text for call in calls)}]}}')
-        self._send(f'{{"exercises": [{", ".join(wanted)}]}}')
+            requests.append(f'{about[:-1]}, "calls": [{", ".join(call.text for call in calls)}]}}')
+        self._send(f'{{"exercises": [{", ".join(requests)}]}}')
         for exercise, calls in self.script.calls.items():
-            self._replies_of(exercise, calls)
+            self._collect_replies(exercise, calls)
 
-    def _replies_of(self, exercise, calls):
+    def _collect_replies(self, exercise, calls):
         allowed = self.limits.call_seconds * len(calls) + 1 + GRACE_SECONDS
         since = time.monotonic()
 
-        def wanted(message):
+        def is_last(message):
             nonlocal since
             number = message.get("call")
             if message.get("exercise") != exercise:
                 return False
             if type(number) is int and 0 <= number < len(calls) and (exercise, number) not in self.run.replies:
                 with contextlib.suppress(wire.Unreadable):
-                    reply, now = _reply(message, calls[number], self.sources), time.monotonic()
+                    reply, now = _checked_reply(message, calls[number], self.sources), time.monotonic()
                     # whatever became of the worker's own clock
                     if now - since > self.limits.call_seconds + GRACE_SECONDS:
                         reply = Reply(raised="CellTimeout")
                     self.run.replies[exercise, number], since = reply, now
             return "status" in message
 
-        ended = self._receive(wanted, allowed, f"the calls of {exercise}", wire.MAX_ITEMS_IN_ALL)
+        ended = self._receive(is_last, allowed, f"the calls of {exercise}", wire.MAX_ITEMS_IN_ALL)
         self.run.killed |= ended.get("status") == "killed"
         for number in range(len(calls)):
             raised = "CellTimeout" if ended.get("status") == "stopped" else "no reply"
@@ -130,16 +130,16 @@ class _Conversation:
             writable.register(self.requests, selectors.EVENT_WRITE)
             while data:
                 if not writable.select(max(0.0, end - time.monotonic())):
-                    raise _Ended("The notebook did not read its input.")
+                    raise _RunEnded("The notebook did not read its input.")
                 try:
                     data = data[os.write(self.requests, data) :]
                 except BlockingIOError:
                     continue
                 except OSError:
-                    raise self._ended("its calls") from None
+                    raise self._lost_worker("its calls") from None
 
-    def _receive(self, wanted, seconds, where, items=math.inf):
-        """Return the first message that ``wanted`` accepts; what cannot be read is dropped."""
+    def _receive(self, is_wanted, seconds, where, items=math.inf):
+        """Return the first message that ``is_wanted`` accepts; what cannot be read is dropped."""
         end = min(self.deadline, time.monotonic() + seconds)
         while True:
             while (at := self.buffer.find(b"\n", self.searched)) >= 0:
@@ -150,14 +150,14 @@ class _Conversation:
                     message = wire.parse(line, items)
                 except wire.Unreadable:
                     continue
-                if wanted(message):
+                if is_wanted(message):
                     return message
             self.searched = len(self.buffer)
             left = end - time.monotonic()
             if left <= 0:
                 which = "submission" if end == self.deadline else "cell"
                 self.run.timed_out = True
-                raise _Ended(f"Stopped at {where}: it ran longer than a {which} may.")
+                raise _RunEnded(f"Stopped at {where}: it ran longer than a {which} may.")
             if not self.selector.select(left):
                 continue
             try:
@@ -165,36 +165,36 @@ class _Conversation:
             except BlockingIOError:
                 continue
             if not chunk:
-                raise self._ended(where)
+                raise self._lost_worker(where)
             self.received += len(chunk)
             self.buffer += chunk
             if len(self.buffer) > self.reply_bytes or self.received > self.all_bytes:
-                raise _Ended(f"Stopped at {where}: it wrote more than {self.limits.reply_mb} MB.")
+                raise _RunEnded(f"Stopped at {where}: it wrote more than {self.limits.reply_mb} MB.")
 
-    def _ended(self, where):
-        """Tell a notebook that ended Python from a sandbox that never started, which is our fault, not the student's."""
+    def _lost_worker(self, where):
+        """Return the exception for a worker that is gone; one that never started is our fault, not the student's."""
         reason = "the process was killed or left early, so nothing after that could be graded"
-        return _Ended(f"Python ended at {where}: {reason}.") if self.received else NoReply()
+        return _RunEnded(f"Python ended at {where}: {reason}.") if self.received else NoReply()
 
 
-def _line(sources, name, number):
-    """Return what stands in line ``number`` of the cell that a worker calls ``name``, or "".
+def _source_line(sources, name, number):
+    """Return line ``number`` of the cell that a worker calls ``name``, or "".
 
-    It is looked up here: a text that came from the worker could hold anything, the hidden inputs above all.
+    It is looked up here: text from the worker could hold anything, the hidden inputs above all.
     """
     if type(name) is not str or number < 1:
         return ""
     lines = sources.get(name, "").split("\n", number)  # no further: a cell may have millions
-    line = lines[number - 1].strip()[:LONGEST_LINE] if number <= len(lines) else ""
+    line = lines[number - 1].strip()[:MAX_LINE_CHARACTERS] if number <= len(lines) else ""
     return "".join(letter for letter in line if letter.isprintable())
 
 
-def _reply(message, call, sources):
+def _checked_reply(message, call, sources):
     changed, raised, line = message.get("changed", []), message.get("raised", ""), message.get("line", 0)
     if raised:
         name = raised if type(raised) is str and EXCEPTION_NAME.fullmatch(raised) else "an exception"
         line = line if type(line) is int and 0 < line < 10_000 else 0
-        return Reply(raised=name, line=line, text=_line(sources, message.get("cell"), line))
+        return Reply(raised=name, line=line, text=_source_line(sources, message.get("cell"), line))
     if type(changed) is not list:
         raise wire.Unreadable("no list of names")
     if "value" not in message:
@@ -203,16 +203,16 @@ def _reply(message, call, sources):
     return Reply(value=wire.decode(message["value"]), changed=named, printed=message.get("printed") is True)
 
 
-def _count(message):
+def _execution_count(message):
     count = message.get("count")
     return count if type(count) is int and 0 <= count < 10**6 else None
 
 
-def _outputs(items, room):
+def _checked_outputs(items, room):
     """Return ``(outputs, size)`` of a cell as a notebook file may hold them; drop what does not belong in one."""
     kept, size = [], 0
     for item in items if type(items) is list else []:
-        output = _output(item) if type(item) is dict else None
+        output = _checked_output(item) if type(item) is dict else None
         if output is not None:
             length = len(json.dumps(output))
             if size + length > room:
@@ -223,21 +223,25 @@ def _outputs(items, room):
     return kept, size
 
 
-def _output(item):
+def _checked_output(item):
     kind = item.get("output_type")
     if kind == "stream" and item.get("name") in ("stdout", "stderr"):
-        return {"output_type": "stream", "name": item["name"], "text": _text(item.get("text"))}
+        return {"output_type": "stream", "name": item["name"], "text": _without_surrogates(item.get("text"))}
     if kind == "error":
         trace = item.get("traceback")
-        lines = [_text(line) for line in trace] if type(trace) is list else []
-        said = {name: _text(item.get(name)) for name in ("ename", "evalue")}
-        return {"output_type": "error", **said, "traceback": lines}
+        lines = [_without_surrogates(line) for line in trace] if type(trace) is list else []
+        texts = {name: _without_surrogates(item.get(name)) for name in ("ename", "evalue")}
+        return {"output_type": "error", **texts, "traceback": lines}
     if kind in ("display_data", "execute_result") and type(item.get("data")) is dict:
-        data = {mime: _text(text) for mime, text in item["data"].items() if mime in MIMES}
+        data = {mime: _without_surrogates(text) for mime, text in item["data"].items() if mime in ALLOWED_MIME_TYPES}
         output = {"output_type": kind, "data": data, "metadata": {}}
-        return {**output, "execution_count": _count({"count": item.get("execution_count")})} if "_r" in kind else output
+        return (
+            {**output, "execution_count": _execution_count({"count": item.get("execution_count")})}
+            if "_r" in kind
+            else output
+        )
     return None
 
 
-def _text(item):
+def _without_surrogates(item):
     return item.encode("utf-8", "replace").decode() if type(item) is str else ""

@@ -67,7 +67,7 @@ class Call:
 
     @cached_property
     def text(self) -> str:
-        """What a worker is told of this call: worked out once, however many submissions meet it."""
+        """The call as JSON for the worker, encoded once however many submissions it is sent to."""
         from autograder.sandbox import wire  # what only looks at limits needs no numpy
 
         inputs = {name: wire.encode(item) for name, item in self.inputs.items()}
@@ -115,8 +115,8 @@ class Run:
     used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU: sandbox, where that is known
 
 
-class Drawn(Protocol):
-    """What a case must have so that it can be called: the sandbox does not know the exercises that it belongs to."""
+class CallableCase(Protocol):
+    """What a case needs to be called: the sandbox does not import the exercises."""
 
     @property
     def inputs(self) -> Mapping[str, object]: ...
@@ -125,7 +125,7 @@ class Drawn(Protocol):
     def gradients(self) -> tuple[str, ...]: ...
 
 
-def inputs_of(case: Drawn) -> Call:
+def inputs_of(case: CallableCase) -> Call:
     """Return the ``Call`` for a drawn case: plain numbers and arrays only."""
     import numpy as np
 

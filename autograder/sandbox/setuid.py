@@ -24,8 +24,8 @@ from autograder.sandbox import bubblewrap, seccomp
 
 CONFINE = Path(__file__).with_name("confine.py")
 WORLD_WRITABLE = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")
-PROCESSES = Path("/proc")
-MOST_AT_ONCE = 100  # paths that a command is given to remove
+PROC = Path("/proc")
+MAX_PATHS_PER_COMMAND = 100  # paths that a command is given to remove
 EXIT_GRACE_SECONDS = 10.0  # seconds that what was killed may take to be gone
 REMEDY = (
     "grade as root in a container of its own for each submission, with util-linux (setpriv) in it, or where bubblewrap can "
@@ -39,12 +39,12 @@ def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str]
     Raises CourseError if this process may not become another user, or the kernel has no filter for this machine.
     """
     program = seccomp.program(local_sockets=False)
-    user = bubblewrap.unused_uid() if PROCESSES.is_dir() else ""
+    user = bubblewrap.unused_uid() if PROC.is_dir() else ""
     for is_missing, problem in (
         (os.geteuid() != 0, "only root can run a submission as another user"),
         (shutil.which("setpriv") is None, "setpriv is missing"),
         (not program, "there is no filter of system calls for this kind of machine"),
-        (not PROCESSES.is_dir(), "there is no list of processes"),
+        (not PROC.is_dir(), "there is no list of processes"),
         (user == bubblewrap.NOBODY, "there is no number left for a user of its own"),
     ):
         if is_missing:
@@ -59,14 +59,14 @@ def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str]
     os.makedirs(env["TMPDIR"])
     for path in (folder, env["TMPDIR"]):
         os.chown(path, number, number)
-    stack.callback(_end, number, folder)
+    stack.callback(_end_user, number, folder)
     python = [sys.executable, "-I", "-B"]
     filtered = [*python, f"{worker}/{CONFINE.name}", base64.b64encode(program).decode()]
     start = [*python, f"{worker}/{bubblewrap.WORKER_FILES[0].name}"]
     return [*bubblewrap.become_user(user), *filtered, *start], {"env": env, "cwd": folder}
 
 
-def _end(user, scratch):
+def _end_user(user, scratch):
     """End every process of ``user``, then remove its folder ``scratch`` and what it has left where everybody may write.
 
     Raises CourseError if something goes on all the same.
@@ -78,17 +78,17 @@ def _end(user, scratch):
         "-c",
         "kill -9 -1",
     ]  # at once: none can start another meanwhile
-    while alive := list(_running(user)):
+    while alive := list(_running_processes(user)):
         if time.monotonic() > end:
             raise CourseError(f"{len(alive)} processes of a submission go on", "this machine", REMEDY)
         subprocess.run(kill_all, stderr=subprocess.DEVNULL, check=False)
         time.sleep(0.02)
-    _remove([scratch, *(path for folder in WORLD_WRITABLE for path in _left(Path(folder), user))])
+    _remove([scratch, *(path for folder in WORLD_WRITABLE for path in _owned_paths(Path(folder), user))])
 
 
-def _running(user) -> Iterator[int]:
-    """Yield the processes of ``user`` that have not ended; one that has may stand in the list until its parent looks."""
-    for path in PROCESSES.glob("[0-9]*/status"):
+def _running_processes(user) -> Iterator[int]:
+    """Yield the processes of ``user`` that have not ended; zombies do not count."""
+    for path in PROC.glob("[0-9]*/status"):
         with contextlib.suppress(OSError):
             text = path.read_text(encoding="utf-8", errors="replace")  # a process may call itself anything
             lines = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
@@ -96,12 +96,9 @@ def _running(user) -> Iterator[int]:
                 yield int(path.parent.name)
 
 
-def _left(folder, user):
-    """Return what lies in ``folder`` and belongs to ``user``, but for what lies in it in turn; through no link.
-
-    What nobody else may enter is passed over.
-    """
-    found = []
+def _owned_paths(folder, user):
+    """Return the topmost paths in ``folder`` that ``user`` owns; follow no link, enter no folder that is closed to others."""
+    owned = []
     for top, folders, files in os.walk(folder):
         open_folders = []
         for name in (*folders, *files):
@@ -109,15 +106,15 @@ def _left(folder, user):
             with contextlib.suppress(OSError):
                 state = path.lstat()
                 if state.st_uid == user:
-                    found.append(path)
+                    owned.append(path)
                 elif state.st_mode & stat.S_IXOTH and name in folders:
                     open_folders.append(name)
         folders[:] = open_folders  # in place: these are walked
-    return found
+    return owned
 
 
 def _remove(paths):
     """Remove ``paths`` with all that is in them; not by Python, which gives up in folders a thousand deep."""
-    for first in range(0, len(paths), MOST_AT_ONCE):
-        some = map(os.fspath, paths[first : first + MOST_AT_ONCE])
+    for first in range(0, len(paths), MAX_PATHS_PER_COMMAND):
+        some = map(os.fspath, paths[first : first + MAX_PATHS_PER_COMMAND])
         subprocess.run(["rm", "-rf", "--", *some], stderr=subprocess.DEVNULL, check=False)

@@ -22,13 +22,13 @@ from autograder.errors import CourseError
 from autograder.sandbox import bubblewrap, cgroup, container, seccomp, setuid
 from autograder.sandbox.script import GRACE_SECONDS, NOTHING, START_SECONDS, Limits, Prepared
 
-PARTING = 2.0  # seconds that a zygote may take to go
-MOST_PREPARED = 200_000  # bytes, of one message on a socket
+ZYGOTE_EXIT_SECONDS = 2.0  # seconds that a zygote may take to go
+MAX_PREPARED_BYTES = 200_000  # bytes, of one message on a socket
 ISOLATIONS = ("zygote", "single-use", "container", "user", "none")
 
 
 class SandboxLost(Exception):
-    """The sandbox went away under a submission: killed from outside. Nobody's answer is to blame."""
+    """The sandbox was killed from outside while a submission ran. Nobody's answer is to blame."""
 
 
 @dataclass
@@ -54,7 +54,7 @@ def start_worker(
     """
     require_known(isolation)
     if isolation == "zygote":
-        return _zygote(limits, tuple(hidden), prepared)
+        return _zygote_child(limits, tuple(hidden), prepared)
     if isolation == "single-use":
         return _process(partial(_in_bubblewrap, hidden=hidden), limits)
     if isolation == "container":  # nothing of this machine is shown to it, so there is nothing to hide
@@ -99,9 +99,9 @@ def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
 
 
 def _stderr_tail(process):
-    """Return what ``process``, which has ended, said on its standard error."""
-    said = process.stderr.read(4000).decode(errors="replace").strip()
-    return said or f"exit status {process.returncode}"
+    """Return the end of what ``process``, which has ended, wrote to its standard error."""
+    text = process.stderr.read(4000).decode(errors="replace").strip()
+    return text or f"exit status {process.returncode}"
 
 
 def _in_bubblewrap(stack, limits, hidden):
@@ -140,7 +140,7 @@ def _unsandboxed(stack, limits):
 
 
 def _require_bubblewrap():
-    if not bubblewrap.available():
+    if not bubblewrap.is_installed():
         raise CourseError("the sandbox cannot be started: bubblewrap is missing", "this machine", bubblewrap.REMEDY)
 
 
@@ -172,7 +172,7 @@ class Zygote:
         self.clean = True  # no submission has left anything behind
         self.close = weakref.finalize(self, self.stack.close)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_PREPARED)  # the kernel doubles it
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_PREPARED_BYTES)  # the kernel doubles it
         self.control = self.stack.enter_context(ours)
         args, start = bubblewrap.command(limits, "zygote.py", hidden)
         with contextlib.ExitStack() as short, theirs:
@@ -189,16 +189,16 @@ class Zygote:
                 cwd="/",
                 start_new_session=True,
             )
-        self.stack.callback(_end, self.process, self.control)
-        with contextlib.suppress(OSError):  # it has ended: what it said comes below
-            self.control.send(_message(prepared))
+        self.stack.callback(_end_zygote, self.process, self.control)
+        with contextlib.suppress(OSError):  # it has ended: why is looked up below
+            self.control.send(_prepared_message(prepared))
         if self._receive_status(START_SECONDS) != {"ready": True}:
-            said = self._last_words()
+            reason = self._last_words()
             killed = self.process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
             self.close()
             if killed:
-                raise SandboxLost(said)
-            raise CourseError(f"the sandbox did not start: {said}", "this machine", bubblewrap.REMEDY)
+                raise SandboxLost(reason)
+            raise CourseError(f"the sandbox did not start: {reason}", "this machine", bubblewrap.REMEDY)
 
     @contextlib.contextmanager
     def child(self, limits: Limits) -> Iterator[Worker]:
@@ -216,27 +216,27 @@ class Zygote:
             finally:
                 os.close(theirs_in)
                 os.close(theirs_out)
-            heard = []
+            statuses = []
 
             def last_words():
-                heard.append(self._receive_status(GRACE_SECONDS))
+                statuses.append(self._receive_status(GRACE_SECONDS))
                 # before the child could say a word, so nobody's notebook is to blame
-                if heard[0] is None:
+                if statuses[0] is None:
                     raise SandboxLost("the zygote is gone")
-                if heard[0].get("killed") is True:
+                if statuses[0].get("killed") is True:
                     raise SandboxLost("the child was killed")
-                return heard[0].get("failed", "the child never spoke")
+                return statuses[0].get("failed", "the child never spoke")
 
             worker = Worker(requests, replies, last_words)
             try:
                 yield worker
             finally:
-                if not heard:
+                if not statuses:
                     end = {"end": True, "gone": _is_closed(replies)}
                     with contextlib.suppress(OSError):
                         self.control.send(json.dumps(end).encode())
-                    heard.append(self._receive_status(START_SECONDS))
-                answer = heard[0]
+                    statuses.append(self._receive_status(START_SECONDS))
+                answer = statuses[0]
         if answer is None:
             raise SandboxLost("the zygote is gone")
         self.clean = answer.get("left") is False
@@ -259,38 +259,38 @@ class Zygote:
         return _stderr_tail(self.process)
 
 
-def _message(prepared):
-    """Return what a zygote is told first: as much of ``prepared`` as fits; what is left out only takes longer."""
-    sources, room = [], MOST_PREPARED
+def _prepared_message(prepared):
+    """Return the first message to a zygote: as much of ``prepared`` as fits; the rest only takes longer later."""
+    sources, room = [], MAX_PREPARED_BYTES
     for source in prepared.sources:
         room -= len(json.dumps(source))
         sources += [source] if room > 0 else []
     return json.dumps({**vars(prepared), "sources": sources}).encode()
 
 
-def _end(process, control):
-    """Let the zygote go by itself, so that what it used is counted; else end it."""
+def _end_zygote(process, control):
+    """Let the zygote exit by itself, so that its CPU time is counted; else kill it."""
     with contextlib.suppress(OSError):
         control.shutdown(socket.SHUT_RDWR)
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=PARTING)
+        process.wait(timeout=ZYGOTE_EXIT_SECONDS)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     process.stderr.close()
 
 
-_of_thread = threading.local()  # a zygote dies with the thread that started it, so each thread has its own
+_thread_state = threading.local()  # a zygote dies with the thread that started it, so each thread has its own
 
 
 @contextlib.contextmanager
-def _zygote(limits, hidden, prepared):
+def _zygote_child(limits, hidden, prepared):
     settings = (limits.memory_mb, limits.processes, limits.disk_mb, hidden, prepared)
-    kept = getattr(_of_thread, "zygote", None)
+    kept = getattr(_thread_state, "zygote", None)
     if kept is None or kept[0] != settings:
         close()
         _require_bubblewrap()
-        kept = _of_thread.zygote = settings, Zygote(limits, hidden, prepared)
+        kept = _thread_state.zygote = settings, Zygote(limits, hidden, prepared)
     try:
         with kept[1].child(limits) as worker:
             yield worker
@@ -305,7 +305,7 @@ def _zygote(limits, hidden, prepared):
 
 def close() -> None:
     """End the zygote of this thread, if it has one."""
-    kept = getattr(_of_thread, "zygote", None)
+    kept = getattr(_thread_state, "zygote", None)
     if kept is not None:
-        _of_thread.zygote = None
+        _thread_state.zygote = None
         kept[1].close()

@@ -17,16 +17,16 @@ DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 DTYPES += ("float16", "float32", "float64")
 MAX_DEPTH = 8
 MAX_ITEMS = 10_000
-MAX_TEXT = 20_000
+MAX_TEXT_CHARACTERS = 20_000
 MAX_ITEMS_IN_ALL = 200_000  # of one value, however they are nested
-MANY_ITEMS = 2_000  # more than that, and a value is looked at as an array, or a few named ones, or not at all
-MANY_KEYS = 100
-MAX_KEY = 40
+MAX_LISTED_ITEMS = 2_000  # more than that, and a value is looked at as an array, or a few named ones, or not at all
+MAX_LISTED_KEYS = 100
+MAX_KEY_CHARACTERS = 40
 KIND = re.compile(r"[A-Za-z0-9_ .,<>\[\]]{1,80}")  # what encode writes for types with an ordinary name
-UNNAMED = "a kind of its own"
+UNKNOWN_KIND = "a kind of its own"
 
 
-def cell_name(source: str) -> str:
+def cell_file_name(source: str) -> str:
     """Return what the file of a cell is called that has this ``source``, inside and on the host alike."""
     return f"{zlib.crc32(source.encode('utf-8', 'replace'))}.py"
 
@@ -78,7 +78,7 @@ ENCODERS = {
     bool: lambda value, depth: value,
     int: lambda value, depth: value if -(2**63) <= value < 2**63 else {"other": "int beyond 64 bits"},
     float: lambda value, depth: value if math.isfinite(value) else {"float": repr(value)},
-    str: lambda value, depth: {"text": value[:MAX_TEXT]},
+    str: lambda value, depth: {"text": value[:MAX_TEXT_CHARACTERS]},
     list: _encode_sequence,
     tuple: _encode_sequence,
     dict: _encode_dict,
@@ -95,7 +95,7 @@ def decode(data: object) -> object:
     """
     room = [MAX_ITEMS_IN_ALL]
     value = _decode(data, 0, room)
-    return _shortened(value) if MAX_ITEMS_IN_ALL - room[0] > MANY_ITEMS else value
+    return _as_arrays(value) if MAX_ITEMS_IN_ALL - room[0] > MAX_LISTED_ITEMS else value
 
 
 def _decode(data, depth, room):
@@ -131,17 +131,17 @@ def _decode_list(item, depth, room):
 
 def _decode_dict(item, depth, room):
     def readable(key):
-        return "".join(letter if letter.isprintable() else "?" for letter in key[:MAX_KEY])
+        return "".join(letter if letter.isprintable() else "?" for letter in key[:MAX_KEY_CHARACTERS])
 
     return {readable(key): _decode(part, depth + 1, room) for key, part in item.items()}
 
 
-def _shortened(value, inside=False):
+def _as_arrays(value, inside=False):
     """Return ``value`` with arrays in place of its lists, and ``Other`` where it is neither an array nor a few named ones."""
     if type(value) is dict:
-        if inside or len(value) > MANY_KEYS:
+        if inside or len(value) > MAX_LISTED_KEYS:
             return Other("very large dict")
-        return {key: _shortened(item, inside=True) for key, item in value.items()}
+        return {key: _as_arrays(item, inside=True) for key, item in value.items()}
     if not isinstance(value, (list, tuple)):
         return value
     try:
@@ -199,8 +199,8 @@ def _decode_array(item, depth, room):
 
 DECODERS = {  # tag: (type that its item has in JSON, the longest that may be, what makes the value of it)
     "float": (str, 4, _decode_float),
-    "text": (str, MAX_TEXT, lambda item, depth, room: item.encode("utf-8", "replace").decode()),
-    "other": (str, math.inf, lambda item, depth, room: Other(item if KIND.fullmatch(item) else UNNAMED)),
+    "text": (str, MAX_TEXT_CHARACTERS, lambda item, depth, room: item.encode("utf-8", "replace").decode()),
+    "other": (str, math.inf, lambda item, depth, room: Other(item if KIND.fullmatch(item) else UNKNOWN_KIND)),
     "list": (list, MAX_ITEMS, _decode_list),
     "tuple": (list, MAX_ITEMS, lambda item, depth, room: tuple(_decode_list(item, depth, room))),
     "dict": (dict, MAX_ITEMS, _decode_dict),

@@ -27,8 +27,8 @@ import wire
 SLOW_CALLS = 6  # calls as long as one may be: what all calls of an exercise may take together
 HARD_TIMEOUT_SLACK_SECONDS = 2.0  # on top of a call's own clock, which it can swallow, on a busy machine
 POLL_INTERVAL_SECONDS = 0.2  # between two looks at how far the calls have come
-CHECKS = "\ndef make_checks():\n"  # in the cell of a release that defines the checks
-TOGETHER, AT_LEAST_EVERY = 1 << 16, 0.02  # bytes of replies that are sent in one piece; seconds that they may wait
+CHECKS_MARKER = "\ndef make_checks():\n"  # in the cell of a release that defines the checks
+BATCH_BYTES, BATCH_SECONDS = 1 << 16, 0.02  # of replies that are sent in one piece, and how long they may wait
 
 
 class CellTimeout(BaseException):
@@ -44,7 +44,7 @@ def main() -> None:
 def serve(requests: TextIO, replies: int, shell: Any = None) -> None:
     """Run the notebook that the first of ``requests`` holds, then the calls that the second one asks for."""
     first = json.loads(requests.readline())
-    _limit(first["limits"])
+    _set_limits(first["limits"])
     for name, content in first["files"].items():
         with open(os.path.basename(name), "wb") as file:
             file.write(base64.b64decode(content))
@@ -60,7 +60,7 @@ def serve(requests: TextIO, replies: int, shell: Any = None) -> None:
             _send(replies, {"cell": number, **result})
     _send(replies, {"cells": len(first["cells"])})
     if line := requests.readline():
-        _answer(json.loads(line)["exercises"], captured, replies, first["limits"])
+        _run_calls(json.loads(line)["exercises"], captured, replies, first["limits"])
 
 
 def _detach_stdio():
@@ -73,7 +73,7 @@ def _detach_stdio():
     return replies, requests
 
 
-def _limit(limits):
+def _set_limits(limits):
     values = {
         resource.RLIMIT_AS: limits["memory_mb"] * 2**20,
         resource.RLIMIT_FSIZE: limits["disk_mb"] * 2**20,
@@ -86,13 +86,13 @@ def _limit(limits):
         resource.setrlimit(kind, (value, value))
 
 
-def _line_of(message):
+def _encode_line(message):
     # The line break in front ends whatever a killed child may have left half written.
     return b"\n" + json.dumps(message).encode() + b"\n"
 
 
 def _send(replies, message):
-    _write(replies, _line_of(message))
+    _write(replies, _encode_line(message))
 
 
 def _write(replies, data):
@@ -112,18 +112,18 @@ class _Outbox:
     STATE = 3 * 8  # bytes
 
     def __init__(self, replies):
-        shared = memoryview(mmap.mmap(-1, self.STATE + TOGETHER))
+        shared = memoryview(mmap.mmap(-1, self.STATE + BATCH_BYTES))
         self.replies, self.state, self.text = replies, shared[: self.STATE].cast("q"), shared[self.STATE :]
         self.sent = time.monotonic()
 
     def add(self, message, most=float("inf")):
-        """Put ``message`` to what is sent, unless it has more than ``most`` bytes; return how many it has, else 0."""
-        data = _line_of(message)
+        """Queue ``message`` unless it has more than ``most`` bytes; return its size, 0 where it is dropped."""
+        data = _encode_line(message)
         if len(data) > most:
             return 0
-        if self.state[self.WAITING] + len(data) > TOGETHER:
+        if self.state[self.WAITING] + len(data) > BATCH_BYTES:
             self.send()
-        if len(data) > TOGETHER:
+        if len(data) > BATCH_BYTES:
             _write(self.replies, data)
         else:
             first = self.state[self.WAITING]
@@ -139,22 +139,22 @@ class _Outbox:
 
 @contextlib.contextmanager
 def _alarm(seconds):
-    """Raise CellTimeout in the block after ``seconds``; the list that it is given is not empty once that was done."""
-    rang = []
+    """Raise CellTimeout in the block after ``seconds``; yield a list that is no longer empty once that has happened."""
+    alarms = []
 
     def ring(signum, frame):
-        rang.append(seconds)
+        alarms.append(seconds)
         raise CellTimeout(f"stopped after {seconds:g} seconds")
 
     signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield rang
+        yield alarms
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-class _Outputs(list):
+class _CellOutputs(list):
     """The outputs of one cell, as in a notebook file, no longer than ``room`` characters in all."""
 
     def __init__(self, room):
@@ -186,14 +186,14 @@ class _Outputs(list):
         self.cut = True
 
 
-class _Stream:
-    """Stands for sys.stdout or sys.stderr while cells run."""
+class _OutputStream:
+    """Takes the place of sys.stdout or sys.stderr while cells run."""
 
     encoding, errors = "utf-8", "replace"
 
     def __init__(self, name):
         self.name = name
-        self.outputs: _Outputs | None = None
+        self.outputs: _CellOutputs | None = None
 
     def write(self, text):
         if self.outputs is not None:
@@ -225,7 +225,7 @@ def make_shell() -> Any:
     class Compiler(CachingCompiler):
         def get_code_name(self, raw_code, transformed_code, number):
             # As a kernel names a cell: tracebacks are shorter where the name is that of a file which does not exist.
-            name = f"{tempfile.gettempdir()}/ipykernel_{os.getpid()}/{wire.cell_name(raw_code)}"
+            name = f"{tempfile.gettempdir()}/ipykernel_{os.getpid()}/{wire.cell_file_name(raw_code)}"
             # It is no module's file. Else each traceback looks at all thousands of modules, and copies their memory. Python does
             # not promise this table: without it, that takes longer.
             getattr(inspect, "modulesbyfile", {})[name] = name
@@ -255,7 +255,7 @@ def make_shell() -> Any:
 
     class Shell(InteractiveShell):
         displayhook_class, display_pub_class, compiler_class = Hook, Publisher, Compiler
-        outputs = _Outputs(0)
+        outputs = _CellOutputs(0)
         prepared, compiled, at_first = {}, [], None
 
         def prepare(self, sources):
@@ -269,7 +269,7 @@ def make_shell() -> Any:
 
         def _compile_checks(self, text):
             """Return ``text``, or where it defines the checks, a text that runs the same, compiled."""
-            if CHECKS not in text:
+            if CHECKS_MARKER not in text:
                 return text
             try:
                 self.compiled.append(compile(text, "checks.py", "exec"))
@@ -291,7 +291,7 @@ def make_shell() -> Any:
             return steps, *map(list, (steps.cleanup_transforms, steps.line_transforms, steps.token_transformers))
 
         def showtraceback(self, *args, **kwargs):
-            _shorten(sys.exc_info()[2])
+            _shorten_traceback(sys.exc_info()[2])
             super().showtraceback(*args, **kwargs)
 
         def _showtraceback(self, etype, evalue, stb):
@@ -312,12 +312,12 @@ def make_shell() -> Any:
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "neutral"
     shell = Shell.instance(config=config)
-    sys.stdout, sys.stderr = _Stream("stdout"), _Stream("stderr")
+    sys.stdout, sys.stderr = _OutputStream("stdout"), _OutputStream("stderr")
     return shell
 
 
-def _shorten(trace, ends=20):
-    """Leave out the middle of a traceback that a thousand calls have made: to set it in colours takes seconds."""
+def _shorten_traceback(trace, ends=20):
+    """Leave out the middle of a deep traceback: colouring a thousand frames takes seconds."""
     links = []
     while trace is not None:
         links.append(trace)
@@ -337,11 +337,12 @@ def _add_data(outputs, output, data):
 
 
 def _run_cell(shell, source, limits):
-    outputs = _Outputs(limits["output_kb"] * 1024)
-    stdout, stderr, count, rang = cast(_Stream, sys.stdout), cast(_Stream, sys.stderr), shell.execution_count, []
+    outputs = _CellOutputs(limits["output_kb"] * 1024)
+    stdout, stderr = cast(_OutputStream, sys.stdout), cast(_OutputStream, sys.stderr)
+    count, alarms = shell.execution_count, []
     shell.outputs = stdout.outputs = stderr.outputs = outputs
     try:
-        with _alarm(limits["cell_seconds"]) as rang:
+        with _alarm(limits["cell_seconds"]) as alarms:
             shell.run_cell(source, store_history=True)
     except CellTimeout as timeout:
         shell._showtraceback(CellTimeout, timeout, [f"CellTimeout: {timeout}"])
@@ -350,30 +351,30 @@ def _run_cell(shell, source, limits):
     finally:
         sys.stdout, sys.stderr = stdout, stderr
     outputs = [{**o, "execution_count": count} if "execution_count" in o else o for o in outputs]
-    return {"count": count, "outputs": outputs, "timed_out": bool(rang)}
+    return {"count": count, "outputs": outputs, "timed_out": bool(alarms)}
 
 
-def _answer(exercises, captured, replies, limits):
+def _run_calls(exercises, captured, replies, limits):
     """Call each exercise's function on its inputs, in a forked child: a call that ends it ends only its own exercise."""
     first = 0
     while first < len(exercises):
         if limits["alone"]:
-            _end_all_others()
+            _kill_all_others()
         outbox = _Outbox(replies)
-        ended, tell = os.pipe()
+        finished, report = os.pipe()
         child = os.fork()
         if child == 0:
-            os.close(ended)
+            os.close(finished)
             try:
                 for exercise in exercises[first:]:
-                    _call_all(exercise, captured.get(exercise["exercise"]), outbox, limits)
-                os.write(tell, b".")
+                    _call_exercise(exercise, captured.get(exercise["exercise"]), outbox, limits)
+                os.write(report, b".")
             finally:
                 os._exit(0)
-        os.close(tell)
-        status = _watch(ended, outbox, len(exercises) - first, limits)
-        os.close(ended)
-        if _end(child, patience=1.0 if status == "ended" else 0.0) == -signal.SIGKILL:
+        os.close(report)
+        status = _wait_for_calls(finished, outbox, len(exercises) - first, limits)
+        os.close(finished)
+        if _end_child(child, patience=1.0 if status == "ended" else 0.0) == -signal.SIGKILL:
             status = "killed"
         outbox.send()
         first += max(0, min(outbox.state[outbox.EXERCISES], len(exercises) - first))
@@ -382,11 +383,11 @@ def _answer(exercises, captured, replies, limits):
             first += 1
 
 
-def _watch(ended, outbox, count, limits):
+def _wait_for_calls(finished, outbox, count, limits):
     """Wait while the child makes the calls of ``count`` exercises; return why it makes no more: "ended", or "stopped"."""
     before, since = list(outbox.state[:2]), time.monotonic()
     while outbox.state[outbox.EXERCISES] < count:
-        if select.select([ended], [], [], POLL_INTERVAL_SECONDS)[0]:
+        if select.select([finished], [], [], POLL_INTERVAL_SECONDS)[0]:
             break
         now = list(outbox.state[:2])
         if now != before:
@@ -396,7 +397,7 @@ def _watch(ended, outbox, count, limits):
     return "ended"
 
 
-def _end(child, patience):
+def _end_child(child, patience):
     """End ``child`` unless it ends by itself within ``patience`` seconds; return its exit status if it did."""
     end = time.monotonic() + patience
     while True:
@@ -410,8 +411,8 @@ def _end(child, patience):
         time.sleep(0.005)
 
 
-def _end_all_others():
-    """End whatever cells or calls have left running: it must neither watch nor starve what comes next."""
+def _kill_all_others():
+    """Kill whatever cells or calls have left running: it must neither watch nor starve what comes next."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(-1, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
@@ -419,36 +420,36 @@ def _end_all_others():
             os.waitpid(-1, 0)
 
 
-def _call_all(request, function, outbox, limits):
+def _call_exercise(request, function, outbox, limits):
     """Make the calls of one exercise. After one that ran too long or returned too much, the others are not made.
 
     There are dozens of them: each would run as long, and take the time of all that comes after. Nor are they made after
     calls that were each a little too short for that: together they may run as long as ``SLOW_CALLS`` of the slowest.
     """
-    sys.stdout, sys.stderr = _Stream("stdout"), _Stream("stderr")
-    given_up, room = "", limits["reply_mb"] * 2**20  # for all of its replies together
+    sys.stdout, sys.stderr = _OutputStream("stdout"), _OutputStream("stderr")
+    reason_to_stop, room = "", limits["reply_mb"] * 2**20  # for all of its replies together
     end = time.monotonic() + SLOW_CALLS * limits["call_seconds"]
     for number, call in enumerate(request["calls"]):
         reply = {"exercise": request["exercise"], "call": number}
-        if not given_up and time.monotonic() > end:
-            given_up = "CellTimeout"
-        if given_up:
-            reply["raised"] = given_up
+        if not reason_to_stop and time.monotonic() > end:
+            reason_to_stop = "CellTimeout"
+        if reason_to_stop:
+            reply["raised"] = reason_to_stop
         else:
             try:
                 with _alarm(limits["call_seconds"]):
                     reply.update(_call(function, call, request["tensors"]))
             except CellTimeout:
-                reply["raised"] = given_up = "CellTimeout"
+                reply["raised"] = reason_to_stop = "CellTimeout"
             except BaseException as error:
-                reply["raised"], (reply["line"], reply["cell"]) = type(error).__name__[:80], _line(error)
+                reply["raised"], (reply["line"], reply["cell"]) = type(error).__name__[:80], _error_line(error)
         size = outbox.add(reply, room)
         room -= size
         if not size:
-            given_up = "TooLarge"
-            outbox.add({"exercise": request["exercise"], "call": number, "raised": given_up})
+            reason_to_stop = "TooLarge"
+            outbox.add({"exercise": request["exercise"], "call": number, "raised": reason_to_stop})
         outbox.state[outbox.CALLS] += 1
-        if time.monotonic() - outbox.sent > AT_LEAST_EVERY:
+        if time.monotonic() - outbox.sent > BATCH_SECONDS:
             outbox.send()
     outbox.add({"exercise": request["exercise"], "status": "ended"})
     outbox.send()
@@ -464,12 +465,12 @@ def _call(function, call, tensors):
         import torch
 
         inputs = {n: torch.from_numpy(x) if isinstance(x, np.ndarray) else x for n, x in inputs.items()}
-    cast(_Stream, sys.stdout).outputs = said = _Outputs(1024)
+    cast(_OutputStream, sys.stdout).outputs = printed = _CellOutputs(1024)
     value, changed = compare.call_case(function, inputs, call["gradients"])
-    return {"value": wire.encode(value), "changed": changed, "printed": bool(said)}
+    return {"value": wire.encode(value), "changed": changed, "printed": bool(printed)}
 
 
-def _line(error):
+def _error_line(error):
     """Return the line of the student's own cell where ``error`` was raised, or 0, and the name of that cell's file."""
     line, name, trace = 0, "", error.__traceback__
     while trace is not None:

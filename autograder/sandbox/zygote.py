@@ -60,7 +60,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # the children need not look at what was here before them
     folders = writable_folders()
-    clean = _contents(folders)
+    clean = _snapshot(folders)
     control.send(b'{"ready": true}')
     served = 0
     while True:
@@ -69,7 +69,7 @@ def main() -> None:
             os._exit(0)
         if pipes:  # what came with no pipes wants to end a child that has ended already
             answer = _serve(control, {**json.loads(order), "shared": shared}, pipes, shell)
-            control.send(json.dumps({**answer, "left": _contents(folders) != clean}).encode())
+            control.send(json.dumps({**answer, "left": _snapshot(folders) != clean}).encode())
             served += 1
             if served == COLLAPSE_AFTER:
                 _collapse_huge_pages()
@@ -77,7 +77,7 @@ def main() -> None:
 
 def writable_folders() -> list[str]:
     """Return every folder of this sandbox in which somebody may write: where something mounted is not read-only."""
-    found = set()
+    writable = set()
     with open("/proc/self/mountinfo") as file:
         for line in file:
             before, _, after = line.partition(" - ")
@@ -86,19 +86,19 @@ def writable_folders() -> list[str]:
             place = place.encode().decode("unicode_escape").encode("latin-1").decode(errors="surrogateescape")
             read_only = "ro" in options.split(",") or "ro" in of_all.split(",")
             if os.path.isdir(place) and not read_only and kind not in VIRTUAL_FS:
-                found.add(place)
-    return sorted(found)
+                writable.add(place)
+    return sorted(writable)
 
 
-def _contents(folders):
+def _snapshot(folders):
     """Return what lies in ``folders``, so that it differs after anything there was made, changed or removed."""
-    found = {}
+    states = {}
     for top in folders:
         for folder, names, files in os.walk(top):
             for path in (folder, *(os.path.join(folder, name) for name in (*names, *files))):
                 state = os.lstat(path)
-                found[path] = (state.st_ino, state.st_mode, state.st_size, state.st_ctime_ns)
-    return found
+                states[path] = (state.st_ino, state.st_mode, state.st_size, state.st_ctime_ns)
+    return states
 
 
 def _mappings():
@@ -136,7 +136,7 @@ def _privatise_shared_memory(shared):
         rights = mmap.PROT_READ | mmap.PROT_WRITE
         kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_FIXED
         size = ctypes.c_size_t(last - first)
-        _check(libc.mmap(ctypes.c_void_p(first), size, rights, kind, -1, ctypes.c_long(0)) != first, "mmap")
+        _raise_on_error(libc.mmap(ctypes.c_void_p(first), size, rights, kind, -1, ctypes.c_long(0)) != first, "mmap")
         ctypes.memmove(first, content, last - first)
 
 
@@ -162,7 +162,7 @@ def _warm_up(prepared):
         torch.einsum("ij,jk->ik", weights, weights)
     np.linalg.norm(np.ones((3, 3)) @ np.ones((3, 3)))
     if prepared["pictures"]:
-        _draw()
+        _draw_figure()
     try:
         exec(compile("1/0", "cell.py", "exec"), {})
     except ZeroDivisionError as error:
@@ -171,7 +171,7 @@ def _warm_up(prepared):
     return shell
 
 
-def _draw():
+def _draw_figure():
     import matplotlib.pyplot as plt
 
     figure = plt.figure()
@@ -182,18 +182,18 @@ def _draw():
 
 def _serve(control, order, pipes, shell):
     """Fork the child for one submission; return how it ended, once it and everything it started is dead."""
-    reports, tell = os.pipe()
+    reports, report = os.pipe()
     helper = os.fork()
     if helper == 0:
         try:
             control.close()
             os.close(reports)
-            _helper(order, pipes, tell, shell)
+            _enter_namespaces(order, pipes, report, shell)
         except BaseException as error:
-            os.write(tell, _reason(error))
+            os.write(report, _format_error(error))
         finally:
             os._exit(0)
-    for descriptor in (*pipes, tell):
+    for descriptor in (*pipes, report):
         os.close(descriptor)
     os.waitpid(helper, 0)
     child, _, failed = os.read(reports, 1000).decode(errors="replace").partition("!")
@@ -219,14 +219,14 @@ def _serve(control, order, pipes, shell):
     return {"ended": True, "killed": killed, "used": used, **({"failed": failed} if failed else {})}
 
 
-def _helper(order, pipes, tell, shell):
-    """Enter fresh namespaces, fork the child into them, say its number, go. No student code runs here."""
+def _enter_namespaces(order, pipes, report, shell):
+    """Enter fresh namespaces, fork the child into them and report its process id. No student code runs here."""
     _privatise_shared_memory(order["shared"])
     _prctl(PR_SET_DUMPABLE, 1)  # else /proc/self/uid_map is not ours to write
     user, group = os.getuid(), os.getgid()
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")  # where memory ends, the submission goes first
-    _check(libc.unshare(sum(CLONE_NEW.values())), "unshare")
+    _raise_on_error(libc.unshare(sum(CLONE_NEW.values())), "unshare")
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
@@ -241,15 +241,15 @@ def _helper(order, pipes, tell, shell):
     child = os.fork()
     if child == 0:
         os.close(go)
-        os.read(ready, 1)  # until its number was said
-        _child(order, pipes, tell, shell)
-    os.write(tell, str(child).encode())
+        os.read(ready, 1)  # until its process id has been reported
+        _become_worker(order, pipes, report, shell)
+    os.write(report, str(child).encode())
 
 
-def _child(order, pipes, tell, shell):
+def _become_worker(order, pipes, report, shell):
     """Give up every right, then be the worker. The first process of its namespace: when it dies, all of them do.
 
-    What goes wrong on the way is said on ``tell``, which is closed before student code runs.
+    What goes wrong on the way is written to ``report``, which is closed before student code runs.
     """
     try:
         os.setsid()
@@ -258,34 +258,34 @@ def _child(order, pipes, tell, shell):
             libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)  # EINVAL for numbers that this kernel does not have
         _prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
         header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
-        _check(libc.capset(header, nothing), "capset")
+        _raise_on_error(libc.capset(header, nothing), "capset")
         _prctl(PR_SET_NO_NEW_PRIVS, 1)
         null = os.open(os.devnull, os.O_RDWR)  # the zygote's own has flags that would stay
         for number in range(3):
             os.dup2(null, number)
-        aside = [fcntl.fcntl(pipe, fcntl.F_DUPFD, 64) for pipe in (*pipes, tell)]
-        requests, replies, tell = (os.dup2(pipe, number, inheritable=False) for number, pipe in enumerate(aside, 3))
+        aside = [fcntl.fcntl(pipe, fcntl.F_DUPFD, 64) for pipe in (*pipes, report)]
+        requests, replies, report = (os.dup2(pipe, number, inheritable=False) for number, pipe in enumerate(aside, 3))
         os.closerange(6, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-        _filter(base64.b64decode(order["filter"]))
+        _install_filter(base64.b64decode(order["filter"]))
         seed = int.from_bytes(os.urandom(4))
         random.seed(seed)
         np.random.seed(seed)
         sys.modules["torch"].manual_seed(seed)
     except BaseException as error:
-        os.write(tell, _reason(error))
+        os.write(report, _format_error(error))
         os._exit(0)
     try:
-        os.close(tell)
+        os.close(report)
         worker.serve(os.fdopen(requests, "r"), replies, shell)
     finally:
         os._exit(0)
 
 
-def _reason(error):
+def _format_error(error):
     return f"!{type(error).__name__}: {error}"[:500].encode()
 
 
-def _filter(program):
+def _install_filter(program):
     """Let the kernel refuse what ``seccomp.program`` lists, from here on and in every process started from here."""
     if not program:
         return
@@ -295,19 +295,19 @@ def _filter(program):
         _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
 
     filled = Program(len(program) // 8, ctypes.addressof(code))
-    _check(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(filled), 0, 0), "seccomp")
+    _raise_on_error(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(filled), 0, 0), "seccomp")
 
 
 def _mount(source, target, kind, flags, options):
     text = [None if item is None else item.encode() for item in (source, target, kind, options)]
-    _check(libc.mount(*text[:3], ctypes.c_ulong(flags), text[3]), f"mount {target}")
+    _raise_on_error(libc.mount(*text[:3], ctypes.c_ulong(flags), text[3]), f"mount {target}")
 
 
 def _prctl(option, value):
-    _check(libc.prctl(option, value, 0, 0, 0), f"prctl {option}")
+    _raise_on_error(libc.prctl(option, value, 0, 0, 0), f"prctl {option}")
 
 
-def _check(result, what):
+def _raise_on_error(result, what):
     if result != 0:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
 

@@ -75,7 +75,7 @@ print(json.dumps(told))
 """
 
 
-@pytest.mark.skipif(not bubblewrap.available(), reason="a disk of one's own needs bubblewrap")
+@pytest.mark.skipif(not bubblewrap.is_installed(), reason="a disk of one's own needs bubblewrap")
 def test_on_a_disk_that_is_full_nothing_is_half_written_and_with_room_all_is_done(released, tmp_path):
     data = json.loads(released.release("scoring").read_bytes())
     next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = "Because."

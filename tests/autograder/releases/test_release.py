@@ -197,7 +197,7 @@ def test_the_release_holds_no_answer_no_hidden_case_and_no_seed(notebooks):
 
 def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_path, monkeypatch):
     sandbox.close()
-    monkeypatch.setattr("autograder.sandbox.bubblewrap.available", lambda: False)
+    monkeypatch.setattr("autograder.sandbox.bubblewrap.is_installed", lambda: False)
     earned = []
 
     def of_the_reference(source, _, questions):  # one of four runs: each is a process that has to import torch

@@ -5,7 +5,7 @@ import pytest
 from autograder.sandbox import Limits, cgroup
 
 LIMITS = Limits(memory_mb=2000, processes=32)
-MEMORY, PROCESSES = (2000 + cgroup.ROOM_MB) * 1024 * 1024, 32
+MEMORY, PROCESSES = (2000 + cgroup.HEADROOM_MB) * 1024 * 1024, 32
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def groups(monkeypatch, tmp_path):
     """The folders of control groups, and this process in the group ``own`` of each controller named."""
     monkeypatch.setattr(cgroup, "ROOT", tmp_path)
     own = {}
-    monkeypatch.setattr(cgroup, "_own", lambda: own)
+    monkeypatch.setattr(cgroup, "_own_groups", lambda: own)
     return tmp_path, own
 
 
@@ -60,14 +60,14 @@ def test_each_controller_has_a_group_of_its_own_in_the_older_version(groups):
         assert PROCESSES <= int(settings_of(pids)["pids.max"]) <= 2 * PROCESSES
         assert all(f"echo $$ > {folder}/cgroup.procs" in group.join(["x"])[2] for folder in group.folders)
         forget(group.folders)
-    assert cgroup.available(LIMITS) is True or list(root.rglob("autograder-*")) == []
+    assert cgroup.is_available(LIMITS) is True or list(root.rglob("autograder-*")) == []
 
 
 def test_without_a_group_the_command_stays_as_it_is(groups):
     with cgroup.limit_memory(LIMITS) as group:
         assert group.folders == []
         assert group.join(["python"]) == ["python"]
-    assert cgroup.available(LIMITS) is False
+    assert cgroup.is_available(LIMITS) is False
 
 
 def test_only_groups_of_graders_that_are_gone_are_removed(groups):

@@ -53,22 +53,22 @@ def test_the_doctor_is_red_where_namespaces_are_refused(isolation):
 
 
 def test_without_a_control_group_the_doctor_warns_and_stays_green(monkeypatch):
-    monkeypatch.setattr(cgroup, "available", lambda limits: False)
+    monkeypatch.setattr(cgroup, "is_available", lambda limits: False)
     (warning,) = doctor.warnings("zygote", Limits())
     assert "no control group" in warning
     assert doctor.warnings("user", Limits()) == [warning]
     assert "--memory-mb" in warning
-    monkeypatch.setattr(cgroup, "available", lambda limits: True)
+    monkeypatch.setattr(cgroup, "is_available", lambda limits: True)
     assert doctor.warnings("zygote", Limits()) == doctor.warnings("container", Limits()) == []
 
 
 def test_where_processes_cannot_be_listed_the_doctor_says_what_it_did_not_look_for(monkeypatch, tmp_path):
-    monkeypatch.setattr(doctor, "PROCESSES", tmp_path / "none")
+    monkeypatch.setattr(doctor, "PROC", tmp_path / "none")
     asked = [what for what, _ in doctor.examine("none")]
     assert "leaves files for the next submission" in asked
-    assert doctor.STAYS not in asked
+    assert doctor.OUTLIVES_ITS_RUN not in asked
     (warning,) = doctor.warnings("container", Limits())
-    assert doctor.STAYS in warning
+    assert doctor.OUTLIVES_ITS_RUN in warning
 
 
 def test_the_command_looks_for_the_course_it_is_given(tmp_path, monkeypatch):
@@ -111,8 +111,8 @@ ESCAPES = {
     "imports": (["solutions"], None, "imports"),
     "network": (True, None, "opens a connection"),
     "sockets": (["vsock"], None, "opens a socket"),
-    "processes": (5, None, doctor.SEES),
-    "writes": (["/usr"], None, doctor.WRITES),
+    "processes": (5, None, doctor.SEES_PROCESSES),
+    "writes": (["/usr"], None, doctor.WRITES_OUTSIDE),
     "raises_limits": (True, None, "raises its own limits"),
     "namespace": (True, None, "makes namespaces"),
     "root": (True, None, "runs as root"),
@@ -123,7 +123,7 @@ ESCAPES = {
 def findings_of(monkeypatch, seen, left=(), isolation="single-use"):
     """Return the findings of the doctor where the canary has ``seen`` this, and then found ``left`` behind."""
     answers = iter([seen, {"left": list(left)}])
-    monkeypatch.setattr(doctor, "_send", lambda *asked: next(answers))
+    monkeypatch.setattr(doctor, "_send_canary", lambda *asked: next(answers))
     return doctor.examine(isolation)
 
 
@@ -147,7 +147,7 @@ def test_another_user_of_this_machine_may_see_its_processes_and_nothing_else_mor
         [name for name, _ in findings_of(monkeypatch, HELD, isolation=isolation)]
         for isolation in ("user", "single-use")
     )
-    assert [name for name in others if name != doctor.SEES] == names
+    assert [name for name in others if name != doctor.SEES_PROCESSES] == names
 
 
 def test_without_isolation_nobody_asks_and_a_finding_refuses_in_words(monkeypatch):

@@ -258,4 +258,6 @@ def test_an_environment_behind_symbolic_links_has_its_sandbox(installed, tmp_pat
 
 
 def test_the_worker_is_not_below_what_is_hidden():
-    assert all(any(path.is_relative_to(project) for project in hidden.projects()) for path in bubblewrap.WORKER_FILES)
+    assert all(
+        any(path.is_relative_to(project) for project in hidden.project_paths()) for path in bubblewrap.WORKER_FILES
+    )

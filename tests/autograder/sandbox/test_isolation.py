@@ -171,7 +171,7 @@ def groups(tmp_path, monkeypatch):
     """A tree as the kernel shows it for version 2 of control groups."""
     (tmp_path / "cgroup.subtree_control").write_text("cpu memory pids")
     monkeypatch.setattr(cgroup, "ROOT", tmp_path)
-    monkeypatch.setattr(cgroup, "_own", lambda: {"": ""})
+    monkeypatch.setattr(cgroup, "_own_groups", lambda: {"": ""})
     return tmp_path
 
 
@@ -180,7 +180,7 @@ def test_a_control_group_is_made_with_the_limits_and_removed(groups, monkeypatch
     with cgroup.limit_memory(LIMITS) as group:
         (folder,) = group.folders
         assert folder.parent == groups
-        assert (folder / "memory.max").read_text() == str((2000 + cgroup.ROOM_MB) * 2**20)
+        assert (folder / "memory.max").read_text() == str((2000 + cgroup.HEADROOM_MB) * 2**20)
         assert (folder / "pids.max").read_text() == "36"
         command = group.join(["bwrap", "--args", "7"])
         assert command[-3:] == ["bwrap", "--args", "7"]
@@ -192,15 +192,15 @@ def test_without_control_groups_the_command_stays_as_it_is(tmp_path, monkeypatch
     monkeypatch.setattr(cgroup, "ROOT", tmp_path / "nowhere")
     with cgroup.limit_memory(LIMITS) as group:
         assert group.join(["bwrap"]) == ["bwrap"]
-    assert not cgroup.available(LIMITS)
+    assert not cgroup.is_available(LIMITS)
 
 
 def test_whether_there_is_a_control_group_is_found_out_by_making_one(groups, monkeypatch):
     monkeypatch.setattr(cgroup, "_remove", lambda folder: [*map(os.remove, folder.iterdir()), folder.rmdir()])
-    assert cgroup.available(LIMITS)
+    assert cgroup.is_available(LIMITS)
     (groups / "cgroup.subtree_control").write_text("cpu")
     monkeypatch.setattr(cgroup, "ROOT", groups / "nowhere")
-    assert not cgroup.available(LIMITS)
+    assert not cgroup.is_available(LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,9 @@ def test_each_sandbox_of_root_has_a_user_of_its_own_where_there_are_enough(tmp_p
     (tmp_path / "map").write_text(mapped)
     monkeypatch.setattr(bubblewrap, "open", lambda path: (tmp_path / "map").open(), raising=False)
     users = {bubblewrap.unused_uid() for _ in range(20)}
-    assert (len(users) > 15 and all(int(user) in bubblewrap.USERS for user in users)) if own else users == {"65534"}
+    assert (
+        (len(users) > 15 and all(int(user) in bubblewrap.UNUSED_UIDS for user in users)) if own else users == {"65534"}
+    )
 
 
 def test_the_groups_of_graders_that_were_killed_are_removed(groups):

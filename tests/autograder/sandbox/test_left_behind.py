@@ -127,11 +127,11 @@ def test_a_sandbox_in_which_something_was_left_is_ended_before_the_next_student(
     sandbox.close()
     try:
         printed("print(1)")
-        first = start._of_thread.zygote[1]
+        first = start._thread_state.zygote[1]
         assert printed(READ) == "[]"
-        assert start._of_thread.zygote[1] is first
+        assert start._thread_state.zygote[1] is first
         assert printed(WRITE) == "['/var/tmp']"
-        assert start._of_thread.zygote is None
+        assert start._thread_state.zygote is None
         assert first.process.poll() is not None
         assert printed(READ) == "[]"
     finally:

@@ -13,18 +13,18 @@ from autograder.sandbox import Call, Cell, Limits, Reply, Script, protocol, wire
 
 @pytest.mark.parametrize(
     ("number", "quoted"),
-    [(1, "one"), (2, "t[2Jwo"), (3, "x" * protocol.LONGEST_LINE), (4, ""), (0, ""), (-1, "")],
+    [(1, "one"), (2, "t[2Jwo"), (3, "x" * protocol.MAX_LINE_CHARACTERS), (4, ""), (0, ""), (-1, "")],
 )
 def test_of_the_line_that_raised_only_so_much_is_quoted_as_a_sentence_holds_and_what_is_seen(number, quoted):
     sources = {"cell": "  one  \nt\x1b[2J\u202ewo\x00\n" + "x" * 10**6}
-    assert protocol._line(sources, "cell", number) == quoted
-    assert protocol._line(sources, "another", number) == protocol._line(sources, ["cell"], number) == ""
+    assert protocol._source_line(sources, "cell", number) == quoted
+    assert protocol._source_line(sources, "another", number) == protocol._source_line(sources, ["cell"], number) == ""
 
 
 @pytest.mark.parametrize("line", [True, "3", 10_000, 10**9, -1, 0.5, None])
 def test_a_line_that_no_cell_has_is_no_line(line):
     message = {"raised": "ValueError", "line": line, "cell": "cell"}
-    reply = protocol._reply(message, None, {"cell": "\n" * 20_000})
+    reply = protocol._checked_reply(message, None, {"cell": "\n" * 20_000})
     assert (reply.line, reply.text) == (0, "")
 
 
@@ -147,7 +147,7 @@ def test_each_call_gets_its_first_reply_and_one_without_has_none(worker):
         call(0, value=6),
         call(9, value=7),
         call(1, exercise="toy-g", value=8),
-        call(2, raised="ValueError", line=1, cell=wire.cell_name("a")),
+        call(2, raised="ValueError", line=1, cell=wire.cell_file_name("a")),
         call(None, status="ended"),
     ]
     run, asked = worker(script_of("a", calls=(SHAPE,) * 4), READY, cell(0), {"cells": 1}, *said, keeps_open=True)

@@ -428,7 +428,7 @@ def test_a_worker_that_never_starts_is_our_fault_and_no_verdict(monkeypatch):
 
 def test_without_bubblewrap_the_sandbox_is_refused_with_the_remedy(monkeypatch):
     sandbox.close()
-    monkeypatch.setattr("autograder.sandbox.bubblewrap.available", lambda: False)
+    monkeypatch.setattr("autograder.sandbox.bubblewrap.is_installed", lambda: False)
     with pytest.raises(CourseError, match="install bubblewrap"):
         run("1")
 

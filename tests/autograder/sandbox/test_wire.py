@@ -119,7 +119,7 @@ def test_a_line_that_would_harm_the_reader_is_unreadable(line):
         {"list": [1], "tuple": [1]},
         {"float": "1.0"},
         {"pickle": "gASVAA=="},
-        {"text": "x" * (wire.MAX_TEXT + 1)},
+        {"text": "x" * (wire.MAX_TEXT_CHARACTERS + 1)},
         {"list": [0] * (wire.MAX_ITEMS + 1)},
         {"other": ["a list"]},
         {"list": [{"list": [0] * 9_000}] * 23},
@@ -165,7 +165,7 @@ def test_deeply_nested_data_is_cut_by_encode_and_refused_by_decode():
 def test_lone_surrogates_come_back_as_text_that_can_be_written():
     value = over_the_wire({"\ud800": "a\udfff"})
     assert value == {"?": "a?"}
-    assert wire.decode({"other": "\ud800"}).kind == wire.UNNAMED
+    assert wire.decode({"other": "\ud800"}).kind == wire.UNKNOWN_KIND
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_lone_surrogates_come_back_as_text_that_can_be_written():
     ids=lambda kind: repr(kind)[:20],
 )
 def test_a_name_of_a_type_that_was_chosen_to_be_read_is_not_passed_on(kind):
-    assert wire.decode({"other": kind}).kind == wire.UNNAMED
+    assert wire.decode({"other": kind}).kind == wire.UNKNOWN_KIND
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_every_name_that_the_worker_writes_is_passed_on(value):
 
 def test_keys_of_a_dict_are_short_and_can_be_printed():
     (key,) = wire.decode({"dict": {"\x1b]0;mine\x07" + "x" * 1000: 1}})
-    assert key == "?]0;mine?" + "x" * (wire.MAX_KEY - 9)
+    assert key == "?]0;mine?" + "x" * (wire.MAX_KEY_CHARACTERS - 9)
 
 
 def test_a_long_nested_list_comes_back_as_an_array_and_what_is_none_of_numbers_not_at_all():

@@ -76,7 +76,7 @@ def test_what_a_zygote_has_made_lies_in_large_pages_once_it_has_served_a_few(new
     for number in range(6):
         assert outputs(Prepared(), f"{number} + 1")[0][1][0]["data"]["text/plain"] == str(number + 1)
         if os.geteuid() == 0:
-            sizes.append(in_large_pages(start._of_thread.zygote[1].process.pid))
+            sizes.append(in_large_pages(start._thread_state.zygote[1].process.pid))
     assert not sizes or sizes[-1] > sizes[0] or not gives_large_pages()
 
 
@@ -114,9 +114,9 @@ def test_a_cell_of_checks_that_was_compiled_before_does_the_same(text, said):
 
 
 def test_what_is_too_long_to_be_sent_first_is_only_not_prepared():
-    long = f"text = {'x' * start.MOST_PREPARED!r}\nlen(text)"
+    long = f"text = {'x' * start.MAX_PREPARED_BYTES!r}\nlen(text)"
     done = outputs(Prepared((long, HANDED_OUT)), long)
-    assert done[0][1][0]["data"]["text/plain"] == str(start.MOST_PREPARED)
+    assert done[0][1][0]["data"]["text/plain"] == str(start.MAX_PREPARED_BYTES)
 
 
 def test_what_goes_wrong_while_a_child_gives_up_its_rights_is_said(new_zygotes, monkeypatch):
@@ -127,7 +127,7 @@ def test_what_goes_wrong_while_a_child_gives_up_its_rights_is_said(new_zygotes, 
 
 def test_what_goes_wrong_while_a_child_enters_its_folders_is_said(new_zygotes):
     outputs(Prepared(), "1")
-    zygote, wrong = start._of_thread.zygote[1], Limits(disk_mb=-1)
+    zygote, wrong = start._thread_state.zygote[1], Limits(disk_mb=-1)
     with zygote.child(wrong) as worker:
         with pytest.raises(NoReply):
             run_script(worker.requests, worker.replies, Script((Cell("1"),), {}), wrong, worker.alone)
