@@ -229,7 +229,7 @@ def grade(
     if waiting and not scheduler:
         from autograder.grading import workers as processes
 
-        processes.get_ready()  # it takes as long as what comes now
+        processes.start_preloading()  # it takes as long as what comes now
     options = _options(root, limits, isolation, feedback=feedback, again=again, dry=dry_run, workers=workers)
     rows = _grade(root, topic, options, students or (), (scheduler, tls_ca, tls_cert, tls_key))
     raise typer.Exit(_exit_status(rows))

@@ -16,7 +16,7 @@ from autograder.exercises import Case, Exercise, compare
 from autograder.exercises.drawing import DrawnCase
 from autograder.grading import judge
 from autograder.grading.judge import Verdict
-from autograder.grading.stopwatch import no_longer_than
+from autograder.grading.stopwatch import time_limit
 from autograder.sandbox import Reply, wire
 
 SECONDS = 2.0  # that one call of a mutant may run
@@ -35,7 +35,7 @@ def reply_to(function: Callable[..., object], exercise: Exercise, case: Case, se
     turn, said = exercises.convert(exercise), io.StringIO()
     given = {name: turn(item) for name, item in case.inputs.items()}
     try:
-        with time_limit(seconds), contextlib.redirect_stdout(said):
+        with call_limit(seconds), contextlib.redirect_stdout(said):
             value, changed = compare.call_case(function, given, case.gradients)
     except Exception as error:
         return Reply(raised=type(error).__name__)
@@ -61,9 +61,9 @@ class TookTooLong(Exception):
 
 
 @contextlib.contextmanager
-def time_limit(seconds: float | None = None) -> Iterator[None]:
+def call_limit(seconds: float | None = None) -> Iterator[None]:
     """Interrupt what runs longer than ``seconds``, or ``SECONDS``. Outside of the main thread there is no limit."""
-    with silence_warnings(), no_longer_than(seconds or SECONDS, TookTooLong):
+    with silence_warnings(), time_limit(seconds or SECONDS, TookTooLong):
         yield
 
 

@@ -63,7 +63,7 @@ class GradingRun:
 
     def state_of(self, key: str, beside: dict[str, str]) -> str:
         """Return a text that changes with all that a recorded submission depends on."""
-        return json.dumps([key, self.rules, page_settings.version(), beside])
+        return json.dumps([key, self.rules, page_settings.version_key(), beside])
 
 
 def load_run(course: Course, topic: str, options: GradingOptions, released: Released | None = None) -> GradingRun:
@@ -79,7 +79,7 @@ def load_run(course: Course, topic: str, options: GradingOptions, released: Rele
         options,
         released or course.released(topic),
         plan.assignment(topic),
-        page_settings.settings_of(PyFileConfigLoader(str(course.config)).load_config()),
+        page_settings.from_config(PyFileConfigLoader(str(course.config)).load_config()),
         hashlib.sha256(rules).hexdigest(),
         f"{plan.late.cost_without_time()} See `collect {topic} --times`.",
     )

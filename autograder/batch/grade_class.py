@@ -38,7 +38,7 @@ from autograder.sandbox import cgroup
 from solutions.answer_key import AnswerKeyError
 
 if TYPE_CHECKING:  # what runs and shows submissions is imported once there is one to run
-    from autograder.grading.submission import Outcome
+    from autograder.grading.submission import GradingResult
 
 SLACK_SECONDS = 240.0  # seconds that starting, reading and writing may take on top of what a submission may run
 PAGE_SECONDS = 60.0
@@ -118,7 +118,7 @@ def _examined_workers(run: GradingRun, count: int) -> Iterator[Executor]:
 
     limits, isolation, hidden = run.options.limits, run.options.isolation, run.course.hidden
     prepared = prepared_for(run.released.notebooks[0])
-    seconds = {submission.grade_task: limits.submission_seconds + SLACK_SECONDS, pages.feedback: PAGE_SECONDS}
+    seconds = {submission.grade_task: limits.submission_seconds + SLACK_SECONDS, pages.feedback_page: PAGE_SECONDS}
     with Workers(count, seconds) as workers:
         examined = [workers.submit(doctor.require, isolation, limits, hidden, prepared)]
         for _ in range(count - 1):
@@ -238,7 +238,7 @@ class _Batch:
         run, released, options = self.run, self.run.released, self.options
         paper = None
         if run.makes_pages and with_page:
-            paper = submission.Paper(job.student, job.standing, job.earlier.get("told", {}), PAGE_SECONDS)
+            paper = submission.FeedbackRequest(job.student, job.standing, job.earlier.get("told", {}), PAGE_SECONDS)
         task = submission.Task(
             job.content,
             job.files,
@@ -282,7 +282,7 @@ class _Batch:
                 recording.write_notebook(self.run, job, outcome)
                 self._show(job, outcome)
 
-    def _outcome(self, job: Job, future: Future) -> "Outcome | None":
+    def _outcome(self, job: Job, future: Future) -> "GradingResult | None":
         """Return what came back; None if the submission has to run once more."""
         try:
             outcome = future.result()
@@ -339,7 +339,7 @@ class _Batch:
         from autograder.feedback import pages
 
         args = job.notebook, job.marks, job.student, self.topic, self.run.settings, self.run.handouts
-        self.tasks.send(job, self._finish_page, pages.feedback, *args)
+        self.tasks.send(job, self._finish_page, pages.feedback_page, *args)
 
     def _finish_page(self, job: Job, future: Future) -> None:
         """Write the feedback page; where none could be made, one that has the words without the answers."""
@@ -350,7 +350,7 @@ class _Batch:
             from autograder.feedback import pages
 
             verdicts = job.graded.verdicts if job.graded else ()
-            lines = [line for verdict in verdicts for line in pages.words(verdict)]
+            lines = [line for verdict in verdicts for line in pages.describe_verdict(verdict)]
             page = notices.plain_page(self.topic, lines).encode()
         recording.write_page(self.run, job, page)
         self._report_progress(job.row)

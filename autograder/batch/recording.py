@@ -15,7 +15,7 @@ from autograder.files import write_bytes, write_text
 from autograder.platforms.attempts import load_attempts
 
 if TYPE_CHECKING:
-    from autograder.grading.submission import Outcome
+    from autograder.grading.submission import GradingResult
 
 
 def is_recorded(run: GradingRun, job: Job) -> bool:
@@ -43,7 +43,7 @@ def digest_of(marks: Marks | None) -> str:
     return hashlib.sha256(json.dumps(marks, sort_keys=True, default=vars).encode()).hexdigest() if marks else ""
 
 
-def write_notebook(run: GradingRun, job: Job, outcome: "Outcome") -> None:
+def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
     """Write the autograded notebook, and get ready what is remembered once the page is written as well."""
     job.notebook, path = outcome.notebook, run.course.autograded(job.student, run.topic)
     write_bytes(outcome.notebook, path)

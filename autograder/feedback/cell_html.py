@@ -15,9 +15,9 @@ from pygments.token import Comment, Keyword, Number, Operator, String
 from autograder.feedback import sanitize
 
 HEADING = re.compile(r"<(/?)h[1-6]\b[^>]*>")
-MARKED = ((Comment, "c"), (String.Doc, "c"), (String, "s"), (Keyword, "k"), (Operator.Word, "k"), (Number, "n"))
+TOKEN_CLASSES = ((Comment, "c"), (String.Doc, "c"), (String, "s"), (Keyword, "k"), (Operator.Word, "k"), (Number, "n"))
 LEXER = PythonLexer(stripnl=False, ensurenl=False)
-LONGEST = 24  # lines of an output that are shown at once
+MAX_LINES_SHOWN = 24  # lines of an output that are shown at once
 
 
 def prose(
@@ -34,16 +34,16 @@ def prose(
 
 def code(source: str) -> str:
     """Return the Python code ``source`` with comments, words of the language, strings and numbers marked."""
-    if len(source) > sanitize.LONGEST_CODE:
+    if len(source) > sanitize.MAX_HIGHLIGHTED_CHARACTERS:
         return f"<pre>{html.escape(sanitize.plain(source))}</pre>"
-    pieces = ((_kind(token), html.escape(text)) for token, text in LEXER.get_tokens(sanitize.plain(source)))
+    pieces = ((_token_class(token), html.escape(text)) for token, text in LEXER.get_tokens(sanitize.plain(source)))
     marked = "".join(f'<span class="{kind}">{text}</span>' if kind else text for kind, text in pieces)
     return f"<pre>{marked}</pre>"
 
 
 @cache
-def _kind(token):
-    return next((name for marked, name in MARKED if token in marked), "")
+def _token_class(token):
+    return next((name for marked, name in TOKEN_CLASSES if token in marked), "")
 
 
 def output(item: NotebookNode) -> str:
@@ -66,7 +66,7 @@ def output(item: NotebookNode) -> str:
 def _text(text, kind=""):
     lines = sanitize.plain(text).rstrip("\n").split("\n")
     shown = f'<pre class="output {kind}">{html.escape(chr(10).join(lines))}</pre>'
-    if len(lines) <= LONGEST:
+    if len(lines) <= MAX_LINES_SHOWN:
         return shown
     last = html.escape(lines[-1][:200])
     return f"<details><summary>Output of {len(lines)} lines, which ends: <code>{last}</code></summary>{shown}</details>"

@@ -10,25 +10,27 @@ from xml.etree import ElementTree
 from latex2mathml.converter import convert_to_element
 from nbconvert.filters.markdown_mistune import IPythonRenderer
 
-LONGEST = 2000  # characters of one formula
-ALL = 20_000  # characters of all formulas of one text: beyond, they are shown as text
+MAX_FORMULA_CHARACTERS = 2000  # characters of one formula
+MAX_FORMULAS_CHARACTERS = 20_000  # characters of all formulas of one text: beyond, they are shown as text
 ELEMENTS = {"math", "mi", "mn", "mo", "mtext", "mspace", "mrow", "mstyle", "mphantom", "mpadded", "mfrac", "msqrt"}
 ELEMENTS |= {"mroot", "msub", "msup", "msubsup", "munder", "mover", "munderover", "mtable", "mtr", "mtd"}
 ATTRIBUTES = {"display", "displaystyle", "scriptlevel", "mathvariant", "stretchy", "fence", "form", "separator"}
 ATTRIBUTES |= {"accent", "movablelimits", "columnalign", "columnspacing", "rowspacing", "linethickness"}
 ATTRIBUTES |= {"lspace", "rspace", "width", "minsize", "maxsize"}
-VALUE = re.compile(r"[a-z -]{0,40}|(-?\d{1,2}(\.\d{1,6})?(em|ex|pt|px|mu|%)?( |$)){1,9}")  # words, or lengths of a page
-UNKNOWN = re.compile(r"\\[A-Za-z]+|&")  # what the converter leaves as it was: commands, and columns of no table
+# words, or lengths of a page
+VALUE = re.compile(r"[a-z -]{0,40}|(-?\d{1,2}(\.\d{1,6})?(em|ex|pt|px|mu|%)?( |$)){1,9}")
+UNKNOWN_COMMAND = re.compile(r"\\[A-Za-z]+|&")  # what the converter leaves as it was: commands, and columns of no table
 ENVIRONMENT = re.compile(r"\\(begin|end)\{(align|aligned|gather\*?|gathered)\}")
-LIKE = {"align": "align*", "aligned": "split"}  # numbered from 1 in each formula, or unknown; else: "matrix"
+# numbered from 1 in each formula, or unknown; else: "matrix"
+EQUIVALENTS = {"align": "align*", "aligned": "split"}
 
 
 def to_mathml(tex: str, block: bool = False) -> str:
     """Return ``tex`` as MathML, or as text where that cannot be had."""
-    if len(tex) <= LONGEST:
+    if len(tex) <= MAX_FORMULA_CHARACTERS:
         try:
-            known = ENVIRONMENT.sub(lambda found: f"\\{found[1]}{{{LIKE.get(found[2], 'matrix')}}}", tex)
-            element = _checked(convert_to_element(known, display="block" if block else "inline"))
+            known = ENVIRONMENT.sub(lambda found: f"\\{found[1]}{{{EQUIVALENTS.get(found[2], 'matrix')}}}", tex)
+            element = _copy_known(convert_to_element(known, display="block" if block else "inline"))
             text = ElementTree.tostring(element, encoding="unicode")
             text.encode("utf-8")
             return f'<span class="formula" tabindex="0">{text}</span>' if block else text
@@ -59,7 +61,7 @@ class Renderer(IPythonRenderer):
 
     def _formula(self, tex, block=False):
         self.spent += len(tex)
-        return to_mathml(tex, block) if self.spent <= ALL else _as_text(tex, block)
+        return to_mathml(tex, block) if self.spent <= MAX_FORMULAS_CHARACTERS else _as_text(tex, block)
 
 
 def _as_text(tex, block):
@@ -68,16 +70,16 @@ def _as_text(tex, block):
     return f'<code class="tex">{html.escape(shown)}</code>'
 
 
-def _checked(element):
+def _copy_known(element):
     """Return a copy of ``element`` that holds nothing but what is known.
 
     Raises ValueError if it has an element or a command that is not.
     """
     text = html.unescape(element.text or "")  # the converter writes its characters as entities
-    if element.tag not in ELEMENTS or UNKNOWN.match(text):
+    if element.tag not in ELEMENTS or UNKNOWN_COMMAND.match(text):
         raise ValueError(element.tag)
     known = {name: value for name, value in element.attrib.items() if name in ATTRIBUTES and VALUE.fullmatch(value)}
     copy = ElementTree.Element(element.tag, known)
     copy.text = text
-    copy.extend(_checked(child) for child in element)
+    copy.extend(_copy_known(child) for child in element)
     return copy

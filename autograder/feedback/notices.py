@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-MOST = 10_000  # characters of one text
+MAX_CHARACTERS = 10_000  # characters of one text
 NOTICE = re.compile(r'<aside class="not-graded".*?</aside>', re.DOTALL)
 
 
@@ -30,7 +30,7 @@ def plain_page(topic: str, lines: Iterable[str]) -> str:
 
 def plain(text: str) -> str:
     """Return ``text`` without what could steer a terminal: control characters, and those that change the direction."""
-    return "".join(letter if _is_plain(letter) else "\N{REPLACEMENT CHARACTER}" for letter in text[:MOST])
+    return "".join(letter if _is_plain(letter) else "\N{REPLACEMENT CHARACTER}" for letter in text[:MAX_CHARACTERS])
 
 
 def _is_plain(letter):

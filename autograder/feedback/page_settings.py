@@ -10,15 +10,15 @@ from traitlets.config import Config
 
 from autograder.files import digest
 
-SETTINGS = ("IgnorePattern", "LimitOutput", "Outputs")
+SETTING_NAMES = ("IgnorePattern", "LimitOutput", "Outputs")
 
 
 @cache
-def version() -> list[str]:
-    """Return a hash of all that pages depend on beside the course's own settings: this room, and nbgrader's version."""
+def version_key() -> list[str]:
+    """Return a hash of all that pages depend on beside the course's own settings: this package, and nbgrader's version."""
     return [digest([Path(__file__).parent]), importlib.metadata.version("nbgrader")]
 
 
-def settings_of(config: Config) -> dict[str, Any]:
+def from_config(config: Config) -> dict[str, Any]:
     """Return the part of a course's nbgrader ``config`` that pages depend on, as plain data that can be sent away."""
-    return json.loads(json.dumps({name: config[name] for name in SETTINGS if name in config}))
+    return json.loads(json.dumps({name: config[name] for name in SETTING_NAMES if name in config}))

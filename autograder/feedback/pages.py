@@ -20,10 +20,10 @@ from autograder.notebooks.cell_ids import code_cells, exercise_of_test, test_id
 from autograder.notebooks.handout import Handout, handed_to
 from autograder.verdicts import Graded, Verdict
 
-MOST_BYTES = 30 * 2**20  # of a feedback page
+MAX_PAGE_BYTES = 30 * 2**20  # of a feedback page
 
 
-def autograded(
+def enter_results(
     notebook: NotebookNode,
     graded: Graded,
     template: NotebookNode,
@@ -36,7 +36,7 @@ def autograded(
     has and ``notebook`` lacks earns nothing, but for the exercises ``not_asked`` of this student, which a person decides about.
     """
     _write_outputs(notebook, graded)
-    for step in _steps(json.dumps(settings, sort_keys=True)):
+    for step in _preprocessors(json.dumps(settings, sort_keys=True)):
         step(notebook, {})
     _write_trusted(notebook, graded)  # harmless as it is made
     verdicts = {test_id(name): verdict for name, verdict in graded.by_exercise.items()}
@@ -68,7 +68,7 @@ def _result(released, cell, verdicts, added):
 
 
 @lru_cache(maxsize=2)
-def _steps(settings):
+def _preprocessors(settings):
     config = Config(json.loads(settings))
     return tuple(step(config=config) for step in (sanitize.Outputs, IgnorePattern, LimitOutput))
 
@@ -99,7 +99,7 @@ def _write_trusted(nb, graded):
             cell["outputs"] = [_trusted_output(verdict, graded.failure)]
 
 
-def words(verdict: Verdict) -> list[str]:
+def describe_verdict(verdict: Verdict) -> list[str]:
     """Return what a student reads about ``verdict``, as a list of plain sentences."""
     if verdict.earned is None:
         return ["To be marked by a person."]
@@ -121,7 +121,7 @@ def _reasons(verdict):
     return list(dict.fromkeys(lines))
 
 
-def feedback(
+def feedback_page(
     content: bytes, marks: Marks, student: str, topic: str, settings: dict[str, Any], releases: Sequence[Handout]
 ) -> bytes:
     """Return the feedback page of an autograded notebook, ``content``, with the ``marks`` that the gradebook has.
@@ -135,9 +135,9 @@ def feedback(
 
 
 def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, releases: Sequence[Handout]) -> bytes:
-    """Return the feedback page of ``notebook``, as ``autograded`` left it. See ``feedback``."""
+    """Return the feedback page of ``notebook``, as ``enter_results`` left it. See ``feedback_page``."""
     text = rendering.page(notebook, marks, student, topic, handed_to(notebook.cells, releases))
-    if len(text) > MOST_BYTES:
+    if len(text) > MAX_PAGE_BYTES:
         raise ValueError(f"the page would have {len(text) / 2**20:.0f} MB")
     return text.encode("utf-8", "replace")
 
@@ -146,7 +146,7 @@ def _trusted_output(verdict, failure):
     """Return the one output that decides the points: a number between 0 and the maximum, and the words for it."""
     earned = min(max(verdict.earned, 0.0), verdict.points)
     failure = failure if earned < verdict.points else ""
-    lines = words(verdict) + ([failure] if failure else [])
+    lines = describe_verdict(verdict) + ([failure] if failure else [])
     first, *rest = (html.escape(sanitize.printable(line)) for line in lines)
     body = "".join(f"<li>{line}</li>" for line in rest)
     text = f"<p><strong>{first}</strong></p>" + (f"<ul>{body}</ul>" if body else "")

@@ -20,9 +20,9 @@ from autograder.notebooks.handout import Handout, receipt_of_notebook
 from autograder.notebooks.receipt import UNANSWERED
 
 TEMPLATE = Path(__file__).parent / "templates" / "page.html.j2"
-REMEMBERED = 1000  # questions
-NEXT = 3  # exercises that are named to be looked at first
-SHORT = 130  # characters of a verdict in the table
+QUESTIONS_KEPT = 1000  # questions
+MAX_NEXT = 3  # exercises that are named to be looked at first
+MAX_VERDICT_CHARACTERS = 130  # characters of a verdict in the table
 NO_RESPONSE = "No response."  # nbgrader's comment on an answer that is as it was handed out
 PERSON, NOT_YET = "To be marked by a person.", "To be marked by a person. Its 0 does not count yet."
 
@@ -63,16 +63,16 @@ class Section:
             return "Not answered."
         if self.lost <= 0:
             return "Right, with a remark." if self.hints else "Right."
-        return _shortened(next(iter(self.hints or self.said), "No points."))
+        return _first_sentence(next(iter(self.hints or self.said), "No points."))
 
 
 def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: Handout) -> str:
     """Return the feedback page of ``notebook``: what ``student`` got for ``topic``, which was handed out as ``asked``."""
-    sections = {one.name: Section(one.name, one.title, question=_question(one.text)) for one in asked.questions}
+    sections = {one.name: Section(one.name, one.title, question=_render_question(one.text)) for one in asked.questions}
     before = Section("", "Before the first exercise")
-    mended, failures = _filled(notebook, sections, before)
+    mended, failures = _fill_sections(notebook, sections, before)
     for section in sections.values():
-        _mark(section, marks)
+        _enter_marks(section, marks)
     ordered = [section for section in sections.values() if section.points or section.answer]
     worst = sorted((one for one in ordered if one.lost > 0), key=lambda one: one.lost, reverse=True)
     return load_template(TEMPLATE).render(
@@ -81,27 +81,27 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
         student=student,
         topic=topic,
         asked=asked,
-        came="" if marks.is_earliest else _time(marks.received_at),
-        late=_lateness(marks),
+        came="" if marks.is_earliest else _format_time(marks.received_at),
+        late=_describe_lateness(marks),
         receipt=receipt_of_notebook(notebook, asked),
         marks=marks,
         mended=mended,
         failures=failures,
         sections=ordered,
         before=before,
-        next=worst[:NEXT],
-        more=len(worst) - NEXT,
+        next=worst[:MAX_NEXT],
+        more=len(worst) - MAX_NEXT,
         waiting=sum(section.waiting for section in ordered),
     )
 
 
-@lru_cache(REMEMBERED)
-def _question(text):
+@lru_cache(QUESTIONS_KEPT)
+def _render_question(text):
     return Markup(cell_html.prose(text))
 
 
-def _filled(notebook, sections, before):
-    """Put each cell of ``notebook`` where it belongs; return what was mended, and what went wrong when it ran."""
+def _fill_sections(notebook, sections, before):
+    """Put each cell of ``notebook`` into its section; return what was mended, and what went wrong when it ran."""
     places = {}
     for name, section in sections.items():
         places |= dict.fromkeys((name, text_id(name), check_id(name), test_id(name)), section)
@@ -113,7 +113,7 @@ def _filled(notebook, sections, before):
         if number == 0 and not meta and cell.get("id") == MENDED:
             mended = Markup(cell_html.prose(cell.source))
         elif cell_id == here.name:
-            here.answer += [_shown(cell), *outputs]
+            here.answer += [_render_source(cell), *outputs]
             here.is_open = not UNANSWERED.search(cell.source)
         elif here.name and cell_id == check_id(here.name):
             here.check += outputs
@@ -122,13 +122,13 @@ def _filled(notebook, sections, before):
             here.said, here.hints = list(verdict.get("said", ())), list(verdict.get("hints", ()))
             failures += [text for text in [verdict.get("failure")] if text and text not in failures]
         elif not meta.get("locked"):
-            here.own += [_shown(cell), *outputs]
+            here.own += [_render_source(cell), *outputs]
         elif any(item.output_type == "error" for item in cell.get("outputs", ())):
             here.own += outputs  # of a cell that all have, and that has failed here
     return mended, failures
 
 
-def _shown(cell):
+def _render_source(cell):
     is_code = cell.cell_type == "code"
     return Markup(cell_html.code(cell.source) if is_code else cell_html.prose(cell.source, cell.get("attachments")))
 
@@ -140,7 +140,7 @@ def _verdict(cell):
     return verdict if isinstance(verdict, dict) else {}
 
 
-def _mark(section, marks):
+def _enter_marks(section, marks):
     """Enter into ``section`` what the gradebook has for its cells."""
     for cell_id in (section.name, test_id(section.name)):
         mark: Mark | None = marks.cells.get(cell_id)
@@ -154,12 +154,12 @@ def _mark(section, marks):
     section.is_open = section.is_open and (section.lost > 0 or section.waiting)
 
 
-def _time(text):
+def _format_time(text):
     return f"{datetime.fromisoformat(text):%-d %B %Y, %H:%M} UTC" if text else ""
 
 
-def _lateness(marks):
-    """Say whether what was handed in came in time; "" where nobody knows when it came, or when it was due."""
+def _describe_lateness(marks):
+    """Return whether the submission was in time; "" where it is not known when it came, or when it was due."""
     if marks.is_earliest:
         return "late; the time is not known"
     if not marks.received_at or not marks.due:
@@ -173,9 +173,9 @@ def _lateness(marks):
     return f"late by {' and '.join(named[:2]) or 'less than a minute'}"
 
 
-def _shortened(text):
+def _first_sentence(text):
     first = re.split(r"(?<=[.?!]) ", text, maxsplit=1)[0]
-    return first if len(first) <= SHORT else f"{first[:SHORT].rsplit(' ', 1)[0]} …"
+    return first if len(first) <= MAX_VERDICT_CHARACTERS else f"{first[:MAX_VERDICT_CHARACTERS].rsplit(' ', 1)[0]} …"
 
 
 @cache

@@ -17,10 +17,10 @@ from nbformat import NotebookNode
 
 from autograder.feedback import mathml
 
-LONGEST_TEXT = 10_000  # characters of Markdown, or of HTML, that are made into a page; what is longer is shown as it is
-LONGEST_CODE = 50_000  # characters of code that are set in colours
-MOST_PICTURES = 20 * 2**20  # characters of pictures in one text, each as often as it is shown
-MOST_COLOURS = 500  # changes of colour in one output
+MAX_MARKDOWN_CHARACTERS = 10_000  # of Markdown, or of HTML, that are made into a page; what is longer is shown as it is
+MAX_HIGHLIGHTED_CHARACTERS = 50_000  # characters of code that are set in colours
+MAX_PICTURE_CHARACTERS = 20 * 2**20  # characters of pictures in one text, each as often as it is shown
+MAX_COLOUR_CHANGES = 500  # changes of colour in one output
 ESCAPE = re.compile(r"\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
 ONE_COLOUR = r"(?:(?:38|48);(?:5;\d{1,3}|2;\d{1,3};\d{1,3};\d{1,3})|(?!38|48)\d{0,3})"
 COLOUR = re.compile(rf"{ONE_COLOUR}(?:;{ONE_COLOUR})*")
@@ -43,7 +43,7 @@ def prose(
 
     A picture that ``addresses`` names is loaded from there when it comes into view, and is no part of the HTML.
     """
-    if len(source) > LONGEST_TEXT:  # to read Markdown can take time that grows with the square of its length
+    if len(source) > MAX_MARKDOWN_CHARACTERS:  # to read Markdown can take time that grows with the square of its length
         return f"<pre>{html.escape(source)}</pre>"
     return MarkdownWithMath(renderer=_Renderer(attachments, anchors, addresses or {})).render(source)
 
@@ -59,7 +59,7 @@ class Highlighted(Highlight2HTML):
     def __call__(
         self, source: str, language: str | None = None, metadata: NotebookNode | dict[str, Any] | None = None
     ) -> str:
-        if len(source) > LONGEST_CODE:
+        if len(source) > MAX_HIGHLIGHTED_CHARACTERS:
             return f'<div class="highlight"><pre>{html.escape(source)}</pre></div>'
         return super().__call__(source, language, metadata)
 
@@ -86,7 +86,7 @@ def plain(text: str) -> str:
 
 def printable(text: str) -> str:
     """Return ``text`` with no control character but line ends, tabs, backspaces, and colours that a page can show."""
-    allowed = MOST_COLOURS
+    allowed = MAX_COLOUR_CHANGES
 
     def kept(match):
         nonlocal allowed
@@ -108,7 +108,7 @@ def _shorten(output):
         output["ename"], output["evalue"] = printable(output.ename), printable(output.evalue)
     else:
         for mime in ("text/html", "text/markdown", "text/latex"):
-            if len(output.data.get(mime, "")) > LONGEST_TEXT:
+            if len(output.data.get(mime, "")) > MAX_MARKDOWN_CHARACTERS:
                 text = output.data.pop(mime)
                 output.data.setdefault("text/plain", text)
         if "text/plain" in output.data:
@@ -137,6 +137,6 @@ class _Renderer(mathml.Renderer):
         if not picture:  # pasted elsewhere, or of a kind that is not shown
             return f"[{html.escape(name)}: this picture was not handed in]"
         self.pictures += sum(len(data) for data in picture.values())
-        if self.pictures > MOST_PICTURES:
+        if self.pictures > MAX_PICTURE_CHARACTERS:
             return f"[{html.escape(name)}: these are too many pictures for a page]"
         return super().image(text, url, title)

@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 from autograder.errors import CourseError
 from autograder.sandbox import doctor
 
-PATIENCE = 20  # seconds that the scheduler and its first worker may take to answer
+CONNECT_SECONDS = 20  # for the scheduler, and for its first worker
 Result = TypeVar("Result")
 CERTIFICATES = (
     "give the scheduler, the workers and this command certificates: --tls-ca FILE --tls-cert FILE --tls-key FILE here, or "
@@ -31,7 +31,7 @@ class Certificates:
 
 
 @dataclass(frozen=True)
-class Guarded:
+class CheckedExecutor:
     """An executor whose workers have stopped the canary, each once, before they run anything."""
 
     pool: Executor
@@ -40,13 +40,13 @@ class Guarded:
     workers: int
 
     def submit(self, task: Callable[..., Result], *args: object) -> Future[Result]:
-        return self.pool.submit(_after_the_canary, self.isolation, self.hidden, task, *args)
+        return self.pool.submit(_check_sandbox_then_run, self.isolation, self.hidden, task, *args)
 
 
 @contextlib.contextmanager
 def executor(
     address: str, isolation: str, hidden: Iterable[str] = (), certificates: Certificates = Certificates()
-) -> Iterator[Guarded]:
+) -> Iterator[CheckedExecutor]:
     """Give an executor on the cluster at ``address``, after the canary was stopped on every one of its machines.
 
     ``hidden`` are paths that submissions must not see on any of them. A worker that joins later meets the canary first.
@@ -60,21 +60,21 @@ def executor(
 
     address = f"tls://{address[len('tls://') :]}"  # which dask knows in lower case alone
     try:
-        client = Client(address, security=_security(certificates), timeout=PATIENCE, set_as_default=False)
+        client = Client(address, security=_security(certificates), timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         what = f"no dask scheduler answers there with these certificates ({type(error).__name__})"
         remedy = f"start one with TLS, and name the address that it prints; {CERTIFICATES}"
         raise CourseError(what, address, remedy) from None
     with client:
         try:
-            client.wait_for_workers(1, timeout=PATIENCE)
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except TimeoutError:
             remedy = f"start one, with its certificates: `dask worker {address} ...`."
             raise CourseError("the scheduler has no worker", address, remedy) from None
-        _examine(client, isolation, hidden)
+        _require_sandboxes(client, isolation, hidden)
         pool = client.get_executor(pure=False, retries=2)
         threads = cast("dict[str, int]", client.nthreads())  # a coroutine only where a client is asynchronous
-        yield Guarded(pool, isolation, tuple(hidden), sum(threads.values()))
+        yield CheckedExecutor(pool, isolation, tuple(hidden), sum(threads.values()))
 
 
 def _security(certificates):
@@ -97,7 +97,7 @@ def _security(certificates):
     return security
 
 
-def _after_the_canary(isolation: str, hidden: tuple[str, ...], task: Callable[..., Result], *args: object) -> Result:
+def _check_sandbox_then_run(isolation, hidden, task, *args):
     try:
         doctor.require_once(isolation, hidden)
     except CourseError as error:
@@ -110,7 +110,7 @@ def _after_the_canary(isolation: str, hidden: tuple[str, ...], task: Callable[..
     return task(*args)
 
 
-def _examine(client, isolation, hidden=(), examine=doctor.examine):
+def _require_sandboxes(client, isolation, hidden=(), examine=doctor.examine):
     """Send the canary into the sandbox of every worker."""
     if isolation == "none":
         return

@@ -16,8 +16,8 @@ from typing import Protocol
 from autograder.files import digest
 from autograder.sandbox import Limits
 
-WEIGHTS_SLACK = 100_000  # bytes that an npz file may have on top of its numbers
-DECIDING = ("exercises", "grading", "notebooks", "sandbox")  # the rooms whose code a verdict depends on
+NPZ_OVERHEAD_BYTES = 100_000  # bytes that an npz file may have on top of its numbers
+DECIDING_PACKAGES = ("exercises", "grading", "notebooks", "sandbox")  # the rooms whose code a verdict depends on
 
 
 class WeightsFile(Protocol):
@@ -30,14 +30,14 @@ class WeightsFile(Protocol):
     def arrays(self) -> Mapping[str, tuple[int, ...]]: ...
 
 
-class AskedExercise(Protocol):
+class ExerciseWithFiles(Protocol):
     """An exercise, as far as it says which files belong to it."""
 
     @property
     def trained(self) -> WeightsFile | None: ...
 
 
-def handed_in_files(exercises: Iterable[AskedExercise], folder: str | Path) -> dict[str, bytes | None]:
+def handed_in_files(exercises: Iterable[ExerciseWithFiles], folder: str | Path) -> dict[str, bytes | None]:
     """Return the files in ``folder`` that ``exercises`` ask for: name -> bytes, None for one that is too large."""
     files = {}
     for name, allowed in _bytes_allowed(exercises).items():
@@ -47,15 +47,17 @@ def handed_in_files(exercises: Iterable[AskedExercise], folder: str | Path) -> d
     return files
 
 
-def kept_files(exercises: Iterable[AskedExercise], kept: Mapping[str, bytes]) -> dict[str, bytes | None]:
+def kept_files(exercises: Iterable[ExerciseWithFiles], kept: Mapping[str, bytes]) -> dict[str, bytes | None]:
     """As ``handed_in_files``, of an earlier attempt that is no more in a folder: ``kept`` has its files by name."""
     allowed = _bytes_allowed(exercises)
     return {name: kept[name] if len(kept[name]) <= most else None for name, most in allowed.items() if name in kept}
 
 
 def _bytes_allowed(exercises):
-    trained = [exercise.trained for exercise in exercises if exercise.trained]
-    return {one.file: WEIGHTS_SLACK + 8 * sum(math.prod(shape) for shape in one.arrays.values()) for one in trained}
+    allowed = {}
+    for weights in (exercise.trained for exercise in exercises if exercise.trained):
+        allowed[weights.file] = NPZ_OVERHEAD_BYTES + 8 * sum(map(math.prod, weights.arrays.values()))
+    return allowed
 
 
 def fingerprint(
@@ -86,5 +88,5 @@ def fingerprint(
 @cache
 def grader_versions() -> list[str]:
     """Return what of the grader itself a verdict depends on: a hash of its code, and the versions of numpy, torch, Python."""
-    rooms = [Path(__file__).parents[1] / room for room in DECIDING]
+    rooms = [Path(__file__).parents[1] / room for room in DECIDING_PACKAGES]
     return [digest(rooms), version("numpy"), version("torch"), platform.python_version()]

@@ -14,7 +14,7 @@ from autograder.grading import judge
 from autograder.notebooks.cell_ids import RECEIPT, code_cells, id_of, run_id, test_id
 from autograder.verdicts import Graded
 
-LEAST_SECONDS = 1.0  # of what is left of a submission's time: with less, nothing is run
+MIN_SECONDS = 1.0  # of what is left of a submission's time: with less, nothing is run
 
 
 def grade(
@@ -44,7 +44,7 @@ def grade(
     run = sandbox.run(script, _with_seconds(limits, limits.submission_seconds - spent), isolation, hidden)
     failure, timed_out, killed = run.failure, run.timed_out, killed or run.killed
     left = limits.submission_seconds - (time.monotonic() - began)
-    if run.ended_in is not None and left > LEAST_SECONDS:
+    if run.ended_in is not None and left > MIN_SECONDS:
         # once more without that cell: the exercises that do not need it keep their points
         cells = list(script.cells)
         cells[run.ended_in] = sandbox.Cell("")
@@ -66,7 +66,7 @@ def prepared_for(template: NotebookNode) -> sandbox.Prepared:
 
 
 def _with_seconds(limits, seconds):
-    return replace(limits, submission_seconds=max(seconds, LEAST_SECONDS))
+    return replace(limits, submission_seconds=max(seconds, MIN_SECONDS))
 
 
 def _run_weights(exercise, files, limits, isolation, hidden, prepared):

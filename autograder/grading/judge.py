@@ -9,35 +9,35 @@ from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Case, Exercise, compar
 from autograder.exercises.mutations import sizes_of
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
-from autograder.grading.recognise import infer_mistake, sizes_alike
+from autograder.grading.recognise import find_equal_sizes, infer_mistake
 from autograder.grading.values import JudgedCase, arrays_of, entries_of, entry_of, has_form, is_large
 from autograder.sandbox import Reply, wire
 from autograder.verdicts import Part, Verdict
 
 # Of the whole exercise, whatever the case.
-UNANSWERED = {
+REASONS_WITHOUT_ANSWER = {
     "NotImplementedError": "it has not been answered yet",
     "missing": "no function of this name was there when its test came: was the cell deleted, or not run for an error?",
 }
-RAISED = {
-    **UNANSWERED,
+REASONS_BY_EXCEPTION = {
+    **REASONS_WITHOUT_ANSWER,
     "CellTimeout": "it ran longer than a call may: is there a loop that does not end?",
     "TooLarge": "it returned more than can be read back: is an axis too many, or much too long?",
     "no reply": "it gave no result: the process ended, or the result was too large to be read",
 }
 
-MASK = "Only cases with padding are wrong, all others are right: where does the mask come in?"
-LARGE_ENTRIES = (
+ONLY_PADDING = "Only cases with padding are wrong, all others are right: where does the mask come in?"
+ONLY_LARGE = (
     "Only cases with large numbers are wrong, all others are right: follow the largest and the smallest of them through "
     "your formula."
 )
 BROADCASTS = ("ValueError", "RuntimeError")  # raised where the shapes of two arrays do not fit
 NUMERICAL = ("", "OverflowError", "FloatingPointError", "ZeroDivisionError")  # raised because a number is large
 ONLY_WITH = "Only cases with {} are wrong, all others are right: {}"
-SIZE_ONE = (
+ONLY_SIZE_ONE = (
     "Only cases with an axis of length 1 are wrong, all others are right: which line treats such an axis differently?"
 )
-GRADIENT = (
+WRONG_GRADIENT = (
     "The values are right, but not the gradient by {}: where on the way to the result is it cut off, as by detach, no_grad, "
     "numpy or a plain number?"
 )
@@ -45,7 +45,7 @@ NO_GRADIENT = (
     "The values are right, but no gradient can be taken of them: does everything stay a tensor of the graph up to what you "
     "return?"
 )
-WRITTEN = (
+GRAPH_BROKEN = (
     "The values are right, but the way back to the gradient breaks off: has a tensor been written into after something was "
     "worked out of it, or is part of an earlier call kept?"
 )
@@ -53,7 +53,7 @@ BROADCAST = (
     "It raises wherever {0} and {1} differ, and nowhere else: two arrays meet there, and the axis that counts {0} in one stands "
     "where the other counts {1}. One of them lacks an axis of length 1."
 )
-ALIKE = (
+ONLY_EQUAL_SIZES = (
     "Only cases in which {} and {} are of one size are wrong, all others are right: which line tells axes apart by their "
     "sizes?"
 )
@@ -85,13 +85,13 @@ def _judge(exercise, all_replies):
         found = _explain_shapes(exercise, replies, found)
     rows = [JudgedCase(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, found, strict=True))]
     results = [(row.case.part, row.case.also, row.reasons) for row in rows]
-    nothing = dict.fromkeys(exercise.parts, 0.0)
+    no_points = dict.fromkeys(exercise.parts, 0.0)
     parts = []
     for part, points in exercise.parts.items():
-        got = compare.total_points(results, {**nothing, part: points})
-        reason = "" if got else _first_reason(part, rows)
-        steps = carried.get(part)
-        parts.append(Part(part, got, points, reason, f"right, given your own {' and '.join(steps)}" if steps else ""))
+        earned = compare.total_points(results, {**no_points, part: points})
+        reason = "" if earned else _first_reason(part, rows)
+        steps = " and ".join(carried.get(part, ()))
+        parts.append(Part(part, earned, points, reason, f"right, given your own {steps}" if steps else ""))
     earned = compare.total_points(results, exercise.parts)
     hints = _hints(exercise, rows, is_right=earned == exercise.points)
     return Verdict(exercise.name, earned, exercise.points, tuple(parts), hints)
@@ -153,11 +153,11 @@ def reasons_of(exercise: Exercise, case: Case, reply: Reply) -> dict[str, str]:
     if reply.raised:
         at = f" in line {reply.line} of its cell" if reply.line else ""
         at += f": {reply.text}" if at and reply.text else ""
-        reason = RAISED.get(reply.raised, f"it raised {reply.raised}{at}")
+        reason = REASONS_BY_EXCEPTION.get(reply.raised, f"it raised {reply.raised}{at}")
         return dict.fromkeys(entries, reason)
     if reply.value is None and reply.printed:
         return dict.fromkeys(entries, compare.PRINTED)
-    if _is_plainly_right(reply.value, case.expected, case.atol):
+    if _is_exactly_right(reply.value, case.expected, case.atol):
         return dict.fromkeys(entries, "")
     try:
         return compare.mismatches(reply.value, case.expected, exercise.kind, case.atol)
@@ -165,11 +165,11 @@ def reasons_of(exercise: Exercise, case: Case, reply: Reply) -> dict[str, str]:
         return dict.fromkeys(entries, "what it returned could not be read as numbers")
 
 
-def _is_plainly_right(value, expected, atol):
-    """Return whether ``value`` is of the very types of ``expected``, and equal within ``atol``: most are, and so need no reason."""
+def _is_exactly_right(value, expected, atol):
+    """Return whether ``value`` has the types of ``expected`` and equals it within ``atol``, as most do: a fast path."""
     if type(expected) is dict:
         return type(value) is dict and all(
-            entry in value and _is_plainly_right(value[entry], wanted, atol) for entry, wanted in expected.items()
+            entry in value and _is_exactly_right(value[entry], wanted, atol) for entry, wanted in expected.items()
         )
     if type(value) is not type(expected):
         return False
@@ -207,7 +207,7 @@ def _first_reason(part, rows):
         for entry in row.wrong_entries:
             if part in (row.case.part, entry):
                 reason = row.reasons[entry]
-                is_named = row.case.part and reason not in UNANSWERED.values()
+                is_named = row.case.part and reason not in REASONS_WITHOUT_ANSWER.values()
                 return compare.full_sentence(f'in the case "{row.case.name}", {reason}' if is_named else reason)
     return ""
 
@@ -229,7 +229,7 @@ def _hint_from_failing_cases(exercise, rows):
     telling = rows if any(row.reply.raised for row in wrong) else wrong
     if changed := next((row.reply.changed for row in telling if row.reply.changed), ()):
         return compare.full_sentence(compare.CHANGED.format(", ".join(map(str, changed))))
-    if _unlike(rows[0].reply, rows[-1].reply):  # the same call
+    if _replies_differ(rows[0].reply, rows[-1].reply):  # the same call
         return compare.full_sentence(compare.UNSTEADY)
     if any(not is_finite(value) and is_finite(expected) for value, expected in returned):
         return ""
@@ -241,26 +241,26 @@ def _hint_from_failing_cases(exercise, rows):
 def _hint_gradients(rows, wrong):
     """Return the sentence on gradients that are wrong, or cannot be taken, of values that are right."""
     raised = {row.reply.raised for row in wrong} - {""}
-    if raised & RAISED.keys():
+    if raised & REASONS_BY_EXCEPTION.keys():
         return ""
     if raised:
-        return f"{NO_GRADIENT} Or: {WRITTEN}" if _autograd_broken(rows) else NO_GRADIENT
-    return GRADIENT.format(", ".join(dict.fromkeys(entry for row in rows for entry in row.wrong_entries)))
+        return f"{NO_GRADIENT} Or: {GRAPH_BROKEN}" if _autograd_broken(rows) else NO_GRADIENT
+    return WRONG_GRADIENT.format(", ".join(dict.fromkeys(entry for row in rows for entry in row.wrong_entries)))
 
 
 def _hint_broadcast(exercise, rows):
-    """Name two sizes that a call raises for exactly where they differ and neither is 1: their axes are taken for one."""
+    """Name two sizes, neither 1, that make a call raise exactly where they differ: their axes are broadcast together."""
     if not {row.reply.raised for row in rows} <= {"", *BROADCASTS}:
         return ""
     raised = [sizes_of(exercise, row.case.inputs) for row in rows if row.reply.raised]
     others = [sizes_of(exercise, row.case.inputs) for row in rows if not row.reply.raised]
     letters = list(dict.fromkeys(letter for sizes in raised for letter in sizes))
     for one, other in combinations(letters, 2):  # none if no call raised
-        met = [(sizes.get(one), sizes.get(other)) for sizes in others]
+        pairs = [(sizes.get(one), sizes.get(other)) for sizes in others]
         if (
             all(1 != sizes.get(one) != sizes.get(other) != 1 for sizes in raised)
-            and all(x == y or 1 in (x, y) for x, y in met)
-            and any(x == y != 1 for x, y in met)
+            and all(x == y or 1 in (x, y) for x, y in pairs)
+            and any(x == y != 1 for x, y in pairs)
         ):
             return BROADCAST.format(one, other)
     return ""
@@ -278,8 +278,8 @@ def _hint_common_family(exercise, rows, wrong):
         words = min(counts, key=lambda name: counts[name])
         return ONLY_WITH.format(words, families[words])
     right = [row.case for row in rows if not row.wrong_entries]
-    alike = sizes_alike(exercise, [row.case for row in wrong], right)
-    return ALIKE.format(*alike) if alike else ""
+    alike = find_equal_sizes(exercise, [row.case for row in wrong], right)
+    return ONLY_EQUAL_SIZES.format(*alike) if alike else ""
 
 
 def _hint_mask_or_size(hidden, wrong):
@@ -288,33 +288,33 @@ def _hint_mask_or_size(hidden, wrong):
     That a case with a single position is right says nothing about the first two: there, much is right by chance.
     """
     fitting = []
-    for belongs, sentence in ((_is_masked, MASK), (is_large, LARGE_ENTRIES)):
+    for belongs, sentence in ((_is_masked, ONLY_PADDING), (is_large, ONLY_LARGE)):
         others = [case for case in hidden if not belongs(case) and not _is_tiny(case)]
-        by_numbers = sentence is MASK or all(row.reply.raised in NUMERICAL for row in wrong)
+        by_numbers = sentence is ONLY_PADDING or all(row.reply.raised in NUMERICAL for row in wrong)
         if others and by_numbers and all(belongs(row.case) for row in wrong):
             fitting.append((sum(map(belongs, hidden)), sentence))
     if fitting:
         return min(fitting, key=lambda found: found[0])[1]
-    of_size_one = all(_has_size_one(row.case) for row in wrong) and not all(map(_has_size_one, hidden))
-    return SIZE_ONE if of_size_one else ""
+    has_size_one = all(_has_size_one(row.case) for row in wrong) and not all(map(_has_size_one, hidden))
+    return ONLY_SIZE_ONE if has_size_one else ""
 
 
 def _is_rounded(rows):
     """Return whether every wrong number is the right one, rounded to fewer decimals."""
-    rounded = []
+    is_rounded = []
     for row in rows:
         for mine, right in map(row.numbers, row.wrong_entries):
             if mine.shape != right.shape or not np.isfinite(mine).all():
                 return False
             # one decimal is right by chance too often, unless there are several numbers
             digits = [n for n in (1, 2, 3) if n > 1 or mine.size > 2]
-            rounded.append(any(np.allclose(mine, np.round(right, n), rtol=0, atol=1e-9) for n in digits))
-    return bool(rounded) and all(rounded)
+            is_rounded.append(any(np.allclose(mine, np.round(right, n), rtol=0, atol=1e-9) for n in digits))
+    return bool(is_rounded) and all(is_rounded)
 
 
-def _unlike(one, other):
-    """Return whether two replies to the same call differ; one that never came says nothing."""
-    if one.raised in RAISED or other.raised in RAISED:
+def _replies_differ(one, other):
+    """Return whether two replies to the same call differ; a missing reply counts as equal."""
+    if one.raised in REASONS_BY_EXCEPTION or other.raised in REASONS_BY_EXCEPTION:
         return False
     return one.raised != other.raised or (not one.raised and compare.differs(one.value, other.value))
 
@@ -353,12 +353,12 @@ def _hints_of_mistakes(exercise, rows):
         hints.append(" Or: ".join(dict.fromkeys(exercise.hints[name] for name in same)))
         left -= chosen
     if hints and _autograd_broken(rows):
-        hints[-1] += f" Or: {WRITTEN}"
+        hints[-1] += f" Or: {GRAPH_BROKEN}"
     return tuple(dict.fromkeys(hints))
 
 
 def _autograd_broken(rows):
-    """Return whether nothing is wrong but that a gradient cannot be taken: the exception, which mistakes share, says not why."""
+    """Return whether the only thing wrong is that backward raises: an exception that mistakes share and does not say why."""
     wrong = [row for row in rows if row.wrong_entries]
     changed = any(row.reply.changed for row in rows)
     return not changed and all(row.case.gradients and row.reply.raised == "RuntimeError" for row in wrong)
@@ -366,7 +366,7 @@ def _autograd_broken(rows):
 
 def _match_mistake(exercise, name, rows):
     """Return the entries in which the student's values equal those of mistake ``name`` where it is wrong, and the others."""
-    match = _Match(exercise, any(row.reply.changed for row in rows))
+    match = _MistakeMatch(exercise, any(row.reply.changed for row in rows))
     every = {entry for row in rows for entry in row.reasons}
     gradients = {entry: case for case in exercise.hidden if case.gradients for entry in case.gradients}
     # the wrong cases first, as they end this soonest
@@ -388,7 +388,7 @@ def _match_mistake(exercise, name, rows):
     return (match.agree - set(gradients) if by_chance else match.agree), match.differ
 
 
-class _Match:
+class _MistakeMatch:
     """How a student's replies compare with what a mistake gives, case by case.
 
     ``agree`` and ``differ`` are entries; ``elsewhere`` says whether values differ where the student's are "wrong" or

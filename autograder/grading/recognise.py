@@ -1,7 +1,7 @@
-"""Find out what was done otherwise where no listed mistake explains an answer: name what has the student's own numbers.
+"""Infer a mistake that no listed one explains: name the change to the reference that gives the student's own numbers.
 
-What is said is true in any case, as it says what the numbers come out by. It is said only where it cannot be by chance: the
-numbers agree in every case that can tell, and they are many, not all alike, and none that come by themselves, as 0 does.
+A hint says only how the numbers can be reproduced, so it is always true. It is given only where that cannot be chance: the
+numbers agree in every case that can tell, and they are many, not all equal, and not numbers that many slips give, such as 0.
 """
 
 import contextlib
@@ -19,37 +19,37 @@ from autograder.exercises.mutations import SOFTMAX_RANK, mutations_of, sizes_of
 from autograder.grading.values import JudgedCase, entries_of, entry_of, has_form, is_large
 from autograder.sandbox import wire
 
-EXACTLY = "Your numbers come out exactly if {}."
-WHERE_WRONG = "Not everywhere, but wherever your numbers are wrong, they come out exactly if {}."
-WHERE = "Only {} are wrong. There, your numbers come out exactly if {}."
-MISTAKE_WHERE = "Only {} are wrong, and there this applies: {}"
+EXPLAINED_EVERYWHERE = "Your numbers come out exactly if {}."
+EXPLAINED_WHERE_WRONG = "Not everywhere, but wherever your numbers are wrong, they come out exactly if {}."
+EXPLAINED_IN_CASES = "Only {} are wrong. There, your numbers come out exactly if {}."
+MISTAKE_IN_CASES = "Only {} are wrong, and there this applies: {}"
 REORDERED = "The right numbers, but in another order than is asked for."
-ONE_AT_A_TIME = threading.Lock()  # a reference that is taken apart holds what is changed in it while it runs
+REFERENCE_LOCK = threading.Lock()  # a reference that is taken apart holds what is changed in it while it runs
 MAX_CLAUSES = 2  # clauses of which one can be meant: more say nothing
 MIN_DISTINCT_NUMBERS = 2  # different wrong numbers that agree, none of them 0 or 1
 MIN_NUMBERS = 4  # wrong numbers that agree, where they are whole, or no numbers
 MIN_CASES = 2  # in which they do
-WORK = 200_000  # that the search for one answer may do, see Variations.work: less than a second of CPU
-MAX_CHOICE = 10  # whole numbers up to here may stand for choices, of which one is soon like another
+MAX_WORK = 200_000  # of the search for one answer, in the unit of ``Mutations.work``: less than a second of CPU
+MAX_CHOICE_NUMBER = 10  # whole numbers up to here may stand for choices, of which one is soon like another
 
 
 class TooMuchWork(Exception):
     """The search has done as much as it may."""
 
 
-class Search:
-    """What mutations give on hidden cases, for one answer: ``WORK`` at most, so the same is found on every machine."""
+class MutationSearch:
+    """What mutations give on hidden cases, for one answer: ``MAX_WORK`` at most, so the same is found on every machine."""
 
     def __init__(self, exercise: Exercise):
         self._mutations = mutations_of(exercise)
-        self.left = WORK
+        self.left = MAX_WORK
 
     @property
     def all(self) -> tuple[Mutation, ...]:
         return self._mutations.all
 
     def outcome(self, number: int, place: int) -> Outcome | None:
-        """Return what ``Variations.outcome`` does. What was worked out for another answer counts all the same."""
+        """Return what ``Mutations.outcome`` does; what was computed for another answer counts as work all the same."""
         self.left -= self._mutations.work(place)
         if self.left < 0:
             raise TooMuchWork
@@ -58,7 +58,7 @@ class Search:
 
 def infer_mistake(exercise: Exercise, rows: Sequence[JudgedCase]) -> str:
     """Return the sentence on what has the student's own numbers in ``rows``, all hidden cases in order, or ""."""
-    with ONE_AT_A_TIME, warnings.catch_warnings(), np.errstate(all="ignore"):
+    with REFERENCE_LOCK, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # a slip may well overflow
         return _infer_mistake(exercise, rows)
 
@@ -74,7 +74,7 @@ def _infer_mistake(exercise, rows):
         return ""  # of right values: there, many ways of losing a gradient are alike
     everywhere, there = _matching_clauses(exercise, rows, wrong)
     if 0 < len(everywhere) <= MAX_CLAUSES:
-        return EXACTLY.format(", or if ".join(everywhere))
+        return EXPLAINED_EVERYWHERE.format(", or if ".join(everywhere))
     return _hint_listed(exercise, rows, wrong) or _hint_partial(exercise, rows, wrong, there) or _hint_reordered(wrong)
 
 
@@ -88,11 +88,11 @@ def _hint_listed(exercise, rows, wrong):
     # asked last: what agrees has the shape of a mistake's outcome, and a student's own may have millions of numbers
     if not 0 < len(hints) <= MAX_CLAUSES or not _is_significant(exercise, wrong, everywhere=False):
         return ""
-    return MISTAKE_WHERE.format(_describe_cases(exercise, rows, wrong) or "some cases", " Or: ".join(hints))
+    return MISTAKE_IN_CASES.format(_describe_cases(exercise, rows, wrong) or "some cases", " Or: ".join(hints))
 
 
 def _hint_reordered(wrong):
-    """Say that all wrong values have the right numbers, several and no two alike, in another order."""
+    """Return the hint that all wrong values hold the right numbers, several and all different, in another order."""
     for row in wrong:
         for mine, right in map(row.numbers, row.wrong_entries):
             mine, right = mine.ravel(), right.ravel()
@@ -107,8 +107,8 @@ def _hint_partial(exercise, rows, wrong, clauses):
     """Name the mutations that explain all that is wrong, though they would have done more wrong."""
     if not 0 < len(clauses) <= MAX_CLAUSES or not _is_significant(exercise, wrong, everywhere=False):
         return ""
-    said, where = ", or if ".join(clauses), _describe_cases(exercise, rows, wrong)
-    return WHERE.format(where, said) if where else WHERE_WRONG.format(said)
+    joined, where = ", or if ".join(clauses), _describe_cases(exercise, rows, wrong)
+    return EXPLAINED_IN_CASES.format(where, joined) if where else EXPLAINED_WHERE_WRONG.format(joined)
 
 
 def _matching_clauses(exercise, rows, wrong):
@@ -123,7 +123,7 @@ def _matching_clauses(exercise, rows, wrong):
 
 def _collect_clauses(exercise, rows, wrong, everywhere, there):
     """Put the clauses of mutations that explain the answer into ``everywhere`` or ``there``: see ``_matching_clauses``."""
-    mutations = Search(exercise)
+    mutations = MutationSearch(exercise)
     pilot = next(row for row in wrong if not row.case.gradients)
     large = is_large(pilot.case)
     others, at = [row for row in wrong if row is not pilot], _first_wrong_number(pilot)
@@ -171,7 +171,7 @@ def _may_agree(value, at):
     return abs(theirs - number) <= atol or theirs == number or (theirs != theirs and number != number)
 
 
-def _explains_all(exercise, mutations: Search, number, rows):
+def _explains_all(exercise, mutations: MutationSearch, number, rows):
     outcomes = ((row, mutations.outcome(number, row.place)) for row in rows)
     return all(one is not None and not one.raised and _agrees(exercise, row, one) for row, one in outcomes)
 
@@ -223,7 +223,7 @@ def _is_significant(exercise, wrong, everywhere=True):
         count += numbers.size
         cases += numbers.size > 0
     if exercise.kind == "number":
-        return any(x != np.round(x) or abs(x) > MAX_CHOICE for x in telling)
+        return any(x != np.round(x) or abs(x) > MAX_CHOICE_NUMBER for x in telling)
     telling = {x for x in telling if x != np.round(x)} if exercise.kind == "code" else telling
     return len(telling) >= MIN_DISTINCT_NUMBERS or (everywhere and count >= MIN_NUMBERS and cases >= MIN_CASES)
 
@@ -235,13 +235,13 @@ def _describe_cases(exercise, rows, wrong):
     for words in sorted(shared):
         if not any(words in row.case.families for row in right):
             return f"cases with {words}"
-    alike = sizes_alike(exercise, [row.case for row in wrong], [row.case for row in right])
+    alike = find_equal_sizes(exercise, [row.case for row in wrong], [row.case for row in right])
     if alike:
         return f"cases in which {alike[0]} and {alike[1]} are of one size"
     return f"cases with {min(shared)}" if shared else ""
 
 
-def sizes_alike(exercise: Exercise, wrong: Sequence[Case], right: Sequence[Case]) -> tuple[str, str] | None:
+def find_equal_sizes(exercise: Exercise, wrong: Sequence[Case], right: Sequence[Case]) -> tuple[str, str] | None:
     """Return two letters whose sizes are the same in all ``wrong`` cases and in no ``right`` one, or None.
 
     A size of 1 on both says nothing of a right case: there, axes can be taken for each other without harm.

@@ -26,21 +26,21 @@ def explain(
     ``values``, ``expected`` and ``sizes`` (letter -> number) hold one item for each set of sizes, ``roles`` says what each
     letter counts.
     """
-    names = _names(sizes)
-    right = _axes(expected, names)
-    yours = _axes(values, names)
+    names = _name_sizes(sizes)
+    right = _name_axes(expected, names)
+    yours = _name_axes(values, names)
     if yours is None or right is None:
         return ""
-    written = _tuple(yours)
+    written = _format_tuple(yours)
     if sorted(map(str, yours)) == sorted(map(str, right)):
         return f"{written} has the right sizes in another order: it looks transposed"
     if len(yours) != len(right):
-        return f"{written} {_other_count(entry, yours, right, equations)}"
+        return f"{written} {_explain_axis_count(entry, yours, right, equations)}"
     wrong = [axis for axis, (one, other) in enumerate(zip(yours, right, strict=True)) if one != other]
-    return f"{written}: " + ", and ".join(_axis(entry, n, yours, right, roles, equations) for n in wrong[:2])
+    return f"{written}: " + ", and ".join(_explain_axis(entry, n, yours, right, roles, equations) for n in wrong[:2])
 
 
-def _names(sizes):
+def _name_sizes(sizes):
     """Return ``{values over the sets of sizes: name}``, the simplest name for each: letters, multiples, sums, products."""
     letters = {letter: np.array([row[letter] for row in sizes]) for letter in sizes[0]}
 
@@ -59,7 +59,7 @@ def _names(sizes):
     return {tuple(values.tolist()): name for name, values in reversed(named)}  # of names for the same, the first
 
 
-def _axes(shapes, names):
+def _name_axes(shapes, names):
     """Return the name of each axis, None where there is none; or None if their number changes, or is beyond all sense."""
     if len({len(shape) for shape in shapes}) != 1 or len(shapes[0]) > MAX_AXES:
         return None
@@ -67,42 +67,42 @@ def _axes(shapes, names):
     return [names.get(axis) or (str(axis[0]) if len(set(axis)) == 1 else None) for axis in axes]
 
 
-def _tuple(axes):
+def _format_tuple(axes):
     inside = ", ".join(name or "something else" for name in axes)
     return f"({inside},)" if len(axes) == 1 else f"({inside})"
 
 
-def _other_count(entry, yours, right, equations):
-    vector = _multiplied(entry, equations)
+def _explain_axis_count(entry, yours, right, equations):
+    vector = _find_multiplied(entry, equations)
     if len(yours) == 1 and len(right) == 2 and vector:
         if yours[0] == right[1]:
             return f"is the shape of {vector} itself: a matrix that multiplies it has two axes"
         return f"is the shape of a vector: a matrix that multiplies {vector} has two axes"
     if len(yours) > len(right):
-        sizes = "the right sizes, and" if _within(right, yours) else "other sizes, and"
-        return f"has {sizes} {_axes_said(len(yours) - len(right))} too many"
-    sizes = "sizes that belong there, and" if _within(yours, right) else "other sizes, and"
-    return f"has {sizes} {_axes_said(len(right) - len(yours))} too few"
+        sizes = "the right sizes, and" if _is_subsequence(right, yours) else "other sizes, and"
+        return f"has {sizes} {_format_axis_count(len(yours) - len(right))} too many"
+    sizes = "sizes that belong there, and" if _is_subsequence(yours, right) else "other sizes, and"
+    return f"has {sizes} {_format_axis_count(len(right) - len(yours))} too few"
 
 
-def _axes_said(count):
+def _format_axis_count(count):
     return "an axis" if count == 1 else f"{count} axes"
 
 
-def _within(few, many):
+def _is_subsequence(few, many):
     """Return whether the axes ``few`` stand among ``many``, in their order."""
     rest = iter(many)
     return all(axis in rest for axis in few)
 
 
-def _axis(entry, axis, yours, right, roles, equations):
+def _explain_axis(entry, axis, yours, right, roles, equations):
     mine, belongs = yours[axis], right[axis]
     if mine is None:
         return f"axis {axis} is no letter, and no simple product or sum of them"
     if mine.isdigit():
         return f"axis {axis} is {mine} whatever the sizes are, and something else is counted there"
     said = f"axis {axis} is {mine}" + (f", {roles[mine]}" if mine in roles else "")
-    more, less = _besides(mine, belongs)
+    more, less = _compare_sums(mine, belongs)
     if more and not less and belongs not in roles:
         letter = next(iter(more))
         often = "more often than it belongs there" if letter in belongs.split() else "beside what belongs there"
@@ -114,7 +114,7 @@ def _axis(entry, axis, yours, right, roles, equations):
             return f"{said}, and that is less than what is counted there"
         if mine not in roles and belongs in mine.split() and "-" not in mine.split():
             return f"{said}, and that is more than what is counted there"
-        vector = _multiplied(entry, equations) if len(right) == 2 and axis == 1 else ""
+        vector = _find_multiplied(entry, equations) if len(right) == 2 and axis == 1 else ""
         reason = f": this matrix multiplies {vector}" if vector else ""
         return f"{said}, where {roles[belongs]} belongs{reason}"
     if mine in belongs.split():
@@ -122,7 +122,7 @@ def _axis(entry, axis, yours, right, roles, equations):
     return f"{said}, and something else is counted there"
 
 
-def _besides(mine, belongs):
+def _compare_sums(mine, belongs):
     """Return which letters the sum ``mine`` has more of than ``belongs``, and fewer of; none if one of them is no sum."""
     here, there = _summands(mine), _summands(belongs)
     if here is None or there is None:
@@ -141,7 +141,7 @@ def _summands(name):
     return found
 
 
-def _multiplied(entry, equations):
+def _find_multiplied(entry, equations):
     """Return what the matrix ``entry`` stands left of in the equations, as it is written there, or ""."""
     for equation in equations:
         for node in ast.walk(ast.parse(equation)):

@@ -26,7 +26,7 @@ class Stopwatch:
 
 
 @contextlib.contextmanager
-def no_longer_than(seconds: float, error: type[BaseException]) -> Iterator[None]:
+def time_limit(seconds: float, error: type[BaseException]) -> Iterator[None]:
     """Raise ``error`` in the block after ``seconds``. Outside of the main thread, which alone hears it, there is no limit."""
     if threading.current_thread() is not threading.main_thread():
         yield

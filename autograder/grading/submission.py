@@ -16,7 +16,7 @@ from autograder.errors import CourseError
 from autograder.feedback import pages
 from autograder.feedback.marks import CellResult, GradebookState, Marks, merge_results
 from autograder.grading import grade
-from autograder.grading.stopwatch import Stopwatch, no_longer_than
+from autograder.grading.stopwatch import Stopwatch, time_limit
 from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import exercise_of_text, id_of
 from autograder.notebooks.handout import handout
@@ -24,16 +24,16 @@ from autograder.sandbox import Limits
 from autograder.verdicts import Graded
 from solutions.answer_key import AnswerKeyError
 
-LOADING = threading.Lock()  # a process loads once, however many threads it has
-LATER = (
+LOADING_LOCK = threading.Lock()  # a process loads once, however many threads it has
+LATER_EXERCISE_NOTE = (
     "Your notebook is of an earlier release, which did not ask {}. Get the assignment again and hand it in; until then, a "
     "person decides about those points."
 )
-DRAWS = 50  # of hidden cases, until every known mistake is caught by one
+MAX_DRAWS = 50  # of hidden cases, until every known mistake is caught by one
 
 
 @dataclass(frozen=True)
-class Paper:
+class FeedbackRequest:
     """What a feedback page says beside what was graded: whose it is, and what the gradebook held when it was sent."""
 
     student: str
@@ -59,12 +59,12 @@ class Task:
     hidden: tuple[str, ...]  # what no sandbox may show
     settings: dict[str, Any]  # of nbgrader's pages
     graded: Graded | None = None  # verdicts that are known already: nothing is run
-    paper: Paper | None = None  # what the feedback page needs; None: no page is made here
+    paper: FeedbackRequest | None = None  # None: no page is made here
     extra: str = ""  # hidden cases that the course adds; see ``exercises.load``
 
 
 @dataclass(frozen=True)
-class Outcome:
+class GradingResult:
     """What became of a submission: why it was set aside, or its verdicts, its cells' results and its notebook.
 
     ``page`` is right as long as the gradebook then has ``marks``; it is empty where it could not be made in its time.
@@ -81,25 +81,25 @@ class Outcome:
     used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU
 
 
-def grade_task(task: Task) -> Outcome:
-    """Return the ``Outcome`` of ``task``. Whatever the student did is in it, not an error.
+def grade_task(task: Task) -> GradingResult:
+    """Return the ``GradingResult`` of ``task``. Whatever the student did is in it, not an error.
 
     Raises CourseError if this machine's exercises are not those of whoever sent the task, or it has no sandbox.
     """
-    with LOADING:
-        digest = exercises.digest(_drawn(task.topic, task.seed, 0, task.extra))
+    with LOADING_LOCK:
+        digest = exercises.digest(_load_drawn(task.topic, task.seed, 0, task.extra))
     if digest != task.digest:
         where = f"the worker's installation of the project ({task.topic})"
         remedy = "install the same version of the project on every machine, then start the workers again."
         raise CourseError("a worker has other exercises than the course", where, remedy)
-    watch, templates = Stopwatch(), _notebooks(task.templates)
+    watch, templates = Stopwatch(), _read_templates(task.templates)
     with watch.stage("repair"):
         try:
             notebook, template = repair.read_notebook(task.content, templates, task.topic)
         except CourseError as error:
-            return Outcome(set_aside=str(error))
+            return GradingResult(set_aside=str(error))
         later = find_later_exercises(template, task.points)
-        notes = (*repair.repair(notebook, template), *(LATER.format(name) for name in later))
+        notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in later))
         repair.tell(notebook, notes)
     graded = task.graded
     if graded is None:
@@ -111,14 +111,14 @@ def grade_task(task: Task) -> Outcome:
         watch.spent.update(graded.spent)
         watch.used.update(graded.used)
     with watch.stage("notebook"):
-        results = pages.autograded(notebook, graded, templates[0], task.settings, later)
+        results = pages.enter_results(notebook, graded, templates[0], task.settings, later)
         # each text in one piece: in lines and indented, it would take five times as long to write
         content = (json.dumps(strip_transient(notebook), sort_keys=True, ensure_ascii=False) + "\n").encode()
     page, marks = b"", None
     if task.paper:
         with watch.stage("page"):
-            page, marks = _page(notebook, results, task, template)
-    return Outcome("", notes, graded, results, content, page, marks, watch.spent, watch.used)
+            page, marks = _render_page(notebook, results, task, template)
+    return GradingResult("", notes, graded, results, content, page, marks, watch.spent, watch.used)
 
 
 def find_later_exercises(template: NotebookNode, points: Mapping[str, float]) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ def find_later_exercises(template: NotebookNode, points: Mapping[str, float]) ->
     return tuple(name for name in points if name not in asked)
 
 
-def _page(notebook, results, task, template):
+def _render_page(notebook, results, task, template):
     """Return ``(page of the notebook, marks that it shows)``, or nothing if it cannot be made in its time.
 
     Whatever an answer may do to its page: whoever sent the task asks for the page alone then, and says what became of it.
@@ -135,13 +135,13 @@ def _page(notebook, results, task, template):
     marks = merge_results(task.paper.standing, results, task.paper.texts).marks
     asked = handout(template)
     try:
-        with no_longer_than(task.paper.seconds, _TooLong):
+        with time_limit(task.paper.seconds, _PageTimeout):
             return pages.page(notebook, marks, task.paper.student, task.topic, [asked]), marks
-    except (Exception, _TooLong):
+    except (Exception, _PageTimeout):
         return b"", None
 
 
-class _TooLong(BaseException):
+class _PageTimeout(BaseException):
     """The page took longer than it may. Nothing on the way that catches every Exception may catch this."""
 
 
@@ -149,17 +149,17 @@ def exercises_for(
     topic: str, seed: int, attempt: int, points: Mapping[str, float], extra: str = ""
 ) -> tuple[exercises.Exercise, ...]:
     """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``."""
-    with LOADING:
-        drawn = _drawn(topic, seed, attempt, extra)
+    with LOADING_LOCK:
+        drawn = _load_drawn(topic, seed, attempt, extra)
     return tuple(exercises.with_points(e, points[e.name]) for e in drawn if e.name in points)
 
 
 @lru_cache(maxsize=16)
-def _drawn(topic, seed, attempt, extra=""):
+def _load_drawn(topic, seed, attempt, extra=""):
     """Return the exercises with the hidden cases of this attempt; the first attempt has those of the release."""
     if attempt == 0:
         return exercises.load(topic, seed, extra)
-    for draw in range(DRAWS):
+    for draw in range(MAX_DRAWS):
         try:
             return exercises.load(topic, (seed + 1_000_003 * attempt + 7919 * draw) % 2**32, extra)
         except AnswerKeyError:  # these cases let a known mistake pass
@@ -168,5 +168,5 @@ def _drawn(topic, seed, attempt, extra=""):
 
 
 @lru_cache(maxsize=4)
-def _notebooks(templates):
+def _read_templates(templates):
     return tuple(nbformat.reads(text, as_version=4) for text in templates)

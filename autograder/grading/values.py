@@ -10,7 +10,7 @@ import numpy as np
 from autograder.exercises import Case, compare
 from autograder.sandbox import Reply
 
-LARGE = 50.0  # drawn inputs stay below 5 unless their case scales them up
+LARGE_NUMBER = 50.0  # drawn inputs stay below 5 unless their case scales them up
 
 
 def entry_of(value: Any, entry: str) -> Any:
@@ -50,7 +50,7 @@ def arrays_of(case: Case) -> list[np.ndarray]:
 
 def is_large(case: Case) -> bool:
     """Return whether a number among the inputs of ``case`` is as large as no ordinary one."""
-    return any(item.dtype.kind == "f" and np.abs(item).max(initial=0.0) >= LARGE for item in arrays_of(case))
+    return any(item.dtype.kind == "f" and np.abs(item).max(initial=0.0) >= LARGE_NUMBER for item in arrays_of(case))
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from pebble import ProcessPool
 
 from autograder import sandbox
 
-MEMORY = 8 * 2**30  # bytes that a process may address; torch alone takes three quarters of one
+MAX_MEMORY_BYTES = 8 * 2**30  # bytes that a process may address; torch alone takes three quarters of one
 PR_SET_PDEATHSIG = 1
 Result = TypeVar("Result")
-PRELOADED = ["autograder.grading.submission", "autograder.sandbox.doctor", "torch"]
+PRELOADED_MODULES = ["autograder.grading.submission", "autograder.sandbox.doctor", "torch"]
 
 
 class Workers:
@@ -31,7 +31,7 @@ class Workers:
         self.pool = self._new_pool()
 
     def _new_pool(self):
-        return ProcessPool(max_workers=self.workers, context=_context(), initializer=_begin)
+        return ProcessPool(max_workers=self.workers, context=_forkserver_context(), initializer=_set_up_worker)
 
     def submit(self, function: Callable[..., Result], *args: object) -> Future[Result]:
         if not self.pool.active:  # pebble gives all of it up where a process dies before it was heard to have begun
@@ -51,24 +51,24 @@ class Workers:
         self.pool.join()
 
 
-def get_ready() -> None:
+def start_preloading() -> None:
     """Let the process that workers are copied from begin to import what they need, while this one does other things."""
-    _context()
+    _forkserver_context()
     forkserver.ensure_running()
 
 
-def _context():
+def _forkserver_context():
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)  # imported once, not in each process
+    context.set_forkserver_preload(PRELOADED_MODULES)  # imported once, not in each process
     return context
 
 
-def _begin():
+def _set_up_worker():
     if sys.platform == "linux":  # nothing goes on when the grader was killed
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started them ends them
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, most))
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, most))
     util.Finalize(None, sandbox.close, exitpriority=10)  # so that what its sandbox used is counted, and ends at once
     gc.freeze()  # what was imported stays: to look through it again and again would take longer than a page

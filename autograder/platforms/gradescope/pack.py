@@ -79,7 +79,7 @@ def _make_assignment(course, topic, released, limits):
         released.seed,
         released.digest,
         released.extra,
-        page_settings.settings_of(config),
+        page_settings.from_config(config),
         limits,
     )
 

@@ -1,6 +1,6 @@
 """What a student reads on Gradescope, in the form of its results.json: points, words and hints by exercise.
 
-In: an ``Outcome``, or a sentence. Out: a dict for JSON. Pure. The form is that of
+In: a ``GradingResult``, or a sentence. Out: a dict for JSON. Pure. The form is that of
 https://gradescope-autograders.readthedocs.io/en/latest/specs/: a ``score`` for the whole goes before those of tests, and
 where it stands a test needs none. So the score is the sum of what the grader gives, and an answer that a person marks is a
 test without points: Gradescope's own manual grading gives those. Output of the grader itself is for instructors only.
@@ -17,14 +17,14 @@ from autograder.feedback import pages
 from autograder.feedback.notices import plain
 from autograder.feedback.rendering import NO_RESPONSE, PERSON
 from autograder.feedback.sanitize import plain as without_colours
-from autograder.grading.submission import Outcome
+from autograder.grading.submission import GradingResult
 from autograder.notebooks.handout import Handout, handed_to, receipt_of_notebook
 
 PERSON_NOTE = "This is not part of the score above; a person gives its points."
 NOT_ANSWERED = "Not answered."
 
 
-def graded_results(outcome: Outcome, content: bytes, releases: Sequence[Handout], seconds: float) -> dict[str, Any]:
+def graded_results(outcome: GradingResult, content: bytes, releases: Sequence[Handout], seconds: float) -> dict[str, Any]:
     """Return the results of a submission whose notebook had the bytes ``content``.
 
     ``releases`` are those that it may have been made from, the newest first.
@@ -95,7 +95,7 @@ def _exercise_result(verdict, title, untouched):
     if verdict.earned is None:
         said = NOT_ANSWERED if verdict.exercise in untouched else f"{PERSON} {PERSON_NOTE}"
         return {"name": f"{name} ({verdict.points:g} points, by a person)", "output": said, "visibility": "visible"}
-    said = pages.words(verdict)[1:] or ["Right."]
+    said = pages.describe_verdict(verdict)[1:] or ["Right."]
     return {
         "name": name,
         "score": _round_points(verdict.earned),

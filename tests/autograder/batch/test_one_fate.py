@@ -290,7 +290,7 @@ def test_a_verdict_found_without_a_sandbox_is_not_reused_with_one():
 
 @pytest.mark.parametrize("pattern", ["\\\\[", "*a ", "[a](", "- a\n", "<div>", "![", "\\begin{a}", "**a", "`a``"])
 def test_markdown_that_is_slow_to_read_is_shown_as_it_is(pattern):
-    long = pattern * (10 * sanitize.LONGEST_TEXT // len(pattern))
+    long = pattern * (10 * sanitize.MAX_MARKDOWN_CHARACTERS // len(pattern))
     page = sanitize.markdown({}, long)
     assert page.startswith("<pre>")
     assert "<div>" not in page
@@ -384,7 +384,7 @@ def test_another_try_meets_other_hidden_cases(released, answers, tmp_path, monke
     assert [task.attempt for task in tasks] == [0, 1, 0]
     assert honest is not remember
     one, other = (
-        next(e for e in submission._drawn("scoring", 0, attempt) if e.name == "scoring-additive_score")
+        next(e for e in submission._load_drawn("scoring", 0, attempt) if e.name == "scoring-additive_score")
         for attempt in (0, 1)
     )
     drawn = [case.name for case in one.hidden]
@@ -399,7 +399,7 @@ def test_a_cell_that_an_old_release_lacked_earns_nothing_and_stops_nothing(relea
         {**handed_out, "cells": [c for c in handed_out.cells if "additive_score" not in c.metadata.nbgrader.grade_id]}
     )
     graded = Graded((), {})
-    results = pages.autograded(shorter, graded, handed_out, {})
+    results = pages.enter_results(shorter, graded, handed_out, {})
     name = name_of_test("scoring-additive_score")
     assert {result.name: result.auto_score for result in results}[name] == 0.0
 

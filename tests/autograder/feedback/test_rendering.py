@@ -243,7 +243,7 @@ def test_a_written_answer_is_shown_with_its_formulas_and_pictures():
 
 
 def test_a_picture_is_not_shown_so_often_that_its_page_has_no_end():
-    data = "a" * (sanitize.MOST_PICTURES // 3)
+    data = "a" * (sanitize.MAX_PICTURE_CHARACTERS // 3)
     shown = sanitize.prose("![x](attachment:x.png)\n" * 5, {"x.png": {"image/png": data}})
     assert shown.count(data) == 3
     assert shown.count("[x.png: these are too many pictures for a page]") == 2
@@ -313,12 +313,12 @@ def test_outputs_have_no_heading_no_id_and_no_picture_without_words():
     assert picture == '<img alt="A picture that this cell has drawn" src="data:image/png;base64,aGk=">'
 
 
-@pytest.mark.parametrize("count", [cell_html.LONGEST, cell_html.LONGEST + 1])
+@pytest.mark.parametrize("count", [cell_html.MAX_LINES_SHOWN, cell_html.MAX_LINES_SHOWN + 1])
 def test_a_long_output_is_folded_and_its_last_line_is_seen(count):
     shown = BeautifulSoup(
         cell_html.output(new_output("stream", text="\n".join(f"line <{n}>" for n in range(count)))), "html.parser"
     )
-    assert bool(shown.details) == (count > cell_html.LONGEST)
+    assert bool(shown.details) == (count > cell_html.MAX_LINES_SHOWN)
     assert f"line <{count - 1}>" in (shown.summary or shown).get_text()
     assert shown.pre.get_text().count("\n") == count - 1
 
@@ -356,9 +356,9 @@ def test_of_several_releases_the_page_shows_what_was_handed_out():
 
 def test_a_page_remembers_questions_and_nothing_of_a_student():
     page(verdict(ONE, 0, ["wrong"]))
-    before = rendering._question.cache_info()
+    before = rendering._render_question.cache_info()
     page(verdict(TWO, 0, ["other"]), change=put(WRITTEN, "Another answer."), comments={WRITTEN: "Fine."})
-    after = rendering._question.cache_info()
+    after = rendering._render_question.cache_info()
     assert after.hits > before.hits
     assert after.currsize == before.currsize
 
@@ -368,7 +368,7 @@ def test_a_page_remembers_questions_and_nothing_of_a_student():
 
 @pytest.fixture(scope="module")
 def graded(demonstration):
-    """What makes a page of the demonstration class: arguments of ``pages.feedback``, by student."""
+    """What makes a page of the demonstration class: arguments of ``pages.feedback_page``, by student."""
     course, rows, _ = demonstration
     releases = [handout(course.released("scoring").notebooks[0])]
     with Recorder(course, "scoring") as recorder:
@@ -384,12 +384,12 @@ def graded(demonstration):
 @pytest.mark.parametrize("name", SHOWN)
 def test_the_page_that_was_made_where_it_was_graded_is_that_of_what_is_kept(graded, demonstration, name):
     course: Course = demonstration[0]
-    assert course.feedback(name, "scoring").read_bytes() == pages.feedback(*graded[name])
+    assert course.feedback(name, "scoring").read_bytes() == pages.feedback_page(*graded[name])
 
 
 @pytest.mark.suite("assignments")
 def test_pages_are_small(graded):
-    sizes = {name: len(pages.feedback(*found)) / 1000 for name, found in graded.items()}
+    sizes = {name: len(pages.feedback_page(*found)) / 1000 for name, found in graded.items()}
     assert statistics.median(sizes.values()) <= MOST_KILOBYTES / 2
     assert max(sizes.values()) <= MOST_KILOBYTES, sizes
 
@@ -406,7 +406,7 @@ def test_a_page_names_the_receipt_of_the_file_that_was_handed_in(graded, demonst
 
 
 def test_an_output_changes_its_colour_no_more_often_than_a_page_can_bear():
-    many = "".join(f"\x1b[3{n % 8}m{n}" for n in range(sanitize.MOST_COLOURS + 7))
+    many = "".join(f"\x1b[3{n % 8}m{n}" for n in range(sanitize.MAX_COLOUR_CHANGES + 7))
     shown = sanitize.printable(many)
-    assert shown.count("\x1b[") == sanitize.MOST_COLOURS == 500
+    assert shown.count("\x1b[") == sanitize.MAX_COLOUR_CHANGES == 500
     assert sanitize.plain(shown) == sanitize.plain(many) == "".join(map(str, range(507)))

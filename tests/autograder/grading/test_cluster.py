@@ -63,7 +63,7 @@ def test_the_canary_is_sent_to_every_worker_and_looks_for_the_course(machines, m
         pytest.raises(CourseError, match="could leave the sandbox"),
         cluster.executor(address, "none", (), certificates) as executor,
     ):
-        cluster._examine(executor.pool._client, "single-use", (), lambda *asked: [("reads files", False)])
+        cluster._require_sandboxes(executor.pool._client, "single-use", (), lambda *asked: [("reads files", False)])
 
 
 def _asked_for(folder):
@@ -71,7 +71,7 @@ def _asked_for(folder):
     asked, honest = [], doctor.require
     doctor.require = lambda isolation, hidden: asked.append(hidden)
     try:
-        cluster._after_the_canary("zygote", (folder,), str)
+        cluster._check_sandbox_then_run("zygote", (folder,), str)
     finally:
         doctor.require = honest
     return tuple(asked)
@@ -82,7 +82,7 @@ def test_a_worker_that_joins_later_meets_the_canary_before_its_first_task_and_on
     monkeypatch.setattr(doctor, "require", lambda isolation, hidden: asked.append((isolation, hidden)))
     doctor.require_once.cache_clear()
     with ThreadPoolExecutor(1) as pool:
-        guarded = cluster.Guarded(pool, "zygote", ("course",), 1)
+        guarded = cluster.CheckedExecutor(pool, "zygote", ("course",), 1)
         assert [guarded.submit(lambda: list(asked)).result() for _ in range(2)] == [[("zygote", ("course",))]] * 2
 
     def escapes(isolation, hidden):
@@ -92,7 +92,7 @@ def test_a_worker_that_joins_later_meets_the_canary_before_its_first_task_and_on
     doctor.require_once.cache_clear()
     ran = []
     with ThreadPoolExecutor(1) as pool, pytest.raises(CourseError, match="could leave"):
-        cluster.Guarded(pool, "zygote", (), 1).submit(ran.append, 1).result()
+        cluster.CheckedExecutor(pool, "zygote", (), 1).submit(ran.append, 1).result()
     assert ran == []
 
 
@@ -128,7 +128,7 @@ def test_a_scheduler_without_tls_is_refused(address):
 
 
 def test_an_address_without_certificates_or_with_files_that_are_none_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
     (tmp_path / "nonsense").write_text("nonsense")
     nonsense = str(tmp_path / "nonsense")
     for certificates, words in (
@@ -162,7 +162,7 @@ def test_certificates_may_stand_in_dasks_configuration(machines, monkeypatch):
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch, machines):
-    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
     with (
         pytest.raises(CourseError, match="no dask scheduler answers"),
         cluster.executor("tls://127.0.0.1:9", "zygote", (), machines[1]),
@@ -184,12 +184,12 @@ def client_of(findings):
 
 
 def test_a_worker_whose_sandbox_can_be_left_or_is_missing_is_named():
-    cluster._examine(client_of({"tls://one": [("reads files", True)], "tls://two": []}), "zygote")
+    cluster._require_sandboxes(client_of({"tls://one": [("reads files", True)], "tls://two": []}), "zygote")
     two = [("reads files", True), ("leaves a process", False)]
     with pytest.raises(CourseError, match="it leaves a process") as escaped:
-        cluster._examine(client_of({"tls://one": [("reads files", True)], "tls://two": two}), "zygote")
+        cluster._require_sandboxes(client_of({"tls://one": [("reads files", True)], "tls://two": two}), "zygote")
     with pytest.raises(CourseError, match="no sandbox: bwrap is not there") as missing:
-        cluster._examine(client_of({"tls://two": OSError("bwrap is not there")}), "zygote")
+        cluster._require_sandboxes(client_of({"tls://two": OSError("bwrap is not there")}), "zygote")
     assert "tls://two" in str(escaped.value)
     assert "tls://two" in str(missing.value)
-    cluster._examine(client_of({"tls://two": two}), "none")
+    cluster._require_sandboxes(client_of({"tls://two": two}), "none")

@@ -18,7 +18,7 @@ def test_a_verdict_depends_on_all_rooms_that_grading_uses_and_on_no_other():
     graph = grimp.build_graph("autograder", include_external_packages=False, cache_dir=None)
     used = graph.find_upstream_modules("autograder.grading.grade") | {"autograder.grading.grade"}
     rooms = {name.split(".")[1] for name in used if graph.find_children(".".join(name.split(".")[:2]))}
-    assert rooms == set(fingerprint.DECIDING)
+    assert rooms == set(fingerprint.DECIDING_PACKAGES)
 
 
 def test_what_is_called_is_worked_out_once_for_all_submissions():

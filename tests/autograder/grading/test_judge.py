@@ -84,7 +84,7 @@ def test_an_exercise_that_raised_earns_nothing_and_says_why(topic, raised):
     for exercise in called_exercises(topic):
         verdict = verdict_on(exercise, same_reply(exercise, Reply(raised=raised, line=3)))
         assert verdict.earned == 0, exercise.name
-        wanted = judge.RAISED.get(raised, f"it raised {raised} in line 3 of its cell")
+        wanted = judge.REASONS_BY_EXCEPTION.get(raised, f"it raised {raised} in line 3 of its cell")
         assert all(wanted.lower() in part.reason.lower() for part in verdict.parts)
 
 
@@ -113,7 +113,7 @@ def test_what_comes_out_of_the_sandbox_is_judged_as_the_check_in_the_notebook_ju
     called, _ = compare.call_case(lambda: value, {})
     here, there = (compare.mismatches(each, expected, kind, 1e-9) for each in (called, over_the_wire(called)))
     assert {entry: bool(reason) for entry, reason in here.items()} == {e: bool(r) for e, r in there.items()}
-    assert not (judge._is_plainly_right(over_the_wire(called), expected, 1e-9) and any(there.values()))
+    assert not (judge._is_exactly_right(over_the_wire(called), expected, 1e-9) and any(there.values()))
 
 
 OFF = st.sampled_from([0.0, 4e-7, -9e-7, 2e-6, -1.0, np.nan, np.inf, -np.inf])
@@ -130,7 +130,7 @@ def test_what_is_taken_for_right_at_a_glance_has_no_reason_and_what_has_none_is_
     value = right + data.draw(hnp.arrays(float, right.shape, elements=OFF))
     for mine, wanted in ((value, right), ({"a": value, "b": right, "more": 1}, {"a": right, "b": right})):
         said = any(compare.mismatches(mine, wanted, "code", 1e-6).values())
-        assert judge._is_plainly_right(mine, wanted, 1e-6) == (not said and bool(np.isfinite(right).all()))
+        assert judge._is_exactly_right(mine, wanted, 1e-6) == (not said and bool(np.isfinite(right).all()))
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_what_is_taken_for_right_at_a_glance_has_no_reason_and_what_has_none_is_
     ids=["a shape", "two shapes"],
 )
 def test_a_shape_is_seen_at_a_glance_as_whole_numbers_and_nothing_else(value, expected):
-    assert judge._is_plainly_right(value, expected, 0)
+    assert judge._is_exactly_right(value, expected, 0)
     for other in ((2, True), (2.0, 3), [2, 3], (3, 2), (2,), {"a": (2,)}, {"a": (2,), "b": [3]}, None):
-        assert not judge._is_plainly_right(other, expected, 0)
+        assert not judge._is_exactly_right(other, expected, 0)
 
 
 def entries(weird, exercise):
@@ -343,7 +343,7 @@ def test_two_axes_are_taken_for_one_where_exactly_their_being_different_raises()
 def test_what_raises_without_a_gradient_was_not_written_into():
     exercise = exercise_named("softmax-entropy")
     replies = same_reply(exercise, Reply(raised="RuntimeError", line=2))
-    assert not any(judge.WRITTEN in hint for hint in verdict_on(exercise, replies).hints)
+    assert not any(judge.GRAPH_BROKEN in hint for hint in verdict_on(exercise, replies).hints)
 
 
 CHAINS = [name for name in NAMES if exercise_named(name).follows]
@@ -705,7 +705,7 @@ def test_an_input_that_a_right_answer_changed_is_named_and_costs_nothing(topic):
         verdict = verdict_on(exercise, corrupted(exercise, np.asarray, changed=("scores",)))
         assert verdict.earned == verdict.points
         assert verdict.hints == (compare.full_sentence(compare.ALSO_CHANGED.format("scores")),)
-        assert pages.words(verdict)[1:] == list(verdict.hints)
+        assert pages.describe_verdict(verdict)[1:] == list(verdict.hints)
 
 
 @each_topic
@@ -730,8 +730,8 @@ def test_what_is_right_until_it_is_called_again_is_not_right(topic):
         assert verdict.hints == ("It gives another result when it is called again with the same input.",)
 
 
-GROUPS = {"mask": (judge._is_masked, judge.MASK), "large": (judge.is_large, judge.LARGE_ENTRIES)}
-GROUPS["size one"] = judge._has_size_one, judge.SIZE_ONE
+GROUPS = {"mask": (judge._is_masked, judge.ONLY_PADDING), "large": (judge.is_large, judge.ONLY_LARGE)}
+GROUPS["size one"] = judge._has_size_one, judge.ONLY_SIZE_ONE
 
 
 def is_told_by(group, exercise):
@@ -750,7 +750,7 @@ def test_what_is_wrong_only_in_one_group_of_cases_is_told_with_the_group(name, g
     cases = list(filter(belongs, exercise.hidden))
     fitting = [told for other, told in GROUPS.values() if all(map(other, cases))]
     if all(case.gradients for case in cases):
-        fitting = [judge.GRADIENT.format(", ".join(cases[0].gradients))]
+        fitting = [judge.WRONG_GRADIENT.format(", ".join(cases[0].gradients))]
     shared = set.intersection(*({*case.families} for case in cases))  # a single family is told by its own name
     fitting += [judge.ONLY_WITH.format(words, cases[0].families[words]) for words in shared]
     (hint,) = verdict_on(exercise, corrupted(exercise, odd, only=belongs)).hints

@@ -11,7 +11,7 @@ from autograder.audit import calls
 from autograder.exercises.instrumentation import InstrumentedFunction
 from autograder.exercises.mutations import mutations_of, sizes_of
 from autograder.grading import judge, recognise
-from autograder.grading.recognise import infer_mistake, sizes_alike
+from autograder.grading.recognise import find_equal_sizes, infer_mistake
 from autograder.grading.values import JudgedCase
 from autograder.sandbox import Reply
 from tests.autograder.samples import NAMES, exercise_named, reference_of, replies_of
@@ -120,8 +120,8 @@ def test_sizes_that_are_alike_in_all_wrong_cases_and_in_no_right_one_are_found()
 
     wrong = [case for case in exercise.hidden if alike(case)]
     right = [case for case in exercise.hidden if not alike(case)]
-    assert sizes_alike(exercise, wrong, right) == (one, other)
-    assert sizes_alike(exercise, wrong, [*right, wrong[0]]) is None
+    assert find_equal_sizes(exercise, wrong, right) == (one, other)
+    assert find_equal_sizes(exercise, wrong, [*right, wrong[0]]) is None
 
 
 def test_a_tensor_that_is_written_into_is_said_beside_a_mistake_that_raises_the_same():
@@ -140,7 +140,7 @@ def test_a_tensor_that_is_written_into_is_said_beside_a_mistake_that_raises_the_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         verdict = calls.verdict_on(in_place, exercise)
-    assert judge.WRITTEN in " ".join(verdict.hints)
+    assert judge.GRAPH_BROKEN in " ".join(verdict.hints)
 
 
 def test_the_same_answer_is_told_the_same_whatever_was_judged_before():
@@ -215,7 +215,7 @@ def wrong_everywhere(exercise):
 
 def test_the_search_for_one_answer_runs_no_more_variations_than_it_may(monkeypatch):
     exercise = exercise_named("scoring-additive_score", 11)
-    monkeypatch.setattr(recognise, "WORK", 40 * mutations_of(exercise).work(0) + 1)
+    monkeypatch.setattr(recognise, "MAX_WORK", 40 * mutations_of(exercise).work(0) + 1)
     runs = []
     run = InstrumentedFunction.run
     monkeypatch.setattr(InstrumentedFunction, "run", lambda self, *given: runs.append(given) or run(self, *given))
@@ -231,8 +231,8 @@ def test_where_the_search_ends_does_not_depend_on_what_was_judged_before(monkeyp
         return reference(query * 0 + query[-1], keys, W_query, W_key, v)
 
     replies, told = replies_of(last_query, exercise), {}
-    for work in (recognise.WORK, 100, 3000, recognise.WORK, 100, 3000):
-        monkeypatch.setattr(recognise, "WORK", work)
+    for work in (recognise.MAX_WORK, 100, 3000, recognise.MAX_WORK, 100, 3000):
+        monkeypatch.setattr(recognise, "MAX_WORK", work)
         said = said_of(exercise, replies)
         assert told.setdefault(work, said) == said
     assert told[100] != told[200_000]
@@ -244,4 +244,4 @@ def test_every_variation_can_be_looked_for_once(name):
     """Or the last of them would never be named, however plain the answer."""
     exercise = exercise_named(name)
     place = next(n for n, case in enumerate(exercise.hidden) if not case.gradients)
-    assert len(mutations_of(exercise).all) * mutations_of(exercise).work(place) <= recognise.WORK
+    assert len(mutations_of(exercise).all) * mutations_of(exercise).work(place) <= recognise.MAX_WORK

@@ -24,9 +24,9 @@ def seeds(monkeypatch):
         return (types.SimpleNamespace(name=f"{topic}-{seed}"),)
 
     monkeypatch.setattr(submission.exercises, "load", load)
-    submission._drawn.cache_clear()
+    submission._load_drawn.cache_clear()
     yield loaded
-    submission._drawn.cache_clear()
+    submission._load_drawn.cache_clear()
 
 
 def test_the_first_attempt_has_the_cases_of_the_release_and_every_other_its_own(seeds):
@@ -36,7 +36,7 @@ def test_the_first_attempt_has_the_cases_of_the_release_and_every_other_its_own(
     assert len(set(seeds.seeds)) == 20
     assert all(type(seed) is int and 0 <= seed < 2**32 for seed in seeds.seeds)
     first = list(seeds.seeds)
-    submission._drawn.cache_clear()
+    submission._load_drawn.cache_clear()
     seeds.seeds.clear()
     for attempt in range(20):
         submission.exercises_for("toy", SEED, attempt, {})

@@ -430,13 +430,13 @@ def test_the_words_are_those_of_the_feedback_page_and_an_essay_has_no_points(cou
     wrong = Verdict(by[0].name, 0.5, 1.5, (Part("W_query", 0, 1, "axis 0 is n"), Part("v", 0.5, 0.5, "")), ("Look.",))
     verdicts = tuple(wrong if e is by[0] else verdict for e, verdict in zip(by, all_of(by), strict=True))
     judged = Graded(verdicts, {}, failure="Stopped at cell 3: \x1b[31mred\x1b[0m\u202e.")
-    cells = pages.autograded(released, judged, released, {})
-    outcome = submission.Outcome("", ("Mended.",), judged, cells, nbformat.writes(released).encode())
+    cells = pages.enter_results(released, judged, released, {})
+    outcome = submission.GradingResult("", ("Mended.",), judged, cells, nbformat.writes(released).encode())
     found = results.graded_results(outcome, b"content", [handout(released)], 12.34)
     jsonschema.validate(found, SCHEMA)
     assert (
         found["tests"][0]["output"].split("\n")
-        == pages.words(wrong)[1:]
+        == pages.describe_verdict(wrong)[1:]
         == ["W_query (1): axis 0 is n", "v (0.5): right.", "Hint: Look."]
     )
     assert found["score"] == AUTOMATIC - 1
