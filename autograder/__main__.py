@@ -15,7 +15,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from autograder.errors import CourseError, describe_os_error
-from autograder.options import CoursePath, Force, Isolation, Students, Topic, Workers, with_limits
+from autograder.options import CoursePath, Force, Isolation, Students, Topic, Workers, add_limit_options
 from autograder.paths import require_checkout
 from autograder.sandbox import Limits
 from solutions.errors import AnswerKeyError
@@ -199,7 +199,7 @@ def _say(text):
 
 
 @app.command()
-@with_limits
+@add_limit_options
 def grade(
     topic: Topic,
     students: Students = None,
@@ -236,7 +236,7 @@ def grade(
 
 
 @app.command()
-@with_limits
+@add_limit_options
 def regrade(
     topic: Topic,
     students: Students = None,

@@ -34,9 +34,9 @@ SOURCES = re.compile(r'src:url\(fonts/(KaTeX_[\w-]+\.woff2)\) format\("woff2"\)[
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 # What KaTeX writes and nobody sees or hears: the MathML is for the ear, and a browser knows it by its name.
 ANNOTATION = re.compile(r"<semantics>(?:<mrow>)?(.*?)(?:</mrow>)?<annotation.*?</annotation></semantics>", re.DOTALL)
-OF_LOOKS = "stretchy|separator|fence|symmetric|lspace|rspace|minsize|maxsize|scriptlevel|displaystyle"
-OF_LOOKS += "|columnalign|columnspacing|rowspacing|columnlines|rowlines|xmlns"
-UNHEARD = re.compile(rf' (?:{OF_LOOKS})="[^"]*"')
+PRESENTATION = "stretchy|separator|fence|symmetric|lspace|rspace|minsize|maxsize|scriptlevel|displaystyle"
+PRESENTATION += "|columnalign|columnspacing|rowspacing|columnlines|rowlines|xmlns"
+PRESENTATION_ATTRIBUTE = re.compile(rf' (?:{PRESENTATION})="[^"]*"')
 LENGTH = re.compile(r"(?<=:)(-?\d+\.\d+)em;?")
 
 
@@ -81,7 +81,7 @@ class Typesetter:
                     f"{tex.strip()} needs the font {self._absent[name]}, which pages do not bring along. "
                     f"Remedy: write it without, or add {self._absent[name]} to FACES in autograder/formulas.py."
                 )
-        return _light(answer["html"])
+        return _simplify(answer["html"])
 
     def close(self) -> None:
         """End the process, if there is one; a later formula starts another."""
@@ -110,7 +110,7 @@ class Typesetter:
         return line
 
 
-def style(fonts: str) -> str:
+def style_sheet(fonts: str) -> str:
     """Return KaTeX's style sheet with the faces of ``FACES`` only, whose files are at the address ``fonts``."""
     sheet = FACE.sub(lambda found: found[0] if found[1] in FACES else "", _read("katex.min.css"))
     return SOURCES.sub(lambda found: f'src:url({fonts}/{found[1]}) format("woff2")', sheet)
@@ -132,10 +132,10 @@ def _read(name):
         ) from None
 
 
-def _light(html):
+def _simplify(html):
     """Return a formula without its TeX, what its MathML says of looks, and fractions of an em that nobody sees."""
     heard, drawn, seen = html.partition('<span class="katex-html"')
-    heard = UNHEARD.sub("", ANNOTATION.sub(r"\1", heard))
+    heard = PRESENTATION_ATTRIBUTE.sub("", ANNOTATION.sub(r"\1", heard))
     if "<mstyle " not in heard:  # what it has said was of looks
         heard = re.sub("</?mstyle>", "", heard)
 

@@ -25,7 +25,7 @@ Force = Annotated[bool, typer.Option("--force", help="Write over a file that is 
 Topic = Annotated[str, typer.Argument(help="The assignment, named as its chapter: scoring.")]
 
 
-def with_limits(command: Callable[..., None]) -> Callable[..., None]:
+def add_limit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give ``command`` an option for each limit; it gets those that were used as the dict ``limits``."""
     options = [
         inspect.Parameter(

@@ -105,11 +105,11 @@ def _describe_error(error):
 def _labels(topic, entries, book):
     """Yield the faults of the chapter: exercises that the key names and the page does not ask, and the other way round."""
     try:
-        _, texts = assemble.chapter(topic, book)
+        _, texts = assemble.load_chapter(topic, book)
     except CourseError as error:
         yield Fault("", *_describe_error(error))
         return
-    for name, error in assemble.misfits(topic, [entry.name for entry in entries], texts, book):
+    for name, error in assemble.find_mismatches(topic, [entry.name for entry in entries], texts, book):
         yield Fault(name, *_describe_error(error))
 
 

@@ -17,7 +17,7 @@ from autograder.feedback import rendering, sanitize
 from autograder.feedback.marks import CellResult, Marks
 from autograder.notebooks.added_cells import added_cells, is_as_released, source_of
 from autograder.notebooks.cell_ids import code_cells, exercise_of_test, test_id
-from autograder.notebooks.handout import Handout, handed_to
+from autograder.notebooks.handout import Handout, find_release
 from autograder.verdicts import Graded, Verdict
 
 MAX_PAGE_BYTES = 30 * 2**20  # of a feedback page
@@ -136,7 +136,7 @@ def feedback_page(
 
 def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, releases: Sequence[Handout]) -> bytes:
     """Return the feedback page of ``notebook``, as ``enter_results`` left it. See ``feedback_page``."""
-    text = rendering.page(notebook, marks, student, topic, handed_to(notebook.cells, releases))
+    text = rendering.page(notebook, marks, student, topic, find_release(notebook.cells, releases))
     if len(text) > MAX_PAGE_BYTES:
         raise ValueError(f"the page would have {len(text) / 2**20:.0f} MB")
     return text.encode("utf-8", "replace")

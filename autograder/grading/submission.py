@@ -100,7 +100,7 @@ def grade_task(task: Task) -> GradingResult:
             return GradingResult(set_aside=str(error))
         later = find_later_exercises(template, task.points)
         notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in later))
-        repair.tell(notebook, notes)
+        repair.add_notes(notebook, notes)
     graded = task.graded
     if graded is None:
         asked = {name: points for name, points in task.points.items() if name not in later}

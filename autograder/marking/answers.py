@@ -79,7 +79,7 @@ class Scheme:
     criteria: tuple[Criterion, ...]
 
 
-class Changed(Exception):
+class AnswersChanged(Exception):
     """Answers are not as the marker has seen them: ``now`` has them as they are, by student."""
 
     def __init__(self, now: dict[str, Answer]) -> None:
@@ -87,7 +87,7 @@ class Changed(Exception):
         self.now = now
 
 
-def scheme(course: Course, topic: str, exercise: str) -> Scheme:
+def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
     """Return the ``Scheme`` of ``exercise``, which may be named with its topic or without.
 
     Raises CourseError if ``topic`` was not released, or does not ask ``exercise``, or no person marks that.
@@ -106,35 +106,36 @@ def scheme(course: Course, topic: str, exercise: str) -> Scheme:
     return Scheme(question, found.points, entry.answer.strip(), entry.criteria)
 
 
-def answers(course: Course, topic: str, exercise: str) -> list[Answer]:
+def load_answers(course: Course, topic: str, exercise: str) -> list[Answer]:
     """Return the answers to ``exercise`` of all who are in the gradebook for ``topic``, in no order.
 
     Raises CourseError if the gradebook cannot be read.
     """
-    return [_answer(course, topic, exercise, row) for row in _rows(course, topic, exercise)]
+    return [_load_answer(course, topic, exercise, row) for row in _fetch_rows(course, topic, exercise)]
 
 
-def progress(course: Course, topic: str, exercise: str) -> dict[str, int]:
+def count_progress(course: Course, topic: str, exercise: str) -> dict[str, int]:
     """Return how many of the answers to ``exercise`` are marked, of how many, and how many more are as handed out.
 
     Raises CourseError if the gradebook cannot be read.
     """
-    return progress_of([(_is_untouched(row), bool(row.needs_manual_grade)) for row in _rows(course, topic, exercise)])
+    rows = _fetch_rows(course, topic, exercise)
+    return count_marked([(_is_untouched(row), bool(row.needs_manual_grade)) for row in rows])
 
 
-def progress_of(rows: Sequence[tuple[bool, bool]]) -> dict[str, int]:
-    """As ``progress``, of answers that were read already: whether each is as handed out, and whether it waits."""
+def count_marked(rows: Sequence[tuple[bool, bool]]) -> dict[str, int]:
+    """As ``count_progress``, of answers that were read already: whether each is as handed out, and whether it waits."""
     waiting = [is_waiting for is_untouched, is_waiting in rows if not is_untouched]
     return {"marked": waiting.count(False), "of": len(waiting), "untouched": len(rows) - len(waiting)}
 
 
-def _rows(course, topic, exercise):
+def _fetch_rows(course, topic, exercise):
     require_gradebook(course, topic)
     with open_connection(course) as connection:
-        return connection.execute(_rows_of(topic, exercise)).all()
+        return connection.execute(_select_rows(topic, exercise)).all()
 
 
-def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer, CurrentMark]]) -> list[Answer]:
+def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer, CurrentMark]]) -> list[Answer]:
     """Put marks into the gradebook, each with the answer as its marker has seen it; return the answers as they are then.
 
     All are saved or none. Points that nbgrader's own commands, the formgrader or another marker has given meanwhile are
@@ -155,11 +156,11 @@ def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer
             )
             grade = grade.values(manual_score=held.points, needs_manual_grade=held.waiting)
             remark = remark.values(manual_comment=held.comment)
-            same_text = _text(course, topic, exercise, answer.student)[0] == answer.text
+            same_text = _read_text(course, topic, exercise, answer.student)[0] == answer.text
             written = [cast(Any, db.execute(statement)).rowcount for statement in (grade, remark)]
             if written != [1, 1] or not same_text:
                 db.rollback()
-                raise Changed(_changed_answers(course, topic, exercise, gradebook, marks))
+                raise AnswersChanged(_changed_answers(course, topic, exercise, gradebook, marks))
         db.expire_all()
         update_penalties(course, topic, gradebook, [answer.student for answer, _ in marks])
         db.commit()
@@ -168,23 +169,23 @@ def save(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer
 
 def _changed_answers(course, topic, exercise, gradebook, marks):
     """Return those of ``marks`` that are not as they were seen, by student, as they are now."""
-    rows = {row[0]: row for row in gradebook.db.execute(_rows_of(topic, exercise)).all()}
+    rows = {row[0]: row for row in gradebook.db.execute(_select_rows(topic, exercise)).all()}
     gradebook.db.rollback()
     now = {}
     for answer, _ in marks:
-        found = _answer(course, topic, exercise, rows[answer.student]) if answer.student in rows else None
+        found = _load_answer(course, topic, exercise, rows[answer.student]) if answer.student in rows else None
         if found is None or found.seen != answer.seen:
             now[answer.student] = found or answer
     return now or {answer.student: answer for answer, _ in marks}
 
 
-def _rows_of(topic, exercise):
+def _select_rows(topic, exercise):
     return ROWS.where(tables.ASSIGNMENT.c.name == topic, tables.CELL.c.name == exercise, ANSWER_CELL.c.name == exercise)
 
 
-def _answer(course, topic, exercise, row):
+def _load_answer(course, topic, exercise, row):
     student, grade, _, manual, waiting, remark, comment = row
-    text, attachments = _text(course, topic, exercise, student)
+    text, attachments = _read_text(course, topic, exercise, student)
     held = CurrentMark(manual, bool(waiting), comment)
     return Answer(student, grade, remark, text, held, _is_untouched(row), tuple(attachments))
 
@@ -192,7 +193,7 @@ def _answer(course, topic, exercise, row):
 def read_picture(course: Course, topic: str, exercise: str, student: str, name: str) -> tuple[str, bytes] | None:
     """Return ``(MIME type, content)`` of the picture ``name`` that is attached to an answer, or None."""
     try:
-        mime, data = next(iter(_text(course, topic, exercise, student)[1][name].items()))
+        mime, data = next(iter(_read_text(course, topic, exercise, student)[1][name].items()))
         return (mime, base64.b64decode(data)) if mime in PICTURES else None
     except (KeyError, StopIteration, ValueError, TypeError, AttributeError):
         return None
@@ -202,7 +203,7 @@ def _is_untouched(row):
     return row.auto_score is not None and row.manual_score is None and not row.needs_manual_grade
 
 
-def _text(course, topic, exercise, student):
+def _read_text(course, topic, exercise, student):
     """Return text and attachments of an answer as it was graded, with the student's own cells below it; "" without any."""
     try:
         cells = json.loads(course.autograded(student, topic).read_bytes())["cells"]

@@ -49,12 +49,12 @@ async def _until_stopped(session, port, browser, say):
             say(f"Mark here: {address}")
             say("Ctrl-C ends it; every mark is saved when it is given.")
             if browser:
-                _open(address, stack)
+                _open_browser(address, stack)
 
         await serve(session, secrets.token_hex(24), port, ready, stop)
 
 
-def _open(address, stack):
+def _open_browser(address, stack):
     """Open ``address`` by way of a file that only this user can read: a command line is read by everybody on the machine."""
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="marking-"))
     page = Path(folder) / "marking.html"

@@ -9,9 +9,9 @@ import numpy as np
 
 from autograder.marking.answers import Answer
 
-SIGNS = """.,;:!?…"'“”‘’«»()"""  # at the edges of a word: inside one, they may be part of a formula
+PUNCTUATION = """.,;:!?…"'“”‘’«»()"""  # at the edges of a word: inside one, they may be part of a formula
 WORD = re.compile(r"[^\W\d_]{2,}")
-LEAST = 0.6  # share of words that near-identical answers have in common
+MIN_SHARED_FRACTION = 0.6  # share of words that near-identical answers have in common
 BINS = 4096  # words are counted by their hash, so that a matrix of answers and words stays small
 
 
@@ -32,7 +32,7 @@ def normalise(text: str) -> str:
 
     A single letter keeps its case, and so does what has other signs in it: W and w are two things.
     """
-    words = [word for part in text.split() if (word := part.strip(SIGNS))]
+    words = [word for part in text.split() if (word := part.strip(PUNCTUATION))]
     return " ".join(word.casefold() if WORD.fullmatch(word) else word for word in words)
 
 
@@ -48,10 +48,10 @@ def group_similar(answers: Sequence[Answer], key: Callable[[Answer], str]) -> li
         together.setdefault((normalise(answer.text), held.waiting, held.points, held.comment), []).append(answer)
     groups = [Group(tuple(members)) for members in together.values()]
     waiting = [group for group in groups if group.waiting]
-    return [*_side_by_side(waiting), *_side_by_side([group for group in groups if not group.waiting])]
+    return [*_order_by_likeness(waiting), *_order_by_likeness([group for group in groups if not group.waiting])]
 
 
-def _side_by_side(groups: list[Group]) -> list[Group]:
+def _order_by_likeness(groups: list[Group]) -> list[Group]:
     """Order ``groups``: each is followed by those that are much like it, the most frequent first."""
     groups = sorted(groups, key=lambda group: -len(group.answers))
     if not groups:
@@ -70,5 +70,5 @@ def _side_by_side(groups: list[Group]) -> list[Group]:
             left[at] = False
             either = np.maximum(sizes + sizes[at] - common[at], 1)
             best = np.maximum(best, common[at] / either) * left  # Jaccard's likeness
-            at = int(best.argmax()) if best.max() >= LEAST else None
+            at = int(best.argmax()) if best.max() >= MIN_SHARED_FRACTION else None
     return ordered

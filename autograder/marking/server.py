@@ -21,7 +21,7 @@ from autograder.marking.session import Conflict, MarkRequest, Session
 
 HERE = Path(__file__).parent
 LOOPBACK = "127.0.0.1"
-LARGEST = 2**20  # bytes of a request
+MAX_REQUEST_BYTES = 2**20  # bytes of a request
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -51,11 +51,11 @@ async def serve(session: Session, token: str, port: int, ready: Callable[[str], 
         (r"/", _Page, shared),
         (r"/marks", _Marks, shared),
         (r"/pictures/(\w+)", _Picture, shared),
-        (r"/(page\.(?:css|js))", _Beside, shared),
-        (r".*", _Nothing, shared),
+        (r"/(page\.(?:css|js))", _Asset, shared),
+        (r".*", _NotFound, shared),
     ]
     application = web.Application(paths, log_function=lambda handler: None)
-    server = HTTPServer(application, max_body_size=LARGEST, max_buffer_size=2 * LARGEST)
+    server = HTTPServer(application, max_body_size=MAX_REQUEST_BYTES, max_buffer_size=2 * MAX_REQUEST_BYTES)
     server.add_socket(listening)
     try:
         ready(f"http://{LOOPBACK}:{port}/?token={token}")
@@ -111,7 +111,7 @@ class _Picture(_Handler):
         self.finish(content)
 
 
-class _Beside(_Handler):
+class _Asset(_Handler):
     """Style and script, which say nothing of anybody."""
 
     def get(self, name):
@@ -143,7 +143,7 @@ class _Marks(_Handler):
         self.finish(told)
 
 
-class _Nothing(_Handler):
+class _NotFound(_Handler):
     def prepare(self):
         super().prepare()
         raise web.HTTPError(404, reason="There is nothing here")

@@ -21,15 +21,15 @@ from msgspec import Meta
 from autograder.courses.course import Course
 from autograder.marking.answers import (
     Answer,
-    Changed,
+    AnswersChanged,
     CurrentMark,
     Scheme,
-    answers,
-    progress,
-    progress_of,
+    count_marked,
+    count_progress,
+    load_answers,
+    load_scheme,
     read_picture,
-    save,
-    scheme,
+    save_marks,
 )
 
 if TYPE_CHECKING:  # what shows answers is imported when there is a page to show: the marker waits for its address only
@@ -72,7 +72,7 @@ class Session:
 
     def __init__(self, course: Course, topic: str, exercise: str, names: bool = False) -> None:
         self.course, self.topic, self.names = course, topic, names
-        self.scheme: Scheme = scheme(course, topic, exercise)
+        self.scheme: Scheme = load_scheme(course, topic, exercise)
         self.exercise = self.scheme.question.name
         self.marked: set[str] = set()  # students, in this sitting
         self._key = secrets.token_bytes()
@@ -82,11 +82,11 @@ class Session:
 
     def answers(self) -> list[Answer]:
         """Return the answers that a person marks, as they are now; those that were left as handed out are not among them."""
-        return [answer for answer in answers(self.course, self.topic, self.exercise) if not answer.is_untouched]
+        return [answer for answer in load_answers(self.course, self.topic, self.exercise) if not answer.is_untouched]
 
     def progress(self) -> dict[str, int]:
         """Return how many are marked, of how many, and how many more are as handed out."""
-        return progress(self.course, self.topic, self.exercise)
+        return count_progress(self.course, self.topic, self.exercise)
 
     def page(self, token: str = "") -> str:
         """Return the page, with everything as it is now. It asks for pictures with ``token``.
@@ -98,8 +98,8 @@ class Session:
         from autograder.marking.grouping import group_similar
 
         # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
-        found = answers(self.course, self.topic, self.exercise)
-        counts = progress_of([(answer.is_untouched, answer.held.waiting) for answer in found])
+        found = load_answers(self.course, self.topic, self.exercise)
+        counts = count_marked([(answer.is_untouched, answer.held.waiting) for answer in found])
         groups = group_similar([answer for answer in found if not answer.is_untouched], key=self._id)
         shown, size = [], 0
         for group in groups:
@@ -149,8 +149,8 @@ class Session:
         held = CurrentMark(wanted.points, wanted.points is None, sanitize.plain(wanted.comment).strip() or None)
         given = [answer for answer in shown if answer is not None]
         try:
-            done = save(self.course, self.topic, self.exercise, [(answer, held) for answer in given])
-        except Changed as changed:
+            done = save_marks(self.course, self.topic, self.exercise, [(answer, held) for answer in given])
+        except AnswersChanged as changed:
             raise Conflict(self._contradiction(changed.now, given)) from None
         self.marked = (self.marked | {one.student for one in done}) - {one.student for one in done if held.waiting}
         return {"answers": [self._show(answer) for answer in done], **self.progress()}
@@ -193,13 +193,14 @@ class Session:
         spelt: dict[str, tuple[Markup, list[tuple[str, str]]]] = {}
         for answer in group.answers:
             text = answer.text.strip()
-            html = Markup(_shown(text, self._addresses(answer, token)) if answer.pictures else _rendered(text))
+            pictures = self._addresses(answer, token)
+            html = Markup(_render_answer(text, pictures) if pictures else _render_cached(text))
             _, whose = spelt.setdefault(_one_line(html), (html, []))
             whose.append((self._id(answer), answer.student if self.names else ""))
         return list(spelt.values())
 
 
-def _shown(text: str, addresses: Mapping[str, str] = MappingProxyType({})) -> str:
+def _render_answer(text: str, addresses: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return an answer as HTML; as it was written, where no page can be made of it."""
     from autograder.feedback import cell_html
 
@@ -210,8 +211,8 @@ def _shown(text: str, addresses: Mapping[str, str] = MappingProxyType({})) -> st
 
 
 @lru_cache(RENDERED_ANSWERS_KEPT)
-def _rendered(text):
-    return _shown(text)
+def _render_cached(text):
+    return _render_answer(text)
 
 
 def _one_line(text: str) -> str:

@@ -13,13 +13,13 @@ from autograder.files import write_text
 from autograder.notebooks.cells import (
     compare_cell,
     exercise_cells,
-    heading,
-    imports,
+    heading_cell,
+    imports_cell,
     own_cells,
     provided_cells,
     receipt_cell,
 )
-from autograder.notebooks.chapter import Text, chapter_texts
+from autograder.notebooks.chapter import ExerciseText, chapter_texts
 from autograder.notebooks.handout import version_of
 from autograder.paths import BOOK, short
 from solutions import answer_key
@@ -38,10 +38,10 @@ def source_notebook(
     A ``notice`` stands at its head, in bold. What is ``left_out`` are exercises of the page that this assignment does
     not ask. Raises CourseError if the page lacks an exercise that the key names, or has one that the key does not know.
     """
-    title, texts = chapter(topic, book)
-    for _, error in misfits(topic, [*(exercise.name for exercise in exercises), *left_out], texts, book):
+    title, texts = load_chapter(topic, book)
+    for _, error in find_mismatches(topic, [*(exercise.name for exercise in exercises), *left_out], texts, book):
         raise error
-    cells = [heading(topic, title, exercises, website, notice), compare_cell(exercises), imports(exercises)]
+    cells = [heading_cell(topic, title, exercises, website, notice), compare_cell(exercises), imports_cell(exercises)]
     builds_on = next((exercise for exercise in exercises if exercise.in_torch), exercises[0])
     for exercise in exercises:
         cells += provided_cells(topic) if exercise is builds_on else []
@@ -54,7 +54,7 @@ def source_notebook(
     return new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
 
 
-def chapter(topic: str, book: str | Path = BOOK) -> tuple[str, dict[str, Text]]:
+def load_chapter(topic: str, book: str | Path = BOOK) -> tuple[str, dict[str, ExerciseText]]:
     """Return what ``chapter_texts`` does of the chapter ``topic``.
 
     Raises CourseError if there is no such page, or an exercise on it holds what a notebook cannot show.
@@ -65,8 +65,8 @@ def chapter(topic: str, book: str | Path = BOOK) -> tuple[str, dict[str, Text]]:
     return chapter_texts(page)
 
 
-def misfits(
-    topic: str, names: Sequence[str], texts: Mapping[str, Text], book: str | Path = BOOK
+def find_mismatches(
+    topic: str, names: Sequence[str], texts: Mapping[str, ExerciseText], book: str | Path = BOOK
 ) -> Iterator[tuple[str, CourseError]]:
     """Yield ``(exercise, error)`` for each of the key's ``names`` that the page lacks, and ``("", error)`` the other way."""
     page = short(Path(book) / f"{topic}.md")
@@ -91,6 +91,6 @@ def marking_scheme(topic: str, exercises: Sequence[Exercise]) -> str:
     return "\n".join(lines)
 
 
-def write(notebook: NotebookNode, path: str | Path) -> None:
+def write_notebook(notebook: NotebookNode, path: str | Path) -> None:
     """Write ``notebook`` to ``path`` in one step: either all of it is there afterwards, or what was there before."""
     write_text(nbformat.writes(notebook) + "\n", path)

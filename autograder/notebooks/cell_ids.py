@@ -25,7 +25,7 @@ def test_id(exercise_name: str) -> str:
     return f"{exercise_name}-test"
 
 
-class Asked(Protocol):
+class NamedExercise(Protocol):
     """An exercise, as far as its cells go by it."""
 
     @property
@@ -35,7 +35,7 @@ class Asked(Protocol):
     def is_automatic(self) -> bool: ...
 
 
-def points_id(exercise: Asked) -> str:
+def points_id(exercise: NamedExercise) -> str:
     """Return the id of the cell that the points of ``exercise`` belong to: a text's answer, or the hidden test."""
     return test_id(exercise.name) if exercise.is_automatic else exercise.name
 

@@ -19,19 +19,19 @@ from autograder.exercises.case_labels import families_of_hidden, kinds_of_hidden
 from autograder.exercises.packing import DRAWN, compress
 from autograder.notebooks import ready, receipt
 from autograder.notebooks.cell_ids import COMPARE, IMPORTS, RECEIPT, check_id, run_id, test_id, text_id
-from autograder.notebooks.chapter import Text
+from autograder.notebooks.chapter import ExerciseText
 from solutions import answer_key
 
-HIDDEN = {"jupyter": {"source_hidden": True}, "cellView": "form"}  # collapsed in JupyterLab, a form in Colab
-OLDEST = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on
+COLLAPSED = {"jupyter": {"source_hidden": True}, "cellView": "form"}  # collapsed in JupyterLab, a form in Colab
+MIN_VERSIONS = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on
 
 
-def _meta(grade_id, *, grade=False, solution=False, locked=True, **points):
+def _metadata(grade_id, *, grade=False, solution=False, locked=True, **points):
     meta = {"schema_version": 3, "grade_id": grade_id, "grade": grade, "solution": solution, "locked": locked}
     return {"nbgrader": {**meta, "task": False, **points}}
 
 
-def heading(topic: str, title: str, exercises: Sequence[Exercise], website: str, notice: str = "") -> NotebookNode:
+def heading_cell(topic: str, title: str, exercises: Sequence[Exercise], website: str, notice: str = "") -> NotebookNode:
     chapter = f"[{title}]({website}book/{topic}.html)" if website else f"*{title}*"
     total = sum(exercise.points for exercise in exercises)
     # a course may give exercises other points, which makes them no longer or shorter
@@ -50,7 +50,7 @@ def heading(topic: str, title: str, exercises: Sequence[Exercise], website: str,
 - The points come from cases that you do not see here. The check says at its end of what kinds they are.{_rules(exercises)}
 - Keep all cells. When you are done, run all of them from the top, save, and hand in this file under the name
   `{topic}.ipynb`. The last cell prints a receipt, whose code your feedback names too."""
-    return new_markdown_cell(text, metadata=_meta("heading"))
+    return new_markdown_cell(text, metadata=_metadata("heading"))
 
 
 def _rules(exercises):
@@ -74,11 +74,11 @@ def _rules(exercises):
     return "".join(f"\n- {rule}" for rule in rules)
 
 
-def imports(exercises: Sequence[Exercise]) -> NotebookNode:
+def imports_cell(exercises: Sequence[Exercise]) -> NotebookNode:
     lines = ["import math", "", "import numpy as np"]
     if _in_torch(exercises):
         lines += ["import torch", "", "torch.set_num_threads(1)"]
-    return new_code_cell("\n".join(lines), metadata=_meta(IMPORTS))
+    return new_code_cell("\n".join(lines), metadata=_metadata(IMPORTS))
 
 
 def _in_torch(exercises):
@@ -90,17 +90,18 @@ def compare_cell(exercises: Sequence[Exercise]) -> NotebookNode:
 
     The code is readable. What each check tries and recognises is data, and packed: nobody reads a hint by accident.
     """
-    needed = {name: oldest for name, oldest in OLDEST["packages"].items() if name != "torch" or _in_torch(exercises)}
-    first_imports, require = _readable(ready)
-    readable = [_readable(module) for module in checks_modules(exercises)]
+    packages = MIN_VERSIONS["packages"].items()
+    needed = {name: oldest for name, oldest in packages if name != "torch" or _in_torch(exercises)}
+    first_imports, require = _embeddable_source(ready)
+    readable = [_embeddable_source(module) for module in checks_modules(exercises)]
     other_imports = set().union(*(outside for outside, _ in readable)) - first_imports
     parts = [
-        *("\n".join(sorted(first_imports)), require, f"require({OLDEST['python']}, {needed})"),
+        *("\n".join(sorted(first_imports)), require, f"require({MIN_VERSIONS['python']}, {needed})"),
         *("\n".join(sorted(other_imports, key=_import_order)), *(text for _, text in readable)),
         "return types.SimpleNamespace(**locals())",
     ]
     body = re.sub(r"\n{3,}", "\n\n", textwrap.indent("\n\n".join(parts), "    "))
-    known = {exercise.name: known_to_check(exercise) for exercise in exercises if exercise.is_automatic}
+    known = {exercise.name: check_data(exercise) for exercise in exercises if exercise.is_automatic}
     drawn = {exercise.name: cases for exercise in exercises if (cases := _shown(exercise, drawn=True))}
     text = f"""# @title What the checks use. Run this cell first, and leave it as it is.
 # It says what this computer lacks for the notebook, and defines the checks. They live in a function, so that none of your
@@ -115,7 +116,7 @@ checks = make_checks()
 check, score = checks.check, checks.score
 checks.EXERCISES |= {_pack_lines(known)}
 {DRAWN}{_pack_lines(drawn)}"""
-    return new_code_cell(text, metadata={**_meta(COMPARE), **HIDDEN})
+    return new_code_cell(text, metadata={**_metadata(COMPARE), **COLLAPSED})
 
 
 def checks_modules(exercises: Sequence[Exercise]) -> list[ModuleType]:
@@ -123,7 +124,7 @@ def checks_modules(exercises: Sequence[Exercise]) -> list[ModuleType]:
     return [compare, *([compose] if with_equations else []), checking, receipt]
 
 
-def _readable(module):
+def _embeddable_source(module):
     """Return the lines with which ``module`` imports what is not of this project, and its text below them.
 
     Of docstrings there are only the first paragraphs, and of that of the module the first line, as a comment.
@@ -147,47 +148,49 @@ def _import_order(line):
     return "numpy" in line, line.startswith("from"), line
 
 
-def exercise_cells(exercise: Exercise, text: Text) -> list[NotebookNode]:
-    question = f"## {text.heading}\n\n*{_points(exercise)}*\n\n{text.body}{_examples(exercise)}"
-    cells = [new_markdown_cell(question, metadata=_meta(text_id(exercise.name)))]
+def exercise_cells(exercise: Exercise, text: ExerciseText) -> list[NotebookNode]:
+    question = f"## {text.heading}\n\n*{_points_text(exercise)}*\n\n{text.body}{_examples(exercise)}"
+    cells = [new_markdown_cell(question, metadata=_metadata(text_id(exercise.name)))]
     if isinstance(exercise.entry, answer_key.Text):
-        meta = _meta(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
+        meta = _metadata(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
         return [*cells, new_markdown_cell(exercise.entry.answer.strip(), metadata=meta)]
-    cells.append(new_code_cell(exercise.source.rstrip(), metadata=_meta(exercise.name, solution=True, locked=False)))
+    cells.append(
+        new_code_cell(exercise.source.rstrip(), metadata=_metadata(exercise.name, solution=True, locked=False))
+    )
     if exercise.trained:
         cells.append(_training_cell(exercise))
     # A check is worth 0 points, and yet a grade cell: `nbgrader validate` looks at no others. Run All goes on after it.
-    meta = {**_meta(check_id(exercise.name), grade=True, points=0), "tags": ["raises-exception"]}
+    meta = {**_metadata(check_id(exercise.name), grade=True, points=0), "tags": ["raises-exception"]}
     cells.append(new_code_cell(f'check("{exercise.name}")', metadata=meta))
     test = _weights_test_source(exercise) if exercise.trained else _test_source(exercise)
-    return [*cells, new_code_cell(test, metadata=_meta(test_id(exercise.name), grade=True, points=exercise.points))]
+    return [*cells, new_code_cell(test, metadata=_metadata(test_id(exercise.name), grade=True, points=exercise.points))]
 
 
 def _examples(exercise):
     """Return the shown cases that were worked by hand, for the question: a call that can be copied, and what it returns."""
     told = []
     for case in _shown_cases(exercise, drawn=False):
-        lines = [f"{name} = {_code(item, f'{name} = ', exercise.in_torch)}" for name, item in case.inputs.items()]
+        lines = [f"{name} = {_as_code(item, f'{name} = ', exercise.in_torch)}" for name, item in case.inputs.items()]
         call = "\n".join([*lines, f"{exercise.function}({', '.join(case.inputs)})"])
         title = case.name[:1].upper() + case.name[1:]
-        result = _digits(case.expected)
+        result = _format_array(case.expected)
         told.append(f"\n\n**{title}.** The call\n\n```python\n{call}\n```\n\nreturns\n\n```text\n{result}\n```")
     return "".join(told)
 
 
-def _code(value, before, in_torch):
+def _as_code(value, before, in_torch):
     """Return ``value`` as Python that makes it, with which a line goes on that begins with ``before``."""
     if not isinstance(value, np.ndarray):
         return repr(value)
     make = "torch.tensor" if in_torch else "np.array"
     double = ", dtype=torch.float64" if in_torch and value.dtype.kind == "f" else ""
-    return f"{make}({_digits(value, f'{before}{make}(')}{double})"
+    return f"{make}({_format_array(value, f'{before}{make}(')}{double})"
 
 
-def _digits(value, before=""):
+def _format_array(value, before=""):
     """Return an array with six digits of each number; rows stand below each other, indented by the length of ``before``."""
     if isinstance(value, dict):
-        return "\n".join(f"{name}: {_digits(item, f'{name}: ')}" for name, item in value.items())
+        return "\n".join(f"{name}: {_format_array(item, f'{name}: ')}" for name, item in value.items())
     text = np.array2string(
         np.asarray(value),
         separator=", ",
@@ -198,7 +201,7 @@ def _digits(value, before=""):
     return re.sub(r"\n\n+", "\n", text)
 
 
-def _points(exercise):
+def _points_text(exercise):
     return f"{exercise.points:g} point{'s' if exercise.points != 1 else ''}"
 
 
@@ -208,13 +211,13 @@ def provided_cells(topic: str) -> list[NotebookNode]:
     if not code:
         return []
     note = "# What the chapters before have built, ready to use. Run this cell, and leave it as it is.\n"
-    return [new_code_cell(note + code, metadata={**_meta("provided"), **HIDDEN})]
+    return [new_code_cell(note + code, metadata={**_metadata("provided"), **COLLAPSED})]
 
 
 def own_cells(topic: str) -> list[NotebookNode]:
     """Return the free cell in which a student's own functions may join the model of ``topic``, if it has one."""
     text = own_parts(topic)
-    return [new_code_cell(text, metadata=_meta("own", locked=False))] if text else []
+    return [new_code_cell(text, metadata=_metadata("own", locked=False))] if text else []
 
 
 def receipt_cell(topic: str, exercises: Sequence[Exercise], version: str) -> NotebookNode:
@@ -222,14 +225,14 @@ def receipt_cell(topic: str, exercises: Sequence[Exercise], version: str) -> Not
     functions = [exercise.function for exercise in exercises if exercise.is_automatic]
     call = f'checks.receipt("{topic}", version="{version}", functions={functions}, written={len(exercises) - len(functions)})'
     text = f"# Your receipt: run all cells from the top, this one last, then save.\n{call}"
-    return new_code_cell(text, metadata=_meta(RECEIPT))
+    return new_code_cell(text, metadata=_metadata(RECEIPT))
 
 
 def _training_cell(exercise):
     """Return the cell that trains once."""
     path = repr(exercise.trained.file)
     train = f"import os\n\nif not os.path.exists({path}):\n    {exercise.function}({path})"
-    return new_code_cell(train, metadata=_meta(run_id(exercise.name)))
+    return new_code_cell(train, metadata=_metadata(run_id(exercise.name)))
 
 
 def _weights_test_source(exercise):
@@ -245,11 +248,11 @@ def _weights_test_source(exercise):
         f"_found = {trained.measure.__name__}({trained.run}(_file, _unseen['source'], _unseen['lengths']), _unseen)\n"
         f"float(sum(points for part, points in {exercise.parts!r}.items() if _found[part] >= {trained.thresholds!r}[part]))"
     )
-    note = f"# {_points(exercise)}: the weights in {trained.file} translate unseen sentences here."
+    note = f"# {_points_text(exercise)}: the weights in {trained.file} translate unseen sentences here."
     return f"{note}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS"
 
 
-def known_to_check(exercise: Exercise) -> dict[str, Any]:
+def check_data(exercise: Exercise) -> dict[str, Any]:
     """Return what the check of ``exercise`` may know, as JSON can say it. It stands in the notebook: packed, and no secret."""
     if exercise.trained:
         return {"file": exercise.trained.file, "arrays": exercise.trained.arrays}
@@ -286,8 +289,9 @@ def _shown_case(exercise, case):
         if outcome.raised:
             continue
         if any(compare.mismatches(outcome.value, case.expected, exercise.kind, case.atol).values()):
-            wrong.append((exercise.hints[name], _plain(_rounded(outcome.value))))
-    stated = {"name": case.name, "inputs": _plain(case.inputs), "expected": _plain(case.expected), "atol": case.atol}
+            wrong.append((exercise.hints[name], _literal(_round_values(outcome.value))))
+    inputs, expected = _literal(case.inputs), _literal(case.expected)
+    stated = {"name": case.name, "inputs": inputs, "expected": expected, "atol": case.atol}
     if case.gradients:
         stated["gradients"] = case.gradients
     return {**stated, "wrong": wrong}
@@ -306,13 +310,13 @@ def _form_case(exercise):
 
 # Small sizes to try a shape with: of them, their doubles, products of two, and sums of two or three, no two are alike,
 # and none is 1 or 2. So shapes fit together by what they are made of, and never by chance.
-APART = (3, 4, 10, 18, 34, 57)
+TRIAL_SIZES = (3, 4, 10, 18, 34, 57)
 
 
 def _small_sizes(count):
-    if count > len(APART):
-        raise ValueError(f"a shape exercise has {count} letters, and there are {len(APART)} sizes for the check")
-    return APART[:count]
+    if count > len(TRIAL_SIZES):
+        raise ValueError(f"a shape exercise has {count} letters, and there are {len(TRIAL_SIZES)} sizes for the check")
+    return TRIAL_SIZES[:count]
 
 
 def _test_source(exercise):
@@ -322,7 +326,7 @@ def _test_source(exercise):
     """
     cases = []
     for case in exercise.hidden:
-        stated = {"part": case.part, "inputs": _plain(case.inputs), "expected": _plain(case.expected)}
+        stated = {"part": case.part, "inputs": _literal(case.inputs), "expected": _literal(case.expected)}
         only = {"also": case.also, "gradients": case.gradients}
         cases.append({**stated, "atol": case.atol, **{name: item for name, item in only.items() if item}})
     if exercise.kind == "code":
@@ -335,7 +339,7 @@ def _test_source(exercise):
         functions = "".join(f"{step.source}\n\n\n" for step in exercise.follows.values())
         rules = ", ".join(f"{name!r}: ({step.given!r}, {step.name})" for name, step in exercise.follows.items())
         body = f"{functions}{body[:-1]}, follows={{{rules}}})"
-    return f"# {_points(exercise)}: hidden cases run here.\n### BEGIN HIDDEN TESTS\n{body}\n### END HIDDEN TESTS"
+    return f"# {_points_text(exercise)}: hidden cases run here.\n### BEGIN HIDDEN TESTS\n{body}\n### END HIDDEN TESTS"
 
 
 def _pack_lines(by_name):
@@ -351,18 +355,18 @@ class _NotFinite(float):
         return f"float('{float(self)}')"
 
 
-def _plain(value):
+def _literal(value):
     """Return ``value`` with lists for arrays, so that it can be written as a literal."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _literal(item) for key, item in value.items()}
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_literal(item) for item in value]
     return _NotFinite(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _rounded(value):
+def _round_values(value):
     if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
+        return {key: _round_values(item) for key, item in value.items()}
     return value.round(9) if hasattr(value, "round") else value

@@ -19,11 +19,11 @@ from autograder.errors import CourseError
 from autograder.paths import short
 from solutions import answer_key
 
-FORBIDDEN = re.compile(r"^\{[\w:+-]+\}")
+DIRECTIVE = re.compile(r"^\{[\w:+-]+\}")
 
 
 @dataclass(frozen=True)
-class Text:
+class ExerciseText:
     """The text of one exercise as the chapter has it; ``number`` is "" on a page that is no chapter of the book."""
 
     title: str
@@ -36,7 +36,7 @@ class Text:
         return f"{self.number} {self.title}".strip()
 
 
-def chapter_texts(path: str | Path) -> tuple[str, dict[str, Text]]:
+def chapter_texts(path: str | Path) -> tuple[str, dict[str, ExerciseText]]:
     """Return ``(title of the chapter, {label: Text})`` of the exercises on the page at ``path``.
 
     Raises CourseError if an exercise holds a directive or a role: a notebook cannot show those.
@@ -44,7 +44,7 @@ def chapter_texts(path: str | Path) -> tuple[str, dict[str, Text]]:
     source = Path(path).read_text(encoding="utf-8")
     tokens = _parser().parse(source)
     title = next((text.content for tag, text in pairwise(tokens) if (tag.type, tag.tag) == ("heading_open", "h1")), "")
-    texts: dict[str, Text] = {}
+    texts: dict[str, ExerciseText] = {}
     chapter = chapter_number(path)
     for token in tokens:
         if token.type in ("fence", "colon_fence") and token.info.strip().startswith("{exercise}"):
@@ -62,19 +62,19 @@ def chapter_number(path: str | Path) -> int | None:
     contents = page.parent.parent / "_toc.yml"
     if not contents.is_file():
         return None
-    files = _files(yaml.safe_load(contents.read_text(encoding="utf-8")))
+    files = _page_names(yaml.safe_load(contents.read_text(encoding="utf-8")))
     topics = answer_key.topics()
     chapters = [name for name in files if name.rpartition("/")[2] in topics]
     name = f"{page.parent.name}/{page.stem}"
     return chapters.index(name) + 1 if name in chapters else None
 
 
-def _files(part: Any) -> Iterator[str]:
+def _page_names(part: Any) -> Iterator[str]:
     """Yield the pages that a part of a table of contents names, in its order."""
     for key, inner in part.items() if isinstance(part, dict) else enumerate(part if isinstance(part, list) else ()):
         if key == "file":
             yield str(inner).removesuffix(".md")
-        yield from _files(inner)
+        yield from _page_names(inner)
 
 
 def _parser():
@@ -103,7 +103,7 @@ def _exercise_text(token, path, number):
         raise CourseError("an exercise without label or text", f"{short(path)}, line {first}", "write both.")
     for inner in _parser().parse(body):
         _refuse_markup(inner, path, first + 1 + skipped)
-    return label, Text(title, body, first, number)
+    return label, ExerciseText(title, body, first, number)
 
 
 def _refuse_markup(token, path, start, line=0):
@@ -118,7 +118,7 @@ def _refuse_markup(token, path, start, line=0):
         "html_inline": "HTML",
     }
     kind = kinds.get(token.type)
-    if token.type == "fence" and FORBIDDEN.match(token.info.strip()):
+    if token.type == "fence" and DIRECTIVE.match(token.info.strip()):
         kind = "directive"
     if kind:
         what = f"a {kind} inside an exercise: {(token.info or token.content or '').strip().splitlines()[0][:40]}"

@@ -90,7 +90,7 @@ def version_of(cells: Iterable[NotebookNode]) -> str:
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:6]
 
 
-def handed_to(cells: Iterable[NotebookNode], releases: Sequence[Handout]) -> Handout:
+def find_release(cells: Iterable[NotebookNode], releases: Sequence[Handout]) -> Handout:
     """Return the one of ``releases``, the newest first, that a repaired notebook of ``cells`` was made from."""
     version = version_of(cells)
     return next((release for release in releases if release.version == version), releases[0])
@@ -116,7 +116,7 @@ def receipt_of_file(content: bytes, asked: Handout) -> Receipt | None:
     """Return the ``Receipt`` of the bytes of a file that was handed in, None if that cannot be graded."""
     try:
         cells = json.loads(content)["cells"]
-        if len(cells) > repair.MOST_CELLS or sum(len("".join(cell["source"])) for cell in cells) > repair.LONGEST:
+        if len(cells) > repair.MAX_CELLS or sum(len("".join(cell["source"])) for cell in cells) > repair.MAX_CHARACTERS:
             return None
         cells = [cell for cell in cells if cell["cell_type"] == "code"]
         sources = ["".join(cell["source"]) for cell in cells]

@@ -17,8 +17,8 @@ from nbformat.v4 import new_markdown_cell
 from autograder.errors import CourseError
 from autograder.notebooks.cell_ids import MENDED, id_of
 
-MOST_CELLS = 1000
-LONGEST = 1_000_000  # characters in all cells together
+MAX_CELLS = 1000
+MAX_CHARACTERS = 1_000_000  # characters in all cells together
 CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 PICTURES = ("image/png", "image/jpeg", "image/gif")
 BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
@@ -36,15 +36,15 @@ def read_notebook(content: bytes, templates: Sequence[NotebookNode], topic: str)
         if type(data) is not dict or type(data.get("cells")) is not list or data.get("nbformat") != 4:
             raise ValueError
         shorten = "take out what does not belong to your answers, and hand in again."
-        if len(data["cells"]) > MOST_CELLS:
-            raise CourseError(f"it has {len(data['cells'])} cells; at most {MOST_CELLS} can be graded", name, shorten)
+        if len(data["cells"]) > MAX_CELLS:
+            raise CourseError(f"it has {len(data['cells'])} cells; at most {MAX_CELLS} can be graded", name, shorten)
         notebook = rebuild(data, templates[0])
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         raise CourseError("this is not a Jupyter notebook", name, again) from None
     length = sum(len(cell.source) for cell in notebook.cells)
-    if length > LONGEST:
-        raise CourseError(f"its cells have {length} characters; at most {LONGEST} can be graded", name, shorten)
-    template = _made_from(notebook, templates)
+    if length > MAX_CHARACTERS:
+        raise CourseError(f"its cells have {length} characters; at most {MAX_CHARACTERS} can be graded", name, shorten)
+    template = _closest_template(notebook, templates)
     ids = {grade_id for cell in notebook.cells if (grade_id := id_of(cell))}
     exercises = {grade_id for cell in template.cells if (grade_id := id_of(cell)) and "-" in grade_id}
     if not ids:
@@ -57,7 +57,7 @@ def read_notebook(content: bytes, templates: Sequence[NotebookNode], topic: str)
     return notebook, template
 
 
-def _made_from(notebook, templates):
+def _closest_template(notebook, templates):
     """Return the one of ``templates``, the newest first, whose locked cells ``notebook`` has most of."""
     sources = {id_of(cell): cell.source for cell in notebook.cells}
 
@@ -70,7 +70,7 @@ def _made_from(notebook, templates):
 
 def rebuild(data: dict[str, Any], template: NotebookNode) -> NotebookNode:
     """Return a valid notebook with the cells of ``data`` and the metadata of ``template``; raise what comes otherwise."""
-    cells = [_rebuilt(cell) for cell in data["cells"]]
+    cells = [_rebuild_cell(cell) for cell in data["cells"]]
     _give_ids(cells)
     return NotebookNode(metadata=copy.deepcopy(template.metadata), nbformat=4, nbformat_minor=5, cells=cells)
 
@@ -87,7 +87,7 @@ def repair(notebook: NotebookNode, template: NotebookNode) -> list[str]:
             del cell.metadata["nbgrader"]
         elif grade_id:
             seen.add(grade_id)
-            _restore(cell, released[grade_id], notes)
+            _restore_cell(cell, released[grade_id], notes)
     for grade_id, cell in released.items():
         if grade_id not in seen and cell.metadata.nbgrader.grade:
             notes.append(f"The cell {grade_id} was missing; it was put back at the end.")
@@ -96,14 +96,14 @@ def repair(notebook: NotebookNode, template: NotebookNode) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def tell(notebook: NotebookNode, notes: Iterable[str]) -> None:
+def add_notes(notebook: NotebookNode, notes: Iterable[str]) -> None:
     """Say at the head of ``notebook``, so also of the feedback page, what was mended."""
     if notes:
         lines = ["**Before it was graded, this notebook was mended:**", "", *(f"- {note}" for note in notes)]
         notebook.cells.insert(0, new_markdown_cell("\n".join(lines), id=MENDED))
 
 
-def _restore(cell, original, notes):
+def _restore_cell(cell, original, notes):
     """Give ``cell`` the metadata that was handed out, and its text too if it was locked."""
     if cell.cell_type != original.cell_type:
         cell["cell_type"] = original.cell_type
@@ -118,7 +118,7 @@ def _restore(cell, original, notes):
         cell["source"] = original.source
 
 
-def _rebuilt(data):
+def _rebuild_cell(data):
     """Return a new cell with what counts of ``data``: type, text, pasted pictures, id, and which exercise it is.
 
     Outputs and all other metadata stay behind: they are made anew, or decide nothing.

@@ -30,7 +30,7 @@ from autograder.courses.plan import Student, fold_name, students_by_id
 from autograder.errors import CourseError
 from autograder.files import write_text
 from autograder.gradebook.scores import load_results
-from autograder.notebooks.handout import handed_to, handout, receipt_of_notebook
+from autograder.notebooks.handout import find_release, handout, receipt_of_notebook
 from autograder.platforms.attempts import load_attempts
 from autograder.platforms.formats import normalise_moodle_name
 
@@ -135,7 +135,7 @@ def _receipt_codes(course, topic, names, handouts):
     for name in names:
         with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
             notebook = v4.reads(course.autograded(name, topic).read_text(encoding="utf-8"))
-            codes[name] = receipt_of_notebook(notebook, handed_to(notebook.cells, handouts)).code
+            codes[name] = receipt_of_notebook(notebook, find_release(notebook.cells, handouts)).code
     return codes
 
 

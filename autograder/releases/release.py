@@ -59,7 +59,7 @@ def _prove_and_write(course, topic, seed, everything, questions, source):
     before = course.last_release(topic)
     with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a course that nobody needs
         trial = init(folder)
-        assemble.write(source, trial.source(topic))
+        assemble.write_notebook(source, trial.source(topic))
         begin_gradebook(trial)
         generate(trial, topic, trial.gradebook)
         released = nbformat.read(trial.release(topic), as_version=4)
@@ -68,7 +68,7 @@ def _prove_and_write(course, topic, seed, everything, questions, source):
         back_up(course, "release")
         begin_gradebook(course)
         generate(trial, topic, course.gradebook, course.id_in_gradebook)
-        assemble.write(source, course.source(topic))
+        assemble.write_notebook(source, course.source(topic))
         write_text(assemble.marking_scheme(topic, questions), course.marking_scheme(topic))
         write_bytes(trial.release(topic).read_bytes(), course.release(topic))
     digest = exercises.digest(everything)
@@ -93,7 +93,7 @@ def handouts(folder: str | Path, topics: Sequence[str], website: str = "") -> li
         trial = init(root)
         begin_gradebook(trial)
         for topic in topics:
-            assemble.write(
+            assemble.write_notebook(
                 assemble.source_notebook(topic, exercises.load(topic, 0), website=website), trial.source(topic)
             )
             generate(trial, topic, trial.gradebook)

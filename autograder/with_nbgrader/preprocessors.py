@@ -106,7 +106,7 @@ class Repair(NbGraderPreprocessor):
         content = read_file(course.submission(names["student"], topic), course.submitted)
         nb, template = repair.read_notebook(content, _released(course, topic).notebooks, topic)
         notes = repair.repair(nb, template)
-        repair.tell(nb, notes)
+        repair.add_notes(nb, notes)
         for note in notes:
             self.log.warning(note)
         return nb, resources

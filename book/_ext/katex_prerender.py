@@ -53,7 +53,7 @@ def start_typesetting(app):
         return
     try:
         typesetter = formulas.Typesetter()
-        style = formulas.style("fonts")
+        style = formulas.style_sheet("fonts")
     except CourseError as error:
         raise ExtensionError(str(error)) from None
     folder = Path(app.outdir, "_static", "katex")

@@ -100,7 +100,7 @@ def test_a_missing_katex_is_named_with_the_remedy(tmp_path, monkeypatch):
 
 
 def test_the_style_asks_for_the_fonts_that_there_are():
-    style = formulas.style("../fonts")
+    style = formulas.style_sheet("../fonts")
     asked = re.findall(r"url\(([^)]*)\)", style)
     assert sorted(asked) == sorted(f"../fonts/{path.name}" for path in formulas.font_files())
     assert all(path.is_file() for path in formulas.font_files())

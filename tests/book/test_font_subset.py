@@ -81,7 +81,7 @@ def faces(tmp_path):
             shutil.copyfile(path, folder / "fonts" / path.name)
         with formulas.Typesetter() as typesetter:
             text = "".join([*map(typesetter.html, inline), typesetter.html(block, block=True)])
-        sheet, letters = formulas.style("fonts"), {}
+        sheet, letters = formulas.style_sheet("fonts"), {}
         font_subset.collect_letters(LexborHTMLParser(text), font_subset.font_rules(sheet), letters)
         sheet, addresses = font_subset.subset_formula_faces(tmp_path, sheet, letters)
         asked = set(re.findall(r"url\((fonts/[^)]*)\)", sheet))

@@ -18,7 +18,7 @@ from autograder.feedback.notices import plain
 from autograder.feedback.rendering import NO_RESPONSE, PERSON
 from autograder.feedback.sanitize import plain as without_colours
 from autograder.grading.submission import GradingResult
-from autograder.notebooks.handout import Handout, handed_to, receipt_of_notebook
+from autograder.notebooks.handout import Handout, find_release, receipt_of_notebook
 
 PERSON_NOTE = "This is not part of the score above; a person gives its points."
 NOT_ANSWERED = "Not answered."
@@ -31,7 +31,7 @@ def graded_results(outcome: GradingResult, content: bytes, releases: Sequence[Ha
     """
     assert outcome.graded is not None
     notebook = nbformat.reads(outcome.notebook.decode(), as_version=4)
-    asked = handed_to(notebook.cells, releases)
+    asked = find_release(notebook.cells, releases)
     receipt = receipt_of_notebook(notebook, asked)
     titles = {question.name: question.title for release in (*releases, asked) for question in release.questions}
     untouched = {result.name for result in outcome.results if result.comment == NO_RESPONSE}

@@ -27,7 +27,7 @@ from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
 from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
-from autograder.marking.answers import CurrentMark, answers, save
+from autograder.marking.answers import CurrentMark, load_answers, save_marks
 from autograder.marking.override import override
 from autograder.platforms.attempts import Journal
 from autograder.platforms.collect import collect, undo
@@ -150,8 +150,8 @@ class Grades(RuleBasedStateMachine):
     def mark(self, name, points, in_a_sitting):
         name = self.one_of_the_recorded(name)
         if in_a_sitting:
-            (answer,) = (one for one in answers(self.course, "scoring", ESSAY) if one.student == name)
-            save(self.course, "scoring", ESSAY, [(answer, CurrentMark(points, False, None))])
+            (answer,) = (one for one in load_answers(self.course, "scoring", ESSAY) if one.student == name)
+            save_marks(self.course, "scoring", ESSAY, [(answer, CurrentMark(points, False, None))])
         else:
             mark_in_formgrader(self.course, name, points)
         self.recorded[name].by_person[ESSAY] = points

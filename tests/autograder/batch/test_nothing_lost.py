@@ -28,7 +28,7 @@ from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.gradebook import backup
 from autograder.grading import grade, judge
-from autograder.marking.answers import answers
+from autograder.marking.answers import load_answers
 from autograder.marking.override import override
 from autograder.platforms.collect import collect, undo
 from autograder.platforms.export import escape_formula, export
@@ -179,7 +179,7 @@ def test_an_answer_in_a_cell_of_the_students_own_waits_for_a_person_who_sees_it(
         rows = grade_quickly(course, again=again)
         assert (rows["mia"].waiting, rows["noa"].waiting) == ((ESSAY,), ())
         assert page(course, "mia").count("No response") == page(course, "noa").count("No response") - 1
-        (answer,) = (one for one in answers(course, "scoring", ESSAY) if not one.is_untouched)
+        (answer,) = (one for one in load_answers(course, "scoring", ESSAY) if not one.is_untouched)
         assert (answer.student, "Because U h_j stays as it is." in answer.text) == ("mia", True)
         assert "Write" not in answer.text  # what was handed out is no part of it
     mark(course, "mia", 2.0)

@@ -237,7 +237,7 @@ def said_of(exercise, value):
         return value
 
     try:
-        checking.check_numbers(answer, **the_cells.known_to_check(exercise)["numbers"])
+        checking.check_numbers(answer, **the_cells.check_data(exercise)["numbers"])
     except NotYet as error:
         return str(error)
     return ""
@@ -269,7 +269,7 @@ def test_what_the_check_says_does_not_settle_the_answer(name):
     exercise = exercise_named(name)
     held = exercise.entry.holds
     assert any(not checking.unmet_conditions(value, held, exercise.entry.atol) for value in moved(exercise))
-    text = str(the_cells.known_to_check(exercise)["numbers"])
+    text = str(the_cells.check_data(exercise)["numbers"])
     first = exercise.hidden[0].expected
     first = next(iter(first.values())) if isinstance(first, dict) else first
     assert not all(f"{number:.3f}" in text for number in np.ravel(first)) or not np.ravel(first).any()
@@ -291,7 +291,7 @@ def test_what_the_check_says_does_not_settle_the_answer(name):
 )  # fmt: skip
 def test_numbers_that_cannot_be_right_are_told_why(name, value, sentence):
     with pytest.raises(NotYet, match=sentence):
-        checking.check_numbers(lambda: value, **the_cells.known_to_check(exercise_named(name))["numbers"])
+        checking.check_numbers(lambda: value, **the_cells.check_data(exercise_named(name))["numbers"])
 
 
 @pytest.mark.parametrize("name", [name for name in NUMBERS if exercise_named(name).follows])
@@ -331,14 +331,14 @@ def test_what_is_said_of_the_hidden_cases_is_read_off_them_and_does_not_depend_o
 def test_the_last_line_says_how_many_hidden_cases_there_are_and_of_what_kinds():
     exercise = exercise_named("context-attend")
     known, families = (
-        the_cells.known_to_check(exercise)["hidden"],
+        the_cells.check_data(exercise)["hidden"],
         {w for case in exercise.hidden for w in case.families},
     )
     assert checking.describe_hidden_cases(**known) == (
         f"{len(exercise.hidden)} hidden cases of {len(families)} families give the points. There will be: other sizes, padding, "
         "a sentence without a word, large numbers, an axis of length 1, gradients."
     )
-    known = the_cells.known_to_check(exercise_named("softmax-jacobian_row"))["hidden"]
+    known = the_cells.check_data(exercise_named("softmax-jacobian_row"))["hidden"]
     assert checking.describe_hidden_cases(**known) == "the points are for the right numbers, each within 0.00015."
 
 

@@ -202,7 +202,7 @@ def test_every_entry_that_is_asked_for_stands_in_an_equation(name):
 
 
 def test_the_sizes_of_a_check_are_alike_nowhere_by_chance():
-    sizes = the_cells.APART
+    sizes = the_cells.TRIAL_SIZES
     made = [1, 2, *sizes, *(2 * size for size in sizes), *(a * b for a, b in combinations(sizes, 2))]
     made += [sum(some) for count in (2, 3) for some in combinations(sizes, count)]
     assert len(made) == len(set(made))

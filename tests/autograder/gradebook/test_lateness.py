@@ -9,7 +9,7 @@ import pytest
 from autograder.errors import CourseError
 from autograder.gradebook.lateness import Lateness, nbgrader_config
 from autograder.gradebook.scores import load_results
-from autograder.marking.answers import CurrentMark, answers, save
+from autograder.marking.answers import CurrentMark, load_answers, save_marks
 from autograder.marking.override import override
 from autograder.platforms.collect import collect, undo
 from autograder.platforms.times import read_times, set_times
@@ -56,8 +56,8 @@ def standing(course, student):  # noqa: F811
 
 
 def mark_in_a_sitting(course, student, points):  # noqa: F811
-    (answer,) = (one for one in answers(course, "scoring", ESSAY) if one.student == student)
-    save(course, "scoring", ESSAY, [(answer, CurrentMark(points, False, None))])
+    (answer,) = (one for one in load_answers(course, "scoring", ESSAY) if one.student == student)
+    save_marks(course, "scoring", ESSAY, [(answer, CurrentMark(points, False, None))])
 
 
 @pytest.mark.parametrize("first", ["grade", "mark"])

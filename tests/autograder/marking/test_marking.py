@@ -20,9 +20,9 @@ from autograder.errors import CourseError
 from autograder.feedback import cell_html
 from autograder.marking import cli
 from autograder.marking import session as session_module
-from autograder.marking.answers import scheme
+from autograder.marking.answers import load_scheme
 from autograder.marking.server import serve
-from autograder.marking.session import ClientState, Conflict, MarkRequest, Session, _rendered
+from autograder.marking.session import ClientState, Conflict, MarkRequest, Session, _render_cached
 from autograder.notebooks.cell_ids import id_of
 from tests.autograder.essays import ANSWERS, ESSAY, KEYS, SIGN, essays, grade, hand_in
 from tests.autograder.test_main import assert_refused, autograder
@@ -80,7 +80,7 @@ def session(course):
 
 def test_the_scheme_is_that_of_the_release(graded):
     for name in ("what_to_recompute", ESSAY):
-        found = scheme(graded, "scoring", name)
+        found = load_scheme(graded, "scoring", name)
         assert found.question.title
         assert found.points == sum(criterion.points for criterion in found.criteria) == 2
 
@@ -464,15 +464,15 @@ def test_an_answer_of_which_no_page_can_be_made_is_shown_as_it_was_written(cours
         return prose(text, **more)
 
     monkeypatch.setattr(cell_html, "prose", fails)
-    _rendered.cache_clear()
+    _render_cached.cache_clear()
     assert f"<pre>{html.escape(spoilt)}</pre>" in ready.page()
-    _rendered.cache_clear()
+    _render_cached.cache_clear()
 
 
 def test_a_browser_that_does_not_come_back_holds_nobody_up(monkeypatch):
     opened, closed = threading.Event(), threading.Event()
     monkeypatch.setattr(cli.webbrowser, "open", lambda address: (opened.set(), closed.wait()))
     with contextlib.ExitStack() as stack:
-        cli._open("http://127.0.0.1:1/", stack)
+        cli._open_browser("http://127.0.0.1:1/", stack)
         assert opened.wait(60)
         closed.set()

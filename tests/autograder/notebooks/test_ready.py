@@ -11,15 +11,15 @@ import types
 import pytest
 
 from autograder.notebooks.assemble import source_notebook
-from autograder.notebooks.cells import OLDEST
+from autograder.notebooks.cells import MIN_VERSIONS
 from autograder.notebooks.ready import NotReady, require
 from tests.autograder.samples import TOPICS, topic_exercises
 
-OLD = shutil.which("python{}.{}".format(*OLDEST["python"]))
+OLD = shutil.which("python{}.{}".format(*MIN_VERSIONS["python"]))
 
 
 def test_a_machine_with_everything_is_ready():
-    require(OLDEST["python"], OLDEST["packages"])
+    require(MIN_VERSIONS["python"], MIN_VERSIONS["packages"])
 
 
 def package(**names):
@@ -77,12 +77,12 @@ def test_what_travels_in_a_notebook_is_python_of_the_oldest_version(topic):
     travelling = {name: source for name, source in code_cells(topic) if name not in stay}
     assert {"imports", "compare"} < set(travelling)
     for name, text in travelling.items():
-        for node in ast.walk(ast.parse(text, name, feature_version=OLDEST["python"])):
+        for node in ast.walk(ast.parse(text, name, feature_version=MIN_VERSIONS["python"])):
             assert not (isinstance(node, ast.Name) and node.id in NEWER), (name, node.lineno)
             assert not (isinstance(node, ast.keyword) and node.arg == "strict"), (name, node.lineno)
 
 
-TORCH = f', "torch": {OLDEST["packages"]["torch"]}'
+TORCH = f', "torch": {MIN_VERSIONS["packages"]["torch"]}'
 RUN = """
 import ast, json, sys
 name_space, earned = {}, 0.0

@@ -168,7 +168,7 @@ def test_the_receipt_of_cells_is_that_of_their_file(asked):
 
 
 @pytest.mark.parametrize(
-    "cells", [["x"] * (repair.MOST_CELLS + 1), ["x" * (repair.LONGEST + 1)]], ids=["cells", "characters"]
+    "cells", [["x"] * (repair.MAX_CELLS + 1), ["x" * (repair.MAX_CHARACTERS + 1)]], ids=["cells", "characters"]
 )
 def test_what_is_too_much_to_be_graded_has_no_receipt(cells, asked):
     notebook = new_notebook(cells=[new_code_cell(source) for source in cells])
