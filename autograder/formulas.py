@@ -134,15 +134,15 @@ def _read(name):
 
 def _simplify(html):
     """Return a formula without its TeX, what its MathML says of looks, and fractions of an em that nobody sees."""
-    heard, drawn, seen = html.partition('<span class="katex-html"')
-    heard = PRESENTATION_ATTRIBUTE.sub("", ANNOTATION.sub(r"\1", heard))
-    if "<mstyle " not in heard:  # what it has said was of looks
-        heard = re.sub("</?mstyle>", "", heard)
+    mathml, start, styled = html.partition('<span class="katex-html"')
+    mathml = PRESENTATION_ATTRIBUTE.sub("", ANNOTATION.sub(r"\1", mathml))
+    if "<mstyle " not in mathml:  # what it has said was of looks
+        mathml = re.sub("</?mstyle>", "", mathml)
 
     def hundredths(length):
         return f"{round(float(length[1]), 2):g}em;"
 
-    return heard + drawn + re.sub(r'style="[^"]*"', lambda style: LENGTH.sub(hundredths, style[0]), seen)
+    return mathml + start + re.sub(r'style="[^"]*"', lambda style: LENGTH.sub(hundredths, style[0]), styled)
 
 
 def _absent_faces(sheet):

@@ -29,21 +29,23 @@ def add_limit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give ``command`` an option for each limit; it gets those that were used as the dict ``limits``."""
     options = [
         inspect.Parameter(
-            one.name,
+            limit.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
-            annotation=Annotated[one.type | None, typer.Option(min=one.metadata["least"], help=one.metadata["help"])],
+            annotation=Annotated[
+                limit.type | None, typer.Option(min=limit.metadata["least"], help=limit.metadata["help"])
+            ],
         )
-        for one in fields(Limits)
+        for limit in fields(Limits)
     ]
     signature = inspect.signature(command)
-    other = [each for each in signature.parameters.values() if each.name != "limits"]
+    others = [parameter for parameter in signature.parameters.values() if parameter.name != "limits"]
 
     @functools.wraps(command)
-    def limited(**given):
-        limits = {one.name: given.pop(one.name) for one in options}
-        command(**given, limits={name: value for name, value in limits.items() if value is not None})
+    def limited(**arguments):
+        limits = {limit.name: arguments.pop(limit.name) for limit in options}
+        command(**arguments, limits={name: value for name, value in limits.items() if value is not None})
 
-    vars(limited)["__signature__"] = signature.replace(parameters=[*other, *options])
-    limited.__annotations__ = {each.name: each.annotation for each in (*other, *options)}
+    vars(limited)["__signature__"] = signature.replace(parameters=[*others, *options])
+    limited.__annotations__ = {each.name: each.annotation for each in (*others, *options)}
     return limited

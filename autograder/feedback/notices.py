@@ -24,8 +24,8 @@ def set_aside_page(topic: str, reason: str, page: str = "") -> str:
 
 def plain_page(topic: str, lines: Iterable[str]) -> str:
     """Return a feedback page that says ``lines`` and nothing else: for an answer of which no better one can be made."""
-    said = "".join(f"<li>{html.escape(plain(line))}</li>" for line in lines)
-    return _page(topic, f"<h1>{topic}</h1><p>The answers themselves could not be shown here.</p><ul>{said}</ul>")
+    items = "".join(f"<li>{html.escape(plain(line))}</li>" for line in lines)
+    return _page(topic, f"<h1>{topic}</h1><p>The answers themselves could not be shown here.</p><ul>{items}</ul>")
 
 
 def plain(text: str) -> str:

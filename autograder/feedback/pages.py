@@ -62,8 +62,8 @@ def _result(released, cell, verdicts, added):
     verdict = verdicts.get(meta.grade_id)
     score = None if by_person and not untouched else verdict.earned if verdict else 0.0
     comment = rendering.NO_RESPONSE if meta.solution and untouched else None
-    written = [source_of(one) for one in (*([] if cell is None else [cell]), *added)]
-    text = hashlib.sha256("\0".join(written).encode()).hexdigest() if by_person and written else ""
+    sources = [source_of(cell) for cell in (*([] if cell is None else [cell]), *added)]
+    text = hashlib.sha256("\0".join(sources).encode()).hexdigest() if by_person and sources else ""
     return CellResult(meta.grade_id, score, meta.grade, meta.solution, comment, text)
 
 
@@ -152,7 +152,7 @@ def _trusted_output(verdict, failure):
     text = f"<p><strong>{first}</strong></p>" + (f"<ul>{body}</ul>" if body else "")
     data = {"text/plain": repr(earned), "text/html": text}
     said, hints = ([*map(sanitize.plain, texts)] for texts in (_reasons(verdict), verdict.hints))
-    told = {"said": said, "hints": hints, "failure": sanitize.plain(failure)}
-    told = {name: item for name, item in told.items() if item}  # what ``rendering`` arranges anew
-    output = {"output_type": "execute_result", "execution_count": None, "data": data, "metadata": {"verdict": told}}
+    kept = {"said": said, "hints": hints, "failure": sanitize.plain(failure)}
+    kept = {name: item for name, item in kept.items() if item}  # what ``rendering`` arranges anew
+    output = {"output_type": "execute_result", "execution_count": None, "data": data, "metadata": {"verdict": kept}}
     return nbformat.from_dict(output)

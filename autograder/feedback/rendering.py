@@ -105,26 +105,26 @@ def _fill_sections(notebook, sections, before):
     places = {}
     for name, section in sections.items():
         places |= dict.fromkeys((name, text_id(name), check_id(name), test_id(name)), section)
-    here, mended, failures = before, Markup(), []
+    section, mended, failures = before, Markup(), []
     for number, cell in enumerate(notebook.cells):
         cell_id, meta = id_of(cell), cell.metadata.get("nbgrader", {})
-        here = places.get(cell_id, here)
+        section = places.get(cell_id, section)
         outputs = [Markup(cell_html.output(item)) for item in cell.get("outputs", ())]
         if number == 0 and not meta and cell.get("id") == MENDED:
             mended = Markup(cell_html.prose(cell.source))
-        elif cell_id == here.name:
-            here.answer += [_render_source(cell), *outputs]
-            here.is_open = not UNANSWERED.search(cell.source)
-        elif here.name and cell_id == check_id(here.name):
-            here.check += outputs
-        elif here.name and cell_id == test_id(here.name):
+        elif cell_id == section.name:
+            section.answer += [_render_source(cell), *outputs]
+            section.is_open = not UNANSWERED.search(cell.source)
+        elif section.name and cell_id == check_id(section.name):
+            section.check += outputs
+        elif section.name and cell_id == test_id(section.name):
             verdict = _verdict(cell)
-            here.said, here.hints = list(verdict.get("said", ())), list(verdict.get("hints", ()))
+            section.said, section.hints = list(verdict.get("said", ())), list(verdict.get("hints", ()))
             failures += [text for text in [verdict.get("failure")] if text and text not in failures]
         elif not meta.get("locked"):
-            here.own += [_render_source(cell), *outputs]
+            section.own += [_render_source(cell), *outputs]
         elif any(item.output_type == "error" for item in cell.get("outputs", ())):
-            here.own += outputs  # of a cell that all have, and that has failed here
+            section.own += outputs  # of a cell that all have, and that has failed here
     return mended, failures
 
 
@@ -147,10 +147,10 @@ def _enter_marks(section, marks):
         if mark:
             section.points, section.score = mark.points, mark.score
             section.waiting, section.by_person = mark.waiting, mark.by_person
-    said = marks.comments.get(section.name)
-    if section.waiting and not section.by_person and not said:
-        said = NOT_YET
-    section.comments = [said] if said else []
+    comment = marks.comments.get(section.name)
+    if section.waiting and not section.by_person and not comment:
+        comment = NOT_YET
+    section.comments = [comment] if comment else []
     section.is_open = section.is_open and (section.lost > 0 or section.waiting)
 
 

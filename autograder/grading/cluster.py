@@ -81,9 +81,9 @@ def _security(certificates):
     """Return dask's settings for an encrypted connection."""
     from distributed.security import Security
 
-    given = {"tls_ca_file": certificates.ca, "tls_client_cert": certificates.cert, "tls_client_key": certificates.key}
-    security = Security(require_encryption=True, **{name: str(path) for name, path in given.items() if path})
-    files = {name: getattr(security, name) for name in given}
+    paths = {"tls_ca_file": certificates.ca, "tls_client_cert": certificates.cert, "tls_client_key": certificates.key}
+    security = Security(require_encryption=True, **{name: str(path) for name, path in paths.items() if path})
+    files = {name: getattr(security, name) for name in paths}
     for name, file in files.items():
         if not file and name != "tls_client_key":  # a key may stand in the file of its certificate
             raise CourseError(f"no certificate is named ({name.replace('_', '-')})", "--scheduler", CERTIFICATES)

@@ -218,8 +218,8 @@ def _is_significant(exercise, wrong, everywhere=True):
     telling, count, cases = set(), 0, 0
     for row in wrong:
         numbers = row.wrong_numbers
-        told = numbers[np.isfinite(numbers)]
-        telling |= {float(f"{x:.4g}") for x in told if abs(x) > row.case.atol and abs(abs(x) - 1) > row.case.atol}
+        finite = numbers[np.isfinite(numbers)]
+        telling |= {float(f"{x:.4g}") for x in finite if abs(x) > row.case.atol and abs(abs(x) - 1) > row.case.atol}
         count += numbers.size
         cases += numbers.size > 0
     if exercise.kind == "number":

@@ -101,25 +101,25 @@ def _explain_axis(entry, axis, yours, right, roles, equations):
         return f"axis {axis} is no letter, and no simple product or sum of them"
     if mine.isdigit():
         return f"axis {axis} is {mine} whatever the sizes are, and something else is counted there"
-    said = f"axis {axis} is {mine}" + (f", {roles[mine]}" if mine in roles else "")
+    text = f"axis {axis} is {mine}" + (f", {roles[mine]}" if mine in roles else "")
     more, less = _compare_sums(mine, belongs)
     if more and not less and belongs not in roles:
         letter = next(iter(more))
-        often = "more often than it belongs there" if letter in belongs.split() else "beside what belongs there"
-        return f"{said}: {letter}{f', {roles[letter]},' if letter in roles else ''} is counted {often}"
+        where = "more often than it belongs there" if letter in belongs.split() else "beside what belongs there"
+        return f"{text}: {letter}{f', {roles[letter]},' if letter in roles else ''} is counted {where}"
     if less and not more:
-        return f"{said}, and that is only a part of what is counted there"
+        return f"{text}, and that is only a part of what is counted there"
     if belongs in roles:
         if mine.startswith(f"{belongs} - "):
-            return f"{said}, and that is less than what is counted there"
+            return f"{text}, and that is less than what is counted there"
         if mine not in roles and belongs in mine.split() and "-" not in mine.split():
-            return f"{said}, and that is more than what is counted there"
+            return f"{text}, and that is more than what is counted there"
         vector = _find_multiplied(entry, equations) if len(right) == 2 and axis == 1 else ""
         reason = f": this matrix multiplies {vector}" if vector else ""
-        return f"{said}, where {roles[belongs]} belongs{reason}"
+        return f"{text}, where {roles[belongs]} belongs{reason}"
     if mine in belongs.split():
-        return f"{said}, and that is only a part of what is counted there"
-    return f"{said}, and something else is counted there"
+        return f"{text}, and that is only a part of what is counted there"
+    return f"{text}, and something else is counted there"
 
 
 def _compare_sums(mine, belongs):
@@ -132,13 +132,13 @@ def _compare_sums(mine, belongs):
 
 def _summands(name):
     """Return how often each letter stands in the sum ``name``, as "2 * m + d"; None of a product of letters."""
-    found = Counter()
+    counts = Counter()
     for term in name.split(" + "):
         times, _, letter = term.rpartition(" * ")
         if not letter.isidentifier() or (times and not times.isdigit()):
             return None
-        found[letter] += int(times or 1)
-    return found
+        counts[letter] += int(times or 1)
+    return counts
 
 
 def _find_multiplied(entry, equations):

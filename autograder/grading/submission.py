@@ -98,20 +98,20 @@ def grade_task(task: Task) -> GradingResult:
             notebook, template = repair.read_notebook(task.content, templates, task.topic)
         except CourseError as error:
             return GradingResult(set_aside=str(error))
-        later = find_later_exercises(template, task.points)
-        notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in later))
+        later_exercises = find_later_exercises(template, task.points)
+        notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in later_exercises))
         repair.add_notes(notebook, notes)
     graded = task.graded
     if graded is None:
-        asked = {name: points for name, points in task.points.items() if name not in later}
-        by = exercises_for(task.topic, task.seed, task.attempt, asked, task.extra)
+        points = {name: points for name, points in task.points.items() if name not in later_exercises}
+        asked = exercises_for(task.topic, task.seed, task.attempt, points, task.extra)
         prepared = grade.prepared_for(templates[0])
         with watch.stage("host"):
-            graded = grade.grade(notebook, by, task.limits, task.isolation, task.files, task.hidden, prepared)
+            graded = grade.grade(notebook, asked, task.limits, task.isolation, task.files, task.hidden, prepared)
         watch.spent.update(graded.spent)
         watch.used.update(graded.used)
     with watch.stage("notebook"):
-        results = pages.enter_results(notebook, graded, templates[0], task.settings, later)
+        results = pages.enter_results(notebook, graded, templates[0], task.settings, later_exercises)
         # each text in one piece: in lines and indented, it would take five times as long to write
         content = (json.dumps(strip_transient(notebook), sort_keys=True, ensure_ascii=False) + "\n").encode()
     page, marks = b"", None
@@ -123,8 +123,8 @@ def grade_task(task: Task) -> GradingResult:
 
 def find_later_exercises(template: NotebookNode, points: Mapping[str, float]) -> tuple[str, ...]:
     """Return the exercises in ``points`` that ``template``, an earlier release, did not ask: nobody was given them."""
-    asked = {exercise_of_text(id_of(cell) or "") for cell in template.cells}
-    return tuple(name for name in points if name not in asked)
+    released = {exercise_of_text(id_of(cell) or "") for cell in template.cells}
+    return tuple(name for name in points if name not in released)
 
 
 def _render_page(notebook, results, task, template):

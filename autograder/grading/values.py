@@ -73,9 +73,9 @@ class JudgedCase:
     @cached_property
     def wrong_numbers(self) -> np.ndarray:
         """The student's numbers that are wrong, of all entries; all of an entry that has another shape."""
-        found = []
+        parts = []
         for entry in entries_of(self.case):
             mine, right = self.numbers(entry)
             is_comparable = mine.shape == right.shape
-            found.append(mine[~np.isclose(mine, right, rtol=0, atol=self.case.atol)] if is_comparable else mine.ravel())
-        return np.concatenate(found)
+            parts.append(mine[~np.isclose(mine, right, rtol=0, atol=self.case.atol)] if is_comparable else mine.ravel())
+        return np.concatenate(parts)

@@ -94,16 +94,16 @@ def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
     """
     released = course.released(topic)
     name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
-    written = [one.name.partition("-")[2] for one in released.exercises if not one.is_automatic]
-    remedy = f"name one that a person marks: {', '.join(written)}." if written else "none of it is marked by a person."
-    found = next((one for one in released.exercises if one.name == name), None)
-    if found is None:
+    names = [one.name.partition("-")[2] for one in released.exercises if not one.is_automatic]
+    remedy = f"name one that a person marks: {', '.join(names)}." if names else "none of it is marked by a person."
+    asked = next((one for one in released.exercises if one.name == name), None)
+    if asked is None:
         raise CourseError(f"{topic} does not ask {exercise!r}", str(course.root), remedy)
-    if found.is_automatic:
+    if asked.is_automatic:
         raise CourseError(f"{name} is no written answer: the grader judges it", str(course.root), remedy)
     question = next(one for one in handout(released.notebooks[0]).questions if one.name == name)
-    entry = cast(Text, found.entry)
-    return Scheme(question, found.points, entry.answer.strip(), entry.criteria)
+    entry = cast(Text, asked.entry)
+    return Scheme(question, asked.points, entry.answer.strip(), entry.criteria)
 
 
 def load_answers(course: Course, topic: str, exercise: str) -> list[Answer]:
@@ -173,9 +173,9 @@ def _changed_answers(course, topic, exercise, gradebook, marks):
     gradebook.db.rollback()
     now = {}
     for answer, _ in marks:
-        found = _load_answer(course, topic, exercise, rows[answer.student]) if answer.student in rows else None
-        if found is None or found.seen != answer.seen:
-            now[answer.student] = found or answer
+        current = _load_answer(course, topic, exercise, rows[answer.student]) if answer.student in rows else None
+        if current is None or current.seen != answer.seen:
+            now[answer.student] = current or answer
     return now or {answer.student: answer for answer, _ in marks}
 
 

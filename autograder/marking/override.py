@@ -29,14 +29,14 @@ def override(
     points are more than there are, the reason is missing, or a class is being graded.
     """
     name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
-    asked = {one.name: one for one in course.released(topic).exercises}
-    if name not in asked:
-        remedy = f"name one of {', '.join(one.partition('-')[2] for one in asked)}."
+    exercises = {one.name: one for one in course.released(topic).exercises}
+    if name not in exercises:
+        remedy = f"name one of {', '.join(one.partition('-')[2] for one in exercises)}."
         raise CourseError(f"{topic} does not ask {exercise!r}", str(course.root), remedy)
-    if not asked[name].is_automatic:
+    if not exercises[name].is_automatic:
         remedy = f"run `python -m autograder mark {topic} {name.partition('-')[2]}` without --student."
         raise CourseError(f"{name} is a written answer", "--student", remedy)
-    most = asked[name].points
+    most = exercises[name].points
     if points is not None and not (math.isfinite(points) and 0 <= points <= most):
         raise CourseError(f"{name} has {most:g} points, and not {points:g}", "--points", f"give 0 to {most:g}.")
     if points is not None and not reason.strip():
@@ -45,7 +45,7 @@ def override(
     back_up(course, "mark")
     with shared_lock(course), open_gradebook(course) as gradebook:
         try:
-            grade: Any = gradebook.find_grade(points_id(asked[name]), topic, topic, student)
+            grade: Any = gradebook.find_grade(points_id(exercises[name]), topic, topic, student)
             comment: Any = gradebook.find_comment(name, topic, topic, student)
         except MissingEntry:
             remedy = "look for the name in the table that `grade` prints."

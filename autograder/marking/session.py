@@ -98,9 +98,9 @@ class Session:
         from autograder.marking.grouping import group_similar
 
         # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
-        found = load_answers(self.course, self.topic, self.exercise)
-        counts = count_marked([(answer.is_untouched, answer.held.waiting) for answer in found])
-        groups = group_similar([answer for answer in found if not answer.is_untouched], key=self._id)
+        answers = load_answers(self.course, self.topic, self.exercise)
+        counts = count_marked([(answer.is_untouched, answer.held.waiting) for answer in answers])
+        groups = group_similar([answer for answer in answers if not answer.is_untouched], key=self._id)
         shown, size = [], 0
         for group in groups:
             spellings = self._spellings(group, token)
@@ -133,39 +133,40 @@ class Session:
             return None
         return read_picture(self.course, self.topic, self.exercise, *self._pictures[picture_id])
 
-    def mark(self, wanted: MarkRequest) -> dict[str, Any]:
-        """Save what the page ``wanted``, and return what it has to know then.
+    def mark(self, request: MarkRequest) -> dict[str, Any]:
+        """Save the marks that the page sends in ``request``; return what the page has to know then.
 
         Raises Conflict if an answer is not as the marker has seen it, or the points are none that there are, and
         CourseError if the gradebook cannot be written now.
         """
         from autograder.feedback import sanitize
 
-        if wanted.points is not None and wanted.points > self.scheme.points:
+        if request.points is not None and request.points > self.scheme.points:
             raise Conflict({"problem": f"There are {self.scheme.points:g} points, and no more."})
-        shown = [self._shown.get(one.id, {}).get(one.seen) for one in wanted.answers]
-        if len({one.id for one in wanted.answers}) < len(shown) or None in shown:
+        seen_answers = [self._shown.get(one.id, {}).get(one.seen) for one in request.answers]
+        if len({one.id for one in request.answers}) < len(seen_answers) or None in seen_answers:
             raise Conflict({"problem": "This page is of an earlier sitting: load it anew."})
-        held = CurrentMark(wanted.points, wanted.points is None, sanitize.plain(wanted.comment).strip() or None)
-        given = [answer for answer in shown if answer is not None]
+        held = CurrentMark(request.points, request.points is None, sanitize.plain(request.comment).strip() or None)
+        answers = [answer for answer in seen_answers if answer is not None]
         try:
-            done = save_marks(self.course, self.topic, self.exercise, [(answer, held) for answer in given])
+            saved = save_marks(self.course, self.topic, self.exercise, [(answer, held) for answer in answers])
         except AnswersChanged as changed:
-            raise Conflict(self._contradiction(changed.now, given)) from None
-        self.marked = (self.marked | {one.student for one in done}) - {one.student for one in done if held.waiting}
-        return {"answers": [self._show(answer) for answer in done], **self.progress()}
+            raise Conflict(self._contradiction(changed.now, answers)) from None
+        self.marked = (self.marked | {one.student for one in saved}) - {one.student for one in saved if held.waiting}
+        return {"answers": [self._show(answer) for answer in saved], **self.progress()}
 
-    def _contradiction(self, now, given):
+    def _contradiction(self, now, answers):
         """Say what is not as it was seen. Where only marks differ, the marker may put theirs in their place."""
-        before = {answer.student: answer for answer in given}
+        before = {answer.student: answer for answer in answers}
         if any(answer.text != before[student].text for student, answer in now.items()):
             return {"problem": "The student has handed in something else since: load the page anew."}
-        said = []
+        sentences = []
         for held in (answer.held for answer in now.values()):
-            given = f"given {held.points:g} of {self.scheme.points:g} points"
-            did = "taken the points away" if held.points is None else given
-            said.append(f"Somebody has {did} meanwhile{f', and says: {held.comment}' if held.comment else '.'}")
-        return {"problem": " ".join(dict.fromkeys(said)), "now": [self._show(answer) for answer in now.values()]}
+            did = "taken the points away"
+            if held.points is not None:
+                did = f"given {held.points:g} of {self.scheme.points:g} points"
+            sentences.append(f"Somebody has {did} meanwhile{f', and says: {held.comment}' if held.comment else '.'}")
+        return {"problem": " ".join(dict.fromkeys(sentences)), "now": [self._show(answer) for answer in now.values()]}
 
     def _told(self, group: "Group") -> dict[str, Any]:
         held = group.answers[0].held
@@ -181,12 +182,12 @@ class Session:
 
     def _addresses(self, answer, token):
         """Return where the page finds the pictures of ``answer``, by name."""
-        found = {}
+        addresses = {}
         for name in answer.pictures:
             key = hmac.new(self._key, f"{answer.student}\0{name}".encode("utf-8", "replace"), hashlib.sha256)
             self._pictures[key.hexdigest()[:32]] = answer.student, name
-            found[name] = f"pictures/{key.hexdigest()[:32]}?token={quote(token)}"
-        return found
+            addresses[name] = f"pictures/{key.hexdigest()[:32]}?token={quote(token)}"
+        return addresses
 
     def _spellings(self, group: "Group", token: str) -> list[tuple[Markup, list[tuple[str, str]]]]:
         """Return ``(HTML, [(id, student)])`` of each spelling that the answers of ``group`` have."""

@@ -168,14 +168,14 @@ def exercise_cells(exercise: Exercise, text: ExerciseText) -> list[NotebookNode]
 
 def _examples(exercise):
     """Return the shown cases that were worked by hand, for the question: a call that can be copied, and what it returns."""
-    told = []
+    examples = []
     for case in _shown_cases(exercise, drawn=False):
         lines = [f"{name} = {_as_code(item, f'{name} = ', exercise.in_torch)}" for name, item in case.inputs.items()]
         call = "\n".join([*lines, f"{exercise.function}({', '.join(case.inputs)})"])
         title = case.name[:1].upper() + case.name[1:]
         result = _format_array(case.expected)
-        told.append(f"\n\n**{title}.** The call\n\n```python\n{call}\n```\n\nreturns\n\n```text\n{result}\n```")
-    return "".join(told)
+        examples.append(f"\n\n**{title}.** The call\n\n```python\n{call}\n```\n\nreturns\n\n```text\n{result}\n```")
+    return "".join(examples)
 
 
 def _as_code(value, before, in_torch):
