@@ -45,10 +45,7 @@ class FormulaError(ValueError):
 
 
 class Typesetter:
-    """KaTeX in a process of its own, which the first formula starts and ``close`` ends.
-
-    A process that was forked from this one starts its own.
-    """
+    """KaTeX in a process of its own, from the first formula until ``close``; a forked process starts another."""
 
     def __init__(self, seconds: float = 60.0) -> None:
         """Give up a formula, and the process with it, after ``seconds``."""
@@ -64,11 +61,7 @@ class Typesetter:
         self.close()
 
     def html(self, tex: str, block: bool = False) -> str:
-        """Return ``tex`` as HTML; ``block``: displayed, on lines of its own.
-
-        Raises FormulaError if KaTeX cannot set it or finds it dubious, if it takes too long, or if it needs a font that
-        pages lack.
-        """
+        """Return ``tex`` as HTML, displayed if ``block``; raise FormulaError if KaTeX objects or is too slow."""
         process = self._running()
         process.stdin.write(json.dumps({"tex": tex, "block": block}).encode() + b"\n")
         process.stdin.flush()

@@ -18,10 +18,7 @@ def short(path: str | Path) -> str:
 
 
 def require_checkout(what: str) -> None:
-    """Refuse to do ``what`` where only the packages are installed, without the book and the tests' submissions.
-
-    Raises CourseError if this is no checkout of the project.
-    """
+    """Raise CourseError where only the packages are installed: ``what`` needs the book and the tests' submissions."""
     if not CONFIG.is_file() or not BOOK.is_dir():
         remedy = "clone the project and run `make course` there: this command then works from its folder."
         raise CourseError(

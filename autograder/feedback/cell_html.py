@@ -25,10 +25,7 @@ def prose(
     attachments: Mapping[str, Mapping[str, str]] | None = None,
     addresses: Mapping[str, str] | None = None,
 ) -> str:
-    """Return Markdown as HTML, its headings as bold lines: the page has headings of its own.
-
-    ``attachments`` holds pictures by name; ``addresses`` maps the names of others to where the page loads them from.
-    """
+    """Return Markdown as HTML, headings as bold lines; pictures are in ``attachments`` or at their ``addresses``."""
     return _without_headings(sanitize.prose(markdown, attachments or {}, anchors=False, addresses=addresses))
 
 

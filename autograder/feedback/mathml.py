@@ -71,10 +71,7 @@ def _as_text(tex, block):
 
 
 def _copy_known(element):
-    """Return a copy of ``element`` that holds nothing but what is known.
-
-    Raises ValueError if it has an element or a command that is not.
-    """
+    """Return a copy of ``element`` with known attributes only; raise ValueError at an unknown element or command."""
     text = html.unescape(element.text or "")  # the converter writes its characters as entities
     if element.tag not in ELEMENTS or UNKNOWN_COMMAND.match(text):
         raise ValueError(element.tag)

@@ -67,10 +67,7 @@ NO_WEIGHTS = {
 
 
 def judge(exercises: Iterable[Exercise], replies: Mapping[tuple[str, int], Reply]) -> tuple[Verdict, ...]:
-    """Return one ``Verdict`` an exercise, in the same order. ``replies`` maps (exercise, call number) to ``Reply``.
-
-    The calls are those of the hidden cases, in their order; a reply that is missing costs the points of its case.
-    """
+    """Return one ``Verdict`` an exercise; ``replies`` maps (exercise, number of the hidden case) to ``Reply``."""
     return tuple(_judge(exercise, replies) for exercise in exercises)
 
 

@@ -82,10 +82,7 @@ class GradingResult:
 
 
 def grade_task(task: Task) -> GradingResult:
-    """Return the ``GradingResult`` of ``task``. Whatever the student did is in it, not an error.
-
-    Raises CourseError if this machine's exercises are not those of whoever sent the task, or it has no sandbox.
-    """
+    """Grade ``task``; raise CourseError only if this machine has no sandbox, or other exercises than the sender."""
     with LOADING_LOCK:
         digest = exercises.digest(_load_drawn(task.topic, task.seed, 0, task.extra))
     if digest != task.digest:
@@ -128,10 +125,7 @@ def find_later_exercises(template: NotebookNode, points: Mapping[str, float]) ->
 
 
 def _render_page(notebook, results, task, template):
-    """Return ``(page of the notebook, marks that it shows)``, or nothing if it cannot be made in its time.
-
-    Whatever an answer may do to its page: whoever sent the task asks for the page alone then, and says what became of it.
-    """
+    """Return ``(page, its marks)``, or nothing if that fails or takes too long: the sender asks for the page again."""
     marks = merge_results(task.paper.standing, results, task.paper.texts).marks
     asked = handout(template)
     try:

@@ -88,10 +88,7 @@ class AnswersChanged(Exception):
 
 
 def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
-    """Return the ``Scheme`` of ``exercise``, which may be named with its topic or without.
-
-    Raises CourseError if ``topic`` was not released, or does not ask ``exercise``, or no person marks that.
-    """
+    """Return the ``Scheme`` of ``exercise``, with or without its topic; raise CourseError if no person marks it."""
     released = course.released(topic)
     name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
     names = [one.name.partition("-")[2] for one in released.exercises if not one.is_automatic]
@@ -107,18 +104,12 @@ def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
 
 
 def load_answers(course: Course, topic: str, exercise: str) -> list[Answer]:
-    """Return the answers to ``exercise`` of all who are in the gradebook for ``topic``, in no order.
-
-    Raises CourseError if the gradebook cannot be read.
-    """
+    """Return the answers of all who are in the gradebook, in no order; raise CourseError if it is unreadable."""
     return [_load_answer(course, topic, exercise, row) for row in _fetch_rows(course, topic, exercise)]
 
 
 def count_progress(course: Course, topic: str, exercise: str) -> dict[str, int]:
-    """Return how many of the answers to ``exercise`` are marked, of how many, and how many more are as handed out.
-
-    Raises CourseError if the gradebook cannot be read.
-    """
+    """Count the answers: marked, of how many, and left as handed out; raise CourseError without a gradebook."""
     rows = _fetch_rows(course, topic, exercise)
     return count_marked([(_is_untouched(row), bool(row.needs_manual_grade)) for row in rows])
 

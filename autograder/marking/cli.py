@@ -20,10 +20,7 @@ REDIRECT = '<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" cont
 
 
 def run_server(session: Session, port: int, browser: bool, say: Callable[[str], object]) -> list[str]:
-    """Serve ``session`` until SIGINT or SIGTERM; return what there is to be said of it then.
-
-    Raises CourseError if there is nothing to mark, or the port is not to be had.
-    """
+    """Serve ``session`` until SIGINT or SIGTERM; return lines to print. Raise CourseError if there is nothing to mark."""
     progress, topic = session.progress(), session.topic
     if not progress["of"]:
         untouched = progress["untouched"]

@@ -28,10 +28,7 @@ class Group:
 
 
 def normalise(text: str) -> str:
-    """Return ``text`` without what does not count: white space, signs at the edges of words, the case of words.
-
-    A single letter keeps its case, and so does what has other signs in it: W and w are two things.
-    """
+    """Return ``text`` without white space, punctuation of words and their case; single letters and formulas keep it."""
     words = [word for part in text.split() if (word := part.strip(PUNCTUATION))]
     return " ".join(word.casefold() if WORD.fullmatch(word) else word for word in words)
 

@@ -35,10 +35,7 @@ HEADERS = {
 
 
 async def serve(session: Session, token: str, port: int, ready: Callable[[str], object], stop: asyncio.Event) -> None:
-    """Serve ``session`` until ``stop`` is set; call ``ready`` with the page's address. Port 0 is any that is free.
-
-    Raises CourseError if the port is not to be had.
-    """
+    """Serve ``session`` until ``stop``; give ``ready`` the address. Raise CourseError if ``port`` is taken."""
     try:
         listening = socket.create_server((LOOPBACK, port))
     except OSError as error:

@@ -55,10 +55,7 @@ def source_notebook(
 
 
 def load_chapter(topic: str, book: str | Path = BOOK) -> tuple[str, dict[str, ExerciseText]]:
-    """Return what ``chapter_texts`` does of the chapter ``topic``.
-
-    Raises CourseError if there is no such page, or an exercise on it holds what a notebook cannot show.
-    """
+    """As ``chapter_texts``, of the chapter ``topic``; raises CourseError if there is no such page, too."""
     page = Path(book) / f"{topic}.md"
     if not page.is_file():
         raise CourseError(f"there is no chapter {topic}", short(page), "write the page, or remove the key.")

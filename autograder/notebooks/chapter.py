@@ -37,10 +37,7 @@ class ExerciseText:
 
 
 def chapter_texts(path: str | Path) -> tuple[str, dict[str, ExerciseText]]:
-    """Return ``(title of the chapter, {label: Text})`` of the exercises on the page at ``path``.
-
-    Raises CourseError if an exercise holds a directive or a role: a notebook cannot show those.
-    """
+    """Return ``(title, {label: ExerciseText})`` of a page; raise CourseError at what no notebook can show."""
     source = Path(path).read_text(encoding="utf-8")
     tokens = _parser().parse(source)
     title = next((text.content for tag, text in pairwise(tokens) if (tag.type, tag.tag) == ("heading_open", "h1")), "")

@@ -25,10 +25,7 @@ BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 
 
 def read_notebook(content: bytes, templates: Sequence[NotebookNode], topic: str) -> tuple[NotebookNode, NotebookNode]:
-    """Return ``(notebook, the one of templates that it was made from)`` for the bytes of a file that was handed in.
-
-    Raises CourseError if it cannot be graded: the message is for the student.
-    """
+    """Return ``(notebook, its template)`` of a file; raise CourseError, for the student, if it cannot be graded."""
     name = f"{topic}.ipynb"
     again = f"open your notebook, save it, and hand in the file {name} again."
     try:
@@ -119,10 +116,7 @@ def _restore_cell(cell, original, notes):
 
 
 def _rebuild_cell(data):
-    """Return a new cell with what counts of ``data``: type, text, pasted pictures, id, and which exercise it is.
-
-    Outputs and all other metadata stay behind: they are made anew, or decide nothing.
-    """
+    """Return a new cell with type, text, pictures, id and exercise of ``data``, and neither outputs nor metadata."""
     source = "".join(data["source"]) if isinstance(data["source"], list) else data["source"]
     if not isinstance(source, str):
         raise ValueError

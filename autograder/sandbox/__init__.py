@@ -69,10 +69,7 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
 
 
 def run_ours(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, hidden: Iterable[str] = ()) -> Run:
-    """As ``run``, for what no student wrote: if its sandbox is lost each time, it is the machine's fault.
-
-    Raises CourseError if the sandbox cannot be started, or was killed from outside more than once.
-    """
+    """As ``run``, for what no student wrote: a sandbox that is lost repeatedly raises CourseError, too."""
     try:
         return run(script, limits, isolation, hidden)
     except SandboxLost as lost:

@@ -78,10 +78,7 @@ def become_user(uid: str) -> list[str]:
 
 
 def unused_uid() -> str:
-    """Return the number of a user who runs nothing else on this machine: limits count all that a user runs.
-
-    Where a container leaves too few numbers, it is nobody.
-    """
+    """Return a user id that runs nothing else here, because limits count per user; nobody's in a small container."""
     first, last = UNUSED_UIDS[0], UNUSED_UIDS[-1]
     for kind in ("uid", "gid"):
         with open(f"/proc/self/{kind}_map") as file:

@@ -33,10 +33,7 @@ def engine() -> str:
 
 
 def command(limits: Limits, program: str | None = None) -> list[str]:
-    """Return the command that starts a worker in a container of its own.
-
-    Raises CourseError if there is no container engine.
-    """
+    """Return the command that starts a worker in a container; raise CourseError where no engine is installed."""
     program = program or engine()
     if not program:
         raise CourseError("there is no container engine", "this machine", REMEDY)
@@ -59,10 +56,7 @@ def files_in_image() -> tuple[Path, ...]:
 
 @cache
 def require_image(program: str) -> None:
-    """Ask the image once what it holds: one of another version would grade otherwise than this one, and say nothing.
-
-    Raises CourseError if there is no image, or it was built from other files than those of this installation.
-    """
+    """Raise CourseError unless the image holds the files of this installation: another would grade differently."""
     script = HASHES.format(paths=[f"/worker/{path.name}" for path in files_in_image()])
     args = [program, "run", "--rm", "--pull", "never", "--network", "none", IMAGE, "python", "-I", "-c", script]
     try:

@@ -26,10 +26,7 @@ class NoReply(Exception):
 
 
 def run_script(requests: int, replies: int, script: Script, limits: Limits, alone: bool) -> Run:
-    """Return the ``Run`` of ``script`` in the worker behind the descriptors ``requests`` and ``replies``.
-
-    Raises NoReply if nothing at all came from the worker.
-    """
+    """Return the ``Run`` of ``script`` in the worker behind two descriptors; raise NoReply if it sends nothing."""
     return _WorkerRun(requests, replies, script, limits, alone).execute()
 
 

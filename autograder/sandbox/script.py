@@ -13,10 +13,7 @@ def _limit(default, least, help):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use. Seconds of wall time; megabytes and kilobytes; numbers of things.
-
-    nbgrader's configuration and the command line take names, defaults, bounds and help from here.
-    """
+    """What one submission may use; nbgrader's configuration and the command line take names and bounds from here."""
 
     cell_seconds: float = _limit(20.0, 0.1, "Seconds that one cell may run.")
     call_seconds: float = _limit(5.0, 0.1, "Seconds that one call of a function may run.")
@@ -87,10 +84,7 @@ class Script:
 
 @dataclass(frozen=True)
 class Reply:
-    """What one call gave: a value, or the name of the exception in ``raised`` and the line of the student's cell.
-
-    ``text`` is what stands in that line, as the notebook has it.
-    """
+    """What one call gave: a value, or the exception's name, and the number and ``text`` of the line that raised it."""
 
     value: object = None
     raised: str = ""

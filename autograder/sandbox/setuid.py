@@ -34,10 +34,7 @@ REMEDY = (
 
 
 def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str], dict[str, object]]:
-    """Return ``(command, what Popen needs beside)`` of a worker with ``env``; ``stack`` ends all of that user's processes.
-
-    Raises CourseError if this process may not become another user, or the kernel has no filter for this machine.
-    """
+    """Return ``(command, Popen arguments)`` of a worker as another user; raise CourseError where that is impossible."""
     program = seccomp.program(local_sockets=False)
     user = bubblewrap.unused_uid() if PROC.is_dir() else ""
     for is_missing, problem in (
@@ -67,10 +64,7 @@ def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str]
 
 
 def _end_user(user, scratch):
-    """End every process of ``user``, then remove its folder ``scratch`` and what it has left where everybody may write.
-
-    Raises CourseError if something goes on all the same.
-    """
+    """Kill every process of ``user`` and remove what it has left; raise CourseError if a process survives."""
     end = time.monotonic() + EXIT_GRACE_SECONDS
     kill_all = [
         *bubblewrap.become_user(str(user)),

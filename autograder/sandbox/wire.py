@@ -151,10 +151,7 @@ def _as_arrays(value, inside=False):
 
 
 def parse(line: bytes, items: float = math.inf) -> dict[str, Any]:
-    """Return the object in one line of JSON text that holds no more than about ``items`` things.
-
-    Raises Unreadable if it is no JSON object, or one that would harm the reader.
-    """
+    """Return the object in a line of JSON of about ``items`` things at most; raise Unreadable if it is no such line."""
     if items < math.inf and sum(map(line.count, (b"{", b"[", b","))) > 3 * items:  # parsing it would take seconds
         raise Unreadable("too many items")
     try:

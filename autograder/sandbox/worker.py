@@ -259,10 +259,7 @@ def make_shell() -> Any:
         prepared, compiled, at_first = {}, [], None
 
         def prepare(self, sources):
-            """Read ``sources`` of cells as ``transform_cell`` does, once for all who will be handed this shell.
-
-            What the checks use is compiled now, and not by each submission anew.
-            """
+            """Transform ``sources`` of cells once for all who get this shell, and compile what the checks use."""
             self.at_first, self.compiled = self._transforms(), []
             read = self.input_transformer_manager.transform_cell
             self.prepared = {source: self._compile_checks(read(source)) for source in sources}
