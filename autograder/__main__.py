@@ -57,7 +57,7 @@ def release(
     or was kept: then its cases are tried, and the release is refused if they do not.
     """
     from autograder.audit.search import DRAWS, find_seed
-    from autograder.releases.release import new_seed
+    from autograder.releases.release import draw_seed
     from autograder.releases.release import release as make
 
     require_checkout("release")
@@ -67,7 +67,7 @@ def release(
     website = _website(base_url, no_links, plan.website)
     kept = root.chosen_seed(topic, seed)
     with out.status(f"Drawing hidden cases of {topic} that catch every wrong answer that is known …"):
-        found = find_seed(topic, new_seed() if kept is None else kept, DRAWS if kept is None else 1)
+        found = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
     seed = found.seed
     for line in found.lines(verbose):
         out.print(line, highlight=False, markup=False)
@@ -86,7 +86,7 @@ def release(
 def handouts(folder: Annotated[Path, Argument(help="Where the notebooks shall be.")]) -> None:
     """Write the notebooks for students, one a chapter, for the website to offer: as `release` does, but unproved."""
     from autograder.notebooks.website import site_address
-    from autograder.releases.release import handouts as write
+    from autograder.releases.release import write_handouts as write
     from solutions.answer_key import topics
 
     require_checkout("handouts")
@@ -637,7 +637,7 @@ def _grade(course, topic, options, students=(), machines=("",)):
             bar.update(task, completed=done, total=total, rate=rate)
             if not out.is_terminal:
                 out.print(
-                    f"{done}/{total} {rate} {notices.plain(row.student)}: {report.status(row)}",
+                    f"{done}/{total} {rate} {notices.plain(row.student)}: {report.describe_status(row)}",
                     markup=False,
                     highlight=False,
                 )
@@ -654,12 +654,12 @@ def _grade(course, topic, options, students=(), machines=("",)):
     if options.dry:
         _say_mark_changes(rows, topic)
         return rows
-    out.print(report.legend(questions))
-    out.print(report.table(questions, rows, out.width))
-    if out.width < report.WIDE:
-        out.print(report.hints(rows), markup=False, highlight=False)
-    out.print(report.summary(rows))
-    if slowest := report.slowest(rows):
+    out.print(report.legend_table(questions))
+    out.print(report.grade_table(questions, rows, out.width))
+    if out.width < report.WIDE_COLUMNS:
+        out.print(report.hint_lines(rows), markup=False, highlight=False)
+    out.print(report.summary_line(rows))
+    if slowest := report.slowest_line(rows):
         out.print(slowest, markup=False, highlight=False)
     for path in course.misplaced_notebooks():
         out.print(
@@ -697,7 +697,7 @@ def _say_mark_changes(rows, topic):
         out.print(report.changes_table(rows))
     for row in rows:
         if row.set_aside or row.failed:
-            _say(f"{notices.plain(row.student)}: {report.status(row)}")
+            _say(f"{notices.plain(row.student)}: {report.describe_status(row)}")
     _say(
         f"{report.changes_summary(rows)}. Nothing was recorded: `python -m autograder regrade {topic} --apply` does it."
     )

@@ -1,4 +1,4 @@
-"""All that the submissions of one run share, read once.
+"""What all submissions of one run share, read once.
 
 In: a course, a topic, options. Out: a frozen ``GradingRun``. Reads the course directory.
 """
@@ -18,7 +18,7 @@ from autograder.courses.released import Released
 from autograder.feedback import page_settings
 from autograder.sandbox import Limits
 
-if TYPE_CHECKING:  # a run with nothing to do reads no notebook
+if TYPE_CHECKING:  # a run with nothing to do must not import nbformat
     from autograder.notebooks.handout import Handout
 
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:  # a run with nothing to do reads no notebook
 class GradingOptions:
     """How a class is graded.
 
-    With ``again``, what was recorded before is run and recorded anew. A ``dry`` run records nothing and writes no page and no
-    notebook. ``workers`` is how many processes of this machine run submissions; by default, one a core.
+    With ``again``, graded submissions are run and recorded once more. A ``dry`` run records nothing and writes neither pages nor
+    notebooks. ``workers`` is the number of processes that run submissions on this machine; by default, one per core.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -40,7 +40,7 @@ class GradingOptions:
 
 @dataclass(frozen=True)
 class GradingRun:
-    """One run over a class: whose work, judged by what, by which rules."""
+    """One grading of a class: the course, the assignment and the rules."""
 
     course: Course
     topic: str
@@ -49,7 +49,7 @@ class GradingRun:
     assignment: Assignment
     settings: dict[str, Any]  # of nbgrader's pages
     rules: str  # a hash of what pages and penalties depend on
-    cost_without_time: str  # in words, of being late by nobody knows how much
+    cost_without_time: str  # in words, of being late by an unknown time
 
     @property
     def makes_pages(self) -> bool:
@@ -62,12 +62,12 @@ class GradingRun:
         return tuple(map(handout, self.released.notebooks))
 
     def state_of(self, key: str, beside: dict[str, str]) -> str:
-        """Return a text that changes with all that a recorded submission depends on."""
+        """Return a text that changes with everything that a recorded submission depends on."""
         return json.dumps([key, self.rules, page_settings.version_key(), beside])
 
 
 def load_run(course: Course, topic: str, options: GradingOptions, released: Released | None = None) -> GradingRun:
-    """Return the ``GradingRun`` of ``topic`` in ``course``. ``released`` is what the course says of it, if that was asked.
+    """Return the ``GradingRun`` of ``topic`` in ``course``. ``released`` is passed if it was loaded already.
 
     Raises ``CourseError`` if ``topic`` was not released, or course.toml cannot be understood.
     """

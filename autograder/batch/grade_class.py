@@ -1,8 +1,8 @@
 """Grade a whole class: send submissions to workers, record what comes back, write autograded notebooks and feedback.
 
-In: a course, a topic. Out: one ``SubmissionResult`` a student. Writes verdicts to the course's store, and what nbgrader keeps.
-This process reads bytes, sends them away and writes what it gets: it parses, runs and renders nothing that a student chose.
-Nobody's submission stops another's. Killed at any moment and started again, it goes on where it was.
+In: a course, a topic. Out: one ``SubmissionResult`` per student. Writes verdicts to the course's store, and what nbgrader keeps.
+This process only reads bytes, sends them to workers and writes the results: it parses, runs and renders nothing that a student
+chose. No submission stops another. Killed at any moment and started again, it continues where it was.
 """
 
 import contextlib
@@ -37,17 +37,17 @@ from autograder.platforms.attempts import earlier_attempts
 from autograder.sandbox import cgroup
 from solutions.answer_key import AnswerKeyError
 
-if TYPE_CHECKING:  # what runs and shows submissions is imported once there is one to run
+if TYPE_CHECKING:  # imported once there is a submission to run
     from autograder.grading.submission import GradingResult
 
-SLACK_SECONDS = 240.0  # seconds that starting, reading and writing may take on top of what a submission may run
+SLACK_SECONDS = 240.0  # for starting, reading and writing, on top of the time that a submission may run
 PAGE_SECONDS = 60.0
-TAKEN_BACK = "The gradebook has the points of an attempt that was taken back: change them in the formgrader."
-PUT_BACK = (
+TAKEN_BACK_NOTE = "The gradebook has the points of an attempt that was taken back: change them in the formgrader."
+RESTORED_NOTICE = (
     "The gradebook lacked the assignment {} as released: it was put back. If marks or due dates are missing now, a backup may "
     "have them: `python -m autograder restore` lists them."
 )
-WORKER_LOST = (TimeoutError, ProcessExpired, BrokenProcessPool)  # of a task that took too long, or ended its process
+WORKER_ERRORS = (TimeoutError, ProcessExpired, BrokenProcessPool)  # a task took too long, or ended its process
 
 
 def grade_class(
@@ -62,11 +62,11 @@ def grade_class(
 ) -> list[SubmissionResult]:
     """Grade ``students`` (by default everybody who handed in) and return their rows, in order.
 
-    A dry run keeps the verdicts, so that the run after it has nothing to run; the rows say whose marks would move.
+    A dry run keeps the verdicts, so that the next run need not run anything; its rows say whose marks would change.
 
     ``progress`` is called as ``progress(done, total, row)``. ``executor`` runs the submissions; by default, processes of
-    this machine do. ``notice`` is called with what else an instructor should know. ``released`` is what the course says of
-    ``topic``, if that was asked.
+    this machine do. ``notice`` is called with what else an instructor should know. ``released`` is passed if it was loaded
+    already.
 
     Raises ``CourseError`` if there is nothing to grade, the sandbox cannot be used, another process is grading here, or
     the machine does not let it go on. What was recorded until then stays.
@@ -74,7 +74,7 @@ def grade_class(
     run = load_run(course, topic, options or GradingOptions(), released)
     names = _select_students(run, students)
     count: int = run.options.workers or getattr(executor, "workers", None) or os.cpu_count() or 1
-    count = min(count, len(names))  # one that would have nothing to do need not be started
+    count = min(count, len(names))  # no more than there is work for
     with contextlib.ExitStack() as stack:
         stack.enter_context(exclusive_lock(course))
         if not run.options.dry:
@@ -82,9 +82,9 @@ def grade_class(
         cgroup.remove_left_behind(run.options.limits)
         recorder = stack.enter_context(Recorder(course, topic, run.options.dry))
         if recorder.was_restored and notice:
-            notice(PUT_BACK.format(topic))
+            notice(RESTORED_NOTICE.format(topic))
 
-        def start():  # not before there is something to run
+        def start():  # called once there is something to run
             return executor or stack.enter_context(_examined_workers(run, count))
 
         batch = _Batch(run, recorder, TaskQueue(start, 2 * count + 2), progress or (lambda *args: None))
@@ -106,9 +106,9 @@ def _select_students(run, students):
 
 @contextlib.contextmanager
 def _examined_workers(run: GradingRun, count: int) -> Iterator[Executor]:
-    """Give ``Workers``, warm, after the canary was stopped in the sandbox of one of them.
+    """Give warm ``Workers``, after the canary was stopped in the sandbox of one of them.
 
-    On a cluster, every machine was asked when the connection was made.
+    On a cluster, every machine is examined when the connection is made.
     """
     from autograder.feedback import pages
     from autograder.grading import submission
@@ -129,10 +129,10 @@ def _examined_workers(run: GradingRun, count: int) -> Iterator[Executor]:
 
 
 class _Batch:
-    """The way of each submission through one run. Holds as many at a time as the workers need, and no more.
+    """Takes each submission through one run, holding no more at a time than the workers need.
 
-    A submission begins in ``_begin``. It is sent to a worker, whose result goes to ``_finish_grading``, and perhaps once more for
-    its page alone, which goes to ``_finish_page``; or its results are known, or it is set aside. It ends in ``_report_progress``.
+    A submission starts in ``_begin``, which reuses its results, sets it aside or sends it to a worker. The worker's outcome goes
+    to ``_finish_grading``; a second task, if only the page is missing, to ``_finish_page``. It ends in ``_report_progress``.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class _Batch:
     ) -> None:
         self.run, self.recorder, self.tasks, self.progress = run, recorder, tasks, progress
         self.course, self.topic, self.options = run.course, run.topic, run.options
-        self.late: list[Job] = []  # those that ran out of time
+        self.late: list[Job] = []  # ran out of time
         self.done = self.total = 0
 
     def grade(self, students: Sequence[str]) -> list[SubmissionResult]:
@@ -157,7 +157,7 @@ class _Batch:
             if not self.tasks:
                 break
             self._wait()
-        while self.late:  # the machine may have been busy: once more, alone, before it counts
+        while self.late:  # run each once more, alone: the machine may have been busy
             job = self.late.pop(0)
             job.is_last_chance = True
             self._run_step(job.row, partial(self._submit, job, with_page=False))
@@ -170,9 +170,9 @@ class _Batch:
             self._run_step(job.row, partial(then, job, future))
 
     def _run_step(self, row, step):
-        """Take one step with one submission. What goes wrong in it ends this submission with words, and no other.
+        """Take one step with one submission. An error ends this submission with a message, and no other.
 
-        Raises ``CourseError`` if it is the machine, or the course, that nothing can go on with.
+        Raises ``CourseError`` if the machine or the course makes it impossible to continue.
         """
         try:
             with Stopwatch(row.spent, row.used).stage("coordinator"):
@@ -186,7 +186,7 @@ class _Batch:
             self._report_progress(row)
 
     def _fatal_error(self, error):
-        """Return what to raise for an ``error`` that concerns more than one submission; None for any other."""
+        """Return the exception to raise for an ``error`` that affects all submissions; None for any other."""
         if isinstance(error, CourseError | AnswerKeyError):
             return error
         if isinstance(error, sqlalchemy.exc.OperationalError):
@@ -201,7 +201,7 @@ class _Batch:
     # --- from what was handed in to a worker ---------------------------------------------------------------------------
 
     def _begin(self, row):
-        """Read what was handed in; send it to be graded unless it is known already."""
+        """Read a submission, and send it to a worker unless its results are known."""
         earlier = self.course.load_record(row.student, self.topic)
         if not self.options.dry:
             self.course.remove_leftovers(row.student, self.topic)
@@ -219,14 +219,14 @@ class _Batch:
     def _grade_or_reuse(self, job):
         row = job.row
         job.graded = None if self.options.again else self.course.store.get(job.key)
-        job.standing = self.recorder.current_state(row.student, job.received)
+        job.state = self.recorder.current_state(row.student, job.received)
         if job.graded is None or not recording.is_recorded(self.run, job):
             self._submit(job)
             return
         row.reused = True
         row.enter_verdicts(job.graded, job.earlier["notes"])
-        job.marks = self._update_penalty(row, job.standing)
-        if not self.run.makes_pages or recording.is_page_new(self.run, job, job.marks):
+        job.marks = self._update_penalty(row, job.state)
+        if not self.run.makes_pages or recording.is_page_current(self.run, job, job.marks):
             self._report_progress(row)
             return
         job.notebook = self.course.autograded(row.student, self.topic).read_bytes()
@@ -238,7 +238,7 @@ class _Batch:
         run, released, options = self.run, self.run.released, self.options
         paper = None
         if run.makes_pages and with_page:
-            paper = submission.FeedbackRequest(job.student, job.standing, job.earlier.get("told", {}), PAGE_SECONDS)
+            paper = submission.FeedbackRequest(job.student, job.state, job.earlier.get("told", {}), PAGE_SECONDS)
         task = submission.Task(
             job.content,
             job.files,
@@ -261,7 +261,7 @@ class _Batch:
     # --- from a worker into the gradebook ------------------------------------------------------------------------------
 
     def _finish_grading(self, job: Job, future: Future) -> None:
-        """Record what came back from a worker, and ask for the feedback page."""
+        """Record a worker's outcome, and write the feedback page or ask for it."""
         outcome = self._outcome(job, future)
         if outcome is None:
             self.late.append(job)
@@ -274,7 +274,7 @@ class _Batch:
         else:
             self._keep_verdicts(job, outcome)
             if self.options.dry:
-                self._enter_changes(job.row, job.standing, self._record(job, outcome))
+                self._enter_changes(job.row, job.state, self._record(job, outcome))
                 self._report_progress(job.row)
             else:
                 job.marks = self._record(job, outcome)
@@ -283,10 +283,10 @@ class _Batch:
                 self._show(job, outcome)
 
     def _outcome(self, job: Job, future: Future) -> "GradingResult | None":
-        """Return what came back; None if the submission has to run once more."""
+        """Return a worker's outcome; None if the submission has to run once more."""
         try:
             outcome = future.result()
-        except WORKER_LOST as error:
+        except WORKER_ERRORS as error:
             if not job.is_last_chance:
                 return None
             how = "took too long" if isinstance(error, TimeoutError) else "ended the process that graded it"
@@ -311,15 +311,15 @@ class _Batch:
         record = self.recorder.preview if self.options.dry else self.recorder.record
         return record(job.student, outcome.results, job.received, job.earlier.get("told", {}))
 
-    def _enter_changes(self, row, standing, marks):
-        row.changes = mark_changes(self.run.released.exercises, standing, marks)
+    def _enter_changes(self, row, state, marks):
+        row.changes = mark_changes(self.run.released.exercises, state, marks)
         row.enter_marks(self.run.released.exercises, marks)
 
-    def _update_penalty(self, row: SubmissionResult, standing: GradebookState) -> Marks:
-        """Return the marks of what was graded before, of which only the late penalty may have become another."""
-        marks = self.recorder.update_penalty(row.student, standing)
+    def _update_penalty(self, row: SubmissionResult, state: GradebookState) -> Marks:
+        """Return the marks of a submission graded before, of which only the late penalty may have changed."""
+        marks = self.recorder.update_penalty(row.student, state)
         if self.options.dry:
-            row.changes = mark_changes(self.run.released.exercises, standing, marks)
+            row.changes = mark_changes(self.run.released.exercises, state, marks)
         row.enter_marks(self.run.released.exercises, marks)
         return marks
 
@@ -332,7 +332,7 @@ class _Batch:
         elif outcome.page and outcome.marks == job.marks:
             recording.write_page(self.run, job, outcome.page)
             self._report_progress(job.row)
-        else:  # the gradebook has become another since it was sent, or the penalty for being late is known only now
+        else:  # the gradebook has changed since it was sent, or the late penalty is known only now
             self._ask_for_page(job)
 
     def _ask_for_page(self, job):
@@ -342,7 +342,7 @@ class _Batch:
         self.tasks.send(job, self._finish_page, pages.feedback_page, *args)
 
     def _finish_page(self, job: Job, future: Future) -> None:
-        """Write the feedback page; where none could be made, one that has the words without the answers."""
+        """Write the feedback page; if it could not be made, a plain one without the answers."""
         try:
             page = future.result()
         except Exception as error:
@@ -358,10 +358,10 @@ class _Batch:
     # --- what cannot be graded -----------------------------------------------------------------------------------------
 
     def _set_aside(self, row, reason, earlier, attempts=None):
-        """Let the last attempt that can be read count, and say in the feedback page why what came last does not.
+        """Let the last readable attempt count, and say on the feedback page why the latest does not.
 
-        That is one of those that were collected before, ``attempts``, which are the ones not tried yet; or else what the
-        gradebook has; or else, where that was lost, what is ``earlier`` known of it.
+        That attempt is one of the earlier ``attempts`` not tried yet; or else the marks in the gradebook stay; or, if it has
+        lost them, those recorded in ``earlier``.
         """
         row.set_aside = notices.plain(reason)
         attempts = earlier_attempts(self.course, row.student, self.topic) if attempts is None else attempts
@@ -376,10 +376,10 @@ class _Batch:
             self._report_progress(row)
             return
         beside = {}
-        with contextlib.suppress(OSError):  # what cannot be read is what it was set aside for
+        with contextlib.suppress(OSError):  # it may have been set aside because it cannot be read
             beside = jobs.read_beside(self.course.submission(row.student, self.topic))
         autograded = self.course.autograded(row.student, self.topic)
-        is_shown = earlier.get("marks") == recording.digest_of(marks)
+        is_shown = earlier.get("marks") == recording.hash_marks(marks)
         if marks and self.run.makes_pages and not is_shown and autograded.is_file():
             job = Job(row, b"", {}, beside, "", 0, [], earlier, marks=marks, notice=row.set_aside)
             job.notebook = autograded.read_bytes()
@@ -390,21 +390,21 @@ class _Batch:
         self._report_progress(row)
 
     def _marks_without_grading(self, row, earlier):
-        """Return the marks that a student keeps when no submission can be graded; None if there are none."""
+        """Return the marks that a student keeps if no submission can be graded; None if there are none."""
         is_earliest = bool(earlier.get("is_earliest"))
-        standing = self.recorder.current_state(row.student, ReceivedTime(is_earliest=is_earliest))
+        state = self.recorder.current_state(row.student, ReceivedTime(is_earliest=is_earliest))
         taken_back = recording.was_taken_back(self.run, row.student, earlier)
-        if not standing.is_new:
-            marks = self._update_penalty(row, standing)
-            row.notes += (TAKEN_BACK,) if taken_back else ()
+        if not state.is_new:
+            marks = self._update_penalty(row, state)
+            row.notes += (TAKEN_BACK_NOTE,) if taken_back else ()
             return marks
         if taken_back or not earlier.get("scores"):
             return None
-        # a gradebook that has lost the results gets them again
+        # restore results that the gradebook has lost
         record = self.recorder.preview if self.options.dry else self.recorder.record
         when = replace(parse_received(jobs.recorded_beside(earlier).get(TIMESTAMP, "")), is_earliest=is_earliest)
-        marks = record(row.student, recording.recorded_results(earlier, standing), when, {})
+        marks = record(row.student, recording.recorded_results(earlier, state), when, {})
         if self.options.dry:
-            row.changes = mark_changes(self.run.released.exercises, standing, marks)
+            row.changes = mark_changes(self.run.released.exercises, state, marks)
         row.enter_marks(self.run.released.exercises, marks)
         return marks

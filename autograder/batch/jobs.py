@@ -1,7 +1,7 @@
-"""Submissions on their way: read from the course directory, told apart by all that their verdicts depend on.
+"""Read submissions from the course directory, with a key for everything that their verdicts depend on.
 
-In: a ``GradingRun``, a student. Out: a ``Job``. Reads what was handed in and what is known of it; writes the files beside it
-where it is told to.
+In: a ``GradingRun``, a student. Out: a ``Job``. Reads the submission and the record of it; writes the exchange's files into
+folders that it is given.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from autograder.errors import CourseError
 from autograder.feedback.marks import GradebookState, Marks
 from autograder.files import write_text
 from autograder.gradebook.lateness import ReceivedTime, parse_received
-from autograder.grading.fingerprint import fingerprint, handed_in_files, kept_files
+from autograder.grading.fingerprint import fingerprint, handed_in_files, select_kept_files
 from autograder.notebooks.submitted_file import read_file
 from autograder.platforms.attempts import Attempt, find_collected_attempt, format_timestamp
 from autograder.verdicts import Graded
@@ -39,15 +39,17 @@ class Job:
     tries: list[str]
     earlier: dict[str, Any]  # what was recorded last
     graded: Graded | None = None
-    standing: GradebookState | None = None  # what the gradebook had when it was read
+    state: GradebookState | None = None  # what the gradebook had when it was read
     notebook: bytes = b""
     marks: Marks | None = None
     record: dict[str, Any] | None = None
-    notice: str = ""  # why a later one could not be taken
+    notice: str = ""  # why a later submission could not be collected
     is_earliest: bool = False  # see ``ReceivedTime``
-    is_collected: bool = False  # so that what `collect` knows of its time is all that anybody knows
-    attempts: Iterator[tuple[Attempt, dict[str, bytes]]] | None = None  # where this replaces a later one: others
-    is_last_chance: bool = False  # it ran out of time before, and runs alone now
+    is_collected: bool = False  # so that only `collect` knows its time
+    attempts: Iterator[tuple[Attempt, dict[str, bytes]]] | None = (
+        None  # if this one replaces a later one: the remaining ones
+    )
+    is_last_chance: bool = False  # it ran out of time before, and now runs alone
 
     @property
     def student(self) -> str:
@@ -63,7 +65,7 @@ class Job:
 
 
 def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) -> Job:
-    """Return the ``Job`` of what the student of ``row`` has handed in; ``earlier`` is what was recorded of it last.
+    """Return the ``Job`` of the submission of ``row``; ``earlier`` is the student's last record.
 
     Raises ``CourseError`` if it cannot be read.
     """
@@ -72,13 +74,13 @@ def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) ->
         content = read_file(path, run.course.submitted, run.options.limits.submission_mb)
         files = handed_in_files(run.released.exercises, path.parent)
         beside = read_beside(path)
-    except OSError as error:  # of this student's files, so of nobody else's
+    except OSError as error:  # concerns only this student's files
         what = f"it cannot be read ({error.strerror})"
         raise CourseError(what, path.name, "make it readable for the grader.") from None
-    job = _job(run, row, content, files, beside, earlier)
+    job = _make_job(run, row, content, files, beside, earlier)
     job.notice = run.course.refusal_reason(student, run.topic, content)
     attempt = find_collected_attempt(run.course, student, run.topic, content)
-    if attempt:  # what is known of that says when it came: late without a time is due + 1 s, as course.toml says now
+    if attempt:  # its record says when it came: late without a time is due + 1 s, by the current course.toml
         job.is_collected, job.is_earliest = True, attempt.is_late_without_time
         if job.is_earliest:
             job.beside[TIMESTAMP] = format_timestamp(run.assignment, student, attempt)
@@ -89,18 +91,18 @@ def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) ->
 def read_earlier_job(
     run: GradingRun, row: SubmissionResult, attempt: Attempt, kept: dict[str, bytes], earlier: dict[str, Any]
 ) -> Job:
-    """Return the ``Job`` of an ``attempt`` that was collected before, whose files were ``kept``, by name."""
+    """Return the ``Job`` of an earlier ``attempt``, whose files were ``kept``, by name."""
     when = format_timestamp(run.assignment, row.student, attempt)
     beside = {name: text for name, text in ((TIMESTAMP, when), (SECRET, attempt.secret)) if text}
-    files = kept_files(run.released.exercises, kept)
-    job = _job(run, row, kept[f"{run.topic}.ipynb"], files, beside, earlier)
+    files = select_kept_files(run.released.exercises, kept)
+    job = _make_job(run, row, kept[f"{run.topic}.ipynb"], files, beside, earlier)
     if not attempt.platform and job.tries[job.attempt] == earlier.get("latest"):  # put there by hand
         job.beside = recorded_beside(earlier)
     job.is_collected, job.is_earliest = bool(attempt.platform), attempt.is_late_without_time
     return job
 
 
-def _job(run, row, content, files, beside, earlier):
+def _make_job(run, row, content, files, beside, earlier):
     tries, attempt = run.course.list_attempts(row.student, run.topic, content, earlier)
     options = run.options
     key = fingerprint(content, run.released.version, attempt, options.limits, options.isolation, files)
@@ -108,17 +110,17 @@ def _job(run, row, content, files, beside, earlier):
 
 
 def recorded_beside(earlier: dict[str, Any]) -> dict[str, str]:
-    """Return what stood beside the notebook that was recorded last."""
+    """Return the exchange's files beside the notebook that was recorded last."""
     return json.loads(earlier["mark"])[3]
 
 
 def read_beside(path: Path) -> dict[str, str]:
-    """Return what nbgrader's exchange has put beside the notebook at ``path``: text by name of a file."""
+    """Return the files that nbgrader's exchange has put beside the notebook at ``path``: text by file name."""
     return {name: text for name in EXCHANGE_FILES if (text := _small_text(path.with_name(name)))}
 
 
 def _small_text(path):
-    """Return the first bytes of the file at ``path`` as text, or "" if it cannot be read."""
+    """Return the start of the file at ``path`` as text, or "" if it cannot be read."""
     with contextlib.suppress(CourseError):
         return read_file(path)[:MAX_BESIDE_BYTES].decode("utf-8", "replace")
     return ""

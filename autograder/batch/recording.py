@@ -1,6 +1,6 @@
-"""What is remembered of a submission once it was recorded, and whether that still holds.
+"""The record of a graded submission, and whether it is still valid.
 
-In: a ``GradingRun``, a ``Job``. Out: the record that the next run goes by. Writes it, pages and autograded notebooks.
+In: a ``GradingRun``, a ``Job``. Out: the record for the next run. Writes it, pages and autograded notebooks.
 """
 
 import hashlib
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 
 
 def is_recorded(run: GradingRun, job: Job) -> bool:
-    """Return whether this very submission was recorded to its end, and gradebook and notebook are as then."""
-    record, standing = job.earlier, job.standing
+    """Return whether this submission was recorded completely, and gradebook and notebook have not changed since."""
+    record, state = job.earlier, job.state
     if record.get("mark") != run.state_of(job.key, job.beside):
         return False
     path = run.course.autograded(job.student, run.topic)
     if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != record.get("notebook"):
         return False
-    if standing is None or standing.is_new:
+    if state is None or state.is_new:
         return False
-    return {name: entry.automatic for name, entry in standing.entries.items()} == record.get("scores")
+    return {name: entry.automatic for name, entry in state.entries.items()} == record.get("scores")
 
 
-def is_page_new(run: GradingRun, job: Job, marks: Marks) -> bool:
-    """Return whether the feedback page that there is shows ``marks``, and what else it has to say."""
+def is_page_current(run: GradingRun, job: Job, marks: Marks) -> bool:
+    """Return whether the existing feedback page shows ``marks`` and the job's notice."""
     earlier = job.earlier
     shown = earlier.get("marks"), earlier.get("notice", "")
-    return run.course.feedback(job.student, run.topic).is_file() and shown == (digest_of(marks), job.notice)
+    return run.course.feedback(job.student, run.topic).is_file() and shown == (hash_marks(marks), job.notice)
 
 
-def digest_of(marks: Marks | None) -> str:
+def hash_marks(marks: Marks | None) -> str:
     """Return a hash of ``marks``, "" for none."""
     return hashlib.sha256(json.dumps(marks, sort_keys=True, default=vars).encode()).hexdigest() if marks else ""
 
 
 def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
-    """Write the autograded notebook, and get ready what is remembered once the page is written as well."""
+    """Write the autograded notebook, and prepare the record, which is written after the page."""
     job.notebook, path = outcome.notebook, run.course.autograded(job.student, run.topic)
     write_bytes(outcome.notebook, path)
     write_beside(job.beside, path.parent)
@@ -65,13 +65,13 @@ def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
 
 
 def write_record(run: GradingRun, job: Job, marks: Marks | None) -> None:
-    """Remember what was recorded; ``marks`` are those that the feedback page shows, None without a page."""
-    record = {**(job.record or job.earlier), "marks": digest_of(marks), "notice": job.notice}
+    """Write the record; ``marks`` are those on the feedback page, None without a page."""
+    record = {**(job.record or job.earlier), "marks": hash_marks(marks), "notice": job.notice}
     write_text(json.dumps(record), run.course.record_file(job.student, run.topic))
 
 
 def write_page(run: GradingRun, job: Job, page: bytes) -> None:
-    """Write the feedback ``page``, and remember what was recorded."""
+    """Write the feedback ``page``, and then the record."""
     path = run.course.feedback(job.student, run.topic)
     if job.notice:
         page = notices.set_aside_page(run.topic, job.notice, page.decode("utf-8", "replace")).encode()
@@ -81,7 +81,7 @@ def write_page(run: GradingRun, job: Job, page: bytes) -> None:
 
 
 def remember_set_aside(run: GradingRun, job: Job, reason: str) -> dict[str, Any]:
-    """Remember that ``job`` cannot be graded, so that it is not tried again; return all that is remembered then."""
+    """Record that ``job`` cannot be graded, so that it is not tried again; return the whole record."""
     unreadable = [*job.earlier.get("unreadable", ()), job.key]
     remembered = {"unreadable": unreadable} if job.attempts else {"aside": [job.key, reason]}
     earlier = {**job.earlier, **remembered}
@@ -90,22 +90,22 @@ def remember_set_aside(run: GradingRun, job: Job, reason: str) -> dict[str, Any]
 
 
 def was_taken_back(run: GradingRun, student: str, earlier: dict[str, Any]) -> bool:
-    """Return whether the attempt that was graded last is no longer among those collected."""
+    """Return whether the attempt that was graded last is no longer among the collected ones."""
     known = {digest for one in load_attempts(run.course, student, run.topic) for digest in one.files.values()}
     return bool(known) and "latest" in earlier and earlier["latest"] not in known
 
 
-def recorded_results(earlier: dict[str, Any], standing: GradebookState) -> list[CellResult]:
-    """Return the results that were recorded before, of the cells that ``standing`` has."""
+def recorded_results(earlier: dict[str, Any], state: GradebookState) -> list[CellResult]:
+    """Return the recorded results of the cells that ``state`` has."""
     texts, comments = earlier.get("told", {}), earlier.get("comments", {})
     graded = [
-        CellResult(name, score, True, name in standing.comments, comments.get(name), texts.get(name, ""))
+        CellResult(name, score, True, name in state.comments, comments.get(name), texts.get(name, ""))
         for name, score in earlier["scores"].items()
-        if name in standing.entries
+        if name in state.entries
     ]
     answers = [
         CellResult(name, None, False, True, comment)
         for name, comment in comments.items()
-        if name in standing.comments and name not in earlier["scores"]
+        if name in state.comments and name not in earlier["scores"]
     ]
     return [*graded, *answers]

@@ -1,4 +1,4 @@
-"""What became of the submissions of one run over a class.
+"""The results of the submissions of one run.
 
 In: verdicts, marks, exercises. Out: ``SubmissionResult`` and ``MarkChange``. Touches nothing.
 """
@@ -14,9 +14,9 @@ from autograder.verdicts import Graded
 
 @dataclass(frozen=True)
 class MarkChange:
-    """What would become of one mark: of an exercise, of "late penalty", or of "all" for who has none yet.
+    """How one mark would change: of an exercise, "late penalty", or "all" for a student without marks.
 
-    ``why`` says of a written answer that it is no longer the one which a person has marked.
+    ``why`` says how a written answer has changed since a person marked it.
     """
 
     what: str
@@ -27,7 +27,7 @@ class MarkChange:
 
 @dataclass
 class SubmissionResult:
-    """What became of one submission. ``points`` maps an exercise to points, None where a person must mark it.
+    """The result of one submission. ``points`` maps an exercise to points, None if a person must mark it.
 
     ``waiting`` names those that a person must look at, marked before or not.
     """
@@ -36,12 +36,12 @@ class SubmissionResult:
     points: dict[str, float | None] = field(default_factory=dict)
     waiting: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
-    reasons: tuple[str, ...] = ()  # why points are missing where no mistake was recognised
+    reasons: tuple[str, ...] = ()  # why points were lost without a recognised mistake
     notes: tuple[str, ...] = ()
     set_aside: str = ""
     failed: str = ""
-    changes: tuple[MarkChange, ...] = ()  # where nothing was recorded: what would have changed
-    reused: bool = field(default=False, compare=False)  # nothing was run, nothing recorded again
+    changes: tuple[MarkChange, ...] = ()  # of a dry run: what would have changed
+    reused: bool = field(default=False, compare=False)  # neither run nor recorded again
     spent: dict[str, float] = field(default_factory=dict, compare=False)  # stage -> seconds
     used: dict[str, float] = field(default_factory=dict, compare=False)  # stage -> seconds of CPU
 
@@ -50,7 +50,7 @@ class SubmissionResult:
         return sum(points or 0.0 for points in self.points.values())
 
     def enter_verdicts(self, graded: Graded, notes: Sequence[str]) -> None:
-        """Take over what the student is told: hints, reasons, notes."""
+        """Set hints, reasons and notes."""
         hints = [hint for verdict in graded.verdicts if verdict.earned != verdict.points for hint in verdict.hints]
         self.hints = tuple(dict.fromkeys(hints))
         first_reasons = {
@@ -64,33 +64,33 @@ class SubmissionResult:
             self.notes += (graded.failure,)
 
     def enter_marks(self, exercises: Iterable[ReleasedExercise], marks: Marks) -> None:
-        """Take over the points of ``exercises`` from what the gradebook has."""
+        """Set the points of ``exercises`` from the gradebook's ``marks``."""
         by_exercise = {exercise.name: marks.cells[points_id(exercise)] for exercise in exercises}
-        self.points = {name: _points(mark) for name, mark in by_exercise.items()}
+        self.points = {name: _given_points(mark) for name, mark in by_exercise.items()}
         self.waiting = tuple(name for name, mark in by_exercise.items() if mark.waiting)
 
 
-def mark_changes(
-    exercises: Iterable[ReleasedExercise], standing: GradebookState, after: Marks
-) -> tuple[MarkChange, ...]:
-    """Return what differs between what the gradebook has, ``standing``, and the marks ``after``."""
-    if standing.is_new:
+def mark_changes(exercises: Iterable[ReleasedExercise], state: GradebookState, after: Marks) -> tuple[MarkChange, ...]:
+    """Return the differences between the gradebook's ``state`` and the marks ``after``."""
+    if state.is_new:
         return (MarkChange("all", None, after.score),)
-    before, found = standing.marks, []
+    before, found = state.marks, []
     for exercise in exercises:
         old, new = (marks.cells[points_id(exercise)] for marks in (before, after))
-        found.append(MarkChange(exercise.name, _points(old), _points(new), _why_looked_at_again(exercise, old, new)))
+        found.append(
+            MarkChange(exercise.name, _given_points(old), _given_points(new), _describe_remarking(exercise, old, new))
+        )
     found.append(MarkChange("late penalty", before.late_penalty, after.late_penalty))
     return tuple(move for move in found if move.before != move.after or move.why)
 
 
-def _points(mark: Mark) -> float | None:
-    """Return the points of ``mark``, None where a person must give them."""
+def _given_points(mark: Mark) -> float | None:
+    """Return the points of ``mark``, None if a person must give them."""
     return None if mark.waiting and not mark.by_person else mark.score
 
 
-def _why_looked_at_again(exercise, before, after):
-    """Say what became of a written answer that a person has marked; "" if it is the same."""
+def _describe_remarking(exercise, before, after):
+    """Say how a written answer has changed since a person marked it; "" if it has not."""
     if exercise.is_automatic or before.waiting or not (after.by_person and after.waiting):
         return ""
     return "has changed since it was marked" if after.automatic is None else "is gone since it was marked"

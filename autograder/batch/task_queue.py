@@ -1,7 +1,7 @@
-"""Tasks that run elsewhere, no more of them at a time than keep the workers busy.
+"""Run tasks on an executor, only as many at a time as keep its workers busy.
 
-In: functions with their arguments, each with what goes on with its result. Out: what has finished. Starts no executor before
-there is something to run.
+In: functions with their arguments, each with a callback for its result. Out: finished tasks. Starts the executor with the first
+task.
 """
 
 import concurrent.futures
@@ -13,13 +13,13 @@ Item = TypeVar("Item")
 
 
 class Executor(Protocol):
-    """What runs submissions. Where it says how many ``workers`` it has, as many are kept busy."""
+    """Runs submissions. If it has an attribute ``workers``, as many are kept busy."""
 
     def submit(self, task: Callable[..., Any], /, *args: Any) -> Future: ...
 
 
 class TaskQueue(Generic[Item]):
-    """Tasks on an executor, which ``start`` gives when the first one comes. Each belongs to an owner."""
+    """Tasks on the executor that ``start`` returns, which is called for the first task. Each belongs to an owner."""
 
     def __init__(self, start: Callable[[], Executor], window: int) -> None:
         self._start, self._window = start, window
@@ -36,17 +36,17 @@ class TaskQueue(Generic[Item]):
     def send(
         self, owner: Item, then: Callable[[Item, Future], None], task: Callable[..., object], *args: object
     ) -> None:
-        """Let a worker call ``task``; ``then`` goes on with what comes back."""
+        """Let a worker call ``task``; ``then`` is for its result."""
         if self._executor is None:
             self._executor = self._start()
         self._running[self._executor.submit(task, *args)] = owner, then
 
     def wait(self) -> list[tuple[Item, Callable[[Item, Future], None], Future]]:
-        """Return what has finished, once something has: its owner, what goes on with it, and its future."""
+        """Wait until a task has finished; return the owner, the callback and the future of each that has."""
         finished, _ = concurrent.futures.wait(self._running, return_when=FIRST_COMPLETED)
         return [(*self._running.pop(future), future) for future in finished]
 
     def cancel(self) -> None:
-        """Start none of those that have not begun."""
+        """Cancel the tasks that have not started."""
         for future in self._running:
             future.cancel()

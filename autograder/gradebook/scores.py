@@ -1,6 +1,6 @@
-"""Read from nbgrader's gradebook what a whole class has for an assignment.
+"""Read the results of a class for an assignment from nbgrader's gradebook.
 
-In: a course, a topic. Out: a ``StudentResult`` a student. Reads the gradebook in one query, writes nothing.
+In: a course, a topic. Out: a ``StudentResult`` per student. Reads the gradebook in one query, writes nothing.
 """
 
 from dataclasses import dataclass, field

@@ -47,7 +47,7 @@ def handed_in_files(exercises: Iterable[ExerciseWithFiles], folder: str | Path) 
     return files
 
 
-def kept_files(exercises: Iterable[ExerciseWithFiles], kept: Mapping[str, bytes]) -> dict[str, bytes | None]:
+def select_kept_files(exercises: Iterable[ExerciseWithFiles], kept: Mapping[str, bytes]) -> dict[str, bytes | None]:
     """As ``handed_in_files``, of an earlier attempt that is no more in a folder: ``kept`` has its files by name."""
     allowed = _bytes_allowed(exercises)
     return {name: kept[name] if len(kept[name]) <= most else None for name, most in allowed.items() if name in kept}

@@ -1,4 +1,4 @@
-"""Say what a release changes for students who have an earlier one.
+"""Describe what a release changes for students who have an earlier one.
 
 In: two releases. Out: sentences. Pure.
 """
@@ -8,8 +8,8 @@ from nbformat import NotebookNode
 from autograder.notebooks.cell_ids import COMPARE, IMPORTS, check_id, exercise_of_text, id_of, test_id, text_id
 
 
-def changes(old: NotebookNode, new: NotebookNode) -> list[str]:
-    """Return what a student who has the release ``old`` would find changed in ``new``, a sentence for each exercise."""
+def describe_changes(old: NotebookNode, new: NotebookNode) -> list[str]:
+    """Return what differs between two releases, a sentence for each exercise."""
     before, after = ({id_of(cell): cell for cell in notebook.cells} for notebook in (old, new))
     asked_before, asked = (
         [name for cell_id in cells if cell_id and (name := exercise_of_text(cell_id))] for cells in (before, after)
@@ -27,10 +27,10 @@ def changes(old: NotebookNode, new: NotebookNode) -> list[str]:
 
 
 def _changed_parts(name, before, after):
-    """Return in words what of the exercise ``name`` differs between two releases, both by the names of their cells."""
+    """Return in words which parts of the exercise ``name`` differ between two releases, given as cells by name."""
     parts = {text_id(name): "its text", name: "its starter", check_id(name): "its check"}
     changed = [what for cell_id, what in parts.items() if _source(before, cell_id) != _source(after, cell_id)]
-    points = [sum(_points(cells, cell_id) for cell_id in (name, test_id(name))) for cells in (before, after)]
+    points = [sum(_cell_points(cells, cell_id) for cell_id in (name, test_id(name))) for cells in (before, after)]
     return [*changed, f"its points, from {points[0]:g} to {points[1]:g}"] if points[0] != points[1] else changed
 
 
@@ -38,22 +38,22 @@ def _source(cells, name):
     return cells[name].source if name in cells else None
 
 
-def _points(cells, name):
+def _cell_points(cells, name):
     meta = cells[name].metadata.nbgrader if name in cells else None
     return float(meta.points) if meta is not None and meta.grade else 0.0
 
 
-def changes_since(
+def describe_changes_since(
     before: tuple[NotebookNode, int, str] | None, new: NotebookNode, state: tuple[int, str]
 ) -> tuple[str, ...]:
-    """Return in sentences what the release ``new`` changes against the one ``before``; None: there was none.
+    """Return sentences on what the release ``new`` changes since ``before``, which is None for the first release.
 
-    ``state`` has the seed of the new one and the hash of its exercises, as ``before`` has behind its notebook.
+    ``state`` is the seed of the new release and the hash of its exercises, the second and third items of ``before``.
     """
     if before is None:
         return ("The first release.",)
     old, *earlier = before
-    said = changes(old, new)
+    said = describe_changes(old, new)
     if state[0] != earlier[0]:
         said.append("Hidden cases: drawn from another seed.")
     elif state[1] != earlier[1]:

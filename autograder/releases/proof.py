@@ -1,6 +1,6 @@
 """Prove an assignment before students see it: the reference earns every automatic point, the untouched release none.
 
-In: the source and the release of an assignment, its exercises. Out: a refusal, or nothing. Runs both in the sandbox.
+In: the source and the release of an assignment, its exercises. Out: an exception, or nothing. Runs both in the sandbox.
 """
 
 import contextlib
@@ -23,14 +23,14 @@ from autograder.grading import grade
 from autograder.notebooks.cell_ids import id_of, run_id, test_id
 
 
-def check(source: NotebookNode, released: NotebookNode, questions: Sequence[Exercise]) -> None:
-    """Prove that the reference earns every automatic point, and the untouched release none; by both ways of grading.
+def prove(source: NotebookNode, released: NotebookNode, questions: Sequence[Exercise]) -> None:
+    """Prove that the reference earns every automatic point, and the untouched release none.
 
-    Raises ``CourseError`` if it is not so.
+    Raises ``CourseError`` if either does not hold, with this grader or with stock nbgrader.
     """
     place = f"assignment {questions[0].name.split('-')[0]}"
     automatic = {e.name: e.points for e in questions if e.is_automatic}
-    untouched, isolation = _with_tests(released, source, questions), trusted_isolation()
+    untouched, isolation = _restore_tests(released, source, questions), trusted_isolation()
     for notebook, who, wanted in ((source, "reference", automatic), (untouched, "untouched release", None)):
         files = reference_files(questions) if wanted else {}
         judged = grade.grade(notebook, questions, isolation=isolation, files=files)
@@ -67,7 +67,7 @@ def _trained_by_reference(topic, function):
 
 
 def trusted_isolation() -> str:
-    """Return how to run what is ours: as submissions are run, where this machine can, else without a sandbox."""
+    """Return the isolation for our own code: the default if this machine has a sandbox, else none."""
     try:
         sandbox.warm_up(sandbox.Limits())
     except CourseError:
@@ -76,7 +76,7 @@ def trusted_isolation() -> str:
 
 
 def _stock_points(notebook, questions, files, isolation):
-    """Return the points by exercise when the hidden test cells run as they stand, as in nbgrader without the plugin."""
+    """Return the points by exercise if the hidden test cells run unchanged, as in nbgrader without the plugin."""
     cells = [(place, cell) for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     left_out = {run_id(exercise.name) for exercise in questions}
     sources = ["" if cell.metadata.nbgrader.grade_id in left_out else cell.source for _, cell in cells]
@@ -91,8 +91,8 @@ def _stock_points(notebook, questions, files, isolation):
     return {e.name: points[test_id(e.name)] for e in questions if e.is_automatic}
 
 
-def _with_tests(released, source, questions):
-    """Return the release with the hidden tests in it again, as nbgrader grades it."""
+def _restore_tests(released, source, questions):
+    """Return the release with its hidden tests restored, as nbgrader grades it."""
     tests = {test_id(exercise.name) for exercise in questions}
     whole = {id_of(cell): cell for cell in source.cells if id_of(cell) in tests}
     cells = [whole.get(id_of(cell), cell) for cell in released.cells]
@@ -100,7 +100,7 @@ def _with_tests(released, source, questions):
 
 
 def _refuse_leaks(released, questions, place):
-    """Refuse a release in which an answer stands readable, or from a key that the linter refuses."""
+    """Refuse a release that shows an answer, or whose key the linter refuses."""
     text = "\n".join(visible_source(cell.source) for cell in released.cells)
     for marker in ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS"):
         if marker in text:

@@ -1,7 +1,7 @@
-"""Release an assignment: assemble it, prove that it grades as it must, let nbgrader make the notebook for students.
+"""Release an assignment: assemble it, prove that it grades correctly, let nbgrader make the notebook for students.
 
-In: a course, a topic, a seed. Out: source, release and marking scheme in the course directory. What fails a check leaves
-everything as it was.
+In: a course, a topic, a seed. Out: source, release and marking scheme in the course directory. If a check fails, nothing
+changes.
 """
 
 import secrets
@@ -21,13 +21,13 @@ from autograder.gradebook.backup import back_up
 from autograder.gradebook.generate import begin_gradebook, generate
 from autograder.notebooks import assemble
 from autograder.paths import BOOK
-from autograder.releases.changes import changes_since
-from autograder.releases.proof import check
+from autograder.releases.changes import describe_changes_since
+from autograder.releases.proof import prove
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release that was made: where it is, its number, and in sentences what it changed; () for nothing."""
+    """A release: its file, its number, and sentences on what it changed."""
 
     path: Path
     version: int
@@ -35,10 +35,10 @@ class Release:
 
 
 def release(course: Course, topic: str, seed: int | None = None, book: str | Path = BOOK, website: str = "") -> Release:
-    """Make the source and the release of ``topic`` in ``course``; return what it is and what it changed.
+    """Make the source and the release of ``topic`` in ``course``.
 
-    It links to its chapter on ``website``, where that is given. Which exercises it asks, what they are worth and when it
-    is due is as the course's plan says. What has changed since the last release is added to the course's log.
+    It links to its chapter on ``website`` if given. The course's plan says which exercises it asks, their points and the due
+    date. What has changed since the last release is added to the course's log.
 
     Raises ``AnswerKeyError`` or ``CourseError`` if key, page and solutions do not fit, the assignment does not grade as
     it must, or another process is grading or releasing in this course.
@@ -46,7 +46,7 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
     plan = course.plan()
     wanted = plan.assignment(topic)
     chosen = course.chosen_seed(topic, seed)
-    seed = new_seed() if chosen is None else chosen
+    seed = draw_seed() if chosen is None else chosen
     everything = exercises.load(topic, seed, wanted.extra)
     questions = wanted.chosen(everything)
     left_out = [one.name for one in everything if one.name not in {asked.name for asked in questions}]
@@ -57,13 +57,13 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
 
 def _prove_and_write(course, topic, seed, everything, questions, source):
     before = course.last_release(topic)
-    with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a course that nobody needs
+    with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a trial course
         trial = init(folder)
         assemble.write_notebook(source, trial.source(topic))
         begin_gradebook(trial)
         generate(trial, topic, trial.gradebook)
         released = nbformat.read(trial.release(topic), as_version=4)
-        check(source, released, questions)
+        prove(source, released, questions)
         refuse_changed_exercises(course, topic, released)
         back_up(course, "release")
         begin_gradebook(course)
@@ -72,23 +72,20 @@ def _prove_and_write(course, topic, seed, everything, questions, source):
         write_text(assemble.marking_scheme(topic, questions), course.marking_scheme(topic))
         write_bytes(trial.release(topic).read_bytes(), course.release(topic))
     digest = exercises.digest(everything)
-    said = changes_since(before, released, (seed, digest))
+    said = describe_changes_since(before, released, (seed, digest))
     number = course.record_release(topic, seed, digest, said)
-    course.released(topic)  # which keeps what others need of it without loading
+    course.released(topic)  # which caches the facts of its exercises
     store_due_dates(course, topic)
     return Release(course.release(topic), number, said)
 
 
-def new_seed() -> int:
+def draw_seed() -> int:
     """Draw the seed of an assignment that has none."""
     return secrets.randbelow(2**32)
 
 
-def handouts(folder: str | Path, topics: Sequence[str], website: str = "") -> list[Path]:
-    """Write the notebooks for students of ``topics`` into ``folder``, the same as released ones; return their paths.
-
-    For a website to offer. They are not proved here, and no course is made: ``release`` does both.
-    """
+def write_handouts(folder: str | Path, topics: Sequence[str], website: str = "") -> list[Path]:
+    """Write the student notebooks of ``topics`` into ``folder``, as released but not proved, for a website; return their paths."""
     with tempfile.TemporaryDirectory(prefix="handouts-") as root:
         trial = init(root)
         begin_gradebook(trial)

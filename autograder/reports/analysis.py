@@ -1,7 +1,7 @@
-"""Work out what the marks of a class say about its exercises: how hard they are, how well they tell students apart.
+"""Analyse what the marks of a class say about its exercises: their difficulty and their discrimination.
 
-In: what the gradebook and the kept verdicts have. Out: frozen records of numbers. ``analyse`` reads the course, and the
-rest touches nothing. No record but ``alike`` and ``missing`` holds a name.
+In: the gradebook and the stored verdicts. Out: frozen records of numbers. ``analyse`` reads the course, and the rest touches
+nothing. Only ``alike`` and ``missing`` contain names.
 
 Source of the discrimination: the corrected item-total correlation, as in any textbook of test theory; its interval is the
 percentile bootstrap over students (Efron and Tibshirani, 1993, chapter 13).
@@ -25,16 +25,16 @@ from autograder.gradebook.scores import StudentResult, load_results
 from autograder.notebooks.submitted_file import read_file, sources_by_id
 from autograder.verdicts import Graded
 
-MIN_STUDENTS = 20  # students, below which a correlation says nothing
+MIN_STUDENTS = 20  # for a meaningful correlation
 RESAMPLES = 1000
-LONGEST = 20_000  # characters of an answer that is looked at
-MIN_NODES = 40  # nodes of a program that two may not have by chance
-MIN_WORDS = 12  # of a written answer that two may not have by chance
+MAX_ANSWER_CHARACTERS = 20_000  # longer answers are not compared
+MIN_NODES = 40  # of a program; shorter ones may agree by chance
+MIN_WORDS = 12  # of a written answer; shorter ones may agree by chance
 
 
 @dataclass(frozen=True)
 class HintCount:
-    """A hint: how many have it now, how many were graded again after they had it, and how many had all points then."""
+    """A hint: how many students have it now, how many were graded again after it, and how many then had all points."""
 
     hint: str
     now: int
@@ -43,11 +43,11 @@ class HintCount:
 
 
 @dataclass(frozen=True)
-class Item:
-    """One exercise: the share of its points that was earned on average, and how it goes with the rest of the marks.
+class ExerciseAnalysis:
+    """One exercise: the average share of its points that was earned, and its correlation with the rest of the marks.
 
-    ``discrimination`` is (correlation, low, high) with the 95 % interval, None where there are too few students to say or
-    all have the same. ``parts`` has (name, how many have it whole, of how many), ``mistakes`` one ``HintCount`` a hint.
+    ``discrimination`` is (correlation, low, high) with the 95 % interval, None if there are too few students or all have the
+    same. ``parts`` has (name, how many have all its points, of how many), ``mistakes`` one ``HintCount`` per hint.
     """
 
     name: str
@@ -61,15 +61,15 @@ class Item:
 
 @dataclass(frozen=True)
 class AssignmentAnalysis:
-    """What is known of one assignment. ``scores`` are those of the students, in no order that says whose they are.
+    """The analysis of one assignment. ``scores`` are sorted, so that they do not say whose they are.
 
-    ``alike`` groups students whose answer to an exercise is the same but for names and layout: (exercise, students).
+    ``alike`` has groups of students whose answers differ only in names and layout: (exercise, students).
     """
 
     topic: str
     maximum: float
     scores: tuple[float, ...]
-    items: tuple[Item, ...]
+    exercises: tuple[ExerciseAnalysis, ...]
     waiting: int
     timed_out: int
     late: int
@@ -84,28 +84,28 @@ def analyse(course: Course, topic: str) -> AssignmentAnalysis:
     """
     released, everybody = course.released(topic), load_results(course, topic)
     asked = released.load_exercises()
-    tries = {student: found for student in everybody if (found := _verdicts(course, student, topic))}
+    tries = {student: found for student in everybody if (found := _load_verdicts(course, student, topic))}
     graded = {student: found[-1] for student, found in tries.items()}
     roster = [one.id for one in course.plan().students]
     handed_in = set(course.students(topic))
     starters = {cell.metadata.nbgrader.grade_id: cell.source for cell in released.notebooks[0].cells}
     names = {exercise.name for exercise in asked}
-    answers = {student: _answers(course, student, topic, names) for student in sorted(handed_in)}
+    answers = {student: _load_answers(course, student, topic, names) for student in sorted(handed_in)}
     return AssignmentAnalysis(
         topic,
         sum(released.points.values()),
         tuple(sorted(one.score for one in everybody.values())),
-        tuple(items(asked, everybody, tries)),
+        tuple(analyse_exercises(asked, everybody, tries)),
         sum(bool(one.waiting) for one in everybody.values()),
         sum(one.timed_out for one in graded.values()),
         sum(one.penalty > 0 for one in everybody.values()),
         tuple(name for name in roster if name not in handed_in),
-        tuple(alike_answers(asked, answers, starters)),
+        tuple(find_alike_answers(asked, answers, starters)),
     )
 
 
-def _verdicts(course, student, topic):
-    """Return the kept verdicts of all that ``student`` was graded for, in order; the last is what counts now."""
+def _load_verdicts(course, student, topic):
+    """Return the stored verdicts of all graded attempts of ``student``, in order; the last counts."""
     try:
         known = course.load_record(student, topic)
         last, graded = json.loads(known["mark"])[0], known.get("graded", {})
@@ -116,10 +116,10 @@ def _verdicts(course, student, topic):
         return []
 
 
-def items(
+def analyse_exercises(
     exercises: Iterable[Exercise], everybody: Mapping[str, StudentResult], tries: Mapping[str, Sequence[Graded]]
-) -> Iterable[Item]:
-    """Yield an ``Item`` for each of ``exercises``; ``tries`` has what each student was graded for, the last counts."""
+) -> Iterable[ExerciseAnalysis]:
+    """Yield an ``ExerciseAnalysis`` for each of ``exercises``; ``tries`` has each student's graded attempts in order."""
     for exercise in exercises:
         marked = [one for one in everybody.values() if _is_marked(one, exercise)]
         shares = np.array([one.entries[exercise.name].score / exercise.points for one in marked])
@@ -130,26 +130,24 @@ def items(
             for part in verdict.parts if len(exercise.parts) > 1 else ():
                 parts[part.name][0] += part.earned >= part.points
                 parts[part.name][1] += 1
-        yield Item(
+        yield ExerciseAnalysis(
             exercise.name,
             exercise.points,
             len(marked),
             float(shares.mean()) if marked else None,
             discrimination(shares, rest),
             tuple((name, whole, count) for name, (whole, count) in parts.items()),
-            tuple(_recognised(exercise.name, tries.values())),
+            tuple(_count_hints(exercise.name, tries.values())),
         )
 
 
-def _recognised(name, tries):
-    """Yield the ``HintCount`` of the hints to an exercise, the most frequent first."""
+def _count_hints(name, tries):
+    """Yield a ``HintCount`` for each hint to an exercise, the most frequent first."""
     now, again, mended = Counter(), Counter(), Counter()
     for one in tries:
         verdicts = [found for graded in one if (found := graded.by_exercise.get(name))]
         now.update(dict.fromkeys(verdicts[-1].hints).keys() if verdicts else ())
-        followed = {
-            hint: after for before, after in pairwise(verdicts) for hint in before.hints
-        }  # by what came next, last
+        followed = {hint: after for before, after in pairwise(verdicts) for hint in before.hints}  # the last time
         again.update(followed.keys())
         mended.update(hint for hint, after in followed.items() if after.earned == after.points)
     for hint, _ in (now + again).most_common():
@@ -161,7 +159,7 @@ def _is_marked(one, exercise):
 
 
 def discrimination(shares: np.ndarray, rest: np.ndarray) -> tuple[float, float, float] | None:
-    """Return the correlation of ``shares`` with ``rest``, and its 95 % interval; None where it cannot be said.
+    """Return the correlation of ``shares`` with ``rest``, and its 95 % interval; None if it is undefined.
 
     Parameters
     ----------
@@ -180,7 +178,7 @@ def discrimination(shares: np.ndarray, rest: np.ndarray) -> tuple[float, float, 
 
 
 def _correlation(one, other):
-    """Return the correlation along the last axis; nan where one of them is constant."""
+    """Return the correlation along the last axis; nan if one of them is constant."""
     one, other = (item - item.mean(axis=-1, keepdims=True) for item in (one, other))
     size = np.sqrt((one**2).sum(axis=-1) * (other**2).sum(axis=-1))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -190,27 +188,27 @@ def _correlation(one, other):
 # --- answers that are alike ------------------------------------------------------------------------------------------
 
 
-def _answers(course, student, topic, names):
-    """Return what ``student`` has handed in for the exercises ``names``; {} of what is no notebook. Nothing that is huge."""
+def _load_answers(course, student, topic, names):
+    """Return the student's answers to the exercises ``names``, except very long ones; {} if there is no notebook."""
     try:
         sources = sources_by_id(read_file(course.submission(student, topic), course.submitted))
     except (CourseError, OSError):
         return {}
-    return {name: source for name, source in sources.items() if name in names and len(source) <= LONGEST}
+    return {name: source for name, source in sources.items() if name in names and len(source) <= MAX_ANSWER_CHARACTERS}
 
 
-def alike_answers(
+def find_alike_answers(
     exercises: Sequence[Exercise], answers: Mapping[str, Mapping[str, str]], starters: Mapping[str, str]
 ) -> Iterable[tuple[str, tuple[str, ...]]]:
-    """Yield ``(exercise, students)`` for those whose answers are one but for names and layout.
+    """Yield ``(exercise, students)`` for answers that differ only in names and layout.
 
-    Left out is what says nothing: the starter, the reference, what is short, and what more than a third of a class of some
-    size has written, because then the question suggests it.
+    Answers that prove nothing are left out: the starter, the reference, short ones, and those that more than a third of a large
+    class has written, because then the question suggests them.
     """
     for exercise in exercises:
         if exercise.kind not in ("code", "text"):
-            continue  # numbers and shapes that are right are the same for everybody
-        normal = normal_text if exercise.kind == "text" else normal_code
+            continue  # right numbers and shapes are the same for everybody
+        normal = normalise_text if exercise.kind == "text" else normalise_code
         given = {normal(starters.get(exercise.name, "")), normal(exercise.source)}
         groups = defaultdict(list)
         for student, cells in answers.items():
@@ -222,15 +220,15 @@ def alike_answers(
                 yield exercise.name, tuple(students)
 
 
-def normal_text(text: str) -> str:
-    """Return the words of a written answer, without signs and layout; "" if they are few."""
+def normalise_text(text: str) -> str:
+    """Return the words of a written answer, without punctuation and layout; "" if they are few."""
     words = re.findall(r"\w+", text.casefold())
     return " ".join(words) if len(words) >= MIN_WORDS else ""
 
 
-def normal_code(text: str) -> str:
-    """Return the program ``text`` with its own names numbered, without comments and docstrings; "" if it is short or none."""
-    if len(text) > LONGEST:
+def normalise_code(text: str) -> str:
+    """Return the program ``text`` with its own names numbered, without comments and docstrings; "" if short or invalid."""
+    if len(text) > MAX_ANSWER_CHARACTERS:
         return ""
     try:
         with warnings.catch_warnings():
@@ -242,15 +240,15 @@ def normal_code(text: str) -> str:
         own |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
         numbers: dict[str, str] = {}
         for node in nodes:
-            _rename(node, own, numbers)
+            _anonymise_node(node, own, numbers)
         count = sum(not isinstance(node, ast.expr_context) for node in ast.walk(tree))
         return ast.dump(tree) if count >= MIN_NODES else ""
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
 
 
-def _rename(node, own, numbers):
-    """Give ``node`` the number of its name in place of the name, if it is the program's own; drop a docstring."""
+def _anonymise_node(node, own, numbers):
+    """Replace the name of ``node``, if it is the program's own, by a number; drop a docstring."""
     if isinstance(node, ast.FunctionDef | ast.Module) and ast.get_docstring(node, clean=False) is not None:
         node.body = node.body[1:] or [ast.Pass()]
     for field in ("id", "arg", "name"):

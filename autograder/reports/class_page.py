@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from autograder.feedback.notices import plain
-from autograder.reports.analysis import MIN_STUDENTS, AssignmentAnalysis, Item
+from autograder.reports.analysis import MIN_STUDENTS, AssignmentAnalysis, ExerciseAnalysis
 
 BINS = 10
 BAR_HEIGHT = 150  # pixels of the highest bar of the histogram
@@ -45,7 +45,7 @@ def _histogram(study: AssignmentAnalysis) -> list[tuple[float, float, int, float
     return [(edges[n], edges[n + 1], count, BAR_HEIGHT * count / max(counts)) for n, count in enumerate(counts)]
 
 
-def _interval(item: Item) -> str:
+def _interval(item: ExerciseAnalysis) -> str:
     if item.discrimination is None:
         return "too few students to say" if item.marked < MIN_STUDENTS else "all alike"
     middle, low, high = (round(value, 2) + 0.0 for value in item.discrimination)  # + 0.0: no -0.00

@@ -1,6 +1,6 @@
-"""Print what became of a class: a table of points and hints, and what needs somebody's attention.
+"""Show the results of a class in the terminal: points, hints, and what needs attention.
 
-In: exercises, rows. Out: Rich renderables. Touches nothing.
+In: exercises, rows. Out: Rich tables, and lines of text. Touches nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,16 +12,18 @@ from rich.text import Text
 from autograder.courses.released import ReleasedExercise
 from autograder.feedback.notices import plain
 
-if TYPE_CHECKING:  # a table of what was collected needs nothing that grades
+if TYPE_CHECKING:  # showing what was collected must not import what grades
     from autograder.batch.results import SubmissionResult
     from autograder.platforms.collect import Collected
-LONGEST = 300  # characters of what is said about one submission in the table
-WIDE = 130  # columns of a terminal from which the hints stand in the table; else they stand below it
+MAX_ADVICE_CHARACTERS = 300  # said about one submission in the table
+WIDE_COLUMNS = 130  # narrower terminals have the hints below the table
 
 
-def table(questions: Sequence[ReleasedExercise], rows: Iterable["SubmissionResult"], width: int = WIDE) -> Table:
+def grade_table(
+    questions: Sequence[ReleasedExercise], rows: Iterable["SubmissionResult"], width: int = WIDE_COLUMNS
+) -> Table:
     """Return the grade table: one line a student, one column an exercise, and hints where ``width`` leaves room."""
-    wide = width >= WIDE
+    wide = width >= WIDE_COLUMNS
     grid = Table(
         title=f"{questions[0].entry.topic}: points by exercise", pad_edge=False, expand=wide, padding=(0, int(wide))
     )
@@ -32,14 +34,14 @@ def table(questions: Sequence[ReleasedExercise], rows: Iterable["SubmissionResul
     if wide:
         grid.add_column("hints", ratio=1)
     for row in rows:
-        points = [_points(row, exercise.name) for exercise in questions]
+        points = [_format_points(row, exercise.name) for exercise in questions]
         total = f"{row.total:g}" + ("+" if row.waiting else "") if row.points else ""
         grid.add_row(Text(plain(row.student)), *points, total, *([Text(_advice(row))] if wide else []))
     return grid
 
 
-def _points(row, name):
-    """Return the points of one exercise; "mark" where a person must look, with the points that a person gave before."""
+def _format_points(row, name):
+    """Return the points of one exercise, with "mark" if a person must look at it."""
     if name not in row.points:
         return ""
     points = "" if row.points[name] is None else f"{row.points[name]:g}"
@@ -47,7 +49,7 @@ def _points(row, name):
 
 
 def changes_table(rows: Iterable["SubmissionResult"]) -> Table:
-    """Return whose marks would move: by which exercise, from what to what."""
+    """Return whose marks would change: for which exercise, from what to what."""
     grid = Table(pad_edge=False)
     for name in ("student", "what"):
         grid.add_column(name, overflow="fold")
@@ -62,22 +64,22 @@ def changes_table(rows: Iterable["SubmissionResult"]) -> Table:
 
 
 def changes_summary(rows: Sequence["SubmissionResult"]) -> str:
-    """Return one line that counts whose marks would move, up or down."""
+    """Return a line that counts the students whose marks would go up or down."""
     moved = [row for row in rows if row.changes and row.changes[0].what != "all"]
-    sums = [sum(_gain(move) for move in row.changes) for row in moved]
+    sums = [sum(_net_gain(move) for move in row.changes) for row in moved]
     new = sum(bool(row.changes) for row in rows) - len(moved)
     same = len(rows) - len(moved) - new - sum(bool(row.set_aside or row.failed) for row in rows)
     counts = f"{sum(gain > 0 for gain in sums)} up, {sum(gain < 0 for gain in sums)} down"
     return f"Whose marks would move: {len(moved)} ({counts}); {new} would be new, {same} stay as they are"
 
 
-def _gain(move):
+def _net_gain(move):
     gain = (move.after or 0.0) - (move.before or 0.0)
     return -gain if move.what == "late penalty" else gain
 
 
 def collected_table(collected: Iterable["Collected"]) -> Table:
-    """Return which file became whose, made from which release, and what is to say of it; what was set aside comes last."""
+    """Return each collected file with its student, release and notes; those that were set aside come last."""
     grid = Table(pad_edge=False)
     for name in ("file", "student", "version", "receipt"):
         grid.add_column(name, overflow="fold")
@@ -88,44 +90,44 @@ def collected_table(collected: Iterable["Collected"]) -> Table:
     return grid
 
 
-def hints(rows: Iterable["SubmissionResult"]) -> str:
-    """Return the hints as lines of their own, for a terminal that is too narrow for them in the table."""
+def hint_lines(rows: Iterable["SubmissionResult"]) -> str:
+    """Return the hints as lines, for terminals too narrow for them in the table."""
     return "\n".join(f"{plain(row.student)}: {advice}" for row in rows if (advice := _advice(row)))
 
 
-def legend(questions: Iterable[ReleasedExercise]) -> Table:
-    """Return what the columns of the table stand for."""
+def legend_table(questions: Iterable[ReleasedExercise]) -> Table:
+    """Return the meaning of the grade table's columns."""
     grid = Table(box=None, show_header=False, pad_edge=False)
     for number, exercise in enumerate(questions, 1):
         grid.add_row(f"{number}", exercise.name, f"{exercise.points:g} points", exercise.kind)
     return grid
 
 
-def summary(rows: Sequence["SubmissionResult"]) -> str:
-    """Return one line that counts what became of the submissions."""
+def summary_line(rows: Sequence["SubmissionResult"]) -> str:
+    """Return a line that counts the submissions by their status."""
     aside, failed = sum(bool(r.set_aside) for r in rows), sum(bool(r.failed) for r in rows)
     reused = sum(r.reused for r in rows)
     return f"{len(rows) - aside - failed - reused} graded, {reused} reused, {aside} set aside, {failed} failed"
 
 
-def slowest(rows: Iterable["SubmissionResult"], count: int = 5) -> str:
-    """Return a line that names the submissions that took the longest to run, or "" if nothing was run."""
+def slowest_line(rows: Iterable["SubmissionResult"], count: int = 5) -> str:
+    """Return a line with the submissions that took longest to run, or "" if nothing was run."""
     took = {row.student: sum(row.spent.get(stage, 0.0) for stage in ("cells", "calls")) for row in rows}
     first = sorted((name for name in took if took[name]), key=lambda name: took[name], reverse=True)[:count]
     return "Slowest: " + ", ".join(f"{plain(name)} {took[name]:.1f} s" for name in first) if first else ""
 
 
-def status(row: "SubmissionResult") -> str:
-    """Return in a word what became of a submission."""
+def describe_status(row: "SubmissionResult") -> str:
+    """Return the status of a submission in a word."""
     return "failed" if row.failed else "set aside" if row.set_aside else "reused" if row.reused else "graded"
 
 
 def _advice(row):
     if row.set_aside or row.failed:
         what = f"set aside: {row.set_aside}" if row.set_aside else f"failed: {row.failed}"
-        return plain(what.partition("\n")[0])[:LONGEST]
+        return plain(what.partition("\n")[0])[:MAX_ADVICE_CHARACTERS]
     said = row.hints or row.reasons
     first = said[0] if said else ""
     more = f" (+{len(said) - 1} more)" if len(said) > 1 else ""
     notes = [*row.notes[:1], f"(+{len(row.notes) - 1} more notes)"] if len(row.notes) > 2 else row.notes
-    return plain(" ".join(filter(None, [first[:LONGEST] + more, *notes])))[: 2 * LONGEST]
+    return plain(" ".join(filter(None, [first[:MAX_ADVICE_CHARACTERS] + more, *notes])))[: 2 * MAX_ADVICE_CHARACTERS]

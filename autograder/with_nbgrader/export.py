@@ -33,13 +33,13 @@ class CsvExport(ExportPlugin):
             writer.writeheader()
             for assignment in gradebook.assignments:
                 for student in gradebook.students:
-                    if _wanted(assignment.name, self.assignment) and _wanted(student.id, self.student):
+                    if _is_selected(assignment.name, self.assignment) and _is_selected(student.id, self.student):
                         writer.writerow(_row(gradebook, assignment, student))
         draft.replace(target)
         self.log.info("Exported grades to %s", target)
 
 
-def _wanted(name, names):
+def _is_selected(name, names):
     return not names or name in map(str, names)
 
 

@@ -37,13 +37,13 @@ from autograder.with_nbgrader import limits
 MAX_BESIDE_CHARACTERS = 1000  # of a time, or a secret; nbgrader's have at most 128
 
 
-def _released(course, topic):
+def _load_released(course, topic):
     """Return what was released of ``topic``: read once for a class, and again when it has changed."""
-    return _read(course, topic, course.release_hash(topic))
+    return _load_released_state(course, topic, course.release_hash(topic))
 
 
 @lru_cache(maxsize=4)
-def _read(course, topic, _):
+def _load_released_state(course, topic, _):
     return course.released(topic)
 
 
@@ -54,7 +54,7 @@ def set_unexpected_files_aside(assignment: str, student: str, notebooks: list[st
     It calls this hook first. ``student`` is nbgrader's pattern of names; the paths tell the students apart.
     """
     course = Course.at(Path.cwd())
-    trained = {exercise.trained.file for exercise in _released(course, assignment).exercises if exercise.trained}
+    trained = {exercise.trained.file for exercise in _load_released(course, assignment).exercises if exercise.trained}
     for folder in {Path(notebook).parent for notebook in notebooks}:
         links = [path for path in (folder.parent, folder) if path.is_symlink()]
         beside = {name for name in EXCHANGE_FILES if _is_readable_beside(folder / name)}
@@ -104,7 +104,7 @@ class Repair(NbGraderPreprocessor):
         topic = names["assignment"]
         store_due_dates(course, topic, names["student"])
         content = read_file(course.submission(names["student"], topic), course.submitted)
-        nb, template = repair.read_notebook(content, _released(course, topic).notebooks, topic)
+        nb, template = repair.read_notebook(content, _load_released(course, topic).notebooks, topic)
         notes = repair.repair(nb, template)
         repair.add_notes(nb, notes)
         for note in notes:
@@ -126,7 +126,7 @@ class Gather(NbGraderPreprocessor):
             marks = recorder.current_state(
                 student, ReceivedTime(is_earliest=bool(one and one.is_late_without_time))
             ).marks
-        resources["feedback"] = marks, student, topic, tuple(map(handout, _released(course, topic).notebooks))
+        resources["feedback"] = marks, student, topic, tuple(map(handout, _load_released(course, topic).notebooks))
         return nb, resources
 
 
@@ -146,7 +146,7 @@ class Judge(limits.Judge, NbGraderPreprocessor):
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
         topic, student = names["assignment"], names["student"]
-        released = _released(course, topic)
+        released = _load_released(course, topic)
         doctor.require_once(self.isolation, course.hidden)
         content = read_file(course.submission(student, topic), course.submitted, self.submission_mb)
         _, attempt = course.list_attempts(student, topic, content)

@@ -153,7 +153,7 @@ def test_the_table_counts_all_points_and_says_what_waits(course, grade_quickly):
     asked = course.released("scoring").exercises
     console = Console(width=200, record=True)
     with console.capture() as captured:
-        console.print(report.table(asked, rows, 200))
+        console.print(report.grade_table(asked, rows, 200))
     assert "of 26" in captured.get()
     assert f"{AUTOMATIC:g}+" in captured.get()
     assert "mark" in captured.get()

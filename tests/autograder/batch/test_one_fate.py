@@ -239,8 +239,8 @@ def test_no_answer_steers_the_terminal(spoilt):
 
         console = Console(width=width, force_terminal=True, color_system=None, record=True)
         with console.capture() as captured:
-            console.print(report.table(released.exercises, rows, width))
-            console.print(report.hints(rows), markup=False, highlight=False)
+            console.print(report.grade_table(released.exercises, rows, width))
+            console.print(report.hint_lines(rows), markup=False, highlight=False)
         assert "pwned" not in captured.get() or "\x1b]" not in captured.get()
         assert "\x07" not in captured.get()
     assert notices.plain(f"a{WITH_BELL}\u202eb\nक्‍ष").count("\N{REPLACEMENT CHARACTER}") == 6
@@ -251,13 +251,15 @@ def test_a_name_in_brackets_is_a_name(spoilt):
 
     console = Console(width=200, record=True)
     with console.capture() as captured:
-        console.print(report.table(spoilt[0].released("scoring").exercises, [SubmissionResult("a[/b][red]c")], 200))
+        console.print(
+            report.grade_table(spoilt[0].released("scoring").exercises, [SubmissionResult("a[/b][red]c")], 200)
+        )
     assert "a[/b][red]c" in captured.get()
 
 
 def test_a_table_stays_small_whatever_is_said(spoilt):
     row = SubmissionResult("x", {}, hints=("h" * 10**6,), notes=("n" * 10**6, "m"))
-    assert len(report.hints([row])) < 2000
+    assert len(report.hint_lines([row])) < 2000
 
 
 @pytest.fixture(scope="module")

@@ -178,13 +178,13 @@ def test_files_that_are_asked_for_are_read_up_to_a_bound_and_never_through_a_lin
     assert fingerprint.handed_in_files([exercise], tmp_path) == {}
     (tmp_path / name).write_bytes(b"0" * 8 * numbers)
     assert len(fingerprint.handed_in_files([exercise], tmp_path)[name]) == 8 * numbers
-    assert fingerprint.kept_files([exercise], {name: b"0" * 8 * numbers, "other.npz": b""}) == {
+    assert fingerprint.select_kept_files([exercise], {name: b"0" * 8 * numbers, "other.npz": b""}) == {
         name: b"0" * 8 * numbers
     }
     (tmp_path / name).write_bytes(b"0" * 16 * (numbers + 100_000))
     assert fingerprint.handed_in_files([exercise], tmp_path) == {name: None}
-    assert fingerprint.kept_files([exercise], {name: b"0" * 16 * (numbers + 100_000)}) == {name: None}
-    assert fingerprint.kept_files([exercise], {}) == {}
+    assert fingerprint.select_kept_files([exercise], {name: b"0" * 16 * (numbers + 100_000)}) == {name: None}
+    assert fingerprint.select_kept_files([exercise], {}) == {}
     (tmp_path / name).unlink()
     (tmp_path / name).symlink_to(tmp_path / "other.npz")
     assert fingerprint.handed_in_files([exercise], tmp_path) == {}

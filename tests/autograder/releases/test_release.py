@@ -173,13 +173,13 @@ def test_nbgrader_validate_says_of_each_slip_the_whole_sentence_and_no_more(note
 
 
 def test_a_handout_is_the_released_notebook_byte_for_byte(released, tmp_path):
-    paths = release.handouts(tmp_path, ["scoring", "softmax"])
+    paths = release.write_handouts(tmp_path, ["scoring", "softmax"])
     assert [path.name for path in paths] == ["scoring.ipynb", "softmax.ipynb"]
     assert paths[0].read_bytes() == released.release("scoring").read_bytes()
 
 
 def test_a_notebook_links_to_its_chapter_on_the_website_that_was_named_and_else_nowhere(notebooks, tmp_path):
-    (path,) = release.handouts(tmp_path, ["scoring"], "https://attention.university.edu/")
+    (path,) = release.write_handouts(tmp_path, ["scoring"], "https://attention.university.edu/")
     linked = nbformat.read(path, as_version=4)
     assert "](https://attention.university.edu/book/scoring.html)" in linked.cells[0].source
     assert "http" not in notebooks[1].cells[0].source
@@ -206,7 +206,7 @@ def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_
             [judged[exercise.name].earned == exercise.points for exercise in questions if exercise.is_automatic]
         )
 
-    monkeypatch.setattr(release, "check", of_the_reference)
+    monkeypatch.setattr(release, "prove", of_the_reference)
     again = init(tmp_path)
     release.release(again, "scoring", seed=0)
     assert again.source("scoring").read_bytes() == released.source("scoring").read_bytes()
@@ -223,14 +223,14 @@ def test_another_seed_changes_hidden_cases_only(released, others):
 def test_a_reference_that_fails_its_own_tests_is_refused(notebooks):
     broken = changed(notebooks[0], "scoring-additive_score", "np.tanh(", "(")
     with pytest.raises(CourseError, match=r"the reference earns 0 of 3 points for scoring-additive_score"):
-        proof.check(broken, notebooks[1], exercises.load("scoring", 0))
+        proof.prove(broken, notebooks[1], exercises.load("scoring", 0))
 
 
 def test_a_starter_that_already_answers_is_refused(notebooks):
     answer = "return [1.2087, 1.7234]"
     generous = changed(notebooks[1], "scoring-scores_by_hand", "raise NotImplementedError()", answer)
     with pytest.raises(CourseError, match="the untouched release earns 1 of 1"):
-        proof.check(notebooks[0], generous, exercises.load("scoring", 0))
+        proof.prove(notebooks[0], generous, exercises.load("scoring", 0))
 
 
 def test_a_page_that_does_not_fit_leaves_the_course_as_it_was(tmp_path):
@@ -275,7 +275,7 @@ def releasing(root, website=""):
 
 @pytest.mark.parametrize("has_one", [False, True])
 def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(tmp_path, monkeypatch, released, has_one):
-    monkeypatch.setattr(release, "check", lambda *args: None)  # what is proved is not what is tried here
+    monkeypatch.setattr(release, "prove", lambda *args: None)  # what is proved is not what is tried here
     replace, done, stop = Path.replace, [], []
 
     def replaced(draft, target):

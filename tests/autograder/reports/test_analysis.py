@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 
 from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
-from autograder.reports.analysis import MIN_STUDENTS, HintCount, analyse, discrimination, normal_code, normal_text
+from autograder.reports.analysis import MIN_STUDENTS, HintCount, analyse, discrimination, normalise_code, normalise_text
 from autograder.reports.class_page import class_page
 from tests.autograder.batch.test_nothing_lost import ESSAY, course, grade_quickly, hand_in  # noqa: F401
 from tests.autograder.test_main import autograder
@@ -73,7 +73,7 @@ def graded(course, grade_quickly):  # noqa: F811
 
 
 def items_of(study):
-    return {item.name: item for item in study.items}
+    return {item.name: item for item in study.exercises}
 
 
 def test_difficulty_discrimination_parts_mistakes_and_time_outs_are_counted(graded):
@@ -84,7 +84,7 @@ def test_difficulty_discrimination_parts_mistakes_and_time_outs_are_counted(grad
         if exercise.is_automatic and exercise.name != UPSIDE_DOWN:
             assert items[exercise.name].difficulty == pytest.approx(sum(n >= 2 * number for n in range(24)) / 24)
     assert items[UPSIDE_DOWN].discrimination[2] < 0
-    (last,) = (item for item in study.items if item.name == exercises[len(exercises) // 2].name)
+    (last,) = (item for item in study.exercises if item.name == exercises[len(exercises) // 2].name)
     assert last.discrimination[1] > 0
     place = [exercise.name for exercise in exercises].index(CODE)
     wrong = sum(n < 2 * place for n in range(24))
@@ -147,7 +147,7 @@ def test_of_a_small_class_no_correlation_is_said(course, grade_quickly):  # noqa
     for number in range(3):
         hand_in(course, f"student{number}", essay=f"{9 * number} because.")
     grade_quickly(course, grade_one=by_level)
-    assert {item.discrimination for item in analyse(course, "scoring").items} == {None}
+    assert {item.discrimination for item in analyse(course, "scoring").exercises} == {None}
     autograder("report", "--course", course.root)
     assert "too few students to say" in (course.root / "report.html").read_text(encoding="utf-8")
 
@@ -175,16 +175,16 @@ def test_the_correlation_is_numpys_and_lies_in_its_interval():
     "text", ["", "def f(:", "x = 1", "x = " + "-" * 19_000 + "1", "x = '\\d'\n" * 3_000, "(" * 500]
 )
 def test_what_is_no_program_or_too_short_or_too_much_is_like_nothing(text):
-    assert normal_code(text) == ""
+    assert normalise_code(text) == ""
 
 
 def test_what_a_name_means_stays():
-    assert normal_code(FIRST) == normal_code(SECOND) != normal_code(OTHER)
-    assert normal_code(FIRST.replace("(-1)", "(-2)")) != normal_code(FIRST)
-    assert normal_text("Because U h_j does not change: it is the same in every step, so once will do!") == normal_text(
-        "because U h_j\n does not change; it is the same, in every step. So ONCE will do"
-    )
-    assert normal_text("Because.") == ""
+    assert normalise_code(FIRST) == normalise_code(SECOND) != normalise_code(OTHER)
+    assert normalise_code(FIRST.replace("(-1)", "(-2)")) != normalise_code(FIRST)
+    assert normalise_text(
+        "Because U h_j does not change: it is the same in every step, so once will do!"
+    ) == normalise_text("because U h_j\n does not change; it is the same, in every step. So ONCE will do")
+    assert normalise_text("Because.") == ""
 
 
 @pytest.mark.parametrize("content", ["no notebook", json.dumps({"cells": [{"source": 3}]}), "[" * 100_000])
@@ -211,7 +211,7 @@ def test_a_pipe_and_a_folder_that_is_a_link_are_nobodys_answers_and_hold_no_repo
 def test_an_exercise_is_compared_with_the_points_of_all_others_and_not_with_its_own(graded):
     everybody = load_results(graded, "scoring")
     study = analyse(graded, "scoring")
-    for item in study.items:
+    for item in study.exercises:
         if item.discrimination is None:
             continue
         own = np.array([one.entries[item.name].score for one in everybody.values()])
