@@ -273,12 +273,11 @@ class _Batch:
             self._set_aside(job.row, reason, earlier, job.attempts)
         else:
             self._keep_verdicts(job, outcome)
+            texts = job.earlier.get("told", {})
+            job.marks = self._record(job.row, job.state, outcome.results, job.received, texts)
             if self.options.dry:
-                self._enter_changes(job.row, job.state, self._record(job, outcome))
                 self._report_progress(job.row)
             else:
-                job.marks = self._record(job, outcome)
-                job.row.enter_marks(self.run.released.exercises, job.marks)
                 recording.write_notebook(self.run, job, outcome)
                 self._show(job, outcome)
 
@@ -307,21 +306,20 @@ class _Batch:
         if when.is_earliest:
             row.notes += (f"It was late, and nobody knows by how much. {self.run.cost_without_time}",)
 
-    def _record(self, job, outcome):
+    def _record(self, row, state, results, received_at, texts):
         record = self.recorder.preview if self.options.dry else self.recorder.record
-        return record(job.student, outcome.results, job.received, job.earlier.get("told", {}))
+        return self._enter_marks(row, state, record(row.student, results, received_at, texts))
 
-    def _enter_changes(self, row, state, marks):
-        row.changes = mark_changes(self.run.released.exercises, state, marks)
-        row.enter_marks(self.run.released.exercises, marks)
+    def _enter_marks(self, row, state, marks):
+        exercises = self.run.released.exercises
+        if self.options.dry:
+            row.changes = mark_changes(exercises, state, marks)
+        row.enter_marks(exercises, marks)
+        return marks
 
     def _update_penalty(self, row: SubmissionResult, state: GradebookState) -> Marks:
         """Return the marks of a submission graded before, of which only the late penalty may have changed."""
-        marks = self.recorder.update_penalty(row.student, state)
-        if self.options.dry:
-            row.changes = mark_changes(self.run.released.exercises, state, marks)
-        row.enter_marks(self.run.released.exercises, marks)
-        return marks
+        return self._enter_marks(row, state, self.recorder.update_penalty(row.student, state))
 
     # --- the feedback page ---------------------------------------------------------------------------------------------
 
@@ -401,10 +399,6 @@ class _Batch:
         if taken_back or not earlier.get("scores"):
             return None
         # restore results that the gradebook has lost
-        record = self.recorder.preview if self.options.dry else self.recorder.record
-        when = replace(parse_received(jobs.recorded_beside(earlier).get(TIMESTAMP, "")), is_earliest=is_earliest)
-        marks = record(row.student, recording.recorded_results(earlier, state), when, {})
-        if self.options.dry:
-            row.changes = mark_changes(self.run.released.exercises, state, marks)
-        row.enter_marks(self.run.released.exercises, marks)
-        return marks
+        received_at = parse_received(jobs.recorded_beside(earlier).get(TIMESTAMP, ""))
+        received_at = replace(received_at, is_earliest=is_earliest)
+        return self._record(row, state, recording.recorded_results(earlier, state), received_at, {})

@@ -9,17 +9,8 @@ from pathlib import Path
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
-COLUMNS: tuple[str, ...] = (
-    "assignment",
-    "duedate",
-    "timestamp",
-    "student_id",
-    "last_name",
-    "first_name",
-    "email",
-    "raw_score",
-)
-COLUMNS += ("late_submission_penalty", "score", "max_score", "needs_marking")
+COLUMNS: tuple[str, ...] = ("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email")
+COLUMNS += ("raw_score", "late_submission_penalty", "score", "max_score", "needs_marking")
 
 
 class CsvExport(ExportPlugin):
