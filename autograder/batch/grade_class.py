@@ -267,9 +267,9 @@ class _Batch:
             self.late.append(job)
         elif outcome.set_aside:
             reason = job.row.set_aside or outcome.set_aside
-            earlier = (
-                job.earlier if self.options.dry else recording.remember_set_aside(self.run, job, outcome.set_aside)
-            )
+            earlier = job.earlier
+            if not self.options.dry:
+                earlier = recording.remember_set_aside(self.run, job, outcome.set_aside)
             self._set_aside(job.row, reason, earlier, job.attempts)
         else:
             self._keep_verdicts(job, outcome)

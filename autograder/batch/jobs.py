@@ -59,9 +59,8 @@ class Job:
     def parse_received(self) -> ReceivedTime:
         latest = self.earlier.get("latest")
         is_another = self.is_collected or (latest is not None and latest != self.tries[self.attempt])
-        return replace(
-            parse_received(self.beside.get(TIMESTAMP, "")), is_earliest=self.is_earliest, is_another=is_another
-        )
+        stated = parse_received(self.beside.get(TIMESTAMP, ""))
+        return replace(stated, is_earliest=self.is_earliest, is_another=is_another)
 
 
 def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) -> Job:

@@ -251,9 +251,7 @@ class Course:
         name = hashlib.sha256(content).hexdigest()[:16]
         write_bytes(content, self._kept_release(topic, name))
         earlier = record.get("releases", [])
-        versions = (
-            record.get("versions") or earlier[::-1]
-        )  # older records have no versions, and the newest release first
+        versions = record.get("versions") or earlier[::-1]  # older records have only releases, the newest first
         versions = versions if name in versions else [*versions, name]
         releases = [name, *(other for other in earlier if other != name)]
         number, log = versions.index(name) + 1, record.get("log", self._read_release_log(topic))
@@ -314,9 +312,8 @@ class Course:
         templates = self._read_releases(topic, record)
         cells = _graded_cells(templates[0])
         plan = self.plan().assignment(topic)
-        facts = load_facts(
-            self._release_record_file(topic).with_suffix("") / "facts.json", topic, record["seed"], plan.extra
-        )
+        facts_file = self._release_record_file(topic).with_suffix("") / "facts.json"
+        facts = load_facts(facts_file, topic, record["seed"], plan.extra)
         questions = read_exercises(topic, facts.trained)
         points = {one.name: float(cells[cell]["points"]) for one in questions if (cell := points_id(one)) in cells}
         gone = {name for cell_id in cells if (name := exercise_of_text(cell_id))} - {e.name for e in questions}
@@ -367,10 +364,9 @@ class Course:
             record = json.loads(path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError):
             raise CourseError("the record of the release is cut short or damaged", str(path), remedy) from None
-        texts = (
-            [record.get(name, []) for name in ("releases", "versions", "log")] if isinstance(record, dict) else [None]
-        )
-        if not all(isinstance(some, list) and all(isinstance(one, str) for one in some) for some in texts):
+        is_table = isinstance(record, dict)
+        lists = [record.get(name, []) for name in ("releases", "versions", "log")] if is_table else [None]
+        if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
             raise CourseError("the record of the release is damaged", str(path), remedy)
         if type(record.get("seed")) is not int or not isinstance(record.get("digest"), str):
             raise CourseError("the record of the release has no seed that is a number, or no digest", str(path), remedy)

@@ -178,9 +178,8 @@ def _dump_database(course, target):
     target.unlink(missing_ok=True)
     target.touch(mode=0o600)
     try:
-        _run_postgresql(
-            course, "pg_dump", ["--clean", "--if-exists", "--no-owner", "--no-privileges", f"--file={target}"]
-        )
+        options = ["--clean", "--if-exists", "--no-owner", "--no-privileges", f"--file={target}"]
+        _run_postgresql(course, "pg_dump", options)
     except CourseError:
         target.unlink(missing_ok=True)
         raise
@@ -189,20 +188,13 @@ def _dump_database(course, target):
 def _run_postgresql(course, program, options):
     """Run a PostgreSQL program on the gradebook's database, without its address on the command line."""
     url = make_url(course.gradebook)
-    given = {
-        "HOST": url.host,
-        "PORT": url.port,
-        "USER": url.username,
-        "PASSWORD": url.password,
-        "DATABASE": url.database,
-    }
-    stated = {key.upper(): value if isinstance(value, str) else ",".join(value) for key, value in url.query.items()}
-    given |= stated  # an address may name its host there, a socket's folder or how it is encrypted
-    environment = {f"PG{name}": str(value) for name, value in given.items() if value}
+    settings = {"HOST": url.host, "PORT": url.port, "USER": url.username, "PASSWORD": url.password}
+    settings["DATABASE"] = url.database
+    for name, value in url.query.items():  # may name the host, a socket's folder, or the encryption
+        settings[name.upper()] = value if isinstance(value, str) else ",".join(value)
+    environment = os.environ | {f"PG{name}": str(value) for name, value in settings.items() if value}
     try:
-        subprocess.run(
-            [program, *options], env={**os.environ, **environment}, capture_output=True, text=True, check=True
-        )
+        subprocess.run([program, *options], env=environment, capture_output=True, text=True, check=True)
     except FileNotFoundError:
         remedy = "install PostgreSQL's programs (Debian, Ubuntu: apt-get install postgresql-client)."
         raise CourseError(f"the gradebook is on a server, and {program} is missing", "this machine", remedy) from None

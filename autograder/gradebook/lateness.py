@@ -51,9 +51,8 @@ def parse_received(text: str) -> ReceivedTime:
 
         return ReceivedTime(text, parse_utc(stated))
     except (ValueError, OverflowError, TypeError, AttributeError):
-        return ReceivedTime(
-            text, None, f"{TIMESTAMP} says no time that can be read; the submission counts as not late."
-        )
+        problem = f"{TIMESTAMP} says no time that can be read; the submission counts as not late."
+        return ReceivedTime(text, None, problem)
 
 
 class Lateness:

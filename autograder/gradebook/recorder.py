@@ -230,10 +230,8 @@ class Recorder(contextlib.ExitStack):
         row["extension"] = self.lateness.extension(student, None)
         db.execute(new["submission"], [row])
         notebooks = {notebook: new_uuid() for notebook in self.cells}
-        rows = [
-            {"id": entry, "assignment_id": submission, "notebook_id": notebook} for notebook, entry in notebooks.items()
-        ]
-        db.execute(new["notebook"], rows)
+        rows = [{"id": entry, "notebook_id": notebook} for notebook, entry in notebooks.items()]
+        db.execute(new["notebook"], [{**row, "assignment_id": submission} for row in rows])
         this = notebooks[self.notebook_id]
         if penalty is not None:
             self._set_penalty(db, this, penalty)

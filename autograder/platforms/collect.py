@@ -359,11 +359,8 @@ def _make_attempt(run, files, counting, parts):
     """Return the ``Attempt`` that these ``files`` are; ``counting`` is the part that the notebook came from."""
     folder, owner, time = PurePosixPath(counting.name).parent, counting.owner, counting.owner.time
     if run.platform == PLAIN_FILES:  # elsewhere the student wrote the time stamp, if anybody
-        stamps = [
-            part for part in parts if part.name == str(folder / TIMESTAMP)
-        ]  # of other assignments there may be one too
-        stated = next((parse_time(part.read()) for part in stamps), None)
-        time = time or stated
+        stamps = [part for part in parts if part.name == str(folder / TIMESTAMP)]  # other assignments may have one too
+        time = time or next((parse_time(part.read()) for part in stamps), None)
     return Attempt(
         {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
         time=format_time(time),

@@ -276,9 +276,8 @@ def _match_moodle_rows(course, topic, everybody, students, told, shared):
     roster, which tells groups from people, a number counts only if the archive had the row's name: a group's number is
     also that of some participant.
     """
-    tried = [
-        (one, name) for name in everybody for one in load_attempts(course, name, topic) if one.platform == "Moodle"
-    ]
+    tried = [(one, name) for name in everybody for one in load_attempts(course, name, topic)]
+    tried = [(one, name) for one, name in tried if one.platform == "Moodle"]
     called = {(one.number, name): normalise_moodle_name(one.prefix.partition("_")[0]) for one, name in tried}
     known = {
         "number": _unique_owners((one.number, name) for one, name in tried if one.number),

@@ -183,13 +183,11 @@ def _is_exercise_folder(top, inner, students):
     folders = {parts[0] for parts in inner}
     if not ILIAS_TEAM_FOLDER.fullmatch(top) or len(folders) < 2:
         return False
-    groups = {
-        key: one.group for column in PERSONAL_COLUMNS for key, one in students_by_id(tuple(students), column).items()
-    }
+    known = {key: one for column in PERSONAL_COLUMNS for key, one in students_by_id(tuple(students), column).items()}
     teams = set()
     for person in filter(None, map(ILIAS_FOLDER.fullmatch, folders)):
         logins = map(fold_name, _possible_logins(person["name"]))
-        teams.add(next((groups[login] for login in logins if login in groups), ""))
+        teams.add(next((known[login].group for login in logins if login in known), ""))
     return len(teams) != 1 or teams == {""}
 
 
@@ -197,9 +195,8 @@ def _is_ilias_folder(folder, people):
     match = ILIAS_FOLDER.fullmatch(folder)
     if not match or people is None:
         return bool(match)
-    return fold_name(folder) not in people and any(
-        fold_name(name) in people for name in _possible_logins(match["name"])
-    )
+    logins = map(fold_name, _possible_logins(match["name"]))
+    return fold_name(folder) not in people and any(login in people for login in logins)
 
 
 def _possible_logins(name):
@@ -401,9 +398,8 @@ class SubmitterReader:
         if len(listed) > 1:
             problem = f"its name may be that of {' or '.join(listed)}; hand it in as a folder called STUDENT"
             return Submitter(logins[0], problem=problem)
-        return Submitter(
-            next(iter(listed.values()), logins[0] if not self.roster or len(logins) == 1 else match["name"])
-        )
+        unlisted = logins[0] if not self.roster or len(logins) == 1 else match["name"]
+        return Submitter(next(iter(listed.values()), unlisted))
 
     def _parse_canvas(self, file):
         match = _match_canvas_file(file)

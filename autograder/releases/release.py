@@ -90,9 +90,8 @@ def write_handouts(folder: str | Path, topics: Sequence[str], website: str = "")
         trial = init(root)
         begin_gradebook(trial)
         for topic in topics:
-            assemble.write_notebook(
-                assemble.source_notebook(topic, exercises.load(topic, 0), website=website), trial.source(topic)
-            )
+            source = assemble.source_notebook(topic, exercises.load(topic, 0), website=website)
+            assemble.write_notebook(source, trial.source(topic))
             generate(trial, topic, trial.gradebook)
         notebooks = [trial.release(topic).read_bytes() for topic in topics]
     paths = [Path(folder) / f"{topic}.ipynb" for topic in topics]

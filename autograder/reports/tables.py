@@ -23,10 +23,8 @@ def grade_table(
     questions: Sequence[ReleasedExercise], rows: Iterable["SubmissionResult"], width: int = WIDE_COLUMNS
 ) -> Table:
     """Return the grade table: one line a student, one column an exercise, and hints where ``width`` leaves room."""
-    wide = width >= WIDE_COLUMNS
-    grid = Table(
-        title=f"{questions[0].entry.topic}: points by exercise", pad_edge=False, expand=wide, padding=(0, int(wide))
-    )
+    wide, title = width >= WIDE_COLUMNS, f"{questions[0].entry.topic}: points by exercise"
+    grid = Table(title=title, pad_edge=False, expand=wide, padding=(0, int(wide)))
     grid.add_column("student", no_wrap=wide, overflow="fold")
     for number, exercise in enumerate(questions, 1):
         grid.add_column(f"{number}", justify="right", no_wrap=True, footer=f"{exercise.points:g}")

@@ -122,10 +122,9 @@ class Gather(NbGraderPreprocessor):
             content = b""
             with suppress(CourseError):  # one that came after what was graded
                 content = read_file(course.submission(student, topic), course.submitted)
-            one = find_collected_attempt(course, student, topic, content)
-            marks = recorder.current_state(
-                student, ReceivedTime(is_earliest=bool(one and one.is_late_without_time))
-            ).marks
+            attempt = find_collected_attempt(course, student, topic, content)
+            is_earliest = attempt is not None and attempt.is_late_without_time
+            marks = recorder.current_state(student, ReceivedTime(is_earliest=is_earliest)).marks
         resources["feedback"] = marks, student, topic, tuple(map(handout, _load_released(course, topic).notebooks))
         return nb, resources
 

@@ -59,9 +59,7 @@ def main() -> None:
 
 def _run_watched(command, seconds):
     """Return the results that ``command`` writes to its standard output within ``seconds``."""
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=1, start_new_session=True
-    )  # what it says: to ours
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=1, start_new_session=True)  # messages: to ours
     try:
         said, _ = process.communicate(timeout=seconds)
         return json.loads(said)
