@@ -34,9 +34,8 @@ def init_course(root: Annotated[Path, Argument(help="Where the course shall be."
 
     course = init(root)
     out.print(f"Course directory: {course.root}")
-    out.print(
-        f"This year's course: {course.root / 'course.toml'} (title, due dates, points, students; all may stay empty)"
-    )
+    plan = course.root / "course.toml"
+    out.print(f"This year's course: {plan} (title, due dates, points, students; all may stay empty)")
     out.print(f"Next: python -m autograder release scoring --course {root}")
 
 
@@ -63,16 +62,14 @@ def release(
     require_checkout("release")
     (topic,) = _known([topic])
     root = _open_course(course)
-    plan = root.plan()
-    website = _website(base_url, no_links, plan.website)
+    website = _website(base_url, no_links, root.plan().website)
     kept = root.chosen_seed(topic, seed)
     with out.status(f"Drawing hidden cases of {topic} that catch every wrong answer that is known …"):
         found = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
-    seed = found.seed
     for line in found.lines(verbose):
         out.print(line, highlight=False, markup=False)
     with out.status(f"Releasing {topic}: reference and untouched release are graded both ways …"):
-        made = make(root, topic, seed, website=website)
+        made = make(root, topic, found.seed, website=website)
     out.print(
         f"Released {topic}, version {made.version}: the reference earns all automatic points, the untouched release none."
     )
@@ -172,18 +169,14 @@ def _say_collected(root, topic, collected, left):
     from autograder.platforms.formats import is_notebook
 
     if unknown := find_late_without_time(root, topic):
-        _say(
-            f"Late, and nobody knows by how much: {_some(unknown)}. {root.plan().late.cost_without_time()} Give the times "
-            f"with `collect {topic} --times FILE`."
-        )
+        remedy = f"{root.plan().late.cost_without_time()} Give the times with `collect {topic} --times FILE`."
+        _say(f"Late, and nobody knows by how much: {_some(unknown)}. {remedy}")
     notebooks = [name for name in left if is_notebook(name)]
     for name in sorted(left, key=is_notebook, reverse=True)[: max(20, len(notebooks))]:
         _say(f"not taken: {escape_unprintable(name)}")
     aside, again = sum(bool(one.problem) for one in collected), sum(one.replaced for one in collected)
-    _say(
-        f"{len(collected) - aside} collected ({again} anew), {aside} set aside, {len(left)} not taken, "
-        f"{len(notebooks)} of them notebooks or archives"
-    )
+    not_taken = f"{len(left)} not taken, {len(notebooks)} of them notebooks or archives"
+    _say(f"{len(collected) - aside} collected ({again} anew), {aside} set aside, {not_taken}")
     here = set(root.students(topic))
     if missing := [one.id for one in root.plan().students if one.id not in here]:
         _say(f"{len(missing)} of the roster have handed in nothing: {_some(missing)}")
@@ -543,9 +536,8 @@ def demo(
         isolation = "zygote" if bubblewrap.is_installed() else "none"
         if isolation == "none":
             out.print(f"[bold yellow]There is no sandbox on this machine.[/] To have one, {bubblewrap.REMEDY}")
-            out.print(
-                "The demonstration class is the project's own, so it is graded without one; its hostile part is not."
-            )
+            reason = "The demonstration class is the project's own"
+            out.print(f"{reason}, so it is graded without one; its hostile part is not.")
     if root.exists() and not (root / ".demonstration").is_file():
         raise CourseError("this is no demonstration course", str(root), "name a folder that does not exist yet.")
     shutil.rmtree(root, ignore_errors=True)
@@ -562,13 +554,10 @@ def demo(
     rows = _grade(course, "scoring", GradingOptions(limits, isolation))
     deserved = {student.name: student.points for student in everybody}
     outcome = {row.student: row.failed or ("set aside" if row.set_aside else row.total) for row in rows}
-    wrong = [
-        f"{name} got {got} and deserves {deserved[name]}" for name, got in outcome.items() if got != deserved[name]
-    ]
+    wrong = {name: points for name, points in outcome.items() if points != deserved[name]}
     if wrong:
-        raise CourseError(
-            "; ".join(wrong), "the demonstration class", "see tests/submissions/class and the table above."
-        )
+        what = "; ".join(f"{name} got {points} and deserves {deserved[name]}" for name, points in wrong.items())
+        raise CourseError(what, "the demonstration class", "see tests/submissions/class and the table above.")
     out.print("Every student of the demonstration class got the points that the answers deserve.")
     out.print(f"To open:  {course.release('scoring')}")
     out.print(f"          {course.feedback('emil_no_tanh', 'scoring')}")
@@ -622,7 +611,6 @@ def _grade(course, topic, options, students=(), machines=("",)):
     if options.isolation == "none":
         out.print(TRUSTED_ONLY)
     released = course.released(topic)
-    questions = released.exercises
     _say_key_changes(topic, released)
     with contextlib.ExitStack() as stack:
         executor, (scheduler, *certificates) = None, machines
@@ -636,11 +624,8 @@ def _grade(course, topic, options, students=(), machines=("",)):
             rate = f"{done / max(time.monotonic() - began, 1e-3):.1f}/s"
             bar.update(task, completed=done, total=total, rate=rate)
             if not out.is_terminal:
-                out.print(
-                    f"{done}/{total} {rate} {notices.plain(row.student)}: {report.describe_status(row)}",
-                    markup=False,
-                    highlight=False,
-                )
+                text = f"{done}/{total} {rate} {notices.plain(row.student)}: {report.describe_status(row)}"
+                out.print(text, markup=False, highlight=False)
 
         def notice(text):
             out.print(f"[yellow]{text}[/]")
@@ -654,25 +639,20 @@ def _grade(course, topic, options, students=(), machines=("",)):
     if options.dry:
         _say_mark_changes(rows, topic)
         return rows
-    out.print(report.legend_table(questions))
-    out.print(report.grade_table(questions, rows, out.width))
+    out.print(report.legend_table(released.exercises))
+    out.print(report.grade_table(released.exercises, rows, out.width))
     if out.width < report.WIDE_COLUMNS:
         out.print(report.hint_lines(rows), markup=False, highlight=False)
     out.print(report.summary_line(rows))
     if slowest := report.slowest_line(rows):
         out.print(slowest, markup=False, highlight=False)
     for path in course.misplaced_notebooks():
-        out.print(
-            f"Not looked at: {notices.plain(path)}. Submissions stand at submitted/STUDENT/{topic}/{topic}.ipynb.",
-            markup=False,
-        )
+        place = f"submitted/STUDENT/{topic}/{topic}.ipynb"
+        out.print(f"Not looked at: {notices.plain(path)}. Submissions stand at {place}.", markup=False)
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
     if any(row.waiting for row in rows):
-        out.print(
-            f"To be marked by a person: `python -m autograder mark {topic} EXERCISE`, or nbgrader's formgrader; "
-            f"scheme: {course.marking_scheme(topic)}",
-            markup=False,
-        )
+        how = f"`python -m autograder mark {topic} EXERCISE`, or nbgrader's formgrader"
+        out.print(f"To be marked by a person: {how}; scheme: {course.marking_scheme(topic)}", markup=False)
     return rows
 
 
@@ -698,9 +678,8 @@ def _say_mark_changes(rows, topic):
     for row in rows:
         if row.set_aside or row.failed:
             _say(f"{notices.plain(row.student)}: {report.describe_status(row)}")
-    _say(
-        f"{report.changes_summary(rows)}. Nothing was recorded: `python -m autograder regrade {topic} --apply` does it."
-    )
+    summary = report.changes_summary(rows)
+    _say(f"{summary}. Nothing was recorded: `python -m autograder regrade {topic} --apply` does it.")
 
 
 def _progress():

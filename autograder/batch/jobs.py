@@ -56,7 +56,7 @@ class Job:
         return self.row.student
 
     @property
-    def parse_received(self) -> ReceivedTime:
+    def received(self) -> ReceivedTime:
         latest = self.earlier.get("latest")
         is_another = self.is_collected or (latest is not None and latest != self.tries[self.attempt])
         stated = parse_received(self.beside.get(TIMESTAMP, ""))
