@@ -151,8 +151,10 @@ def collect(
         raise typer.Exit(SET_ASIDE if any(one.problem for one in collected) else 0)
     journal, stated = Journal(root, topic), read_times(times, root.plan().students) if times else {}
     for archive in archives or ():
-        said = f"{archive}: {{}}"
-        notice = lambda what, said=said: _say(said.format(what))  # noqa: E731
+
+        def notice(text, archive=archive):
+            _say(f"{archive}: {text}")
+
         done, unused = put(root, topic, archive, submission_mb, notice, platform, any_owner, journal)
         collected += done
         left += unused

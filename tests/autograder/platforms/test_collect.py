@@ -744,9 +744,10 @@ def test_a_command_that_was_stopped_at_any_write_comes_to_the_same_when_it_runs_
 
 def test_the_command_says_what_it_took_it_for_and_who_has_not_handed_in(course, tmp_path):
     path = handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", course.release("scoring").read_bytes()))
+    path = path.rename(tmp_path / "class {1}.zip")
     done = autograder("collect", "scoring", path, "--course", with_a_roster(course).root)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "class.zip: taken for Canvas" in done.stdout
+    assert "class {1}.zip: taken for Canvas" in done.stdout
     row = next(line for line in done.stdout.splitlines() if "kingada_17_3001" in line)
     assert [cell.strip() for cell in row.strip("│").split("│")] == [
         "kingada_17_3001_scoring.ipynb",
