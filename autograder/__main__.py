@@ -60,9 +60,9 @@ def release(
     from autograder.releases.release import release as make
 
     require_checkout("release")
-    (topic,) = _known([topic])
+    (topic,) = _select_topics([topic])
     root = _open_course(course)
-    website = _website(base_url, no_links, root.plan().website)
+    website = _website_address(base_url, no_links, root.plan().website)
     kept = root.chosen_seed(topic, seed)
     with out.status(f"Drawing hidden cases of {topic} that catch every wrong answer that is known …"):
         found = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
@@ -147,13 +147,13 @@ def collect(
     if undo:
         collected = take_back(root, topic)
         out.print(collected_table(collected))
-        _say(f"{len(collected)} taken back. Run `python -m autograder grade {topic}` to go by that.")
+        _print_line(f"{len(collected)} taken back. Run `python -m autograder grade {topic}` to go by that.")
         raise typer.Exit(SET_ASIDE if any(one.problem for one in collected) else 0)
     journal, stated = Journal(root, topic), read_times(times, root.plan().students) if times else {}
     for archive in archives or ():
 
         def notice(text, archive=archive):
-            _say(f"{archive}: {text}")
+            _print_line(f"{archive}: {text}")
 
         done, unused = put(root, topic, archive, submission_mb, notice, platform, any_owner, journal)
         collected += done
@@ -161,10 +161,10 @@ def collect(
     collected += set_times(root, topic, stated, journal)
     if collected:
         out.print(collected_table(collected))
-    raise typer.Exit(_say_collected(root, topic, collected, left))
+    raise typer.Exit(_report_collection(root, topic, collected, left))
 
 
-def _say_collected(root, topic, collected, left):
+def _report_collection(root, topic, collected, left):
     """Say what else there is to know of a collection that ``left`` some entries; return the exit status."""
     from autograder.platforms.attempts import find_late_without_time
     from autograder.platforms.collect import escape_unprintable
@@ -172,24 +172,24 @@ def _say_collected(root, topic, collected, left):
 
     if unknown := find_late_without_time(root, topic):
         remedy = f"{root.plan().late.cost_without_time()} Give the times with `collect {topic} --times FILE`."
-        _say(f"Late, and nobody knows by how much: {_some(unknown)}. {remedy}")
+        _print_line(f"Late, and nobody knows by how much: {_join_names(unknown)}. {remedy}")
     notebooks = [name for name in left if is_notebook(name)]
     for name in sorted(left, key=is_notebook, reverse=True)[: max(20, len(notebooks))]:
-        _say(f"not taken: {escape_unprintable(name)}")
+        _print_line(f"not taken: {escape_unprintable(name)}")
     aside, again = sum(bool(one.problem) for one in collected), sum(one.replaced for one in collected)
     not_taken = f"{len(left)} not taken, {len(notebooks)} of them notebooks or archives"
-    _say(f"{len(collected) - aside} collected ({again} anew), {aside} set aside, {not_taken}")
+    _print_line(f"{len(collected) - aside} collected ({again} anew), {aside} set aside, {not_taken}")
     here = set(root.students(topic))
     if missing := [one.id for one in root.plan().students if one.id not in here]:
-        _say(f"{len(missing)} of the roster have handed in nothing: {_some(missing)}")
+        _print_line(f"{len(missing)} of the roster have handed in nothing: {_join_names(missing)}")
     return SET_ASIDE if aside or notebooks else 0
 
 
-def _some(names, most=20):
+def _join_names(names, most=20):
     return ", ".join(names[:most]) + " …" * (len(names) > most)
 
 
-def _say(text):
+def _print_line(text):
     out.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -226,7 +226,7 @@ def grade(
 
         processes.start_preloading()  # it takes as long as what comes now
     options = _options(root, limits, isolation, feedback=feedback, again=again, dry=dry_run, workers=workers)
-    rows = _grade(root, topic, options, students or (), (scheduler, tls_ca, tls_cert, tls_key))
+    rows = _grade_and_report(root, topic, options, students or (), (scheduler, tls_ca, tls_cert, tls_key))
     raise typer.Exit(_exit_status(rows))
 
 
@@ -246,7 +246,9 @@ def regrade(
     What a person has marked stays. Exit status as for grade.
     """
     root = _open_course(course)
-    rows = _grade(root, topic, _options(root, limits, isolation, dry=not apply, workers=workers), students or ())
+    rows = _grade_and_report(
+        root, topic, _options(root, limits, isolation, dry=not apply, workers=workers), students or ()
+    )
     raise typer.Exit(_exit_status(rows))
 
 
@@ -295,8 +297,8 @@ def mark(
             remedy = "give one of the two: --points 2.5 --reason '…', or --automatic."
             raise CourseError("which points shall count is not said", "--points, --automatic", remedy)
         before, now = override(_open_course(course), topic, exercise, student, points, reason)
-        _say(f"{student}, {exercise}: {before:g} points before, {now:g} now.")
-        _say(f"Next: `python -m autograder grade {topic}` puts that into the feedback page.")
+        _print_line(f"{student}, {exercise}: {before:g} points before, {now:g} now.")
+        _print_line(f"Next: `python -m autograder grade {topic}` puts that into the feedback page.")
         return
     if points is not None or reason or automatic:
         raise CourseError("whose points these are is not said", "--student", "name the student.")
@@ -304,8 +306,8 @@ def mark(
     from autograder.marking.session import Session
 
     session = Session(_open_course(course), topic, exercise, names)
-    for line in run_server(session, port, not no_browser, _say):
-        _say(line)
+    for line in run_server(session, port, not no_browser, _print_line):
+        _print_line(line)
 
 
 @app.command()
@@ -327,7 +329,7 @@ def export(
 
     target = output or Path(f"{topic}-grades-{to}.csv")
     exported = write(_open_course(course), topic, to, target, given, column, unmarked, force)
-    _tell_exported(exported, target, "grades")
+    _report_export(exported, target, "grades")
 
 
 @app.command("feedback")
@@ -345,7 +347,7 @@ def feedback_archive(
     from autograder.platforms.return_feedback import write_feedback_archive
 
     target = output or Path(f"{topic}-feedback-{to}.zip")
-    _tell_exported(write_feedback_archive(_open_course(course), topic, to, target, force), target, "pages")
+    _report_export(write_feedback_archive(_open_course(course), topic, to, target, force), target, "pages")
 
 
 @app.command()
@@ -367,13 +369,13 @@ def report(
     chosen = [topic] if topic else [one for one in topics() if root.release(one).is_file()]
     target = output or root.root / "report.html"
     write_text(class_page(root.plan().title, [analyse(root, one) for one in chosen], names), target)
-    _say(f"Report on {', '.join(chosen) or 'nothing: no assignment was released'}: {target}")
+    _print_line(f"Report on {', '.join(chosen) or 'nothing: no assignment was released'}: {target}")
 
 
-def _tell_exported(exported, target, what):
+def _report_export(exported, target, what):
     for why, names in exported.left_out.items():
-        _say(f"{len(names)} {why}: {_some(names)}")
-    _say(f"{exported.count} {what} in {target}")
+        _print_line(f"{len(names)} {why}: {_join_names(names)}")
+    _print_line(f"{exported.count} {what} in {target}")
     raise typer.Exit(SET_ASIDE if exported.left_out else 0)
 
 
@@ -407,10 +409,10 @@ def pack(
     _say_key_changes(topic, released)
     archive = make(root, topic, released, limits, web_address(torch_index, "--torch-index") if torch_index else "")
     write_bytes(archive.content, target)
-    _say(f"Autograder of {topic}: {target} ({len(archive.content) / 2**20:.1f} MB), with the answers in it.")
-    _say(f"Autograder points on Gradescope: {archive.points:g}")
+    _print_line(f"Autograder of {topic}: {target} ({len(archive.content) / 2**20:.1f} MB), with the answers in it.")
+    _print_line(f"Autograder points on Gradescope: {archive.points:g}")
     for name, points in archive.by_person.items():
-        _say(f"A manual question of {points:g} points: {name}; marking scheme: {root.marking_scheme(topic)}")
+        _print_line(f"A manual question of {points:g} points: {name}; marking scheme: {root.marking_scheme(topic)}")
 
 
 @app.command()
@@ -492,7 +494,7 @@ def audit(
     from autograder.audit.show import show
 
     require_checkout("audit")
-    chosen = _known([topic] if topic else [])
+    chosen = _select_topics([topic] if topic else [])
     raise typer.Exit(0 if show(out, chosen, full, seed, save, held_out, verbose) else FAILED)
 
 
@@ -510,7 +512,7 @@ def check(
 
     require_checkout("check")
     faults = 0
-    for topic in _known(chosen):
+    for topic in _select_topics(chosen):
         with out.status(f"Checking {topic} …"):
             checked = check_topic(topic, seed)
         for line in checked.lines():
@@ -553,7 +555,7 @@ def demo(
     everybody = demonstration.hand_in(course, "scoring", hostile=isolation != "none")
     out.print(f"{len(everybody)} students of the demonstration class handed in scoring.")
     limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
-    rows = _grade(course, "scoring", GradingOptions(limits, isolation))
+    rows = _grade_and_report(course, "scoring", GradingOptions(limits, isolation))
     deserved = {student.name: student.points for student in everybody}
     outcome = {row.student: row.failed or ("set aside" if row.set_aside else row.total) for row in rows}
     wrong = {name: points for name, points in outcome.items() if points != deserved[name]}
@@ -571,7 +573,7 @@ def _open_course(path):
     return Course.at(path)
 
 
-def _known(chosen):
+def _select_topics(chosen):
     """Return the topics that were ``chosen``, by default all; refuse one that there is not."""
     from solutions.answer_key import topics
 
@@ -583,7 +585,7 @@ def _known(chosen):
     return chosen or topics()
 
 
-def _website(base_url, no_links, of_the_course=""):
+def _website_address(base_url, no_links, of_the_course=""):
     """Return the address that a released notebook links to, "" for none."""
     from autograder.notebooks.website import site_address, web_address
 
@@ -602,7 +604,7 @@ def _website(base_url, no_links, of_the_course=""):
     return address
 
 
-def _grade(course, topic, options, students=(), machines=("",)):
+def _grade_and_report(course, topic, options, students=(), machines=("",)):
     from autograder import sandbox
     from autograder.batch.grade_class import grade_class
     from autograder.feedback import notices
@@ -619,7 +621,7 @@ def _grade(course, topic, options, students=(), machines=("",)):
         if scheduler:
             shown = cluster.Certificates(*certificates)
             executor = stack.enter_context(cluster.executor(scheduler, options.isolation, course.hidden, shown))
-        bar = stack.enter_context(_progress())
+        bar = stack.enter_context(_progress_bar())
         task, began = bar.add_task("grading", total=None, rate=""), time.monotonic()
 
         def advance(done, total, row):
@@ -679,12 +681,12 @@ def _say_mark_changes(rows, topic):
         out.print(report.changes_table(rows))
     for row in rows:
         if row.set_aside or row.failed:
-            _say(f"{notices.plain(row.student)}: {report.describe_status(row)}")
+            _print_line(f"{notices.plain(row.student)}: {report.describe_status(row)}")
     summary = report.changes_summary(rows)
-    _say(f"{summary}. Nothing was recorded: `python -m autograder regrade {topic} --apply` does it.")
+    _print_line(f"{summary}. Nothing was recorded: `python -m autograder regrade {topic} --apply` does it.")
 
 
-def _progress():
+def _progress_bar():
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}")
     return Progress(*columns, TimeRemainingColumn(), console=out, disable=not out.is_terminal)
 

@@ -238,7 +238,7 @@ def escape_unprintable(name: str) -> str:
 
 
 def _parse_entries(entries, wanted, reader, within=None):
-    """Return ``([part], [name of an entry that belongs to nobody])``. What lies ``within`` a part has its owner."""
+    """Return ``([part], [name of an entry that belongs to nobody])``; entries ``within`` a part have its owner."""
     parts, left = [], []
     for entry in entries:
         own = strip_browser_suffix(entry.name)
@@ -256,7 +256,7 @@ def _parse_entries(entries, wanted, reader, within=None):
 
 
 def _find_owners(entry, wanted, reader):
-    """Return whose ``entry`` is; nobody's if all files of the class are called so."""
+    """Return the submitters of ``entry``; none if its name is the same for the whole class."""
     file, *below = reader.format.below_top(entry.name)
     if not below:
         matches = [_match_notebook_name(topic, file) for topic in reader.topics]
@@ -266,7 +266,7 @@ def _find_owners(entry, wanted, reader):
 
 
 def _is_checkpoint(part):
-    """Return whether ``part`` is the copy that Jupyter keeps of a notebook: an older state, as a rule."""
+    """Return whether ``part`` is a checkpoint of Jupyter, usually an older state of the notebook."""
     return ".ipynb_checkpoints" in PurePosixPath(part.name).parts or part.file.endswith("-checkpoint.ipynb")
 
 
@@ -275,7 +275,7 @@ def _is_called(file, name):
 
 
 def _match_notebook_name(topic, file):
-    """Return a match if ``file`` is the notebook of ``topic`` by its name, also as platforms and browsers rename it."""
+    """Return a match if ``file`` is named after ``topic``, maybe renamed by a platform or a browser."""
     renamed = r"(?:[-_ ]?\d{1,3}| ?\(\d{1,3}\))?"
     return re.fullmatch(rf"(?P<whose>.*_)?{re.escape(topic)}{renamed}\.ipynb", fold_name(file))
 
@@ -284,9 +284,9 @@ def _match_notebook_name(topic, file):
 
 
 def _collect_student(run, parts, folders):
-    """Return ``([Collected], [name of a file not taken])`` for parts under one name, in any spelling.
+    """Return ``([Collected], [name of a file not taken])`` for parts of one name, in any spelling.
 
-    ``folders`` holds the spellings that stand in ``submitted`` already.
+    ``folders`` has the spellings that are in ``submitted`` already.
     """
     refused = _refuse_names(parts, folders)
     if refused is not None:
@@ -317,7 +317,7 @@ def _collect_student(run, parts, folders):
 
 
 def _refuse_names(parts, folders):
-    """Return why nothing is taken of ``parts``, all under one name: whose they are is not certain. None if it is."""
+    """Return the refusals of ``parts``, all of one name, if it is uncertain whose they are; None if it is certain."""
     owners = {(part.owner.student, part.owner.number): part for part in parts}
     students = [unicodedata.normalize("NFC", name) for name, _ in owners]
     files = [escape_unprintable(part.name) for part in owners.values()]
@@ -337,11 +337,11 @@ def _refuse_names(parts, folders):
 
 
 def _group_by_attempt(parts, platform):
-    """Return the parts of each attempt, the first in time first."""
+    """Return the parts of each attempt, the earliest first."""
     by_attempt = defaultdict(list)
     for part in parts:
         by_attempt[part.owner.attempt].append(part)
-    late = by_attempt.get("late", []) if platform == "ILIAS" else []  # it says so of each file: the others go with it
+    late = by_attempt.get("late", []) if platform == "ILIAS" else []  # ILIAS marks files: the others belong to them
     if late:
         again = {part.file for part in late}
         if any(map(is_notebook, again)):
@@ -356,7 +356,7 @@ def _join_notes(*notes):
 
 
 def _make_attempt(run, files, counting, parts):
-    """Return the ``Attempt`` that these ``files`` are; ``counting`` is the part that the notebook came from."""
+    """Return the ``Attempt`` with these ``files``; ``counting`` is the part that the notebook came from."""
     folder, owner, time = PurePosixPath(counting.name).parent, counting.owner, counting.owner.time
     if run.platform == PLAIN_FILES:  # elsewhere the student wrote the time stamp, if anybody
         stamps = [part for part in parts if part.name == str(folder / TIMESTAMP)]  # other assignments may have one too
@@ -423,9 +423,9 @@ def _unpack_archives(wanted, parts):
 
 
 def _select_one(parts, exercises=None):
-    """Return ``([the one of parts that counts, and its copies], its bytes)``; of several, one with ``exercises`` in it.
+    """Return ``([the part that counts, and its copies], its bytes)``; of several, one that contains ``exercises``.
 
-    The date decides only between entries of one and the same name: there the platform has replaced the first.
+    The date decides only between entries of the same name, of which the platform has replaced the first.
     """
     if len(parts) > MAX_CANDIDATES:
         raise RefusedEntry(f"which of {len(parts)} files counts cannot be told")
@@ -449,7 +449,7 @@ def _select_one(parts, exercises=None):
 
 
 def _other_assignments(content, topic):
-    """Return the topics of the exercises in a notebook, if none is of ``topic``. One without any is left to `grade`."""
+    """Return the topics of a notebook's exercises if none is of ``topic``. One without exercises is left to `grade`."""
     prefixes = {grade_id.partition("-")[0] for grade_id in sources_by_id(content) if "-" in grade_id}
     return [] if topic in prefixes else sorted(prefixes & set(topics()))
 
@@ -458,9 +458,9 @@ def _other_assignments(content, topic):
 
 
 def _place_attempt(run, student, files, attempt, by_arrival):
-    """Write ``files`` into the student's folder if they are the last in time; keep what counted before, or else them.
+    """Write ``files`` into the student's folder if they are the latest, and keep the previous ones; else keep ``files``.
 
-    What has happened is written down last: a command that was stopped does it all again, and comes to the same.
+    The record is written last, so that a stopped command can be repeated with the same result.
     """
     course, topic, notebook = run.course, run.topic, run.course.submission(student, run.topic)
     known = _add_standing_files(course, notebook, attempts.load_attempts(course, student, topic), files)
@@ -494,7 +494,7 @@ def _place_attempt(run, student, files, attempt, by_arrival):
 
 
 def _add_standing_files(course, notebook, known, files):
-    """Return the attempts that are ``known``, and last the files beside ``notebook`` if nothing collected put them there."""
+    """Return the attempts ``known``, and last the files beside ``notebook`` if they were not collected."""
     before = attempts.standing_attempt(course, notebook, {*files, *(known[-1].files if known else ())})
     if before is None or (known and known[-1].files == before.files):
         return known
@@ -502,7 +502,7 @@ def _add_standing_files(course, notebook, known, files):
 
 
 def _summarise(run, student, attempt, content):
-    """Return what is said of ``attempt``, whose notebook has the bytes ``content``."""
+    """Return the report on ``attempt``, whose notebook has the bytes ``content``."""
     sources = sources_by_id(content)
 
     def locked_cells_kept(release):
@@ -553,7 +553,7 @@ def _is_known(attempt, known):
 
 
 def _write_refusal_page(run, student, problem, parts):
-    """Ask ``student`` to hand in again, on the feedback page; what nbgrader's exchange takes it back by stands beside it."""
+    """Write a feedback page that asks ``student`` to hand in again, with the files that nbgrader's exchange needs."""
     page = run.course.feedback(student, run.topic)
     with contextlib.suppress(RefusedEntry):  # whoever collects reads the problem all the same
         with attempts.write_guard(run.course, page):
@@ -568,28 +568,28 @@ def _write_refusal_page(run, student, problem, parts):
 
 
 def undo(course: Course, topic: str) -> list[Collected]:
-    """Take back the last collection of ``topic`` that changed anything: each student has what counted before it.
+    """Undo the last collection of ``topic`` that changed anything: what counted before it counts again.
 
-    What is taken back is kept among the earlier tries, and can be collected again.
+    The undone attempts are kept with the earlier ones, and can be collected again.
 
     Raises ``CourseError`` if there is no such collection, or something cannot be written.
     """
-    places = sorted(Journal(course, topic).folder.glob("*.json"))
-    if not places:
+    records = sorted(Journal(course, topic).folder.glob("*.json"))
+    if not records:
         remedy = "nothing was collected since the last --undo; earlier tries are in .autograder/earlier."
         raise CourseError(f"there is no collection of {topic} to take back", str(course.root), remedy)
-    assignment, done = course.plan().assignment(topic), []
-    for place in places:
+    assignment, undone = course.plan().assignment(topic), []
+    for record in records:
         try:
-            done.append(_undo_student(course, topic, assignment, place.stem, attempts.read_record(place)))
-            place.unlink()
+            undone.append(_undo_student(course, topic, assignment, record.stem, attempts.read_record(record)))
+            record.unlink()
         except RefusedEntry as refusal:
-            done.append(Collected(place.stem, str(refusal)))
-    return done
+            undone.append(Collected(record.stem, str(refusal)))
+    return undone
 
 
 def _undo_student(course, topic, assignment, student, known):
-    """Let the last of ``known`` count for ``student`` again, or nothing if that is empty."""
+    """Let the last of the attempts ``known`` count again; delete the student's files if there are none."""
     notebook, now = course.submission(student, topic), attempts.load_attempts(course, student, topic)
     names = {notebook.name, *(name for one in (*known[-1:], *now[-1:]) for name in one.files)}
     present = attempts.standing_attempt(course, notebook, names)
@@ -615,35 +615,35 @@ def _undo_student(course, topic, assignment, student, known):
 
 
 def set_time(course: Course, topic: str, student: str, time: datetime, journal: Journal) -> Collected:
-    """Let the attempt of ``student`` that counts have come at ``time``, whatever its platform said.
+    """Set when the current attempt of ``student`` was handed in, whatever its platform said.
 
     Raises ``CourseError`` if it cannot be written.
     """
     known = attempts.load_attempts(course, student, topic)
-    one = replace(known[-1], time=format_time(time))
+    attempt = replace(known[-1], time=format_time(time))
     assignment = course.plan().assignment(topic)
-    told = Collected(student, file=escape_unprintable(one.file))
+    collected = Collected(student, file=escape_unprintable(attempt.file))
     try:
-        if one != known[-1]:
+        if attempt != known[-1]:
             journal.remember(course, student, known)
-        attempts.write_exchange_files(course, topic, assignment, student, one)
-        attempts.write_record(course, course.attempts_file(student, topic), [*known[:-1], one])
+        attempts.write_exchange_files(course, topic, assignment, student, attempt)
+        attempts.write_record(course, course.attempts_file(student, topic), [*known[:-1], attempt])
     except RefusedEntry as refusal:
-        return replace(told, problem=str(refusal))
+        return replace(collected, problem=str(refusal))
     when = f"handed in at {time:%Y-%m-%d %H:%M} UTC"
-    return replace(told, note=_join_notes(when, _describe_lateness(assignment, student, one)))
+    return replace(collected, note=_join_notes(when, _describe_lateness(assignment, student, attempt)))
 
 
-def _describe_lateness(assignment, student, one):
-    """Return in words whether ``one`` is late, as far as that is known."""
+def _describe_lateness(assignment, student, attempt):
+    """Return in words whether ``attempt`` is late, as far as that is known."""
     due = assignment.due
-    if one.time and due:
+    if attempt.time and due:
         until = max(assignment.extensions.get(student, due), due)
-        came = parse_time(one.time)
+        came = parse_time(attempt.time)
         seconds = (came - until).total_seconds() if came else 0
         hours, minutes = divmod(int(seconds) // 60, 60)
         span = f"{hours // 24} d {hours % 24} h" if hours >= 24 else f"{hours} h {minutes} min"
         return f"late by {span}" if seconds > 0 else ""
-    if one.late:
+    if attempt.late:
         return "late, by how much is not known" + ("" if due else ", and no due date in course.toml")
     return ""
