@@ -1,8 +1,7 @@
 """Make the archive that Gradescope takes as an autograder: https://gradescope-autograders.readthedocs.io/en/latest/specs/.
 
-In: a course, an assignment that was released. Out: the bytes of a zip archive, the same each time, with setup.sh and
-run_autograder at its top, the grader, the answers and the hidden cases' seed. Nothing of students is in it. Reads the project;
-writes nothing.
+In: a course, a released assignment. Out: the bytes of a zip archive, the same each time: setup.sh and run_autograder at its top,
+the grader, the answers and the seed of the hidden cases, but nothing of students. Reads the project; writes nothing.
 """
 
 import io
@@ -32,7 +31,7 @@ INDEX_PLACEHOLDER = "@TORCH_INDEX@"
 
 @dataclass(frozen=True)
 class GradescopeArchive:
-    """An archive: its bytes, the points that the grader gives, and those that a person gives, by exercise."""
+    """An autograder for Gradescope: its bytes, the automatic points, and the points given by a person, by exercise."""
 
     content: bytes
     points: float
@@ -42,7 +41,7 @@ class GradescopeArchive:
 def pack(course: Course, topic: str, released: Released, limits: Limits, torch_index: str = "") -> GradescopeArchive:
     """Return the ``GradescopeArchive`` of ``topic`` as it was ``released`` in ``course``.
 
-    ``torch_index`` is the address of a further package index, for a torch without the parts that need a graphics card.
+    ``torch_index`` is the address of an additional package index, for a torch without GPU support.
 
     Raises ``CourseError`` if a file of the project is missing.
     """
@@ -85,7 +84,7 @@ def _make_assignment(course, topic, released, limits):
 
 
 def _zip_files(files):
-    """Return a zip archive of ``files``: name -> bytes. Names, dates and rights are the same on every machine."""
+    """Return a zip archive of ``files``, name -> bytes; names, dates and permissions are the same on every machine."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as bundle:
         for name, content in sorted(files.items()):

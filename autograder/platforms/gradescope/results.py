@@ -1,9 +1,9 @@
-"""What a student reads on Gradescope, in the form of its results.json: points, words and hints by exercise.
+"""The results that a student sees on Gradescope, in the form of its results.json: points, reasons and hints by exercise.
 
 In: a ``GradingResult``, or a sentence. Out: a dict for JSON. Pure. The form is that of
-https://gradescope-autograders.readthedocs.io/en/latest/specs/: a ``score`` for the whole goes before those of tests, and
-where it stands a test needs none. So the score is the sum of what the grader gives, and an answer that a person marks is a
-test without points: Gradescope's own manual grading gives those. Output of the grader itself is for instructors only.
+https://gradescope-autograders.readthedocs.io/en/latest/specs/: an overall ``score`` overrides those of tests, which are then
+optional. So the score is the sum of the automatic points, and an answer that a person marks is a test without points, which
+Gradescope's manual grading gives. Output of the grader itself is for instructors only.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ NOT_ANSWERED = "Not answered."
 def graded_results(outcome: GradingResult, content: bytes, releases: Sequence[Handout], seconds: float) -> dict[str, Any]:
     """Return the results of a submission whose notebook had the bytes ``content``.
 
-    ``releases`` are those that it may have been made from, the newest first.
+    ``releases`` are those that it may be made from, the newest first.
     """
     assert outcome.graded is not None
     notebook = nbformat.reads(outcome.notebook.decode(), as_version=4)
@@ -56,7 +56,7 @@ def graded_results(outcome: GradingResult, content: bytes, releases: Sequence[Ha
 
 
 def refused_results(why: str) -> dict[str, Any]:
-    """Return the results of what cannot be graded as it was handed in, with the words for its student."""
+    """Return the results of a submission that cannot be graded, with the reason for the student."""
     return {
         "score": 0,
         "output": _join_lines([f"This was not graded: {why}"]),
@@ -68,16 +68,16 @@ def refused_results(why: str) -> dict[str, Any]:
 
 
 def failed_results(why: str) -> dict[str, Any]:
-    """Return results without a score, for what is not the student's fault."""
+    """Return results without a score, for failures that are not the student's fault."""
     text = f"{why} What you handed in is not to blame, and there is no score. Please tell whoever teaches the course."
     return {"output": text, "visibility": "visible", "stdout_visibility": "hidden", "tests": []}
 
 
 def attempt_number(metadata: bytes, content: bytes) -> int:
-    """Return which of the student's different tries ``content`` is, from 0, by what Gradescope says of the earlier ones.
+    """Return the number of the attempt ``content``, from 0, among the student's different attempts.
 
     https://gradescope-autograders.readthedocs.io/en/latest/submission_metadata/ lists earlier submissions with their results,
-    in which ``graded`` has left a hash. What cannot be read counts as no try.
+    in which ``graded_results`` stores a hash. Unreadable ones are not counted.
     """
     try:
         earlier = json.loads(metadata)["previous_submissions"]

@@ -1,11 +1,11 @@
 """Grade one submission on Gradescope's machine: ``python -m autograder.platforms.gradescope.run /autograder``.
 
 In: the folder that Gradescope has prepared, laid out as https://gradescope-autograders.readthedocs.io/en/latest/specs/ says.
-Out: results/results.json in it, whatever happens. One process grades, and another one watches it; student code runs in neither
-of them, but in a sandbox, or where there can be none as another user.
+Out: results/results.json in it, whatever happens. One process grades, and another one watches it; student code runs in neither,
+but in a sandbox or, if that is impossible, as another user.
 
-What is printed is for instructors, and hidden from students. It has no message of an exception that came from anywhere but
-the grader's own sentences: such a message could quote an answer.
+The output is for instructors, and hidden from students. It contains only the grader's own messages: those of other exceptions
+could quote an answer.
 """
 
 import json
@@ -34,19 +34,19 @@ from autograder.platforms.gradescope import results
 from autograder.platforms.gradescope.packed import ASSIGNMENT_FILE, PackedAssignment
 from autograder.sandbox import close, doctor
 
-SLACK_SECONDS = 240.0  # seconds that starting, reading and judging may take on top of what submissions may run
+SLACK_SECONDS = 240.0  # for starting, reading and judging, on top of the time that submissions may run
 MAX_RUNS = 2  # a submission that ran out of time runs twice
-MAX_MEMORY_BYTES = 8 * 2**30  # bytes that the process which grades may address
+MAX_MEMORY_BYTES = 8 * 2**30  # that the grading process may address
 METADATA = "submission_metadata.json"
-MAX_METADATA_BYTES = 50 * 2**20  # bytes: it has all earlier results
-ISOLATIONS = ("zygote", "user")  # the first that holds
+MAX_METADATA_BYTES = 50 * 2**20  # it contains all earlier results
+ISOLATIONS = ("zygote", "user")  # the first that works is used
 NO_SANDBOX = "No code was run: this machine cannot keep what is handed in apart from the answers."
 GRADER_FAILED = "This could not be graded: the grader itself failed."
 TIMED_OUT = "This could not be graded: it took longer than the grader waits."
 
 
 def main() -> None:
-    """Watch the process that grades, and write what comes of it."""
+    """Start and watch the grading process, and write its results."""
     root = Path(sys.argv[1]).resolve()
     if sys.argv[2:]:
         _run_grader(root)
@@ -75,7 +75,7 @@ def _run_watched(command, seconds):
 
 
 def _run_grader(root):
-    """Grade, and write the results to what was standard output; what is printed meanwhile goes to standard error."""
+    """Grade, and write the results to the original standard output; other output goes to standard error."""
     answer = os.dup(1)
     os.dup2(2, 1)
     with suppress(ValueError, OSError):
@@ -94,7 +94,7 @@ def _run_grader(root):
 
 
 def grade_one(root: Path) -> dict[str, Any]:
-    """Return the results of what lies in ``root``'s folder ``submission``. Runs it only where a canary cannot get out."""
+    """Return the results of the submission in ``root``. Runs it only if the canary cannot escape."""
     began = time.monotonic()
     packed = PackedAssignment.of_text((root / "source" / ASSIGNMENT_FILE).read_text(encoding="utf-8"))
     limits = packed.limits
@@ -139,9 +139,9 @@ def grade_one(root: Path) -> dict[str, Any]:
 
 
 def _choose_isolation(limits, hidden, prepared):
-    """Return how to keep what is handed in apart from the rest of this machine.
+    """Return the first isolation that works on this machine.
 
-    Raises ``CourseError`` if the canary gets out, or nothing starts, whichever way.
+    Raises ``CourseError`` if the canary escapes from all of them, or none starts.
     """
     refusals = []
     for isolation in ISOLATIONS:
@@ -155,7 +155,7 @@ def _choose_isolation(limits, hidden, prepared):
 
 
 def _read_beside(packed, files):
-    """Return the files that belong to the notebook, None for one that is too large; see ``handed_in_files``."""
+    """Return the files that belong to the notebook by name, None for one that is too large."""
     names = [name for name in packed.beside if name in files]
     if not names:
         return {}
