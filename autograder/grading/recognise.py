@@ -139,7 +139,8 @@ def _collect_clauses(exercise, rows, wrong, everywhere, there):
         outcome = mutations.outcome(number, pilot.place)
         if outcome is None or outcome.raised or not _may_agree(outcome.value, at):
             continue
-        if not _explains_all(exercise, mutations, number, (pilot, *others)):
+        outcomes = ((row, mutations.outcome(number, row.place)) for row in (pilot, *others))
+        if not all(one and not one.raised and _agrees(exercise, row, one) for row, one in outcomes):
             continue
         if all(_is_right(exercise, mutations, number, row) for row in rows if not row.wrong_entries):
             everywhere[mutation.clause] = None
@@ -169,11 +170,6 @@ def _may_agree(value, at):
     except IndexError:
         return False
     return abs(theirs - number) <= atol or theirs == number or (theirs != theirs and number != number)
-
-
-def _explains_all(exercise, mutations: MutationSearch, number, rows):
-    outcomes = ((row, mutations.outcome(number, row.place)) for row in rows)
-    return all(one is not None and not one.raised and _agrees(exercise, row, one) for row, one in outcomes)
 
 
 def _is_right(exercise, mutations, number, row):

@@ -95,9 +95,10 @@ def compare_cell(exercises: Sequence[Exercise]) -> NotebookNode:
     first_imports, require = _embeddable_source(ready)
     readable = [_embeddable_source(module) for module in checks_modules(exercises)]
     other_imports = set().union(*(outside for outside, _ in readable)) - first_imports
+    in_order = sorted(other_imports, key=lambda line: ("numpy" in line, line.startswith("from"), line))
     parts = [
         *("\n".join(sorted(first_imports)), require, f"require({MIN_VERSIONS['python']}, {needed})"),
-        *("\n".join(sorted(other_imports, key=_import_order)), *(text for _, text in readable)),
+        *("\n".join(in_order), *(text for _, text in readable)),
         "return types.SimpleNamespace(**locals())",
     ]
     body = re.sub(r"\n{3,}", "\n\n", textwrap.indent("\n\n".join(parts), "    "))
@@ -142,10 +143,6 @@ def _embeddable_source(module):
 def _first_paragraph(docstring):
     first, _, others = docstring[0].partition("\n\n")
     return f'{first}"""' if others else first
-
-
-def _import_order(line):
-    return "numpy" in line, line.startswith("from"), line
 
 
 def exercise_cells(exercise: Exercise, text: ExerciseText) -> list[NotebookNode]:

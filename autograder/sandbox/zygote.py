@@ -162,22 +162,18 @@ def _warm_up(prepared):
         torch.einsum("ij,jk->ik", weights, weights)
     np.linalg.norm(np.ones((3, 3)) @ np.ones((3, 3)))
     if prepared["pictures"]:
-        _draw_figure()
+        import matplotlib.pyplot as plt
+
+        figure = plt.figure()
+        figure.add_subplot().plot([0, 1], label="$x$")
+        figure.canvas.draw()
+        plt.close(figure)
     try:
         exec(compile("1/0", "cell.py", "exec"), {})
     except ZeroDivisionError as error:
         shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__)
     shell.prepare(prepared["sources"])
     return shell
-
-
-def _draw_figure():
-    import matplotlib.pyplot as plt
-
-    figure = plt.figure()
-    figure.add_subplot().plot([0, 1], label="$x$")
-    figure.canvas.draw()
-    plt.close(figure)
 
 
 def _serve(control, order, pipes, shell):
