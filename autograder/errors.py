@@ -1,4 +1,4 @@
-"""What goes wrong on the machine, put as the one kind of error that a user of the command line meets."""
+"""Describe errors of the disk and the database in the three parts of a ``CourseError``: what, where and what to do."""
 
 import errno
 import re

@@ -1,4 +1,4 @@
-"""Write files whole or not at all; keep folders free of what nobody expects there; say whether code has changed."""
+"""Write files whole or not at all; keep folders free of unexpected files; hash code to see whether it has changed."""
 
 import contextlib
 import hashlib
@@ -14,7 +14,7 @@ def write_text(text: str, path: str | Path) -> None:
 
 
 def write_bytes(content: bytes, path: str | Path) -> None:
-    """Write ``content`` to ``path`` in one step. Where that fails, half of it stays nowhere."""
+    """Write ``content`` to ``path`` in one step; a failure leaves nothing behind."""
     path = Path(path)
     draft = path.with_name(path.name + ".draft")
     try:

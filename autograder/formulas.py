@@ -1,4 +1,4 @@
-r"""Typeset formulas where a page is made, so that it shows them when it arrives, without any script.
+r"""Typeset formulas where a page is made, so that it shows them without any script.
 
 A formula becomes HTML, with the same in MathML for readers who listen. KaTeX does it, in one process of node for all. ::
 
@@ -32,7 +32,7 @@ FACES += ("Size1-Regular", "Size2-Regular", "Size3-Regular", "Size4-Regular")
 FACE = re.compile(r"@font-face\{[^}]*?url\(fonts/KaTeX_([\w-]+)\.woff2\)[^}]*\}")
 SOURCES = re.compile(r'src:url\(fonts/(KaTeX_[\w-]+\.woff2)\) format\("woff2"\)[^}]*')
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
-# What KaTeX writes and nobody sees or hears: the MathML is for the ear, and a browser knows it by its name.
+# Parts of KaTeX's output without effect: its MathML is for screen readers only, so it needs no presentation.
 ANNOTATION = re.compile(r"<semantics>(?:<mrow>)?(.*?)(?:</mrow>)?<annotation.*?</annotation></semantics>", re.DOTALL)
 PRESENTATION = "stretchy|separator|fence|symmetric|lspace|rspace|minsize|maxsize|scriptlevel|displaystyle"
 PRESENTATION += "|columnalign|columnspacing|rowspacing|columnlines|rowlines|xmlns"
@@ -126,10 +126,10 @@ def _read(name):
 
 
 def _simplify(html):
-    """Return a formula without its TeX, what its MathML says of looks, and fractions of an em that nobody sees."""
+    """Return a formula without its TeX, the presentation attributes of its MathML, and invisible fractions of an em."""
     mathml, start, styled = html.partition('<span class="katex-html"')
     mathml = PRESENTATION_ATTRIBUTE.sub("", ANNOTATION.sub(r"\1", mathml))
-    if "<mstyle " not in mathml:  # what it has said was of looks
+    if "<mstyle " not in mathml:  # it held presentation attributes only
         mathml = re.sub("</?mstyle>", "", mathml)
 
     def hundredths(length):

@@ -40,7 +40,7 @@ class Graded:
     outputs: dict[int, tuple[int | None, list[dict[str, object]]]]
     failure: str = ""
     timed_out: bool = False
-    killed: bool = False  # by somebody else than the grader: for want of memory, for example
+    killed: bool = False  # not by the grader: for lack of memory, for example
     spent: dict[str, float] = field(default_factory=dict)  # stage -> seconds
     used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU
 

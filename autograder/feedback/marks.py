@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 class CellResult:
     """What the grader found out about one cell. ``auto_score`` is None where a person must give it.
 
-    ``text`` is a hash of what a person reads, "" where nobody does. ``is_graded`` and ``is_answer`` are nbgrader's grade
-    and solution.
+    ``text`` is a hash of what a person marks, "" where no person does. ``is_graded`` and ``is_answer`` are nbgrader's
+    grade and solution.
     """
 
     name: str
@@ -38,8 +38,8 @@ class Mark:
 class Marks:
     """What the gradebook holds for one submission. ``comments`` maps a cell to what is said of it.
 
-    ``received_at`` and ``due`` say when it was handed in and when it had to be, extensions in, as ISO 8601 in UTC; "" if not known.
-    ``is_earliest`` if it was late and nobody knows by how much: ``received_at`` is the earliest time that it can have come.
+    ``received_at`` and ``due`` say when it was handed in and when it had to be, extensions in, as ISO 8601 in UTC; ""
+    if not known. ``is_earliest`` if it is only known to be late: ``received_at`` is then the earliest possible time.
     """
 
     cells: dict[str, Mark]
@@ -108,8 +108,8 @@ class GradebookState:
 def merge_results(standing: GradebookState, results: Iterable[CellResult], texts: Mapping[str, str]) -> GradebookState:
     """Return ``standing`` after ``results``, with no penalty.
 
-    ``texts`` maps a cell to the hash of the text that was there when it was recorded last: what a person has marked waits for
-    a person again only where that has changed.
+    ``texts`` maps a cell to the hash of the text that was there when it was recorded last: what a person has marked
+    waits for a person again only where that has changed.
     """
     entries, comments = dict(standing.entries), dict(standing.comments)
     for result in results:

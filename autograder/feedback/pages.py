@@ -33,7 +33,8 @@ def enter_results(
     """Put the outputs and verdicts of ``graded`` into ``notebook``, as harmless as they must be; return ``CellResult``s.
 
     ``template`` is the release that points and marks of cells are taken from, for all cells that it has; a cell that it
-    has and ``notebook`` lacks earns nothing, but for the exercises ``not_asked`` of this student, which a person decides about.
+    has and ``notebook`` lacks earns nothing, but for the exercises ``not_asked`` of this student, which a person
+    decides about.
     """
     _write_outputs(notebook, graded)
     for step in _preprocessors(json.dumps(settings, sort_keys=True)):

@@ -1,7 +1,4 @@
-"""Arrange what is known of a graded submission as the feedback page that its student reads.
-
-Pure but for a memory of bounded size, in which stands text of a release and nothing else.
-"""
+"""Lay out a graded submission as the feedback page that its student reads. Pure but for a cache."""
 
 import re
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Show what a student wrote without running it: in the feedback page, and in the browser of whoever marks it.
+"""Show what a student wrote without running it: in the feedback page, and in the browser of the marker.
 
 HTML that is made here holds no script, no frame and no link but to http, https and mail.
 """
@@ -19,7 +19,7 @@ from autograder.feedback import mathml
 
 MAX_MARKDOWN_CHARACTERS = 10_000  # of Markdown, or of HTML, that are made into a page; what is longer is shown as it is
 MAX_HIGHLIGHTED_CHARACTERS = 50_000  # characters of code that are set in colours
-MAX_PICTURE_CHARACTERS = 20 * 2**20  # characters of pictures in one text, each as often as it is shown
+MAX_PICTURE_CHARACTERS = 20 * 2**20  # of all pictures shown in one text, repetitions included
 MAX_COLOUR_CHANGES = 500  # changes of colour in one output
 ESCAPE = re.compile(r"\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
 ONE_COLOUR = r"(?:(?:38|48);(?:5;\d{1,3}|2;\d{1,3};\d{1,3};\d{1,3})|(?!38|48)\d{0,3})"

@@ -1,6 +1,7 @@
 """Run submissions on the workers of a dask cluster instead of this machine.
 
-Whoever can talk to a scheduler runs code as its workers, so every connection is encrypted and shows a certificate (TLS).
+Whoever can talk to a scheduler runs code as its workers, so every connection is encrypted and shows a certificate
+(TLS).
 """
 
 import contextlib

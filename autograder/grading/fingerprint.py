@@ -1,6 +1,7 @@
 """What the verdicts on a submission depend on, as a hash, and the files that belong to its notebook.
 
-The process that coordinates a class uses this for every submission, so nothing here imports numpy or what runs notebooks.
+The process that coordinates a class uses this for every submission, so nothing here imports numpy or what runs
+notebooks.
 """
 
 import hashlib
@@ -70,7 +71,8 @@ def fingerprint(
 ) -> str:
     """Return a hash of everything that the verdicts on the file ``content`` depend on.
 
-    ``version`` covers the exercises and the releases that the file is read by; ``attempt`` says which hidden cases count.
+    ``version`` covers the exercises and the releases that the file is read by; ``attempt`` says which hidden cases
+    count.
     """
     beside = {name: hashlib.sha256(data or b"").hexdigest() for name, data in sorted((files or {}).items())}
     state = [

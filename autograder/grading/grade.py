@@ -14,7 +14,7 @@ from autograder.grading import judge
 from autograder.notebooks.cell_ids import RECEIPT, code_cells, id_of, run_id, test_id
 from autograder.verdicts import Graded
 
-MIN_SECONDS = 1.0  # of what is left of a submission's time: with less, nothing is run
+MIN_SECONDS = 1.0  # with less time left for a submission, nothing is run
 
 
 def grade(
@@ -45,7 +45,7 @@ def grade(
     failure, timed_out, killed = run.failure, run.timed_out, killed or run.killed
     left = limits.submission_seconds - (time.monotonic() - began)
     if run.ended_in is not None and left > MIN_SECONDS:
-        # once more without that cell: the exercises that do not need it keep their points
+        # run again without that cell, so that exercises that do not need it keep their points
         cells = list(script.cells)
         cells[run.ended_in] = sandbox.Cell("")
         run = sandbox.run(replace(script, cells=tuple(cells)), _with_seconds(limits, left), isolation, hidden)
@@ -93,7 +93,7 @@ def _script(notebook, exercises, files, prepared):
         exercise = called.get(id_of(cell))
         if exercise:
             cells.append(sandbox.Cell("", exercise.name, exercise.function))
-        else:  # grading does not train, and a receipt would say when it was graded
+        else:  # grading does not train, and a receipt would show the time of grading
             cells.append(sandbox.Cell("" if id_of(cell) in left_out else cell.source))
     calls = {e.name: _calls(e) for e in called.values()}
     tensors = frozenset(e.name for e in called.values() if e.in_torch)

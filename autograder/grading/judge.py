@@ -212,9 +212,9 @@ def _first_reason(part, rows):
 def _hint_from_failing_cases(exercise, rows):
     """Name the first property that fails, where no mistake is recognised; "" where the reasons say it already.
 
-    The order: two axes that meet and should not; nothing, another kind, another shape (the reasons); an input changed; not the
-    same for the same; not finite (the reasons); wrong gradients of right values; wrong with padding, with large numbers, with an
-    axis of length 1 only; else the values (the reasons).
+    The order: two axes that meet and should not; nothing, another kind, another shape (the reasons); an input changed;
+    not the same for the same; not finite (the reasons); wrong gradients of right values; wrong with padding, with large
+    numbers, with an axis of length 1 only; else the values (the reasons).
     """
     wrong = [row for row in rows if row.wrong_entries]
     returned = [(row.reply.value, row.case.expected) for row in wrong if not row.reply.raised]

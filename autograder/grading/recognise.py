@@ -1,7 +1,8 @@
 """Infer a mistake that no listed one explains: name the change to the reference that gives the student's own numbers.
 
-A hint says only how the numbers can be reproduced, so it is always true. It is given only where that cannot be chance: the
-numbers agree in every case that can tell, and they are many, not all equal, and not numbers that many slips give, such as 0.
+A hint says only how the numbers can be reproduced, so it is always true. It is given only where that cannot be chance:
+the numbers agree in every case that can tell, and they are many, not all equal, and not numbers that many slips give,
+such as 0.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ EXPLAINED_WHERE_WRONG = "Not everywhere, but wherever your numbers are wrong, th
 EXPLAINED_IN_CASES = "Only {} are wrong. There, your numbers come out exactly if {}."
 MISTAKE_IN_CASES = "Only {} are wrong, and there this applies: {}"
 REORDERED = "The right numbers, but in another order than is asked for."
-REFERENCE_LOCK = threading.Lock()  # a reference that is taken apart holds what is changed in it while it runs
+REFERENCE_LOCK = threading.Lock()  # an instrumented reference holds the current mutation while it runs
 MAX_CLAUSES = 2  # clauses of which one can be meant: more say nothing
 MIN_DISTINCT_NUMBERS = 2  # different wrong numbers that agree, none of them 0 or 1
 MIN_NUMBERS = 4  # wrong numbers that agree, where they are whole, or no numbers
@@ -116,7 +117,7 @@ def _matching_clauses(exercise, rows, wrong):
     everywhere: dict[str, None] = {}
     there: dict[str, None] = {}
     if _is_significant(exercise, wrong):
-        with contextlib.suppress(TooMuchWork):  # the plainest come first: what is found by then is as true
+        with contextlib.suppress(TooMuchWork):  # the plainest come first, so a partial result is valid
             _collect_clauses(exercise, rows, wrong, everywhere, there)
     return everywhere, there
 
@@ -127,7 +128,7 @@ def _collect_clauses(exercise, rows, wrong, everywhere, there):
     pilot = next(row for row in wrong if not row.case.gradients)
     large = is_large(pilot.case)
     others, at = [row for row in wrong if row is not pilot], _first_wrong_number(pilot)
-    # what is no number comes out of many slips, but most of all where exponentials overflow
+    # many slips give nan or infinity, above all those that let exponentials overflow
     is_overflow = not any(np.isfinite(row.wrong_numbers).any() for row in wrong)
     rank = None
     for number, mutation in enumerate(mutations.all):
@@ -209,7 +210,7 @@ def _tolerance_for(mine, atol):
 def _is_significant(exercise, wrong, everywhere=True):
     """Return whether the wrong numbers are such that something that agrees with all of them does not do so by chance.
 
-    Zeros, ones and what is no number come out of many slips: they tell only if there are many, and all else agrees ``everywhere``.
+    Many slips give zeros, ones, nan or infinity: these count only if there are many and all else agrees ``everywhere``.
     """
     telling, count, cases = set(), 0, 0
     for row in wrong:

@@ -1,6 +1,7 @@
 """Say what a wrong shape is, by looking its sizes up among the letters of the exercise, their products and sums.
 
-The sentence says which letters were written, and what kind of thing is counted where they stand; never the right letters.
+The sentence says which letters were written, and what kind of thing is counted where they stand; never the right
+letters.
 """
 
 import ast
@@ -23,8 +24,8 @@ def explain(
 ) -> str:
     """Return a sentence on the wrong shapes ``values`` of ``entry``, or "" if they are no terms of the letters.
 
-    ``values``, ``expected`` and ``sizes`` (letter -> number) hold one item for each set of sizes, ``roles`` says what each
-    letter counts.
+    ``values``, ``expected`` and ``sizes`` (letter -> number) hold one item for each set of sizes, ``roles`` says what
+    each letter counts.
     """
     names = _name_sizes(sizes)
     right = _name_axes(expected, names)

@@ -34,7 +34,7 @@ class Workers:
         return ProcessPool(max_workers=self.workers, context=_forkserver_context(), initializer=_set_up_worker)
 
     def submit(self, function: Callable[..., Result], *args: object) -> Future[Result]:
-        if not self.pool.active:  # pebble gives all of it up where a process dies before it was heard to have begun
+        if not self.pool.active:  # pebble stops the whole pool if a process dies before it has reported its start
             self.pool.stop()
             self.pool.join()
             self.pool = self._new_pool()
@@ -66,9 +66,9 @@ def _forkserver_context():
 def _set_up_worker():
     if sys.platform == "linux":  # nothing goes on when the grader was killed
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started them ends them
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends them
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, most))
     util.Finalize(None, sandbox.close, exitpriority=10)  # so that what its sandbox used is counted, and ends at once
-    gc.freeze()  # what was imported stays: to look through it again and again would take longer than a page
+    gc.freeze()  # imported modules stay; collecting them again and again would take longer than a page

@@ -59,7 +59,7 @@ class Answer:
     remark: str
     text: str
     held: CurrentMark
-    is_untouched: bool = False  # as it was handed out: worth 0, and nobody need look
+    is_untouched: bool = False  # as it was handed out: worth 0, and need not be marked
     pictures: tuple[str, ...] = field(default=(), compare=False)  # names of those attached, which the text may show
 
     @property

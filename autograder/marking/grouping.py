@@ -1,4 +1,4 @@
-"""Bring answers together that are alike, so that a marker gives like marks for like answers. Pure."""
+"""Group similar answers, so that a marker gives them the same marks. Pure."""
 
 import re
 import zlib
@@ -36,8 +36,8 @@ def normalise(text: str) -> str:
 def group_similar(answers: Sequence[Answer], key: Callable[[Answer], str]) -> list[Group]:
     """Return ``answers`` in groups: first what waits for a person, then what is marked; near-identical next to each other.
 
-    ``key`` breaks ties; where nobody shall know whose answers come first, it says nothing of the student. Answers whose
-    marks differ are in different groups.
+    ``key`` breaks ties; for anonymous marking it must not reveal the student. Answers with different marks are in
+    different groups.
     """
     together: dict[tuple, list[Answer]] = {}
     for answer in sorted(answers, key=key):
@@ -49,7 +49,7 @@ def group_similar(answers: Sequence[Answer], key: Callable[[Answer], str]) -> li
 
 
 def _order_by_likeness(groups: list[Group]) -> list[Group]:
-    """Order ``groups``: each is followed by those that are much like it, the most frequent first."""
+    """Order ``groups`` by size, each followed by those that are similar to it."""
     groups = sorted(groups, key=lambda group: -len(group.answers))
     if not groups:
         return []

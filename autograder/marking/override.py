@@ -23,10 +23,10 @@ def override(
 ) -> tuple[float, float]:
     """Put ``points`` in the place of those that the grader gave; return ``(points before, points now)``.
 
-    The feedback page says, after the next `grade`, that a person has marked the exercise, and the ``reason``. Where a
-    later grading comes to another verdict, the points stay, and the exercise waits to be looked at again. With
-    ``points`` None, the grader's own count again. Raises CourseError if the exercise or the student is unknown, the
-    points are more than there are, the reason is missing, or a class is being graded.
+    The feedback page says, after the next `grade`, that a person has marked the exercise, and the ``reason``. If a
+    later grading comes to another verdict, the points stay, and the exercise waits for review. With ``points`` None,
+    the grader's own points count again. Raises CourseError if the exercise or the student is unknown, the points are
+    more than there are, the reason is missing, or a class is being graded.
     """
     name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
     exercises = {one.name: one for one in course.released(topic).exercises}

@@ -1,8 +1,8 @@
 """Serve the page on which a person marks: on this machine's loopback alone, to whoever has the token.
 
-Every request needs the right Host, every one that says or changes something of students the token: in the page's address,
-as Jupyter has it, and in a header of each POST. There is no cookie, so another page that the marker has open can send
-nothing that counts.
+Every request needs the right Host, every one that says or changes something of students the token: in the page's
+address, as Jupyter has it, and in a header of each POST. There is no cookie, so another page that the marker has open
+can send nothing that counts.
 """
 
 import asyncio

@@ -136,7 +136,7 @@ class Session:
     def mark(self, request: MarkRequest) -> dict[str, Any]:
         """Save the marks that the page sends in ``request``; return what the page has to know then.
 
-        Raises Conflict if an answer is not as the marker has seen it, or the points are none that there are, and
+        Raises Conflict if an answer is not as the marker has seen it, or the points are out of range, and
         CourseError if the gradebook cannot be written now.
         """
         from autograder.feedback import sanitize

@@ -1,4 +1,4 @@
-"""Where the website of the course is: what ``_config.yml`` states, if it is an address that somebody can reach."""
+"""Where the website of the course is: what ``_config.yml`` states, unless that is only a placeholder."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from autograder.errors import CourseError
 from autograder.paths import CONFIG, short
 
 WEB_ADDRESS = re.compile(r"https?://[\w.-]+(:\d+)?(/[\w.~%/-]*)?")  # nothing that would end a link in Markdown
-PLACEHOLDER = re.compile(r"(^|\.)(example(\.(com|net|org))?|invalid|test)$")  # the names that belong to nobody
+PLACEHOLDER = re.compile(r"(^|\.)(example(\.(com|net|org))?|invalid|test)$")  # reserved names
 
 
 def site_address(config: str | Path | None = None) -> str:

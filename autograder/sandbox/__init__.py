@@ -1,4 +1,4 @@
-"""Run a submission where it can harm nobody: cells and inputs go in, outputs and values, every byte checked, come out.
+"""Run a submission in isolation: cells and inputs go in, outputs and values come out, and every byte is checked.
 
 Starts processes behind bubblewrap or a container engine, and ends each with everything it started. Knows no answers.
 """
@@ -37,11 +37,11 @@ ATTEMPTS = 2  # a worker that was killed may have been killed from outside: once
 def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, hidden: Iterable[str] = ()) -> Run:
     """Run ``script`` in a process of its own and return what came out of it. Never raises for what a student did.
 
-    ``hidden`` are paths of this machine that it must not see: the course. What belongs to the project itself, and the
-    home directory, is hidden always. Raises CourseError if the sandbox itself cannot be started, and SandboxLost if it
+    ``hidden`` are paths that it must not see, such as the course. The project itself and the home directory are always
+    hidden. Raises CourseError if the sandbox itself cannot be started, and SandboxLost if it
     was killed from outside, more than once.
     """
-    from autograder.sandbox.protocol import NoReply, run_script  # it needs numpy, and not everybody runs something
+    from autograder.sandbox.protocol import NoReply, run_script  # it imports numpy, which not every caller needs
 
     limits = limits or Limits()
     for attempt in range(ATTEMPTS):

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-TRACE_LIFETIME_SECONDS = 60  # how long what it leaves behind runs, if nobody ends it
+TRACE_LIFETIME_SECONDS = 60  # how long the processes it leaves behind run unless they are killed
 SCRATCH_FOLDERS = ("/scratch", "/tmp", "/dev/shm", "/dev/mqueue")  # a submission's own
 SOCKETS = ("AF_VSOCK", "AF_NETLINK", "AF_PACKET")  # past the network
 NO_LIMIT = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)

@@ -32,9 +32,9 @@ def examine(
     """Return ``[(what was tried, whether it was stopped)]`` for ``isolation``: what could be looked for on this machine.
 
     ``hidden`` are the paths that submissions must not see, beside those of the project and of the home directory;
-    ``prepared`` is what they will be sent with. Of another user of this machine it is not asked what that cannot
-    promise: to see no process, and to write nowhere where everybody may (it is emptied afterwards). Raises CourseError
-    if the sandbox does not start.
+    ``prepared`` is what they will be sent with. The isolation ``user`` is not tested for what it cannot promise: hiding
+    processes, and world-writable folders (which are emptied afterwards). Raises CourseError if the sandbox does not
+    start.
     """
     os.environ.setdefault("AUTOGRADER_CANARY", "1")
     token = f"canary-{os.getpid()}-{time.monotonic_ns()}"

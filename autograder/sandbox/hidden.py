@@ -1,4 +1,4 @@
-"""What no sandbox may show, wherever it lies on this machine: this project's packages, and the home of whoever grades."""
+"""What no sandbox may show, wherever it lies on this machine: this project's packages, and the home directory."""
 
 import json
 import site

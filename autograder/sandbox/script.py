@@ -39,10 +39,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What all submissions of an assignment have in common, so that a warm process can get it ready before the first.
+    """What all submissions of an assignment have in common, which a warm process prepares before the first one.
 
-    ``sources`` are code cells as everybody was handed them. ``optimiser`` and ``pictures`` say that some of what was handed
-    out speaks of torch's optimisers, or of pictures: where it does not, whoever uses them waits a second for the import.
+    ``sources`` are the code cells of the release. ``optimiser`` and ``pictures`` say whether it mentions torch's
+    optimisers or pictures: where it does not, a submission that uses them waits a second for the import.
     """
 
     sources: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Call:
     @cached_property
     def text(self) -> str:
         """The call as JSON for the worker, encoded once however many submissions it is sent to."""
-        from autograder.sandbox import wire  # what only looks at limits needs no numpy
+        from autograder.sandbox import wire  # callers that only read limits need no numpy
 
         inputs = {name: wire.encode(item) for name, item in self.inputs.items()}
         return json.dumps({"inputs": inputs, "gradients": self.gradients})

@@ -2,10 +2,10 @@
 
 In: the machine's architecture. Out: a classic BPF program as bytes, for ``bwrap --seccomp`` and for ``prctl``. Pure.
 
-Everything is allowed but: new namespaces, mounts, other processes' memory, the kernel's keys, tracing, loading code into
-the kernel, asynchronous rings (they go round filters), sockets that are not local, memory that belongs to no process and
-to no folder (no limit counts it), lists of this machine's mounts. A refused call fails with EPERM and
-harms nothing; ``clone3``, whose flags a filter cannot read, fails with ENOSYS, and the C library takes ``clone``.
+Everything is allowed but: new namespaces, mounts, other processes' memory, the kernel's keys, tracing, loading code
+into the kernel, asynchronous rings (they go round filters), sockets that are not local, memory that belongs to no
+process and to no folder (no limit counts it), lists of this machine's mounts. A refused call fails with EPERM and harms
+nothing; ``clone3``, whose flags a filter cannot read, fails with ENOSYS, and the C library takes ``clone``.
 """
 
 import platform
@@ -79,7 +79,7 @@ MACHINES = {
 def program(machine: str | None = None, local_sockets: bool = True) -> bytes:
     """Return the filter for ``machine`` as bytes, or b"" for an architecture that is not known here.
 
-    Without ``local_sockets`` there are none at all: for who shares the names of sockets with the rest of the machine.
+    Without ``local_sockets`` it refuses Unix sockets too: for workers that share the machine's namespace of sockets.
     """
     known = MACHINES.get(machine or platform.machine())
     if known is None:

@@ -1,10 +1,11 @@
 """The command line that runs a worker as a user of its own: for containers in which no namespace can be made.
 
-Only root can. Makes folders for the worker and, when it has ended, ends what that user runs and removes what it has left.
+Only root can. Makes folders for the worker and, when it has ended, ends what that user runs and removes what it has
+left.
 
-What keeps a submission apart then: the rights of files, so nothing that must stay unseen may be readable for everybody; the
-filter of system calls, which leaves it no socket at all, because those of the machine's other processes would be in reach;
-limits of each process. It sees the names of other processes, and can write where everybody can.
+Three things isolate a submission then: file permissions, so nothing secret may be world-readable; the filter of system
+calls, which allows no socket at all, because those of the machine's other processes would be in reach; and limits for
+each process. It sees the names of other processes, and can write to world-writable folders.
 """
 
 import base64

@@ -57,9 +57,9 @@ def start_worker(
         return _zygote_child(limits, tuple(hidden), prepared)
     if isolation == "single-use":
         return _process(partial(_in_bubblewrap, hidden=hidden), limits)
-    if isolation == "container":  # nothing of this machine is shown to it, so there is nothing to hide
+    if isolation == "container":  # it sees nothing of this machine, so there is nothing to hide
         return _process(_in_container, limits, remedy=container.REMEDY)
-    if isolation == "user":  # nothing is hidden from it but by the rights of files
+    if isolation == "user":  # only file permissions hide anything from it
         return _process(_as_another_user, limits, remedy=setuid.REMEDY)
     return _process(_unsandboxed, limits, alone=False)
 
@@ -220,7 +220,7 @@ class Zygote:
 
             def last_words():
                 statuses.append(self._receive_status(GRACE_SECONDS))
-                # before the child could say a word, so nobody's notebook is to blame
+                # before the child sent anything, so no notebook is to blame
                 if statuses[0] is None:
                     raise SandboxLost("the zygote is gone")
                 if statuses[0].get("killed") is True:

@@ -19,7 +19,7 @@ MAX_DEPTH = 8
 MAX_ITEMS = 10_000
 MAX_TEXT_CHARACTERS = 20_000
 MAX_ITEMS_IN_ALL = 200_000  # of one value, however they are nested
-MAX_LISTED_ITEMS = 2_000  # more than that, and a value is looked at as an array, or a few named ones, or not at all
+MAX_LISTED_ITEMS = 2_000  # a longer value must be an array, or a dict of a few arrays
 MAX_LISTED_KEYS = 100
 MAX_KEY_CHARACTERS = 40
 KIND = re.compile(r"[A-Za-z0-9_ .,<>\[\]]{1,80}")  # what encode writes for types with an ordinary name
@@ -27,7 +27,7 @@ UNKNOWN_KIND = "a kind of its own"
 
 
 def cell_file_name(source: str) -> str:
-    """Return what the file of a cell is called that has this ``source``, inside and on the host alike."""
+    """Return the file name of the cell with this ``source``, the same inside and on the host."""
     return f"{zlib.crc32(source.encode('utf-8', 'replace'))}.py"
 
 
@@ -36,7 +36,7 @@ class Unreadable(ValueError):
 
 
 def encode(value: Any, depth: int = 0) -> dict[str, Any] | bool | int | float | None:
-    """Return ``value`` as JSON-able data. What has no place on the wire becomes ``{"other": type name}``."""
+    """Return ``value`` as JSON-able data; a value that cannot be sent becomes ``{"other": type name}``."""
     if depth > MAX_DEPTH:
         return {"other": "deeply nested data"}
     kind = type(value)
@@ -89,9 +89,9 @@ ENCODERS = {
 def decode(data: object) -> object:
     """Return the plain value that ``encode`` wrote: numbers, text, lists, dicts, arrays. Checks everything.
 
-    What a submission could have chosen freely and a reader would see is short: names of types and keys of dicts. Long
-    lists come back as arrays, so that nobody walks through them item by item. Raises Unreadable if ``data`` is anything
-    that ``encode`` does not write.
+    Type names and dict keys, which a submission chooses and a reader sees, are cut short. Long lists come back as
+    arrays, so that they are never processed item by item. Raises Unreadable if ``data`` is anything that ``encode``
+    does not write.
     """
     room = [MAX_ITEMS_IN_ALL]
     value = _decode(data, 0, room)
@@ -137,7 +137,7 @@ def _decode_dict(item, depth, room):
 
 
 def _as_arrays(value, inside=False):
-    """Return ``value`` with arrays in place of its lists, and ``Other`` where it is neither an array nor a few named ones."""
+    """Return ``value`` with arrays instead of lists; ``Other`` where it is neither an array nor a dict of a few."""
     if type(value) is dict:
         if inside or len(value) > MAX_LISTED_KEYS:
             return Other("very large dict")
@@ -164,7 +164,7 @@ def parse(line: bytes, items: float = math.inf) -> dict[str, Any]:
 
 
 class Other:
-    """Stands for a value that has no place on the wire; ``kind`` names its type."""
+    """A value that cannot be sent over the wire; ``kind`` names its type."""
 
     def __init__(self, kind: str):
         self.kind = kind

@@ -26,7 +26,7 @@ import wire
 
 SLOW_CALLS = 6  # calls as long as one may be: what all calls of an exercise may take together
 HARD_TIMEOUT_SLACK_SECONDS = 2.0  # on top of a call's own clock, which it can swallow, on a busy machine
-POLL_INTERVAL_SECONDS = 0.2  # between two looks at how far the calls have come
+POLL_INTERVAL_SECONDS = 0.2  # between two checks of how far the calls have come
 CHECKS_MARKER = "\ndef make_checks():\n"  # in the cell of a release that defines the checks
 BATCH_BYTES, BATCH_SECONDS = 1 << 16, 0.02  # of replies that are sent in one piece, and how long they may wait
 
@@ -55,7 +55,7 @@ def serve(requests: TextIO, replies: int, shell: Any = None) -> None:
             captured[cell["capture"]] = shell.user_ns.get(cell["function"])
         else:
             result = _run_cell(shell, cell["source"], first["limits"])
-            if os.getpid() != process:  # a copy that the cell has forked: the notebook goes on without it
+            if os.getpid() != process:  # a child that the cell has forked: only the parent goes on
                 os._exit(0)
             _send(replies, {"cell": number, **result})
     _send(replies, {"cells": len(first["cells"])})
@@ -102,10 +102,10 @@ def _write(replies, data):
 
 
 class _Outbox:
-    """Replies on their way to the host, many in one piece: for each one alone, three processes would have to wake up.
+    """A buffer of replies to the host, sent in batches: each write wakes up three processes.
 
-    They lie where the process that has forked the calls sees them too: it sends what a call that ends its process has left
-    behind. There it also sees in ``state`` how far the calls have come.
+    It is shared with the process that forked the calls, which sends what is left when a call ends its process, and sees
+    in ``state`` how far the calls have come.
     """
 
     EXERCISES, CALLS, WAITING = range(3)  # in ``state``: how many have ended of each, and how many bytes wait
@@ -226,8 +226,8 @@ def make_shell() -> Any:
         def get_code_name(self, raw_code, transformed_code, number):
             # As a kernel names a cell: tracebacks are shorter where the name is that of a file which does not exist.
             name = f"{tempfile.gettempdir()}/ipykernel_{os.getpid()}/{wire.cell_file_name(raw_code)}"
-            # It is no module's file. Else each traceback looks at all thousands of modules, and copies their memory. Python does
-            # not promise this table: without it, that takes longer.
+            # Register it as a file of no module, or each traceback searches thousands of modules, whose memory is then
+            # copied. This table is an implementation detail of Python: without it, tracebacks are only slower.
             getattr(inspect, "modulesbyfile", {})[name] = name
             return name
 
@@ -278,7 +278,7 @@ def make_shell() -> Any:
             if raw_cell not in self.prepared or self._transforms() != self.at_first or self.input_transformers_post:
                 return super().transform_cell(raw_cell)
             text = self.prepared[raw_cell]
-            if len(text.splitlines()) == 1:  # goes through more steps, which depend on what is defined now
+            if len(text.splitlines()) == 1:  # a single line is transformed further, depending on what is defined now
                 with self.builtin_trap:
                     text = cast(Any, self.prefilter_manager).prefilter_lines(text) + "\n"
             return text
@@ -297,7 +297,7 @@ def make_shell() -> Any:
             self.outputs.append(output)
 
         def _format_exception_for_storage(self, *args, **kwargs):
-            return {}  # the traceback, set in colours once more, for a history that nobody reads
+            return {}  # it would colour the traceback again, for a history that is never read
 
         def enable_gui(self, gui=None):
             pass  # pictures are inline; there is no window
@@ -420,8 +420,8 @@ def _kill_all_others():
 def _call_exercise(request, function, outbox, limits):
     """Make the calls of one exercise. After one that ran too long or returned too much, the others are not made.
 
-    There are dozens of them: each would run as long, and take the time of all that comes after. Nor are they made after
-    calls that were each a little too short for that: together they may run as long as ``SLOW_CALLS`` of the slowest.
+    There are dozens, and each would take as long again. For the same reason, all calls of an exercise together may take
+    no longer than ``SLOW_CALLS`` times the limit of one.
     """
     sys.stdout, sys.stderr = _OutputStream("stdout"), _OutputStream("stderr")
     reason_to_stop, room = "", limits["reply_mb"] * 2**20  # for all of its replies together

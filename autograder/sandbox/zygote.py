@@ -1,10 +1,10 @@
 """The warm process inside the outer sandbox: everything imported once, one forked child for each submission.
 
-In: what every submission was handed out, then orders, on a socket (descriptor 0), each order with two pipes to the host.
-Out: what became of each child. It never runs student code, cannot be traced, and has one child at a time: the next one
-begins when that one, and all it started, are dead. The child enters namespaces, folders and a filter of its own before it
-reads its first request. After each child the zygote looks at every place that can be written; the host ends a zygote in
-which something was left.
+In: what every submission was handed out, then orders, on a socket (descriptor 0), each order with two pipes to the
+host. Out: what became of each child. It never runs student code, cannot be traced, and has one child at a time: the
+next one begins when that one, and all it started, are dead. The child enters namespaces, folders and a filter of its
+own before it reads its first request. After each child the zygote looks at every place that can be written; the host
+ends a zygote in which something was left.
 """
 
 import base64
@@ -58,7 +58,7 @@ def main() -> None:
     shared = _shared_memory()
     os.dup2(null, 2)
     gc.collect()
-    gc.freeze()  # the children need not look at what was here before them
+    gc.freeze()  # so that the children's collections skip these objects
     folders = writable_folders()
     clean = _snapshot(folders)
     control.send(b'{"ready": true}')
@@ -67,7 +67,7 @@ def main() -> None:
         order, pipes, _, _ = socket.recv_fds(control, 1 << 16, 2)
         if not order:
             os._exit(0)
-        if pipes:  # what came with no pipes wants to end a child that has ended already
+        if pipes:  # an order without pipes is to end a child that has ended already
             answer = _serve(control, {**json.loads(order), "shared": shared}, pipes, shell)
             control.send(json.dumps({**answer, "left": _snapshot(folders) != clean}).encode())
             served += 1
@@ -116,7 +116,8 @@ def _shared_memory():
 def _collapse_huge_pages(seconds=1.0):
     """Let the kernel hold what this process has made in large pages, as far as it does so in ``seconds``.
 
-    A fork copies the table of all pages, and the end of a child goes through it again: with small pages both take longer.
+    A fork copies the table of all pages, and the end of a child goes through it again: with small pages both take
+    longer.
     """
     libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     end = time.monotonic() + seconds
@@ -209,7 +210,7 @@ def _serve(control, order, pipes, shell):
     # it wrote before any student code ran
     failed = failed or os.read(reports, 1000).decode(errors="replace").lstrip("!")
     os.close(reports)
-    # The first process of a namespace cannot be killed from inside: then somebody outside did it.
+    # The first process of a namespace can only be killed from outside.
     killed = by_itself and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
     used = usage.ru_utime + usage.ru_stime
     return {"ended": True, "killed": killed, "used": used, **({"failed": failed} if failed else {})}
@@ -221,7 +222,7 @@ def _enter_namespaces(order, pipes, report, shell):
     _prctl(PR_SET_DUMPABLE, 1)  # else /proc/self/uid_map is not ours to write
     user, group = os.getuid(), os.getgid()
     with open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")  # where memory ends, the submission goes first
+        file.write("1000")  # if memory runs out, the submission is killed first
     _raise_on_error(libc.unshare(sum(CLONE_NEW.values())), "unshare")
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         with open(f"/proc/self/{name}", "w") as file:
