@@ -232,11 +232,9 @@ def _checked_output(item):
     if kind in ("display_data", "execute_result") and type(item.get("data")) is dict:
         data = {mime: _without_surrogates(text) for mime, text in item["data"].items() if mime in ALLOWED_MIME_TYPES}
         output = {"output_type": kind, "data": data, "metadata": {}}
-        return (
-            {**output, "execution_count": _execution_count({"count": item.get("execution_count")})}
-            if "_r" in kind
-            else output
-        )
+        if kind == "execute_result":
+            output["execution_count"] = _execution_count({"count": item.get("execution_count")})
+        return output
     return None
 
 

@@ -67,12 +67,8 @@ def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str]
 def _end_user(user, scratch):
     """Kill every process of ``user`` and remove what it has left; raise CourseError if a process survives."""
     end = time.monotonic() + EXIT_GRACE_SECONDS
-    kill_all = [
-        *bubblewrap.become_user(str(user)),
-        "sh",
-        "-c",
-        "kill -9 -1",
-    ]  # at once: none can start another meanwhile
+    # all at once, so that none can start another meanwhile
+    kill_all = [*bubblewrap.become_user(str(user)), "sh", "-c", "kill -9 -1"]
     while alive := list(_running_processes(user)):
         if time.monotonic() > end:
             raise CourseError(f"{len(alive)} processes of a submission go on", "this machine", REMEDY)
