@@ -24,7 +24,9 @@ PERSON_NOTE = "This is not part of the score above; a person gives its points."
 NOT_ANSWERED = "Not answered."
 
 
-def graded_results(outcome: GradingResult, content: bytes, releases: Sequence[Handout], seconds: float) -> dict[str, Any]:
+def graded_results(
+    outcome: GradingResult, content: bytes, releases: Sequence[Handout], seconds: float
+) -> dict[str, Any]:
     """Return the results of a submission whose notebook had the bytes ``content``.
 
     ``releases`` are those that it may be made from, the newest first.
