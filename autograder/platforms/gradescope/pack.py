@@ -61,7 +61,7 @@ def pack(course: Course, topic: str, released: Released, limits: Limits, torch_i
         "setup.sh": setup.encode(),
         "run_autograder": (HERE / "run_autograder").read_bytes(),
         "requirements.txt": ("\n".join(project["dependencies"]) + "\n").encode(),
-        ASSIGNMENT_FILE: _make_assignment(course, topic, released, limits).text().encode(),
+        ASSIGNMENT_FILE: _make_assignment(course, topic, released, limits).to_json().encode(),
     }
     automatic = [exercise for exercise in released.exercises if exercise.is_automatic]
     by_person = {one.name: one.points for one in released.exercises if not one.is_automatic}

@@ -33,8 +33,8 @@ class PackedAssignment:
     limits: Limits
 
     @classmethod
-    def of_text(cls, text: str) -> Self:
+    def from_json(cls, text: str) -> Self:
         return msgspec.json.decode(text, type=cls)
 
-    def text(self) -> str:
+    def to_json(self) -> str:
         return as_json(asdict(self))

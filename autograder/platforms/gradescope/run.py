@@ -51,7 +51,7 @@ def main() -> None:
     if sys.argv[2:]:
         _run_grader(root)
         return
-    packed = PackedAssignment.of_text((root / "source" / ASSIGNMENT_FILE).read_text(encoding="utf-8"))
+    packed = PackedAssignment.from_json((root / "source" / ASSIGNMENT_FILE).read_text(encoding="utf-8"))
     seconds = MAX_RUNS * packed.limits.submission_seconds + SLACK_SECONDS
     found = _run_watched([sys.executable, "-B", "-m", __spec__.name, str(root), "grade"], seconds)
     write_text(as_json(found), root / "results" / "results.json")
@@ -96,7 +96,7 @@ def _run_grader(root):
 def grade_one(root: Path) -> dict[str, Any]:
     """Return the results of the submission in ``root``. Runs it only if the canary cannot escape."""
     began = time.monotonic()
-    packed = PackedAssignment.of_text((root / "source" / ASSIGNMENT_FILE).read_text(encoding="utf-8"))
+    packed = PackedAssignment.from_json((root / "source" / ASSIGNMENT_FILE).read_text(encoding="utf-8"))
     limits = packed.limits
     asked = AssignmentSpec(packed.topic, frozenset(packed.points), frozenset(packed.beside), limits.submission_mb)
     try:

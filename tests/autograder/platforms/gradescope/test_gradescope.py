@@ -332,8 +332,8 @@ def test_what_cannot_be_graded_is_worth_nothing_and_says_why(course, tree, grade
 def test_a_grader_of_another_version_fails_in_words_and_without_a_score(tree, graded_here, capsys, course):
     put(tree, handed_in(course, student("ada_loops")))
     path = tree / "source" / ASSIGNMENT_FILE
-    packed = PackedAssignment.of_text(path.read_text(encoding="utf-8"))
-    path.write_text(replace(packed, digest="of others").text(), encoding="utf-8")
+    packed = PackedAssignment.from_json(path.read_text(encoding="utf-8"))
+    path.write_text(replace(packed, digest="of others").to_json(), encoding="utf-8")
     assert graded_here(tree) == results.failed_results(run.GRADER_FAILED)
     assert "other exercises" in capsys.readouterr().out
     assert "score" not in results.failed_results(run.GRADER_FAILED)
@@ -375,10 +375,10 @@ def test_weights_come_along_unless_they_are_too_large(monkeypatch):
 
 def test_a_notebook_of_an_earlier_release_is_graded_as_what_it_is(course, tree, monkeypatch):
     path = tree / "source" / ASSIGNMENT_FILE
-    packed = PackedAssignment.of_text(path.read_text(encoding="utf-8"))
+    packed = PackedAssignment.from_json(path.read_text(encoding="utf-8"))
     newer = packed.templates[0].replace("## 2.3 The same for a batch", "## 2.3 For a batch")
     assert newer != packed.templates[0]
-    path.write_text(replace(packed, templates=(newer, *packed.templates)).text(), encoding="utf-8")
+    path.write_text(replace(packed, templates=(newer, *packed.templates)).to_json(), encoding="utf-8")
     put(tree, handed_in(course, student("ada_loops")))
     monkeypatch.setattr(run, "_choose_isolation", lambda *of: "none")
     monkeypatch.setattr(submission.grade, "grade", lambda notebook, by, *of: Graded(all_of(by), {}))
@@ -544,7 +544,7 @@ def test_pack_says_what_to_set_on_gradescope_and_overwrites_nothing(course, tmp_
     assert f"Autograder points on Gradescope: {AUTOMATIC:g}" in done.stdout
     for essay in ESSAYS:
         assert essay in done.stdout
-    assert PackedAssignment.of_text(entries(target.read_bytes())[ASSIGNMENT_FILE][1].decode()).limits == Limits()
+    assert PackedAssignment.from_json(entries(target.read_bytes())[ASSIGNMENT_FILE][1].decode()).limits == Limits()
     assert_refused(autograder(*command), "already", "--force")
     assert autograder(*command, "--force").returncode == 0
     assert_refused(autograder("pack", "scoring", "--for", "prairielearn", "--course", course.root), "gradescope")
