@@ -1,7 +1,7 @@
-"""nbgrader's exchange, where students choose names, times and contents: nbgrader's own commands take from it what `collect` takes.
+"""Make nbgrader's own exchange commands as strict as `collect`: in the exchange, students choose names, times and contents.
 
-In: the folder that ``Exchange.root`` names. Out: collected submissions; published feedback pages; what is wrong with the
-folder's permissions. Writes what ``collect`` and nbgrader write.
+In: the folder that ``Exchange.root`` names. Out: collected submissions; published feedback pages; problems of the folder's
+permissions. Writes what ``collect`` and nbgrader write.
 """
 
 import glob
@@ -22,8 +22,8 @@ from autograder.platforms.formats import login_of
 class Collect(ExchangeCollect):
     """Let `nbgrader collect`, and the formgrader's button, do what `python -m autograder collect` does.
 
-    nbgrader's own command follows links, believes the name of a folder no matter who owns it, and stops at the first name that
-    it cannot parse.
+    nbgrader's own command follows links, trusts the name of a folder whoever owns it, and stops at the first name that it
+    cannot parse.
     """
 
     def init_src(self) -> None:
@@ -45,7 +45,7 @@ class Collect(ExchangeCollect):
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):
-    """Publish the feedback pages of the grader, and no other file that lies beside them."""
+    """Publish the grader's feedback pages, and no other files beside them."""
 
     def copy_files(self) -> None:
         directory = cast(CourseDirectory, self.coursedir)
@@ -64,10 +64,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
 
 
 def exchange_problems(course: Course) -> list[tuple[str, str, str]]:
-    """Return ``(what is wrong, which folder, what to do)`` where others can put their own in the place of the exchange.
-
-    Looked at is the folder that the course's nbgrader_config.py names, and what nbgrader has made in it.
-    """
+    """Return ``(problem, folder, remedy)`` for each folder of the course's exchange that others could replace."""
     config = PyFileConfigLoader(str(course.config)).load_config()
     stated = config.Exchange.get("root")
     if not isinstance(stated, str):

@@ -1,4 +1,4 @@
-"""Export grades as nbgrader does, and say beside each what a person has still to mark.
+"""Export grades as nbgrader does, with the exercises that are still to be marked.
 
 In: the gradebook, through ``nbgrader export``. Out: one CSV file, a row for each assignment and student.
 """
@@ -14,7 +14,7 @@ COLUMNS += ("raw_score", "late_submission_penalty", "score", "max_score", "needs
 
 
 class CsvExport(ExportPlugin):
-    """nbgrader's own columns, and ``needs_marking``: the exercises whose points a person has still to give."""
+    """nbgrader's own columns, and ``needs_marking``: the exercises that are still to be marked."""
 
     def export(self, gradebook: Gradebook) -> None:
         target = Path(self.to or "grades.csv")

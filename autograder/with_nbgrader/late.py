@@ -1,6 +1,6 @@
-"""The late rule of course.toml, where nbgrader asks for one: its plugin point for late submissions.
+"""The late rule of course.toml as nbgrader's plugin for late submissions.
 
-In: a score, how late it is. Out: the points taken off. Reads course.toml.
+In: a score, how late it is. Out: the deducted points. Reads course.toml.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from autograder.courses.plan import read_plan
 
 
 class LateRule(LateSubmissionPlugin):
-    """What course.toml takes off; where it takes nothing off, nbgrader's own setting ``penalty_method`` decides."""
+    """The late rule of course.toml; if it deducts nothing, nbgrader's setting ``penalty_method`` decides."""
 
     def late_submission_penalty(self, student_id: str, score: float, total_seconds_late: float) -> float | None:
         root = self.config.get("CourseDirectory", {}).get("root") or Path.cwd()  # where nbgrader's commands run

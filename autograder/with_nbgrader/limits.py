@@ -1,4 +1,4 @@
-"""The limits that a course's nbgrader_config.py states, as ``c.Judge.NAME``. Imports no nbgrader.
+"""Read the limits in a course's nbgrader_config.py, ``c.Judge.NAME``. Does not import nbgrader.
 
 In: a course. Out: ``Limits`` and the isolation. Reads nbgrader_config.py.
 """

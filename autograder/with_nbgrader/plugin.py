@@ -1,6 +1,6 @@
-"""What a course's nbgrader_config.py calls, and what it says: every command reads that file, so this imports no nbgrader.
+"""What a course's nbgrader_config.py imports. Every command reads that file, so this must not import nbgrader.
 
-In: nbgrader's configuration. Out: the same, so that nbgrader grades by ``preprocessors``.
+In: nbgrader's configuration. Out: the same, changed so that nbgrader grades with ``preprocessors``.
 """
 
 import importlib
@@ -11,7 +11,7 @@ from autograder.with_nbgrader.limits import settings
 
 __all__ = ["configure", "settings"]
 
-# What the HTML of a student may hold; everything else is shown as text.
+# The tags allowed in students' HTML; all others are shown as text.
 TAGS = ["a", "b", "blockquote", "br", "code", "div", "em", "h1", "h2", "h3", "h4", "hr", "i", "li", "ol", "p", "pre"]
 TAGS += ["span", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"]
 
@@ -46,7 +46,7 @@ def configure(config: Config) -> None:
     config.GenerateFeedback.exporter_class = f"{plugin}.Page"
     config.ExportApp.plugin_class = "autograder.with_nbgrader.export.CsvExport"
     config.AssignLatePenalties.plugin_class = "autograder.with_nbgrader.late.LateRule"
-    # nbgrader's pages, feedback and formgrader alike, render a student's Markdown so that nothing in it runs
+    # nbgrader's feedback and formgrader render students' Markdown so that nothing in it runs
     config.HTMLExporter.filters = {
         "markdown2html": "autograder.feedback.sanitize.markdown",
         "highlight_code": "autograder.feedback.sanitize.Highlighted",
@@ -57,7 +57,7 @@ def configure(config: Config) -> None:
 
 
 def __getattr__(name: str) -> object:
-    """Return what older courses name here: it imports nbgrader."""
+    """Return what older courses import from here, which imports nbgrader."""
     if name.startswith("_"):
         raise AttributeError(name)
     return getattr(importlib.import_module("autograder.with_nbgrader.preprocessors"), name)

@@ -38,7 +38,7 @@ MAX_BESIDE_CHARACTERS = 1000  # of a time, or a secret; nbgrader's have at most 
 
 
 def _load_released(course, topic):
-    """Return what was released of ``topic``: read once for a class, and again when it has changed."""
+    """Return what was released of ``topic``, cached until its files change."""
     return _load_released_state(course, topic, course.release_hash(topic))
 
 
@@ -50,8 +50,8 @@ def _load_released_state(course, topic, _):
 def set_unexpected_files_aside(assignment: str, student: str, notebooks: list[str]) -> None:
     """Move links, pipes, folders and unknown files out of a submission before nbgrader copies them.
 
-    nbgrader copies everything beside the ``notebooks`` and follows links, which may lead to the answer key or the gradebook.
-    It calls this hook first. ``student`` is nbgrader's pattern of names; the paths tell the students apart.
+    nbgrader calls this hook first, then copies everything beside the ``notebooks`` and follows links, which may lead to the
+    answer key or the gradebook. ``student`` is nbgrader's pattern of names; the paths tell the students apart.
     """
     course = Course.at(Path.cwd())
     trained = {exercise.trained.file for exercise in _load_released(course, assignment).exercises if exercise.trained}
@@ -68,7 +68,7 @@ def set_unexpected_files_aside(assignment: str, student: str, notebooks: list[st
 
 
 def _is_readable_beside(path):
-    """Return whether nbgrader can read the ``timestamp.txt`` or the secret at ``path``; else it would not grade at all."""
+    """Return whether nbgrader can read the ``timestamp.txt`` or the secret at ``path``; if not, it would not grade."""
     try:
         text = read_file(path).decode()
     except (CourseError, UnicodeDecodeError):
@@ -77,18 +77,18 @@ def _is_readable_beside(path):
 
 
 def _is_ignored_by_nbgrader(path):
-    """Return whether nbgrader leaves ``path`` where it is: another notebook, or the copies that Jupyter keeps."""
+    """Return whether nbgrader does not copy ``path``: another notebook, or Jupyter's checkpoints."""
     return not path.is_symlink() and ((path.suffix == ".ipynb" and path.is_file()) or path.name == ".ipynb_checkpoints")
 
 
 def remove_leftovers(assignment: str, student: str, notebooks: list[str]) -> None:
-    """Delete what ``nbgrader generate_feedback`` would copy from beside the autograded ``notebooks``, and what it has copied."""
+    """Delete other files beside the autograded ``notebooks``, and copies of them that ``generate_feedback`` has made."""
     for folder in {Path(notebook).parent for notebook in notebooks}:
         Course.at(Path.cwd()).remove_leftovers(folder.parent.name, assignment)
 
 
 class HandedIn(NotebookExporter):
-    """nbgrader's notebooks; what was handed in is not parsed here, because ``Repair`` reads it by the rules of `grade`."""
+    """nbgrader's exporter, except that submissions are not parsed here: ``Repair`` reads them by the rules of `grade`."""
 
     def from_file(self, file_stream: Any, resources: dict[str, Any] | None = None, **kwargs: Any) -> tuple[Any, Any]:
         if not Path(file_stream.name).resolve().is_relative_to(Course.at(Path.cwd()).submitted.resolve()):
@@ -97,7 +97,7 @@ class HandedIn(NotebookExporter):
 
 
 class Repair(NbGraderPreprocessor):
-    """Put back what a damaged submission lacks, before nbgrader looks at it."""
+    """Restore what is missing from a damaged submission, before nbgrader reads it."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
@@ -113,14 +113,14 @@ class Repair(NbGraderPreprocessor):
 
 
 class Gather(NbGraderPreprocessor):
-    """Gather for ``Page`` what the gradebook holds, and what was handed out."""
+    """Collect the marks and the releases for ``Page``."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
         topic, student = names["assignment"], names["student"]
         with Recorder(course, topic) as recorder:
             content = b""
-            with suppress(CourseError):  # one that came after what was graded
+            with suppress(CourseError):  # a later submission may be unreadable
                 content = read_file(course.submission(student, topic), course.submitted)
             attempt = find_collected_attempt(course, student, topic, content)
             is_earliest = attempt is not None and attempt.is_late_without_time
@@ -130,7 +130,7 @@ class Gather(NbGraderPreprocessor):
 
 
 class Page(HTMLExporter):
-    """The feedback page as ``batch`` has it made, for ``nbgrader generate_feedback``."""
+    """The grader's feedback page, for ``nbgrader generate_feedback``."""
 
     def from_notebook_node(
         self, nb: NotebookNode, resources: ResourcesDict | None = None, **kwargs: Any
