@@ -115,14 +115,11 @@ def recorded_beside(earlier: dict[str, Any]) -> dict[str, str]:
 
 def read_beside(path: Path) -> dict[str, str]:
     """Return the files that nbgrader's exchange has put beside the notebook at ``path``: text by file name."""
-    return {name: text for name in EXCHANGE_FILES if (text := _small_text(path.with_name(name)))}
-
-
-def _small_text(path):
-    """Return the start of the file at ``path`` as text, or "" if it cannot be read."""
-    with contextlib.suppress(CourseError):
-        return read_file(path)[:MAX_BESIDE_BYTES].decode("utf-8", "replace")
-    return ""
+    texts = {}
+    for name in EXCHANGE_FILES:
+        with contextlib.suppress(CourseError):
+            texts[name] = read_file(path.with_name(name))[:MAX_BESIDE_BYTES].decode("utf-8", "replace")
+    return texts
 
 
 def write_beside(texts: dict[str, str], folder: Path) -> None:

@@ -309,7 +309,9 @@ class Course:
                 str(self.root),
                 f"name one that was released ({known}), or run `python -m autograder release {topic}`.",
             )
-        templates = self._read_releases(topic, record)
+        kept = [self._kept_release(topic, name) for name in record.get("releases", [])]
+        paths = [self.release(topic), *(path for path in kept if path.is_file())]
+        templates = tuple(dict.fromkeys(_read_release(path) for path in paths))
         cells = _graded_cells(templates[0])
         plan = self.plan().assignment(topic)
         facts_file = self._release_record_file(topic).with_suffix("") / "facts.json"
@@ -336,11 +338,6 @@ class Course:
             {name: worth for name, worth in now.items() if worth != points[name]},
             plan.extra,
         )
-
-    def _read_releases(self, topic, record):
-        kept = [self._kept_release(topic, name) for name in record.get("releases", [])]
-        paths = [self.release(topic), *(path for path in kept if path.is_file())]
-        return tuple(dict.fromkeys(_read_release(path) for path in paths))
 
     def release_hash(self, topic: str) -> str:
         """Return a hash of the files that ``released`` reads: while it is the same, so is the result."""

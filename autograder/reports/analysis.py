@@ -121,7 +121,7 @@ def analyse_exercises(
 ) -> Iterable[ExerciseAnalysis]:
     """Yield an ``ExerciseAnalysis`` for each of ``exercises``; ``tries`` has each student's graded attempts in order."""
     for exercise in exercises:
-        marked = [one for one in everybody.values() if _is_marked(one, exercise)]
+        marked = [one for one in everybody.values() if (entry := one.entries.get(exercise.name)) and not entry.waiting]
         shares = np.array([one.entries[exercise.name].score / exercise.points for one in marked])
         rest = np.array([one.earned - one.entries[exercise.name].score for one in marked])
         verdicts = [found for one in tries.values() if (found := one[-1].by_exercise.get(exercise.name))]
@@ -152,10 +152,6 @@ def _count_hints(name, tries):
         mended.update(hint for hint, after in followed.items() if after.earned == after.points)
     for hint, _ in (now + again).most_common():
         yield HintCount(hint, now[hint], again[hint], mended[hint])
-
-
-def _is_marked(one, exercise):
-    return exercise.name in one.entries and not one.entries[exercise.name].waiting
 
 
 def discrimination(shares: np.ndarray, rest: np.ndarray) -> tuple[float, float, float] | None:
