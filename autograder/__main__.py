@@ -65,11 +65,11 @@ def release(
     website = _website_address(base_url, no_links, root.plan().website)
     kept = root.chosen_seed(topic, seed)
     with out.status(f"Drawing hidden cases of {topic} that catch every wrong answer that is known …"):
-        found = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
-    for line in found.lines(verbose):
+        search = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
+    for line in search.lines(verbose):
         out.print(line, highlight=False, markup=False)
     with out.status(f"Releasing {topic}: reference and untouched release are graded both ways …"):
-        made = make(root, topic, found.seed, website=website)
+        made = make(root, topic, search.seed, website=website)
     out.print(
         f"Released {topic}, version {made.version}: the reference earns all automatic points, the untouched release none."
     )
@@ -457,8 +457,8 @@ def doctor(
     from autograder.with_nbgrader.exchange import exchange_problems
     from autograder.with_nbgrader.limits import settings
 
-    found = [folder for folder in (DEFAULT_ROOT, Path()) if (folder / "nbgrader_config.py").is_file()]
-    root = _open_course(course or found[0]) if course or found else None
+    folders = [folder for folder in (DEFAULT_ROOT, Path()) if (folder / "nbgrader_config.py").is_file()]
+    root = _open_course(course or folders[0]) if course or folders else None
     limits, configured = settings(root) if root else (Limits(), USUAL)
     isolation = isolation or configured
     findings = examine(isolation, limits, root.hidden if root else ())

@@ -74,14 +74,14 @@ def mark_changes(exercises: Iterable[ReleasedExercise], state: GradebookState, a
     """Return the differences between the gradebook's ``state`` and the marks ``after``."""
     if state.is_new:
         return (MarkChange("all", None, after.score),)
-    before, found = state.marks, []
+    before, changes = state.marks, []
     for exercise in exercises:
         old, new = (marks.cells[points_id(exercise)] for marks in (before, after))
-        found.append(
+        changes.append(
             MarkChange(exercise.name, _given_points(old), _given_points(new), _describe_remarking(exercise, old, new))
         )
-    found.append(MarkChange("late penalty", before.late_penalty, after.late_penalty))
-    return tuple(move for move in found if move.before != move.after or move.why)
+    changes.append(MarkChange("late penalty", before.late_penalty, after.late_penalty))
+    return tuple(move for move in changes if move.before != move.after or move.why)
 
 
 def _given_points(mark: Mark) -> float | None:

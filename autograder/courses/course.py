@@ -182,19 +182,19 @@ class Course:
     def load_record(self, student: str, topic: str) -> dict[str, Any]:
         """Return the content of ``record_file``, {} if it cannot be read."""
         try:
-            known = json.loads(self.record_file(student, topic).read_text(encoding="utf-8"))
-            return known if isinstance(known, dict) else {}
+            record = json.loads(self.record_file(student, topic).read_text(encoding="utf-8"))
+            return record if isinstance(record, dict) else {}
         except (OSError, ValueError):
             return {}
 
     def write_set_aside_page(self, student: str, topic: str, reason: str) -> None:
         """Write a page that says why the last submission is not graded, above the feedback on an earlier one."""
-        path, known = self.feedback(student, topic), self.load_record(student, topic)
-        graded = "mark" in known and path.is_file()
+        path, record = self.feedback(student, topic), self.load_record(student, topic)
+        graded = "mark" in record and path.is_file()
         page = path.read_text(encoding="utf-8", errors="replace") if graded else ""
         write_text(notices.set_aside_page(topic, reason, page), path)
         if graded:
-            write_text(json.dumps({**known, "notice": reason}), self.record_file(student, topic))
+            write_text(json.dumps({**record, "notice": reason}), self.record_file(student, topic))
 
     def set_refusal(self, student: str, topic: str, reason: str) -> None:
         """Store why the last file of ``student`` could not be collected, and write a page that says so."""
@@ -224,17 +224,17 @@ class Course:
     ) -> tuple[list[str], int]:
         """Return ``(hashes of all notebooks that a student has handed in, the position of content)``, the first first."""
         known = self.load_record(student, topic) if known is None else known
-        one, tries = hashlib.sha256(content).hexdigest(), known.get("tries", [])
-        tries = tries if one in tries else [*tries, one]
-        return tries, tries.index(one)
+        digest, tries = hashlib.sha256(content).hexdigest(), known.get("tries", [])
+        tries = tries if digest in tries else [*tries, digest]
+        return tries, tries.index(digest)
 
     def marking_scheme(self, topic: str) -> Path:
         return self.root / "marking" / f"{topic}.md"
 
     def students(self, topic: str) -> list[str]:
         """Return the names of the students who handed in something for ``topic``."""
-        found = self.root.glob(f"submitted/*/{topic}")
-        return sorted(path.parent.name for path in found if _is_not_empty(path))
+        folders = self.root.glob(f"submitted/*/{topic}")
+        return sorted(path.parent.name for path in folders if _is_not_empty(path))
 
     def misplaced_notebooks(self) -> list[str]:
         """Return notebooks in ``submitted`` that nbgrader does not look for."""
@@ -341,10 +341,10 @@ class Course:
 
     def release_hash(self, topic: str) -> str:
         """Return a hash of the files that ``released`` reads: while it is the same, so is the result."""
-        found = hashlib.sha256()
+        state = hashlib.sha256()
         for path in (self._release_record_file(topic), self.release(topic), self.root / PLAN_FILE):
-            found.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
-        return found.hexdigest()
+            state.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
+        return state.hexdigest()
 
     def chosen_seed(self, topic: str, given: int | None = None) -> int | None:
         """Return the seed of the hidden cases: ``given``, the plan's, or the last release's; None if one must be drawn."""
@@ -448,5 +448,5 @@ def _resolve_root(root):
 
 def _graded_cells(text):
     """Return nbgrader's metadata of the cells in the ``text`` of a release, by id."""
-    known = [cell["metadata"]["nbgrader"] for cell in json.loads(text)["cells"] if "nbgrader" in cell["metadata"]]
-    return {cell["grade_id"]: cell for cell in known}
+    metadata = [cell["metadata"]["nbgrader"] for cell in json.loads(text)["cells"] if "nbgrader" in cell["metadata"]]
+    return {cell["grade_id"]: cell for cell in metadata}

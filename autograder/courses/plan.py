@@ -169,12 +169,12 @@ class Plan:
 
     def lateness(self, topic: str) -> str:
         """Return a text that changes with every setting that decides about lateness; "" if there is none."""
-        one = self.assignment(topic)
-        if one.due is None and self.late == LateRule():
+        assignment = self.assignment(topic)
+        if assignment.due is None and self.late == LateRule():
             return ""
-        until = {student: str(moment) for student, moment in sorted(one.extensions.items())}
+        until = {student: str(moment) for student, moment in sorted(assignment.extensions.items())}
         return json.dumps(
-            [str(one.due), until, self.late.grace_minutes, self.late.percent_a_day, self.late.most_percent]
+            [str(assignment.due), until, self.late.grace_minutes, self.late.percent_a_day, self.late.most_percent]
         )
 
 
@@ -216,7 +216,7 @@ def _parse_plan(text):
     if not 0 <= late.grace_minutes <= MAX_GRACE_MINUTES:
         what = "below 0" if late.grace_minutes < 0 else f"more than {MAX_GRACE_MINUTES}, which is a year"
         Place(PLAN_FILE, text, "late", "late").refuse(f"grace_minutes is {what}", "write 0 or more.", "grace_minutes")
-    found = {
+    assignments = {
         topic: _parse_assignment(topic, table, Place(PLAN_FILE, text, f"assignment.{topic}", f"assignment.{topic}"))
         for topic, table in tables.pop("assignment", {}).items()
     }
@@ -228,7 +228,7 @@ def _parse_plan(text):
         name = next(iter(tables))
         top.refuse(f"unknown field {name!r}", "the fields are title, website, roster, late, assignment.", name)
     roster = simple.pop("roster")
-    return Plan(late=late, assignments=found, **simple), roster
+    return Plan(late=late, assignments=assignments, **simple), roster
 
 
 def _parse_assignment(topic, table, place):
@@ -244,33 +244,34 @@ def _parse_assignment(topic, table, place):
     if extra:
         from autograder.exercises.course_cases import read_course_cases
 
-        read_course_cases(extra, topic, place)  # raises errors here, with their line
-    one = read_record(Assignment, table, place, "an assignment", {"extra": extra})
-    _refuse_unknown(one, entries, topic, place)
-    _refuse_dates(one, place)
-    return one
+        extra_cases(extra, topic, place)  # raises errors here, with their line
+    assignment = read_record(Assignment, table, place, "an assignment", {"extra": extra})
+    _refuse_unknown(assignment, entries, topic, place)
+    _refuse_dates(assignment, place)
+    return assignment
 
 
-def _refuse_unknown(one, entries, topic, place):
+def _refuse_unknown(assignment, entries, topic, place):
     """Refuse exercises that ``topic`` does not have, and points out of range."""
-    for where, names in (("exercises", one.exercises), ("points", one.points)):
+    for where, names in (("exercises", assignment.exercises), ("points", assignment.points)):
         for name in names:
             if name not in entries:
                 place.refuse(f"no exercise {name!r} in {topic}", f"name one of {', '.join(entries)}.", where)
-    for name, points in one.points.items():
+    for name, points in assignment.points.items():
         if not 0 < points <= MAX_POINTS:
             what = "more points than a course has" if points > MAX_POINTS else f"{points:g} points"
             remedy = f"state points above 0, at most {MAX_POINTS:,}, or leave it out."
             place.refuse(f"{name} is worth {what}", remedy, "points")
 
 
-def _refuse_dates(one, place):
-    for name, moment in [("due", one.due), *(("extensions", moment) for moment in one.extensions.values())]:
+def _refuse_dates(assignment, place):
+    extensions = (("extensions", moment) for moment in assignment.extensions.values())
+    for name, moment in [("due", assignment.due), *extensions]:
         if moment is not None and moment.tzinfo is None:
             place.refuse(f"{moment} has no time zone", "write one behind it: +01:00, or Z for UTC.", name)
         if moment is not None and moment.year not in DUE_YEARS:
             place.refuse(f"{moment} is in the year {moment.year}", "write the year of your course.", name)
-    if one.extensions and one.due is None:
+    if assignment.extensions and assignment.due is None:
         place.refuse("extensions, and no due date", "write `due` as well.", "extensions")
 
 
@@ -300,14 +301,14 @@ def _parse_roster(text, file):
         columns = [(name or "").strip().casefold() for name in rows.fieldnames or ()]
     except csv.Error as error:
         raise CourseError(f"no CSV that can be read ({error})", f"{file}, line 1", "save it as CSV again.") from None
-    known = [one.name for one in fields(Student)]
+    allowed = [one.name for one in fields(Student)]
     if len(columns) == 1 and ";" in columns[0]:
         raise CourseError(
             "this file uses semicolons", f"{file}, line 1", "save it as CSV with commas between the fields."
         )
     for name in columns:
-        if name not in known:
-            remedy = f"the columns are {', '.join(known)}."
+        if name not in allowed:
+            remedy = f"the columns are {', '.join(allowed)}."
             raise CourseError(f"unknown column {name!r}", f"{file}, line 1", remedy)
     if "id" not in columns:
         raise CourseError("there is no column id", f"{file}, line 1", "add one: what the student is called here.")

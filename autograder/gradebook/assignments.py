@@ -68,8 +68,8 @@ def store_due_dates(course: Course, topic: str, student: str = "") -> None:
 
 def has_assignment(course: Course, topic: str) -> bool:
     """Return whether the gradebook has the assignment ``topic`` as it was released."""
-    found = _cells_in_gradebook(course, topic)
-    return found is not None and found[0] == _graded_cells(_read_release(course, topic))
+    stored = _cells_in_gradebook(course, topic)
+    return stored is not None and stored[0] == _graded_cells(_read_release(course, topic))
 
 
 def store_assignment(course: Course, topic: str) -> bool:
@@ -78,8 +78,8 @@ def store_assignment(course: Course, topic: str) -> bool:
     Raises ``CourseError`` if the gradebook has another assignment of that name, or the assignment's source is gone.
     """
     released = _read_release(course, topic)
-    wanted, found = _graded_cells(released), _cells_in_gradebook(course, topic)
-    if found is not None and found[0] == wanted:
+    wanted, stored = _graded_cells(released), _cells_in_gradebook(course, topic)
+    if stored is not None and stored[0] == wanted:
         return False
     if not course.source(topic).is_file():
         raise CourseError(
@@ -103,13 +103,13 @@ def refuse_changed_exercises(course: Course, topic: str, released: Mapping[str, 
 
     Raises ``CourseError`` if exercises came or went, and submissions have been graded.
     """
-    found = _cells_in_gradebook(course, topic)
-    if found is None or not found[1]:
+    stored = _cells_in_gradebook(course, topic)
+    if stored is None or not stored[1]:
         return
-    other = sorted(set(found[0]) ^ set(_graded_cells(released)))
+    other = sorted(set(stored[0]) ^ set(_graded_cells(released)))
     if other:
         raise CourseError(
-            f"{', '.join(other[:3])} came or went, and {found[1]} submissions have been graded without",
+            f"{', '.join(other[:3])} came or went, and {stored[1]} submissions have been graded without",
             f"assignment {topic}",
             "bring the old exercises back, or release in a new course directory.",
         )

@@ -54,8 +54,8 @@ def generate(course: Course, topic: str, gradebook: str, course_id: str = "") ->
     coursedir = CourseDirectory(config=config)
     app = GenerateAssignment(coursedir=coursedir, config=config)
     app.force = True
-    said = io.StringIO()
-    handler = logging.StreamHandler(said)
+    log = io.StringIO()
+    handler = logging.StreamHandler(log)
     handler.setLevel(logging.ERROR)
     app.log.handlers, app.log.propagate = [handler], False
     shutil.rmtree(course.release(topic).parent, ignore_errors=True)
@@ -64,6 +64,6 @@ def generate(course: Course, topic: str, gradebook: str, course_id: str = "") ->
     except sqlalchemy.exc.DatabaseError as error:
         raise CourseError(*describe_db_error(error, course)) from None
     except NbGraderException as error:
-        lines = [line for line in said.getvalue().splitlines() if line.strip()]
+        lines = [line for line in log.getvalue().splitlines() if line.strip()]
         reason = next((line for line in reversed(lines) if "Error" in line), str(error))
         raise CourseError(f"nbgrader refused it: {reason.strip()}", str(course.source(topic)), "mend it.") from error

@@ -122,17 +122,17 @@ class Recorder(contextlib.ExitStack):
         ``received`` says when the submission that is graded now came, if that differs from the gradebook's time.
         """
         with self.engine.connect() as connection:
-            found = self._find_submission(connection, student)
-            state = self._read_state(connection, student, found)
-        return state if received is None else _set_times(state, _received_at(found, received), received)
+            existing = self._find_submission(connection, student)
+            state = self._read_state(connection, student, existing)
+        return state if received is None else _set_times(state, _received_at(existing, received), received)
 
     def update_penalty(self, student: str, state: GradebookState) -> Marks:
         """Recompute the late penalty, since a person may have changed marks in ``state``; return the resulting marks."""
         penalty = self._penalty(student, state)
         if (penalty or 0.0) != state.late_penalty and not self.dry:
             with self._transaction() as db:
-                if found := self._find_submission(db, student):
-                    self._set_penalty(db, found.notebook, penalty)
+                if existing := self._find_submission(db, student):
+                    self._set_penalty(db, existing.notebook, penalty)
         return replace(state, late_penalty=penalty or 0.0).marks
 
     def record(
@@ -142,9 +142,9 @@ class Recorder(contextlib.ExitStack):
         if self.dry:
             raise RuntimeError("a dry recorder records nothing")
         with self._transaction() as db:
-            found, before, state, when, penalty = self._compute_state(db, student, results, received, texts)
-            if found:
-                self._update_submission(db, student, found, state, before, when, penalty)
+            existing, before, state, when, penalty = self._compute_state(db, student, results, received, texts)
+            if existing:
+                self._update_submission(db, student, existing, state, before, when, penalty)
             else:
                 self._insert_submission(db, student, state, when, penalty)
         return state.marks
@@ -171,12 +171,12 @@ class Recorder(contextlib.ExitStack):
 
     def _compute_state(self, db, student, results, received, texts):
         """Return the existing rows, their state, the new state, when the submission came, and the late penalty."""
-        found = self._find_submission(db, student)
-        before = self._read_state(db, student, found)
-        when = _received_at(found, received)
+        existing = self._find_submission(db, student)
+        before = self._read_state(db, student, existing)
+        when = _received_at(existing, received)
         state = _set_times(merge_results(before, results, texts), when, received)
         penalty = self._penalty(student, state)
-        return found, before, replace(state, late_penalty=penalty or 0.0), when, penalty
+        return existing, before, replace(state, late_penalty=penalty or 0.0), when, penalty
 
     def _load_assignment(self, connection):
         """Read the rows that all submissions share: the assignment, its notebooks and their cells."""
@@ -205,19 +205,19 @@ class Recorder(contextlib.ExitStack):
         """Return the ids, the time and the penalty of the student's submission in the gradebook, or None."""
         return db.execute(self.submission_of, {"student": student}).first()
 
-    def _read_state(self, db, student, found):
+    def _read_state(self, db, student, existing):
         graded, answers = self.cells[self.notebook_id]
-        due_date = self.lateness.due_for(student, found.extension if found else None)
+        due_date = self.lateness.due_for(student, existing.extension if existing else None)
         due = due_date.isoformat() if due_date else ""
-        if found is None:
+        if existing is None:
             entries = {name: Entry(self.points[name]) for name in graded}
             return GradebookState(entries, {name: CellComment() for name in answers}, due=due)
-        rows = {row[0]: row[1:] for row in db.execute(self.grades_of, {"notebook": found.notebook})}
+        rows = {row[0]: row[1:] for row in db.execute(self.grades_of, {"notebook": existing.notebook})}
         entries = {name: Entry(self.points[name], *rows[cell]) for name, cell in graded.items()}
-        said = {row[0]: row[1:] for row in db.execute(self.comments_of, {"notebook": found.notebook})}
-        comments = {name: CellComment(*said[cell]) for name, cell in answers.items()}
-        came = found.timestamp.isoformat() if found.timestamp else ""
-        return GradebookState(entries, comments, found.penalty or 0.0, False, came, due)
+        comment_rows = {row[0]: row[1:] for row in db.execute(self.comments_of, {"notebook": existing.notebook})}
+        comments = {name: CellComment(*comment_rows[cell]) for name, cell in answers.items()}
+        came = existing.timestamp.isoformat() if existing.timestamp else ""
+        return GradebookState(entries, comments, existing.penalty or 0.0, False, came, due)
 
     def _insert_submission(self, db, student, state, when, penalty):
         """Insert the rows that ``Gradebook.add_submission`` would add, with their values."""
@@ -247,22 +247,22 @@ class Recorder(contextlib.ExitStack):
         db.execute(new["grade"], grades)
         db.execute(new["comment"], comments)
 
-    def _update_submission(self, db, student, found, state, before, when, penalty):
+    def _update_submission(self, db, student, existing, state, before, when, penalty):
         """Update the rows of a submission that differ from ``before``."""
-        extension = self.lateness.extension(student, found.extension)
-        if (when, extension) != (found.timestamp, found.extension):
-            changed = update(SUBMITTED_ASSIGNMENT).where(SUBMITTED_ASSIGNMENT.c.id == found.submission)
+        extension = self.lateness.extension(student, existing.extension)
+        if (when, extension) != (existing.timestamp, existing.extension):
+            changed = update(SUBMITTED_ASSIGNMENT).where(SUBMITTED_ASSIGNMENT.c.id == existing.submission)
             db.execute(changed.values(timestamp=when, extension=extension))
-        if penalty != found.penalty:
-            self._set_penalty(db, found.notebook, penalty)
+        if penalty != existing.penalty:
+            self._set_penalty(db, existing.notebook, penalty)
         graded, answers = self.cells[self.notebook_id]
         for name, entry in state.entries.items():
             if entry != before.entries[name]:
-                place = GRADE.c.cell_id == graded[name], GRADE.c.notebook_id == found.notebook
+                place = GRADE.c.cell_id == graded[name], GRADE.c.notebook_id == existing.notebook
                 db.execute(update(GRADE).where(*place).values(**_grade_columns(entry)))
         for name, comment in state.comments.items():
             if comment != before.comments[name]:
-                place = COMMENT.c.cell_id == answers[name], COMMENT.c.notebook_id == found.notebook
+                place = COMMENT.c.cell_id == answers[name], COMMENT.c.notebook_id == existing.notebook
                 db.execute(update(COMMENT).where(*place).values(auto_comment=comment.automatic))
 
     def _set_penalty(self, db, notebook, penalty):
@@ -274,9 +274,9 @@ class Recorder(contextlib.ExitStack):
         return self.lateness.penalty(student, state.marks.score, came, due)
 
 
-def _received_at(found, received):
+def _received_at(existing, received):
     """Return when the submission came. An attempt without a time has none, even if the gradebook has an earlier one's."""
-    return received.time or (found.timestamp if found and not received.is_another else None)
+    return received.time or (existing.timestamp if existing and not received.is_another else None)
 
 
 def _set_times(state, when, received):

@@ -78,7 +78,7 @@ def load_results(course: Course, topic: str) -> dict[str, StudentResult]:
     Raises ``CourseError`` if the gradebook does not know the assignment, or cannot be read.
     """
     require_gradebook(course, topic)
-    found: dict[str, StudentResult] = {}
+    results: dict[str, StudentResult] = {}
     with open_connection(course) as connection:
         assignment = connection.scalar(select(ASSIGNMENT.c.id).where(ASSIGNMENT.c.name == topic))
         rows = connection.execute(GRADES_OF_ASSIGNMENT.where(SUBMITTED_ASSIGNMENT.c.assignment_id == assignment)).all()
@@ -86,6 +86,6 @@ def load_results(course: Course, topic: str) -> dict[str, StudentResult]:
         remedy = f"run `python -m autograder release {topic}`."
         raise CourseError(f"the gradebook does not know {topic}", str(course.root), remedy)
     for student, time, penalty, cell, points, automatic, manual, extra, waiting in rows:
-        one = found.setdefault(student, StudentResult(student, time, float(penalty or 0.0)))
-        one.entries[exercise_of_test(cell)] = Entry(float(points), automatic, manual, extra, bool(waiting))
-    return dict(sorted(found.items()))
+        result = results.setdefault(student, StudentResult(student, time, float(penalty or 0.0)))
+        result.entries[exercise_of_test(cell)] = Entry(float(points), automatic, manual, extra, bool(waiting))
+    return dict(sorted(results.items()))

@@ -142,51 +142,51 @@ def _receipt_codes(course, topic, names, handouts):
 def _csv_sheet(everybody, listed, points, codes):
     sheet = _Sheet(header=CSV_COLUMNS)
     for name in sorted({*everybody, *listed}):
-        student, one = listed.get(name, Student(id=name)), everybody.get(name)
+        student, result = listed.get(name, Student(id=name)), everybody.get(name)
         about = [escape_formula(text) for text in (name, student.name, student.email)]
-        if one is None:
+        if result is None:
             sheet.rows.append([*about, "", "", "", "", _format_number(points), "", ""])
             continue
-        when = f"{one.time:%Y-%m-%d %H:%M:%S} UTC" if one.time else ""
-        scores = [_format_number(value) for value in (one.earned, one.penalty, one.score, points)]
-        sheet.rows.append([*about, when, *scores, "; ".join(one.waiting), codes.get(name, "")])
+        when = f"{result.time:%Y-%m-%d %H:%M:%S} UTC" if result.time else ""
+        scores = [_format_number(value) for value in (result.earned, result.penalty, result.score, points)]
+        sheet.rows.append([*about, when, *scores, "; ".join(result.waiting), codes.get(name, "")])
         sheet.count += 1
-        if one.waiting:
+        if result.waiting:
             sheet.leave_out("wait for a person's marks, and count as they are until then", name)
     return sheet
 
 
 def _complete_results(sheet, everybody, unmarked):
     """Yield the results to export."""
-    for one in everybody.values():
-        if one.waiting and not unmarked:
-            sheet.leave_out("wait for a person's marks", one.student)
+    for result in everybody.values():
+        if result.waiting and not unmarked:
+            sheet.leave_out("wait for a person's marks", result.student)
         else:
-            yield one
+            yield result
 
 
 def _canvas_sheet(everybody, listed, points, column, unmarked):
     sheet = _Sheet(header=[*CANVAS_COLUMNS, column])
     sheet.rows.append(["    Points Possible", *([""] * (len(CANVAS_COLUMNS) - 1)), _format_number(points)])
-    for one in _complete_results(sheet, everybody, unmarked):
-        student = listed.get(one.student)
+    for result in _complete_results(sheet, everybody, unmarked):
+        student = listed.get(result.student)
         if student is None or not (student.canvas or student.sis or student.login):
-            sheet.leave_out("have no id of Canvas in the roster", one.student)
+            sheet.leave_out("have no id of Canvas in the roster", result.student)
             continue
         ids = [student.canvas, student.sis, student.login]  # which Canvas compares: they stay as they are
         name, section = escape_formula(student.name or student.id), escape_formula(student.section)
-        sheet.rows.append([name, *ids, section, _format_number(one.score)])
+        sheet.rows.append([name, *ids, section, _format_number(result.score)])
         sheet.count += 1
     return sheet
 
 
 def _find_canvas_column(given, topic):
     """Return what Canvas calls the assignment: the only column of its file that begins with ``topic``, or ``topic``."""
-    found = [name for name in _read_csv(given)[0] if fold_name(name).startswith(fold_name(topic))] if given else []
-    if len(found) > 1:
-        remedy = f"say which one it is, for example --column {found[0]!r}."
-        raise CourseError(f"several columns begin with {topic}: {', '.join(found)}", str(given), remedy)
-    return found[0] if found else topic
+    columns = [name for name in _read_csv(given)[0] if fold_name(name).startswith(fold_name(topic))] if given else []
+    if len(columns) > 1:
+        remedy = f"say which one it is, for example --column {columns[0]!r}."
+        raise CourseError(f"several columns begin with {topic}: {', '.join(columns)}", str(given), remedy)
+    return columns[0] if columns else topic
 
 
 def _read_canvas_students(given, students):
@@ -198,33 +198,33 @@ def _read_canvas_students(given, students):
         what = f"its columns begin with {', '.join(header[:2])}, and not with Student, ID or {', '.join(SPLIT_NAME_COLUMNS)}"
         raise CourseError(what, str(given), remedy)
     by_number, by_login = students_by_id(students, "canvas"), students_by_id(students, "login")
-    found = {}
+    listed = {}
     for row in rows:
         if len(row) < len(SPLIT_NAME_COLUMNS if is_split else CANVAS_COLUMNS[:2]):
             continue
-        told = dict(zip(header, row, strict=False))
+        cells = dict(zip(header, row, strict=False))
         if is_split:
-            told["Student"] = ", ".join(filter(None, [told["LastName"].strip(), told["FirstName"].strip()]))
-        number, login = told["ID"], told.get("SIS Login ID", "")
+            cells["Student"] = ", ".join(filter(None, [cells["LastName"].strip(), cells["FirstName"].strip()]))
+        number, login = cells["ID"], cells.get("SIS Login ID", "")
         known = by_number.get(fold_name(number)) or by_login.get(fold_name(login))
         name = known.id if known else login
         if number.strip() and name:
-            ids = {"canvas": number, "sis": told.get("SIS User ID", ""), "login": login}
-            found[name] = Student(id=name, name=told["Student"], section=told.get("Section", ""), **ids)
-    return found
+            ids = {"canvas": number, "sis": cells.get("SIS User ID", ""), "login": login}
+            listed[name] = Student(id=name, name=cells["Student"], section=cells.get("Section", ""), **ids)
+    return listed
 
 
 def _gradescope_sheet(everybody, listed, points, unmarked):
     sheet = _Sheet(header=GRADESCOPE_COLUMNS)
-    for one in _complete_results(sheet, everybody, unmarked):
-        student = listed.get(one.student)
+    for result in _complete_results(sheet, everybody, unmarked):
+        student = listed.get(result.student)
         if student is None or not (student.gradescope or student.email):
-            sheet.leave_out("have neither SID nor e-mail in the roster", one.student)
+            sheet.leave_out("have neither SID nor e-mail in the roster", result.student)
             continue
         first, _, last = student.name.rpartition(" ")
         first, last, section = map(escape_formula, (first, last, student.section))
         about = [first, last, student.gradescope, student.email, section]
-        sheet.rows.append([*about, _format_number(one.score), _format_number(points)])
+        sheet.rows.append([*about, _format_number(result.score), _format_number(points)])
         sheet.count += 1
     return sheet
 
@@ -243,19 +243,19 @@ def _moodle_sheet(course, topic, everybody, students, points, given, unmarked):
         raise CourseError(f"it has no column {', '.join(lacking)}", str(given), remedy)
     sheet = _Sheet(header=header)
     mine = {one.student: one for one in _complete_results(sheet, everybody, unmarked)}
-    told = [{name: row[place].strip() for name, place in places.items() if place < len(row)} for row in rows]
-    shared = _find_namesakes(students, told)
-    found = _match_moodle_rows(course, topic, everybody, students, told, shared)
+    cells = [{name: row[place].strip() for name, place in places.items() if place < len(row)} for row in rows]
+    shared = _find_namesakes(students, cells)
+    matched = _match_moodle_rows(course, topic, everybody, students, cells, shared)
     for number, row in enumerate(rows):
-        if (student := found.get(number, "")) not in mine:
+        if (student := matched.get(number, "")) not in mine:
             sheet.rows.append(row)
             continue
-        most = told[number].get("maximum grade", "")
+        most = cells[number].get("maximum grade", "")
         if most and _is_other_number(most, points):
             what = f"Moodle's maximum grade is {most}, and {topic} has {points:g} points"
             remedy = "set the maximum grade of Moodle's assignment to that, and download again."
             raise CourseError(what, str(given), remedy)
-        if told[number].get("grade can be changed", "").casefold() == "no":
+        if cells[number].get("grade can be changed", "").casefold() == "no":
             sheet.leave_out("have a grade that Moodle does not let change", student)
         else:
             row = [*row, *[""] * (len(header) - len(row))]
@@ -263,13 +263,13 @@ def _moodle_sheet(course, topic, everybody, students, points, given, unmarked):
             sheet.count += 1
         sheet.rows.append(row)
     names = {one.id: fold_name(one.name) for one in students if one.name}
-    for student in sorted(set(mine) - set(found.values())):
+    for student in sorted(set(mine) - set(matched.values())):
         twice = names.get(student) in shared
         sheet.leave_out(NAMESAKE if twice else "are not in Moodle's worksheet", student)
     return sheet
 
 
-def _match_moodle_rows(course, topic, everybody, students, told, shared):
+def _match_moodle_rows(course, topic, everybody, students, cells, shared):
     """Return the student of each row of Moodle's worksheet, matched by number, or else e-mail, or else full name.
 
     A number that two students have matches nobody, nor does a ``shared`` name; two rows never match one student. Without a
@@ -284,7 +284,7 @@ def _match_moodle_rows(course, topic, everybody, students, told, shared):
         "e-mail": {email: one.id for email, one in students_by_id(tuple(students), "email").items()},
         "name": {fold_name(one.name): one.id for one in students if one.name and fold_name(one.name) not in shared},
     }
-    found: dict[int, str] = {}
+    matched: dict[int, str] = {}
 
     def student_of(row, what, column):
         text = row.get(column, "")
@@ -292,14 +292,14 @@ def _match_moodle_rows(course, topic, everybody, students, told, shared):
         student = known[what].get(key, "")
         in_archive = called.get((key, student), "")
         is_certain = what != "number" or students or _may_be_called(row.get("full name", ""), in_archive)
-        return student if is_certain and student not in found.values() else ""
+        return student if is_certain and student not in matched.values() else ""
 
     for what, column in (("number", "identifier"), ("e-mail", "email address"), ("name", "full name")):
-        left = [place for place in range(len(told)) if place not in found]
-        claims = {place: student for place in left if (student := student_of(told[place], what, column))}
+        left = [place for place in range(len(cells)) if place not in matched]
+        claims = {place: student for place in left if (student := student_of(cells[place], what, column))}
         count = Counter(claims.values())
-        found |= {place: student for place, student in claims.items() if count[student] == 1}
-    return found
+        matched |= {place: student for place, student in claims.items() if count[student] == 1}
+    return matched
 
 
 def _may_be_called(full_name, in_archive):
@@ -316,9 +316,9 @@ def _unique_owners(pairs):
     return {what: students.pop() for what, students in owners.items() if len(students) == 1}
 
 
-def _find_namesakes(students, told):
+def _find_namesakes(students, cells):
     """Return the full names that occur twice in the roster or in Moodle's worksheet."""
-    names = [one.name for one in students], [row.get("full name", "") for row in told]
+    names = [one.name for one in students], [row.get("full name", "") for row in cells]
     counts = [Counter(fold_name(name) for name in some) for some in names]
     return {name for count in counts for name, often in count.items() if often > 1}
 

@@ -45,7 +45,7 @@ def write_feedback_archive(
     if to not in FEEDBACK_PLATFORMS:
         raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(FEEDBACK_PLATFORMS)}.")
     refuse_overwriting(target, force)
-    known, file, exported = load_results(course, topic), io.BytesIO(), ExportSummary()
+    results, file, exported = load_results(course, topic), io.BytesIO(), ExportSummary()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
         if to == "canvas":
             bundle.writestr(zipfile.ZipInfo("README.txt"), README.format(topic=topic), zipfile.ZIP_DEFLATED)
@@ -58,7 +58,7 @@ def write_feedback_archive(
             else:
                 bundle.writestr(zipfile.ZipInfo(name), page.read_bytes(), zipfile.ZIP_DEFLATED)
                 exported.count += 1
-                if student in known and known[student].waiting:
+                if student in results and results[student].waiting:
                     exported.leave_out("have a page that says: to be marked", student)
     write_bytes(file.getvalue(), target)
     return exported

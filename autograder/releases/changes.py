@@ -14,16 +14,16 @@ def describe_changes(old: NotebookNode, new: NotebookNode) -> list[str]:
     asked_before, asked = (
         [name for cell_id in cells if cell_id and (name := exercise_of_text(cell_id))] for cells in (before, after)
     )
-    said = [f"{name} is new." for name in sorted(set(asked) - set(asked_before))]
-    said += [f"{name} is gone." for name in sorted(set(asked_before) - set(asked))]
+    sentences = [f"{name} is new." for name in sorted(set(asked) - set(asked_before))]
+    sentences += [f"{name} is gone." for name in sorted(set(asked_before) - set(asked))]
     for name in asked:
         if name in asked_before and (parts := _changed_parts(name, before, after)):
-            said.append(f"{name}: {', '.join(parts)}.")
+            sentences.append(f"{name}: {', '.join(parts)}.")
     if _source(before, "heading") != _source(after, "heading"):
-        said.append("The heading.")
+        sentences.append("The heading.")
     if any(_source(before, name) != _source(after, name) for name in (COMPARE, IMPORTS)):
-        said.append("What the checks use.")
-    return said or (["The order of its cells, or cells without a name."] if old.cells != new.cells else [])
+        sentences.append("What the checks use.")
+    return sentences or (["The order of its cells, or cells without a name."] if old.cells != new.cells else [])
 
 
 def _changed_parts(name, before, after):
@@ -53,9 +53,9 @@ def describe_changes_since(
     if before is None:
         return ("The first release.",)
     old, *earlier = before
-    said = describe_changes(old, new)
+    sentences = describe_changes(old, new)
     if state[0] != earlier[0]:
-        said.append("Hidden cases: drawn from another seed.")
+        sentences.append("Hidden cases: drawn from another seed.")
     elif state[1] != earlier[1]:
-        said.append("Hidden cases, references or mistakes: others than before.")
-    return tuple(said)
+        sentences.append("Hidden cases, references or mistakes: others than before.")
+    return tuple(sentences)

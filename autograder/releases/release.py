@@ -72,11 +72,11 @@ def _prove_and_write(course, topic, seed, everything, questions, source):
         write_text(assemble.marking_scheme(topic, questions), course.marking_scheme(topic))
         write_bytes(trial.release(topic).read_bytes(), course.release(topic))
     digest = exercises.digest(everything)
-    said = describe_changes_since(before, released, (seed, digest))
-    number = course.record_release(topic, seed, digest, said)
+    changes = describe_changes_since(before, released, (seed, digest))
+    number = course.record_release(topic, seed, digest, changes)
     course.released(topic)  # which caches the facts of its exercises
     store_due_dates(course, topic)
-    return Release(course.release(topic), number, said)
+    return Release(course.release(topic), number, changes)
 
 
 def draw_seed() -> int:

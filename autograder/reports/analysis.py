@@ -107,11 +107,11 @@ def analyse(course: Course, topic: str) -> AssignmentAnalysis:
 def _load_verdicts(course, student, topic):
     """Return the stored verdicts of all graded attempts of ``student``, in order; the last counts."""
     try:
-        known = course.load_record(student, topic)
-        last, graded = json.loads(known["mark"])[0], known.get("graded", {})
-        earlier = [key for content in known["tries"] if (key := graded.get(content)) not in (None, last)]
-        found = [course.store.get(key) for key in (*earlier, last)]
-        return [replace(one, outputs={}) for one in found if one] if found[-1] else []
+        record = course.load_record(student, topic)
+        last, graded = json.loads(record["mark"])[0], record.get("graded", {})
+        earlier = [key for content in record["tries"] if (key := graded.get(content)) not in (None, last)]
+        verdicts = [course.store.get(key) for key in (*earlier, last)]
+        return [replace(one, outputs={}) for one in verdicts if one] if verdicts[-1] else []
     except (KeyError, ValueError, TypeError, AttributeError, IndexError):
         return []
 
@@ -165,11 +165,11 @@ def discrimination(shares: np.ndarray, rest: np.ndarray) -> tuple[float, float, 
     if len(shares) < MIN_STUDENTS or not np.ptp(shares) or not np.ptp(rest):
         return None
     drawn = np.random.default_rng(0).integers(0, len(shares), size=(RESAMPLES, len(shares)))
-    found = _correlation(shares[drawn], rest[drawn])
-    found = found[np.isfinite(found)]
-    if len(found) < 0.95 * RESAMPLES:
+    correlations = _correlation(shares[drawn], rest[drawn])
+    correlations = correlations[np.isfinite(correlations)]
+    if len(correlations) < 0.95 * RESAMPLES:
         return None
-    low, high = np.percentile(found, [2.5, 97.5])
+    low, high = np.percentile(correlations, [2.5, 97.5])
     return float(_correlation(shares, rest)), float(low), float(high)
 
 

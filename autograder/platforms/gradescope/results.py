@@ -83,11 +83,11 @@ def attempt_number(metadata: bytes, content: bytes) -> int:
     """
     try:
         earlier = json.loads(metadata)["previous_submissions"]
-        earlier = sorted(earlier, key=lambda one: str(one.get("submission_time")))
-        found = [((one.get("results") or {}).get("extra_data") or {}).get("handed_in") for one in earlier]
+        earlier = sorted(earlier, key=lambda submission: str(submission.get("submission_time")))
+        hashes = [((one.get("results") or {}).get("extra_data") or {}).get("handed_in") for one in earlier]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
         return 0
-    tries = list(dict.fromkeys(one for one in found if isinstance(one, str)))
+    tries = list(dict.fromkeys(digest for digest in hashes if isinstance(digest, str)))
     mine = hashlib.sha256(content).hexdigest()
     return tries.index(mine) if mine in tries else len(tries)
 
@@ -95,14 +95,14 @@ def attempt_number(metadata: bytes, content: bytes) -> int:
 def _exercise_result(verdict, title, untouched):
     name = title or verdict.exercise
     if verdict.earned is None:
-        said = NOT_ANSWERED if verdict.exercise in untouched else f"{PERSON} {PERSON_NOTE}"
-        return {"name": f"{name} ({verdict.points:g} points, by a person)", "output": said, "visibility": "visible"}
-    said = pages.describe_verdict(verdict)[1:] or ["Right."]
+        words = NOT_ANSWERED if verdict.exercise in untouched else f"{PERSON} {PERSON_NOTE}"
+        return {"name": f"{name} ({verdict.points:g} points, by a person)", "output": words, "visibility": "visible"}
+    words = pages.words(verdict)[1:] or ["Right."]
     return {
         "name": name,
         "score": _round_points(verdict.earned),
         "max_score": _round_points(verdict.points),
-        "output": _join_lines(said),
+        "output": _join_lines(words),
         "visibility": "visible",
     }
 

@@ -53,16 +53,16 @@ def main() -> None:
         return
     packed = PackedAssignment.from_json((root / "source" / ASSIGNMENT_FILE).read_text(encoding="utf-8"))
     seconds = MAX_RUNS * packed.limits.submission_seconds + SLACK_SECONDS
-    found = _run_watched([sys.executable, "-B", "-m", __spec__.name, str(root), "grade"], seconds)
-    write_text(as_json(found), root / "results" / "results.json")
+    report = _run_watched([sys.executable, "-B", "-m", __spec__.name, str(root), "grade"], seconds)
+    write_text(as_json(report), root / "results" / "results.json")
 
 
 def _run_watched(command, seconds):
     """Return the results that ``command`` writes to its standard output within ``seconds``."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=1, start_new_session=True)  # messages: to ours
     try:
-        said, _ = process.communicate(timeout=seconds)
-        return json.loads(said)
+        output, _ = process.communicate(timeout=seconds)
+        return json.loads(output)
     except subprocess.TimeoutExpired:
         return results.failed_results(TIMED_OUT)
     except ValueError:
@@ -81,16 +81,16 @@ def _run_grader(root):
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))
     try:
-        found = grade_one(root)
+        report = grade_one(root)
     except BaseException as error:
         print(f"{type(error).__name__}, raised in")
         for frame in traceback.extract_tb(error.__traceback__):
             print(f"  {frame.filename}:{frame.lineno}, {frame.name}")
-        found = results.failed_results(GRADER_FAILED)
+        report = results.failed_results(GRADER_FAILED)
     finally:
         close()
     with os.fdopen(answer, "w") as file:
-        json.dump(found, file)
+        json.dump(report, file)
 
 
 def grade_one(root: Path) -> dict[str, Any]:
