@@ -61,10 +61,7 @@ def examine(
     for folder in ("/dev/shm", "/dev"):  # it is there if there was no sandbox
         Path(folder, token).unlink(missing_ok=True)
     findings = [
-        (
-            "reads files of the course, the project, the home directory or this machine",
-            seen.get("reads") == [],
-        ),
+        ("reads files of the course, the project, the home directory or this machine", seen.get("reads") == []),
         ("imports the project's packages", seen.get("imports") == []),
         ("opens a connection to this machine or to another", seen.get("network") is False),
         ("opens a socket past the network (vsock, netlink, packet)", seen.get("sockets") == []),
@@ -107,9 +104,8 @@ def _secret_files(paths):
     for folder in (*project_paths(), *others):
         files += [str(file) for file in itertools.islice(_files_below(folder, shown), MAX_FILES_PER_FOLDER)]
     with contextlib.suppress(OSError):
-        files += (
-            [str(path) for path in sorted(folder.iterdir()) if path.is_file()] if (folder := home_directory()) else []
-        )
+        if folder := home_directory():
+            files += [str(path) for path in sorted(folder.iterdir()) if path.is_file()]
     return list(dict.fromkeys(files))
 
 
