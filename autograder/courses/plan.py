@@ -244,7 +244,7 @@ def _parse_assignment(topic, table, place):
     if extra:
         from autograder.exercises.course_cases import read_course_cases
 
-        extra_cases(extra, topic, place)  # raises errors here, with their line
+        read_course_cases(extra, topic, place)  # raises errors here, with their line
     assignment = read_record(Assignment, table, place, "an assignment", {"extra": extra})
     _refuse_unknown(assignment, entries, topic, place)
     _refuse_dates(assignment, place)

@@ -97,7 +97,7 @@ def _exercise_result(verdict, title, untouched):
     if verdict.earned is None:
         words = NOT_ANSWERED if verdict.exercise in untouched else f"{PERSON} {PERSON_NOTE}"
         return {"name": f"{name} ({verdict.points:g} points, by a person)", "output": words, "visibility": "visible"}
-    words = pages.words(verdict)[1:] or ["Right."]
+    words = pages.describe_verdict(verdict)[1:] or ["Right."]
     return {
         "name": name,
         "score": _round_points(verdict.earned),
