@@ -32,7 +32,7 @@ def test_a_release_of_before_is_read_and_its_log_goes_on(tmp_path):
     course = init(tmp_path / "course")
     write_text(nbformat.writes(new_notebook()), course.release("scoring"))
     assert course.record_release("scoring", 0, "one", ["The first release."]) == 1
-    path = course._record("scoring")
+    path = course._release_record_file("scoring")
     record = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({"seed": record["seed"], "digest": record["digest"]}), encoding="utf-8")
     assert course.last_release("scoring") == (new_notebook(), 0, "one")
@@ -68,7 +68,7 @@ DAMAGED = {
 def test_a_record_of_a_release_that_is_damaged_is_refused_with_its_file(released, tmp_path, damage):
     shutil.copytree(released.root, tmp_path / "course")
     course = Course.at(tmp_path / "course")
-    path = course._record("scoring")
+    path = course._release_record_file("scoring")
     path.write_text(damage(path.read_text(encoding="utf-8")), encoding="utf-8")
     for ask in (course.released, course.last_release, course.chosen_seed):
         with pytest.raises(CourseError, match=r"scoring\.json: the record of the release"):

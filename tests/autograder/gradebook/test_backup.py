@@ -58,7 +58,7 @@ def copy(source, target):
     connection.commit()
     os.kill(os.getpid(), signal.SIGKILL)
 
-backup._copy = copy
+backup._copy_database = copy
 backup.back_up(Course.at(sys.argv[1]), "grade")
 """
 
