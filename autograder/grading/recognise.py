@@ -134,20 +134,22 @@ def _collect_clauses(exercise, rows, wrong, everywhere, there):
     for number, mutation in enumerate(mutations.all):
         if rank is not None and mutation.rank > rank:
             break
-        is_tried = (large or not mutation.rare) and (not is_overflow or mutation.rank == SOFTMAX_RANK)
-        if not is_tried or mutation.clause in everywhere:
+        if mutation.clause in everywhere or not _is_plausible(mutation, large, is_overflow):
             continue
         outcome = mutations.outcome(number, pilot.place)
         if outcome is None or outcome.raised or not _may_agree(outcome.value, at):
             continue
-        outcomes = ((row, mutations.outcome(number, row.place)) for row in (pilot, *others))
-        if not all(one and not one.raised and _agrees(exercise, row, one) for row, one in outcomes):
+        if not _explains_all(exercise, mutations, number, (pilot, *others)):
             continue
         if all(_is_right(exercise, mutations, number, row) for row in rows if not row.wrong_entries):
             everywhere[mutation.clause] = None
             rank = mutation.rank
         elif mutation.rank < SOFTMAX_RANK:  # many wrong ways of taking a softmax are alike where it overflows
             there[mutation.clause] = None
+
+
+def _is_plausible(mutation, large, is_overflow):
+    return (large or not mutation.rare) and (not is_overflow or mutation.rank == SOFTMAX_RANK)
 
 
 def _first_wrong_number(row):
@@ -171,6 +173,11 @@ def _may_agree(value, at):
     except IndexError:
         return False
     return abs(theirs - number) <= atol or theirs == number or (theirs != theirs and number != number)
+
+
+def _explains_all(exercise, mutations, number, rows):
+    outcomes = ((row, mutations.outcome(number, row.place)) for row in rows)
+    return all(one and not one.raised and _agrees(exercise, row, one) for row, one in outcomes)
 
 
 def _is_right(exercise, mutations, number, row):
