@@ -10,13 +10,14 @@ the class page and the text of the feedback page. ``compare`` prints what differ
 """
 
 import argparse
+import itertools
 import json
 import re
 import sys
 import tempfile
 import warnings
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
@@ -39,6 +40,8 @@ CALL_SECONDS = 60.0
 SUBMISSIONS = ROOT / "tests" / "submissions"
 LIMITS = Limits(cell_seconds=20, call_seconds=10, submission_seconds=120)
 MARKUP = re.compile(r"<(script|style|svg|math)\b.*?</\1>|<[^>]*>", flags=re.DOTALL)
+VARYING = re.compile(r"(?<=version )[0-9a-f]{6}|(?<=0x)[0-9a-f]+")  # on a page: of the release, and addresses in memory
+CONTEXT = 60  # characters shown before the first difference of two texts
 
 
 def topic_verdicts(topic: str) -> list[dict]:
@@ -78,8 +81,9 @@ def class_verdicts(topic: str = "scoring") -> list[dict]:
         for row in grade_class(course, topic, GradingOptions(limits=LIMITS)):
             page = course.feedback(row.student, topic)
             text = MARKUP.sub(" ", page.read_text(encoding="utf-8")) if page.is_file() else ""
-            shown = {"answer": f"class: {row.student}", "row": str(row), "feedback": " ".join(text.split())}
-            rows.append(shown)
+            text = VARYING.sub("", " ".join(text.split()))
+            untimed = str(replace(row, spent={}, used={}))
+            rows.append({"answer": f"class: {row.student}", "row": untimed, "feedback": text})
         return sorted(rows, key=lambda row: row["answer"])
 
 
@@ -97,14 +101,22 @@ def write(path: Path, jobs: int) -> None:
 def compare(before: Path, after: Path) -> int:
     """Print what differs between two records; return how many answers do."""
     old, new = (
-        {row["answer"]: row for row in map(json.loads, path.open(encoding="utf-8"))} for path in (before, after)
+        {(row["answer"], row.get("exercise")): row for row in map(json.loads, path.open(encoding="utf-8"))}
+        for path in (before, after)
     )
-    different = [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
-    for name in different:
-        one, other = old.get(name, {}), new.get(name, {})
+    different = [key for key in old.keys() | new.keys() if old.get(key) != new.get(key)]
+    for key in sorted(different, key=str):
+        one, other = old.get(key, {}), new.get(key, {})
         for field in sorted(one.keys() | other.keys()):
-            if one.get(field) != other.get(field):
-                print(f"{name}: {field}\n  - {one.get(field)}\n  + {other.get(field)}")
+            texts = str(one.get(field)), str(other.get(field))
+            if texts[0] != texts[1]:
+                same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False))
+                start = max(0, sum(1 for _ in same) - CONTEXT)
+                print(
+                    f"{key[0]}: {field}",
+                    *(f"  {sign} {text[start:][: 4 * CONTEXT]}" for sign, text in zip("-+", texts, strict=True)),
+                    sep="\n",
+                )
     print(f"{len(old)} answers before, {len(new)} after: {len(different)} differ.")
     return len(different)
 
