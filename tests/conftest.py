@@ -20,12 +20,9 @@ BUDGETS = {  # CPU seconds of a suite, in the order in which suites are run: no 
     "solutions": 30,
     "project": 30,
 }
-FIRST = ["test_grade_class.py", "test_hostile.py", "test_resume.py", "test_one_fate.py", "test_cluster.py"]
-FIRST += [
-    "test_release.py",
-    "test_grades_as_due.py",
-    "test_every_answer.py",
-]  # what takes longest, or makes what others use
+FIRST = ["test_grade_class.py", "test_run.py", "test_on_jupyterhub.py", "test_hostile.py", "test_resume.py"]
+FIRST += ["test_in_jupyterlab.py", "test_one_fate.py", "test_cluster.py", "test_gradescope.py", "test_release.py"]
+FIRST += ["test_grades_as_due.py", "test_every_answer.py"]  # they take longest, or make what others use
 FIRST_OF_THE_BOOK = ["test_browser.py", "test_axe.py", "test_figures.py"]  # by then the website is built
 
 hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True)
