@@ -136,7 +136,7 @@ def test_nothing_but_the_notebook_the_page_and_what_the_exchange_needs_is_copied
 
 def test_what_is_not_copied_is_kept_and_named(graded):
     stock, _, said = graded
-    kept = stock.set_aside("eve", "scoring")
+    kept = stock.set_aside_folder("eve", "scoring")
     assert sorted(path.name.partition("-")[2] for path in kept.iterdir()) == [
         "all", "deeper", "x.html", "y.html", "z.html"
     ]  # fmt: skip
