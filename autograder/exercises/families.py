@@ -1,11 +1,11 @@
 """The families of inputs that each kind of argument has: masks with a pad before a word, scores thousands apart, ...
 
-In: a random generator, the shape of an argument, the mask that goes with it. Out: arrays. Touches nothing. Families are
-declared here, once for the whole course; a key says only of which kind an argument is.
+In: a random generator, what the argument is drawn for. Out: arrays. A key only names the kind of an argument.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -51,22 +51,21 @@ Draw = Callable[[np.random.Generator, DrawContext], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Inputs of one sort. ``words`` end "a case with ...", with the argument's name for {}; ordinary ones have none.
-
-    ``parts`` are the parts of an exercise that it may belong to, the best first. ``least`` says how many entries which
-    axis must have, and ``words_known`` how many whole numbers there must be; ``pads`` that a mask has pads, ``needs_pads``
-    that numbers of this sort need such a mask.
-    """
+    """Inputs of one sort. ``words`` complete "a case with ...", with the argument's name for {}; ordinary ones have none."""
 
     name: str
     draw: Draw
     words: str = ""
     advice: str = ""
-    parts: tuple[str, ...] = ()
-    least: Mapping[int, int] = field(default_factory=dict)
-    pads: bool = False
-    needs_pads: bool = False
-    words_known: int = 1
+    parts: tuple[str, ...] = ()  # of an exercise, that it may count for: the best first
+    least: Mapping[int, int] = field(default_factory=dict)  # axis -> the least number of its entries
+    pads: bool = False  # a mask of this family has pads
+    needs_pads: bool = False  # makes sense only beside such a mask
+    words_known: int = 1  # the least size of the vocabulary
+
+
+KINDS: dict[str, tuple[Family, ...]] = {}  # the families of each kind of argument, the ordinary one first
+DRAWN_FIRST = ("mask", "target_words", "peaks")  # other kinds are drawn to go with these
 
 
 def _normal(rng, context, scale=1.0):
@@ -95,10 +94,6 @@ def _different_lengths(rng, context):
     return np.arange(width) < rng.permutation(lengths).reshape(*context.shape[:-1], 1)
 
 
-def _before_a_word(rng, context):
-    return np.arange(context.shape[-1]) >= _lengths(rng, context, below=1)
-
-
 def _between_words(rng, context):
     mask = rng.integers(0, 2, size=context.shape).astype(bool)
     mask[..., 0] = mask[..., -1] = True
@@ -121,13 +116,14 @@ def _no_word(rng, context):
     return np.zeros(context.shape, dtype=bool)
 
 
-MASK = (
+_padded = partial(Family, advice=WHERE_MASKED, parts=MASKING, pads=True)
+MASK = KINDS["mask"] = (
     Family("full", _no_pad),
-    Family("end", _pads_at_end, "pads at the end", WHERE_MASKED, MASKING, {-1: 2}, pads=True),
-    Family("lengths", _different_lengths, "different lengths", WHERE_MASKED, MASKING, {0: 2, -1: 2}, pads=True),
-    Family("before", _before_a_word, "a pad before a word", WHERE_MASKED, MASKING, {-1: 2}, pads=True),
-    Family("between", _between_words, "pads between words", WHERE_MASKED, MASKING, {-1: 3}, pads=True),
-    Family(ONE_WORD, _one_word, "a single word", WHERE_MASKED, MASKING, {-1: 2}, pads=True),
+    _padded("end", _pads_at_end, "pads at the end", least={-1: 2}),
+    _padded("lengths", _different_lengths, "different lengths", least={0: 2, -1: 2}),
+    _padded("before", lambda rng, context: ~_pads_at_end(rng, context), "a pad before a word", least={-1: 2}),
+    _padded("between", _between_words, "pads between words", least={-1: 3}),
+    _padded(ONE_WORD, _one_word, "a single word", least={-1: 2}),
     Family("empty_row", _empty_row, "a sentence without a word", WHERE_EMPTY, EMPTY, {0: 2}, pads=True),
     Family("empty", _no_word, "no word in any sentence", WHERE_EMPTY, EMPTY, pads=True),
 )
@@ -144,10 +140,6 @@ def _zeros_among_them(rng, context):
     scores = _normal(rng, context)
     scores[..., 0] = 0.0
     return np.where(rng.integers(0, 3, size=context.shape) == 0, 0.0, scores)
-
-
-def _both_signs(rng, context):
-    return _normal(rng, context, THOUSANDS / 2)
 
 
 def _rows_apart(rng, context):
@@ -174,11 +166,11 @@ def _pad_above_low(rng, context):
     return np.where(context.pads, 0.0, -THOUSANDS) + _normal(rng, context)
 
 
-LOGITS = (
+KINDS["scores"] = KINDS["logits"] = (
     Family("ordinary", _normal),
     Family("alike", _alike, "{} all alike", WHERE_ALIKE),
     Family("zeros", _zeros_among_them, "{} of exactly 0", WHERE_ZERO, MASKING),
-    Family("thousands", _both_signs, "{} in the thousands", WHERE_LARGE, LARGE_PARTS),
+    Family("thousands", partial(_normal, scale=THOUSANDS / 2), "{} in the thousands", WHERE_LARGE, LARGE_PARTS),
     Family("apart", _rows_apart, "sentences whose {} lie thousands apart", WHERE_LARGE, LARGE_PARTS, {0: 2}),
     Family("tie", _tie_far_above, "two equal {} far above the rest", WHERE_LARGE, LARGE_PARTS, {-1: 3}),
     Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS),
@@ -208,48 +200,41 @@ def _tiny_beside_huge(rng, context):
     return (_normal(rng, context) * scale).round(6)
 
 
-def _large(rng, context):
-    return _normal(rng, context, 100.0)
-
-
 def _huge_pads(rng, context):
     return _normal(rng, context) * np.where(context.pads, 1e6, 1.0)
 
 
-def _zero_in_one_sentence(rng, context):
-    states = _normal(rng, context)
-    states[rng.integers(len(states))] = 0.0
-    return states
+def _with_zero_row(draw):
+    """Return what draws as ``draw`` does, and then sets one sentence to 0."""
+
+    def draw_with_zero_row(rng, context):
+        values = draw(rng, context)
+        values[rng.integers(len(values))] = 0.0
+        return values
+
+    return draw_with_zero_row
 
 
-def _gentle(rng, context):
-    return _normal(rng, context, 0.7)
-
-
-def _large_parameter(rng, context):
-    return _normal(rng, context, 40.0)
-
-
-def _large_vector(rng, context):
-    return _normal(rng, context, LARGE)
-
-
-ANNOTATIONS = (
+_large = partial(Family, "large", words="large {}", advice=WHERE_LARGE)
+KINDS["annotations"] = (
     Family("ordinary", _normal),
     Family("zero", _one_zero, "zeros for one of the {}", WHERE_ZERO),
     Family("equal", _two_equal, "two equal {}", WHERE_ALIKE, least={-2: 2}),
     Family("uneven", _tiny_beside_huge, "tiny {} beside huge ones", WHERE_LARGE, least={-2: 2}),
-    Family("large", _large, "large {}", WHERE_LARGE),
+    _large(partial(_normal, scale=100.0)),
     Family("pads_huge", _huge_pads, "huge {} at pads", WHERE_MASKED, MASKING, needs_pads=True),
 )
-STATES = (
+KINDS["states"] = (
     Family("ordinary", _normal),
-    Family("zero", _zero_in_one_sentence, "{} of zeros in one sentence", WHERE_ZERO),
-    Family("large", _large, "large {}", WHERE_LARGE),
+    Family("zero", _with_zero_row(_normal), "{} of zeros in one sentence", WHERE_ZERO),
+    _large(partial(_normal, scale=100.0)),
 )
-PARAMETER = (Family("ordinary", _gentle), Family("large", _large_parameter, "large {}", WHERE_LARGE, LARGE_PARTS))
-VECTOR = (Family("ordinary", _normal), Family("large", _large_vector, "large {}", WHERE_LARGE, LARGE_PARTS))
-BIAS = (*VECTOR, Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS))
+KINDS["parameter"] = (
+    Family("ordinary", partial(_normal, scale=0.7)),
+    _large(partial(_normal, scale=40.0), parts=LARGE_PARTS),
+)
+KINDS["vector"] = (Family("ordinary", _normal), _large(partial(_normal, scale=LARGE), parts=LARGE_PARTS))
+KINDS["bias"] = (*KINDS["vector"], Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS))
 
 # --- weights ---------------------------------------------------------------------------------------------------------
 
@@ -260,10 +245,6 @@ def _shares(positive):
 
 def _weights(rng, context):
     return _shares(rng.uniform(0.05, 1.0, size=context.shape))
-
-
-def _one_is_all(rng, context):
-    return (np.arange(context.shape[-1]) == _lengths(rng, context) - 1).astype(float)
 
 
 def _zero_in_some(rng, context):
@@ -278,25 +259,19 @@ def _very_small(rng, context):
     return small / small.sum(axis=-1, keepdims=True)
 
 
-def _no_weight(rng, context):
-    weights = _weights(rng, context)
-    weights[rng.integers(len(weights))] = 0.0
-    return weights
-
-
-WEIGHTS = (
+KINDS["weights"] = (
     Family("ordinary", _weights),
-    Family("one_is_all", _one_is_all, "a weight of 1", WHERE_ZERO, least={-1: 2}),
+    Family("one_is_all", lambda rng, c: _one_word(rng, c).astype(float), "a weight of 1", WHERE_ZERO, least={-1: 2}),
     Family("zero", _zero_in_some, "a weight of exactly 0 in one sentence", WHERE_ZERO, MASKING, {0: 2, -1: 2}),
     Family("small", _very_small, "very small weights", "is anything rounded, or taken for 0?", least={-1: 2}),
-    Family("empty_row", _no_weight, "a sentence without any weight", WHERE_EMPTY, EMPTY),
+    Family("empty_row", _with_zero_row(_weights), "a sentence without any weight", WHERE_EMPTY, EMPTY),
 )
 
 # --- whole numbers ---------------------------------------------------------------------------------------------------
 
 
-def _integers(rng, context):
-    return rng.integers(0, context.below, size=context.shape)
+def _integers(rng, context, least=0):
+    return rng.integers(least, context.below, size=context.shape)
 
 
 def _ends(rng, context):
@@ -307,16 +282,8 @@ def _last_words(rng, context):
     return context.below - 1 - rng.integers(0, 40, size=context.shape)
 
 
-def _repeated_word(rng, context):
-    return np.full(context.shape, rng.integers(0, context.below))
-
-
 def _padded_targets(rng, context):
-    return rng.integers(1, context.below, size=context.shape) * (np.arange(context.shape[-1]) < _lengths(rng, context))
-
-
-def _targets_without_pads(rng, context):
-    return rng.integers(1, context.below, size=context.shape)
+    return _integers(rng, context, least=1) * (np.arange(context.shape[-1]) < _lengths(rng, context))
 
 
 def _pads_anywhere(rng, context):
@@ -331,17 +298,19 @@ def _one_target(rng, context):
     return targets
 
 
-TOKENS = (
+KINDS["tokens"] = (
     Family("ordinary", _integers),
     Family("ends", _ends, "the first and the last word of the vocabulary", WHERE_INDEX),
-    Family("repeated", _repeated_word, "one word again and again", WHERE_INDEX),
+    Family(
+        "repeated", lambda rng, c: np.full(c.shape, rng.integers(0, c.below)), "one word again and again", WHERE_INDEX
+    ),
     Family("many", _last_words, "a vocabulary of more than 256 words", WHERE_INDEX, words_known=300),
 )
-TARGETS = (  # 0 is the pad, so there must be another word
-    Family("full", _targets_without_pads, words_known=2),
-    Family("end", _padded_targets, "pads at the end", WHERE_MASKED, MASKING, {-1: 2}, pads=True, words_known=2),
-    Family("anywhere", _pads_anywhere, "pads between words", WHERE_MASKED, MASKING, {-1: 2}, pads=True, words_known=2),
-    Family(ONE_WORD, _one_target, "a single real word in the batch", WHERE_MASKED, MASKING, pads=True, words_known=2),
+KINDS["targets"] = (  # 0 is the pad, so there must be another word
+    Family("full", partial(_integers, least=1), words_known=2),
+    _padded("end", _padded_targets, "pads at the end", least={-1: 2}, words_known=2),
+    _padded("anywhere", _pads_anywhere, "pads between words", least={-1: 2}, words_known=2),
+    _padded(ONE_WORD, _one_target, "a single real word in the batch", words_known=2),
 )
 
 # --- single exercises ------------------------------------------------------------------------------------------------
@@ -351,7 +320,7 @@ def _between(low, high):
     return lambda rng, context: np.exp(rng.uniform(np.log(low), np.log(high), size=context.shape)).round(ROUNDED)
 
 
-TEMPERATURE = (
+KINDS["temperature"] = (
     Family("ordinary", _between(0.5, 2.0)),
     Family("cold", _between(0.02, 0.2), "a {} near 0", WHERE_LARGE),
     Family("hot", _between(20.0, 200.0), "a {} far above 1", WHERE_LARGE),
@@ -379,17 +348,17 @@ def _certain(rng, context):
 
 
 def _same_words(rng, context):
-    """Return log-probabilities that are nearly the same for each hypothesis, so that all like the same words."""
-    one = _negative(9.0)(rng, DrawContext((*context.shape[:-2], 1, context.shape[-1])))
-    return (one + _negative(1e-2)(rng, context)).round(6)
+    """Return log-probabilities that are nearly the same for each hypothesis, so that all prefer the same words."""
+    shared = _negative(9.0)(rng, DrawContext((*context.shape[:-2], 1, context.shape[-1])))
+    return (shared + _negative(1e-2)(rng, context)).round(6)
 
 
-HYPOTHESES = (
+KINDS["hypotheses"] = (
     Family("ordinary", _negative(5.0)),
     Family("leader", _leader, "one hypothesis far ahead", "may one hypothesis give several of the best continuations?"),
     Family("alike", _alike, "hypotheses that are equally good so far", WHERE_ALIKE),
 )
-LOG_PROBABILITIES = (
+KINDS["log_probabilities"] = (
     Family("ordinary", _negative(9.0)),
     Family("same", _same_words, "hypotheses that like the same words", WHERE_ALIKE, least={-2: 2}),
     Family("low", lambda rng, context: _negative(9.0)(rng, context) - 1e4, "{} far below 0", WHERE_LARGE),
@@ -453,18 +422,14 @@ def _write(rng, row, right, way):
         row[: fits - 1] = row[: fits - 1][::-1]
 
 
-TARGET_WORDS = (
+KINDS["target_words"] = (
     Family("ordinary", _stopping(_any_length)),
-    Family(
-        "full",
-        _stopping(lambda rng, context: np.full(context.shape[:-1], context.shape[-1] - 1)),
-        "targets without pads",
-    ),
+    Family("full", _stopping(lambda rng, c: np.full(c.shape[:-1], c.shape[-1] - 1)), "targets without pads"),
     Family("stop", _stopping(lambda rng, context: np.zeros(context.shape[:-1], int)), "targets of the stop word alone"),
     Family("few", _stopping(_any_length, FEW), "a vocabulary of a few words"),
     Family("many", _stopping(_any_length, MANY), "a vocabulary of more than 256 words"),
 )
-WRITTEN = (
+KINDS["written"] = (
     Family("ordinary", _outputs_of_model("right", "right", "wrong", "short", "endless", "twice", "pads", "order")),
     Family("right", _outputs_of_model("right", "twice", "pads"), "right sentences, and more after their stop word"),
     Family("wrong", _outputs_of_model("wrong", "small_type"), "one wrong word a sentence"),
@@ -475,10 +440,10 @@ WRITTEN = (
 )
 
 
-def _peaks(rng, context):
-    """Return weights of which one a row is clearly the largest."""
-    peaked = rng.uniform(0.0, 1.0, size=context.shape)
-    np.put_along_axis(peaked, rng.integers(context.shape[-1], size=(*context.shape[:-1], 1)), 1.5, axis=-1)
+def _peaks(rng, context, low=0.0, peak=1.5):
+    """Return weights of which one in each row is the largest: ``peak`` before scaling, the others from ``low`` to 1."""
+    peaked = rng.uniform(low, 1.0, size=context.shape)
+    np.put_along_axis(peaked, rng.integers(context.shape[-1], size=(*context.shape[:-1], 1)), peak, axis=-1)
     return _shares(peaked)
 
 
@@ -487,60 +452,31 @@ def _stopped_peaks(rng, context):
     return _peaks(rng, context) * (np.arange(context.shape[1]) < steps)[..., None]
 
 
-def _positions(nouns, found):
-    """Return what draws positions of which a share ``nouns`` are nouns, and ``found`` of these lie at the largest weight."""
+def _positions(noun_share, hit_share):
+    """Return what draws positions: ``noun_share`` are nouns, ``hit_share`` of these lie at the largest weight."""
 
     def draw(rng, context):
         largest = context.drawn["weights"].argmax(axis=-1)
         steps = min(largest.shape[1], context.shape[1])
         positions = rng.integers(0, context.drawn["weights"].shape[-1], size=context.shape)
-        hits = rng.uniform(size=(context.shape[0], steps)) < found
+        hits = rng.uniform(size=(context.shape[0], steps)) < hit_share
         positions[:, :steps] = np.where(hits, largest[:, :steps], positions[:, :steps])
-        is_noun = rng.uniform(size=context.shape) < nouns
+        is_noun = rng.uniform(size=context.shape) < noun_share
         is_noun[rng.integers(context.shape[0]), rng.integers(context.shape[1])] = True
         return np.where(is_noun, positions, -1)
 
     return draw
 
 
-def _nearly_flat(rng, context):
-    flat = rng.uniform(0.9, 1.0, size=context.shape)
-    np.put_along_axis(flat, rng.integers(context.shape[-1], size=(*context.shape[:-1], 1)), 1.1, axis=-1)
-    return _shares(flat)
-
-
-PEAKS = (
+FLAT, STOPPED = "which weight is the largest?", "what is the largest of weights that are all 0?"
+KINDS["peaks"] = (
     Family("ordinary", _peaks),
-    Family("flat", _nearly_flat, "weights that are nearly alike", "which weight is the largest?", least={-1: 12}),
-    Family(
-        "stopped", _stopped_peaks, "sentences that stop before others", "what is the largest of weights that are all 0?"
-    ),
+    Family("flat", partial(_peaks, low=0.9, peak=1.1), "weights that are nearly alike", FLAT, least={-1: 12}),
+    Family("stopped", _stopped_peaks, "sentences that stop before others", STOPPED),
 )
-POSITIONS = (
+KINDS["positions"] = (
     Family("ordinary", _positions(0.6, 0.6)),
     Family("nouns", _positions(1.0, 0.6), "nouns only"),
     Family("few", _positions(0.1, 0.5), "hardly any noun"),
     Family("missed", _positions(0.6, 0.0), "hardly any noun aligned"),
 )
-
-KINDS: dict[str, tuple[Family, ...]] = {
-    "mask": MASK,
-    "scores": LOGITS,
-    "logits": LOGITS,
-    "annotations": ANNOTATIONS,
-    "states": STATES,
-    "parameter": PARAMETER,
-    "vector": VECTOR,
-    "bias": BIAS,
-    "weights": WEIGHTS,
-    "tokens": TOKENS,
-    "targets": TARGETS,
-    "temperature": TEMPERATURE,
-    "hypotheses": HYPOTHESES,
-    "log_probabilities": LOG_PROBABILITIES,
-    "target_words": TARGET_WORDS,
-    "written": WRITTEN,
-    "peaks": PEAKS,
-    "positions": POSITIONS,
-}
-DRAWN_FIRST = ("mask", "target_words", "peaks")  # drawn before what is drawn to go with them

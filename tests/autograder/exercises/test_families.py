@@ -118,7 +118,7 @@ def test_pads_at_the_end_leave_one_word_at_the_beginning_where_no_other_place_is
 
 @pytest.mark.parametrize("seed", range(20))
 def test_targets_hold_a_real_word_at_least(seed):
-    for family in families.TARGETS:
+    for family in families.KINDS["targets"]:
         targets = family.draw(np.random.default_rng(seed), DrawContext((3, 4), below=2))
         assert targets.any()
         assert set(np.unique(targets)) <= {0, 1}
@@ -128,7 +128,7 @@ def test_targets_hold_a_real_word_at_least(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_a_target_sentence_ends_in_the_stop_word_and_what_was_written_begins_as_its_family_says(seed):
     rng = np.random.default_rng(seed)
-    for family in families.TARGET_WORDS:
+    for family in families.KINDS["target_words"]:
         target = family.draw(rng, DrawContext((6, 5)))
         ends = (target == families.STOPS).argmax(axis=1)
         assert ((target == families.STOPS).sum(axis=1) == 1).all()
@@ -136,7 +136,7 @@ def test_a_target_sentence_ends_in_the_stop_word_and_what_was_written_begins_as_
             (row[:end] > families.STOPS).all() and not row[end + 1 :].any()
             for row, end in zip(target, ends, strict=True)
         )
-        for way in families.WRITTEN:
+        for way in families.KINDS["written"]:
             words = way.draw(rng, DrawContext((6, 9), {"target": target}))
             same = [
                 (row[: end + 1] == right[: end + 1]).all() for row, right, end in zip(words, target, ends, strict=True)
@@ -146,12 +146,12 @@ def test_a_target_sentence_ends_in_the_stop_word_and_what_was_written_begins_as_
 
 
 def test_one_weight_is_larger_than_all_others_in_each_step_that_was_taken():
-    for family in families.PEAKS:
+    for family in families.KINDS["peaks"]:
         weights = family.draw(np.random.default_rng(1), DrawContext((4, 5, 6)))
         taken = weights.any(axis=-1)
         first, second = np.sort(weights[taken], axis=-1)[:, [-1, -2]].T
         assert (first > second + 1e-3).all()
-        for nouns in families.POSITIONS:
+        for nouns in families.KINDS["positions"]:
             positions = nouns.draw(np.random.default_rng(1), DrawContext((4, 7), {"weights": weights}))
             assert (positions >= 0).any()
             assert set(np.unique(positions)) <= set(range(-1, 6))
@@ -464,5 +464,5 @@ def test_positions_are_nouns_and_lie_at_the_largest_weight_as_often_as_their_fam
 def test_a_noun_is_left_however_few_there_are():
     weights = peaks_named("ordinary")[:1]
     for seed in range(50):
-        family = families.POSITIONS[2]
+        family = families.KINDS["positions"][2]
         assert (family.draw(np.random.default_rng(seed), DrawContext((1, 2), {"weights": weights})) >= 0).any()
