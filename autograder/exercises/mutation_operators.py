@@ -1,13 +1,13 @@
 """The mutation operators: each way in which one node of a reference can be wrong, as tables of templates.
 
-In: the slot of a node, what is known of the function around it. Out: ``Rewrite`` objects. Touches nothing. The audit rejects
-answers with all of them; those with a clause may also explain a student's numbers.
+In: the slot of a node, what is known of the function around it. Out: ``Rewrite`` objects. The audit makes mutants of all of
+them; those with a clause may also explain a student's numbers.
 """
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from autograder.exercises.ast_utils import Slot, build, root_name
 
@@ -93,10 +93,7 @@ RENAMED: dict[str, dict[str, str]] = {
     "maximum": {"minimum": ""},
     "tanh": {"sigmoid": "", "sin": ""},
     "exp": {"exp2": "powers of 2 are taken{where}, not of e", "abs": ""},
-    "log": {
-        "log2": "the logarithm{where} is the one to base 2",
-        "log10": "the logarithm{where} is the one to base 10",
-    },
+    "log": {f"log{base}": f"the logarithm{{where}} is the one to base {base}" for base in (2, 10)},
     "softmax": {"log_softmax": "", "sigmoid": ""},
     "log_softmax": {"softmax": ""},
     "zeros": {"ones": ""},
@@ -112,36 +109,27 @@ FORGOTTEN = {  # what stays is the first argument, or what the method was called
     "sqrt": "a root{where} is missing",
     "maximum": "the ReLU is missing",
 }
+LOGISTIC = "1 / (1 + library.exp(-_0))"
+SLOPES = (0.01, 0.05, 0.1, 0.2, 0.3)  # of a leaky ReLU
 LEAKY = "negative values are not set to 0, only made small"
 BOUNDED = "the ReLU is bounded from above, too"
+SOFTPLUS = "a smooth softplus is used in place of the ReLU: it is not 0 where its input is negative"
+ABSOLUTE = "the absolute value is used in place of the ReLU, so that negative values count too"
 CALLS: dict[str, dict[str, tuple[str, str]]] = {  # _1 is the call itself, library the module of the function
     "tanh": {
-        "tanh becomes logistic": (
-            "1 / (1 + library.exp(-_0))",
-            "a logistic function is used in place of a tanh{where}",
-        ),
+        "tanh becomes logistic": (LOGISTIC, "a logistic function is used in place of a tanh{where}"),
         "tanh becomes ReLU": ("_0 * (_0 > 0)", "a ReLU is used in place of a tanh{where}"),
     },
     "sqrt": {
-        "sqrt rounded down": ("library.floor(_1)", "a root{where} is rounded down to a whole number"),
-        "sqrt rounded up": ("library.ceil(_1)", "a root{where} is rounded up to a whole number"),
-        "sqrt rounded": ("library.round(_1)", "a root{where} is rounded to a whole number"),
+        f"sqrt {rounded}": (f"library.{function}(_1)", f"a root{{where}} is {rounded} to a whole number")
+        for rounded, function in (("rounded down", "floor"), ("rounded up", "ceil"), ("rounded", "round"))
     },
     "maximum": {
-        **{
-            f"{slope} times what is negative": (f"library.where(_0 > 0, _0, {slope} * _0)", LEAKY)
-            for slope in (0.01, 0.05, 0.1, 0.2, 0.3)
-        },
-        "maximum becomes softplus": (
-            "library.log1p(library.exp(-abs(_0))) + _0.clip(0)",
-            "a smooth softplus is used in place of the ReLU: it is not 0 where its input is negative",
-        ),
-        "maximum becomes abs": (
-            "abs(_0)",
-            "the absolute value is used in place of the ReLU, so that negative values count too",
-        ),
+        **{f"{x} times what is negative": (f"library.where(_0 > 0, _0, {x} * _0)", LEAKY) for x in SLOPES},
+        "maximum becomes softplus": ("library.log1p(library.exp(-abs(_0))) + _0.clip(0)", SOFTPLUS),
+        "maximum becomes abs": ("abs(_0)", ABSOLUTE),
         "maximum becomes tanh": ("library.tanh(_0)", "a tanh is used in place of the ReLU"),
-        "maximum becomes logistic": ("1 / (1 + library.exp(-_0))", "a logistic function is used in place of the ReLU"),
+        "maximum becomes logistic": (LOGISTIC, "a logistic function is used in place of the ReLU"),
         "at most 1": ("_0.clip(0, 1)", BOUNDED),
         "at most 6": ("_0.clip(0, 6)", BOUNDED),
     },
@@ -163,127 +151,188 @@ NAMES = {
     "shape": {"{} doubled": "2 * _0", "1 in place of {}": "1", "{} off by one": "_0 + 1"},
     "code": {"only the first row of {}": "_0[:1]"},
 }
-
-
-# --- operators: one for each type of node -----------------------------------------------------------------------------
+SIGN = "a sign is wrong among the numbers of {of}"
 
 
 def rewrites(slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
     """Yield a ``Rewrite`` for each way in which the node in ``slot`` can be wrong."""
-    if type(slot.node) in OPERATORS:
-        yield from OPERATORS[type(slot.node)](slot.node, slot, around)
+    yield from _Operators(slot, around).visit(slot.node)
     if isinstance(slot.node, (ast.Assign, ast.AugAssign, ast.Expr, ast.If)):
         yield Rewrite("statement dropped", None)
 
 
-def mutate_binary(node: ast.BinOp, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    for what, entry in {**BINARY.get(type(node.op), {}), **DROPPED}.items():
-        template, clause = entry if isinstance(entry, tuple) else (entry, "")
-        if what != "Div becomes FloorDiv" or around.kind == "code":
-            yield Rewrite(what, build(template, node.left, node.right), clause)
+class _Operators(ast.NodeVisitor):
+    """The operators, by the type of node: each yields the rewrites of a node itself, not of its parts."""
 
+    def __init__(self, slot, around):
+        self.slot, self.around = slot, around
 
-def mutate_unary(node: ast.UnaryOp, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    clause, rank = "", 7
-    if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        clause, rank = (OTHER_AXIS, 6) if _is_axis(slot) else (SIGN if around.kind == "number" else "", 7)
-    yield Rewrite(f"{type(node.op).__name__} dropped", node.operand, clause, rank)
-    if _is_axis(slot):
-        yield Rewrite("axis becomes 0", ast.Constant(0), OTHER_AXIS, 6)
+    def generic_visit(self, node):
+        return ()
 
+    def visit_BinOp(self, node):
+        for what, entry in {**BINARY.get(type(node.op), {}), **DROPPED}.items():
+            template, clause = entry if isinstance(entry, tuple) else (entry, "")
+            if what != "Div becomes FloorDiv" or self.around.kind == "code":
+                yield Rewrite(what, build(template, node.left, node.right), clause)
 
-def _is_axis(slot):
-    return isinstance(slot.parent, ast.keyword) and slot.parent.arg in ("axis", "dim")
+    def visit_UnaryOp(self, node):
+        clause, rank = "", 7
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            clause, rank = (OTHER_AXIS, 6) if self._is_axis() else (SIGN if self.around.kind == "number" else "", 7)
+        yield Rewrite(f"{type(node.op).__name__} dropped", node.operand, clause, rank)
+        if self._is_axis():
+            yield Rewrite("axis becomes 0", ast.Constant(0), OTHER_AXIS, 6)
 
+    def _is_axis(self):
+        return isinstance(self.slot.parent, ast.keyword) and self.slot.parent.arg in ("axis", "dim")
 
-def mutate_comparison(node: ast.Compare, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    for other in COMPARISONS.get(type(node.ops[0]), ()):
-        what = f"{type(node.ops[0]).__name__} becomes {other.__name__}"
-        yield Rewrite(what, ast.Compare(node.left, [other(), *node.ops[1:]], node.comparators))
+    def visit_Compare(self, node):
+        for other in COMPARISONS.get(type(node.ops[0]), ()):
+            what = f"{type(node.ops[0]).__name__} becomes {other.__name__}"
+            yield Rewrite(what, ast.Compare(node.left, [other(), *node.ops[1:]], node.comparators))
 
+    def visit_BoolOp(self, node):
+        other = ast.Or if isinstance(node.op, ast.And) else ast.And
+        yield Rewrite(f"becomes {other.__name__}", ast.BoolOp(other(), node.values))
+        for value in node.values:
+            yield Rewrite("a condition alone", value)
 
-def mutate_logic(node: ast.BoolOp, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    other = ast.Or if isinstance(node.op, ast.And) else ast.And
-    yield Rewrite(f"becomes {other.__name__}", ast.BoolOp(other(), node.values))
-    for value in node.values:
-        yield Rewrite("a condition alone", value)
+    def visit_Attribute(self, node):
+        if node.attr == "T":
+            yield Rewrite("transpose dropped", node.value)
 
+    def visit_Slice(self, node):
+        def bounded(name, bound):
+            return ast.Slice(*(bound if each == name else getattr(node, each) for each in ("lower", "upper", "step")))
 
-def mutate_attribute(node: ast.Attribute, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    if node.attr == "T":
-        yield Rewrite("transpose dropped", node.value)
+        for name, first in (("lower", "1"), ("upper", "-1")):
+            bound = getattr(node, name)
+            if bound is None:
+                yield Rewrite(f"{name} bound of 1", bounded(name, build(first)))
+                continue
+            yield Rewrite(f"{name} bound dropped", bounded(name, None))
+            for what, template in (("Add", "_0 + 1"), ("Sub", "_0 - 1")):
+                yield Rewrite(f"{name} bound off by one ({what})", bounded(name, build(template, bound)))
+        what, step = ("reversed", build("-1")) if node.step is None else ("step bound dropped", None)
+        yield Rewrite(what, bounded("step", step))
 
+    def _mutate_sequence(self, node):
+        items = node.elts
 
-def mutate_slice(node: ast.Slice, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    def bounded(name, bound):
-        return ast.Slice(*(bound if each == name else getattr(node, each) for each in ("lower", "upper", "step")))
+        def sequence(*elements):
+            return type(node)(list(elements), ast.Load())
 
-    for name, first in (("lower", "1"), ("upper", "-1")):
-        bound = getattr(node, name)
-        if bound is None:
-            yield Rewrite(f"{name} bound of 1", bounded(name, build(first)))
-            continue
-        yield Rewrite(f"{name} bound dropped", bounded(name, None))
-        for what, template in (("Add", "_0 + 1"), ("Sub", "_0 - 1")):
-            yield Rewrite(f"{name} bound off by one ({what})", bounded(name, build(template, bound)))
-    what, step = ("reversed", build("-1")) if node.step is None else ("step bound dropped", None)
-    yield Rewrite(what, bounded("step", step))
+        for n in range(len(items) - 1):
+            exchanged = sequence(*items[:n], items[n + 1], items[n], *items[n + 2 :])
+            yield Rewrite(f"entries {n + 1} and {n + 2} exchanged", exchanged)
+        for n in range(len(items)):
+            yield Rewrite(f"entry {n + 1} dropped", sequence(*items[:n], *items[n + 1 :]))
+        if len(items) > 2:
+            yield Rewrite("reversed", sequence(*items[::-1]))
+        if self.around.kind == "shape":
+            yield Rewrite("an axis of 1 in front", sequence(ast.Constant(1), *items))
+            yield Rewrite("an axis of 1 at the end", sequence(*items, ast.Constant(1)))
 
+    visit_Tuple = visit_List = _mutate_sequence
 
-def mutate_sequence(node: ast.Tuple | ast.List, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    items = node.elts
+    def visit_Dict(self, node):
+        keys, values = node.keys, node.values
+        for n, key in enumerate(keys):
+            if isinstance(key, ast.Constant):
+                rest = ast.Dict([*keys[:n], *keys[n + 1 :]], [*values[:n], *values[n + 1 :]])
+                yield Rewrite(f"{key.value} left out", rest)
+        for n in range(len(keys) - 1):
+            exchanged = [*values[:n], values[n + 1], values[n], *values[n + 2 :]]
+            yield Rewrite(f"values {n + 1} and {n + 2} exchanged", ast.Dict(keys, exchanged))
 
-    def sequence(*elements):
-        return type(node)(list(elements), ast.Load())
+    def visit_Call(self, node):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        yield from self._mutate_function(name, node)
+        yield from _mutate_arguments(name, node)
 
-    for n in range(len(items) - 1):
-        exchanged = sequence(*items[:n], items[n + 1], items[n], *items[n + 2 :])
-        yield Rewrite(f"entries {n + 1} and {n + 2} exchanged", exchanged)
-    for n in range(len(items)):
-        yield Rewrite(f"entry {n + 1} dropped", sequence(*items[:n], *items[n + 1 :]))
-    if len(items) > 2:
-        yield Rewrite("reversed", sequence(*items[::-1]))
-    if around.kind == "shape":
-        yield Rewrite("an axis of 1 in front", sequence(ast.Constant(1), *items))
-        yield Rewrite("an axis of 1 at the end", sequence(*items, ast.Constant(1)))
+    def _mutate_function(self, name, node):
+        """Yield another function in place of that of a call, and what it is called on without it."""
+        function, args = node.func, node.args
+        is_attribute = isinstance(function, ast.Attribute)
+        is_method = is_attribute and root_name(function) not in self.around.modules
+        for other, clause in RENAMED.get(name, {}).items():
+            renamed = ast.Attribute(function.value, other, ast.Load()) if is_attribute else ast.Name(other, ast.Load())
+            yield Rewrite(f"{name} becomes {other}", ast.Call(renamed, args, node.keywords), clause)
+        if not is_method and not args:
+            return
+        receiver = function.value if is_method else args[0]
+        if name in FORGOTTEN:
+            yield Rewrite(f"{name} forgotten", receiver, FORGOTTEN[name])
+        library = "torch" if is_method else root_name(function)
+        for what, (template, clause) in CALLS.get(name, {}).items():
+            yield Rewrite(what, build(template.replace("library", library), receiver, node), clause)
+        yield from _apply_to_terms(name, node, receiver, is_method)
+        for argument in args if name in ("max", "min") and not is_attribute else ():
+            yield Rewrite(f"{name} forgotten", argument)
 
+    def visit_Constant(self, node):
+        value = node.value
+        if isinstance(value, bool):
+            yield Rewrite(f"{value} becomes {not value}", ast.Constant(not value))
+            return
+        if isinstance(value, int):
+            small = {0: (1, -1), 1: (0, 2, -1), 2: (1, 3, 0, -2, 4)}
+            others = small.get(value, (value + 1, value - 1, 2 * value, -value, 0))
+        elif isinstance(value, float):
+            others = (1.0, -1.0) if value == 0 else (-value, 0.0, 2 * value)
+            others += (1.1 * value,) if self.around.kind == "code" and value else ()
+        else:
+            return
+        clauses: dict[float, tuple[str, int]] = {}
+        if self._is_axis():
+            clauses = dict.fromkeys(others, (OTHER_AXIS, 6))
+        elif self.around.kind == "number" and value:
+            clauses = {
+                -value: (SIGN, 7),
+                0: ("one of the numbers of {of} is left out", 8),
+                2 * value: ("one of the numbers of {of} counts twice", 8),
+            }
+        elif self.around.kind == "number":
+            zero = "one of the zeros among the numbers of {of} counts as 1, as if what it rules out took part"
+            clauses = {1: (zero, 8)}
+        for other in others:
+            new = ast.Constant(other) if other >= 0 else ast.UnaryOp(ast.USub(), ast.Constant(-other))
+            clause, rank = clauses.get(other, ("", 5))
+            yield Rewrite(f"{value:g} becomes {other:g}", new, clause, rank)
 
-def mutate_dict(node: ast.Dict, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    keys, values = node.keys, node.values
-    for n, key in enumerate(keys):
-        if isinstance(key, ast.Constant):
-            rest = ast.Dict([*keys[:n], *keys[n + 1 :]], [*values[:n], *values[n + 1 :]])
-            yield Rewrite(f"{key.value} left out", rest)
-    for n in range(len(keys) - 1):
-        exchanged = [*values[:n], values[n + 1], values[n], *values[n + 2 :]]
-        yield Rewrite(f"values {n + 1} and {n + 2} exchanged", ast.Dict(keys, exchanged))
+    def visit_Name(self, node):
+        if not isinstance(node.ctx, ast.Load) or node.id not in self.around.arguments:
+            return
+        for other in self.around.arguments:
+            if other != node.id:
+                yield Rewrite(f"{other} in place of {node.id}", ast.Name(other, ast.Load()))
+        if self.around.kind != "code" or not isinstance(self.slot.parent, ast.Attribute):
+            for what, template in NAMES.get(self.around.kind, {}).items():
+                yield Rewrite(what.format(node.id), build(template, node))
 
+    def visit_IfExp(self, node):
+        yield Rewrite("the condition turned round", ast.IfExp(node.test, node.orelse, node.body))
+        yield Rewrite("always the first", node.body)
+        yield Rewrite("always the second", node.orelse)
 
-def mutate_call(node: ast.Call, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    yield from _mutate_function(name, node, around)
-    yield from _mutate_arguments(name, node)
+    def visit_Return(self, node):
+        if self.around.kind == "code" and node.value is not None:
+            for what, template in RETURNED.items():
+                yield Rewrite(what, ast.Return(build(template, node.value)))
 
+    def visit_AugAssign(self, node):
+        for what, entry in BINARY.get(type(node.op), {}).items():
+            if " becomes " in what:
+                template, _ = entry if isinstance(entry, tuple) else (entry, "")
+                operation = cast("ast.BinOp", build(template, node.target, node.value))
+                yield Rewrite(what, ast.AugAssign(node.target, operation.op, node.value))
+        yield Rewrite("not added up", ast.Assign([node.target], node.value, lineno=node.lineno))
 
-def _mutate_function(name, node, around):
-    """Yield another function in place of that of a call, and what it is called on without it."""
-    function, args = node.func, node.args
-    is_attribute = isinstance(function, ast.Attribute)
-    is_method = is_attribute and root_name(function) not in around.modules
-    for other, clause in RENAMED.get(name, {}).items():
-        renamed = ast.Attribute(function.value, other, ast.Load()) if is_attribute else ast.Name(other, ast.Load())
-        yield Rewrite(f"{name} becomes {other}", ast.Call(renamed, args, node.keywords), clause)
-    if not is_method and not args:
-        return
-    receiver = function.value if is_method else args[0]
-    if name in FORGOTTEN:
-        yield Rewrite(f"{name} forgotten", receiver, FORGOTTEN[name])
-    library = "torch" if is_method else root_name(function)
-    for what, (template, clause) in CALLS.get(name, {}).items():
-        yield Rewrite(what, build(template.replace("library", library), receiver, node), clause)
-    yield from _apply_to_terms(name, node, receiver, is_method)
-    for argument in args if name in ("max", "min") and not is_attribute else ():
-        yield Rewrite(f"{name} forgotten", argument)
+    def visit_For(self, node):
+        for what, template in ITERATED.items():
+            iterated = build(template, node.iter)
+            yield Rewrite(what, ast.For(node.target, iterated, node.body, node.orelse, lineno=node.lineno))
 
 
 def _mutate_arguments(name, node):
@@ -316,96 +365,3 @@ def _exchange_subscripts(text):
             swapped = term[:place] + term[place + 1] + term[place] + term[place + 2 :]
             changed = [*terms[:number], swapped, *terms[number + 1 :]]
             yield f"subscripts {term} become {swapped}", ",".join(changed[:-1]) + "->" + changed[-1]
-
-
-SIGN = "a sign is wrong among the numbers of {of}"
-
-
-def mutate_constant(node: ast.Constant, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    value = node.value
-    if isinstance(value, bool):
-        yield Rewrite(f"{value} becomes {not value}", ast.Constant(not value))
-        return
-    if isinstance(value, int):
-        others = {0: (1, -1), 1: (0, 2, -1), 2: (1, 3, 0, -2, 4)}.get(
-            value, (value + 1, value - 1, 2 * value, -value, 0)
-        )
-    elif isinstance(value, float):
-        others = (1.0, -1.0) if value == 0 else (-value, 0.0, 2 * value)
-        others += (1.1 * value,) if around.kind == "code" and value else ()
-    else:
-        return
-    clauses: dict[float, tuple[str, int]] = {}
-    if _is_axis(slot):
-        clauses = dict.fromkeys(others, (OTHER_AXIS, 6))
-    elif around.kind == "number" and value:
-        clauses = {
-            -value: (SIGN, 7),
-            0: ("one of the numbers of {of} is left out", 8),
-            2 * value: ("one of the numbers of {of} counts twice", 8),
-        }
-    elif around.kind == "number":
-        zero = "one of the zeros among the numbers of {of} counts as 1, as if what it rules out took part"
-        clauses = {1: (zero, 8)}
-    for other in others:
-        new = ast.Constant(other) if other >= 0 else ast.UnaryOp(ast.USub(), ast.Constant(-other))
-        clause, rank = clauses.get(other, ("", 5))
-        yield Rewrite(f"{value:g} becomes {other:g}", new, clause, rank)
-
-
-def mutate_name(node: ast.Name, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    if not isinstance(node.ctx, ast.Load) or node.id not in around.arguments:
-        return
-    for other in around.arguments:
-        if other != node.id:
-            yield Rewrite(f"{other} in place of {node.id}", ast.Name(other, ast.Load()))
-    if around.kind != "code" or not isinstance(slot.parent, ast.Attribute):
-        for what, template in NAMES.get(around.kind, {}).items():
-            yield Rewrite(what.format(node.id), build(template, node))
-
-
-def mutate_choice(node: ast.IfExp, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    yield Rewrite("the condition turned round", ast.IfExp(node.test, node.orelse, node.body))
-    yield Rewrite("always the first", node.body)
-    yield Rewrite("always the second", node.orelse)
-
-
-def mutate_return(node: ast.Return, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    if around.kind == "code" and node.value is not None:
-        for what, template in RETURNED.items():
-            yield Rewrite(what, ast.Return(build(template, node.value)))
-
-
-def mutate_update(node: ast.AugAssign, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    for what, entry in BINARY.get(type(node.op), {}).items():
-        if " becomes " in what:
-            template, _ = entry if isinstance(entry, tuple) else (entry, "")
-            operation = cast("ast.BinOp", build(template, node.target, node.value))
-            yield Rewrite(what, ast.AugAssign(node.target, operation.op, node.value))
-    yield Rewrite("not added up", ast.Assign([node.target], node.value, lineno=node.lineno))
-
-
-def mutate_loop(node: ast.For, slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
-    for what, template in ITERATED.items():
-        iterated = build(template, node.iter)
-        yield Rewrite(what, ast.For(node.target, iterated, node.body, node.orelse, lineno=node.lineno))
-
-
-OPERATORS: dict[type[ast.AST], Callable[[Any, Slot, Surroundings], Iterator[Rewrite]]] = {
-    ast.BinOp: mutate_binary,
-    ast.UnaryOp: mutate_unary,
-    ast.Compare: mutate_comparison,
-    ast.BoolOp: mutate_logic,
-    ast.Attribute: mutate_attribute,
-    ast.Slice: mutate_slice,
-    ast.Tuple: mutate_sequence,
-    ast.List: mutate_sequence,
-    ast.Dict: mutate_dict,
-    ast.Call: mutate_call,
-    ast.Constant: mutate_constant,
-    ast.Name: mutate_name,
-    ast.IfExp: mutate_choice,
-    ast.Return: mutate_return,
-    ast.AugAssign: mutate_update,
-    ast.For: mutate_loop,
-}
