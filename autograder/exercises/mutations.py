@@ -1,7 +1,7 @@
-"""All mutations of a reference that explain a student's numbers: one thing done otherwise, and the clause that says what.
+"""All mutations of a reference that may explain a student's numbers: one thing done differently, and the clause that says what.
 
-In: an exercise. Out: ``Mutation`` objects, and what each gives on a hidden case. Runs references, never what a student wrote;
-touches nothing else. What has once been worked out is kept with the exercise.
+In: an exercise. Out: ``Mutation`` objects, and what each gives on a hidden case. Runs references, never what a student wrote.
+Results are kept with the exercise.
 """
 
 import itertools
@@ -12,28 +12,8 @@ from weakref import WeakKeyDictionary, proxy
 
 import numpy as np
 
-from autograder.exercises import perturbations
-from autograder.exercises.ast_utils import (
-    MODULES,
-    arguments_of,
-    compile_function,
-    parse_function,
-    slots,
-    temporarily_replace,
-)
-from autograder.exercises.clauses import (
-    ALONG,
-    SCALED,
-    SENTENCES,
-    Mutation,
-    describe_step,
-    describe_variable,
-    format_clause,
-    mutate_all,
-    mutate_at,
-    mutation_from_rewrite,
-    name_variable,
-)
+from autograder.exercises import ast_utils, clauses, perturbations
+from autograder.exercises.clauses import ALONG, SENTENCES, STEPS, Mutation, format_clause, mutate_all
 from autograder.exercises.instrumentation import InstrumentedFunction
 from autograder.exercises.loading import outcome_of
 from autograder.exercises.model import Exercise, Outcome
@@ -68,7 +48,7 @@ class Mutations:
 
     @cached_property
     def _definition(self):
-        return parse_function(self._exercise.source)
+        return ast_utils.parse_function(self._exercise.source)
 
     @cached_property
     def all(self) -> tuple[Mutation, ...]:
@@ -78,8 +58,8 @@ class Mutations:
         except AnswerKeyError:
             return ()
         with np.errstate(all="ignore"):
-            found = _Enumerated(self._exercise, instrumented, self._definition).mutations()
-            return tuple(sorted(found, key=lambda mutation: mutation.rank))
+            mutations = _Enumeration(self._exercise, instrumented, self._definition).mutations()
+            return tuple(sorted(mutations, key=lambda mutation: mutation.rank))
 
     def outcome(self, number: int, place: int) -> Outcome | None:
         """Return what the mutation ``number`` of ``all`` gives on the hidden case ``place``; None where it is as right."""
@@ -120,8 +100,8 @@ class Mutations:
     def _rewritten(self, number):
         if number not in self._compiled:
             mutation = self.all[number]
-            with temporarily_replace(mutation.slot, mutation.new):
-                self._compiled[number] = compile_function(self._definition, self._scope)
+            with ast_utils.temporarily_replace(mutation.slot, mutation.new):
+                self._compiled[number] = ast_utils.compile_function(self._definition, self._scope)
         return self._compiled[number]
 
 
@@ -158,7 +138,7 @@ def _with_earlier_inputs(exercise, cases, place, mutation):
     return None
 
 
-class _Enumerated:
+class _Enumeration:
     """Lists the mutations of one exercise."""
 
     def __init__(self, exercise, instrumented, definition):
@@ -191,17 +171,15 @@ class _Enumerated:
             yield from self._at(node, perturbations.MASKS, name, 0)
             yield from (_zeroed_at_pads(node, other) for other in self.arguments.values() if other is not node)
         else:
-            found = (*perturbations.GENERAL, *perturbations.CLIPPED, *perturbations.FLOORED)
-            yield from self._at(node, found, name, 1)
+            numbers = (*perturbations.GENERAL, *perturbations.CLIPPED, *perturbations.FLOORED)
+            yield from self._at(node, numbers, name, 1)
         for axis, letter in enumerate(argument.axes):
             if isinstance(letter, str):
-                words = ALONG.get(letter, (f"entry along {letter}", f"entries along {letter}"))
-                rank = 0 if letter in ALONG else 1
-                yield from self._at(node, perturbations.along_axis(axis, letter, *words), name, rank)
-        for one, other in itertools.combinations(range(len(argument.axes)), 2):
-            if argument.axes[one] != argument.axes[other]:  # or it is as good as transposed
-                names = str(argument.axes[one]), str(argument.axes[other])
-                yield from self._at(node, perturbations.reshapes(one, other, names), name, 1)
+                yield from self._along_axis(node, axis, letter, name, 0 if letter in ALONG else 1)
+        for pair in itertools.combinations(range(len(argument.axes)), 2):
+            first, second = (argument.axes[axis] for axis in pair)
+            if first != second:  # or it is as good as transposed
+                yield from self._at(node, perturbations.reshapes(*pair, (first, second)), name, 1)
         yield Mutation(_kept_clause(name), 0, earlier=(name,))
         yield Mutation(_kept_clause(name), 0, earlier=(name, *(other for other in self.declared if other != name)))
         for other, like in self.declared.items():
@@ -218,27 +196,26 @@ class _Enumerated:
             names = [name for name, argument in arguments.items() if argument.axes == axes]
             if len(names) < 2 or len(axes) < 2 or arguments[names[0]].kind == "parameter":
                 continue
-            for each in perturbations.reshapes(0, 1, (str(axes[0]), str(axes[1]))):
+            for each in perturbations.reshapes(0, 1, axes[:2]):
                 yield mutate_all([self.arguments[name] for name in names], each, " and ".join(names), 1)
         matrices = [name for name, a in arguments.items() if a.kind == "parameter" and len(a.axes) == 2]
-        for one, other in itertools.combinations(matrices, 2):
-            if arguments[one].axes[0] == arguments[other].axes[0]:
-                yield _joined_otherwise(self.arguments[one], self.arguments[other])
+        for left, right in itertools.combinations(matrices, 2):
+            if arguments[left].axes[0] == arguments[right].axes[0]:
+                yield _joined_otherwise(self.arguments[left], self.arguments[right])
 
     def _mutate_result(self, node):
-        said = describe_step(node.name) or node.name
+        subject = STEPS.get(node.name) or node.name
         for letter in self.letters:
-            yield from self._at(node, perturbations.scaled_by(letter), said, 2)
-        yield from self._at(node, perturbations.along_axis(0, SENTENCES, *ALONG[SENTENCES]), said, 2)
+            yield from self._at(node, perturbations.scaled_by(letter), subject, 2)
+        yield from self._along_axis(node, 0, SENTENCES, subject, 2)
         for axis in (1, 2):
-            words = f"entry along axis {axis}", f"entries along axis {axis}"
-            yield from self._at(node, perturbations.along_axis(axis, "", *words), said, 3)
-            yield from self._at(node, perturbations.reshapes(axis - 1, axis, (str(axis - 1), str(axis))), said, 3)
-        found = (*perturbations.GENERAL[1:], *perturbations.HELD, *perturbations.SORTED)
-        yield from self._at(node, (*found, ZEROED), said, 2)
+            yield from self._along_axis(node, axis, "", subject, 3)
+            yield from self._at(node, perturbations.reshapes(axis - 1, axis), subject, 3)
+        numbers = (*perturbations.GENERAL[1:], *perturbations.HELD, *perturbations.SORTED, ZEROED)
+        yield from self._at(node, numbers, subject, 2)
         for name in self.declared:
             clause = f"a 0 in {name} is taken for a pad, and what belongs to it becomes 0"
-            yield mutate_at(node, Perturbation(clause, perturbations.zeroed_by(name)), said, 2)
+            yield mutate_all([node], Perturbation(clause, perturbations.zeroed_by(name)), subject, 2)
 
     def _mutate_softmax(self):
         """Yield the wrong ways of taking a softmax, where the exercise has a step that is one."""
@@ -246,11 +223,11 @@ class _Enumerated:
         if step is None:
             return
         scores = self.nodes[step.scores]
-        said = "the numbers that the softmax is taken of"
-        said = said if scores.kind == "operation" else describe_step(scores.name) or scores.name
+        is_named = scores.kind != "operation"
+        subject = STEPS.get(scores.name, scores.name) if is_named else "the numbers that the softmax is taken of"
         for bug in log_softmax_bugs() if step.logarithms else softmax_bugs():
             if step.mask is not None or not bug.masks:
-                yield _softmax_mutation(step, for_arrays(bug.weigh), bug, said)
+                yield _softmax_mutation(step, for_arrays(bug.weigh), bug, subject)
         if step.mask is not None and self.nodes[step.mask].kind != "argument":
             yield from self._at(self.nodes[step.mask], perturbations.MASKS, "the mask", 3)
 
@@ -260,56 +237,56 @@ class _Enumerated:
         for node in self.nodes:
             value = seen.get(node.number)
             if node.kind == "value" and (perturbations.is_array(value) or isinstance(value, float)):
-                said = describe_variable(node.name, self.text)
-                yield from self._mutate_value(node, said, len(getattr(value, "shape", ()))) if said else ()
+                if subject := clauses.describe_variable(node.name, self.text):
+                    yield from self._mutate_value(node, subject, len(getattr(value, "shape", ())))
             elif node.kind == "use":
                 yield from self._mutate_use(node)
             elif node.kind == "operation" and node.name == "MatMult" and self.exercise.kind == "number":
                 yield from _rounded_products(node)
 
-    def _mutate_value(self, node, said, axes):
-        for letter in self.letters if node.name in SCALED else ():
-            yield from self._at(node, perturbations.scaled_by(letter), said, 4)
+    def _mutate_value(self, node, subject, axes):
+        for letter in self.letters if node.name in clauses.SCALED else ():
+            yield from self._at(node, perturbations.scaled_by(letter), subject, 4)
         for axis in range(axes if self.exercise.kind == "code" else 0):
-            letter = SENTENCES if axis == 0 else ""
-            words = ALONG.get(letter, (f"entry along axis {axis}", f"entries along axis {axis}"))
-            yield from self._at(node, perturbations.along_axis(axis, letter, *words), said, 4)
-        for one, other in itertools.combinations(range(axes), 2):
-            yield from self._at(node, perturbations.reshapes(one, other, (str(one), str(other))), said, 5)
-        found = (*perturbations.GENERAL, *perturbations.HELD, *perturbations.CLIPPED, ZEROED)
-        yield from self._at(node, found, said, 4)
+            yield from self._along_axis(node, axis, "" if axis else SENTENCES, subject, 4)
+        for pair in itertools.combinations(range(axes), 2):
+            yield from self._at(node, perturbations.reshapes(*pair), subject, 5)
+        numbers = (*perturbations.GENERAL, *perturbations.HELD, *perturbations.CLIPPED, ZEROED)
+        yield from self._at(node, numbers, subject, 4)
         if self.exercise.kind == "number":
-            yield from self._at(node, perturbations.SORTED, said, 4)
+            yield from self._at(node, perturbations.SORTED, subject, 4)
 
     def _mutate_use(self, node):
         is_number = self.exercise.kind == "number"
-        name = name_variable(node.name, self.text) or ("one of the given numbers" if is_number else "")
+        name = clauses.name_variable(node.name, self.text) or ("one of the given numbers" if is_number else "")
         if not name:
             return
-        where = describe_variable(node.inside, self.text) or "the result"
+        where = clauses.describe_variable(node.inside, self.text) or "the result"
         is_itself = node.name == node.inside
         for tanh in self.nodes:
             if (tanh.kind, tanh.name, tanh.inside) == ("call", "tanh", node.name) and tanh.operands:
                 yield _before_tanh(node, tanh, name, "" if is_itself else f" to {where}")
                 break
-        if (
-            sum(other.kind == "use" and other.name == node.name for other in self.nodes) > 1
-        ):  # or it is the variable itself
-            said = f"{name}, as it is carried on," if is_itself else f"{name}, on the way to {where},"
-            yield from self._at(node, (*perturbations.GENERAL, *perturbations.HELD), said, 6)
+        uses = sum(other.kind == "use" and other.name == node.name for other in self.nodes)
+        if uses > 1:  # or it is the variable itself
+            subject = f"{name}, as it is carried on," if is_itself else f"{name}, on the way to {where},"
+            yield from self._at(node, (*perturbations.GENERAL, *perturbations.HELD), subject, 6)
 
     def _apply_rewrites(self):
-        around = Surroundings(self.exercise.kind, arguments_of(self.definition), set(MODULES))
-        for slot in slots(self.definition):
+        around = Surroundings(self.exercise.kind, ast_utils.arguments_of(self.definition), set(ast_utils.MODULES))
+        for slot in ast_utils.slots(self.definition):
             for rewrite in rewrites(slot, around):
-                mutation = (
-                    mutation_from_rewrite(slot, rewrite, self.exercise.kind, self.text) if rewrite.clause else None
-                )
-                if mutation:
-                    yield mutation
+                if rewrite.clause:
+                    mutation = clauses.mutation_from_rewrite(slot, rewrite, self.exercise.kind, self.text)
+                    yield from [mutation] if mutation else []
 
-    def _at(self, node, found, said, rank):
-        return (mutate_at(node, each, said, rank) for each in found)
+    def _at(self, node, each_perturbation, subject, rank):
+        return (mutate_all([node], perturbation, subject, rank) for perturbation in each_perturbation)
+
+    def _along_axis(self, node, axis, letter, subject, rank):
+        where = letter or f"axis {axis}"
+        words = ALONG.get(letter, (f"entry along {where}", f"entries along {where}"))
+        return self._at(node, perturbations.along_axis(axis, letter, *words), subject, rank)
 
 
 ZEROED = Perturbation("{it} {is} set to 0 at pads", perturbations.without_pads)
@@ -320,32 +297,31 @@ def _kept_clause(name):
 
 
 def _zeroed_at_pads(mask, node):
-    """Return that an argument is set to 0 at pads, and the mask forgotten."""
+    """Return the mutation that sets an argument to 0 at pads and then forgets the mask."""
 
     def changes(context):
         value = perturbations.without_pads(context.inputs.get(node.name), context)
         return {} if value is None else {node.number: lambda _: value, mask.number: lambda real: real | ~real}
 
-    return Mutation(
-        format_clause("{it} {is} set to 0 at pads, and these still take part in the sum", node.name), 0, changes
-    )
+    clause = format_clause("{it} {is} set to 0 at pads, and these still take part in the sum", node.name)
+    return Mutation(clause, 0, changes)
 
 
-def _joined_otherwise(one, other):
-    """Return that two matrices are joined in one order, and what they multiply in the other."""
+def _joined_otherwise(left, right):
+    """Return the mutation that joins two matrices in one order, and what they multiply in the right."""
 
     def changes(context):
-        first, second = context.inputs[one.name], context.inputs[other.name]
+        first, second = context.inputs[left.name], context.inputs[right.name]
         joined = perturbations.join_columns(first, second)
         width = second.shape[1]
-        return {one.number: lambda _: joined[:, width:], other.number: lambda _: joined[:, :width]}
+        return {left.number: lambda _: joined[:, width:], right.number: lambda _: joined[:, :width]}
 
-    clause = f"{one.name} and {other.name} are joined in one order, and what they multiply in the other"
+    clause = f"{left.name} and {right.name} are joined in one order, and what they multiply in the other"
     return Mutation(clause, 1, changes)
 
 
 def _confuse_arguments(node, other):
-    """Return that the argument ``other`` stands in place of one of the same sizes."""
+    """Return the mutation that uses the argument ``other`` in place of one of the same sizes."""
 
     def changes(context):
         value, given = context.inputs.get(node.name), context.inputs.get(other)
@@ -356,18 +332,18 @@ def _confuse_arguments(node, other):
     return Mutation(format_clause(clause, other), 1, changes)
 
 
-def _softmax_mutation(step, weigh, bug, said):
+def _softmax_mutation(step, weigh, bug, subject):
     def changes(context):
         def change(value):
             return weigh(context.seen[step.scores], None if step.mask is None else context.seen.get(step.mask))
 
         return {step.weights: change}
 
-    return Mutation(bug.clause.format(it=said), SOFTMAX_RANK, changes, bug.rare)
+    return Mutation(bug.clause.format(it=subject), SOFTMAX_RANK, changes, bug.rare)
 
 
 def _before_tanh(use, tanh, name, where):
-    """Return that a value is carried on as it is before its tanh."""
+    """Return the mutation that carries a value on as it is before its tanh."""
 
     def changes(context):
         return {use.number: lambda value: context.seen.get(tanh.operands[0], value)}

@@ -5,7 +5,7 @@ and the value stays as it is. Touches nothing. Arrays and tensors share most met
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,22 +126,20 @@ def _has_several(value, axis, letter, context):
     return context.sizes.get(letter, value.shape[axis]) == value.shape[axis]
 
 
-def reshapes(one: int, other: int, names: tuple[str, str]) -> Iterator[Perturbation]:
-    """Yield reshapes in place of an exchange of the axes ``one`` and ``other``."""
-    clause = (
-        "a reshape is used where the axes {} and {} of {{it}} must be swapped: it keeps the order of the numbers"
-    ).format(*names)
+def reshapes(first: int, second: int, names: Sequence[object] = ()) -> Iterator[Perturbation]:
+    """Yield reshapes in place of a swap of two axes, which the clause calls ``names``, or by their numbers."""
+    clause = "a reshape is used where the axes {} and {} of {{it}} must be swapped: it keeps the order of the numbers"
 
     def before(value, context):
-        if is_array(value) and len(value.shape) > max(one, other):
-            return value.reshape(value.swapaxes(one, other).shape).swapaxes(one, other)
+        if is_array(value) and len(value.shape) > max(first, second):
+            return value.reshape(value.swapaxes(first, second).shape).swapaxes(first, second)
 
     def after(value, context):
-        if is_array(value) and len(value.shape) > max(one, other):
-            return value.swapaxes(one, other).reshape(value.shape)
+        if is_array(value) and len(value.shape) > max(first, second):
+            return value.swapaxes(first, second).reshape(value.shape)
 
-    yield Perturbation(clause, before)
-    yield Perturbation(clause, after)
+    for apply in (before, after):
+        yield Perturbation(clause.format(*(names or (first, second))), apply)
 
 
 def _transpose_square(value, context):

@@ -21,7 +21,7 @@ TEXT = "query, keys and W_x are given"
 
 
 @pytest.mark.parametrize(
-    ("said", "verb"),
+    ("subject", "verb"),
     [
         ("W_x", "is"),
         ("keys", "are"),
@@ -32,8 +32,8 @@ TEXT = "query, keys and W_x are given"
         ("all steps", "are"),
     ],
 )
-def test_the_verb_is_that_of_what_is_spoken_of(said, verb):
-    assert format_clause("{it} {is} squared", said) == f"{said} {verb} squared"
+def test_the_verb_is_that_of_what_is_spoken_of(subject, verb):
+    assert format_clause("{it} {is} squared", subject) == f"{subject} {verb} squared"
 
 
 def test_a_variable_is_called_what_the_course_calls_it_or_by_its_name_or_not_at_all():
@@ -53,7 +53,7 @@ def test_a_perturbation_is_done_to_each_of_its_nodes_and_keeps_what_it_does_not_
     assert {number: (change(2), change(0)) for number, change in changes.items()} == {3: (4, 0), 5: (4, 0)}
 
 
-def told(body, part, clause, kind="code"):
+def clause_of(body, part, clause, kind="code"):
     definition = parse_function(f"def f(query, keys, W_x):\n    {body}\n    return 0")
     slot = next(slot for slot in slots(definition) if ast.unparse(slot.node) == part)
     mutation = mutation_from_rewrite(slot, Rewrite("", None, clause, 5), kind, TEXT)
@@ -63,19 +63,20 @@ def told(body, part, clause, kind="code"):
 def test_a_clause_speaks_of_operands_and_of_what_they_are_part_of():
     body = "kept = query + keys @ W_x"
     assert (
-        told(body, "query + keys @ W_x", "the term with {right} is missing") == "the term with keys and W_x is missing"
+        clause_of(body, "query + keys @ W_x", "the term with {right} is missing")
+        == "the term with keys and W_x is missing"
     )
-    assert told(body, "query", "a step{where} is missing") == "a step on the way to the masked scores is missing"
-    assert told("helper = query", "query", "a step{where} is missing") == "a step is missing"
+    assert clause_of(body, "query", "a step{where} is missing") == "a step on the way to the masked scores is missing"
+    assert clause_of("helper = query", "query", "a step{where} is missing") == "a step is missing"
 
 
 def test_a_clause_about_what_no_student_knows_is_not_told():
-    assert told("x = helper + query", "helper + query", "the term with {left} is missing") is None
-    assert told("helper = 3.5", "3.5", "a number of {of}") is None
-    assert told("helper = 3.5", "3.5", "a number of {of}", "number") == "a number of a step"
+    assert clause_of("x = helper + query", "helper + query", "the term with {left} is missing") is None
+    assert clause_of("helper = 3.5", "3.5", "a number of {of}") is None
+    assert clause_of("helper = 3.5", "3.5", "a number of {of}", "number") == "a number of a step"
 
 
 def test_an_index_and_an_axis_are_no_numbers_of_an_exercise():
-    assert told("W_x = query[3] * 2", "2", "a number of {of}") == "a number of W_x"
-    assert told("W_x = query[3] * 2", "3", "a number of {of}") is None
-    assert told("W_x = query.sum(axis=7)", "7", "a number of {of}") is None
+    assert clause_of("W_x = query[3] * 2", "2", "a number of {of}") == "a number of W_x"
+    assert clause_of("W_x = query[3] * 2", "3", "a number of {of}") is None
+    assert clause_of("W_x = query.sum(axis=7)", "7", "a number of {of}") is None
