@@ -1,7 +1,6 @@
 """Choose inputs for a function so that every pair of families of two of its arguments meets in some case.
 
-In: the arguments as the key declares them, a random generator. Out: ``DrawnCase`` objects, each a name, parts and inputs.
-Touches nothing.
+In: the arguments as the key declares them, a random generator. Out: ``DrawnCase`` objects.
 """
 
 import itertools
@@ -28,12 +27,11 @@ TAKEN_FOR_ONE = "which two axes are taken for one?"
 
 @dataclass(frozen=True)
 class SizeConstraint:
-    """A family of sizes: letters of length 1, or two letters that are alike, or a letter and what others make. Of the rest, no
-    two are."""
+    """A family of sizes: letters of length 1, or letters that are alike, or one made of others. All other sizes differ."""
 
     ones: frozenset[str] = frozenset()
     alike: tuple[str, ...] = ()
-    made: tuple[str, str] | None = None  # a letter that is as large as an axis of several: "a + b"
+    made: tuple[str, str] | None = None  # a letter, and the axis of several letters that it equals: "a + b"
     words: str = ""
     parts: tuple[str, ...] = ()
     advice: str = families.WHERE_SIZE
@@ -41,7 +39,7 @@ class SizeConstraint:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnCase:
-    """One call: the part it counts for, and the parts that it touches ``also``, its inputs, and what is special in it."""
+    """One call: its inputs, the part it counts for, other parts it touches ``also``, and what is special about it."""
 
     name: str
     inputs: Mapping[str, np.ndarray | float]
@@ -65,13 +63,10 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: np.random.Generat
 
 
 def random_cases(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[DrawnCase]:
-    """Yield calls of ``entry`` without end, each with any families together that can be: an argument is ordinary or special."""
-    factors = dict(_factors(entry, optional))
+    """Yield calls of ``entry`` without end, in any combination of families: half of the arguments are ordinary."""
+    factors = _factors(entry, optional)
     while True:
-        plan = {
-            name: levels[0] if rng.integers(2) else levels[rng.integers(len(levels))]
-            for name, levels in factors.items()
-        }
+        plan = {name: levels[0] if rng.integers(2) else levels[rng.integers(len(levels))] for name, levels in factors}
         if _is_consistent(plan, whole=True):
             asked = _may_ask_for_gradients(entry, plan) and rng.integers(2)
             yield _drawn_case(entry, plan, entry.gradients if asked else (), rng)
@@ -83,10 +78,15 @@ def _may_ask_for_gradients(entry, plan):
 
 
 def _drawn_case(entry, plan, gradients, rng):
-    special = [(name, level) for name, level in _families_of(plan).items() if level.words]
-    groups = [_part(level, entry) for _, level in special] + (["gradient"] if gradients else [])
-    parts = [part for part in entry.parts if part in groups] or list(entry.parts)[:1] or [""]
-    words = _words(special)
+    special = [(name, family) for name, family in _families_of(plan).items() if family.words]
+    touched = {next((part for part in family.parts if part in entry.parts), "") for _, family in special}
+    touched |= {"gradient"} if gradients else set()
+    parts = [part for part in entry.parts if part in touched] or list(entry.parts)[:1] or [""]
+    names: dict[str, list[str]] = {}  # one entry for all arguments of the same family: "large query, W_y"
+    for name, family in special:
+        names.setdefault(family.words, []).append(name)
+    advice = {family.words: family.advice for _, family in special}
+    words = {text.format(", ".join(names[text])): advice[text] for text in names}
     return DrawnCase(
         name="; ".join([*words, *(["gradients"] if gradients else [])]) or PLAIN,
         inputs=_draw_inputs(entry, plan, rng),
@@ -105,19 +105,14 @@ def _factors(entry, optional):
     factors = {}
     for name, argument in entry.arguments.items():
         if argument.kind not in families.KINDS:
-            raise AnswerKeyError(
-                f"argument {name}: kind {argument.kind!r} is not known",
-                entry.where,
-                f"write one of {', '.join(families.KINDS)}.",
-            )
+            what = f"argument {name}: kind {argument.kind!r} is not known"
+            raise AnswerKeyError(what, entry.where, f"write one of {', '.join(families.KINDS)}.")
         known = families.KINDS[argument.kind] + ((families.ABSENT,) if name in optional else ())
         unknown = set(argument.without) - {family.name for family in known[1:]}
         if unknown:
-            raise AnswerKeyError(
-                f"argument {name}: {argument.kind} has no family {min(unknown)!r}",
-                entry.where,
-                f"write some of {', '.join(family.name for family in known[1:])}.",
-            )
+            what = f"argument {name}: {argument.kind} has no family {min(unknown)!r}"
+            remedy = f"write some of {', '.join(family.name for family in known[1:])}."
+            raise AnswerKeyError(what, entry.where, remedy)
         factors[name] = tuple(_Fitted(f, argument) for f in known if f.name not in argument.without)
     factors[SIZES] = tuple(_sizes(entry.arguments, entry.least))
     return tuple(factors.items())
@@ -152,21 +147,14 @@ def _sizes(arguments, least):
         yield SizeConstraint(frozenset(letters), words="all sizes 1", parts=SIZE_ONE)
     if len(letters) > 2:
         yield SizeConstraint(alike=tuple(letters), words="all sizes alike", advice=TAKEN_FOR_ONE)
-    together = [argument.letters for argument in arguments.values()]
-    for one, other in itertools.combinations(letters, 2):
-        if len(letters) > MANY and not any(one in axes and other in axes for axes in together):
-            continue
-        yield SizeConstraint(alike=(one, other), words=f"{one} equal to {other}", advice=TAKEN_FOR_ONE)
-    for one, other in dict.fromkeys(pair for axes in arguments.values() for pair in _square(axes)):
-        yield SizeConstraint(made=(one, other), words=f"{one} equal to {other}", advice=TAKEN_FOR_ONE)
-
-
-def _square(argument):
-    """Yield a letter and an axis of several others that make ``argument`` square where they are alike."""
-    axes = [axis for axis in argument.axes if isinstance(axis, str)]
-    for one, other in itertools.permutations(axes, 2):
-        if len(letters_of(one)) == 1 < len(letters_of(other)) and one not in letters_of(other):
-            yield one, other
+    for pair in itertools.combinations(letters, 2):
+        if len(letters) <= MANY or any({*pair} <= {*argument.letters} for argument in arguments.values()):
+            yield SizeConstraint(alike=pair, words=" equal to ".join(pair), advice=TAKEN_FOR_ONE)
+    pairs = (pair for argument in arguments.values() for pair in itertools.permutations(argument.axes, 2))
+    for letter, axis in dict.fromkeys(pairs):  # they make a matrix square where they are equal
+        are_letters = isinstance(letter, str) and isinstance(axis, str)
+        if are_letters and len(letters_of(letter)) == 1 < len(letters_of(axis)) and letter not in letters_of(axis):
+            yield SizeConstraint(made=(letter, axis), words=f"{letter} equal to {axis}", advice=TAKEN_FOR_ONE)
 
 
 # --- which to combine ------------------------------------------------------------------------------------------------
@@ -174,12 +162,8 @@ def _square(argument):
 
 @lru_cache(maxsize=256)
 def _plans(factors):
-    """Return plans, argument -> family, in which every pair of families of two arguments meets that can.
-
-    First come those with one special family each: what they find out needs no other to explain it.
-    """
-    rng = np.random.default_rng(0)
-    factors = dict(factors)
+    """Return plans, argument -> family, in which every possible pair meets; first those with one special family each."""
+    rng, factors = np.random.default_rng(0), dict(factors)
     plans = _special_one_by_one(factors)
     met = set().union(*map(_pairs, plans))
 
@@ -194,10 +178,11 @@ def _plans(factors):
     for level in factors[SIZES][1:]:
         while 0 < sum(plan[SIZES] == level for plan in plans) < MIN_OCCURRENCES:
             add(_complete(factors, {SIZES: level}, met, rng) or {**plans[0], SIZES: level})
-    for (one, ones), beside in itertools.product(factors.items(), factors[SIZES]):
-        for level in ones if one != SIZES else ():
-            if _is_only_word(level, beside):
-                add(_complete(factors, {one: level, SIZES: beside}, met, rng))
+    arguments = [(name, level) for name in factors if name != SIZES for level in factors[name]]
+    for name, level in arguments:
+        for sizes in factors[SIZES] if level.family.name == families.ONE_WORD else ():
+            if sizes.ones == {level.argument.axes[0]}:  # an answer that divides by the number of words divides by 1
+                add(_complete(factors, {name: level, SIZES: sizes}, met, rng))
     while len(plans) < LEAST_ROWS:
         add(_complete(factors, {}, met, rng) or plans[0])
     return tuple(plans)
@@ -211,7 +196,8 @@ def _special_one_by_one(factors):
         for level in levels[1:]:
             plan = {**ordinary, name: level}
             if _needs_pads(level):
-                plan |= _first_padded_mask(factors)
+                masks = ((mask, each) for mask, each_level in factors.items() for each in each_level)
+                plan |= next(({mask: each} for mask, each in masks if _has_pads(each)), {})
             if _is_consistent(plan, whole=True):
                 plans.append(plan)
     return plans
@@ -219,33 +205,15 @@ def _special_one_by_one(factors):
 
 def _wanted_pairs(factors):
     """Yield each pair of special families of two arguments; of sizes, only a size of 1 where a sentence may be empty."""
-    for (one, ones), (other, others) in itertools.combinations(factors.items(), 2):
-        for level, beside in itertools.product(ones[1:], others[1:]):
-            if SIZES not in (one, other) or (_is_empty(level) and beside.ones):
-                yield {one: level, other: beside}
-
-
-def _is_empty(level):
-    """Return whether a sentence may be without a word: a short cut for a single position takes it for one."""
-    return level.family.parts == families.EMPTY
-
-
-def _is_only_word(level, sizes):
-    """Return whether there is one word in one sentence: whoever divides by the number of words divides by 1."""
-    return level.family.name == families.ONE_WORD and sizes.ones == {level.argument.axes[0]}
-
-
-def _first_padded_mask(factors):
-    """Return the first family of a mask that has pads, for an argument whose pads are in question."""
-    for name, levels in factors.items():
-        for level in levels:
-            if isinstance(level, _Fitted) and level.family.pads:
-                return {name: level}
-    return {}
+    for (first, firsts), (second, seconds) in itertools.combinations(factors.items(), 2):
+        for level, beside in itertools.product(firsts[1:], seconds[1:]):
+            # a shortcut for a single position takes even an empty sentence for one
+            if SIZES not in (first, second) or (level.family.parts == families.EMPTY and beside.ones):
+                yield {first: level, second: beside}
 
 
 def _complete(factors, plan, met, rng):
-    """Return ``plan`` with a family for each factor: those that meet most pairs for the first time. None if none fits."""
+    """Return ``plan`` with a family for each factor, those that meet most new pairs; None if none fits."""
     if not _is_consistent(plan):
         return None
     large = _is_large(plan)
@@ -258,12 +226,9 @@ def _complete(factors, plan, met, rng):
         fitting = [level for level in order if _is_consistent({**plan, name: level})]
         if not fitting:
             return None
-        plan = {**plan, str(name): max(fitting, key=lambda level: _new_pairs(plan, name, level, met))}
+        new = [sum(frozenset([(name, level), item]) not in met for item in plan.items()) for level in fitting]
+        plan = {**plan, str(name): fitting[new.index(max(new))]}
     return {name: plan[name] for name in factors} if _is_consistent(plan, whole=True) else None
-
-
-def _new_pairs(plan, name, level, met):
-    return sum(frozenset([(name, level), item]) not in met for item in plan.items())
 
 
 def _pairs(plan):
@@ -272,6 +237,10 @@ def _pairs(plan):
 
 def _needs_pads(level):
     return isinstance(level, _Fitted) and level.family.needs_pads
+
+
+def _has_pads(level):
+    return isinstance(level, _Fitted) and level.family.pads
 
 
 def _is_consistent(plan, whole=False):
@@ -288,7 +257,7 @@ def _is_consistent(plan, whole=False):
 
 
 def _is_large(plan):
-    """Return whether a number of ``plan`` is so large that only a text which speaks of such may ask for its gradient."""
+    """Return whether a number of ``plan`` is so large that its gradient is asked for only if the text speaks of such."""
     return any(level.advice == families.WHERE_LARGE for level in _families_of(plan).values())
 
 
@@ -302,30 +271,16 @@ def _count_special(plan):
 # --- one call --------------------------------------------------------------------------------------------------------
 
 
-def _part(level, entry):
-    return next((part for part in level.parts if part in entry.parts), "")
-
-
 def _families_of(plan):
     """Return argument -> ``Family``, and the ``SizeConstraint``."""
     return {name: getattr(level, "family", level) for name, level in plan.items()}
 
 
-def _words(special):
-    """Return what is special in words, with the arguments of whom the same is said in one: "large query, W_y"."""
-    said = {}
-    for name, level in special:
-        said.setdefault(level.words, []).append(name)
-    advice = {level.words: level.advice for _, level in special}
-    return {words.format(", ".join(names)): advice[words] for words, names in said.items()}
-
-
 def _draw_inputs(entry, plan, rng):
     arguments, sizes = entry.arguments, _draw_sizes(entry, plan, rng)
     masks = {name: a for name, a in arguments.items() if a.kind == "mask"}
-    order = sorted(arguments, key=lambda name: arguments[name].kind not in families.DRAWN_FIRST)
     drawn: dict[str, np.ndarray] = {}
-    for name in order:
+    for name in sorted(arguments, key=lambda name: arguments[name].kind not in families.DRAWN_FIRST):
         argument, family = arguments[name], plan[name].family
         if family is families.ABSENT:
             continue
