@@ -1,7 +1,7 @@
 """Say at once, in words, what is wrong with an answer, as far as a notebook may know it.
 
-In: the name of an exercise, the functions of the notebook. Out: a sentence, or ``NotYet``. Touches nothing. Standard
-library and numpy only: this text stands in every notebook below those of ``compare`` and ``compose``.
+In: the name of an exercise, the functions of the notebook. Out: a sentence, or ``NotYet``. Standard library and numpy only:
+this text stands in every notebook below those of ``compare`` and ``compose``.
 """
 
 import base64
@@ -29,6 +29,7 @@ from autograder.exercises.compare import (
     differs,
     explain_shape_mismatch,
     full_sentence,
+    is_right,
     mismatches,
     missing_entry,
     read_value,
@@ -47,12 +48,9 @@ ANSWERS = globals()  # in a notebook, its variables: the functions that students
 
 
 def check(name):
-    """Say what is wrong with the answer to the exercise ``name``.
+    """Raise ``NotYet`` with a sentence if something is wrong with the answer to the exercise ``name``.
 
-    Raises
-    ------
-    NotYet
-        With a sentence, if something is. What the function itself raises is raised again, with its own lines to be seen.
+    An error that the function itself raises is raised again, showing the student's own lines only.
     """
     try:
         _check(name)
@@ -111,8 +109,8 @@ def _check(name):
     if known["kind"] == "code":
         print(f"{called}: the shown {'case is' if len(known['cases'] + drawn) == 1 else 'cases are'} right.")
     else:
-        said = ", and ".join(["the form is right", *passed])
-        print(f"{called}: {said}. Whether the answer is right is not judged here.")
+        verdict = ", and ".join(["the form is right", *passed])
+        print(f"{called}: {verdict}. Whether the answer is right is not judged here.")
     print(f"{called}: {describe_hidden_cases(**known['hidden'])}")
 
 
@@ -131,7 +129,7 @@ def _unpack(text):
 
 
 def check_cases(function, kind, cases, convert=None):
-    """Say what is wrong with ``function`` on the shown cases; raise ``NotYet`` if something is.
+    """Raise ``NotYet`` if something is wrong with what ``function`` returns on the shown cases.
 
     Numbers and shapes are checked for their form only: their answer does not stand in the notebook.
     """
@@ -167,18 +165,16 @@ def _call_shown(function, case, convert, title):
 
 def _refuse_wrong(function, kind, case, convert, title, value, changed):
     """Raise ``NotYet`` with what is wrong with ``value`` and a hint, if anything is."""
-    is_code = kind == "code"
-    found = (
-        mismatches(value, case["expected"], kind, case["atol"])
-        if is_code
-        else _form_problems(value, kind, case["form"])
-    )
-    problems = [f"{entry}: {reason}" if entry else reason for entry, reason in found.items() if reason]
+    if kind == "code":
+        reasons = mismatches(value, case["expected"], kind, case["atol"])
+    else:
+        reasons = _form_problems(value, kind, case["form"])
+    problems = [f"{entry}: {reason}" if entry else reason for entry, reason in reasons.items() if reason]
     if problems:
-        hints = [hint for hint, wrong in case.get("wrong", ()) if _same(value, wrong, kind, case["atol"])]
+        hints = [hint for hint, wrong in case.get("wrong", ()) if is_right(value, wrong, kind, case["atol"])]
         advice = " Or: ".join(dict.fromkeys(hints)) or _describe_oddities(function, case, convert, value, changed)
         lines = [f"{title}: {with_full_stop('; '.join(problems))}"]
-        if is_code:
+        if kind == "code":
             lines.append(format_result(case, value))
         raise NotYet("\n".join([*lines, f"Hint: {advice}"] if advice else lines))
 
@@ -195,12 +191,12 @@ def format_inputs(case):
 
 def format_result(case, value):
     """Return the inputs of ``case``, and if those are few the right result and the student's ``value``."""
-    told = f"Called with {format_inputs(case)}."
+    called = f"Called with {format_inputs(case)}."
     if sum(np.size(item) for item in [*case["inputs"].values(), case["expected"]]) > FEW or case.get("gradients"):
-        return told
-    with contextlib.suppress(Exception):  # what cannot be read as numbers was said to be so
-        return f"{told}\nRight: {format_numbers(case['expected'])}\nYours: {format_numbers(read_value(value))}"
-    return told
+        return called
+    with contextlib.suppress(Exception):  # a value that cannot be read as numbers has been reported already
+        return f"{called}\nRight: {format_numbers(case['expected'])}\nYours: {format_numbers(read_value(value))}"
+    return called
 
 
 def format_numbers(value):
@@ -215,25 +211,22 @@ def format_numbers(value):
 
 
 def check_numbers(function, holds, follows, atol):
-    """Say of the numbers that ``function`` returns all that can be said without giving the right ones away.
+    """Raise ``NotYet`` with all that can be said of the numbers of ``function`` without giving the right ones away.
 
-    Raises
-    ------
-    NotYet
-        With every sentence of ``holds`` (comparison -> sentence) that is not true of them, and every step of a chain
-        that does not follow from the steps before, as ``function`` has them.
+    These are the sentences of ``holds`` (comparison -> sentence) that are not true, and the steps of a chain that do not
+    follow from the student's own steps before them.
     """
     value, name = read_value(function()), function.__name__
-    told = unmet_conditions(value, holds, atol)
+    problems = unmet_conditions(value, holds, atol)
     for entry, (steps, step, source) in follows.items():
         with contextlib.suppress(Exception), np.errstate(all="ignore"):
             space = {"np": np}
             exec(source, space)
-            wanted = np.asarray(space[step](*(value[one].astype(float) for one in steps)), dtype=float)
+            wanted = np.asarray(space[step](*(value[before].astype(float) for before in steps)), dtype=float)
             if np.isfinite(wanted).all() and not np.isclose(value[entry], wanted, rtol=0, atol=atol).all():
-                told.append(f"{entry} does not follow from your own {' and '.join(steps)}")
-    if told:
-        raise NotYet(f"{name}: this cannot be right. " + " ".join(map(full_sentence, dict.fromkeys(told))))
+                problems.append(f"{entry} does not follow from your own {' and '.join(steps)}")
+    if problems:
+        raise NotYet(f"{name}: this cannot be right. " + " ".join(map(full_sentence, dict.fromkeys(problems))))
 
 
 def unmet_conditions(value, holds, atol):
@@ -243,42 +236,35 @@ def unmet_conditions(value, holds, atol):
     """
     numbers = value if isinstance(value, dict) else {"answer": value}
     known = {"sum": np.sum, "abs": np.abs, "log": np.log, "argmax": np.argmax, "argmin": np.argmin, "__builtins__": {}}
-    told = []
+    unmet = []
     for comparison, sentence in holds.items():
         left, sign, right = re.split(r" (==|<=|>=|<|>) ", comparison)
         with np.errstate(all="ignore"):
-            one, other = (np.asarray(eval(side, known, numbers), dtype=float) for side in (left, right))
+            mine, bound = (np.asarray(eval(side, known, numbers), dtype=float) for side in (left, right))
         slack = atol * max(1, max(np.size(item) for item in numbers.values()))
-        close = abs(one - other) <= slack
-        true = {"==": close, "<": one < other + atol, ">": one > other - atol}
+        close = abs(mine - bound) <= slack
+        true = {"==": close, "<": mine < bound + atol, ">": mine > bound - atol}
         true.update({"<=": true["<"] | close, ">=": true[">"] | close})
         if not np.all(true[sign]):
-            yours = f" (yours: {one:.6g})" if one.ndim == 0 and "arg" not in left else ""
-            told.append(sentence + yours)
-    return told
+            yours = f" (yours: {mine:.6g})" if mine.ndim == 0 and "arg" not in left else ""
+            unmet.append(sentence + yours)
+    return unmet
 
 
 def check_weights(path, arrays):
-    """Say whether the file at ``path`` can be handed in: an npz of the ``arrays`` named, each of its shape.
-
-    Raises
-    ------
-    NotYet
-        With the first thing that is wrong.
-    """
+    """Raise ``NotYet`` unless the file at ``path`` can be handed in: an npz of the ``arrays`` named, each of its shape."""
     try:
-        with np.load(path, allow_pickle=False) as found:
-            shapes = {name: found[name].shape for name in found.files}
-            finite = all(np.isfinite(found[name]).all() for name in found.files)
+        with np.load(path, allow_pickle=False) as weights:
+            shapes = {name: weights[name].shape for name in weights.files}
+            finite = all(np.isfinite(weights[name]).all() for name in weights.files)
     except FileNotFoundError:
         raise NotYet(f"{path} is not there yet: train the model, and it is written beside this notebook.") from None
     except (OSError, ValueError, TypeError):
         raise NotYet(f"{path} is no file of plain arrays. Write it with save_weights.") from None
     for name, shape in arrays.items():
         if shapes.get(name) != tuple(shape):
-            raise NotYet(
-                f"{path}: {name} has shape {shapes.get(name, 'none: it is missing')}; {tuple(shape)} is right."
-            )
+            mine = shapes.get(name, "none: it is missing")
+            raise NotYet(f"{path}: {name} has shape {mine}; {tuple(shape)} is right.")
     if not finite:
         raise NotYet(f"{path} holds numbers that are not finite: the training ran away. Try a smaller step.")
     print(f"{path} is complete: {len(arrays)} arrays. Hand it in together with this notebook.")
@@ -286,21 +272,17 @@ def check_weights(path, arrays):
 
 def _describe_oddities(function, case, convert, value, changed):
     """Say what is odd about a call with a wrong result, apart from the result: what it printed, changed, or made up."""
-    said = io.StringIO()
+    printed = io.StringIO()
     try:
-        with contextlib.redirect_stdout(said):
+        with contextlib.redirect_stdout(printed):
             again, _ = call_case(function, case_inputs(case, convert), case.get("gradients", ()))
     except Exception:
         return full_sentence(UNSTEADY)
     if value is None:
-        return full_sentence(PRINTED) if said.getvalue() else ""
+        return full_sentence(PRINTED) if printed.getvalue() else ""
     if changed:
         return full_sentence(CHANGED.format(", ".join(changed)))
     return full_sentence(UNSTEADY) if differs(value, again) else ""
-
-
-def _same(value, wrong, kind, atol):
-    return not any(mismatches(value, wrong, kind, atol).values())
 
 
 def _form_problems(value, kind, form):

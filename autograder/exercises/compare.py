@@ -1,7 +1,7 @@
 """Compare what a function returned with what it should return, and say in words how they differ.
 
-In: values, expected values. Out: reasons, points. Touches nothing. Standard library and numpy only: this text stands in
-every notebook, in one locked cell, so the check cells there and the grader here use the same code.
+In: values, expected values. Out: reasons, points. Standard library and numpy only: this text stands in every notebook, in one
+locked cell, so the check cells there and the grader here use the same code.
 """
 
 import base64
@@ -37,13 +37,11 @@ class NotYet(AssertionError):
 def plain_value(value, around=()):
     """Return ``value`` as dicts, lists, tuples, numbers and arrays of numpy, whatever classes it is made of.
 
-    Any mapping is a dict, any sequence but text a tuple, any real number an int or a float, and a tensor, or whatever
-    else numpy can read as numbers, an array of at most double precision. What is none of these, or has a masked entry,
-    comes back as it is. In place of what cannot be compared (an integer that does not fit into 64 bits, a container that
-    contains itself or is nested too deeply) comes an object whose type is named for the reason. The check in a notebook
-    and the grader both look at this value, so that they accept the same and say the same.
-
-    ``around`` are the containers that ``value`` is in.
+    Any mapping becomes a dict, any sequence but text a tuple, any real number an int or a float, and whatever else numpy can
+    read as numbers, tensors included, an array of at most double precision. Other values, and arrays with masked entries,
+    come back unchanged. What cannot be compared (an integer beyond 64 bits, a container that contains itself or is nested too
+    deeply) becomes an object whose type is named for the reason. The check in a notebook and the grader both look at this
+    value, so they accept the same and say the same. ``around`` are the containers that ``value`` is in.
     """
     if type(value) is int and not -INT64_BOUND <= value < INT64_BOUND:
         return _incomparable("int beyond 64 bits")
@@ -112,12 +110,9 @@ def _plain_array(value, around):
 
 
 def read_value(value):
-    """Return ``value`` as a numpy array, or a dict of arrays. Lists, tuples, numbers, arrays and tensors are alike.
+    """Return ``value`` as a numpy array, or a dict of arrays; it may be made of lists, tuples, numbers, arrays and tensors.
 
-    Raises
-    ------
-    ValueError
-        With a sentence for the student, if it holds no numbers or is not rectangular.
+    If it holds no numbers or is not rectangular, raise a ``ValueError`` with a sentence for the student.
     """
     return _read(plain_value(value))
 
@@ -202,9 +197,8 @@ def _to_list(value):
 def mismatches(value, expected, kind, atol):
     """Return ``{entry: reason}``, with "" for a right entry; a value that is no dict has the one entry ""."""
     if not isinstance(expected, dict):
-        return {
-            "": explain_shape_mismatch(value, expected) if kind == "shape" else explain_mismatch(value, expected, atol)
-        }
+        is_shape = kind == "shape"
+        return {"": explain_shape_mismatch(value, expected) if is_shape else explain_mismatch(value, expected, atol)}
     if not isinstance(value, Mapping):
         nothing = "it returned nothing" if value is None else f"it returned {_kind(value)}"
         return dict.fromkeys(expected, f"{nothing}, not a dict with the keys {', '.join(expected)}")
@@ -215,11 +209,14 @@ def mismatches(value, expected, kind, atol):
     }
 
 
+def is_right(value, expected, kind, atol):
+    return not any(mismatches(value, expected, kind, atol).values())
+
+
 def call_case(function, inputs, gradients=()):
     """Call ``function`` on copies of ``inputs``; return ``(plain value, changed inputs)``.
 
-    With ``gradients``, the value is a dict: the gradient of the summed result by each argument named there, 0 where none
-    arrives.
+    With ``gradients``, the value maps each argument named there to the gradient of the summed result, 0 where none arrives.
     """
     given = {name: _copy(item) for name, item in inputs.items()}
     for name in gradients:
@@ -246,8 +243,8 @@ def _is_changed(item, before):
     return not np.array_equal(before, now, equal_nan=True)
 
 
-def follow_through(found, value, expected, atol, follows):
-    """Return ``(found, {entry: steps})`` with no reason left where an entry is right given the student's own steps before.
+def follow_through(reasons, value, expected, atol, follows):
+    """Return ``(reasons, {entry: steps})``, without a reason where an entry is right given the student's own earlier steps.
 
     ``follows`` maps an entry of a chain to ``(steps, function)``: the steps that it follows from, and how. A step of
     another shape, one that is not finite, far too large or too small, all alike where it should not be (0, for example),
@@ -255,30 +252,29 @@ def follow_through(found, value, expected, atol, follows):
     """
     sound, carried = {}, {}
     if not isinstance(value, dict):
-        return found, carried
+        return reasons, carried
     for entry, wanted in expected.items():
         with contextlib.suppress(ValueError, KeyError, AttributeError):
             step = read_value(value[entry])
             if step.dtype.kind != "b" and step.shape == np.shape(wanted) and _is_plausible_step(step, wanted, atol):
                 sound[entry] = step.astype(float)
     for entry, (steps, function) in follows.items():
-        if not found[entry] or not all(name in sound for name in (entry, *steps)):
+        if not reasons[entry] or not all(name in sound for name in (entry, *steps)):
             continue
         before = [sound[name] for name in list(expected)[: list(expected).index(entry)] if name in sound]
-        if any(one.shape == sound[entry].shape and not explain_mismatch(one, sound[entry], atol) for one in before):
+        if any(step.shape == sound[entry].shape and not explain_mismatch(step, sound[entry], atol) for step in before):
             continue
         with contextlib.suppress(Exception), np.errstate(all="ignore"):
             wanted = np.asarray(function(*(sound[name] for name in steps)), dtype=float)
             if np.isfinite(wanted).all() and not explain_mismatch(sound[entry], wanted, atol):
                 carried[entry] = tuple(steps)
-    return {entry: "" if entry in carried else reason for entry, reason in found.items()}, carried
+    return {entry: "" if entry in carried else reason for entry, reason in reasons.items()}, carried
 
 
 def _is_plausible_step(step, wanted, atol):
     """Return whether ``step`` may be carried on: of the size of ``wanted``, not all alike, not saturated.
 
-    Saturated is an entry at -1 or 1, the ends of a tanh, or in weights at 0 or 1, where that of ``wanted`` is not: from
-    there on nothing has to be worked out.
+    An entry is saturated at -1 or 1, the ends of a tanh, or in weights at 0 or 1, where that of ``wanted`` is not.
     """
     step, wanted = np.asarray(step, dtype=float), np.asarray(wanted, dtype=float)
     size, right = np.abs(step).max(initial=0.0), np.abs(wanted).max(initial=0.0)
@@ -319,13 +315,13 @@ def score(function, kind, cases, parts, convert=None, follows=None):
         inputs = case_inputs(case, convert)
         try:
             value, _ = call_case(function, inputs, case.get("gradients", ()))
-            found = mismatches(value, case["expected"], kind, case["atol"])
+            reasons = mismatches(value, case["expected"], kind, case["atol"])
             if follows:
-                found, _ = follow_through(found, value, case["expected"], case["atol"], follows)
+                reasons, _ = follow_through(reasons, value, case["expected"], case["atol"], follows)
         except Exception as error:
             wanted = case["expected"] if isinstance(case["expected"], dict) else {"": None}
-            found = dict.fromkeys(wanted, f"it raised {type(error).__name__}")
-        results.append((case["part"], case.get("also", ()), found))
+            reasons = dict.fromkeys(wanted, f"it raised {type(error).__name__}")
+        results.append((case["part"], case.get("also", ()), reasons))
     return total_points(results, parts)
 
 
@@ -338,16 +334,17 @@ def with_full_stop(text):
     return text if text[-1:] in (".", "?", "!") else f"{text}."
 
 
-def differs(one, other):
+def differs(first, second):
     """Return whether two results of calls with the same input differ, where both can be read as numbers."""
     try:
-        one, other = read_value(one), read_value(other)
+        first, second = read_value(first), read_value(second)
     except (TypeError, ValueError, OverflowError):
         return False
-    if isinstance(one, dict) or isinstance(other, dict):
-        names = set(one) if isinstance(one, dict) and isinstance(other, dict) and set(one) == set(other) else None
-        return names is None or any(differs(one[name], other[name]) for name in names)
-    return one.shape != other.shape or not np.allclose(one, other, rtol=1e-6, atol=1e-12, equal_nan=True)
+    if isinstance(first, dict) or isinstance(second, dict):
+        if not (isinstance(first, dict) and isinstance(second, dict) and set(first) == set(second)):
+            return True
+        return any(differs(first[name], second[name]) for name in first)
+    return first.shape != second.shape or not np.allclose(first, second, rtol=1e-6, atol=1e-12, equal_nan=True)
 
 
 def _kind(value):

@@ -1,8 +1,7 @@
 """Put shapes into an equation, and say which product or sum does not fit, and why.
 
-In: an equation in Python's notation, shapes by name. Out: the shape of the whole, or ``Misfit`` with a sentence. Pure,
-standard library only: where an assignment has equations, this text stands in its notebook below that of ``compare``. It
-knows no right answer.
+In: an equation in Python's notation, shapes by name. Out: the shape of the whole, or ``Misfit`` with a sentence. Standard
+library only: where an assignment has equations, this text stands in its notebook below that of ``compare``.
 """
 
 import ast
@@ -20,12 +19,8 @@ def shape_of(equation, shapes):
 
     ``x @ y`` is a product of matrices, of a matrix and a vector, or of two vectors; ``x + y``, ``x * y`` and ``x / y`` go
     entry by entry; ``x.T`` exchanges rows and columns; ``flat(x)`` puts all numbers of ``x`` in a row, and any other
-    function acts on each entry. In ``name = ...`` and in ``x == y``, both sides must have one shape.
-
-    Raises
-    ------
-    Misfit
-        At the first place where two shapes do not fit.
+    function acts on each entry. In ``name = ...`` and in ``x == y``, both sides must have one shape. A ``Misfit`` is raised
+    at the first place where two shapes do not fit.
     """
     (line,) = ast.parse(equation).body
     whole, other = line.value, None
@@ -33,31 +28,23 @@ def shape_of(equation, shapes):
         (other,) = line.targets
     elif isinstance(whole, ast.Compare):
         whole, (other,) = whole.left, whole.comparators
-    found = _shape(whole, shapes)
-    if other is not None and not _alike(found, wanted := _shape(other, shapes)):
-        raise Misfit(
-            f"{ast.unparse(whole)} has {_describe_shape(found)}, but {ast.unparse(other)} has {_describe_shape(wanted)}."
-        )
-    return found
+    shape = _shape(whole, shapes)
+    if other is not None and not _alike(shape, wanted := _shape(other, shapes)):
+        left, right = (f"{ast.unparse(node)} has {_describe_shape(s)}" for node, s in ((whole, shape), (other, wanted)))
+        raise Misfit(f"{left}, but {right}.")
+    return shape
 
 
 def compose(function, equations, inputs, given):
-    """Say whether the shapes that ``function`` returns fit together in ``equations``. It is not asked if they are right.
-
-    Raises
-    ------
-    NotYet
-        With the first product or sum that does not fit.
-    """
+    """Raise ``NotYet`` if the shapes that ``function`` returns do not fit together in ``equations``, right or not."""
     answer = {name: tuple(map(int, shape)) for name, shape in function(*inputs.values()).items()}
     for equation in equations:
         try:
             shape_of(equation, {**given, **answer})
         except Misfit as misfit:
             sizes = ", ".join(f"{letter}={size}" for letter, size in inputs.items())
-            raise NotYet(
-                f"{function.__name__}: your shapes do not fit together in {equation}. With {sizes}: {misfit}"
-            ) from None
+            what = f"your shapes do not fit together in {equation}. With {sizes}: {misfit}"
+            raise NotYet(f"{function.__name__}: {what}") from None
 
 
 def _shape(node, shapes):
@@ -92,9 +79,7 @@ def _product(left, right, left_name, right_name, whole):
         raise Misfit(f"In {whole}, {left_name} has {columns} and {right_name} has {rows}.")
     before = left[:-2], right[:-2]
     if all(before) and not _alike(*before):
-        raise Misfit(
-            f"In {whole}, {left_name} has {_describe_shape(left)} and {right_name} has {_describe_shape(right)}."
-        )
+        raise _misfit(left, right, left_name, right_name, whole)
     return (*_leading_axes(*before), *left[-2:-1], *right[-1:][: len(right) - 1])
 
 
@@ -104,10 +89,13 @@ def _entry_by_entry(left, right, left_name, right_name, whole):
     joined = tuple(map(_broadcast_size, *padded))
     # numpy would also stretch both at once, or a number over a whole vector: no equation here means that
     if 0 in joined or not (_alike(joined, left) or _alike(joined, right)) or bool(left) != bool(right):
-        raise Misfit(
-            f"In {whole}, {left_name} has {_describe_shape(left)} and {right_name} has {_describe_shape(right)}."
-        )
+        raise _misfit(left, right, left_name, right_name, whole)
     return joined
+
+
+def _misfit(left, right, left_name, right_name, whole):
+    shapes = f"{left_name} has {_describe_shape(left)} and {right_name} has {_describe_shape(right)}"
+    return Misfit(f"In {whole}, {shapes}.")
 
 
 def _broadcast_size(one, other):
