@@ -1,7 +1,6 @@
 """Judge whether the cases of a key can tell right from wrong, before anybody is graded with them.
 
-In: exercises with their cases drawn, their references, the text that students get. Out: ``Problem`` objects, each with
-exercise, case, reason and remedy. Touches nothing.
+In: exercises with their cases drawn, their references, the text that students get. Out: ``Problem`` objects.
 """
 
 import ast
@@ -49,46 +48,35 @@ class Problem:
 def lint(
     questions: Iterable[Exercise], references: Mapping[str, Callable[..., object]] | None = None, text: str = ""
 ) -> tuple[Problem, ...]:
-    """Return the problems of the exercises ``questions``, as a tuple.
+    """Return the problems of the exercises ``questions``.
 
-    Parameters
-    ----------
-    questions : iterable of Exercise
-    references : dict, optional
-        Name of an exercise -> its reference; by default those of ``solutions``.
-    text : str
-        All that the released notebook says, without the answers. By default the docstrings of the exercises.
+    ``references`` maps the name of an exercise to its reference, by default that of ``solutions``; ``text`` is all that the
+    released notebook says without the answers, by default the docstrings of the exercises.
     """
     questions = tuple(questions)
     problems: list[Problem] = []
     for exercise in questions:
         if not exercise.is_called:
             continue
-        reference = references[exercise.name] if references else _reference(exercise)
+        module = f"solutions.{exercise.entry.module}.{exercise.entry.topic}"
+        function = exercise.function
+        reference = references[exercise.name] if references else getattr(importlib.import_module(module), function)
         for rule in (*RULES, *(OF_CODE if exercise.kind == "code" else ())):
-            problems += (Problem(exercise.name, exercise.entry.where, *found) for found in rule(exercise, reference))
-    for exercise in questions if text else ():
-        problems += (
-            Problem(
-                *(exercise.name, exercise.entry.where, ""),
-                f"the text says {promise!r}, and no hidden case is about {kind}",
-                "let an argument have such a family, or take the promise back",
+            problems += (
+                Problem(exercise.name, exercise.entry.where, *problem) for problem in rule(exercise, reference)
             )
-            for promise, kind in promised_only(exercise, _question(exercise, text))
-        )
+    for exercise in questions if text else ():
+        for promise, kind in promised_only(exercise, _question(exercise, text)):
+            reason = f"the text says {promise!r}, and no hidden case is about {kind}"
+            remedy = "let an argument have such a family, or take the promise back"
+            problems.append(Problem(exercise.name, exercise.entry.where, "", reason, remedy))
     return (*problems, *leaks(questions, text or "\n".join(_without_answer(exercise.source) for exercise in questions)))
 
 
 def refuse(
     questions: Iterable[Exercise], references: Mapping[str, Callable[..., object]] | None = None, text: str = ""
 ) -> None:
-    """Raise for the first problem of the exercises ``questions``; see ``lint``.
-
-    Raises
-    ------
-    AnswerKeyError
-        With exercise, case, reason and remedy.
-    """
+    """Raise an ``AnswerKeyError`` for the first problem of the exercises ``questions``; see ``lint``."""
     for problem in lint(questions, references, text):
         case = f", case {problem.case!r}" if problem.case else ""
         raise AnswerKeyError(problem.reason, problem.where + case, problem.remedy)
@@ -100,18 +88,19 @@ def released_text(notebook: NotebookNode) -> str:
     What is packed in it counts as read, but for numbers that were drawn: of so many, some are near any answer.
     """
     answer = re.compile(r"### BEGIN (SOLUTION|HIDDEN TESTS).*?### END \1", flags=re.DOTALL)
-    return "\n".join(
-        visible_source(answer.sub("", cell.source)) for cell in notebook.cells if not _is_written_answer(cell)
-    )
+    texts = []
+    for cell in notebook.cells:
+        if not (cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("solution")):
+            texts.append(visible_source(answer.sub("", cell.source)))
+    return "\n".join(texts)
 
 
 def starter(exercise: Exercise) -> Callable[..., object]:
     """Return the function that students get: the reference with its answer cut out, and nbgrader's ``raise`` there."""
-    left_out = re.sub(
-        r"### BEGIN SOLUTION.*?### END SOLUTION", "raise NotImplementedError()", exercise.source, flags=re.S
-    )
+    answer = r"### BEGIN SOLUTION.*?### END SOLUTION"
+    source = re.sub(answer, "raise NotImplementedError()", exercise.source, flags=re.DOTALL)
     scope: dict[str, Any] = {"np": np}
-    exec(compile(textwrap.dedent(left_out), "<starter>", "exec"), scope)
+    exec(compile(textwrap.dedent(source), "<starter>", "exec"), scope)
     return scope[re.findall(r"def (\w+)", exercise.source)[0]]
 
 
@@ -119,15 +108,6 @@ def _question(exercise, text):
     """Return what ``text`` asks of ``exercise``: the section in which its function is named."""
     asks = [section for section in re.split(r"^## ", text, flags=re.MULTILINE) if f"`{exercise.function}(" in section]
     return asks[0].partition("\ndef ")[0] if exercise.kind == "code" and asks else ""
-
-
-def _is_written_answer(cell):
-    return cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("solution")
-
-
-def _reference(exercise):
-    module = importlib.import_module(f"solutions.{exercise.entry.module}.{exercise.entry.topic}")
-    return getattr(module, exercise.function)
 
 
 def _without_answer(source):
@@ -153,11 +133,8 @@ def _tolerance_is_narrow(exercise, reference):
             if nearest is None:  # it passes every case: ``load`` refuses such a key
                 continue
             case = nearest[1]
-            yield (
-                case.name,
-                f"the tolerance {case.atol:g} is more than half of the distance to the mistake {name}",
-                "ask for more digits, or choose numbers that set the mistake further apart",
-            )
+            reason = f"the tolerance {case.atol:g} is more than half of the distance to the mistake {name}"
+            yield case.name, reason, "ask for more digits, or choose numbers that set the mistake further apart"
 
 
 def _test_has_effect(exercise, reference):
@@ -173,32 +150,21 @@ def _reference_is_steady(exercise, reference):
     for call in _seedless_calls(exercise.source):
         yield "", f"the reference draws from {call} without a seed", "let it make a generator of its own, with a seed"
     for case in exercise.cases:
-        one, other = (_value(exercise, reference, case) for _ in range(2))
-        if _unlike(one, other):
-            yield (
-                case.name,
-                "two runs of the reference differ",
-                "take randomness out of it, or seed it within the function",
-            )
+        if _unlike(*(_value(exercise, reference, case) for _ in range(2))):
+            remedy = "take randomness out of it, or seed it within the function"
+            yield case.name, "two runs of the reference differ", remedy
             return
 
 
 def _sizes_differ(exercise, reference):
     """As in the tests of the keys: sizes may be alike only where they are alike in every case."""
-    sizes = [
-        {(name, axis): size for name, item in case.inputs.items() for axis, size in enumerate(np.shape(item))}
-        for case in exercise.hidden
-    ]
-    if not any(sizes):
-        return
-    alike = [{pair for pair in itertools.combinations(row, 2) if row[pair[0]] == row[pair[1]]} for row in sizes]
+    sizes = [_sizes(case.inputs) for case in exercise.hidden]
+    alike = [_alike(case.inputs) for case in exercise.hidden]
     always = set.intersection(*alike)
-    if not any(row and 1 not in row.values() and pairs == always for row, pairs in zip(sizes, alike, strict=True)):
-        yield (
-            "",
-            "no hidden case has all sizes different",
-            "add one: a transposed or exchanged argument passes by luck where two sizes are alike",
-        )
+    fits = [row and 1 not in row.values() and pairs == always for row, pairs in zip(sizes, alike, strict=True)]
+    if any(sizes) and not any(fits):
+        remedy = "add one: a transposed or exchanged argument passes by luck where two sizes are alike"
+        yield "", "no hidden case has all sizes different", remedy
 
 
 def _masks_mask(exercise, reference):
@@ -219,11 +185,8 @@ def _scores_are_large(exercise, reference):
         size = largest({name: item for name, item in floats.items() if name in direct or not direct})
         if size >= OVERFLOWS or (not direct and size**2 >= OVERFLOWS):  # a product of two gives the scores
             return
-    yield (
-        "",
-        f"no hidden case has large {' or '.join(direct) or 'scores'}",
-        "add one with scores in the thousands: an exponential overflows there, and only there",
-    )
+    remedy = "add one with scores in the thousands: an exponential overflows there, and only there"
+    yield "", f"no hidden case has large {' or '.join(direct) or 'scores'}", remedy
 
 
 def _size_one_is_there(exercise, reference):
@@ -238,17 +201,12 @@ def _inputs_are_various(exercise, reference):
         given = [np.asarray(case.inputs[name]) for case in exercise.hidden if name in case.inputs]
         words = {
             "all alike": all(np.ptp(item.astype(float)) == 0 if item.size else True for item in given),
-            "an identity matrix": all(_is_identity(item) for item in given),
+            "an identity matrix": all(_is_square(item) and np.array_equal(item, np.eye(len(item))) for item in given),
             "symmetric": all(_is_square(item) and np.array_equal(item, item.T) for item in given),
         }
-        for word, always in words.items():
-            if always:
-                yield (
-                    "",
-                    f"the input {name} is {word} in every hidden case",
-                    "draw it from random numbers in at least one: a transposed or dropped argument passes otherwise",
-                )
-                break
+        for word in [word for word, always in words.items() if always][:1]:
+            remedy = "draw it from random numbers in at least one: a transposed or dropped argument passes otherwise"
+            yield "", f"the input {name} is {word} in every hidden case", remedy
 
 
 def _results_are_no_toss_up(exercise, reference):
@@ -256,19 +214,13 @@ def _results_are_no_toss_up(exercise, reference):
     rng = np.random.default_rng(0)
     for case in exercise.cases:
         for _ in range(1 if case.families else NUDGES):
-            nudged = {
-                name: item + NUDGE * np.maximum(1.0, np.abs(item)) * rng.uniform(-1, 1, size=np.shape(item))
-                if _kind(item) == "f"
-                else item
-                for name, item in case.inputs.items()
-            }
-            value = _value(exercise, reference, dataclasses.replace(case, inputs=nudged))
-            if _reasons(exercise, case, value):
-                yield (
-                    case.name,
-                    f"the result hangs on the rounding of the inputs: a change of {NUDGE:g} gives another one",
-                    "draw with another seed or a larger scale, or state inputs of which no two tie",
-                )
+            nudged = dict(case.inputs)
+            for name, item in nudged.items():
+                if _kind(item) == "f":
+                    nudged[name] = item + NUDGE * np.maximum(1.0, np.abs(item)) * rng.uniform(-1, 1, np.shape(item))
+            if not _is_right(exercise, case, _value(exercise, reference, dataclasses.replace(case, inputs=nudged))):
+                reason = f"the result hangs on the rounding of the inputs: a change of {NUDGE:g} gives another one"
+                yield case.name, reason, "draw with another seed or a larger scale, or state inputs of which no two tie"
                 return
 
 
@@ -282,29 +234,28 @@ def _shown_numbers_hide_nothing(exercise, reference):
                 yield case.name, reason, "choose other numbers or another size: a slip must show on what is shown"
         sizes = _sizes(case.inputs)
         coincidences = [t for t in sorted(_sums(case.inputs) - sums) if 1 < sizes[t[0]] != sizes[t[1]] > 1]
-        for one, other, total in coincidences[:1]:
-            yield (
-                case.name,
-                f"sizes add up: {_axis(one)} and {_axis(other)} to {_axis(total)}",
-                "choose another size: joined, the two would fit where the third belongs",
-            )
+        for axes in coincidences[:1]:
+            first, second, total = (f"axis {axis} of {name}" for name, axis in axes)
+            remedy = "choose another size: joined, the two would fit where the third belongs"
+            yield case.name, f"sizes add up: {first} and {second} to {total}", remedy
 
 
 def _shown_cases_are_enough(exercise, reference):
     plain = [case for case in exercise.shown if not case.gradients]
     alike = _always(exercise.hidden, _alike)
-    several = [case for case in plain if _batch(case) > 1]
+    several = [case for case in plain if np.shape(next(iter(case.inputs.values())))[0] > 1]
     if len(plain) < 2:
         yield "", "one case is shown", "show one that can be worked by hand, and one of other sizes"
     if not several:
         yield "", "every shown case has one sentence", "show several: a sum over the batch passes otherwise"
     elif not any(_alike(case.inputs) <= alike for case in several):
-        yield (
-            "",
-            "no shown case of several sentences has all sizes different",
-            "show one, of other sizes than the first",
-        )
-    if exercise.in_torch and _is_real(exercise) and not any(case.gradients for case in exercise.shown):
+        reason = "no shown case of several sentences has all sizes different"
+        yield "", reason, "show one, of other sizes than the first"
+    if (
+        exercise.in_torch
+        and _kind(exercise.hidden[0].expected) in "fO"
+        and not any(case.gradients for case in exercise.shown)
+    ):
         yield "", "no shown case is about gradients", "show one: a tensor that was detached passes otherwise"
 
 
@@ -314,11 +265,8 @@ def _natural_slips_are_shown(exercise, reference):
     for name in exercise.hints:
         fails = [case for case in quiet if not _accepts(exercise, case, case.mistaken[name])]
         if fails and all(_accepts(exercise, case, case.mistaken[name]) for case in exercise.shown):
-            yield (
-                "",
-                f"the mistake {name} passes every shown case, and fails the hidden {fails[0].name!r}",
-                "show a case that tells it from the reference",
-            )
+            reason = f"the mistake {name} passes every shown case, and fails the hidden {fails[0].name!r}"
+            yield "", reason, "show a case that tells it from the reference"
 
 
 def _is_quiet(case):
@@ -349,9 +297,9 @@ def _forgiving(name, item, alike, per_sentence):
         yield f"{name} has {'two rows that are equal' if per_sentence else 'equal rows'}"
 
 
-def _always(cases, found):
-    """Return what ``found`` finds in the inputs of every one of ``cases`` that has all of these inputs."""
-    each = [(set(case.inputs), found(case.inputs)) for case in cases]
+def _always(cases, find):
+    """Return what ``find`` finds in the inputs of every one of ``cases`` that has all of these inputs."""
+    each = [(set(case.inputs), find(case.inputs)) for case in cases]
     return {
         axes
         for axes in set.union(*(those for _, those in each))
@@ -376,18 +324,6 @@ def _sums(inputs):
     return {(*pair, axis) for pair in pairs for axis in sizes if sizes[axis] == sizes[pair[0]] + sizes[pair[1]]}
 
 
-def _axis(axis):
-    return f"axis {axis[1]} of {axis[0]}"
-
-
-def _batch(case):
-    return np.shape(next(iter(case.inputs.values())))[0]
-
-
-def _is_real(exercise):
-    return np.asarray(exercise.hidden[0].expected).dtype.kind in "fO"
-
-
 RULES = (_tolerance_is_narrow, _test_has_effect, _reference_is_steady)
 OF_CODE = (
     *(_sizes_differ, _masks_mask, _scores_are_large, _size_one_is_there, _inputs_are_various),
@@ -402,19 +338,16 @@ def leaks(questions: Iterable[Exercise], text: str) -> tuple[Problem, ...]:
     """
     problems = []
     for exercise in questions:
-        found = ()
+        reasons, remedy = (), ""
         if exercise.kind == "shape":
-            found = [
-                f"a docstring states the shape {entry} that is asked for" for entry in stated_shapes(exercise, text)
-            ]
+            shapes = stated_shapes(exercise, text)
+            reasons = [f"a docstring states the shape {entry} that is asked for" for entry in shapes]
             remedy = "ask for another shape, or describe the argument there without its shape"
         elif exercise.kind == "number" and not exercise.entry.warm_up:  # the pages work those in full
-            found = [
-                f"the numbers of {entry or 'the answer'} stand in the notebook"
-                for entry in _parts_stated_in(exercise, text)
-            ]
+            parts = _parts_stated_in(exercise, text)
+            reasons = [f"the numbers of {entry or 'the answer'} stand in the notebook" for entry in parts]
             remedy = "take them out of the text, or ask with other numbers"
-        problems += (Problem(exercise.name, exercise.entry.where, "", reason, remedy) for reason in found)
+        problems += (Problem(exercise.name, exercise.entry.where, "", reason, remedy) for reason in reasons)
     return tuple(problems)
 
 
@@ -424,12 +357,11 @@ def stated_shapes(exercise: Exercise, text: str) -> list[str]:
     sizes = {LETTERS[word]: case.inputs.get(LETTERS[word]) for word in LETTERS} | case.inputs
     sizes |= {word: sizes[letter] for word, letter in LETTERS.items()}
     expected = case.expected if isinstance(case.expected, dict) else {exercise.function: case.expected}
-    found = []
+    answered = []
     for name, stated in re.findall(r"^ *(\w+) : \(([^)]*)\)", text, flags=re.MULTILINE):
-        values = tuple(sizes.get(word.strip()) for word in stated.split(",") if word.strip())
-        if expected.get(name) == values:
-            found.append(name)
-    return found
+        if expected.get(name) == tuple(sizes.get(word.strip()) for word in stated.split(",") if word.strip()):
+            answered.append(name)
+    return answered
 
 
 LETTERS = {"source_len": "T_x", "attention_size": "a", "key_size": "m", "query_size": "n", "embedding_size": "d"}
@@ -463,30 +395,28 @@ def _is_rounded(value, token):
 
 
 def _accepts(exercise, case, outcome):
-    return not outcome.raised and not _reasons(exercise, case, outcome.value)
+    return not outcome.raised and _is_right(exercise, case, outcome.value)
 
 
 def _passes(exercise, case, function):
     try:
-        return not _reasons(exercise, case, function(*case.inputs.values()))
+        return _is_right(exercise, case, function(*case.inputs.values()))
     except Exception:
         return False
 
 
-def _reasons(exercise, case, value):
-    return any(compare.mismatches(value, case.expected, exercise.kind, case.atol).values())
+def _is_right(exercise, case, value):
+    return compare.is_right(value, case.expected, exercise.kind, case.atol)
 
 
 def _distance(outcome, expected):
     """Return the largest difference between two values; infinite where they cannot be compared."""
     if outcome.raised:
         return np.inf
+    pairs = [(outcome.value, expected)]
     if isinstance(expected, dict):
-        if not isinstance(outcome.value, dict):
-            return np.inf
-        pairs = [(outcome.value.get(name), wanted) for name, wanted in expected.items()]
-    else:
-        pairs = [(outcome.value, expected)]
+        given = outcome.value if isinstance(outcome.value, dict) else {}
+        pairs = [(given.get(name), wanted) for name, wanted in expected.items()]
     distances = []
     for value, wanted in pairs:
         if value is None or isinstance(value, dict) or np.shape(value) != np.shape(wanted):
@@ -507,8 +437,8 @@ def _value(exercise, function, case):
 def _unlike(value, expected):
     if isinstance(expected, dict):
         return any(_unlike(value[name], wanted) for name, wanted in expected.items())
-    one, other = (np.asarray(compare.read_value(item)) for item in (value, expected))
-    return not np.array_equal(one, other, equal_nan=True)
+    first, second = (np.asarray(compare.read_value(item)) for item in (value, expected))
+    return not np.array_equal(first, second, equal_nan=True)
 
 
 def _seedless_calls(source):
@@ -536,7 +466,3 @@ def _kind(item):
 
 def _is_square(item):
     return item.ndim == 2 and item.shape[0] == item.shape[1]
-
-
-def _is_identity(item):
-    return _is_square(item) and np.array_equal(item, np.eye(len(item)))
