@@ -66,6 +66,39 @@ KNOWN = {
 }
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_rare_does_no_harm_to_ordinary_scores_and_what_needs_a_mask_says_so():
+    for bug in softmax_bugs.softmax_bugs():
+        for mask in (MASK,) if bug.masks else (MASK, None):
+            weights = for_arrays(bug.weigh)(SCORES, mask)
+            right = for_arrays(reference_softmax)(SCORES, mask)
+            assert not bug.rare or weights is None or np.allclose(weights, right, atol=1e-4), bug.clause
+    logarithms = SCORES - np.log(np.exp(SCORES).sum(axis=1, keepdims=True))
+    for bug in log_softmax_bugs():
+        assert not bug.rare or np.allclose(for_arrays(bug.weigh)(SCORES, None), logarithms), bug.clause
+
+
+def test_a_wrong_axis_is_never_the_last():
+    for scores in (SCORES, np.array([SCORES, 2 * SCORES])):
+        right = for_arrays(reference_softmax)(scores, None)
+        for number, bugs in ((right, softmax_bugs.softmax_bugs()), (np.log(right), log_softmax_bugs())):
+            given = [for_arrays(bug.weigh)(scores, None) for bug in bugs if bug.clause == softmax_bugs.OTHER_AXIS]
+            assert [each is None or not np.allclose(each, number) for each in given] == [True, True]
+
+
+def test_what_is_added_below_takes_a_little_off_all_weights_alike():
+    for bug in [bug for bug in softmax_bugs.softmax_bugs() if bug.clause == softmax_bugs.ADDED_BELOW]:
+        first, pad, last = for_arrays(bug.weigh)(SCORES, MASK)[0]
+        assert (first / last, pad) == (pytest.approx(np.exp(0.5 - 2.0)), 0)
+        assert 0.999 < first + last < 1 + 1e-9
+
+
+def test_a_row_without_a_word_gets_zeros_ones_or_equal_weights_in_place_of_nan():
+    scores, mask = np.zeros((2, 3, 4)), np.array([False, True])[:, None, None] & np.ones((2, 3, 4), bool)
+    bugs = [bug for bug in softmax_bugs.softmax_bugs() if bug.clause == softmax_bugs.NO_SHIFT]
+    assert {for_arrays(bug.weigh)(scores, mask)[0].mean() for bug in bugs} == {0, 1, 1 / 4}
+
+
 @pytest.mark.parametrize("clause", KNOWN)
 def test_weights_are_what_the_clause_says(clause):
     bugs = [bug for bug in BUGS if bug.clause == clause and not bug.rare]

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from autograder.exercises.instrumentation import InstrumentedFunction
-from autograder.exercises.softmax_steps import find_softmax, values_seen
+from autograder.exercises.softmax_steps import _telling_cases, find_softmax, values_seen
 from tests.autograder.samples import exercise_named, module_of
 
 FOUND = {  # exercise: scores, mask, whether there are logarithms
@@ -42,3 +42,12 @@ def test_what_is_seen_of_a_call_that_raises_is_nothing():
     case = exercise.hidden[0]
     assert values_seen(exercise, instrumented(exercise), case)
     assert values_seen(exercise, instrumented(exercise), dataclasses.replace(case, inputs={})) == {}
+
+
+def test_only_calls_with_pads_and_several_entries_along_each_axis_tell_what_a_softmax_is():
+    exercise = exercise_named("softmax-masked_softmax")
+    assert any(1 in case.inputs["scores"].shape for case in exercise.hidden[-10:])
+    cases = _telling_cases(dataclasses.replace(exercise, cases=exercise.cases[::-1]))
+    assert cases
+    assert all(min(item.shape) > 1 for case in cases for item in case.inputs.values())
+    assert not any(case.inputs["source_mask"].all() for case in cases)
