@@ -109,7 +109,8 @@ def test_each_part_has_a_case_of_its_own_and_a_case_of_several_says_which(name):
 
 
 def test_what_is_special_in_a_case_is_its_name():
-    cases = {case.name: case for case in exercise_named("context-attend").hidden}
+    entry = exercise_named("context-attend").entry
+    cases = {case.name: case for case in covering.pairwise_cases(entry, frozenset(), np.random.default_rng(0))}
     assert not cases["a pad before a word"].inputs["source_mask"][:, 0].any()
     assert cases["scores in the thousands"].part == "large_scores"
     assert np.abs(cases["scores in the thousands"].inputs["scores"]).max() > 1000
@@ -148,3 +149,13 @@ def test_every_special_family_of_sizes_meets_more_than_one_case_or_none(name):
     plans = covering._plans(factors)
     for level in dict(factors)[covering.SIZES][1:]:
         assert sum(plan[covering.SIZES] == level for plan in plans) != 1, level
+
+
+@each_code
+def test_a_single_word_also_stands_in_a_single_sentence(name):
+    factors = covering._factors(exercise_named(name).entry, frozenset())
+    plans = covering._plans.__wrapped__(factors)
+    for argument, levels in factors[:-1]:
+        for level in [level for level in levels if level.family.name == families.ONE_WORD]:
+            ones = {frozenset([level.argument.axes[0]])}
+            assert ones <= {plan[covering.SIZES].ones for plan in plans if plan[argument] == level}

@@ -90,6 +90,13 @@ def test_everything_that_a_key_may_ask_for_can_be_drawn():
     assert set(get_args(get_type_hints(answer_key.Drawn)["draw"])) == set(DRAWS)
 
 
+@pytest.mark.parametrize("draw", DRAWS)
+def test_what_is_drawn_has_the_shape_that_is_asked_for_and_differs_from_row_to_row(draw):
+    value = DRAWS[draw](np.random.default_rng(0), answer_key.Drawn(shape=(3, 20, 9), draw=draw, below=5), 1.0)
+    assert value.shape == (3, 20, 9)
+    assert all(len(np.unique(rows, axis=0)) > 2 for rows in value)
+
+
 @pytest.mark.parametrize("name", CODE + SHAPES)
 def test_further_calls_fit_their_exercise_and_are_none_of_a_release(name):
     exercise = exercise_named(name)

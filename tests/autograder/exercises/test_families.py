@@ -1,5 +1,7 @@
 """Each family draws what its words say, whatever the seed: a family that did not would comfort the wrong answer."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -203,6 +205,21 @@ def test_a_family_says_how_many_entries_it_needs_to_be_what_its_words_say(kind, 
     assert kind != "mask" or not value.all()
 
 
+@pytest.mark.parametrize("name", ["end", "lengths", "before", "between", "one_word"])
+def test_a_family_of_masks_needs_no_more_positions_than_it_says(name):
+    family = next(family for family in families.MASK if family.name == name)
+    context = DrawContext((family.least.get(0, 1), family.least[-1] - 1))
+    with contextlib.suppress(ValueError):
+        mask = family.draw(np.random.default_rng(0), context)
+        assert mask.all() or not MASKS[name](mask)
+
+
+def test_a_family_of_masks_or_targets_says_whether_it_has_pads():
+    for kind in ("mask", "targets"):
+        for family in families.KINDS[kind]:
+            assert family.pads != many(kind, family.name, (40, 5)).all(), family.name
+
+
 def test_masks_may_have_more_axes_than_two():
     for name in ("end", "before", "between", "one_word", "full", "empty"):
         assert MASKS[name](many("mask", name, (5, 3, 4)).reshape(-1, 4)), name
@@ -245,6 +262,7 @@ def test_large_scores_lie_beyond_the_numbers_that_often_stand_for_minus_infinity
     scores = many("scores", "thousands", (200, 6))
     assert scores.min() < below
     assert scores.max() > usual
+    assert (abs(scores) < usual).mean() > 0.8
     rows = many("scores", "apart", (3, 6)).mean(axis=1)
     assert rows[0] < below
     assert abs(rows[1]) < 10
@@ -350,15 +368,18 @@ def test_one_hypothesis_leads_and_it_is_the_last_one_of_which_one_word_is_certai
     last = np.sort(certain[..., -1, :])
     assert (last[..., -1] == 0).all()
     assert last[..., :-1].max() <= -90
-    assert certain[..., :-1, :].min() > -20
+    ordinary = many("log_probabilities", "ordinary", (20, 5, 6))
+    assert (certain[..., :-1, :] == ordinary[..., :-1, :]).all()
 
 
-def test_hypotheses_like_nearly_the_same_words():
+def test_hypotheses_like_nearly_the_same_words_of_a_vocabulary_that_may_be_large():
     same = many("log_probabilities", "same", (20, 5, 6))
     spread = np.ptp(same, axis=-2)
     assert 0 < spread.min() < spread.max() < 0.05
     assert np.ptp(same, axis=-1).min() > 0.1
     assert many("log_probabilities", "low", (20, 5, 6)).max() < -1000
+    (large,) = [family for family in families.LOG_PROBABILITIES if family.name == "many"]
+    assert large.least[-1] > 256
 
 
 STOP = families.STOPS
