@@ -41,6 +41,7 @@ def test_a_step_of_a_chain_is_the_reference_without_the_lines_before_it(tmp_path
     (step,) = exercise.follows.values()
     assert step.given == ("first",)
     assert "first = " not in step.source
+    assert "{" not in step.source  # nor is the dict of all steps, whose others are answers too
     assert exercises.compile_steps(exercise.follows)["second"][1](np.array([7.0, 8.0])).tolist() == [8.0, 9.0]
     other = dataclasses.replace(exercise, follows={})
     assert exercises.digest([other]) != exercises.digest([exercise])

@@ -38,9 +38,11 @@ EACH = {
     "the order of a slice": ("return x[1:]", "reversed", "return x[1::-1]"),
     "a sequence": ("return [x, y]", "entries 1 and 2 exchanged", "return [y, x]"),
     "an entry": ("return {'a': x, 'b': y}", "a left out", "return {'b': y}"),
+    "three entries": ("return [x, y, 1]", "reversed", "return [1, y, x]"),
     "two entries": ("return {'a': x, 'b': y}", "values 1 and 2 exchanged", "return {'a': y, 'b': x}"),
     "a function": ("return np.tanh(x)", "tanh forgotten", "return x"),
     "a method": ("return x.sum(axis=1)", "sum becomes max", "return x.max(axis=1)"),
+    "the larger of two": ("return max(x, y)", "max forgotten", "return y"),
     "a keyword": ("return x.sum(axis=1)", "axis left out", "return x.sum()"),
     "an axis": ("return x.sum(axis=1)", "1 becomes 0", "return x.sum(axis=0)"),
     "arguments": ("return np.dot(x, y)", "arguments exchanged", "return np.dot(y, x)"),
@@ -97,3 +99,18 @@ def test_numbers_of_code_and_sizes_of_shapes_have_no_clause():
     assert ("x doubled", "return (2 * x, 2 * y)") in shapes
     assert ("an axis of 1 in front", "return (1, x, 2 * y)") in shapes
     assert not any(shapes.values())
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_whole_number_is_off_by_one_zero_doubled_or_negative(number):
+    made = {what for what, _ in mutated(f"return {number}", "number") if " becomes " in what}
+    others = {number + 1, number - 1, 0, 2 * number, -number} - {number}
+    assert made == {f"{number} becomes {other}" for other in others}
+
+
+def test_a_wrong_sign_is_plainer_than_a_number_that_is_left_out_or_counts_otherwise():
+    ranks = {}
+    definition = parse_function("def f():\n    return [3, 0]\n")
+    for slot in slots(definition):
+        ranks |= {rewrite.what: rewrite.rank for rewrite in rewrites(slot, Surroundings("number", [], set()))}
+    assert ranks["3 becomes -3"] < ranks["3 becomes 0"] == ranks["3 becomes 6"] == ranks["0 becomes 1"]

@@ -6,7 +6,8 @@ import warnings
 import numpy as np
 import pytest
 
-from autograder.exercises.mutations import mutations_of, sizes_of
+from autograder.exercises import softmax_bugs
+from autograder.exercises.mutations import Mutations, mutations_of, sizes_of
 from tests.autograder.samples import NAMES, exercise_named, reference_of
 
 WORKED = [name for name in NAMES if exercise_named(name).kind in ("code", "number")]
@@ -26,7 +27,7 @@ def exercise():
 
 def outcome(exercise, clause, place):
     """What the mutation with ``clause`` gives on a hidden case; of several, the first."""
-    mutations = mutations_of(exercise)
+    mutations = Mutations(exercise)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         number = next(n for n, mutation in enumerate(mutations.all) if mutation.clause == clause)
@@ -59,6 +60,41 @@ def test_a_rewritten_expression_gives_what_it_would_give_in_the_source(exercise)
     assert np.allclose(np.tanh(outcome(exercise, "a tanh is missing", place).value), np.tanh(expected), atol=1e-6)
 
 
+def pads_count_as_zeros(case):
+    powers = np.exp(np.where(case.inputs["source_mask"], case.inputs["scores"], 0.0))
+    return case.inputs["source_mask"] * powers / powers.sum(axis=-1, keepdims=True)
+
+
+CHANGED_STEPS = {  # exercise: clause, name of a hidden case, what comes out there
+    "decoder_fusion-decoder_step_state": (
+        *("your result counts twice", "ordinary numbers"),
+        lambda case: 2 * case.expected,
+    ),
+    "softmax-softmax": (  # their sum stays as it is
+        *("the exponentials, on the way to your result, count twice", "ordinary numbers"),
+        lambda case: 2 * case.expected,
+    ),
+    "softmax-masked_softmax": (softmax_bugs.ZERO, "pads at the end", pads_count_as_zeros),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED_STEPS)
+def test_a_changed_step_gives_what_its_clause_says(name):
+    exercise, (clause, called, expected) = exercise_named(name), CHANGED_STEPS[name]
+    place = next(n for n, case in enumerate(exercise.hidden) if case.name == called)
+    assert np.allclose(outcome(exercise, clause, place).value, expected(exercise.hidden[place]))
+
+
+def test_matrices_that_are_joined_in_the_other_order_multiply_each_others_columns(exercise):
+    place = several_sentences(exercise)
+    inputs = exercise.hidden[place].inputs
+    joined = np.hstack([inputs["W_s"], inputs["W_c"]])
+    keys = inputs["context"].shape[1]
+    expected = reference_of(exercise)(**{**inputs, "W_c": joined[:, :keys], "W_s": joined[:, keys:]})
+    clause = "W_s and W_c are joined in one order, and what they multiply in the other"
+    assert np.allclose(outcome(exercise, clause, place).value, expected)
+
+
 def test_an_earlier_argument_comes_from_an_earlier_call_of_the_same_shape_if_there_is_one(exercise):
     clause = "W_y of an earlier call with the same sizes is used again: something is kept between calls"
     shapes = [case.inputs["W_y"].shape for case in exercise.hidden]
@@ -80,7 +116,7 @@ def test_arguments_of_other_shapes_are_not_confused(exercise):
 
 def test_what_was_worked_out_is_kept_with_the_exercise(exercise):
     assert mutations_of(exercise) is mutations_of(exercise)
-    assert outcome(exercise, "W_y counts twice", 0) is outcome(exercise, "W_y counts twice", 0)
+    assert mutations_of(exercise).outcome(0, 0) is mutations_of(exercise).outcome(0, 0)
 
 
 def test_the_plainest_come_first_and_a_gradient_is_more_work():
