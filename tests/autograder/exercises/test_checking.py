@@ -340,6 +340,8 @@ def test_the_last_line_says_how_many_hidden_cases_there_are_and_of_what_kinds():
     )
     known = the_cells.check_data(exercise_named("softmax-jacobian_row"))["hidden"]
     assert checking.describe_hidden_cases(**known) == "the points are for the right numbers, each within 0.00015."
+    single = "one hidden case gives the points. There will be: other numbers."
+    assert checking.describe_hidden_cases(count=1, kinds=[]) == single
 
 
 def test_of_an_error_only_the_lines_of_the_notebook_are_shown_and_many_are_cut(monkeypatch):

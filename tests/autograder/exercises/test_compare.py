@@ -290,6 +290,19 @@ def test_a_dict_gets_a_reason_for_each_entry():
     assert found["c"] == "this key is missing; yours are a, b"
 
 
+def test_of_keys_that_are_not_asked_for_nine_are_named_with_forty_characters_each():
+    value = {letter * 50: 1.0 for letter in "abcdefghijk"}
+    named = ", ".join(letter * 40 for letter in "abcdefghi")
+    assert mismatches(value, {"z": 1.0}, "code", 0) == {"z": f"this key is missing; yours are {named}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"), [("it is 0", "It is 0."), ("why?", "Why?"), ("stop!", "Stop!"), ("so.", "So."), ("", ".")]
+)
+def test_a_full_sentence_has_a_capital_first_and_one_mark_last(text, sentence):
+    assert compare.full_sentence(text) == sentence
+
+
 @pytest.mark.parametrize(("value", "said"), [(None, "it returned nothing"), ((2, 3), "it returned tuple")])
 def test_what_is_no_dict_is_wrong_in_every_entry(value, said):
     found = mismatches(value, {"a": (2,), "b": (3,)}, "shape", 0)
@@ -375,6 +388,7 @@ def test_a_part_with_several_entries_needs_them_all():
 
 def test_all_parts_right_never_earn_more_than_their_decimal_sum():
     assert total_points([("", (), {"a": "", "b": ""})], {"a": 0.1, "b": 0.2}) == 0.3
+    assert total_points([("", (), {"a": ""})], {"a": 2 / 3}) == 0.666667
 
 
 HIDDEN = [
@@ -477,3 +491,4 @@ def test_weights_of_which_one_is_0_or_1_where_it_should_not_be_are_not_carried_o
 def test_a_saturated_step_is_not_carried_on(end, carried):
     assert compare._is_plausible_step(np.array([0.3, end]), np.array([0.2, 0.5]), 1e-4) == carried
     assert compare._is_plausible_step(np.array([0.3, 0.9999]), np.array([0.2, 0.9999]), 1e-4)  # as the right one is
+    assert compare._is_plausible_step(np.array([end, 0.3]), np.array([0.2, 1.0]), 1e-4)  # no tanh reaches 1
