@@ -279,6 +279,14 @@ def test_a_tolerance_that_reaches_half_way_to_a_mistake_is_named(tmp_path, text,
     assert reason.endswith(f"is more than half of the distance to the mistake {functions[1].__name__}")
 
 
+def test_of_cases_in_which_a_mistake_is_as_near_the_first_is_named(tmp_path):
+    exercise = code(tmp_path)
+    cases = [dataclasses.replace(case, expected=0 * case.expected) for case in exercise.cases]
+    near = [dataclasses.replace(c, mistaken={"slip": Outcome(c.expected + 1.5 * c.atol)}) for c in cases]
+    exercise = dataclasses.replace(exercise, hints={"slip": "A slip."}, cases=tuple(near))
+    assert [found[0] for found in key_linter._tolerance_is_narrow(exercise, weigh)] == [exercise.hidden[0].name]
+
+
 def test_a_test_that_a_constant_passes_is_named(tmp_path):
     same = "inputs.scores = [[{}, 0.0, 0.5]]\ninputs.mask = [[true, false, false]]"
     weak = {"all_sizes_different": same.format(900.0), "large_scores": None, "one_sentence": same.format(1.5)}
@@ -311,6 +319,18 @@ def test_a_result_that_is_a_toss_up_is_named(tmp_path):
     found = reasons(code(tmp_path, the_largest, worked_example=shown.format(0.0)), the_largest)
     assert any("hangs on the rounding of the inputs" in reason for reason in found)
     assert not reasons(code(tmp_path, the_largest, worked_example=shown.format(-0.5)), the_largest)
+
+
+def test_inputs_are_changed_by_as_little_as_is_said(tmp_path):
+    scores_given = []
+
+    def watched(scores, mask):
+        scores_given.append(scores)
+        return weigh(scores, mask)
+
+    assert not list(key_linter._results_are_no_toss_up(code(tmp_path), watched))
+    of_zeros = [abs(scores) for scores in scores_given if scores.shape == (1, 2)]
+    assert 0 < np.max(of_zeros) <= key_linter.NUDGE
 
 
 @pytest.mark.parametrize(
