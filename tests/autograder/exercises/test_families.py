@@ -378,7 +378,7 @@ def test_hypotheses_like_nearly_the_same_words_of_a_vocabulary_that_may_be_large
     assert 0 < spread.min() < spread.max() < 0.05
     assert np.ptp(same, axis=-1).min() > 0.1
     assert many("log_probabilities", "low", (20, 5, 6)).max() < -1000
-    (large,) = [family for family in families.LOG_PROBABILITIES if family.name == "many"]
+    (large,) = [family for family in families.KINDS["log_probabilities"] if family.name == "many"]
     assert large.least[-1] > 256
 
 
