@@ -29,7 +29,7 @@ class NotebookRun:
 
 
 def run_notebook(notebook: NotebookNode, questions: Iterable[Exercise], answered: bool = True) -> NotebookRun:
-    """Return the ``Played`` of ``notebook`` for those of ``questions`` that are called; else as released, if not ``answered``.
+    """Return the ``NotebookRun`` of ``notebook`` for those of ``questions`` that are called; else as released, if not ``answered``.
 
     A trained model takes minutes, so its cells are left out.
 

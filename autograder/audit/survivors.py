@@ -1,6 +1,6 @@
 """Part the mutants that keep all points by whether they are wrong at all.
 
-In: mutants, an exercise drawn from one seed or several, its reference. Out: ``Found`` objects, each with its reason.
+In: mutants, an exercise drawn from one seed or several, its reference. Out: ``UnrejectedMutant`` objects, each with its reason.
 Runs mutants of this project's own functions; touches nothing.
 """
 
@@ -123,7 +123,7 @@ def _to_single_precision(item):
 
 
 def wrong_numbers(exercise: Exercise) -> tuple[UnrejectedMutant, ...]:
-    """Return a ``Found`` for each wrong set of numbers; with a reason where the grader takes it for right."""
+    """Return a ``UnrejectedMutant`` for each wrong set of numbers; with a reason where the grader takes it for right."""
     (case,), found = exercise.hidden, []
     plain = replace(exercise, hints={})
     for what, value in wrong_values(case.expected, case.atol):

@@ -300,15 +300,7 @@ class Course:
         """
         record = self._load_release_record(topic)
         if not record or not self.release(topic).is_file():
-            known = (
-                ", ".join(sorted(path.stem for path in self._release_record_file("x").parent.glob("*.json")))
-                or "none yet"
-            )
-            raise CourseError(
-                f"there is no assignment {topic!r}",
-                str(self.root),
-                f"name one that was released ({known}), or run `python -m autograder release {topic}`.",
-            )
+            self._refuse_unreleased(topic)
         kept = [self._kept_release(topic, name) for name in record.get("releases", [])]
         paths = [self.release(topic), *(path for path in kept if path.is_file())]
         templates = tuple(dict.fromkeys(_read_release(path) for path in paths))
@@ -338,6 +330,12 @@ class Course:
             {name: worth for name, worth in now.items() if worth != points[name]},
             plan.extra,
         )
+
+    def _refuse_unreleased(self, topic):
+        released_topics = sorted(path.stem for path in self._release_record_file("x").parent.glob("*.json"))
+        remedy = f"name one that was released ({', '.join(released_topics) or 'none yet'}), or run "
+        remedy += f"`python -m autograder release {topic}`."
+        raise CourseError(f"there is no assignment {topic!r}", str(self.root), remedy)
 
     def release_hash(self, topic: str) -> str:
         """Return a hash of the files that ``released`` reads: while it is the same, so is the result."""

@@ -438,14 +438,23 @@ def _select_one(parts, exercises=None):
     fitting = [(copies, content) for (fits, content), copies in candidates.items() if fits]
     if len(fitting) == 1:
         return fitting[0]
-    if fitting and all(part.owner.order for copies, _ in fitting for part in copies):  # the platform has numbered them
-        orders = [max(part.owner.order for part in copies) for copies, _ in fitting]
-        if orders.count(max(orders)) == 1:
-            return fitting[orders.index(max(orders))]
+    if latest := _highest_numbered(fitting):
+        return latest
     what = "several hold this assignment" if fitting else "none of them holds this assignment"
     named = [copies for copies, _ in fitting] or candidates.values()
     names = ", ".join(sorted(escape_unprintable(part.name) for copies in named for part in copies))
     raise RefusedEntry(f"which of its files counts cannot be told, {what}: {names}")
+
+
+def _highest_numbered(candidates):
+    """Return the candidate to which the platform gave the highest number; None if it gave none, or the same one twice."""
+    orders = [max(part.owner.order for part in copies) for copies, _ in candidates]
+    if (
+        not all(part.owner.order for copies, _ in candidates for part in copies)
+        or orders.count(max(orders, default=0)) != 1
+    ):
+        return None
+    return candidates[orders.index(max(orders))]
 
 
 def _other_assignments(content, topic):
