@@ -39,17 +39,19 @@ def encode(value: Any, depth: int = 0) -> dict[str, Any] | bool | int | float | 
     """Return ``value`` as JSON-able data; a value that cannot be sent becomes ``{"other": type name}``."""
     if depth > MAX_DEPTH:
         return {"other": "deeply nested data"}
-    kind = type(value)
-    if kind.__module__.startswith("torch") and kind.__name__ in ("Tensor", "Parameter"):
-        try:
-            value = value.detach().cpu().resolve_conj().resolve_neg().numpy()
-        except (TypeError, RuntimeError):
-            return {"other": f"tensor of {value.dtype}"[:80]}
-    elif kind.__name__ == "Size" and isinstance(value, tuple):
-        value = tuple(value)
-    elif isinstance(value, np.generic):
-        value = np.asarray(value)
     encoder = ENCODERS.get(type(value))
+    if not encoder:  # almost all have one: what follows is slow for each entry of a long list
+        kind = type(value)
+        if kind.__module__.startswith("torch") and kind.__name__ in ("Tensor", "Parameter"):
+            try:
+                value = value.detach().cpu().resolve_conj().resolve_neg().numpy()
+            except (TypeError, RuntimeError):
+                return {"other": f"tensor of {value.dtype}"[:80]}
+        elif kind.__name__ == "Size" and isinstance(value, tuple):
+            value = tuple(value)
+        elif isinstance(value, np.generic):
+            value = np.asarray(value)
+        encoder = ENCODERS.get(type(value))
     return encoder(value, depth) if encoder else {"other": type(value).__name__[:80]}
 
 
