@@ -388,7 +388,7 @@ class _Batch:
         self._report_progress(row)
 
     def _marks_without_grading(self, row, earlier):
-        """Return the marks that a student keeps if no submission can be graded; None if there are none."""
+        """Return the marks that the gradebook keeps where no submission can be graded, or None."""
         is_earliest = bool(earlier.get("is_earliest"))
         state = self.recorder.current_state(row.student, ReceivedTime(is_earliest=is_earliest))
         taken_back = recording.was_taken_back(self.run, row.student, earlier)

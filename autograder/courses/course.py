@@ -58,10 +58,7 @@ class Course:
 
     @classmethod
     def at(cls, root: str | Path) -> Self:
-        """Return the course in ``root``.
-
-        Raises ``CourseError`` if there is none.
-        """
+        """Return the course in ``root``; raise ``CourseError`` where that is no course directory."""
         course = cls(_resolve_root(root))
         if root == DEFAULT_ROOT and not course.config.is_file() and cls(Path.cwd()).config.is_file():
             course = cls(Path.cwd())  # called inside the course directory
@@ -90,7 +87,7 @@ class Course:
 
         Raises ``CourseError`` if nbgrader_config.py names another database, or an address that cannot be read.
         """
-        stated = self._configured("db_url")
+        stated = self._read_setting("db_url")
         if stated.startswith("postgresql"):
             address = re.sub(r"^postgresql(\+\w+)?:", "postgresql+psycopg:", stated)
             _require_database_address(address)
@@ -106,9 +103,9 @@ class Course:
     @property
     def id_in_gradebook(self) -> str:
         """The course's id in a gradebook on a server; "" for a file, which has only one course."""
-        return self._configured("course_id") or "default_course" if self.is_on_a_server else ""
+        return self._read_setting("course_id") or "default_course" if self.is_on_a_server else ""
 
-    def _configured(self, name):
+    def _read_setting(self, name):
         """Return the setting ``name`` of CourseDirectory in nbgrader_config.py; "" if it has none."""
         text = self.config.read_bytes() if self.config.is_file() else b""
         if b"db_url" not in text:  # then there is no need to run it

@@ -126,7 +126,7 @@ class Assignment:
 
 @dataclass(frozen=True, kw_only=True)
 class Student:
-    """A row of the roster: the student's ``id`` in this course and on the platforms, "" where there is none.
+    """A row of the roster: the student's ``id`` in this course and on the platforms; fields that the file lacks are "".
 
     ``canvas`` is Canvas's number of the user (ID in its gradebook), ``sis`` and ``login`` its SIS User ID and SIS Login ID,
     ``gradescope`` the SID. Moodle goes by the full ``name``, because its numbers differ between assignments. What a ``group``
@@ -168,7 +168,7 @@ class Plan:
         return " ".join(filter(None, [f"{self.title}." if self.title else "", when]))
 
     def lateness(self, topic: str) -> str:
-        """Return a text that changes with every setting that decides about lateness; "" if there is none."""
+        """Return a text that changes with every setting for late work; "" without such settings."""
         assignment = self.assignment(topic)
         if assignment.due is None and self.late == LateRule():
             return ""

@@ -25,7 +25,11 @@ def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, Step]:
     for name, given in entry.follows.items():
         text = textwrap.dedent(inspect.getsource(reference))
         (function,) = cast("list[ast.FunctionDef]", ast.parse(text).body)  # the source of a function is one def
-        lines = [node for node in function.body if not (_assigned_names(node) and _assigned_names(node) <= set(given))]
+        lines = [
+            node
+            for node in function.body
+            if not (_find_assigned_names(node) and _find_assigned_names(node) <= set(given))
+        ]
         count = len(function.body) - len(lines)
         if count != len(given) or not isinstance(last := lines[-1], ast.Return) or last.value is None:
             raise AnswerKeyError(
@@ -65,7 +69,7 @@ def _select_needed(lines):
     return kept
 
 
-def _assigned_names(node):
+def _find_assigned_names(node):
     return (
         {target.id for target in node.targets if isinstance(target, ast.Name)}
         if isinstance(node, ast.Assign)

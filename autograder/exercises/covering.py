@@ -196,8 +196,8 @@ def _special_one_by_one(factors):
         for level in levels[1:]:
             plan = {**ordinary, name: level}
             if _needs_pads(level):
-                masks = ((mask, each) for mask, each_level in factors.items() for each in each_level)
-                plan |= next(({mask: each} for mask, each in masks if _has_pads(each)), {})
+                masks = [(other, mask) for other in factors for mask in factors[other] if _has_pads(mask)]
+                plan |= dict(masks[:1])
             if _is_consistent(plan, whole=True):
                 plans.append(plan)
     return plans

@@ -201,7 +201,7 @@ class _Enumeration:
         matrices = [name for name, a in arguments.items() if a.kind == "parameter" and len(a.axes) == 2]
         for left, right in itertools.combinations(matrices, 2):
             if arguments[left].axes[0] == arguments[right].axes[0]:
-                yield _joined_otherwise(self.arguments[left], self.arguments[right])
+                yield _join_in_other_order(self.arguments[left], self.arguments[right])
 
     def _mutate_result(self, node):
         subject = STEPS.get(node.name) or node.name
@@ -307,7 +307,7 @@ def _zeroed_at_pads(mask, node):
     return Mutation(clause, 0, changes)
 
 
-def _joined_otherwise(left, right):
+def _join_in_other_order(left, right):
     """Return the mutation that joins two matrices in one order, and what they multiply in the right."""
 
     def changes(context):

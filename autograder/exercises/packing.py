@@ -1,6 +1,6 @@
 """Pack a text into one line of letters and digits, so that the data in a notebook is short and out of sight.
 
-In: texts. Out: texts. Pure. Packed is not secret: whoever wants to can read it, and ``with_packed_texts`` does.
+Packed text is not secret: ``with_packed_texts`` shows how to read it.
 """
 
 import base64

@@ -50,7 +50,7 @@ def database_errors(course: Course) -> Iterator[None]:
 
 
 def open_database(course: Course) -> Engine:
-    """Return an engine for the gradebook of ``course``; nbgrader creates its tables if there are none.
+    """Return an engine for the gradebook of ``course``; nbgrader creates missing tables.
 
     Raises ``CourseError`` if the database fails.
     """

@@ -1,6 +1,6 @@
 """Run submissions on the workers of a dask cluster instead of this machine.
 
-Whoever can talk to a scheduler runs code as its workers, so every connection is encrypted and shows a certificate
+Anyone who can reach a scheduler can run code on its workers, so every connection is encrypted and shows a certificate
 (TLS).
 """
 

@@ -48,7 +48,7 @@ class Handout:
 class Receipt:
     """What was handed in: of how many functions asked how many are answered, and the code that the notebook prints too.
 
-    ``printed`` is the code in the file's own receipt output, "" if there is none: if it differs from ``code``, the
+    ``printed`` is the code in the file's own receipt output, "" without one: if it differs from ``code``, the
     notebook was changed after it was run, or saved before.
     """
 

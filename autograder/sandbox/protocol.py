@@ -79,7 +79,7 @@ class _WorkerRun:
             message = self._receive(lambda m, n=number: m.get("cell") == n, seconds, where)
             self.run.ended_in = None
             self.run.timed_out |= message.get("timed_out") is True
-            outputs, size = _checked_outputs(message.get("outputs"), min(room, self.limits.output_kb * 2048))
+            outputs, size = _check_outputs(message.get("outputs"), min(room, self.limits.output_kb * 2048))
             room -= size
             self.run.outputs[number] = (_execution_count(message), outputs)
         self._receive(lambda m: m.get("cells") == len(cells), GRACE_SECONDS, "the end of the notebook")
@@ -106,7 +106,7 @@ class _WorkerRun:
                 return False
             if type(number) is int and 0 <= number < len(calls) and (exercise, number) not in self.run.replies:
                 with contextlib.suppress(wire.Unreadable):
-                    reply, now = _checked_reply(message, calls[number], self.sources), time.monotonic()
+                    reply, now = _check_reply(message, calls[number], self.sources), time.monotonic()
                     # whatever became of the worker's own clock
                     if now - since > self.limits.call_seconds + GRACE_SECONDS:
                         reply = Reply(raised="CellTimeout")
@@ -186,7 +186,7 @@ def _source_line(sources, name, number):
     return "".join(letter for letter in line if letter.isprintable())
 
 
-def _checked_reply(message, call, sources):
+def _check_reply(message, call, sources):
     changed, raised, line = message.get("changed", []), message.get("raised", ""), message.get("line", 0)
     if raised:
         name = raised if type(raised) is str and EXCEPTION_NAME.fullmatch(raised) else "an exception"
@@ -205,11 +205,11 @@ def _execution_count(message):
     return count if type(count) is int and 0 <= count < 10**6 else None
 
 
-def _checked_outputs(items, room):
+def _check_outputs(items, room):
     """Return ``(outputs, size)`` of a cell as a notebook file may hold them; drop what does not belong in one."""
     kept, size = [], 0
     for item in items if type(items) is list else []:
-        output = _checked_output(item) if type(item) is dict else None
+        output = _check_output(item) if type(item) is dict else None
         if output is not None:
             length = len(json.dumps(output))
             if size + length > room:
@@ -220,7 +220,7 @@ def _checked_outputs(items, room):
     return kept, size
 
 
-def _checked_output(item):
+def _check_output(item):
     kind = item.get("output_type")
     if kind == "stream" and item.get("name") in ("stdout", "stderr"):
         return {"output_type": "stream", "name": item["name"], "text": _without_surrogates(item.get("text"))}

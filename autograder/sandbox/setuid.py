@@ -74,7 +74,7 @@ def _end_user(user, scratch):
             raise CourseError(f"{len(alive)} processes of a submission go on", "this machine", REMEDY)
         subprocess.run(kill_all, stderr=subprocess.DEVNULL, check=False)
         time.sleep(0.02)
-    _remove([scratch, *(path for folder in WORLD_WRITABLE for path in _owned_paths(Path(folder), user))])
+    _remove([scratch, *(path for folder in WORLD_WRITABLE for path in _find_owned_paths(Path(folder), user))])
 
 
 def _running_processes(user) -> Iterator[int]:
@@ -87,7 +87,7 @@ def _running_processes(user) -> Iterator[int]:
                 yield int(path.parent.name)
 
 
-def _owned_paths(folder, user):
+def _find_owned_paths(folder, user):
     """Return the topmost paths in ``folder`` that ``user`` owns; follow no link, enter no folder that is closed to others."""
     owned = []
     for top, folders, files in os.walk(folder):

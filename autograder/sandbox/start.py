@@ -191,7 +191,7 @@ class Zygote:
             )
         self.stack.callback(_end_zygote, self.process, self.control)
         with contextlib.suppress(OSError):  # it has ended: why is looked up below
-            self.control.send(_prepared_message(prepared))
+            self.control.send(_format_prepared(prepared))
         if self._receive_status(START_SECONDS) != {"ready": True}:
             reason = self._last_words()
             killed = self.process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
@@ -259,7 +259,7 @@ class Zygote:
         return _stderr_tail(self.process)
 
 
-def _prepared_message(prepared):
+def _format_prepared(prepared):
     """Return the first message to a zygote: as much of ``prepared`` as fits; the rest only takes longer later."""
     sources, room = [], MAX_PREPARED_BYTES
     for source in prepared.sources:

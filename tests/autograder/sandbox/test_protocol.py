@@ -24,7 +24,7 @@ def test_of_the_line_that_raised_only_so_much_is_quoted_as_a_sentence_holds_and_
 @pytest.mark.parametrize("line", [True, "3", 10_000, 10**9, -1, 0.5, None])
 def test_a_line_that_no_cell_has_is_no_line(line):
     message = {"raised": "ValueError", "line": line, "cell": "cell"}
-    reply = protocol._checked_reply(message, None, {"cell": "\n" * 20_000})
+    reply = protocol._check_reply(message, None, {"cell": "\n" * 20_000})
     assert (reply.line, reply.text) == (0, "")
 
 
