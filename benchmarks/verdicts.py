@@ -16,6 +16,7 @@ import re
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
 from autograder.courses import demo
 from autograder.courses.course import init
+from autograder.exercises import Exercise
 from autograder.paths import ROOT
 from autograder.releases.release import release
 from autograder.sandbox import Limits
@@ -48,22 +50,24 @@ def topic_verdicts(topic: str) -> list[dict]:
     """Return the verdict on every answer to the exercises of ``topic``."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)  # several topics are judged side by side
-    rows = []
+    return [_row(topic, *answer) for answer in every_answer(topic, SEED)]
+
+
+def every_answer(topic: str, seed: int) -> Iterator[tuple[Exercise, str, Callable[..., object]]]:
+    """Yield ``(exercise, name, function)`` of every answer in the repository, the exercises with cases drawn from ``seed``."""
     told = vars(exercises.module_at(SUBMISSIONS / "told.py"))
     mistakes = vars(exercises.module(f"solutions.mistakes.{topic}"))
-    for exercise in exercises.load(topic, SEED):
+    for exercise in exercises.load(topic, seed):
         if not exercise.is_called:
             continue
-        answers = {"reference": reference_of(exercise)}
+        yield exercise, "reference", reference_of(exercise)
         for origin, functions in (("mistake", mistakes), ("right", right_answers(topic)), ("told", told)):
-            versions = exercises.versions(functions, exercise.function)
-            answers |= {f"{origin} {name}": function for name, function in versions.items()}
-        rows += [_row(topic, exercise, name, function) for name, function in answers.items()]
+            for name, function in exercises.versions(functions, exercise.function).items():
+                yield exercise, f"{origin} {name}", function
     for folder in (HELD_OUT, *sorted(path for path in (SUBMISSIONS / "blind").iterdir() if path.is_dir())):
         if (folder / f"{topic}.py").is_file():
-            for exercise, name, function in held_out_answers(topic, SEED, folder):
-                rows.append(_row(topic, exercise, f"{folder.name} {name}", function))
-    return rows
+            for exercise, name, function in held_out_answers(topic, seed, folder):
+                yield exercise, f"{folder.name} {name}", function
 
 
 def _row(topic, exercise, name, function):

@@ -1,0 +1,50 @@
+"""What an answer earns is the same with every seed."""
+
+import subprocess
+import sys
+
+import pytest
+
+from autograder.exercises import load
+from benchmarks import seeds
+from solutions import answer_key
+
+
+@pytest.mark.suite("audit")
+@pytest.mark.parametrize("topic", answer_key.topics())
+def test_the_seed_decides_nothing_for_any_answer_in_the_repository(topic):
+    earned = seeds.points_by_seed(topic, 2, step=8)
+    assert len(earned) > sum(exercise.is_called for exercise in load(topic, 0))
+    assert not {answer: points for answer, points in earned.items() if len({*points}) > 1}
+
+
+def test_the_benchmark_says_how_many_answers_move(monkeypatch, capsys):
+    points = {"a (of 2)": [2.0, 2.0], "b (of 2)": [1.0, 2.0]}
+    monkeypatch.setattr(seeds, "ProcessPoolExecutor", lambda jobs: InOneProcess())
+    monkeypatch.setattr(seeds, "points_by_seed", lambda topic, seeds: points)
+    monkeypatch.setattr(sys, "argv", ["seeds", "--seeds", "2", "--topics", "softmax"])
+    with pytest.raises(SystemExit) as ended:
+        seeds.main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "b (of 2) 1 times 1, 1 times 2",
+        "1 of 2 answers (50.0%) earn different points with 2 seeds.",
+    ]
+
+
+class InOneProcess:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def map(self, function, items):
+        return map(function, items)
+
+
+def test_the_benchmark_has_help():
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.seeds", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "--seeds" in done.stdout
