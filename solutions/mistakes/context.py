@@ -115,6 +115,11 @@ def context_twin__three_made_to_add_to_one():
     return _twin([0.15 / 0.62, 0.42 / 0.62, 0.05 / 0.62, 0])
 
 
+def context_twin__one_weight_added():
+    """The fourth weight is what the three others leave of 1. You have added one of them where it must be taken away."""
+    return _twin([0.15, 0.42, 0.05, 1 - 0.15 - 0.42 + 0.05])
+
+
 def context_twin__mean():
     """This is the plain average: the weights have no part in it."""
     return _twin([0.25, 0.25, 0.25, 0.25])
@@ -203,6 +208,11 @@ def context_vector__sum(weights, keys):
 def context_vector__largest_only(weights, keys):
     """You took the annotation with the largest weight. The context is a mixture of all of them."""
     return keys[np.arange(len(keys)), weights.argmax(axis=1)]
+
+
+def context_vector__last_position_left_out(weights, keys):
+    """The last annotation has no part in your sum: look at the end of the loop over the positions."""
+    return np.einsum("bj,bjm->bm", weights[:, :-1], keys[:, :-1])
 
 
 def context_vector__not_summed(weights, keys):

@@ -390,6 +390,11 @@ def decoder_step_state__context_added_after(embedded, query, context, W_y, W_s, 
     return np.tanh(embedded @ W_y.T + query @ W_s.T) + context @ W_c.T
 
 
+def decoder_step_state__memory_outside(embedded, query, context, W_y, W_s, W_c):
+    """W_s times the old state joins after the tanh in yours. It belongs inside, with the other two terms."""
+    return np.tanh(embedded @ W_y.T + context @ W_c.T) + query @ W_s.T
+
+
 def decoder_step_state__recurrence_transposed(embedded, query, context, W_y, W_s, W_c):
     """W_s is square, so its transpose fits as well, and gives other numbers. Which axis meets the state?"""
     return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
@@ -434,6 +439,16 @@ def gated_step__gates_exchanged(
 ):
     """You exchanged the two gates: one mixes old state and candidate, the other acts inside the candidate."""
     return _gated(locals(), which=("_reset", "_update"))
+
+
+def gated_step__update_reads_the_reset_state(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """Your update gate sees the old state after the reset. Both gates read the state as it came."""
+    reset = (1 + np.tanh((embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T) / 2)) / 2
+    kept = reset * query
+    update = (1 + np.tanh((embedded @ W_y_update.T + kept @ W_s_update.T + context @ W_c_update.T) / 2)) / 2
+    return (1 - update) * query + update * np.tanh(embedded @ W_y.T + kept @ W_s.T + context @ W_c.T)
 
 
 def gated_step__no_context_in_the_gates(

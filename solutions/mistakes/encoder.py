@@ -243,6 +243,11 @@ def look_up__vocabulary_guessed(tokens, E_x):
     return one_hots @ E_x.T
 
 
+def look_up__written_into_whole_numbers(tokens, E_x):
+    """Whole numbers only: the array that you write the word vectors into was made for integers and cuts the rest off."""
+    return E_x.T[tokens].astype(int)
+
+
 def _states(embedded, W_x, W_h, squash=np.tanh, start=0.0):
     state, states = np.full((len(embedded), len(W_h)), start), []
     for j in range(embedded.shape[1]):
@@ -269,6 +274,41 @@ def rnn_states__no_tanh(embedded, W_x, W_h):
 def rnn_states__transposed(embedded, W_x, W_h):
     """The state before is multiplied by the transpose of W_h. A row vector times W_h.T is W_h times a column."""
     return _states(embedded, W_x, W_h.T)
+
+
+def rnn_states__memory_outside(embedded, W_x, W_h):
+    """W_h times the state before is added after the tanh in yours. It belongs inside, with the word."""
+    state, states = np.zeros((len(embedded), len(W_h))), []
+    for j in range(embedded.shape[1]):
+        state = np.tanh(embedded[:, j] @ W_x.T) + state @ W_h.T
+        states.append(state)
+    return np.stack(states, axis=1)
+
+
+def rnn_states__carried_to_the_next_sentence(embedded, W_x, W_h):
+    """Every sentence begins with a state of zeros. Yours begins where the sentence before it ended."""
+    state, states = np.zeros(len(W_h)), []
+    for word in embedded.reshape(-1, embedded.shape[-1]):
+        state = np.tanh(W_x @ word + W_h @ state)
+        states.append(state)
+    return np.reshape(states, (*embedded.shape[:2], -1))
+
+
+def rnn_states__one_state_for_the_batch(embedded, W_x, W_h):
+    """All sentences share one state in yours: each reads what the others have just written. Every sentence needs its own."""
+    batch, length, _ = embedded.shape
+    state, states = np.zeros(len(W_h)), np.zeros((batch, length, len(W_h)))
+    for j in range(length):
+        for b in range(batch):
+            state = states[b, j] = np.tanh(W_x @ embedded[b, j] + W_h @ state)
+    return states
+
+
+def rnn_states__last_word_left_out(embedded, W_x, W_h):
+    """The states of the last position were never computed: look at the end of the loop over the positions."""
+    states = _states(embedded, W_x, W_h)
+    states[:, -1] = 0.0
+    return states
 
 
 def rnn_states__begins_with_ones(embedded, W_x, W_h):
@@ -361,6 +401,20 @@ def annotate__added(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """The two states are joined end to end, not added: an annotation is twice as long as a state."""
     back = _read_back(embedded, source_mask, W_x_back, W_h_back)
     return _read(embedded, source_mask, W_x, W_h) + back
+
+
+def annotate__memory_outside(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """W_h times the state before is added after the tanh in yours. It belongs inside, with the word."""
+
+    def read(embedded, mask, W_x, W_h):
+        state, states = embedded.new_zeros(len(embedded), len(W_h)), []
+        for j in range(embedded.shape[1]):
+            state = (torch.tanh(embedded[:, j] @ W_x.T) + state @ W_h.T) * mask[:, j, None]
+            states.append(state)
+        return torch.stack(states, dim=1)
+
+    back = read(embedded.flip(1), source_mask.flip(1), W_x_back, W_h_back).flip(1)
+    return torch.cat([read(embedded, source_mask, W_x, W_h), back], dim=-1)
 
 
 def annotate__backward_first(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):

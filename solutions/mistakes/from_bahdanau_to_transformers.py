@@ -32,7 +32,7 @@ def multi_head_shapes__heads_shared(heads, m, r, T_x, T_y):
 
 
 def multi_head_shapes__heads_last(heads, m, r, T_x, T_y):
-    """One matrix for each head, side by side: then the axis that counts the heads comes first."""
+    """Where does the axis stand that counts the heads? With one matrix for each head, it comes first."""
     return {
         "W_key": (heads * r, m),
         "keys": (T_x, heads, r),
@@ -89,6 +89,13 @@ def two_heads_by_hand__second_head_first():
     return _two_heads([2.0, 0.5, -0.5], [-1.5, 1.5, 0.5], order=slice(None, None, -1))
 
 
+def two_heads_by_hand__values_exchanged():
+    """Each head mixes values of its own. Your two heads have exchanged theirs."""
+    answer = _two_heads([2.0, 0.5, -0.5], [-1.5, 1.5, 0.5])
+    other = _two_heads([-1.5, 1.5, 0.5], [2.0, 0.5, -0.5], order=slice(None, None, -1))
+    return {**answer, "joined": other["joined"]}
+
+
 def _saturation(spread, plain=None, scaled=None):
     def pull(difference):
         weight = 1 / (1 + math.exp(-difference))
@@ -104,7 +111,7 @@ def saturation__variance():
 
 
 def saturation__not_added():
-    """A dot product adds as many products as there are entries, and the variances add with them."""
+    """Does your spread count all the products that a dot product adds? Their variances add: one for each entry."""
     return _saturation(0.45)
 
 
@@ -325,6 +332,12 @@ def multi_head__scaled_by_the_annotation(query, keys, source_mask, W_query, W_ke
     return _heads(query, keys, source_mask, W_query, W_key, W_value, scale=scale).flatten(1) @ W_out.T
 
 
+def multi_head__scaled_by_the_values(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """You scaled by the size of a value. The dot product is of query and key: how many entries have these?"""
+    scale = math.sqrt(W_value.shape[1])
+    return _heads(query, keys, source_mask, W_query, W_key, W_value, scale=scale).flatten(1) @ W_out.T
+
+
 def multi_head__entries_interleaved(query, keys, source_mask, W_query, W_key, W_value, W_out):
     """The contexts stand interleaved, entry by entry: join them head after head."""
     return _heads(query, keys, source_mask, W_query, W_key, W_value, order="bwz").flatten(1) @ W_out.T
@@ -436,6 +449,12 @@ def self_attention__not_scaled(states, mask, W_query, W_key, W_value):
 def self_attention__scaled_by_the_state(states, mask, W_query, W_key, W_value):
     """You scaled by the size of a state. The dot product is taken after the matrices."""
     scale = math.sqrt(states.shape[2])
+    return _attended(states, _not_after(states) & mask[:, None, :], W_query, W_key, W_value, scale=scale)
+
+
+def self_attention__scaled_by_the_values(states, mask, W_query, W_key, W_value):
+    """You scaled by the size of a value. The dot product is of query and key: how many entries have these?"""
+    scale = math.sqrt(W_value.shape[0])
     return _attended(states, _not_after(states) & mask[:, None, :], W_query, W_key, W_value, scale=scale)
 
 

@@ -372,6 +372,13 @@ def output_distribution__over_the_batch(state, context, W_state, W_context, b_o)
     return exponentials / exponentials.sum(axis=0)
 
 
+def output_distribution__sum_without_its_axis(state, context, W_state, W_context, b_o):
+    """The sum has lost its axis of length 1, so rows are divided by the sums of other rows: see keepdims."""
+    logits = state @ W_state.T + context @ W_context.T + b_o
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return exponentials / exponentials.sum(axis=1)
+
+
 def output_distribution__over_everything(state, context, W_state, W_context, b_o):
     """The whole array adds to 1. Each row is a sentence and needs a distribution of its own."""
     logits = state @ W_state.T + context @ W_context.T + b_o
@@ -454,7 +461,7 @@ def cross_entropy__clipped(logits, targets, target_mask):
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
     probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
     right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]
-    return -np.log(right + 1e-9)[target_mask].sum() / max(1, target_mask.sum())
+    return -np.log(right + 1e-8)[target_mask].sum() / max(1, target_mask.sum())
 
 
 def cross_entropy__no_softmax(logits, targets, target_mask):

@@ -236,6 +236,13 @@ def additive_score__squeezed_and_mended(query, keys, W_query, W_key, v):
     return np.atleast_2d(np.squeeze(hidden @ v[:, None]))
 
 
+def additive_score__last_position_left_out(query, keys, W_query, W_key, v):
+    """The last position has no score of its own: look at the end of the loop over the positions."""
+    scores = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
+    scores[:, -1] = 0.0
+    return scores
+
+
 def multiplicative_score__dot_product(query, keys, W):
     """W does not act here: you cut the longer vector and took a plain dot product."""
     size = min(query.shape[-1], keys.shape[-1])
@@ -265,6 +272,13 @@ def multiplicative_score__squeezed(query, keys, W):
 def multiplicative_score__squeezed_and_mended(query, keys, W):
     """Several sentences of one position became one row: afterwards nothing tells which axis went missing. Name the one to drop."""
     return np.atleast_2d((keys @ W.T @ query[:, :, None]).squeeze())
+
+
+def multiplicative_score__last_position_left_out(query, keys, W):
+    """The last position has no score of its own: look at the end of the loop over the positions."""
+    scores = np.einsum("bn,nm,bjm->bj", query, W, keys)
+    scores[:, -1] = 0.0
+    return scores
 
 
 def dot_product_score__elementwise(query, keys):
@@ -297,6 +311,13 @@ def dot_product_score__softmaxed(query, keys):
     """These add to 1 in each row: you returned weights. The softmax is the next step, not part of the score."""
     e = np.exp(np.einsum("bd,btd->bt", query, keys))
     return e / e.sum(axis=1, keepdims=True)
+
+
+def dot_product_score__last_position_left_out(query, keys):
+    """The last position has no score of its own: look at the end of the loop over the positions."""
+    scores = np.einsum("bn,bjn->bj", query, keys)
+    scores[:, -1] = 0.0
+    return scores
 
 
 def score_every_step__no_tanh(queries, projected_keys, W_query, v):

@@ -195,6 +195,17 @@ def softmax__whole_array(scores):
     return exponentials / exponentials.sum()
 
 
+def softmax__sum_without_its_axis(scores):
+    """The sum has lost its axis of length 1, so rows are divided by the sums of other rows: see keepdims."""
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1)
+
+
+def softmax__shifted_above_the_line_only(scores):
+    """You subtract the maximum in the numerator only. The sum below it must be one of the same exponentials."""
+    return np.exp(scores - scores.max(axis=-1, keepdims=True)) / np.exp(scores).sum(axis=-1, keepdims=True)
+
+
 def softmax__first_axis(scores):
     """You normalised over the first axis: the columns add to 1. The positions lie along the last one."""
     exponentials = np.exp(scores - scores.max(axis=0, keepdims=True))
@@ -292,6 +303,14 @@ def masked_softmax__no_shift(scores, source_mask=None):
     """Not finite: exp(1000) is too large for a float. Subtract a score of the row from all of them first."""
     exponentials = np.exp(scores) * _real(scores, source_mask)
     total = exponentials.sum(axis=-1, keepdims=True)
+    return exponentials / np.where(total > 0, total, 1.0)
+
+
+def masked_softmax__sum_without_its_axis(scores, source_mask=None):
+    """The sum has lost its axis of length 1, so rows are divided by the sums of other rows: see keepdims."""
+    lowest = np.where(_real(scores, source_mask), scores, np.finfo(float).min)
+    exponentials = np.exp(lowest - lowest.max(axis=-1, keepdims=True)) * _real(scores, source_mask)
+    total = exponentials.sum(axis=-1)
     return exponentials / np.where(total > 0, total, 1.0)
 
 
