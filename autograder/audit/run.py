@@ -19,6 +19,7 @@ from autograder.notebooks import assemble
 from autograder.paths import ROOT
 
 SAMPLE = 120  # mutants of an exercise
+STEADY_MUTANTS = 20  # of an exercise, whose points are compared between draws
 TRIED = {False: 200, True: 1000}  # inputs that a mutant must agree on to be called equal; by whether all is audited
 SEEDS = {False: 1, True: 10}  # draws of the hidden cases
 
@@ -36,6 +37,7 @@ class Audited:
     right_rejected: tuple[str, ...]
     mistakes: int
     mistakes_accepted: tuple[str, ...]
+    unsteady: tuple[str, ...]
     hints_missed: tuple[str, ...]
     mutants: int
     tried: int
@@ -65,6 +67,8 @@ class Audited:
             yield f"a right answer is rejected: {name}", "widen the tolerance, or mend the answer in tests/submissions"
         for name in self.mistakes_accepted:
             yield f"a mistake is accepted: {name}", "add a hidden case that tells it from the reference"
+        for name in self.unsteady:
+            yield f"its points hang on the seed: {name}", "state a hidden case that decides it in every release"
         for name in self.hints_missed:
             remedy = "add a hidden case on which it gives another value than the other mistakes do"
             yield f"a mistake does not get its own hint: {name}", remedy
@@ -159,6 +163,7 @@ def audit_exercise(
         names_where(right_versions, lambda outcomes, version: not outcomes.passes(version)),
         len(wrong),
         names_where(wrong, lambda outcomes, version: outcomes.verdict(version).earned == exercise.points),
+        _earning_by_seed(draws, (*wrong, *(mutant.version for mutant in taken[:STEADY_MUTANTS]))),
         names_where(wrong, lambda outcomes, version: not outcomes.gets_own_hint(version)),
         len(made) + len(shifted),
         len(taken) + len(shifted),
@@ -168,3 +173,8 @@ def audit_exercise(
         names_where(equal, lambda outcomes, version: not outcomes.passes(version)),
         tuple(problems),
     )
+
+
+def _earning_by_seed(draws, versions):
+    """Return the names of the ``versions`` that earn other points on one of the ``draws`` than on another."""
+    return tuple(each.name for each in versions if len({outcomes.earned(each) for outcomes in draws}) > 1)

@@ -19,7 +19,7 @@ from autograder import sandbox
 from autograder.errors import CourseError
 from autograder.exercises import Exercise, key_linter
 from autograder.exercises.packing import visible_source
-from autograder.grading import grade
+from autograder.grading import grade, judge
 from autograder.notebooks.cell_ids import id_of, run_id, test_id
 
 
@@ -46,6 +46,27 @@ def prove(source: NotebookNode, released: NotebookNode, questions: Sequence[Exer
                         "run the reference by hand on the hidden cases; a starter must not already answer the exercise.",
                     )
     _refuse_leaks(released, questions, place)
+
+
+def prove_fairness(questions: Sequence[Exercise], others: Sequence[Exercise]) -> None:
+    """Prove that each listed mistake earns the same points with the cases of ``questions`` as with those of ``others``.
+
+    These are the same exercises with hidden cases drawn from another seed. Raises ``CourseError`` if chance decides.
+    """
+    for exercise, other in zip(questions, others, strict=True):
+        for name in exercise.mistakes if exercise.is_called else ():
+            earned, elsewhere = (_points_of_mistake(each, name) for each in (exercise, other))
+            if earned != elsewhere:
+                raise CourseError(
+                    f"the mistake {name} earns {earned:g} points with this seed and {elsewhere:g} with seed 0",
+                    exercise.entry.where,
+                    "state a hidden case that decides it, so that every release judges it alike.",
+                )
+
+
+def _points_of_mistake(exercise, name):
+    outcomes = [case.mistaken[name] for case in exercise.hidden]
+    return judge.points_of(exercise, [sandbox.Reply(outcome.value, raised=outcome.raised) for outcome in outcomes])
 
 
 def reference_files(questions: Sequence[Exercise]) -> dict[str, bytes]:

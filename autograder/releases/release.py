@@ -22,7 +22,7 @@ from autograder.gradebook.generate import begin_gradebook, generate
 from autograder.notebooks import assemble
 from autograder.paths import BOOK
 from autograder.releases.changes import describe_changes_since
-from autograder.releases.proof import prove
+from autograder.releases.proof import prove, prove_fairness
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
     chosen = course.chosen_seed(topic, seed)
     seed = draw_seed() if chosen is None else chosen
     everything = exercises.load(topic, seed, wanted.extra)
+    prove_fairness(everything, exercises.load(topic, 0, wanted.extra))
     questions = wanted.chosen(everything)
     left_out = [one.name for one in everything if one.name not in {asked.name for asked in questions}]
     source = assemble.source_notebook(topic, questions, book, website, plan.notice(topic), left_out)

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -310,3 +311,14 @@ def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(tmp_path, m
         assert releasing(root, website) == (wanted, log)
         with Gradebook(f"sqlite:///{root / 'gradebook.db'}", course_id="") as gradebook:
             assert [one.name for one in gradebook.assignments] == ["scoring"]
+
+
+def test_a_release_whose_seed_decides_what_a_mistake_earns_is_refused():
+    questions = exercises.load("scoring", 5)
+    proof.prove_fairness(questions, exercises.load("scoring", 0))
+    place = next(n for n, each in enumerate(questions) if each.kind == "code")
+    unlucky = replace(questions[place], cases=tuple(case for case in questions[place].cases if case.part != "size_one"))
+    with pytest.raises(
+        CourseError, match=r"earns [\d.]+ points with this seed and [\d.]+ with seed 0(.|\n)*state a hidden"
+    ):
+        proof.prove_fairness([*questions[:place], unlucky, *questions[place + 1 :]], questions)
