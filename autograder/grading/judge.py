@@ -57,6 +57,19 @@ ONLY_EQUAL_SIZES = (
     "Only cases in which {} and {} are of one size are wrong, all others are right: which line tells axes apart by their "
     "sizes?"
 )
+CUT_TO_INTEGERS = (
+    "The right numbers, cut off to whole ones: is the array that you write them into made for integers, as np.zeros_like of one "
+    "makes it?"
+)
+FEW_DIGITS = (
+    "Right to a few digits, but not to all of them. Is something in single precision (float32) on the way, as new tensors of torch "
+    "are? Or rounded, clipped at a bound, or taken for 0 because it is small? Or is a small number added, such as 1e-6?"
+)
+NOT_FINITE = (
+    "Not finite where numbers are large, and right elsewhere: which exponential is of too large a number there, or what has become "
+    "0 that you divide by or take the logarithm of?"
+)
+MAX_SLIGHT_ERROR = 1e-5  # of the largest number of a result
 ROUNDED = "Right as far as it goes, but with fewer decimals than are asked for."
 
 NO_WEIGHTS = {
@@ -118,6 +131,8 @@ def _hints(exercise, rows, is_right):
     if hints := _hints_of_mistakes(exercise, rows):
         return hints
     hint = ROUNDED if exercise.kind == "number" and _is_rounded(rows) else ""
+    if exercise.kind == "code":
+        hint = _hint_precision(rows)
     if exercise.kind in ("code", "number"):
         hint = hint or infer_mistake(exercise, rows)
     if exercise.kind == "code":
@@ -229,7 +244,7 @@ def _hint_from_failing_cases(exercise, rows):
     if _replies_differ(rows[0].reply, rows[-1].reply):  # the same call
         return compare.full_sentence(compare.UNSTEADY)
     if any(not is_finite(value) and is_finite(expected) for value, expected in returned):
-        return ""
+        return NOT_FINITE if all(is_large(row.case) for row in wrong) else ""
     if all(row.case.gradients for row in wrong):
         return _hint_gradients(rows, wrong)
     return _hint_common_family(exercise, rows, wrong) or _hint_mask_or_size(exercise.hidden, wrong)
@@ -242,7 +257,10 @@ def _hint_gradients(rows, wrong):
         return ""
     if raised:
         return f"{NO_GRADIENT} Or: {GRAPH_BROKEN}" if _autograd_broken(rows) else NO_GRADIENT
-    return WRONG_GRADIENT.format(", ".join(dict.fromkeys(entry for row in rows for entry in row.wrong_entries)))
+    if not any(np.any(gradient) for row in wrong for gradient in row.reply.value.values()):
+        return NO_GRADIENT
+    without = {entry for row in rows for entry in row.wrong_entries}
+    return WRONG_GRADIENT.format(", ".join(name for name in wrong[0].case.gradients if name in without))
 
 
 def _hint_broadcast(exercise, rows):
@@ -307,6 +325,28 @@ def _is_rounded(rows):
             digits = [n for n in (1, 2, 3) if n > 1 or mine.size > 2]
             is_rounded.append(any(np.allclose(mine, np.round(right, n), rtol=0, atol=1e-9) for n in digits))
     return bool(is_rounded) and all(is_rounded)
+
+
+def _hint_precision(rows):
+    """Return the sentence on right numbers that have lost digits: all, behind the point, or all but a few."""
+    wrong = [row for row in rows if row.wrong_entries]
+    pairs = [row.numbers(entry) for row in wrong for entry in row.wrong_entries]
+    if not wrong or any(row.reply.raised for row in wrong) or not all(_is_finite_pair(*pair) for pair in pairs):
+        return ""
+    if all(row.reasons[entry] == compare.SINGLE_PRECISION for row in wrong for entry in row.wrong_entries):
+        return compare.full_sentence(compare.SINGLE_PRECISION)
+    if all(np.array_equal(mine, np.trunc(right)) for mine, right in pairs) and any(mine.any() for mine, _ in pairs):
+        return CUT_TO_INTEGERS
+    # the rounding of large inputs may grow on the way
+    ordinary = [row.numbers(entry) for row in wrong if not is_large(row.case) for entry in row.wrong_entries]
+    slight = [
+        np.abs(mine - right).max() <= MAX_SLIGHT_ERROR * np.abs(right).max(initial=1.0) for mine, right in ordinary
+    ]
+    return FEW_DIGITS if slight and all(slight) else ""
+
+
+def _is_finite_pair(mine, right):
+    return mine.shape == right.shape and mine.size > 0 and np.isfinite(mine).all()
 
 
 def _replies_differ(one, other):

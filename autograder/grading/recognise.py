@@ -21,6 +21,7 @@ from autograder.grading.values import JudgedCase, entries_of, entry_of, has_form
 from autograder.sandbox import wire
 
 EXPLAINED_EVERYWHERE = "Your numbers come out exactly if {}."
+EXPLAINED_IN_TWO_WAYS = "Is it that {}? Or that {}? Either gives exactly your numbers."
 EXPLAINED_WHERE_WRONG = "Not everywhere, but wherever your numbers are wrong, they come out exactly if {}."
 EXPLAINED_IN_CASES = "Only {} are wrong. There, your numbers come out exactly if {}."
 MISTAKE_IN_CASES = "Only {} are wrong, and there this applies: {}"
@@ -75,7 +76,7 @@ def _infer_mistake(exercise, rows):
         return ""  # of right values: there, many ways of losing a gradient are alike
     everywhere, there = _matching_clauses(exercise, rows, wrong)
     if 0 < len(everywhere) <= MAX_CLAUSES:
-        return EXPLAINED_EVERYWHERE.format(", or if ".join(everywhere))
+        return (EXPLAINED_EVERYWHERE if len(everywhere) == 1 else EXPLAINED_IN_TWO_WAYS).format(*everywhere)
     return _hint_listed(exercise, rows, wrong) or _hint_partial(exercise, rows, wrong, there) or _hint_reordered(wrong)
 
 

@@ -60,7 +60,8 @@ def digits_of(expected):
         return [text for item in expected.values() for text in digits_of(item)]
     if isinstance(expected, tuple):
         return [str(expected), str(list(expected))]
-    return [f"{number:.6g}" for number in np.ravel(expected) if len(f"{number:.6g}") > 7]  # shorter ones stand anywhere
+    numbers = [number for number in np.ravel(expected) if number != np.round(number, 5)]  # inputs have five decimals
+    return [f"{number:.6g}" for number in numbers if len(f"{number:.6g}") > 7]  # shorter ones stand anywhere
 
 
 def numbers_in(value):

@@ -85,9 +85,7 @@ def entropy__temperature_as_float(scores, temperature):
 
 
 def entropy__weights_detached(scores, temperature):
-    """The values are right, but not the gradient by scores, temperature: where on the way to the result is it cut off,
-    as by detach, no_grad, numpy or a plain number?
-    """
+    """The values are right, but cut off from the graph: no gradient reaches the scores. Stay in torch throughout."""
     logs = torch.log_softmax(scores / temperature[:, None], dim=1)
     return -(logs.exp().detach() * logs).sum(dim=1)
 
@@ -150,8 +148,8 @@ def hindi_distribution__rounded_to_two_decimals():
 
 
 def cross_entropy__probability_with_floor(logits, targets, target_mask):
-    """Your numbers come out exactly if a small number is added inside the logarithm: it bounds what a logarithm can become,
-    and moves all others, or if a probability is kept above some lower bound before its logarithm is taken.
+    """Is it that a small number is added inside the logarithm: it bounds what a logarithm can become, and moves all others?
+    Or that a probability is kept above some lower bound before its logarithm is taken? Either gives exactly your numbers.
     """
     e = np.exp(logits - logits.max(axis=-1, keepdims=True))
     p = e / e.sum(axis=-1, keepdims=True)
@@ -287,8 +285,26 @@ def dot_product_score__axis_forgotten(query, keys):
 
 
 def score_every_step__cut_off(queries, projected_keys, W_query, v):
-    """The values are right, but not the gradient by queries, projected_keys, W_query, v: where on the way to the result is it
-    cut off, as by detach, no_grad, numpy or a plain number?
-    """
+    """The scores are right, but cut off from the graph: no gradient reaches the queries. Stay in torch throughout."""
     scores = torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
     return torch.tensor(scores.tolist(), dtype=queries.dtype, requires_grad=True)
+
+
+def additive_score__single_precision(query, keys, W_query, W_key, v):
+    """The result is in single precision (float32): compute in double precision (float64) throughout."""
+    query, keys, W_query, W_key, v = (np.asarray(x, dtype=np.float32) for x in (query, keys, W_query, W_key, v))
+    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
+
+
+def additive_score__single_precision_on_the_way(query, keys, W_query, W_key, v):
+    """Right to a few digits, but not to all of them. Is something in single precision (float32) on the way, as new tensors of
+    torch are? Or rounded, clipped at a bound, or taken for 0 because it is small? Or is a small number added, such as 1e-6?
+    """
+    return additive_score__single_precision(query, keys, W_query, W_key, v).astype(float)
+
+
+def dot_product_score__made_for_integers(query, keys):
+    """The right numbers, cut off to whole ones: is the array that you write them into made for integers, as np.zeros_like of
+    one makes it?
+    """
+    return np.einsum("bn,bjn->bj", query, keys).astype(int)

@@ -786,7 +786,8 @@ def test_right_numbers_with_two_decimals_are_told_so(name):
 
     verdict = verdict_on(exercise, rounded(2))
     assert verdict.earned == verdict.points or verdict.hints == (judge.ROUNDED,)
-    assert verdict_on(exercise, rounded(4)).earned == exercise.points
+    decimals = round(-np.log10(exercise.hidden[0].atol))
+    assert verdict_on(exercise, rounded(max(4, decimals))).earned == exercise.points
 
 
 def test_another_number_with_two_decimals_is_not_told_to_be_right_as_far_as_it_goes():
@@ -810,3 +811,23 @@ def test_a_gradient_that_is_alike_by_chance_names_no_mistake():
 
     dropped = exercise.hints["score_every_step__query_dropped"]
     assert not any(dropped in hint for hint in verdict_on(exercise, replies_of(softmaxed_sums, exercise)).hints)
+
+
+def test_a_result_that_no_gradient_passes_is_told_so():
+    exercise = exercise_named("capstone-translation_loss")
+    right = reference_of(exercise)
+    verdict = verdict_on(exercise, replies_of(lambda *inputs: right(*inputs).detach(), exercise))
+    assert verdict.hints == (judge.NO_GRADIENT,)
+    assert verdict.earned == exercise.points - exercise.parts["gradient"]
+
+
+def test_a_slip_of_a_few_digits_is_told_from_one_of_a_value():
+    exercise = exercise_named("softmax-softmax")
+    right = reference_of(exercise)
+    slips = {
+        judge.FEW_DIGITS: lambda scores: right(scores) * (1 + 1e-7),
+        judge.compare.full_sentence(judge.compare.SINGLE_PRECISION): lambda scores: right(scores).astype(np.float32),
+    }
+    for hint, slip in slips.items():
+        assert verdict_on(exercise, replies_of(slip, exercise)).hints == (hint,)
+    assert judge.FEW_DIGITS not in verdict_on(exercise, replies_of(lambda scores: right(scores) * 1.01, exercise)).hints
