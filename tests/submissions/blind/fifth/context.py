@@ -1,0 +1,730 @@
+import math
+
+import numpy as np
+import torch
+
+
+def _soft(e):
+    p = np.exp(e - e.max(axis=-1, keepdims=True))
+    return p / p.sum(axis=-1, keepdims=True)
+
+
+def _np_weights(e, mask):
+    """Softmax over real tokens in numpy, zeros in empty rows."""
+    e = np.where(mask, e, -np.inf)
+    top = e.max(axis=1, keepdims=True)
+    p = np.exp(e - np.where(np.isfinite(top), top, 0.0)) * mask
+    total = p.sum(axis=1, keepdims=True)
+    return p / np.where(total > 0, total, 1.0)
+
+
+def _np_scores(query, keys, W_query, W_key, v):
+    return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
+
+
+def _t_weights(e, mask):
+    """Softmax over real tokens in torch, zeros in empty rows, safe gradients."""
+    e = e.masked_fill(~mask, 0.0)
+    low = torch.full_like(e, -float("inf"))
+    top = torch.where(mask, e.detach(), low).amax(1, keepdim=True)
+    top = torch.where(torch.isfinite(top), top, torch.zeros_like(top))
+    shifted = torch.where(mask, e - top, torch.zeros_like(e))
+    p = torch.exp(shifted) * mask
+    total = p.sum(1, keepdim=True)
+    return p / torch.where(total > 0, total, torch.ones_like(total))
+
+
+def _mix(w, keys):
+    return torch.einsum("bj,bjk->bk", w, keys)
+
+
+_H_D = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
+_H_T = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
+_H_W = np.array([[1.0, 2.0], [5.0, 0.0], [3.0, 6.0]])
+_H_G = np.array([[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]])
+_A_G = np.array([0.55, 0.15, 0.3])
+
+
+# ---- sentence_shapes
+def sentence_shapes__wrong_one_direction(k, n, T_x):
+    """Counts the encoder state of one direction only, although an annotation joins both."""
+    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
+
+
+def sentence_shapes__wrong_jacobian_transposed(k, n, T_x):
+    """Puts the scores in the rows of the Jacobian and the entries of the context in its columns."""
+    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
+
+
+def sentence_shapes__wrong_context_of_words(k, n, T_x):
+    """Sums the weighted annotations over their entries, so that the context has one number per word."""
+    return {"weighted": (T_x, 2 * k), "context": (T_x,), "jacobian": (T_x, T_x)}
+
+
+def sentence_shapes__wrong_subtle_k_plus_n(k, n, T_x):
+    """Joins the encoder state with the decoder state (k + n), which is right only where n equals k."""
+    return {"weighted": (T_x, k + n), "context": (k + n,), "jacobian": (k + n, T_x)}
+
+
+def sentence_shapes__wrong_subtle_jacobian_of_softmax(k, n, T_x):
+    """Gives the Jacobian of the weights by the scores (T_x, T_x), not that of the context."""
+    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, T_x)}
+
+
+def sentence_shapes__right_from_arrays(k, n, T_x):
+    """Builds the arrays with numpy and reads their shapes."""
+    h = np.ones((T_x, 2 * k))
+    w = np.ones((T_x, 1)) * h
+    return {"weighted": w.shape, "context": w.sum(0).shape, "jacobian": (h.T @ np.eye(T_x)).shape}
+
+
+# ---- batch_shapes
+def batch_shapes__wrong_column_row_swapped(batch, m, n, T_x, T_y):
+    """Exchanges the column and the row of weights."""
+    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__wrong_product_squeezed(batch, m, n, T_x, T_y):
+    """Gives the product after its axis of length 1 has been removed."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__wrong_steps_first(batch, m, n, T_x, T_y):
+    """Puts the decoder steps before the batch in the stacked contexts."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (T_y, batch, m)}
+
+
+def batch_shapes__wrong_subtle_contexts_of_state_size(batch, m, n, T_x, T_y):
+    """Gives the contexts the size of a decoder state instead of that of an annotation."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, n)}
+
+
+def batch_shapes__wrong_subtle_contexts_per_source(batch, m, n, T_x, T_y):
+    """Stacks one context per source position instead of one per decoder step."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_x, m)}
+
+
+def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
+    """Returns the torch.Size objects of real tensors."""
+    w, h = torch.zeros(batch, T_x), torch.zeros(batch, T_x, m)
+    p = w.unsqueeze(1) @ h
+    return {"column": w[..., None].shape, "row": w[:, None].shape, "product": p.shape,
+            "contexts": torch.cat([p] * T_y, dim=1).shape}
+
+
+# ---- context_of_note_d
+def context_of_note_d__wrong_plain_mean():
+    """Averages the annotations without their weights."""
+    return list(_H_D.mean(axis=0))
+
+
+def context_of_note_d__wrong_subtle_sign_lost():
+    """Loses the minus signs in the first two entries of h_2."""
+    return [0.16, 0.65, 0.4, 0.37]
+
+
+def context_of_note_d__right_words():
+    """Sums in pure Python, entry by entry."""
+    return [sum(a * h[i] for a, h in zip((0.7, 0.2, 0.1), _H_D.tolist())) for i in range(4)]
+
+
+# ---- context_twin
+def context_twin__wrong_fourth_left_out():
+    """Leaves the fourth annotation out, as if its weight were 0."""
+    return list(np.array([0.15, 0.42, 0.05]) @ _H_T[:3])
+
+
+def context_twin__wrong_renormalised_three():
+    """Divides the three known weights by their sum instead of finding the fourth."""
+    w = np.array([0.15, 0.42, 0.05])
+    return list(w @ _H_T[:3] / w.sum())
+
+
+def context_twin__wrong_subtle_sum_error():
+    """Adds the three weights to 0.63 and so takes 0.37 for the fourth one."""
+    return list(np.array([0.15, 0.42, 0.05, 0.37]) @ _H_T)
+
+
+def context_twin__right_tuple():
+    """Returns the exact decimals as a tuple."""
+    w = (0.15, 0.42, 0.05, 1 - (0.15 + 0.42 + 0.05))
+    return tuple(float(x) for x in np.dot(w, _H_T))
+
+
+# ---- weights_from_context
+def weights_from_context__wrong_least_norm():
+    """Solves the two equations of the context by least norm and forgets that weights add to 1."""
+    return list(np.linalg.lstsq(_H_W.T, np.array([2.36, 3.14]), rcond=None)[0])
+
+
+def weights_from_context__wrong_softmax_of_products():
+    """Takes the softmax of the products of context and annotations."""
+    return list(_soft(_H_W @ np.array([2.36, 3.14])))
+
+
+def weights_from_context__wrong_order():
+    """Gives the right weights in reversed order."""
+    A = np.vstack([_H_W.T, np.ones(3)])
+    return list(np.linalg.solve(A, np.array([2.36, 3.14, 1.0])))[::-1]
+
+
+def weights_from_context__wrong_subtle_two_decimals_of_two():
+    """Rounds the first two weights to one decimal before taking the rest from 1."""
+    A = np.vstack([_H_W.T, np.ones(3)])
+    a = np.linalg.solve(A, np.array([2.36, 3.14, 1.0]))
+    x, y = round(a[0], 1), round(a[1], 1)
+    return [x, y, 1 - x - y]
+
+
+def weights_from_context__right_cramer():
+    """Solves by Cramer's rule with determinants of differences from h_1."""
+    (p, q), (r, s) = (4.0, -2.0), (2.0, 4.0)
+    x, y = 2.36 - 1, 3.14 - 2
+    det = p * s - q * r
+    b, c = (x * s - y * r) / det, (p * y - q * x) / det
+    return [1 - b - c, b, c]
+
+
+# ---- gradient_by_hand
+def gradient_by_hand__wrong_weight_times_annotation():
+    """Gives a_3 h_3 and forgets that the other weights fall when the third score grows."""
+    return list(_A_G[2] * _H_G[2])
+
+
+def gradient_by_hand__wrong_a_times_one_minus_a():
+    """Takes a_3 (1 - a_3) h_3 only, and leaves out the share of the other two weights."""
+    return list(_A_G[2] * (1 - _A_G[2]) * _H_G[2])
+
+
+def gradient_by_hand__wrong_sign():
+    """Subtracts the annotation from the context instead of the context from the annotation."""
+    return list(_A_G[2] * (_A_G @ _H_G - _H_G[2]))
+
+
+def gradient_by_hand__wrong_subtle_mean_of_others():
+    """Subtracts the plain mean of the annotations instead of the context."""
+    return list(_A_G[2] * (_H_G[2] - _H_G.mean(axis=0)))
+
+
+def gradient_by_hand__right_jacobian():
+    """Multiplies by the third column of the softmax Jacobian."""
+    J = np.diag(_A_G) - np.outer(_A_G, _A_G)
+    return (_H_G.T @ J[:, 2]).tolist()
+
+
+# ---- pull_of_two
+def _pull(fac3, largest, gap):
+    return {"largest": largest, "at_three": [4 * fac3, -3 * fac3], "gap": gap}
+
+
+_S3 = 1 / (1 + math.exp(-3))
+_GAP = math.log((1 + math.sqrt(0.9)) / (1 - math.sqrt(0.9)))
+
+
+def pull_of_two__wrong_only_first_annotation():
+    """Takes a (1 - a) h_1 and leaves the second annotation out."""
+    f = _S3 * (1 - _S3)
+    return {"largest": 0.25 * math.sqrt(10), "at_three": [3 * f, -f], "gap": _GAP}
+
+
+def pull_of_two__wrong_weight_not_squared():
+    """Multiplies h_1 - h_2 by the weight alone."""
+    return _pull(_S3, 2.5, _GAP)
+
+
+def pull_of_two__wrong_subtle_gap_of_weight():
+    """Looks for the gap where the second weight is a tenth, not where the length of the pull is a tenth of the largest."""
+    return _pull(_S3 * (1 - _S3), 1.25, math.log(9))
+
+
+def pull_of_two__wrong_subtle_gap_by_tail():
+    """Approximates a (1 - a) by exp(-gap) and gets ln 40."""
+    return _pull(_S3 * (1 - _S3), 1.25, math.log(40))
+
+
+def pull_of_two__wrong_subtle_vector_turned():
+    """Gives the pull of the second score, which points the other way."""
+    return _pull(-_S3 * (1 - _S3), 1.25, _GAP)
+
+
+def pull_of_two__right_cut_off():
+    """Cuts off after four decimals, with a tuple for the vector."""
+    cut = lambda x: math.trunc(x * 1e4 + math.copysign(1e-9, x)) / 1e4
+    f = 1 / (2 * math.cosh(1.5)) ** 2
+    return {"largest": cut(1.25), "at_three": (cut(4 * f), cut(-3 * f)), "gap": cut(2 * math.acosh(math.sqrt(10)))}
+
+
+# ---- context_vector
+def context_vector__wrong_axis_of_entries(weights, keys):
+    """Sums over the entries of the annotations instead of over the positions."""
+    return (weights[:, :, None] * keys).sum(axis=2)
+
+
+def context_vector__wrong_mean(weights, keys):
+    """Takes the mean over the positions, so divides by their number once more."""
+    return (weights[:, :, None] * keys).mean(axis=1)
+
+
+def context_vector__wrong_second_softmax(weights, keys):
+    """Puts the weights through a softmax a second time."""
+    return np.einsum("bj,bjk->bk", _soft(weights), keys)
+
+
+def context_vector__wrong_reshape_for_transpose(weights, keys):
+    """Reshapes the keys to (batch, key_size, source_len) where a transposition is needed."""
+    b, t, k = keys.shape
+    return (keys.reshape(b, k, t) @ weights[:, :, None])[:, :, 0]
+
+
+def context_vector__wrong_first_sentence(weights, keys):
+    """Uses the weights of the first sentence for all sentences."""
+    return np.tensordot(keys, weights[0], axes=(1, 0))
+
+
+def context_vector__wrong_squeeze(weights, keys):
+    """Squeezes every axis of length 1 out of the result, the batch and key axes among them."""
+    return np.squeeze(weights[:, None, :] @ keys)
+
+
+def context_vector__wrong_subtle_small_weights_dropped(weights, keys):
+    """Takes weights below 1e-6 for zeros, though 1e-7 is legal and may meet the only annotation that is not 0."""
+    return np.einsum("bj,bjk->bk", np.where(weights < 1e-6, 0.0, weights), keys)
+
+
+def context_vector__wrong_subtle_single_precision(weights, keys):
+    """Multiplies in single precision."""
+    p = weights[:, None, :].astype(np.float32) @ keys.astype(np.float32)
+    return p[:, 0].astype(float)
+
+
+def context_vector__wrong_subtle_epsilon(weights, keys):
+    """Adds 1e-7 to each weight and divides by the new sum, so that weights of 0 read a little too."""
+    w = weights + 1e-7
+    return np.einsum("bj,bjk->bk", w / w.sum(axis=1, keepdims=True), keys)
+
+
+def context_vector__wrong_subtle_hard_above_threshold(weights, keys):
+    """Takes a weight above 0.999 for certainty and copies that annotation alone."""
+    out = np.einsum("bj,bjk->bk", weights, keys)
+    for b in range(len(out)):
+        if weights[b].max() > 0.999:
+            out[b] = keys[b, weights[b].argmax()]
+    return out
+
+
+def context_vector__wrong_subtle_square_batches(weights, keys):
+    """Guesses by sizes which axis to expand, and guesses wrongly where source_len equals key_size."""
+    w = weights[:, None, :] if weights.shape[1] == keys.shape[2] else weights[:, :, None]
+    return (w * keys).sum(axis=1)
+
+
+def context_vector__wrong_subtle_integer_buffer(weights, keys):
+    """Makes an integer buffer for the result where all keys are whole numbers, so cuts the decimals of the contexts."""
+    kind = int if np.all(keys == np.floor(keys)) else float
+    out = np.zeros((len(keys), keys.shape[2]), dtype=kind)
+    out[:] = np.einsum("bj,bjk->bk", weights, keys)
+    return out
+
+
+def context_vector__right_loops(weights, keys):
+    """Loops over sentences, entries and positions and returns nested lists."""
+    return [[math.fsum(a * h[i] for a, h in zip(ws, hs)) for i in range(len(hs[0]))]
+            for ws, hs in zip(weights.tolist(), keys.tolist())]
+
+
+def context_vector__right_diagonal(weights, keys):
+    """Multiplies all weights by all sentences and keeps the diagonal of the batches."""
+    p = weights @ keys
+    return p[np.arange(len(keys)), np.arange(len(keys))]
+
+
+def context_vector__right_torch(weights, keys):
+    """Uses torch.bmm and returns a tensor that is not contiguous."""
+    return torch.bmm(torch.tensor(keys).transpose(1, 2), torch.tensor(weights)[:, :, None]).transpose(0, 1)[..., 0].T
+
+
+# ---- scores_gradient
+def scores_gradient__wrong_no_softmax(context_gradient, weights, keys):
+    """Stops at the weights and does not go back through the softmax."""
+    return np.einsum("bk,bjk->bj", context_gradient, keys)
+
+
+def scores_gradient__wrong_diagonal_only(context_gradient, weights, keys):
+    """Uses a (1 - a) for the softmax and leaves out the influence on other weights."""
+    return weights * (1 - weights) * np.einsum("bk,bjk->bj", context_gradient, keys)
+
+
+def scores_gradient__wrong_sign(context_gradient, weights, keys):
+    """Exchanges the two terms of the difference, so every sign is turned."""
+    d = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * ((weights * d).sum(1, keepdims=True) - d)
+
+
+def scores_gradient__wrong_plain_mean(context_gradient, weights, keys):
+    """Subtracts the plain mean over the positions instead of the weighted one."""
+    d = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * (d - d.mean(1, keepdims=True))
+
+
+def scores_gradient__wrong_weight_forgotten(context_gradient, weights, keys):
+    """Forgets the factor a_j in front of the difference."""
+    d = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return np.where(weights > 0, d - (weights * d).sum(1, keepdims=True), 0.0)
+
+
+def scores_gradient__wrong_sum_over_batch(context_gradient, weights, keys):
+    """Subtracts a sum over all sentences of the batch, because it adds without an axis."""
+    d = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * (d - (weights * d).sum())
+
+
+def scores_gradient__wrong_subtle_renormalised(context_gradient, weights, keys):
+    """Divides the weights by their sum first, which is 0 / 0 in a sentence without a real token."""
+    w = weights / weights.sum(1, keepdims=True)
+    d = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return w * (d - (w * d).sum(1, keepdims=True))
+
+
+def scores_gradient__wrong_subtle_log_of_weights(context_gradient, weights, keys):
+    """Recovers scores with log(weight + 1e-12) and lets torch differentiate a softmax, which makes an empty row uniform."""
+    e = torch.log(torch.tensor(weights) + 1e-12).requires_grad_()
+    c = torch.einsum("bj,bjk->bk", torch.softmax(e, 1), torch.tensor(keys))
+    (c * torch.tensor(context_gradient)).sum().backward()
+    return e.grad.numpy()
+
+
+def scores_gradient__wrong_subtle_threshold(context_gradient, weights, keys):
+    """Takes every weight of at most 1e-6 for a pad and gives it the derivative 0."""
+    d = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return np.where(weights > 1e-6, weights * (d - (weights * d).sum(1, keepdims=True)), 0.0)
+
+
+def scores_gradient__wrong_subtle_all_zero_if_one_empty(context_gradient, weights, keys):
+    """Returns zeros for the whole batch as soon as one of its sentences has no real token."""
+    if not weights.any(axis=1).all():
+        return np.zeros(weights.shape)
+    d = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * (d - (weights * d).sum(1, keepdims=True))
+
+
+def scores_gradient__wrong_subtle_clipped_products(context_gradient, weights, keys):
+    """Clips the products of gradient and annotation at 100 000, which legal inputs exceed where key_size is 2 or more."""
+    d = np.clip(np.einsum("bk,bjk->bj", context_gradient, keys), -1e5, 1e5)
+    return weights * (d - (weights * d).sum(1, keepdims=True))
+
+
+def scores_gradient__right_jacobian(context_gradient, weights, keys):
+    """Builds the full Jacobian diag(a) - a a^T of each sentence in a loop."""
+    return np.stack([(np.diag(a) - np.outer(a, a)) @ (h @ g) for g, a, h in zip(context_gradient, weights, keys)])
+
+
+def scores_gradient__right_autograd(context_gradient, weights, keys):
+    """Adds the derivative of the quotient a exp(e) / sum(a exp(e)) at e = 0 with torch, empty rows as new zeros."""
+    out = []
+    for g, a, h in zip(torch.tensor(context_gradient), torch.tensor(weights), torch.tensor(keys)):
+        if not a.any():
+            out.append([0.0] * len(a))
+            continue
+        e = torch.zeros_like(a, requires_grad=True)
+        p = a * torch.exp(e)
+        (((p / p.sum()) @ h) @ g).backward()
+        out.append(e.grad.tolist())
+    return out
+
+
+def scores_gradient__right_centred_keys(context_gradient, weights, keys):
+    """Subtracts the context from each annotation and returns an array in Fortran order."""
+    c = weights[:, None, :] @ keys
+    return np.asfortranarray(weights * ((keys - c) @ context_gradient[:, :, None])[:, :, 0])
+
+
+# ---- attend
+def attend__wrong_no_mask(scores, keys, source_mask):
+    """Forgets the mask altogether."""
+    return _mix(torch.softmax(scores, 1), keys)
+
+
+def attend__wrong_mask_after_softmax(scores, keys, source_mask):
+    """Sets the pads' weights to 0 after the softmax and does not divide anew."""
+    return _mix(torch.softmax(scores, 1) * source_mask, keys)
+
+
+def attend__wrong_scores_times_mask(scores, keys, source_mask):
+    """Multiplies the scores by the mask, so a pad has the score 0 and not no weight."""
+    return _mix(torch.softmax(scores * source_mask, 1), keys) * source_mask.any(1, keepdim=True)
+
+
+def attend__wrong_softmax_over_batch(scores, keys, source_mask):
+    """Takes the softmax over the batch axis."""
+    w = torch.softmax(scores.masked_fill(~source_mask, -1e30), 0)
+    return _mix(w * source_mask, keys)
+
+
+def attend__wrong_uniform_empty_row(scores, keys, source_mask):
+    """Fills pads with -1e9, so a sentence without a real token gets the mean of its pads."""
+    return _mix(torch.softmax(scores.masked_fill(~source_mask, -1e9), 1), keys)
+
+
+def attend__wrong_no_shift(scores, keys, source_mask):
+    """Takes exp of the raw scores, which overflows above 709."""
+    p = torch.exp(scores.masked_fill(~source_mask, -float("inf")))
+    return _mix(p / p.sum(1, keepdim=True).clamp(min=1e-300), keys)
+
+
+def attend__wrong_nan_in_empty_row(scores, keys, source_mask):
+    """Fills pads with -inf and does not care for a row of pads, which becomes nan."""
+    return _mix(torch.softmax(scores.masked_fill(~source_mask, -float("inf")), 1), keys)
+
+
+def attend__wrong_detached(scores, keys, source_mask):
+    """Computes the weights on detached scores, so no gradient reaches the scores."""
+    return _mix(_t_weights(scores.detach(), source_mask), keys)
+
+
+def attend__wrong_numpy_roundtrip(scores, keys, source_mask):
+    """Goes through numpy for the result, which cuts all gradients."""
+    w = _np_weights(scores.detach().numpy(), source_mask.numpy())
+    return torch.tensor(np.einsum("bj,bjk->bk", w, keys.detach().numpy()))
+
+
+def attend__wrong_squeeze(scores, keys, source_mask):
+    """Squeezes all axes of length 1 away, the batch axis of a single sentence too."""
+    return (_t_weights(scores, source_mask)[:, None, :] @ keys).squeeze()
+
+
+def attend__wrong_subtle_where_after_division(scores, keys, source_mask):
+    """Divides 0 by 0 in a row of pads and replaces it by torch.where afterwards, so the gradients there are nan."""
+    top = scores.detach().masked_fill(~source_mask, -1e30).amax(1, keepdim=True)
+    p = torch.exp((scores - top).masked_fill(~source_mask, -float("inf")))
+    total = p.sum(1, keepdim=True)
+    c = _mix(p, keys) / total
+    return torch.where(total > 0, c, torch.zeros_like(c))
+
+
+def attend__wrong_subtle_max_over_pads(scores, keys, source_mask):
+    """Subtracts the largest score of the row with the pads included, so real tokens underflow next to a large pad."""
+    p = torch.exp(scores - scores.detach().amax(1, keepdim=True)) * source_mask
+    return _mix(p / p.sum(1, keepdim=True).clamp(min=1e-300), keys)
+
+
+def attend__wrong_subtle_global_max(scores, keys, source_mask):
+    """Subtracts the largest real score of the whole batch, so a sentence with far lower scores underflows to zeros."""
+    top = scores.detach().masked_fill(~source_mask, -1e30).max()
+    p = torch.exp((scores - top).masked_fill(~source_mask, -float("inf")))
+    return _mix(p / p.sum(1, keepdim=True).clamp(min=1e-300), keys)
+
+
+def attend__wrong_subtle_fill_too_high(scores, keys, source_mask):
+    """Fills pads with -1e4, above legal real scores, and zeroes them after the softmax without dividing anew."""
+    return _mix(torch.softmax(scores.masked_fill(~source_mask, -1e4), 1) * source_mask, keys)
+
+
+def attend__wrong_subtle_added_penalty(scores, keys, source_mask):
+    """Adds -1e9 to the scores at pads, which a pad with a larger finite score survives."""
+    w = torch.softmax(scores + (~source_mask) * -1e9, 1)
+    return _mix(w, keys) * source_mask.any(1, keepdim=True)
+
+
+def attend__wrong_subtle_pads_at_the_end(scores, keys, source_mask):
+    """Counts the real tokens and reads that many positions from the front, as if pads stood only at the end."""
+    n = source_mask.sum(1, keepdim=True)
+    return _mix(_t_weights(scores, torch.arange(scores.shape[1])[None, :] < n), keys)
+
+
+def attend__wrong_subtle_empty_by_first(scores, keys, source_mask):
+    """Takes a sentence for empty when its first position is a pad."""
+    c = _mix(torch.softmax(scores.masked_fill(~source_mask, -1e9), 1), keys)
+    return c * source_mask[:, :1]
+
+
+def attend__wrong_subtle_zero_score_is_pad(scores, keys, source_mask):
+    """Takes a score of exactly 0 for a pad."""
+    return _mix(_t_weights(scores, source_mask & (scores != 0)), keys)
+
+
+def attend__wrong_subtle_detached_total(scores, keys, source_mask):
+    """Detaches the sum that the softmax divides by: the values are right, the gradients by the scores are not."""
+    top = scores.detach().masked_fill(~source_mask, -1e30).amax(1, keepdim=True)
+    p = torch.exp((scores - top).masked_fill(~source_mask, -float("inf")))
+    return _mix(p / p.sum(1, keepdim=True).detach().clamp(min=1e-300), keys)
+
+
+def attend__wrong_subtle_clamped_scores(scores, keys, source_mask):
+    """Clamps the scores to -50 000 ... 50 000 before the softmax."""
+    return _mix(_t_weights(scores.clamp(-5e4, 5e4), source_mask), keys)
+
+
+_SEEN = {}
+
+
+def attend__wrong_subtle_mask_of_first_call(scores, keys, source_mask):
+    """Keeps the mask of the first call with these sizes and uses it again for other batches of the same sizes."""
+    return _mix(_t_weights(scores, _SEEN.setdefault(tuple(keys.shape), source_mask)), keys)
+
+
+def attend__right_minus_inf_nan_to_num(scores, keys, source_mask):
+    """Fills with -inf, takes torch.softmax and replaces the nan of empty rows; masked_fill keeps the gradient finite."""
+    w = torch.softmax(scores.masked_fill(~source_mask, -math.inf), dim=-1)
+    return (w.nan_to_num(0.0).unsqueeze(1) @ keys).squeeze(1)
+
+
+def attend__right_loop_over_real(scores, keys, source_mask):
+    """Loops over sentences, selects the real tokens and makes new zeros for empty rows."""
+    rows = []
+    for e, h, real in zip(scores, keys, source_mask):
+        rows.append(torch.softmax(e[real], 0) @ h[real] if real.any() else torch.zeros(h.shape[1], dtype=h.dtype))
+    return torch.stack(rows)
+
+
+def attend__right_multiplied_penalty(scores, keys, source_mask):
+    """Replaces pads arithmetically by -1e9, far below every legal score, and multiplies the context by whether a token is real."""
+    m = source_mask.to(scores.dtype)
+    w = torch.softmax(scores * m - 1e9 * (1 - m), 1)
+    return (w[..., None] * keys).sum(1) * m.amax(1, keepdim=True)
+
+
+def attend__right_logsumexp(scores, keys, source_mask):
+    """Writes the weights as exp(e - logsumexp e) over a safe copy of the scores, with a dummy position for empty rows."""
+    empty = ~source_mask.any(1, keepdim=True)
+    e = torch.cat([torch.where(source_mask, scores, -1e300), torch.full_like(scores[:, :1], -1e300).masked_fill(empty, 0.0)], 1)
+    w = torch.exp(e - torch.logsumexp(e, 1, keepdim=True))[:, :-1]
+    return torch.einsum("bj,bjk->bk", w, keys)
+
+
+# ---- mended_attention
+def mended_attention__wrong_broadcast_left(query, keys, source_mask, W_query, W_key, v):
+    """Leaves the query without an axis for positions, so sentence b meets position b."""
+    e = np.tanh(query @ W_query.T + keys @ W_key.T) @ v
+    return np.einsum("bj,bjk->bk", _np_weights(e, source_mask), keys)
+
+
+def mended_attention__wrong_sum_over_batch_left(query, keys, source_mask, W_query, W_key, v):
+    """Leaves the sum over the whole batch in the softmax."""
+    e = np.where(source_mask, _np_scores(query, keys, W_query, W_key, v), -np.inf)
+    top = e.max(1, keepdims=True)
+    p = np.exp(e - np.where(np.isfinite(top), top, 0))
+    return np.sum((p / max(p.sum(), 1e-300))[:, :, None] * keys, axis=1)
+
+
+def mended_attention__wrong_mask_after(query, keys, source_mask, W_query, W_key, v):
+    """Leaves the mask after the division, so the weights of real tokens do not add to 1."""
+    w = _soft(_np_scores(query, keys, W_query, W_key, v)) * source_mask
+    return np.sum(w[:, :, None] * keys, axis=1)
+
+
+def mended_attention__wrong_overflow_left(query, keys, source_mask, W_query, W_key, v):
+    """Leaves exp without a shift, which overflows for large scores."""
+    p = np.exp(_np_scores(query, keys, W_query, W_key, v)) * source_mask
+    t = p.sum(1, keepdims=True)
+    return np.sum((p / np.where(t > 0, t, 1))[:, :, None] * keys, axis=1)
+
+
+def mended_attention__wrong_empty_nan(query, keys, source_mask, W_query, W_key, v):
+    """Divides by 0 in a sentence without a real token."""
+    e = np.where(source_mask, _np_scores(query, keys, W_query, W_key, v), -1e30)
+    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
+    return np.sum((p / p.sum(1, keepdims=True))[:, :, None] * keys, axis=1)
+
+
+def mended_attention__wrong_tanh_apart(query, keys, source_mask, W_query, W_key, v):
+    """Takes the tanh of query and key apart before it adds them."""
+    e = (np.tanh(query @ W_query.T)[:, None, :] + np.tanh(keys @ W_key.T)) @ v
+    return np.einsum("bj,bjk->bk", _np_weights(e, source_mask), keys)
+
+
+def mended_attention__wrong_subtle_clip(query, keys, source_mask, W_query, W_key, v):
+    """Clips the scores at 700 to prevent the overflow, so larger scores become equal."""
+    e = np.clip(_np_scores(query, keys, W_query, W_key, v), -700, 700)
+    return np.einsum("bj,bjk->bk", _np_weights(e, source_mask), keys)
+
+
+def mended_attention__wrong_subtle_shift_with_pads(query, keys, source_mask, W_query, W_key, v):
+    """Shifts by the maximum of all positions, pads too, so real tokens far below a pad underflow."""
+    e = _np_scores(query, keys, W_query, W_key, v)
+    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
+    t = p.sum(1, keepdims=True)
+    return np.sum((p / np.where(t > 0, t, 1))[:, :, None] * keys, axis=1)
+
+
+def mended_attention__wrong_subtle_large_negative(query, keys, source_mask, W_query, W_key, v):
+    """Shifts by max(0, largest score), which prevents the overflow but lets rows of very negative scores vanish."""
+    e = _np_scores(query, keys, W_query, W_key, v)
+    top = np.maximum(np.where(source_mask, e, -np.inf).max(1, keepdims=True), 0)
+    p = np.exp(np.where(source_mask, e, -np.inf) - top)
+    t = p.sum(1, keepdims=True)
+    return np.sum((p / np.where(t > 0, t, 1))[:, :, None] * keys, axis=1)
+
+
+def mended_attention__wrong_subtle_axis_when_square(query, keys, source_mask, W_query, W_key, v):
+    """Adds the axis for positions only where the plain sum fails to broadcast, so as many sentences as positions go wrong."""
+    q, k = query @ W_query.T, keys @ W_key.T
+    try:
+        s = q + k
+    except ValueError:
+        s = q[:, None, :] + k
+    return np.einsum("bj,bjk->bk", _np_weights(np.tanh(s) @ v, source_mask), keys)
+
+
+def mended_attention__wrong_subtle_epsilon(query, keys, source_mask, W_query, W_key, v):
+    """Adds 1e-6 to the sum of the powers to be safe in empty rows, which changes every weight in the seventh digit."""
+    e = np.where(source_mask, _np_scores(query, keys, W_query, W_key, v), -1e30)
+    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
+    return np.sum((p / (p.sum(1, keepdims=True) + 1e-6))[:, :, None] * keys, axis=1)
+
+
+def mended_attention__wrong_subtle_real_key_of_zeros(query, keys, source_mask, W_query, W_key, v):
+    """Takes an annotation of zeros for a pad whatever the mask says."""
+    real = source_mask & np.any(keys != 0, axis=2)
+    return np.einsum("bj,bjk->bk", _np_weights(_np_scores(query, keys, W_query, W_key, v), real), keys)
+
+
+def mended_attention__wrong_subtle_sorted_batch(query, keys, source_mask, W_query, W_key, v):
+    """Leaves empty sentences out of the result's computation and puts the others at the front instead of at their places."""
+    real = np.flatnonzero(source_mask.any(1))
+    out = np.zeros((len(keys), keys.shape[2]))
+    w = _np_weights(_np_scores(query, keys, W_query, W_key, v), source_mask)
+    for at, b in enumerate(real):
+        out[at] = w[b] @ keys[b]
+    return out
+
+
+def mended_attention__right_one_by_one(query, keys, source_mask, W_query, W_key, v):
+    """Treats each sentence alone and selects its real tokens."""
+    out = []
+    for q, h, real in zip(query, keys, source_mask):
+        h = h[real]
+        if len(h) == 0:
+            out.append(np.zeros(keys.shape[2]))
+            continue
+        out.append(_soft(np.tanh(W_query @ q + h @ W_key.T) @ v) @ h)
+    return out
+
+
+def mended_attention__right_einsum(query, keys, source_mask, W_query, W_key, v):
+    """Uses einsum throughout and shifts by the largest real score."""
+    s = np.tanh(np.einsum("aq,bq->ba", W_query, query)[:, None] + np.einsum("ak,bjk->bja", W_key, keys))
+    return np.einsum("bj,bjk->bk", _np_weights(np.einsum("bja,a->bj", s, v), source_mask), keys)
+
+
+def mended_attention__right_torch(query, keys, source_mask, W_query, W_key, v):
+    """Uses torch and returns a tensor."""
+    q, k, a, b, u = (torch.tensor(x, dtype=torch.float64) for x in (query, keys, W_query, W_key, v))
+    e = torch.tanh((q @ a.T).unsqueeze(1) + k @ b.T) @ u
+    return _mix(_t_weights(e, torch.tensor(source_mask)), k)
+
+
+def mended_attention__right_joined(query, keys, source_mask, W_query, W_key, v):
+    """Joins query and keys and multiplies by both matrices side by side; running rescaled sums in a loop."""
+    B, T, K = keys.shape
+    s = np.concatenate([np.repeat(query[:, None], T, axis=1), keys], axis=2)
+    e = np.tanh(s @ np.hstack([W_query, W_key]).T) @ v
+    out = []
+    for b in range(B):
+        top, total, c = -np.inf, 0.0, np.zeros(K)
+        for j in range(T):
+            if source_mask[b, j]:
+                new = max(top, e[b, j])
+                old, now = math.exp(top - new), math.exp(e[b, j] - new)
+                total, c, top = total * old + now, c * old + now * keys[b, j], new
+        out.append((c / total if total else c).tolist())
+    return tuple(out)

@@ -1,0 +1,775 @@
+import math
+
+import numpy as np
+import torch
+
+
+def _np_weights(e, mask):
+    """Softmax over real tokens in numpy, zeros in empty rows."""
+    e = np.where(mask, e, -np.inf)
+    top = e.max(axis=1, keepdims=True)
+    p = np.exp(e - np.where(np.isfinite(top), top, 0.0)) * mask
+    total = p.sum(axis=1, keepdims=True)
+    return p / np.where(total > 0, total, 1.0)
+
+
+def _t_weights(e, mask):
+    """Softmax over real tokens in torch, zeros in empty rows, finite gradients."""
+    w = torch.softmax(e.masked_fill(~mask, -1e300), 1)
+    return torch.where(mask, w, torch.zeros_like(w))
+
+
+def _t_scores(query, keys, W_query, W_key, v):
+    return torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
+
+
+def _t_new(query, embedded, c, W_y, W_s, W_c):
+    return torch.tanh(embedded @ W_y.T + query @ W_s.T + c @ W_c.T)
+
+
+def _t_mix(w, keys):
+    return (w[:, :, None] * keys).sum(1)
+
+
+def _sig(x):
+    return 0.5 * (1 + np.tanh(0.5 * x))
+
+
+# ---- note_c_parameters
+def note_c_parameters__wrong_transposed(d, m, n):
+    """Writes the incoming size first."""
+    return {"W_y": (d, n), "W_s": (n, n), "W_c": (m, n)}
+
+
+def note_c_parameters__wrong_bidirectional(d, m, n):
+    """Doubles the annotation although the encoder reads in one direction."""
+    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, 2 * m)}
+
+
+def note_c_parameters__wrong_subtle_context_of_state_size(d, m, n):
+    """Gives the context the size of the decoder state."""
+    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, n)}
+
+
+def note_c_parameters__right_sizes(d, m, n):
+    """Returns torch.Size objects from a loop."""
+    return {k: torch.Size((n, p)) for k, p in zip(("W_y", "W_s", "W_c"), (d, n, m))}
+
+
+# ---- fusion_shapes
+def fusion_shapes__wrong_one_direction(d, m, n, r):
+    """Counts one direction of the encoder only."""
+    return {"joined": (d + m,), "L_1": (r, d + m), "W_input": (n, r), "W_context": (n, m)}
+
+
+def fusion_shapes__wrong_layer_transposed(d, m, n, r):
+    """Writes L_1 and W_input with the incoming size first."""
+    return {"joined": (d + 2 * m,), "L_1": (d + 2 * m, r), "W_input": (r, n), "W_context": (n, 2 * m)}
+
+
+def fusion_shapes__wrong_subtle_context_matrix_to_r(d, m, n, r):
+    """Lets note C's matrix lead to what the recurrent layer reads, not to the state."""
+    return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (r, 2 * m)}
+
+
+def fusion_shapes__wrong_subtle_embedding_doubled(d, m, n, r):
+    """Doubles the embedding too."""
+    s = 2 * (d + m)
+    return {"joined": (s,), "L_1": (r, s), "W_input": (n, r), "W_context": (n, 2 * m)}
+
+
+def fusion_shapes__right_arrays(d, m, n, r):
+    """Joins zeros and reads the shapes."""
+    j = np.r_[np.zeros(d), np.zeros(m), np.zeros(m)]
+    return {"joined": j.shape, "L_1": np.empty((r, j.size)).shape, "W_input": (n, r), "W_context": (n, m + m)}
+
+
+# ---- note_d_shapes
+def note_d_shapes__wrong_bias_vector(V_out, m, n):
+    """Writes the bias as a vector with one axis, not as a column."""
+    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (n,)}
+
+
+def note_d_shapes__wrong_word_and_context_swapped(V_out, m, n):
+    """Exchanges the matrices of the word and of the context."""
+    return {"W_D": (n, n), "U_D": (n, m), "W_a": (n, V_out), "b_D": (n, 1)}
+
+
+def note_d_shapes__wrong_subtle_bias_row(V_out, m, n):
+    """Writes the bias as a row."""
+    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (1, n)}
+
+
+def note_d_shapes__right_tuple_sums(V_out, m, n):
+    """Joins tuples."""
+    rows = (n,)
+    return dict(W_D=rows * 2, U_D=rows + (V_out,), W_a=rows + (m,), b_D=rows + (1,))
+
+
+# ---- training_shapes
+def training_shapes__wrong_steps_first(batch, d, m, n, T_y):
+    """Puts the steps before the batch."""
+    return {"projected_words": (T_y, batch, n), "joined": (batch, d + m), "states": (T_y, batch, n)}
+
+
+def training_shapes__wrong_joined_with_steps(batch, d, m, n, T_y):
+    """Gives what is joined an axis for the steps."""
+    return {"projected_words": (batch, T_y, n), "joined": (batch, T_y, d + m), "states": (batch, T_y, n)}
+
+
+def training_shapes__wrong_subtle_words_not_projected(batch, d, m, n, T_y):
+    """Leaves the words with the size of an embedding after W_y."""
+    return {"projected_words": (batch, T_y, d), "joined": (batch, d + m), "states": (batch, T_y, n)}
+
+
+def training_shapes__right_stack(batch, d, m, n, T_y):
+    """Stacks zeros."""
+    s = np.stack([np.zeros((batch, n))] * T_y, axis=1)
+    return {"projected_words": (np.zeros((batch, T_y, d)) @ np.zeros((n, d)).T).shape, "joined": (batch, m + d), "states": s.shape}
+
+
+# ---- paper_shapes
+def paper_shapes__wrong_annotation_m(m, n, a, pairs, V_y):
+    """Takes m for the size of an annotation, as other exercises do."""
+    return {"W_r": (n, n), "C_r": (n, m), "U_a": (a, m), "C_o": (2 * pairs, m), "W_o": (V_y, pairs)}
+
+
+def paper_shapes__wrong_annotation_n(m, n, a, pairs, V_y):
+    """Gives the annotation the size of one direction."""
+    return {"W_r": (n, m), "C_r": (n, n), "U_a": (a, n), "C_o": (2 * pairs, n), "W_o": (V_y, pairs)}
+
+
+def paper_shapes__wrong_subtle_output_not_doubled(m, n, a, pairs, V_y):
+    """Gives the output matrix on the context one row per pair."""
+    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (pairs, 2 * n), "W_o": (V_y, pairs)}
+
+
+def paper_shapes__wrong_subtle_logits_from_both(m, n, a, pairs, V_y):
+    """Lets the logits read both numbers of each pair."""
+    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, 2 * pairs)}
+
+
+def paper_shapes__right_named_sizes(m, n, a, pairs, V_y):
+    """Names the sizes first."""
+    annotation, before = n + n, pairs + pairs
+    return {"W_r": (n, m), "C_r": (n, annotation), "U_a": (a, annotation), "C_o": (before, annotation), "W_o": (V_y, before // 2)}
+
+
+# ---- stacked_gates
+def stacked_gates__wrong_candidate_shares_state(batch, d, m, n):
+    """Stacks all three matrices on the old state, though the candidate's multiplies the state after the reset gate."""
+    return {"W_input": (3 * n, d + m), "W_gates": (3 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
+
+
+def stacked_gates__wrong_two_blocks(batch, d, m, n):
+    """Leaves the candidate out of the input matrix."""
+    return {"W_input": (2 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 2 * n), "update": (batch, n)}
+
+
+def stacked_gates__wrong_subtle_gate_is_number(batch, d, m, n):
+    """Takes the update gate for one number per sentence."""
+    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, 1)}
+
+
+def stacked_gates__wrong_subtle_side_by_side(batch, d, m, n):
+    """Stacks the three matrices side by side, not one below the other."""
+    return {"W_input": (n, 3 * (d + m)), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
+
+
+def stacked_gates__right_split(batch, d, m, n):
+    """Stacks zeros and splits the product."""
+    W = np.vstack([np.zeros((n, d + m))] * 3)
+    p = np.zeros((batch, d + m)) @ W.T
+    return {"W_input": W.shape, "W_gates": np.zeros((2, n, n)).reshape(-1, n).shape, "from_input": p.shape, "update": np.split(p, 3, 1)[0].shape}
+
+
+# ---- note_c_state
+def _c_state(tanh=True, weights=None, final=math.tanh, with_s=True, digits=None):
+    e = [2 * (math.tanh(0.5 + h) if tanh else 0.5 + h) for h in (0.2, 0.8)]
+    a = weights or [math.exp(x) / sum(math.exp(y) for y in e) for x in e]
+    c = a[0] * 0.2 + a[1] * 0.8
+    if digits:
+        c = round(c, digits)
+    return [final(y + 0.5 * with_s + c) for y in (0.6, 0.4)]
+
+
+def note_c_state__wrong_equal_weights():
+    """Gives both words the same weight."""
+    return _c_state(weights=[0.5, 0.5])
+
+
+def note_c_state__wrong_no_final_tanh():
+    """Forgets the tanh of the new state."""
+    return _c_state(final=float)
+
+
+def note_c_state__wrong_subtle_no_tanh_in_score():
+    """Forgets the tanh inside the score."""
+    return _c_state(tanh=False)
+
+
+def note_c_state__wrong_subtle_two_decimals():
+    """Rounds the context to two decimals."""
+    return _c_state(digits=2)
+
+
+def note_c_state__right_closed_form():
+    """Uses the logistic function of the difference of the scores."""
+    a = 1 / (1 + math.exp(2 * (math.tanh(0.7) - math.tanh(1.3))))
+    return tuple(np.tanh(np.array([1.1, 0.9]) + 0.2 + 0.6 * a))
+
+
+# ---- step_by_hand
+def _hand(score_tanh=True, no_v=False, drop=None, final=np.tanh, softmax=True, key_only=False, digits=None, order=(0, 1, 2)):
+    r = (lambda x: np.round(x, digits)) if digits else (lambda x: x)
+    s, y = np.array([0.5, -0.4, 0.2]), np.array([0.6, -0.3])
+    H = np.array([[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]])
+    Wq, Wk, v = np.array([[1, 0, 2], [0, -1, 1]]), np.array([[1, 0, 0, -1], [0, 2, 1, 0]]), np.array([1.5, -1])
+    Wy, Ws = np.array([[1, 0], [0, 2], [1, -1]]), np.array([[0, 1, 0], [1, 0, 0], [0, -1, 1]])
+    Wc = np.array([[1, 0, 0, 1], [0, -1, 0, 2], [0, 1, 1, 0]])
+    x = H @ Wk.T + (0 if key_only else Wq @ s)
+    x = np.tanh(x) if score_tanh else x
+    e = r(x.sum(1) if no_v else x @ v)
+    p = np.exp(e) if softmax else e
+    a = r(p / p.sum())
+    c = r(a[list(order)] @ H)
+    terms = [Wy @ y, Ws @ s, Wc @ c]
+    n = final(sum(t for i, t in enumerate(terms) if i != drop))
+    return {"scores": e.tolist(), "weights": a.tolist(), "context": c.tolist(), "state": n.tolist()}
+
+
+def step_by_hand__wrong_no_tanh_in_score():
+    """Forgets the tanh in the scores."""
+    return _hand(score_tanh=False)
+
+
+def step_by_hand__wrong_no_v():
+    """Adds the entries of the tanh without v."""
+    return _hand(no_v=True)
+
+
+def step_by_hand__wrong_no_softmax():
+    """Divides the scores by their sum."""
+    return _hand(softmax=False)
+
+
+def step_by_hand__wrong_query_forgotten():
+    """Scores the keys alone."""
+    return _hand(key_only=True)
+
+
+def step_by_hand__wrong_old_state_forgotten():
+    """Leaves the old state out of the recurrence."""
+    return _hand(drop=1)
+
+
+def step_by_hand__wrong_subtle_no_final_tanh():
+    """Forgets only the last tanh."""
+    return _hand(final=np.asarray)
+
+
+def step_by_hand__wrong_subtle_order():
+    """Mixes the context with the weights of h_1 and h_2 exchanged."""
+    return _hand(order=(1, 0, 2))
+
+
+def step_by_hand__wrong_subtle_two_decimals():
+    """Rounds to two decimals on the way."""
+    return _hand(digits=2)
+
+
+def step_by_hand__right_arrays():
+    """Returns numpy arrays as values, in another order of keys."""
+    return {k: np.array(x) for k, x in reversed(list(_hand().items()))}
+
+
+# ---- note_d_state_twin
+def _twin(word=2, order=1, bias=True, g=np.tanh, transpose=False):
+    W, b = np.array([[0, 1], [2, 0.5]]), np.array([0.15, -0.2])
+    U, A = np.array([[0.3, -0.1, 0.6, 0], [0.2, 0.4, -0.7, 0.1]]), np.array([[1, 0, -1], [0.5, 2, 0]])
+    x = (W.T if transpose else W) @ np.array([0.2, -0.5]) + U[:, word] + A @ np.array([0.4, -0.3, 0.2])
+    return g(x + (b if bias else 0)).tolist()
+
+
+def note_d_state_twin__wrong_no_bias():
+    """Forgets the bias."""
+    return _twin(bias=False)
+
+
+def note_d_state_twin__wrong_no_tanh():
+    """Forgets the tanh."""
+    return _twin(g=np.asarray)
+
+
+def note_d_state_twin__wrong_subtle_word_off_by_one():
+    """Takes the fourth column, counting the third word from 0."""
+    return _twin(word=3)
+
+
+def note_d_state_twin__wrong_subtle_transposed():
+    """Multiplies W_D by its columns."""
+    return _twin(transpose=True)
+
+
+def note_d_state_twin__right_one_hot():
+    """Multiplies the one-hot column as a tensor and rounds."""
+    y = torch.eye(4, dtype=torch.float64)[2]
+    x = torch.tensor([[0.3, -0.1, 0.6, 0], [0.2, 0.4, -0.7, 0.1]], dtype=torch.float64) @ y
+    x = x + torch.tensor([-0.5 + 0.2 + 0.15, 0.4 - 0.25 + 0.2 - 0.6 - 0.2], dtype=torch.float64)
+    return [round(i, 4) for i in x.tanh().tolist()]
+
+
+# ---- decoder_step_state
+def decoder_step_state__wrong_not_transposed(embedded, query, context, W_y, W_s, W_c):
+    """Multiplies by W_s from the right without transposing it."""
+    return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
+
+
+def decoder_step_state__wrong_no_tanh(embedded, query, context, W_y, W_s, W_c):
+    """Forgets the tanh."""
+    return embedded @ W_y.T + query @ W_s.T + context @ W_c.T
+
+
+def decoder_step_state__wrong_tanh_each(embedded, query, context, W_y, W_s, W_c):
+    """Takes the tanh of each term before adding."""
+    return np.tanh(embedded @ W_y.T) + np.tanh(query @ W_s.T) + np.tanh(context @ W_c.T)
+
+
+def decoder_step_state__wrong_batch_summed(embedded, query, context, W_y, W_s, W_c):
+    """Adds the context terms of all sentences to each of them."""
+    return np.tanh(embedded @ W_y.T + query @ W_s.T + (context @ W_c.T).sum(0))
+
+
+def decoder_step_state__wrong_subtle_sigmoid_form(embedded, query, context, W_y, W_s, W_c):
+    """Writes tanh with e^x and e^-x, which is inf / inf for large sums."""
+    x = embedded @ W_y.T + query @ W_s.T + context @ W_c.T
+    return (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x))
+
+
+def decoder_step_state__wrong_subtle_squeeze(embedded, query, context, W_y, W_s, W_c):
+    """Loses the batch axis of a single sentence."""
+    x = np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
+    return x[0] if len(x) == 1 else x
+
+
+def decoder_step_state__wrong_subtle_transposed_when_square(embedded, query, context, W_y, W_s, W_c):
+    """Guesses the layout of W_y by its sizes, wrongly where it is square."""
+    y = embedded @ (W_y if W_y.shape[0] == embedded.shape[1] else W_y.T)
+    return np.tanh(y + query @ W_s.T + context @ W_c.T)
+
+
+def decoder_step_state__wrong_subtle_float32(embedded, query, context, W_y, W_s, W_c):
+    """Adds in single precision."""
+    f = np.float32
+    return np.tanh(embedded.astype(f) @ W_y.T.astype(f) + query.astype(f) @ W_s.T.astype(f) + context.astype(f) @ W_c.T.astype(f)).astype(float)
+
+
+def decoder_step_state__right_joined(embedded, query, context, W_y, W_s, W_c):
+    """Joins vectors and matrices and multiplies once."""
+    return np.tanh(np.hstack([embedded, query, context]) @ np.hstack([W_y, W_s, W_c]).T)
+
+
+def decoder_step_state__right_lists(embedded, query, context, W_y, W_s, W_c):
+    """Loops over words and returns lists."""
+    return [[math.tanh(W_y[i] @ y + W_s[i] @ s + W_c[i] @ c) for i in range(len(W_s))] for y, s, c in zip(embedded, query, context)]
+
+
+# ---- fused_input
+def fused_input__wrong_context_first(embedded, context, L_1):
+    """Joins the context first."""
+    return np.maximum(np.concatenate([context, embedded], 1) @ L_1.T, 0)
+
+
+def fused_input__wrong_no_relu(embedded, context, L_1):
+    """Forgets the ReLU."""
+    return np.concatenate([embedded, context], 1) @ L_1.T
+
+
+def fused_input__wrong_relu_before(embedded, context, L_1):
+    """Takes the ReLU of what is joined, before the matrix."""
+    return np.maximum(np.concatenate([embedded, context], 1), 0) @ L_1.T
+
+
+def fused_input__wrong_relu_each(embedded, context, L_1):
+    """Takes a ReLU of each share and adds them."""
+    d = embedded.shape[1]
+    return np.maximum(embedded @ L_1[:, :d].T, 0) + np.maximum(context @ L_1[:, d:].T, 0)
+
+
+def fused_input__wrong_subtle_tanh(embedded, context, L_1):
+    """Uses max(tanh, 0), which hardly differs for small sums."""
+    return np.maximum(np.tanh(np.concatenate([embedded, context], 1) @ L_1.T), 0)
+
+
+def fused_input__wrong_subtle_joined_over_batch(embedded, context, L_1):
+    """Joins along the first axis and reshapes, which mixes the sentences of larger batches."""
+    flat = np.concatenate([embedded.ravel(), context.ravel()])
+    return np.maximum(flat.reshape(len(embedded), -1) @ L_1.T, 0)
+
+
+def fused_input__wrong_subtle_capped(embedded, context, L_1):
+    """Cuts at 100 000, as a ReLU does not, though legal sums are larger."""
+    return np.clip(np.concatenate([embedded, context], 1) @ L_1.T, 0, 1e5)
+
+
+def fused_input__right_split(embedded, context, L_1):
+    """Splits the matrix and adds the two products in torch."""
+    d = embedded.shape[1]
+    return torch.relu(torch.tensor(embedded @ L_1[:, :d].T + context @ L_1[:, d:].T))
+
+
+def fused_input__right_where(embedded, context, L_1):
+    """Uses einsum and selects positive sums, as nested tuples."""
+    x = np.einsum("rk,bk->br", L_1, np.c_[embedded, context])
+    return tuple(tuple(row) for row in np.where(x > 0, x, 0.0))
+
+
+# ---- decoder_step
+def decoder_step__wrong_no_mask(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Forgets the mask."""
+    w = torch.softmax(_t_scores(query, keys, W_query, W_key, v), 1)
+    return _t_new(query, embedded, _t_mix(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_mask_after(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Masks after the softmax, so the weights do not add to 1."""
+    w = torch.softmax(_t_scores(query, keys, W_query, W_key, v), 1) * source_mask
+    return _t_new(query, embedded, _t_mix(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_empty_nan(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Fills with -inf and lets empty rows become nan."""
+    w = torch.softmax(_t_scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -math.inf), 1)
+    return _t_new(query, embedded, _t_mix(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_empty_state_zero(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Sets the whole new state to zero in a sentence without a real token, not the context alone."""
+    w = _t_weights(_t_scores(query, keys, W_query, W_key, v), source_mask)
+    return _t_new(query, embedded, _t_mix(w, keys), W_y, W_s, W_c) * source_mask.any(1, keepdim=True)
+
+
+def decoder_step__wrong_new_state_scored(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Scores with the state after W_y and W_s, as Luong does, not with the old one."""
+    s = torch.tanh(embedded @ W_y.T + query @ W_s.T)
+    w = _t_weights(_t_scores(s, keys, W_query, W_key, v), source_mask)
+    return _t_new(query, embedded, _t_mix(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_no_tanh_in_score(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Forgets the tanh of the score."""
+    e = ((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
+    return _t_new(query, embedded, _t_mix(_t_weights(e, source_mask), keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_detached_context(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Detaches the context, so no gradient reaches the parameters of the score."""
+    w = _t_weights(_t_scores(query, keys, W_query, W_key, v), source_mask)
+    return _t_new(query, embedded, _t_mix(w, keys).detach(), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_overflow(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Takes exp of raw scores."""
+    p = torch.exp(_t_scores(query, keys, W_query, W_key, v)) * source_mask
+    w = p / p.sum(1, keepdim=True).clamp(min=1e-300)
+    return _t_new(query, embedded, _t_mix(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_subtle_gradient_nan(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Replaces 0 / 0 by torch.where after the division, so the gradients are nan in empty rows."""
+    e = _t_scores(query, keys, W_query, W_key, v)
+    top = e.detach().masked_fill(~source_mask & source_mask.any(1, keepdim=True), -1e300).amax(1, keepdim=True)
+    p = torch.exp((e - top).clamp(max=0)) * source_mask
+    total = p.sum(1, keepdim=True)
+    w = torch.where(total > 0, p / total, torch.zeros_like(p))
+    return _t_new(query, embedded, _t_mix(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_subtle_query_detached_in_score(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Detaches the old state in the score, so only the recurrence's part of its gradient arrives."""
+    w = _t_weights(_t_scores(query.detach(), keys, W_query, W_key, v), source_mask)
+    return _t_new(query, embedded, _t_mix(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_subtle_fill_too_high(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Fills pads with -10 000, above legal scores of real tokens."""
+    w = torch.softmax(_t_scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e4), 1)
+    c = _t_mix(w, keys) * source_mask.any(1, keepdim=True)
+    return _t_new(query, embedded, c, W_y, W_s, W_c)
+
+
+def decoder_step__wrong_subtle_shift_with_pads(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Shifts by the maximum with the pads, so real tokens far below vanish."""
+    e = _t_scores(query, keys, W_query, W_key, v)
+    p = torch.exp(e - e.detach().amax(1, keepdim=True)) * source_mask
+    w = p / p.sum(1, keepdim=True).clamp(min=1e-300)
+    return _t_new(query, embedded, _t_mix(w, keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_subtle_epsilon(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Adds 1e-6 to the sum of the powers."""
+    e = _t_scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e300)
+    p = torch.exp(e - e.amax(1, keepdim=True)) * source_mask
+    return _t_new(query, embedded, _t_mix(p / (p.sum(1, keepdim=True) + 1e-6), keys), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_subtle_last_keys_pads(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Cuts the batch to its longest count of real tokens, as if pads stood only at the end."""
+    n = max(int(source_mask.sum(1).max()), 1)
+    k, m = keys[:, :n], source_mask[:, :n]
+    w = _t_weights(_t_scores(query, k, W_query, W_key, v), m)
+    return _t_new(query, embedded, _t_mix(w, k), W_y, W_s, W_c)
+
+
+def decoder_step__wrong_subtle_no_grad_for_single(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Skips the softmax for one real token by copying that annotation's data, which loses the gradient by keys."""
+    c = []
+    for b, w in enumerate(_t_weights(_t_scores(query, keys, W_query, W_key, v), source_mask)):
+        one = source_mask[b].sum() == 1
+        c.append(keys[b].detach()[source_mask[b]][0] if one else w @ keys[b])
+    return _t_new(query, embedded, torch.stack(c), W_y, W_s, W_c)
+
+
+def decoder_step__right_loops(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Loops over sentences with only the real tokens; empty ones leave the context term out."""
+    out = []
+    for q, y, h, real in zip(query, embedded, keys, source_mask):
+        x = W_y @ y + W_s @ q
+        h = h[real]
+        if len(h):
+            x = x + W_c @ (torch.softmax(torch.tanh(W_query @ q + h @ W_key.T) @ v, 0) @ h)
+        out.append(torch.tanh(x))
+    return torch.stack(out)
+
+
+def decoder_step__right_einsum(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Uses einsum, -inf and nan_to_num, whose gradients masked_fill keeps finite."""
+    x = torch.einsum("aq,bq->ba", W_query, query).unsqueeze(1) + torch.einsum("ak,bjk->bja", W_key, keys)
+    w = torch.einsum("bja,a->bj", x.tanh(), v).masked_fill(source_mask.logical_not(), -math.inf).softmax(-1).nan_to_num(0.0)
+    c = torch.einsum("bj,bjk->bk", w, keys)
+    return torch.einsum("nd,bd->bn", W_y, embedded).add(query @ W_s.T).add(torch.einsum("nk,bk->bn", W_c, c)).tanh()
+
+
+def decoder_step__right_projected_annotations(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Projects the annotations by W_c before they are mixed, with pads zeroed first."""
+    h = keys * source_mask[..., None]
+    w = _t_weights(_t_scores(query, h, W_query, W_key, v), source_mask)
+    return torch.tanh(torch.bmm(w[:, None], h @ W_c.T)[:, 0] + torch.cat([embedded, query], 1) @ torch.cat([W_y, W_s], 1).T)
+
+
+# ---- gated_step
+def _gates(y, s, c, Wy, Ws, Wc):
+    return _sig(y @ Wy.T + s @ Ws.T + c @ Wc.T)
+
+
+def gated_step__wrong_update_turned(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Exchanges the shares of the old state and of the candidate."""
+    u = _gates(embedded, query, context, W_y_update, W_s_update, W_c_update)
+    r = _gates(embedded, query, context, W_y_reset, W_s_reset, W_c_reset)
+    return u * query + (1 - u) * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
+
+
+def gated_step__wrong_reset_after_matrix(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Multiplies by the reset gate after W_s, not before."""
+    u = _gates(embedded, query, context, W_y_update, W_s_update, W_c_update)
+    r = _gates(embedded, query, context, W_y_reset, W_s_reset, W_c_reset)
+    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + r * (query @ W_s.T) + context @ W_c.T)
+
+
+def gated_step__wrong_no_reset(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Leaves the reset gate out of the candidate."""
+    u = _gates(embedded, query, context, W_y_update, W_s_update, W_c_update)
+    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
+
+
+def gated_step__wrong_gates_swapped(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Exchanges the matrices of the two gates."""
+    r = _gates(embedded, query, context, W_y_update, W_s_update, W_c_update)
+    u = _gates(embedded, query, context, W_y_reset, W_s_reset, W_c_reset)
+    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
+
+
+def gated_step__wrong_context_not_in_gates(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Leaves the context out of both gates."""
+    u = _sig(embedded @ W_y_update.T + query @ W_s_update.T)
+    r = _sig(embedded @ W_y_reset.T + query @ W_s_reset.T)
+    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
+
+
+def gated_step__wrong_subtle_reset_on_everything(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Lets the reset state enter the update gate and the kept share too."""
+    r = _gates(embedded, query, context, W_y_reset, W_s_reset, W_c_reset)
+    s = r * query
+    u = _gates(embedded, s, context, W_y_update, W_s_update, W_c_update)
+    return (1 - u) * s + u * np.tanh(embedded @ W_y.T + s @ W_s.T + context @ W_c.T)
+
+
+def gated_step__wrong_subtle_hard_gates(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Clips what goes into the sigmoid to -10 ... 10, so a closed gate leaks 4.5e-5."""
+    g = lambda a, b, c: _sig(np.clip(embedded @ a.T + query @ b.T + context @ c.T, -10, 10))
+    u, r = g(W_y_update, W_s_update, W_c_update), g(W_y_reset, W_s_reset, W_c_reset)
+    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
+
+
+def gated_step__wrong_subtle_state_clipped(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Clips the new state to -1 ... 1, though the old state may lie outside."""
+    u = _gates(embedded, query, context, W_y_update, W_s_update, W_c_update)
+    r = _gates(embedded, query, context, W_y_reset, W_s_reset, W_c_reset)
+    return np.clip((1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T), -1, 1)
+
+
+def gated_step__wrong_subtle_sigmoid_overflow(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Writes the sigmoid as e^x / (1 + e^x), which is inf / inf above 709."""
+    g = lambda a, b, c: (lambda p: p / (1 + p))(np.exp(embedded @ a.T + query @ b.T + context @ c.T))
+    u, r = g(W_y_update, W_s_update, W_c_update), g(W_y_reset, W_s_reset, W_c_reset)
+    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
+
+
+def gated_step__right_torch_stacked(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Stacks the matrices, multiplies once in torch, splits and uses lerp."""
+    t = lambda x: torch.as_tensor(x, dtype=torch.float64)
+    x = torch.cat([t(embedded), t(context)], 1)
+    W = torch.cat([torch.cat([t(a), t(b)], 1) for a, b in ((W_y_update, W_c_update), (W_y_reset, W_c_reset), (W_y, W_c))])
+    u, r, z = (x @ W.T).chunk(3, dim=1)
+    s = t(query)
+    u, r = torch.sigmoid(u + s @ t(W_s_update).T), torch.sigmoid(r + s @ t(W_s_reset).T)
+    return torch.lerp(s, torch.tanh(z + (r * s) @ t(W_s).T), u)
+
+
+def gated_step__right_words(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Loops over sentences with 1 / (1 + e^-x) where an overflow is harmless."""
+    out = []
+    with np.errstate(over="ignore"):
+        for y, s, c in zip(embedded, query, context):
+            u = 1 / (1 + np.exp(-(W_y_update @ y + W_s_update @ s + W_c_update @ c)))
+            r = 1 / (1 + np.exp(-(W_y_reset @ y + W_s_reset @ s + W_c_reset @ c)))
+            new = np.tanh(W_y @ y + (W_s * r) @ s + W_c @ c)
+            out.append(s * (1 - u) + u * new)
+    return out
+
+
+# ---- luong_step
+def _l_state(fed, embedded, query, W_y, W_s, W_fed):
+    return np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
+
+
+def _l_mix(s, e, keys, mask, W_mix):
+    c = np.einsum("bj,bjk->bk", _np_weights(e, mask), keys)
+    return np.tanh(np.concatenate([c, s], 1) @ W_mix.T)
+
+
+def _l_scores(s, keys, W):
+    return np.einsum("bq,qk,bjk->bj", s, W, keys)
+
+
+def luong_step__wrong_old_state_scored(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Scores with the old state, as Bahdanau does."""
+    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
+    return _l_mix(s, _l_scores(query, keys, W), keys, source_mask, W_mix)
+
+
+def luong_step__wrong_state_first_in_mix(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Joins state and context in the wrong order."""
+    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
+    c = np.einsum("bj,bjk->bk", _np_weights(_l_scores(s, keys, W), source_mask), keys)
+    return np.tanh(np.concatenate([s, c], 1) @ W_mix.T)
+
+
+def luong_step__wrong_nothing_fed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Leaves out what is fed from the step before."""
+    s = np.tanh(embedded @ W_y.T + query @ W_s.T)
+    return _l_mix(s, _l_scores(s, keys, W), keys, source_mask, W_mix)
+
+
+def luong_step__wrong_returns_state(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Returns the new state before context and state are mixed."""
+    return _l_state(fed, embedded, query, W_y, W_s, W_fed)
+
+
+def luong_step__wrong_no_mask(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Lets pads take part in the softmax."""
+    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
+    return _l_mix(s, _l_scores(s, keys, W), keys, np.ones_like(source_mask), W_mix)
+
+
+def luong_step__wrong_empty_uniform(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Gives a sentence without a real token the mean of its pads."""
+    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
+    e = np.where(source_mask, _l_scores(s, keys, W), -1e30)
+    return _l_mix(s, e, keys, source_mask | ~source_mask.any(1, keepdims=True), W_mix)
+
+
+def luong_step__wrong_no_last_tanh(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Forgets the tanh of the mixture."""
+    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
+    c = np.einsum("bj,bjk->bk", _np_weights(_l_scores(s, keys, W), source_mask), keys)
+    return np.concatenate([c, s], 1) @ W_mix.T
+
+
+def luong_step__wrong_subtle_global_shift(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Shifts by the largest score of the batch, so sentences with far smaller scores lose their context."""
+    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
+    e = np.where(source_mask, _l_scores(s, keys, W), -np.inf)
+    p = np.exp(e - (e.max() if source_mask.any() else 0))
+    w = p / np.maximum(p.sum(1, keepdims=True), 1e-300)
+    return np.tanh(np.concatenate([np.einsum("bj,bjk->bk", w, keys), s], 1) @ W_mix.T)
+
+
+def luong_step__wrong_subtle_empty_result_zero(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Returns zeros for a sentence without a real token, though its state still counts."""
+    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
+    return _l_mix(s, _l_scores(s, keys, W), keys, source_mask, W_mix) * source_mask.any(1, keepdims=True)
+
+
+def luong_step__wrong_subtle_penalty(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Fills pads with -1e6, which legal scores of real tokens undercut, and does not divide anew."""
+    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
+    e = np.where(source_mask, _l_scores(s, keys, W), -1e6)
+    w = _np_weights(e, np.ones_like(source_mask)) * source_mask
+    return np.tanh(np.concatenate([np.einsum("bj,bjk->bk", w, keys), s], 1) @ W_mix.T)
+
+
+def luong_step__wrong_subtle_scaled(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Divides the scores by the root of the state's size, which shows only from two entries on."""
+    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
+    return _l_mix(s, _l_scores(s, keys, W) / math.sqrt(s.shape[1]), keys, source_mask, W_mix)
+
+
+_KEPT = {}
+
+
+def luong_step__wrong_subtle_fed_kept_inside(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Keeps its own result of the call before and feeds that instead of the argument where the sizes are equal."""
+    fed = _KEPT.get(fed.shape, fed)
+    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
+    _KEPT[fed.shape] = _l_mix(s, _l_scores(s, keys, W), keys, source_mask, W_mix)
+    return _KEPT[fed.shape].copy()
+
+
+def luong_step__wrong_subtle_square_W(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Uses W transposed where it is square."""
+    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
+    return _l_mix(s, _l_scores(s, keys, W.T if W.shape[0] == W.shape[1] else W), keys, source_mask, W_mix)
+
+
+def luong_step__right_loops(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Loops over sentences with the real tokens selected."""
+    out = []
+    for f, y, q, h, real in zip(fed, embedded, query, keys, source_mask):
+        s = np.tanh(W_y @ y + W_s @ q + W_fed @ f)
+        c = np.zeros(h.shape[1])
+        if real.any():
+            e = (h[real] @ W.T) @ s
+            p = np.exp(e - max(e))
+            c = p @ h[real] / p.sum()
+        out.append(np.tanh(W_mix @ np.append(c, s)))
+    return out
+
+
+def luong_step__right_torch(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Uses torch with the mix's matrix split in two."""
+    f, y, q, h, A, B, F, G, X = (torch.tensor(np.asarray(x)) for x in (fed, embedded, query, keys, W_y, W_s, W_fed, W, W_mix))
+    s = torch.tanh(y @ A.T + q @ B.T + f @ F.T)
+    w = _t_weights(((s @ G).unsqueeze(1) * h).sum(-1), torch.tensor(source_mask))
+    k = h.shape[2]
+    return torch.tanh(_t_mix(w, h) @ X[:, :k].T + s @ X[:, k:].T)

@@ -1,0 +1,643 @@
+"""Answers to the exercises of encoder.ipynb, right and wrong."""
+import math
+
+import numpy as np
+import torch
+from torch import nn
+
+
+# ---------------------------------------------------------------- 1.1
+def encoder_parameters__wrong_rows_of_words(d, m, V_x):
+    """Writes E_x with a row for each word, as torch stores it, which does not multiply a one-hot column."""
+    return {"E_x": (V_x, d), "W_x": (m, d), "W_h": (m, m)}
+
+
+def encoder_parameters__wrong_turned_input(d, m, V_x):
+    """Writes W_x with columns first."""
+    return {"E_x": (d, V_x), "W_x": (d, m), "W_h": (m, m)}
+
+
+def encoder_parameters__wrong_one_hot_input(d, m, V_x):
+    """Lets W_x read the one-hot column instead of the word vector."""
+    return {"E_x": (d, V_x), "W_x": (m, V_x), "W_h": (m, m)}
+
+
+def encoder_parameters__wrong_state_of_word_size(d, m, V_x):
+    """Lets W_h take a state to a word vector."""
+    return {"E_x": (d, V_x), "W_x": (m, d), "W_h": (d, m)}
+
+
+def encoder_parameters__wrong_subtle_small_first(d, m, V_x):
+    """Writes E_x with the smaller size first, which is turned for a vocabulary smaller than a word vector."""
+    return {"E_x": (min(d, V_x), max(d, V_x)), "W_x": (m, d), "W_h": (m, m)}
+
+
+def encoder_parameters__right_linear_layers(d, m, V_x):
+    """Right: shapes of the weights of torch's linear layers."""
+    layer = lambda takes, gives: nn.Linear(takes, gives).weight.shape
+    return {"E_x": layer(V_x, d), "W_x": layer(d, m), "W_h": layer(m, m)}
+
+
+# ---------------------------------------------------------------- 1.2
+def one_hot_shapes__wrong_rows(d, m, V_x, T_x):
+    """Puts the one-hot vectors of the sentence below each other, as rows."""
+    return {"one_hots": (T_x, V_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m,)}
+
+
+def one_hot_shapes__wrong_embedded_rows(d, m, V_x, T_x):
+    """Writes the word vectors as rows, although the product has them as columns."""
+    return {"one_hots": (V_x, T_x), "embedded": (T_x, d), "U": (m, V_x), "b": (m,)}
+
+
+def one_hot_shapes__wrong_u_reads_vectors(d, m, V_x, T_x):
+    """Lets U read word vectors, which note D does not have."""
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, d), "b": (m,)}
+
+
+def one_hot_shapes__wrong_bias_column(d, m, V_x, T_x):
+    """Writes the bias as a matrix of one column instead of as a vector."""
+    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m, 1)}
+
+
+def one_hot_shapes__wrong_subtle_short_sentence(d, m, V_x, T_x):
+    """Takes no more columns than there are words in the vocabulary, though words may come again."""
+    t = min(V_x, T_x)
+    return {"one_hots": (V_x, t), "embedded": (d, t), "U": (m, V_x), "b": (m,)}
+
+
+def one_hot_shapes__right_product(d, m, V_x, T_x):
+    """Right: multiplies zeros."""
+    x = np.zeros((V_x, T_x))
+    U = np.zeros((m, V_x))
+    return {"one_hots": x.shape, "embedded": (np.zeros((d, V_x)) @ x).shape, "U": U.shape, "b": U[:, 0].shape}
+
+
+# ---------------------------------------------------------------- 1.3
+def second_layer_shapes__wrong_reads_words(d, m):
+    """Lets the second layer read word vectors instead of annotations."""
+    return {"input_matrix": (m, d), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
+
+
+def second_layer_shapes__wrong_one_direction(d, m):
+    """Forgets that an annotation joins two states, and takes m for its size."""
+    return {"input_matrix": (m, m), "recurrent_matrix": (m, m), "annotation": (m,)}
+
+
+def second_layer_shapes__wrong_recurrent_doubled(d, m):
+    """Gives the recurrent matrix the size of both directions together."""
+    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (2 * m, 2 * m), "annotation": (2 * m,)}
+
+
+def second_layer_shapes__wrong_annotation_grows(d, m):
+    """Doubles the annotation once more in the second layer."""
+    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, m), "annotation": (4 * m,)}
+
+
+def second_layer_shapes__right_module(d, m):
+    """Right: reads the parameters of a two layer nn.RNN."""
+    rnn = nn.RNN(d, m, num_layers=2, bidirectional=True)
+    return {"input_matrix": rnn.weight_ih_l1.shape, "recurrent_matrix": rnn.weight_hh_l1_reverse.shape,
+            "annotation": rnn(torch.zeros(1, d))[0][0].shape}
+
+
+# ---------------------------------------------------------------- 1.4
+def rnn_outputs__wrong_last_batch_first(batch, d, m, T_x):
+    """Puts the batch first in `last` too, though batch_first does not reach h_n."""
+    return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__wrong_one_direction(batch, d, m, T_x):
+    """Forgets that the outputs join two directions."""
+    return {"outputs": (batch, T_x, m), "last": (2, batch, m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__wrong_inputs_batch_first(batch, d, m, T_x):
+    """Leaves the batch first for a module made without batch_first."""
+    return {"outputs": (batch, T_x, 2 * m), "last": (2, batch, m), "inputs_positions_first": (batch, T_x, d)}
+
+
+def rnn_outputs__wrong_last_joined(batch, d, m, T_x):
+    """Joins both directions in `last`."""
+    return {"outputs": (batch, T_x, 2 * m), "last": (1, batch, 2 * m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__wrong_subtle_single_sentence(batch, d, m, T_x):
+    """Drops the batch axis of `last` for a batch of one sentence."""
+    last = (2, batch, m) if batch > 1 else (2, m)
+    return {"outputs": (batch, T_x, 2 * m), "last": last, "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__right_asks_torch(batch, d, m, T_x):
+    """Right: runs the module and reads the shapes."""
+    x = torch.zeros(batch, T_x, d)
+    outputs, last = nn.RNN(d, m, bidirectional=True, batch_first=True)(x)
+    return {"outputs": outputs.shape, "last": last.shape, "inputs_positions_first": x.transpose(0, 1).shape}
+
+
+# ---------------------------------------------------------------- 1.5
+_WARM = (np.array([[1, 0, 0.5, 0], [0, 1, -1, 0], [0, 0, 1, 2]]), np.array([[1, 0.5, 0], [0, 1, 0.5]]),
+         np.array([[0, 1], [0.5, 0]]))
+_TWIN = (np.array([[0.5, -1, 0, 2, 1], [1, 0.5, 2, -0.5, 0]]), np.array([[0.5, 0], [0, 1], [-0.5, 1]]),
+         np.array([[0, 1, 0], [0.5, 0, 0], [0, 0.5, -1]]))
+
+
+def _two(parameters, first, second, act=np.tanh, turned=False, keep=True):
+    E, W, R = parameters
+    h_1 = act(W @ E[:, first])
+    h_2 = act(W @ E[:, second] + (R.T if turned else R) @ h_1 * keep)
+    return {"h_1": h_1.tolist(), "h_2": h_2.tolist()}
+
+
+def states_by_hand__wrong_no_tanh():
+    """Forgets the tanh."""
+    return _two(_WARM, 2, 0, act=lambda x: x)
+
+
+def states_by_hand__wrong_words_swapped():
+    """Reads the two words in the other order."""
+    return _two(_WARM, 0, 2)
+
+
+def states_by_hand__wrong_no_state():
+    """Computes the second state without the first."""
+    return _two(_WARM, 2, 0, keep=False)
+
+
+def states_by_hand__wrong_counted_from_one():
+    """Counts the words from 1, so takes the columns before."""
+    return _two(_WARM, 1, 3)
+
+
+def states_by_hand__wrong_subtle_turned_recurrence():
+    """Multiplies the first state by the transpose of W_h, so only h_2 is wrong."""
+    return _two(_WARM, 2, 0, turned=True)
+
+
+def states_by_hand__right_on_paper():
+    """Right: exact arguments of the tanh worked out on paper."""
+    h = math.tanh(-1 + 0.5)
+    return {"h_2": [math.tanh(1 + h), 0], "h_1": [math.tanh(0.5 - 0.5), h]}
+
+
+# ---------------------------------------------------------------- 1.6
+def states_by_hand_twin__wrong_turned_recurrence():
+    """Multiplies the first state by the transpose of W_h."""
+    return _two(_TWIN, 3, 1, turned=True)
+
+
+def states_by_hand_twin__wrong_no_state():
+    """Computes the second state without the first."""
+    return _two(_TWIN, 3, 1, keep=False)
+
+
+def states_by_hand_twin__wrong_counted_from_one():
+    """Counts the words from 1, so takes the columns before."""
+    return _two(_TWIN, 2, 0)
+
+
+def states_by_hand_twin__wrong_lost_sign():
+    """Overlooks the minus of the last number of W_h."""
+    E, W, R = _TWIN
+    return _two((E, W, abs(R)), 3, 1)
+
+
+def states_by_hand_twin__wrong_subtle_rounded_first():
+    """Rounds the first state to one decimal before it goes into the second, so only h_2 is off by some thousandths."""
+    E, W, R = _TWIN
+    h_1 = np.tanh(W @ E[:, 3])
+    return {"h_1": h_1.tolist(), "h_2": np.tanh(W @ E[:, 1] + R @ h_1.round(1)).tolist()}
+
+
+def states_by_hand_twin__right_rounded_tuples():
+    """Right: tuples, rounded to four decimals at the very end."""
+    return {k: tuple(round(x, 4) for x in h) for k, h in _two(_TWIN, 3, 1).items()}
+
+
+# ---------------------------------------------------------------- 1.7
+def annotation_by_hand__wrong_backward_first():
+    """Puts the backward state in front."""
+    f = math.tanh(-1 + 0.5 * math.tanh(0.5))
+    return [math.tanh(0.5 + 0.8 * math.tanh(-1.0)), f]
+
+
+def annotation_by_hand__wrong_backward_from_first():
+    """Lets the backward direction begin at the first word."""
+    return [math.tanh(-1 + 0.5 * math.tanh(0.5)), math.tanh(0.5 + 0.8 * math.tanh(-0.25))]
+
+
+def annotation_by_hand__wrong_zero_states():
+    """Lets both directions begin at the second word itself, with the state 0."""
+    return [math.tanh(-1), math.tanh(0.5)]
+
+
+def annotation_by_hand__wrong_third_backward():
+    """Gives the backward state of the third word, which is the first that this direction makes."""
+    return [math.tanh(-1 + 0.5 * math.tanh(0.5)), math.tanh(-1)]
+
+
+def annotation_by_hand__wrong_subtle_pre_activation():
+    """Hands on the first forward state without its tanh."""
+    return [math.tanh(-1 + 0.5 * 0.5), math.tanh(0.5 + 0.8 * math.tanh(-1.0))]
+
+
+def annotation_by_hand__right_loops():
+    """Right: both directions in full, with loops, in an array of numpy."""
+    words, forward, backward, f, b = [0.5, -1, 2], [], [], 0.0, 0.0
+    for x in words:
+        forward.append(f := math.tanh(x + 0.5 * f))
+    for x in words[::-1]:
+        backward.insert(0, b := math.tanh(-0.5 * x + 0.8 * b))
+    return np.array([forward, backward])[:, 1]
+
+
+# ---------------------------------------------------------------- 1.8
+def look_up__wrong_rows(tokens, E_x):
+    """Takes rows of E_x instead of columns."""
+    return E_x[tokens % len(E_x)]
+
+
+def look_up__wrong_axes(tokens, E_x):
+    """Picks the columns but leaves the size of a word vector in front."""
+    return E_x[:, tokens]
+
+
+def look_up__wrong_reshaped(tokens, E_x):
+    """Brings the axes into order by reshape instead of transpose, which scrambles the numbers."""
+    return E_x[:, tokens].reshape(*tokens.shape, E_x.shape[0])
+
+
+def look_up__wrong_counted_from_one(tokens, E_x):
+    """Counts the words from 1."""
+    return E_x.T[tokens - 1]
+
+
+def look_up__wrong_batch_and_positions(tokens, E_x):
+    """Transposes all three axes and so swaps batch and positions."""
+    return E_x[:, tokens].T
+
+
+def look_up__wrong_subtle_pad_zero(tokens, E_x):
+    """Takes word 0 for a pad and gives it zeros."""
+    return E_x.T[tokens] * (tokens != 0)[..., None]
+
+
+def look_up__wrong_subtle_taller_turned(tokens, E_x):
+    """Takes the longer axis of E_x for the vocabulary, which is wrong for fewer words than numbers."""
+    table = E_x.T if E_x.shape[1] >= E_x.shape[0] else E_x
+    return table[tokens]
+
+
+def look_up__wrong_subtle_bytes(tokens, E_x):
+    """Turns the word numbers into bytes, which wraps from number 128 on."""
+    t = tokens.astype(np.int8).astype(int)
+    return E_x.T[np.clip(t, -E_x.shape[1], None)]
+
+
+def look_up__wrong_subtle_vocabulary_from_tokens(tokens, E_x):
+    """Makes the one-hot vectors only as long as the largest number in the batch and takes the last columns of E_x, which are others unless the top word occurs."""
+    size = tokens.max() + 1
+    hot = np.eye(size)[tokens]
+    return hot @ E_x[:, -size:].T
+
+
+def look_up__right_one_hot(tokens, E_x):
+    """Right: one-hot columns and einsum, as in the formula."""
+    hot = (tokens[..., None] == np.arange(E_x.shape[1])).astype(float)
+    return np.einsum("dv,bjv->bjd", E_x, hot)
+
+
+def look_up__right_take_moved(tokens, E_x):
+    """Right: take along columns, then move the axis (a view that is not contiguous)."""
+    return np.moveaxis(np.take(E_x, tokens, axis=1), 0, -1)
+
+
+def look_up__right_embedding(tokens, E_x):
+    """Right: torch's embedding of the transpose."""
+    return nn.functional.embedding(torch.as_tensor(tokens).long(), torch.as_tensor(E_x).T)
+
+
+def look_up__right_lists(tokens, E_x):
+    """Right: lists of columns."""
+    columns = list(zip(*E_x.tolist()))
+    return [[list(columns[w]) for w in row] for row in tokens.tolist()]
+
+
+# ---------------------------------------------------------------- 1.9
+def _read(x, W_x, W_h, act=np.tanh, h=None, keep=True):
+    h = np.zeros((len(x), len(W_h))) if h is None else h
+    out = []
+    for j in range(x.shape[1]):
+        h = act(x[:, j] @ W_x.T + keep * (h @ W_h.T))
+        out.append(h)
+    return np.stack(out, 1)
+
+
+def rnn_states__wrong_no_recurrence(embedded, W_x, W_h):
+    """Leaves the state before out."""
+    return np.tanh(embedded @ W_x.T)
+
+
+def rnn_states__wrong_turned_recurrence(embedded, W_x, W_h):
+    """Multiplies the state by W_h from the wrong side, as though it were turned."""
+    return _read(embedded, W_x, W_h.T)
+
+
+def rnn_states__wrong_last_only(embedded, W_x, W_h):
+    """Returns only the state after the last word."""
+    return _read(embedded, W_x, W_h)[:, -1]
+
+
+def rnn_states__wrong_positions_first(embedded, W_x, W_h):
+    """Stacks the positions in front of the batch."""
+    return _read(embedded, W_x, W_h).transpose(1, 0, 2)
+
+
+def rnn_states__wrong_shifted(embedded, W_x, W_h):
+    """Stores the state before each word instead of after it."""
+    s = _read(embedded, W_x, W_h)
+    return np.concatenate([np.zeros_like(s[:, :1]), s[:, :-1]], axis=1)
+
+
+def rnn_states__wrong_begins_with_ones(embedded, W_x, W_h):
+    """Begins with a state of ones."""
+    return _read(embedded, W_x, W_h, h=np.ones((len(embedded), len(W_h))))
+
+
+def rnn_states__wrong_carried_over(embedded, W_x, W_h):
+    """Does not begin anew for each sentence but goes on with the last state of the sentence before."""
+    b, t, d = embedded.shape
+    return _read(embedded.reshape(1, b * t, d), W_x, W_h).reshape(b, t, -1)
+
+
+def rnn_states__wrong_same_array(embedded, W_x, W_h):
+    """Appends the same array at every step, so all positions show the last state."""
+    h, out = np.zeros((len(embedded), len(W_h))), []
+    for j in range(embedded.shape[1]):
+        h[:] = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
+        out.append(h)
+    return np.stack(out, 1)
+
+
+def rnn_states__wrong_backward(embedded, W_x, W_h):
+    """Reads from the last word to the first."""
+    return _read(embedded[:, ::-1], W_x, W_h)[:, ::-1]
+
+
+def rnn_states__wrong_subtle_in_place(embedded, W_x, W_h):
+    """Overwrites the state number by number, so later numbers read new values of earlier ones; right only where W_h has no such entries."""
+    out = np.zeros(embedded.shape[:2] + (len(W_h),))
+    for b, sentence in enumerate(embedded):
+        h = np.zeros(len(W_h))
+        for j, x in enumerate(sentence):
+            for k in range(len(h)):
+                h[k] = np.tanh(W_x[k] @ x + W_h[k] @ h)
+            out[b, j] = h
+    return out
+
+
+def rnn_states__wrong_subtle_overflow(embedded, W_x, W_h):
+    """Writes the tanh with exp(2x), which is inf over inf for large arguments."""
+    return _read(embedded, W_x, W_h, act=lambda x: (np.exp(2 * x) - 1) / (np.exp(2 * x) + 1))
+
+
+def rnn_states__wrong_subtle_zero_words(embedded, W_x, W_h):
+    """Takes a word vector of zeros for a pad and leaves its states 0."""
+    return _read(embedded, W_x, W_h) * (embedded != 0).any(-1, keepdims=True)
+
+
+def rnn_states__wrong_subtle_turned_if_square(embedded, W_x, W_h):
+    """Multiplies by W_x as it stands wherever that fits, so it is turned where it is square."""
+    return _read(embedded, W_x.T if W_x.shape[0] == W_x.shape[1] else W_x, W_h)
+
+
+def rnn_states__wrong_subtle_fifty_words(embedded, W_x, W_h):
+    """Stops after 50 words and leaves the later states 0."""
+    s = _read(embedded[:, :50], W_x, W_h)
+    return np.pad(s, ((0, 0), (0, embedded.shape[1] - s.shape[1]), (0, 0)))
+
+
+def rnn_states__wrong_subtle_single_precision(embedded, W_x, W_h):
+    """Computes in single precision."""
+    x, A, B = (np.asarray(y, dtype=np.float32) for y in (embedded, W_x, W_h))
+    return _read(x, A, B, h=np.zeros((len(x), len(B)), dtype=np.float32)).astype(float)
+
+
+_last = {}
+
+
+def rnn_states__wrong_subtle_keeps_state(embedded, W_x, W_h):
+    """Keeps the state between calls of the same sizes, so only the first call begins with zeros."""
+    key = (len(embedded), len(W_h))
+    s = _read(embedded, W_x, W_h, h=_last.get(key))
+    _last[key] = s[:, -1]
+    return s
+
+
+def rnn_states__right_formula_lists(embedded, W_x, W_h):
+    """Right: matrix times vector for one sentence after the other, in lists."""
+    out = []
+    for sentence in embedded:
+        states = [np.zeros(W_h.shape[0])]
+        for x in sentence:
+            states.append(np.tanh(W_x.dot(x) + W_h.dot(states[-1])))
+        out.append([h.tolist() for h in states[1:]])
+    return out
+
+
+def rnn_states__right_recursion(embedded, W_x, W_h):
+    """Right: recursion on the length of the sentence."""
+    now = embedded[:, -1] @ W_x.T
+    if embedded.shape[1] == 1:
+        return np.tanh(now)[:, np.newaxis]
+    before = rnn_states__right_recursion(embedded[:, :-1], W_x, W_h)
+    return np.concatenate([before, np.tanh(now + before[:, -1] @ W_h.T)[:, np.newaxis]], axis=1)
+
+
+def rnn_states__right_torch_rnn(embedded, W_x, W_h):
+    """Right: torch's nn.RNN in double precision with its weights set."""
+    rnn = nn.RNN(W_x.shape[1], W_x.shape[0], bias=False, batch_first=True, dtype=torch.float64)
+    with torch.no_grad():
+        rnn.weight_ih_l0.copy_(torch.tensor(W_x))
+        rnn.weight_hh_l0.copy_(torch.tensor(W_h))
+    return rnn(torch.tensor(embedded))[0].detach()
+
+
+def rnn_states__right_joined_columns(embedded, W_x, W_h):
+    """Right: one matrix [W_x W_h] on joined columns; the result is a transposed view."""
+    both, h, out = np.hstack([W_x, W_h]), np.zeros((len(W_h), len(embedded))), []
+    for x in embedded.transpose(1, 2, 0):
+        h = np.tanh(both @ np.vstack([x, h]))
+        out.append(h)
+    return np.array(out).transpose(2, 0, 1)
+
+
+# ---------------------------------------------------------------- 1.10
+def _direction(x, real, W_x, W_h, back=False, hold=True, h=None):
+    """States of one direction; at pads the state is kept at 0 (hold) or runs on."""
+    h = x.new_zeros(len(x), len(W_h)) if h is None else h
+    out = [None] * x.shape[1]
+    for j in range(x.shape[1])[:: -1 if back else 1]:
+        h = torch.tanh(x[:, j] @ W_x.T + h @ W_h.T)
+        if hold:
+            h = torch.where(real[:, j, None], h, torch.zeros_like(h))
+        out[j] = h
+    return torch.stack(out, 1)
+
+
+def _both(x, real, W_x, W_h, W_x_back, W_h_back):
+    return torch.cat([_direction(x, real, W_x, W_h), _direction(x, real, W_x_back, W_h_back, back=True)], -1)
+
+
+def annotate__wrong_backward_through_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Begins the backward direction at the last position, so it reads the pads first."""
+    f = _direction(embedded, source_mask, W_x, W_h)
+    b = _direction(embedded, source_mask, W_x_back, W_h_back, back=True, hold=False)
+    return torch.cat([f, b], -1) * source_mask[..., None]
+
+
+def annotate__wrong_pads_not_zeroed(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Leaves the forward states at pads as they are instead of 0."""
+    f = _direction(embedded, source_mask, W_x, W_h, hold=False)
+    return torch.cat([f, _direction(embedded, source_mask, W_x_back, W_h_back, back=True)], -1)
+
+
+def annotate__wrong_backward_first(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Joins the backward state in front of the forward state."""
+    return torch.cat(_both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back).chunk(2, -1)[::-1], -1)
+
+
+def annotate__wrong_not_turned_back(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Leaves the backward states in the order in which they were made."""
+    f, b = _both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back).chunk(2, -1)
+    return torch.cat([f, b.flip(1)], -1) * source_mask[..., None]
+
+
+def annotate__wrong_shared_matrices(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Uses the forward matrices for the backward direction too."""
+    return _both(embedded, source_mask, W_x, W_h, W_x, W_h)
+
+
+def annotate__wrong_backward_reads_forward(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Lets the backward direction begin with the last forward state instead of with zeros."""
+    f = _direction(embedded, source_mask, W_x, W_h)
+    last = f[torch.arange(len(f)), source_mask.sum(1) - 1]
+    h, out = last, []
+    for j in reversed(range(f.shape[1])):
+        h = torch.where(source_mask[:, j, None], torch.tanh(embedded[:, j] @ W_x_back.T + h @ W_h_back.T), h)
+        out.insert(0, h)
+    return torch.cat([f, torch.stack(out, 1)], -1) * source_mask[..., None]
+
+
+def annotate__wrong_summed(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Adds the two states instead of joining them."""
+    return sum(_both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back).chunk(2, -1))
+
+
+def annotate__wrong_states_interleaved(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Stacks and reshapes, so the numbers of both states alternate."""
+    f, b = _both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back).chunk(2, -1)
+    return torch.stack([f, b], -1).flatten(2)
+
+
+def annotate__wrong_joined_along_positions(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Joins the directions along the positions."""
+    return torch.cat(_both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back).chunk(2, -1), 1)
+
+
+def annotate__wrong_numpy(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Fills a fresh tensor with detached numbers, so no gradient arrives."""
+    return torch.tensor(_both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back).tolist(), dtype=torch.float64)
+
+
+def annotate__wrong_subtle_mask_of_first(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Takes the length of the first sentence for the whole batch, though each row has its own pads."""
+    return _both(embedded, source_mask[:1].expand_as(source_mask), W_x, W_h, W_x_back, W_h_back)
+
+
+def annotate__wrong_subtle_trimmed(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Cuts the result off at the longest sentence, as pad_packed_sequence does, so columns of pads only are missing."""
+    t = int(source_mask.sum(1).max())
+    return _both(embedded[:, :t], source_mask[:, :t], W_x, W_h, W_x_back, W_h_back)
+
+
+def annotate__wrong_subtle_detached_state(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Detaches the state before each step, so the values are right and the gradients through time are lost."""
+    real, halves = source_mask[..., None], []
+    for A, B, order in ((W_x, W_h, 1), (W_x_back, W_h_back, -1)):
+        h, out = embedded.new_zeros(len(embedded), len(B)), {}
+        for j in range(embedded.shape[1])[::order]:
+            h = torch.where(real[:, j], torch.tanh(embedded[:, j] @ A.T + h.detach() @ B.T), 0.0)
+            out[j] = h
+        halves.append(torch.stack([out[j] for j in sorted(out)], 1))
+    return torch.cat(halves, -1)
+
+
+def annotate__wrong_subtle_zero_vectors_as_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Takes real words whose vector is zero for pads."""
+    real = source_mask & (embedded != 0).any(-1)
+    return _both(embedded, real, W_x, W_h, W_x_back, W_h_back)
+
+
+def annotate__wrong_subtle_rnn_copies(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Copies the matrices into an nn.RNN, so the values are right and no gradient reaches the matrices."""
+    rnn = nn.RNN(W_x.shape[1], len(W_x), bias=False, bidirectional=True, batch_first=True, dtype=torch.float64)
+    with torch.no_grad():
+        for p, w in zip(rnn.parameters(), (W_x, W_h, W_x_back, W_h_back)):
+            p.copy_(w)
+    packed = nn.utils.rnn.pack_padded_sequence(embedded, source_mask.sum(1), batch_first=True, enforce_sorted=False)
+    return nn.utils.rnn.pad_packed_sequence(rnn(packed)[0], batch_first=True, total_length=embedded.shape[1])[0]
+
+
+def annotate__wrong_subtle_full_rows_late(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Takes the word before the first pad for the last one, and in rows without pads the last word but one."""
+    f = _direction(embedded, source_mask, W_x, W_h)
+    shorter = source_mask.clone()
+    if shorter.shape[1] > 1:
+        shorter[source_mask.all(1), -1] = False
+    return torch.cat([f, _direction(embedded, shorter, W_x_back, W_h_back, back=True)], -1)
+
+
+def annotate__wrong_subtle_forward_runs_on(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Multiplies the word vectors of pads by the mask but forgets to zero the forward state there, which runs on through W_h."""
+    x = embedded * source_mask[..., None]
+    f = _direction(x, source_mask, W_x, W_h, hold=False)
+    return torch.cat([f, _direction(x, source_mask, W_x_back, W_h_back, back=True, hold=False)], -1)
+
+
+def annotate__right_zeroed_words(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Right: zeroes the word vectors of pads, so the backward state stays 0 there, and zeroes the forward state at the end."""
+    x = torch.where(source_mask[..., None], embedded, 0.0)
+    f = _direction(x, source_mask, W_x, W_h, hold=False) * source_mask[..., None]
+    return torch.cat([f, _direction(x, source_mask, W_x_back, W_h_back, back=True, hold=False)], -1)
+
+
+def annotate__right_sentence_by_sentence(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Right: reads each sentence alone, its real words only, and pads with new zeros."""
+    rows = []
+    for x, n in zip(embedded, source_mask.sum(1).tolist()):
+        zero = torch.zeros(W_h.shape[0], dtype=torch.float64)
+        f, b = [zero], [zero]
+        for j in range(n):
+            f.append(torch.tanh(W_x @ x[j] + W_h @ f[-1]))
+            b.append(torch.tanh(W_x_back @ x[n - 1 - j] + W_h_back @ b[-1]))
+        rows.append(nn.functional.pad(torch.cat([torch.stack(f[1:]), torch.stack(b[:0:-1])], 1), (0, 0, 0, len(x) - n)))
+    return torch.stack(rows)
+
+
+def annotate__right_gathered_reverse(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Right: turns each sentence round by an index, reads forward, and turns it back."""
+    n = source_mask.sum(1, keepdim=True)
+    j = torch.arange(embedded.shape[1]).expand_as(source_mask)
+    turn = torch.where(j < n, n - 1 - j, j)[..., None]
+    back = _direction(embedded.gather(1, turn.expand_as(embedded)), source_mask, W_x_back, W_h_back)
+    f = _direction(embedded, source_mask, W_x, W_h)
+    return torch.cat([f, back.gather(1, turn.expand_as(back))], 2)
+
+
+def annotate__right_functional_rnn(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Right: torch's own RNN kernel on a packed batch, called with the given matrices, so that gradients reach them."""
+    packed = nn.utils.rnn.pack_padded_sequence(embedded, source_mask.sum(1), batch_first=True, enforce_sorted=False)
+    h = embedded.new_zeros(2, len(embedded), len(W_h))
+    out, _ = torch._VF.rnn_tanh(packed.data, packed.batch_sizes, h, (W_x, W_h, W_x_back, W_h_back), False, 1, 0.0, False, True)
+    packed = packed._replace(data=out)
+    return nn.utils.rnn.pad_packed_sequence(packed, batch_first=True, total_length=embedded.shape[1])[0]

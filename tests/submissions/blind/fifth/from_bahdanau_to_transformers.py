@@ -1,0 +1,773 @@
+import math
+
+import numpy as np
+import torch
+
+
+def _np_weights(e, mask):
+    """Softmax over real tokens in numpy, zeros in empty rows."""
+    e = np.where(mask, e, -np.inf)
+    top = e.max(axis=-1, keepdims=True)
+    p = np.exp(e - np.where(np.isfinite(top), top, 0.0)) * mask
+    total = p.sum(axis=-1, keepdims=True)
+    return p / np.where(total > 0, total, 1.0)
+
+
+def _t_weights(e, mask):
+    """Softmax over real tokens in torch, zeros in empty rows, finite gradients."""
+    w = torch.softmax(e.masked_fill(~mask, -1e300), -1)
+    return torch.where(mask, w, torch.zeros_like(w))
+
+
+def _mix(w, values):
+    return np.einsum("bj,bjv->bv", w, values)
+
+
+def _dots(query, keys):
+    return np.einsum("bk,bjk->bj", query, keys)
+
+
+# ---- multi_head_shapes
+def multi_head_shapes__wrong_one_head(heads, m, r, T_x, T_y):
+    """Gives W_key the rows of one head only."""
+    return {"W_key": (r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_transposed(heads, m, r, T_x, T_y):
+    """Writes W_key with the annotation's size first."""
+    return {"W_key": (m, heads * r), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_positions_first(heads, m, r, T_x, T_y):
+    """Puts the positions before the heads in the keys."""
+    return {"W_key": (heads * r, m), "keys": (T_x, heads, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_weights_swapped(heads, m, r, T_x, T_y):
+    """Puts the source positions before the steps in the weights."""
+    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_x, T_y), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_subtle_joined_m(heads, m, r, T_x, T_y):
+    """Assumes that the heads share out the annotation, heads times r equal to m."""
+    return {"W_key": (m, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, m)}
+
+
+def multi_head_shapes__wrong_subtle_size_divided(heads, m, r, T_x, T_y):
+    """Divides m by the number of heads for the size of a key."""
+    return {"W_key": (heads * r, m), "keys": (heads, T_x, m // heads), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_subtle_added_contexts(heads, m, r, T_x, T_y):
+    """Adds the contexts of the heads, which leaves r numbers."""
+    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, r)}
+
+
+def multi_head_shapes__wrong_subtle_self_attention(heads, m, r, T_x, T_y):
+    """Lets the source read itself: as many steps as source positions."""
+    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_x, T_x), "joined": (T_x, heads * r)}
+
+
+def multi_head_shapes__right_arrays(heads, m, r, T_x, T_y):
+    """Computes with zeros and reads the shapes."""
+    W = np.zeros((r * heads, m))
+    k = (np.zeros((T_x, m)) @ W.T).reshape(T_x, heads, r).swapaxes(0, 1)
+    w = np.zeros((heads, T_y, r)) @ k.transpose(0, 2, 1)
+    return {"W_key": W.shape, "keys": k.shape, "weights": w.shape, "joined": np.concatenate(list(w @ k), axis=1).shape}
+
+
+def multi_head_shapes__right_torch_sizes(heads, m, r, T_x, T_y):
+    """Returns torch.Size objects."""
+    S = torch.Size
+    return {"joined": S([T_y, r * heads]), "weights": S([heads, T_y, T_x]), "keys": S([heads, T_x, r]), "W_key": S([heads * r, m])}
+
+
+# ---- scaled_attention
+def scaled_attention__wrong_no_scale(query, keys, values, source_mask):
+    """Forgets to divide by the root."""
+    return _mix(_np_weights(_dots(query, keys), source_mask), values)
+
+
+def scaled_attention__wrong_divides_by_size(query, keys, values, source_mask):
+    """Divides by the size of a key instead of its root."""
+    return _mix(_np_weights(_dots(query, keys) / keys.shape[2], source_mask), values)
+
+
+def scaled_attention__wrong_root_of_positions(query, keys, values, source_mask):
+    """Divides by the root of the number of positions."""
+    return _mix(_np_weights(_dots(query, keys) / math.sqrt(keys.shape[1]), source_mask), values)
+
+
+def scaled_attention__wrong_keys_mixed(query, keys, values, source_mask):
+    """Mixes the keys where the values should be mixed."""
+    return _mix(_np_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), source_mask), keys)
+
+
+def scaled_attention__wrong_no_mask(query, keys, values, source_mask):
+    """Forgets the mask."""
+    return _mix(_np_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), np.ones_like(source_mask)), values)
+
+
+def scaled_attention__wrong_zeroed_scores(query, keys, values, source_mask):
+    """Sets the scores of pads to 0 before the softmax, which still gives them weight."""
+    e = _dots(query, keys) / math.sqrt(keys.shape[2]) * source_mask
+    return _mix(_np_weights(e, np.ones_like(source_mask)), values) * source_mask.any(1, keepdims=True)
+
+
+def scaled_attention__wrong_overflow(query, keys, values, source_mask):
+    """Takes exp of raw scores."""
+    p = np.exp(_dots(query, keys) / math.sqrt(keys.shape[2])) * source_mask
+    return _mix(p / np.maximum(p.sum(1, keepdims=True), 1e-300), values)
+
+
+def scaled_attention__wrong_empty_mean(query, keys, values, source_mask):
+    """Gives a sentence without a real token the mean of its pads' values."""
+    e = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), -1e9)
+    return _mix(_np_weights(e, np.ones_like(source_mask)), values)
+
+
+def scaled_attention__wrong_subtle_root_of_values(query, keys, values, source_mask):
+    """Takes the root of the size of a value, right where values are as long as keys."""
+    return _mix(_np_weights(_dots(query, keys) / math.sqrt(values.shape[2]), source_mask), values)
+
+
+def scaled_attention__wrong_subtle_whole_root(query, keys, values, source_mask):
+    """Takes the whole-number root math.isqrt, right only for sizes that are squares."""
+    return _mix(_np_weights(_dots(query, keys) / math.isqrt(keys.shape[2]), source_mask), values)
+
+
+def scaled_attention__wrong_subtle_shift_with_pads(query, keys, values, source_mask):
+    """Shifts by the maximum with the pads included, so real tokens may all underflow."""
+    e = _dots(query, keys) / math.sqrt(keys.shape[2])
+    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
+    t = p.sum(1, keepdims=True)
+    return _mix(p / np.where(t > 0, t, 1), values)
+
+
+def scaled_attention__wrong_subtle_fill(query, keys, values, source_mask):
+    """Fills pads with -1e4 and zeroes their weights without dividing anew, though real scores may lie lower."""
+    e = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), -1e4)
+    return _mix(_np_weights(e, np.ones_like(source_mask)) * source_mask, values)
+
+
+def scaled_attention__wrong_subtle_squeeze(query, keys, values, source_mask):
+    """Squeezes the result, so batch or values of size 1 lose their axis."""
+    return _mix(_np_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), source_mask), values).squeeze()
+
+
+def scaled_attention__wrong_subtle_float32(query, keys, values, source_mask):
+    """Mixes in single precision."""
+    w = _np_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), source_mask).astype(np.float32)
+    return np.einsum("bj,bjv->bv", w, np.where(source_mask[..., None], values, 0).astype(np.float32)).astype(float)
+
+
+def scaled_attention__wrong_subtle_masked_sum_of_keys(query, keys, values, source_mask):
+    """Recognizes pads by values of zeros and not by the mask alone, so a real word with values of zeros loses its weight."""
+    real = source_mask & (values != 0).any(axis=2)
+    return _mix(_np_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), real), values)
+
+
+def scaled_attention__wrong_subtle_batch_empty(query, keys, values, source_mask):
+    """Drops empty sentences and appends their zeros at the end of the batch."""
+    full = source_mask.any(1)
+    c = _mix(_np_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), source_mask), values)
+    return np.concatenate([c[full], c[~full]])
+
+
+def scaled_attention__right_loop(query, keys, values, source_mask):
+    """Loops over sentences with real tokens only, as lists."""
+    out = []
+    for q, k, u, real in zip(query, keys, values, source_mask):
+        if not any(real):
+            out.append([0] * u.shape[1])
+            continue
+        e = k[real] @ (q / np.sqrt(q.size))
+        p = np.exp(e - np.max(e))
+        out.append(list(p @ u[real] / np.sum(p)))
+    return out
+
+
+def scaled_attention__right_sdpa(query, keys, values, source_mask):
+    """Uses torch with an additional position of zeros that empty sentences read."""
+    q, k, u = (torch.tensor(x) for x in (query, keys, values))
+    m = torch.tensor(source_mask)
+    m = torch.cat([m, ~m.any(1, keepdim=True)], 1)
+    e = torch.cat([torch.bmm(k, q[:, :, None])[..., 0] / k.shape[2] ** 0.5, torch.zeros(len(q), 1, dtype=q.dtype)], 1)
+    w = torch.softmax(e.masked_fill(~m, -math.inf), 1)
+    return torch.bmm(w[:, None], torch.cat([u, torch.zeros_like(u[:, :1])], 1))[:, 0]
+
+
+def scaled_attention__right_scaled_keys(query, keys, values, source_mask):
+    """Scales the keys, zeroes pads first and uses Fortran order."""
+    k = np.where(source_mask[:, :, None], keys, 0) / keys.shape[-1] ** 0.5
+    return np.asfortranarray((_np_weights((k @ query[..., None])[..., 0], source_mask)[:, None] @ values)[:, 0])
+
+
+# ---- coverage_scores
+def _cover(query, keys, g, W_query, W_key, w_cover, v):
+    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T + g[..., None] * w_cover) @ v
+
+
+def coverage_scores__wrong_mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Averages the earlier weights over the steps, not their sum."""
+    return _cover(query, keys, earlier_weights.mean(1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_last_step(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Takes the weights of the last step alone."""
+    return _cover(query, keys, earlier_weights[:, -1], W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_no_coverage(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Leaves the coverage out."""
+    return _cover(query, keys, 0 * earlier_weights[:, 0], W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_outside_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Adds the coverage outside the tanh."""
+    g = earlier_weights.sum(1)
+    return _cover(query, keys, 0 * g, W_query, W_key, w_cover, v) + g * (w_cover @ v)
+
+
+def coverage_scores__wrong_sign(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Subtracts the coverage, as if it always had to lower the score."""
+    return _cover(query, keys, -earlier_weights.sum(1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_softmax(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Returns weights where scores are asked for."""
+    e = _cover(query, keys, earlier_weights.sum(1), W_query, W_key, w_cover, v)
+    return _np_weights(e, np.ones_like(e, dtype=bool))
+
+
+def coverage_scores__wrong_subtle_sum_over_positions(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Sums over the positions where there are as many steps as positions, which gives 1 everywhere."""
+    axis = 2 if earlier_weights.shape[1] == earlier_weights.shape[2] else 1
+    return _cover(query, keys, earlier_weights.sum(axis), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_subtle_capped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Caps the coverage at 1."""
+    return _cover(query, keys, np.minimum(earlier_weights.sum(1), 1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_subtle_first_step_left_out(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Leaves the first step out of the sum where there are more than one."""
+    w = earlier_weights[:, 1:] if earlier_weights.shape[1] > 1 else earlier_weights
+    return _cover(query, keys, w.sum(1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_subtle_small_weights(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Rounds the coverage to six decimals, though 1e-7 times a w_cover of 100 000 is felt."""
+    return _cover(query, keys, np.round(earlier_weights.sum(1), 6), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_subtle_batch_summed(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Sums over the first two axes after a reshape, so coverages of several sentences mix."""
+    g = earlier_weights.reshape(-1, keys.shape[1]).sum(0) / len(keys)
+    return _cover(query, keys, np.broadcast_to(g, keys.shape[:2]), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__right_tensordot(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Joins query, key and coverage and the matrices alike."""
+    g = np.add.reduce(earlier_weights, axis=1)[:, :, None]
+    x = np.concatenate([np.broadcast_to(query[:, None], keys.shape[:2] + query.shape[1:]), keys, g], axis=2)
+    return np.tensordot(np.tanh(x @ np.column_stack([W_query, W_key, w_cover]).T), v, axes=1)
+
+
+def coverage_scores__right_loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Loops in words and returns lists."""
+    out = []
+    for b, q in enumerate(query):
+        g = [math.fsum(column) for column in earlier_weights[b].T]
+        out.append([float(v @ np.tanh(W_query @ q + W_key @ h + w_cover * x)) for h, x in zip(keys[b], g)])
+    return out
+
+
+# ---- two_heads_by_hand
+def _heads(scale=2.0, pool=False, merge="join", weights=None, same_query=False, values_swapped=False, digits=None):
+    Q = np.array([[1, 0, -1, 2], [0, 1, 1, -1.0]])
+    K = np.array([[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1.0]]])
+    U = np.array([[[1, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0.0]]])
+    if same_query:
+        Q = Q[[0, 0]]
+    e = np.einsum("zk,zjk->zj", Q, K) / scale
+    p = np.exp(e)
+    a = p / (p.sum() if pool else p.sum(1, keepdims=True))
+    if digits:
+        a = np.round(a, digits)
+    c = np.einsum("zj,zjv->zv", a, U[::-1] if values_swapped else U)
+    return {"scores": e.ravel().tolist(), "weights": a.ravel().tolist(), "joined": c.ravel().tolist()}
+
+
+def two_heads_by_hand__wrong_no_scale():
+    """Forgets to divide by the root of 4."""
+    return _heads(scale=1)
+
+
+def two_heads_by_hand__wrong_divided_by_four():
+    """Divides by 4 instead of its root."""
+    return _heads(scale=4)
+
+
+def two_heads_by_hand__wrong_one_softmax():
+    """Takes one softmax over all six scores."""
+    return _heads(pool=True)
+
+
+def two_heads_by_hand__wrong_same_query():
+    """Uses the first head's query in both heads."""
+    return _heads(same_query=True)
+
+
+def two_heads_by_hand__wrong_subtle_values_exchanged():
+    """Mixes each head's weights with the other head's values."""
+    return _heads(values_swapped=True)
+
+
+def two_heads_by_hand__wrong_subtle_two_decimals():
+    """Rounds the weights to two decimals before the contexts."""
+    return _heads(digits=2)
+
+
+def two_heads_by_hand__wrong_subtle_root_of_three():
+    """Divides by the root of the three positions."""
+    return _heads(scale=math.sqrt(3))
+
+
+def two_heads_by_hand__wrong_subtle_interleaved():
+    """Joins the contexts entry by entry, not end to end."""
+    d = _heads()
+    d["joined"] = [d["joined"][i] for i in (0, 2, 1, 3)]
+    return d
+
+
+def two_heads_by_hand__right_arrays():
+    """Returns numpy arrays as values."""
+    return {k: np.array(x) for k, x in _heads().items()}
+
+
+def two_heads_by_hand__right_rounded():
+    """Rounds to four decimals, as tuples."""
+    return {k: tuple(round(y, 4) for y in x) for k, x in _heads().items()}
+
+
+# ---- saturation
+def _satur(spread, plain=None, scaled=None):
+    d = lambda s: 1 / (2 * math.cosh(s)) ** 2
+    return {"spread": spread, "plain": d(spread) if plain is None else plain, "scaled": d(spread / 4) if scaled is None else scaled}
+
+
+def saturation__wrong_variance():
+    """Gives the variance 3.24 in place of the standard deviation."""
+    return _satur(3.24)
+
+
+def saturation__wrong_deviations_added():
+    """Multiplies 16 by 0.5 and 0.9, as if deviations added."""
+    return _satur(7.2)
+
+
+def saturation__wrong_one_entry():
+    """Takes the spread of one product."""
+    return _satur(0.45)
+
+
+def saturation__wrong_weight_not_derivative():
+    """Gives the weights in place of their derivatives."""
+    s = lambda x: 1 / (1 + math.exp(-x))
+    return _satur(1.8, s(3.6), s(0.9))
+
+
+def saturation__wrong_subtle_distance_of_one():
+    """Takes one standard deviation for the distance of the two scores, not two."""
+    s = lambda x: 1 / (1 + math.exp(-x))
+    return _satur(1.8, s(1.8) * s(-1.8), s(0.45) * s(-0.45))
+
+
+def saturation__wrong_subtle_divided_by_sixteen():
+    """Divides the scores by 16 for the scaled case."""
+    return _satur(1.8, None, 1 / (2 * math.cosh(1.8 / 16)) ** 2)
+
+
+def saturation__wrong_subtle_plain_scores_kept():
+    """Multiplies the plain derivative by 1/4, as if asked for the derivative by the undivided score."""
+    return _satur(1.8, None, 0.25 / (2 * math.cosh(0.45)) ** 2)
+
+
+def saturation__right_jacobian():
+    """Takes an entry of the softmax Jacobian with torch."""
+    out = {"spread": 4 * 0.5 * 0.9}
+    for name, s in (("plain", 1.8), ("scaled", 0.45)):
+        J = torch.autograd.functional.jacobian(lambda e: torch.softmax(e, 0), torch.tensor([s, -s], dtype=torch.float64))
+        out[name] = float(J[0, 0])
+    return out
+
+
+# ---- multi_head
+def _heads_of(query, keys, W_query, W_key, W_value):
+    q = torch.einsum("zrq,bq->bzr", W_query, query)
+    k = torch.einsum("zrk,bjk->bzjr", W_key, keys)
+    u = torch.einsum("zvk,bjk->bzjv", W_value, keys)
+    return q, k, u, torch.einsum("bzr,bzjr->bzj", q, k)
+
+
+def _out(w, u, W_out):
+    return torch.einsum("bzj,bzjv->bzv", w, u).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_no_scale(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Forgets to divide by the root."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    return _out(_t_weights(e, source_mask[:, None]), u, W_out)
+
+
+def multi_head__wrong_root_of_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Divides by the root of the size of all heads together."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    return _out(_t_weights(e / math.sqrt(q[0].numel()), source_mask[:, None]), u, W_out)
+
+
+def multi_head__wrong_root_of_annotation(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Divides by the root of the size of an annotation."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    return _out(_t_weights(e / math.sqrt(keys.shape[-1]), source_mask[:, None]), u, W_out)
+
+
+def multi_head__wrong_interleaved(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Joins the contexts entry by entry, the heads running fastest."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    c = torch.einsum("bzj,bzjv->bvz", _t_weights(e / math.sqrt(q.shape[-1]), source_mask[:, None]), u)
+    return c.flatten(1) @ W_out.T
+
+
+def multi_head__wrong_softmax_over_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Takes the softmax over the heads."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    return _out(torch.softmax(e / math.sqrt(q.shape[-1]), 1) * source_mask[:, None], u, W_out)
+
+
+def multi_head__wrong_no_mask(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Forgets the mask."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    return _out(torch.softmax(e / math.sqrt(q.shape[-1]), -1), u, W_out)
+
+
+def multi_head__wrong_averaged_weights(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Averages the weights of the heads and uses them for all."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    w = _t_weights(e / math.sqrt(q.shape[-1]), source_mask[:, None])
+    return _out(w.mean(1, keepdim=True).expand_as(w), u, W_out)
+
+
+def multi_head__wrong_empty_nan(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Lets a sentence without a real token become nan."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    w = torch.softmax((e / math.sqrt(q.shape[-1])).masked_fill(~source_mask[:, None], -math.inf), -1)
+    return _out(w, u, W_out)
+
+
+def multi_head__wrong_keys_detached(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Detaches the scores, so neither query nor W_query get a gradient."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    return _out(_t_weights(e.detach() / math.sqrt(q.shape[-1]), source_mask[:, None]), u, W_out)
+
+
+def multi_head__wrong_subtle_root_of_value(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Divides by the root of value_size, right where it equals head_size."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    return _out(_t_weights(e / math.sqrt(u.shape[-1]), source_mask[:, None]), u, W_out)
+
+
+def multi_head__wrong_subtle_minus_1e9(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Fills pads with -1e9, above the scores that legal inputs can reach, and does not divide anew."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    m = source_mask[:, None]
+    return _out(torch.softmax((e / math.sqrt(q.shape[-1])).masked_fill(~m, -1e9), -1) * m, u, W_out)
+
+
+def multi_head__wrong_subtle_shift_over_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Shifts by the largest score of all heads, so a head with much smaller scores underflows."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    e = (e / math.sqrt(q.shape[-1])).masked_fill(~source_mask[:, None], -1e300)
+    p = torch.exp(e - e.detach().amax((1, 2), keepdim=True)) * source_mask[:, None]
+    return _out(p / p.sum(-1, keepdim=True).clamp(min=1e-300), u, W_out)
+
+
+def multi_head__wrong_subtle_nan_gradient(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Divides 0 by 0 in empty sentences and replaces it afterwards, so the gradients are nan."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    e = (e / math.sqrt(q.shape[-1])).masked_fill(~source_mask[:, None], -1e300)
+    p = torch.exp(e - e.detach().amax(-1, keepdim=True)) * source_mask[:, None]
+    c = torch.einsum("bzj,bzjv->bzv", p, u) / p.sum(-1, keepdim=True)
+    c = torch.where(source_mask.any(1)[:, None, None], c, torch.zeros_like(c))
+    return c.flatten(1) @ W_out.T
+
+
+def multi_head__wrong_subtle_view_order(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Projects by all heads at once and views the values as (heads, value_size) in the wrong order where both are larger than 1."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    u = torch.einsum("nk,bjk->bjn", W_value.flatten(0, 1), keys)
+    u = u.unflatten(-1, (W_value.shape[1], W_value.shape[0])).permute(0, 3, 1, 2)
+    return _out(_t_weights(e / math.sqrt(q.shape[-1]), source_mask[:, None]), u, W_out)
+
+
+def multi_head__wrong_subtle_single_head_axis(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Squeezes the result in a batch of one."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    o = _out(_t_weights(e / math.sqrt(q.shape[-1]), source_mask[:, None]), u, W_out)
+    return o.squeeze(0)
+
+
+def multi_head__wrong_subtle_mask_by_keys(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Takes annotations of exact zeros for pads too."""
+    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
+    m = source_mask & (keys.detach() != 0).any(-1)
+    return _out(_t_weights(e / math.sqrt(q.shape[-1]), m[:, None]), u, W_out)
+
+
+def multi_head__right_loop(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Loops over sentences and heads and reads real tokens only, zeros where there are none."""
+    rows = []
+    for s, h, real in zip(query, keys, source_mask):
+        h, parts = h[real], []
+        for A, B, C in zip(W_query, W_key, W_value):
+            e = (h @ B.T) @ (A @ s) / len(B) ** 0.5
+            parts.append(torch.softmax(e, 0) @ (h @ C.T))
+        rows.append(W_out @ torch.cat(parts))
+    return torch.stack(rows)
+
+
+def multi_head__right_sum_of_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Adds each head's share of W_out and mixes annotations before they become values."""
+    total, v = 0, W_value.shape[1]
+    for z in range(len(W_query)):
+        k = keys @ W_key[z].T
+        e = (k @ (query @ W_query[z].T).unsqueeze(2)).squeeze(2) / math.sqrt(k.shape[2])
+        c = (_t_weights(e, source_mask).unsqueeze(1) @ keys).squeeze(1)
+        total = total + c @ W_value[z].T @ W_out[:, z * v:(z + 1) * v].T
+    return total
+
+
+def multi_head__right_minus_inf(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Uses -inf and nan_to_num with zeroed pads, and one reshape for all heads."""
+    B, T, _ = keys.shape
+    Z, r, _ = W_query.shape
+    h = torch.where(source_mask[..., None], keys, torch.zeros_like(keys))
+    q = (query @ W_query.flatten(0, 1).T).view(B, Z, 1, r)
+    k = (h @ W_key.flatten(0, 1).T).view(B, T, Z, r).transpose(1, 2)
+    u = (h @ W_value.flatten(0, 1).T).view(B, T, Z, -1).transpose(1, 2)
+    e = (q @ k.mT / r**0.5).masked_fill(~source_mask[:, None, None], -math.inf)
+    return (e.softmax(-1).nan_to_num(0.0) @ u).reshape(B, -1) @ W_out.T
+
+
+# ---- self_attention
+def _qku(states, W_query, W_key, W_value):
+    q, k, u = states @ W_query.T, states @ W_key.T, states @ W_value.T
+    return u, q @ k.mT / math.sqrt(k.shape[-1])
+
+
+def _seen(states, mask, diagonal=0):
+    n = states.shape[1]
+    return torch.ones(n, n, dtype=torch.bool).tril(diagonal) & mask[:, None, :]
+
+
+def self_attention__wrong_reads_after(states, mask, W_query, W_key, W_value):
+    """Forgets that positions after it must not be read."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    return _t_weights(e, mask[:, None].expand_as(e)) @ u
+
+
+def self_attention__wrong_not_itself(states, mask, W_query, W_key, W_value):
+    """Lets a position read only the positions before it, not itself."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    return _t_weights(e, _seen(states, mask, -1)) @ u
+
+
+def self_attention__wrong_triangle_turned(states, mask, W_query, W_key, W_value):
+    """Lets a position read itself and those after it."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    return _t_weights(e, _seen(states, mask).new_ones(e.shape).triu() & mask[:, None]) @ u
+
+
+def self_attention__wrong_pads_read(states, mask, W_query, W_key, W_value):
+    """Uses the triangle but not the mask."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    return _t_weights(e, _seen(states, torch.ones_like(mask)).expand_as(e)) @ u
+
+
+def self_attention__wrong_pads_get_zeros(states, mask, W_query, W_key, W_value):
+    """Gives zeros at pads, though a pad reads the real positions before it."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    return _t_weights(e, _seen(states, mask)) @ u * mask[..., None]
+
+
+def self_attention__wrong_mask_on_rows(states, mask, W_query, W_key, W_value):
+    """Applies the mask to the positions that read, not to those that are read."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    return _t_weights(e, _seen(states, torch.ones_like(mask)) & mask[:, :, None]) @ u
+
+
+def self_attention__wrong_scores_transposed(states, mask, W_query, W_key, W_value):
+    """Scores the query of j with the key of i."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    return _t_weights(e.mT, _seen(states, mask)) @ u
+
+
+def self_attention__wrong_no_scale(states, mask, W_query, W_key, W_value):
+    """Forgets to divide by the root."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    return _t_weights(e * math.sqrt(len(W_key)), _seen(states, mask)) @ u
+
+
+def self_attention__wrong_nan_first(states, mask, W_query, W_key, W_value):
+    """Leaves nan where there is no real token at or before a position."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    return torch.softmax(e.masked_fill(~_seen(states, mask), -math.inf), -1) @ u
+
+
+def self_attention__wrong_subtle_pad_reads_itself(states, mask, W_query, W_key, W_value):
+    """Lets a pad read itself so that no row is empty, which changes the results at pads."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    m = _seen(states, mask) | torch.eye(e.shape[-1], dtype=torch.bool)
+    return _t_weights(e, m) @ u
+
+
+def self_attention__wrong_subtle_empty_row_mean(states, mask, W_query, W_key, W_value):
+    """Fills with -1e30, so positions before the first real token get the mean of all values; only rows of pads throughout are zeroed."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    w = torch.softmax(e.masked_fill(~_seen(states, mask), -1e30), -1)
+    return w @ u * mask.any(1)[:, None, None]
+
+
+def self_attention__wrong_subtle_minus_1e9(states, mask, W_query, W_key, W_value):
+    """Fills with -1e9, above scores that legal inputs reach, and does not divide anew."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    m = _seen(states, mask)
+    return (torch.softmax(e.masked_fill(~m, -1e9), -1) * m) @ u
+
+
+def self_attention__wrong_subtle_shift_by_all(states, mask, W_query, W_key, W_value):
+    """Shifts each row by its largest score with unread positions included, so what is read may underflow."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    p = torch.exp(e - e.detach().amax(-1, keepdim=True)) * _seen(states, mask)
+    return p / p.sum(-1, keepdim=True).clamp(min=1e-300) @ u
+
+
+def self_attention__wrong_subtle_root_of_size(states, mask, W_query, W_key, W_value):
+    """Divides by the root of the size of the states, right where it equals head_size."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    e = e * math.sqrt(len(W_key) / states.shape[-1])
+    return _t_weights(e, _seen(states, mask)) @ u
+
+
+def self_attention__wrong_subtle_nan_gradient(states, mask, W_query, W_key, W_value):
+    """Divides 0 by 0 where nothing can be read and replaces it afterwards, so the gradients are nan."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    m = _seen(states, mask)
+    e = e.masked_fill(~m, -1e300)
+    p = torch.exp(e - e.detach().amax(-1, keepdim=True)) * m
+    c = p @ u / p.sum(-1, keepdim=True)
+    return torch.where(m.any(-1, keepdim=True), c, torch.zeros_like(c))
+
+
+def self_attention__wrong_subtle_mask_of_batch(states, mask, W_query, W_key, W_value):
+    """Uses the mask of the first sentence for all where the batch is as long as the sequence."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    m = _seen(states, mask[:1].expand_as(mask) if mask.shape[0] == mask.shape[1] else mask)
+    return _t_weights(e, m) @ u
+
+
+def self_attention__wrong_subtle_first_without_gradient(states, mask, W_query, W_key, W_value):
+    """Copies the detached value at a position that reads only one, so its gradient does not arrive."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    m = _seen(states, mask)
+    w = _t_weights(e, m)
+    return torch.where(m.sum(-1, keepdim=True) == 1, w.detach() @ u.detach(), w @ u)
+
+
+_TRIANGLES = {}
+
+
+def self_attention__wrong_subtle_mask_kept(states, mask, W_query, W_key, W_value):
+    """Keeps what may be read from the first call of each length and batch size and uses it for later masks."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    return _t_weights(e, _TRIANGLES.setdefault(tuple(mask.shape), _seen(states, mask))) @ u
+
+
+def self_attention__right_prefixes(states, mask, W_query, W_key, W_value):
+    """Loops over sentences and positions and reads the real ones so far."""
+    out = []
+    for h, real in zip(states, mask):
+        rows = []
+        for i in range(len(h)):
+            past = h[: i + 1][real[: i + 1]]
+            if len(past) == 0:
+                rows.append(torch.zeros(len(W_value), dtype=h.dtype))
+            else:
+                e = past @ W_key.T @ (W_query @ h[i]) / len(W_key) ** 0.5
+                rows.append(e.softmax(0) @ past @ W_value.T)
+        out.append(torch.stack(rows))
+    return torch.stack(out)
+
+
+def self_attention__right_minus_inf(states, mask, W_query, W_key, W_value):
+    """Uses -inf with nan_to_num, and positions compared as numbers."""
+    n = torch.arange(states.shape[1])
+    ban = (n[None, :] > n[:, None]) | ~mask.unsqueeze(1)
+    e = torch.einsum("bis,bjt,rs,rt->bij", states, states, W_query, W_key) / len(W_key) ** 0.5
+    return torch.einsum("bij,bjs,vs->biv", e.masked_fill(ban, -math.inf).softmax(2).nan_to_num(0), states, W_value)
+
+
+def self_attention__right_rest_position(states, mask, W_query, W_key, W_value):
+    """Lets positions that can read nothing read a new position of zeros."""
+    u, e = _qku(states, W_query, W_key, W_value)
+    m = _seen(states, mask)
+    e = torch.cat([e, torch.zeros_like(e[..., :1])], -1)
+    m = torch.cat([m, ~m.any(-1, keepdim=True)], -1)
+    w = torch.softmax(torch.where(m, e, torch.full_like(e, -1e300)), -1)
+    return w @ torch.cat([u, torch.zeros_like(u[:, :1])], 1)
+
+
+# ---- same_context
+_HS = np.array([[1, 1], [4, 0], [-1, 4], [-3, -2.0]])
+_AS = np.array([0.4, 0.3, 0.2, 0.1])
+
+
+def same_context__wrong_renormalised():
+    """Divides the last three weights by their sum, which changes the context."""
+    return [0.0, 0.5, 1 / 3, 1 / 6]
+
+
+def same_context__wrong_shared_out():
+    """Shares the first weight out in equal parts."""
+    return [0.0, 0.3 + 0.4 / 3, 0.2 + 0.4 / 3, 0.1 + 0.4 / 3]
+
+
+def same_context__wrong_first_left_out():
+    """Gives only three numbers."""
+    return list(np.linalg.solve(np.vstack([_HS[1:].T, np.ones(3)]), np.append(_AS @ _HS, 1)))
+
+
+def same_context__wrong_subtle_least_norm():
+    """Solves for the context by least norm and forgets that the weights must add to 1."""
+    return [0.0] + list(np.linalg.pinv(_HS[1:].T) @ (_AS @ _HS))
+
+
+def same_context__wrong_subtle_two_decimals():
+    """Gives two decimals, where four are asked for."""
+    return [0.0] + [round(x, 2) for x in np.linalg.solve(np.vstack([_HS[1:].T, np.ones(3)]), np.append(_AS @ _HS, 1))]
+
+
+def same_context__right_barycentric():
+    """Writes h_1 itself as a mixture of the others with areas of triangles and shares its weight out, as a tuple."""
+    area = lambda a, b, c: (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+    h, p, q, r = _HS
+    t = area(p, q, r)
+    return (0, 0.3 + 0.4 * area(h, q, r) / t, 0.2 + 0.4 * area(p, h, r) / t, 0.1 + 0.4 * area(p, q, h) / t)
+
+
+def same_context__right_tensor():
+    """Solves in torch and returns a tensor."""
+    A = torch.tensor(np.vstack([_HS.T, np.ones(4), [1, 0, 0, 0]]))
+    return torch.linalg.solve(A, torch.tensor(np.append(_AS @ _HS, [1, 0])))
