@@ -80,13 +80,6 @@ def _tensor(item):
     return torch.as_tensor(item)
 
 
-def _single(item):
-    if hasattr(item, "float"):
-        return item.float() if item.is_floating_point() else item
-    array = _array(item)
-    return array.astype(np.float32) if array.dtype.kind == "f" else array
-
-
 def _in_gapped_memory(item):
     """Return the same numbers in memory that has gaps."""
     if hasattr(item, "detach"):
@@ -114,13 +107,10 @@ NUMBER_STYLES = {
     "a tuple of rows": _rows,
     "an array": _array,
     "a tensor": lambda item: _tensor(_array(item)),
-    "in single precision": lambda item: _single(_array(item)),
-    "a tensor in single precision": lambda item: _single(_tensor(_array(item))),
     "in memory with gaps": lambda item: _in_gapped_memory(_array(item)),
     "in column order": lambda item: np.asfortranarray(_array(item)) if np.ndim(item) else item,
 }
 GRADIENT_STYLES = {
-    "in single precision": _single,
     "in memory with gaps": _in_gapped_memory,
     "a copy": lambda item: item.clone(),
 }
@@ -138,7 +128,8 @@ def _rewritten(function):
         tree = ast.parse(text)
         changed = ast.unparse(ast.fix_missing_locations(transformer.visit(tree)))
         if transformer.found:
-            yield what, compile_function(changed, {**function.__globals__, "_product": _product, "_sum": _sum})
+            helpers = {"_inverse": _inverse, "_product": _product, "_sum": _sum}
+            yield what, compile_function(changed, {**function.__globals__, **helpers})
 
 
 class _Reverse(ast.NodeTransformer):
@@ -178,7 +169,12 @@ class _Invert(ast.NodeTransformer):
         if not isinstance(node.op, ast.Div):
             return node
         self.found = True
-        return ast.BinOp(node.left, ast.Mult(), ast.BinOp(ast.Constant(1), ast.Div(), node.right))
+        return ast.BinOp(node.left, ast.Mult(), ast.Call(ast.Name("_inverse", ast.Load()), [node.right], []))
+
+
+def _inverse(item):
+    """Return 1 divided by ``item``, in double precision: torch divides whole numbers in single precision."""
+    return 1 / (item.double() if hasattr(item, "detach") else item)
 
 
 def _product(left, right):

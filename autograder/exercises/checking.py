@@ -157,8 +157,6 @@ def _call_shown(function, case, convert, title):
         untouched = f"{function.__name__}: not answered yet. Replace `raise NotImplementedError()` by your answer."
         raise NotYet(untouched) from None
     except (Exception, KeyboardInterrupt) as error:
-        if isinstance(error, RuntimeError) and "does not require grad" in str(error):
-            raise NotYet(f"{title}: {CUT_OFF}\n{call}") from None
         show_own_lines(error, call)
         raise
 
@@ -170,6 +168,8 @@ def _refuse_wrong(function, kind, case, convert, title, value, changed):
     else:
         reasons = _form_problems(value, kind, case["form"])
     problems = [f"{entry}: {reason}" if entry else reason for entry, reason in reasons.items() if reason]
+    if problems and case.get("gradients") and not any(np.any(gradient) for gradient in value.values()):
+        raise NotYet(f"{title}: {CUT_OFF}\nCalled with {format_inputs(case)}.")
     if problems:
         hints = [hint for hint, wrong in case.get("wrong", ()) if is_right(value, wrong, kind, case["atol"])]
         advice = " Or: ".join(dict.fromkeys(hints)) or _describe_oddities(function, case, convert, value, changed)

@@ -20,6 +20,9 @@ PRINTED = "it printed something and returned nothing: write return where the pri
 CHANGED = "it changed its input {}. Work on a copy"
 ALSO_CHANGED = "right, and no points are lost, but it changed its input {}: whoever calls it may need that unchanged"
 UNSTEADY = "it gives another result when it is called again with the same input"
+SINGLE_PRECISION = "the result is in single precision (float32): compute in double precision (float64) throughout"
+SINGLE_DIGITS = 1e-7  # of the largest number: what single precision cannot hold
+COARSE_DIGITS = 1e-4  # of the largest number: how far off a result in single precision may be
 MAX_RATIO = 10  # as large, or as small, may a wrong step of a chain be beside the right one
 LINE_WIDTH = 80  # characters of a line of a check
 MAX_NESTING = 8  # lists in lists that are looked into
@@ -154,6 +157,8 @@ def explain_mismatch(value, expected, atol):
             return f"the result has shape {value.shape}: axis {axis} has the wrong length{turned}"
     if (value.dtype.kind == "b") != (expected.dtype.kind == "b"):
         return "truth values and numbers are mixed up"
+    if is_too_coarse(value, expected, atol):
+        return SINGLE_PRECISION
     value, expected = value.astype(float), expected.astype(float)
     mine, right = bool(np.isfinite(value).all()), bool(np.isfinite(expected).all())
     if right and not mine:
@@ -166,6 +171,13 @@ def explain_mismatch(value, expected, atol):
         where = f"first at index {list(index)}: " if index else ""
         return f"{int(wrong.sum())} of {wrong.size} values are wrong, {where}yours is {value[index]:.6g}"
     return ""
+
+
+def is_too_coarse(value, expected, atol):
+    """Return whether the array ``value`` is in single precision, or half, where more digits are asked for and some differ."""
+    size = np.abs(expected).max(initial=1.0)
+    is_coarse = value.dtype.kind == "f" and value.dtype.itemsize < 8 and atol < SINGLE_DIGITS * size
+    return is_coarse and bool((value != expected).any()) and bool((abs(value - expected) <= COARSE_DIGITS * size).all())
 
 
 def explain_shape_mismatch(value, expected):
@@ -216,14 +228,17 @@ def is_right(value, expected, kind, atol):
 def call_case(function, inputs, gradients=()):
     """Call ``function`` on copies of ``inputs``; return ``(plain value, changed inputs)``.
 
-    With ``gradients``, the value maps each argument named there to the gradient of the summed result, 0 where none arrives.
+    With ``gradients``, the value maps each argument named there to the gradient of the summed result, 0 where none arrives:
+    a tensor that was made of zeros alone depends on nothing.
     """
     given = {name: _copy(item) for name, item in inputs.items()}
     for name in gradients:
         given[name].requires_grad_(True)
     value = function(*given.values())
     if gradients:
-        value.sum().backward()
+        total = value.sum()
+        if not hasattr(total, "requires_grad") or total.requires_grad:
+            total.backward()
         value = {name: 0 * given[name].detach() if given[name].grad is None else given[name].grad for name in gradients}
     changed = [name for name, item in given.items() if _is_changed(item, np.asarray(inputs[name]))]
     return plain_value(value), changed

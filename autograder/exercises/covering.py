@@ -13,11 +13,13 @@ import numpy as np
 
 from autograder.exercises import families
 from autograder.exercises.families import DrawContext, Family
+from autograder.exercises.steady import SteadyGenerator
 from solutions.answer_key import AnswerKeyError, Argument, Code, letters_of
+from solutions.answer_key.domains import LONGEST, SCORES, limits
 
 LONG = 20  # entries of an axis: what is longer is longer than all others
 MANY = 6  # letters: of more, those of two arguments are not tried for being alike
-LEAST_ROWS, MIN_OCCURRENCES = 30, 2  # cases of an exercise; how often every family of sizes is met at least
+LEAST_ROWS = 20  # cases of an exercise
 SIZES = "the sizes"  # the factor beside the arguments
 SIZE_ONE = ("size_one",)
 ONE_OF = {"batch": "a batch of one sentence", "source_len": "sentences of one position", "target_len": "a single step"}
@@ -27,11 +29,12 @@ TAKEN_FOR_ONE = "which two axes are taken for one?"
 
 @dataclass(frozen=True)
 class SizeConstraint:
-    """A family of sizes: letters of length 1, or letters that are alike, or one made of others. All other sizes differ."""
+    """A family of sizes: letters of length 1, letters that are alike, one made of others, a long one. All others differ."""
 
     ones: frozenset[str] = frozenset()
     alike: tuple[str, ...] = ()
     made: tuple[str, str] | None = None  # a letter, and the axis of several letters that it equals: "a + b"
+    long: tuple[str, int] | None = None  # a letter, and its length
     words: str = ""
     parts: tuple[str, ...] = ()
     advice: str = families.WHERE_SIZE
@@ -52,12 +55,22 @@ class DrawnCase:
     expected: object = None
 
 
-def pairwise_cases(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[DrawnCase]:
+def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) -> Iterator[DrawnCase]:
     """Yield the drawn calls of ``entry``; those of its ``gradients`` come last. An ``optional`` argument may be absent."""
-    plans = _plans(_factors(entry, optional))
-    calls = [(plan, ()) for plan in plans]
+    factors = _factors(entry, optional)
+    plans = _plans(factors)
+    ordinary = {name: levels[0] for name, levels in factors}
+    extra = [{**ordinary, SIZES: sizes} for sizes in _long_sizes(entry)]
+    bounded = {name: argument for name, argument in entry.arguments.items() if limits(argument)}
+    vectors = {name: argument for name, argument in bounded.items() if argument.kind in ("annotations", "states")}
+    if entry.reaches:  # beside scores as large as these, the rounding of right answers may differ
+        bounded = {}
+    for family, those in ((families.AT_ONE_LIMIT, bounded), (families.WHOLE, vectors)):
+        if those:
+            extra.append({**ordinary, **{name: _Fitted(family, argument) for name, argument in those.items()}})
+    calls = [(plan, ()) for plan in (*plans, *extra)]
     if entry.gradients:
-        calls += [(plan, entry.gradients) for plan in plans if _may_ask_for_gradients(entry, plan)]
+        calls += [(plan, entry.gradients) for plan in plans if _may_ask_for_gradients(plan)]
     for plan, gradients in calls:
         yield _drawn_case(entry, plan, gradients, rng)
 
@@ -68,13 +81,12 @@ def random_cases(entry: Code, optional: frozenset[str], rng: np.random.Generator
     while True:
         plan = {name: levels[0] if rng.integers(2) else levels[rng.integers(len(levels))] for name, levels in factors}
         if _is_consistent(plan, whole=True):
-            asked = _may_ask_for_gradients(entry, plan) and rng.integers(2)
+            asked = _may_ask_for_gradients(plan) and rng.integers(2)
             yield _drawn_case(entry, plan, entry.gradients if asked else (), rng)
 
 
-def _may_ask_for_gradients(entry, plan):
-    large = not {*families.LARGE_PARTS}.isdisjoint(entry.parts)
-    return _count_special(plan) <= 1 and (large or not _is_large(plan))
+def _may_ask_for_gradients(plan):
+    return _count_special(plan) <= 1
 
 
 def _drawn_case(entry, plan, gradients, rng):
@@ -157,6 +169,13 @@ def _sizes(arguments, least):
             yield SizeConstraint(made=(letter, axis), words=f"{letter} equal to {axis}", advice=TAKEN_FOR_ONE)
 
 
+def _long_sizes(entry):
+    """Yield the sizes in which one axis is long: of each letter that counts something, and is not made of others."""
+    for letter in _letters(entry.arguments):
+        length = entry.most.get(letter, LONGEST)
+        yield SizeConstraint(long=(letter, length), words=f"{letter} {length}")
+
+
 # --- which to combine ------------------------------------------------------------------------------------------------
 
 
@@ -175,9 +194,6 @@ def _plans(factors):
     for wanted in _wanted_pairs(factors):
         if frozenset(wanted.items()) not in met:
             add(_complete(factors, wanted, met, rng))
-    for level in factors[SIZES][1:]:
-        while 0 < sum(plan[SIZES] == level for plan in plans) < MIN_OCCURRENCES:
-            add(_complete(factors, {SIZES: level}, met, rng) or {**plans[0], SIZES: level})
     arguments = [(name, level) for name in factors if name != SIZES for level in factors[name]]
     for name, level in arguments:
         for sizes in factors[SIZES] if level.family.name == families.ONE_WORD else ():
@@ -287,7 +303,8 @@ def _draw_inputs(entry, plan, rng):
         mask = next((drawn[m] for m, a in masks.items() if m in drawn and argument.axes[: len(a.axes)] == a.axes), None)
         shape = tuple(_axis_length(axis, sizes) for axis in argument.axes)
         below = _axis_length(argument.below, sizes) if argument.below is not None else 0
-        context = DrawContext(shape, drawn, mask, below, pads_at_end="before" in argument.without)
+        at_end = "before" in argument.without
+        context = DrawContext(shape, drawn, mask, below, limits(argument) or SCORES, pads_at_end=at_end)
         drawn[name] = family.draw(rng, context)
     return {name: drawn[name] for name in arguments if name in drawn}
 
@@ -308,7 +325,7 @@ def _draw_sizes(entry, plan, rng):
     sizes = {letter: int(place) + least[letter] for letter, place in zip(letters, places, strict=True)}
     while len({*sizes.values()}) < len(letters):
         sizes[letters[rng.integers(len(letters))]] += 1
-    sizes |= dict.fromkeys(wanted.ones, 1)
+    sizes |= dict.fromkeys(wanted.ones, 1) | dict([wanted.long] if wanted.long else [])
     if wanted.alike:
         size = max(sizes[letter] for letter in wanted.alike)
         sizes |= dict.fromkeys(wanted.alike, size)
@@ -318,4 +335,11 @@ def _draw_sizes(entry, plan, rng):
         for other in [name for name in letters if name not in (letter, *letters_of(axis))]:
             while sizes[other] in {size for name, size in sizes.items() if name != other}:
                 sizes[other] += 1
+    elif not wanted.alike:
+        joined = {axis for argument in entry.arguments.values() for axis in argument.axes if len(letters_of(axis)) > 1}
+        for letter in [
+            name for name in letters if name not in wanted.ones and not any(name in axis for axis in joined)
+        ]:
+            while any(sizes[letter] == _axis_length(axis, sizes) for axis in joined):
+                sizes[letter] += len(letters)  # made of others by chance, it would make a matrix square
     return sizes

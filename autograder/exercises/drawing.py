@@ -3,7 +3,6 @@
 In: an entry of the key, its reference, a seed. Out: ``DrawnCase`` objects, one a call. Touches nothing.
 """
 
-import hashlib
 import inspect
 import itertools
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from autograder.exercises.covering import DrawnCase, pairwise_cases, random_cases
+from autograder.exercises.steady import SteadyGenerator
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 
@@ -22,11 +22,11 @@ MAX_SIZE = 60  # of an axis in the further calls of a shape
 def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: int) -> Iterator[DrawnCase]:
     """Yield a ``DrawnCase`` for each call: stated inputs as they are, others drawn; for shown cases whatever the seed is."""
     names = list(inspect.signature(reference).parameters)
-    rng = _generator(seed, entry.name)
+    rng = SteadyGenerator(seed, entry.name)
     if isinstance(entry, answer_key.HandWorked):
         yield DrawnCase(name="your numbers", inputs={}, atol=entry.atol)
     elif entry.kind == "shape":
-        for draw, sizes in enumerate(_sizes(rng, len(names)), 1):
+        for draw, sizes in enumerate(_sizes(rng.free, len(names)), 1):
             yield DrawnCase(name=f"sizes {draw}", inputs=dict(zip(names, sizes, strict=True)))
         for name in names:  # an axis of length 1 is an axis
             yield DrawnCase(name=f"{name} 1", inputs={**dict(zip(names, sizes, strict=True)), name: 1})
@@ -35,7 +35,7 @@ def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: 
         for case in entry.cases:
             given = case.inputs if case.inputs is not None else case.shapes
             _refuse_arguments(f"case {case.name!r} gives", given, names, needed, entry)
-            source = _generator(0, f"{entry.name}, {case.name}") if case.shown else rng
+            source = SteadyGenerator(0 if case.shown else seed, f"{entry.name}, {case.name}")
             yield DrawnCase(
                 name=case.name,
                 inputs={name: _input(source, case, name) for name in names[: len(given)]},
@@ -59,7 +59,7 @@ def draw_further_cases(
 
 def _further_cases(entry, reference, seed):
     parameters = inspect.signature(reference).parameters.values()
-    rng = _generator(seed, f"{entry.name}, further calls")
+    rng = SteadyGenerator(seed, f"{entry.name}, further calls").free
     if entry.kind == "shape":
         while True:
             yield DrawnCase(name="sizes", inputs={p.name: int(rng.integers(1, MAX_SIZE)) for p in parameters})
@@ -82,10 +82,6 @@ def _input(rng, case, name):
     if case.inputs is None:
         return DRAWS[case.shapes[name].draw](rng, case.shapes[name], case.scale)
     return np.array(case.inputs[name]) if isinstance(case.inputs[name], list) else case.inputs[name]
-
-
-def _generator(seed, name):
-    return np.random.default_rng([seed, int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)])
 
 
 def _sizes(rng, count):
@@ -120,4 +116,9 @@ def _integers(rng, wanted, scale):
     return rng.integers(0, wanted.below, size=wanted.shape)
 
 
-DRAWS = {"normal": _normal, "mask": _mask, "weights": _weights, "integers": _integers}  # as in records.Drawn
+def _log_probabilities(rng, wanted, scale):
+    return np.log(_weights(rng, wanted, scale))
+
+
+DRAWS = {"normal": _normal, "mask": _mask, "weights": _weights, "integers": _integers}
+DRAWS |= {"log_probabilities": _log_probabilities}  # as in records.Drawn

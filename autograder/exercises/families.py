@@ -9,13 +9,15 @@ from functools import partial
 
 import numpy as np
 
-THOUSANDS = 12000.0  # beyond -10 000, which is often taken for minus infinity
-HUGE = 1e12  # and beyond what is often taken off a pad's score
-LARGE = 2000.0
+from solutions.answer_key.domains import SCORES, SMALLEST_WEIGHT
+
+FAR = SCORES[1] - 10.0  # what is drawn around it stays within the limits
+HUGE_SCORES = (FAR, 1e10, 1e20, 1e300)  # at pads: beyond whatever is often taken off there
+HUGE_ENTRIES = (1e10, 1e20, 1e140)  # at pads: a product of two of them can still be stored
 MASKING = ("masking", "padding")
 EMPTY = ("empty_row", "no_real_token", *MASKING)
 LARGE_PARTS = ("large_scores", "large_logits")
-ROUNDED = 3  # decimals of what is drawn: enough, and short to write down
+ROUNDED = 5  # decimals of what is drawn: a product has more than the tolerance, and they are short to write down
 
 WHERE_MASKED = "where does the mask come in?"
 WHERE_LARGE = "follow the largest and the smallest number through your formula."
@@ -36,6 +38,7 @@ class DrawContext:
     drawn: Mapping[str, np.ndarray] = field(default_factory=dict)
     mask: np.ndarray | None = None
     below: int = 0  # the bound of whole numbers
+    limits: tuple[float, float] = SCORES  # of the entries
     pads_at_end: bool = False  # pads stand nowhere else
 
     @property
@@ -69,8 +72,36 @@ DRAWN_FIRST = ("mask", "target_words", "peaks")  # other kinds are drawn to go w
 
 
 def _normal(rng, context, scale=1.0):
-    return (scale * rng.normal(size=context.shape)).round(ROUNDED)
+    return np.clip(scale * rng.normal(size=context.shape), *context.limits).round(ROUNDED)
 
+
+def _large(rng, context):
+    """Return numbers between the limits, one of them at either."""
+    low, high = context.limits
+    numbers = rng.uniform(low, high, size=context.shape).round(ROUNDED)
+    lowest, highest = rng.permutation(numbers.size)[[-1, 0]]  # of a single number, that is one place
+    numbers.flat[lowest], numbers.flat[highest] = low, high
+    return numbers
+
+
+def _at_one_limit(rng, context):
+    """Return numbers near a limit: in the first row, and every other one, the higher, else the lower."""
+    low, high = context.limits
+    rows = np.arange(context.shape[0]).reshape(-1, *(1,) * (len(context.shape) - 1))
+    inwards = 0.01 * rng.uniform(size=context.shape)
+    return np.where(rows % 2, low + inwards * abs(low), high - inwards * abs(high)).round(ROUNDED)
+
+
+AT_ONE_LIMIT = Family("limit", _at_one_limit, "{} near a limit throughout", WHERE_LARGE, LARGE_PARTS)
+
+
+def _whole(rng, context):
+    return rng.integers(-9, 10, size=context.shape) * 1.0
+
+
+WHOLE = Family(
+    "whole", _whole, "{} that are whole numbers", "is an array made for whole numbers, where others must be kept?"
+)
 
 # --- masks: True at words --------------------------------------------------------------------------------------------
 
@@ -143,34 +174,34 @@ def _zeros_among_them(rng, context):
 
 
 def _rows_apart(rng, context):
-    far = np.linspace(-THOUSANDS, THOUSANDS, context.shape[0]).reshape(-1, *(1,) * (len(context.shape) - 1))
+    far = np.linspace(-FAR, FAR, context.shape[0]).reshape(-1, *(1,) * (len(context.shape) - 1))
     return (_normal(rng, context) + far).round(ROUNDED)
 
 
 def _tie_far_above(rng, context):
     """Return scores of which two are the highest of their row, alike, and thousands above the rest."""
     scores = _normal(rng, context)
-    scores[..., [0, -1]] = THOUSANDS
+    scores[..., [0, -1]] = FAR
     return scores
 
 
 def _far_below(rng, context):
-    return (_normal(rng, context) - THOUSANDS).round(ROUNDED)
+    return (_normal(rng, context) - FAR).round(ROUNDED)
 
 
 def _pad_above(rng, context):
-    return np.where(context.pads, rng.choice([THOUSANDS, HUGE], size=context.shape), 0.0) + _normal(rng, context)
+    return np.where(context.pads, rng.choice(HUGE_SCORES, size=context.shape), 0.0) + _normal(rng, context)
 
 
 def _pad_above_low(rng, context):
-    return np.where(context.pads, 0.0, -THOUSANDS) + _normal(rng, context)
+    return np.where(context.pads, 0.0, -FAR) + _normal(rng, context)
 
 
 KINDS["scores"] = KINDS["logits"] = (
     Family("ordinary", _normal),
     Family("alike", _alike, "{} all alike", WHERE_ALIKE),
     Family("zeros", _zeros_among_them, "{} of exactly 0", WHERE_ZERO, MASKING),
-    Family("thousands", partial(_normal, scale=THOUSANDS / 2), "{} in the thousands", WHERE_LARGE, LARGE_PARTS),
+    Family("thousands", _large, "{} in the thousands", WHERE_LARGE, LARGE_PARTS),
     Family("apart", _rows_apart, "sentences whose {} lie thousands apart", WHERE_LARGE, LARGE_PARTS, {0: 2}),
     Family("tie", _tie_far_above, "two equal {} far above the rest", WHERE_LARGE, LARGE_PARTS, {-1: 3}),
     Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS),
@@ -182,11 +213,17 @@ KINDS["scores"] = KINDS["logits"] = (
 
 
 def _one_zero(rng, context):
-    """Return vectors of which one a sentence is 0."""
+    """Return vectors of which one a sentence is 0: the last that is no pad."""
     vectors = _normal(rng, context)
-    flat = vectors.reshape(-1, *vectors.shape[-2:])
-    flat[np.arange(len(flat)), rng.integers(vectors.shape[-2], size=len(flat))] = 0.0
+    vectors[_last_words_of(context)] = 0.0
     return vectors
+
+
+def _last_words_of(context):
+    """Return where the last word of each sentence stands, as a mask of all axes but the last; the last position without one."""
+    positions = np.arange(context.shape[-2])
+    is_word = np.broadcast_to(~context.pads[..., 0], context.shape[:-1])
+    return positions == np.where(is_word, positions, -1).max(axis=-1, keepdims=True)
 
 
 def _two_equal(rng, context):
@@ -197,50 +234,47 @@ def _two_equal(rng, context):
 
 def _tiny_beside_huge(rng, context):
     scale = np.where(np.arange(context.shape[-2]) % 2, 1e-3, 1e2)[:, None]
-    return (_normal(rng, context) * scale).round(6)
+    return np.clip(_normal(rng, context) * scale, *context.limits).round(6)
 
 
 def _huge_pads(rng, context):
-    return _normal(rng, context) * np.where(context.pads, 1e6, 1.0)
+    return _normal(rng, context) * np.where(context.pads, rng.choice(HUGE_ENTRIES, size=context.shape), 1.0)
 
 
 def _with_zero_row(draw):
-    """Return what draws as ``draw`` does, and then sets one sentence to 0."""
+    """Return what draws as ``draw`` does, and then sets the first sentence to 0."""
 
     def draw_with_zero_row(rng, context):
         values = draw(rng, context)
-        values[rng.integers(len(values))] = 0.0
+        values[0] = 0.0
         return values
 
     return draw_with_zero_row
 
 
-_large = partial(Family, "large", words="large {}", advice=WHERE_LARGE)
+_at_limits = partial(Family, "large", _large, "large {}", WHERE_LARGE)
 KINDS["annotations"] = (
     Family("ordinary", _normal),
     Family("zero", _one_zero, "zeros for one of the {}", WHERE_ZERO),
     Family("equal", _two_equal, "two equal {}", WHERE_ALIKE, least={-2: 2}),
-    Family("uneven", _tiny_beside_huge, "tiny {} beside huge ones", WHERE_LARGE, least={-2: 2}),
-    _large(partial(_normal, scale=100.0)),
+    Family("uneven", _tiny_beside_huge, "tiny {} beside huge ones", WHERE_LARGE, LARGE_PARTS, least={-2: 2}),
+    _at_limits(parts=LARGE_PARTS),
     Family("pads_huge", _huge_pads, "huge {} at pads", WHERE_MASKED, MASKING, needs_pads=True),
 )
 KINDS["states"] = (
     Family("ordinary", _normal),
     Family("zero", _with_zero_row(_normal), "{} of zeros in one sentence", WHERE_ZERO),
-    _large(partial(_normal, scale=100.0)),
+    _at_limits(parts=LARGE_PARTS),
 )
-KINDS["parameter"] = (
-    Family("ordinary", partial(_normal, scale=0.7)),
-    _large(partial(_normal, scale=40.0), parts=LARGE_PARTS),
-)
-KINDS["vector"] = (Family("ordinary", _normal), _large(partial(_normal, scale=LARGE), parts=LARGE_PARTS))
+KINDS["parameter"] = (Family("ordinary", partial(_normal, scale=0.7)), _at_limits(parts=LARGE_PARTS))
+KINDS["vector"] = (Family("ordinary", _normal), _at_limits(parts=LARGE_PARTS))
 KINDS["bias"] = (*KINDS["vector"], Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS))
 
 # --- weights ---------------------------------------------------------------------------------------------------------
 
 
 def _shares(positive):
-    return (positive / positive.sum(axis=-1, keepdims=True)).round(9)  # or they would not add to 1
+    return positive / positive.sum(axis=-1, keepdims=True)
 
 
 def _weights(rng, context):
@@ -254,7 +288,7 @@ def _zero_in_some(rng, context):
 
 
 def _very_small(rng, context):
-    small = rng.uniform(1e-5, 5e-4, size=context.shape)
+    small = 10 ** rng.uniform(np.log10(2 * SMALLEST_WEIGHT), -4.0, size=context.shape)
     small[..., rng.integers(context.shape[-1])] = 1.0
     return small / small.sum(axis=-1, keepdims=True)
 
@@ -272,6 +306,11 @@ KINDS["weights"] = (
 
 def _integers(rng, context, least=0):
     return rng.integers(least, context.below, size=context.shape)
+
+
+def _without_last(rng, context):
+    """Return whole numbers below the last one, so that the largest of them does not say how many there are."""
+    return rng.integers(0, max(1, context.below - 1), size=context.shape)
 
 
 def _ends(rng, context):
@@ -299,7 +338,7 @@ def _one_target(rng, context):
 
 
 KINDS["tokens"] = (
-    Family("ordinary", _integers),
+    Family("ordinary", _without_last),
     Family("ends", _ends, "the first and the last word of the vocabulary", WHERE_INDEX),
     Family(
         "repeated", lambda rng, c: np.full(c.shape, rng.integers(0, c.below)), "one word again and again", WHERE_INDEX
@@ -316,20 +355,36 @@ KINDS["targets"] = (  # 0 is the pad, so there must be another word
 # --- single exercises ------------------------------------------------------------------------------------------------
 
 
-def _between(low, high):
-    return lambda rng, context: np.exp(rng.uniform(np.log(low), np.log(high), size=context.shape)).round(ROUNDED)
+def _between(rng, low, high, shape):
+    return np.exp(rng.uniform(np.log(low), np.log(high), size=shape)).round(ROUNDED)
+
+
+def _cold(rng, context):
+    temperatures = _between(rng, context.limits[0], 10 * context.limits[0], context.shape)
+    temperatures[rng.integers(len(temperatures))] = context.limits[0]
+    return temperatures
+
+
+def _hot(rng, context):
+    temperatures = _between(rng, context.limits[1] / 10, context.limits[1], context.shape)
+    temperatures[rng.integers(len(temperatures))] = context.limits[1]
+    return temperatures
 
 
 KINDS["temperature"] = (
-    Family("ordinary", _between(0.5, 2.0)),
-    Family("cold", _between(0.02, 0.2), "a {} near 0", WHERE_LARGE),
-    Family("hot", _between(20.0, 200.0), "a {} far above 1", WHERE_LARGE),
+    Family("ordinary", lambda rng, context: _between(rng, 0.5, 2.0, context.shape)),
+    Family("cold", _cold, "a {} near 0", WHERE_LARGE),
+    Family("hot", _hot, "a {} far above 1", WHERE_LARGE),
     Family("one", lambda rng, context: np.ones(context.shape), "a {} of 1", "what else changes with it?"),
 )
 
 
 def _negative(scale):
     return lambda rng, context: -rng.uniform(0.0, scale, size=context.shape).round(6)
+
+
+def _alike_below_zero(rng, context):
+    return -abs(_alike(rng, context))
 
 
 def _leader(rng, context):
@@ -339,31 +394,54 @@ def _leader(rng, context):
     return scores
 
 
+def _close_and_low(rng, context):
+    """Return scores far below 0 that differ in the third decimal and later: single precision cannot hold them."""
+    return (_negative(1e-2)(rng, context) - 1e4).round(6)
+
+
+def _normalize(log_probabilities):
+    """Return them shifted so that the probabilities add to 1 over the words."""
+    highest = log_probabilities.max(axis=-1, keepdims=True)
+    return log_probabilities - highest - np.log(np.exp(log_probabilities - highest).sum(axis=-1, keepdims=True))
+
+
+def _log_probabilities(rng, context):
+    return _normalize(_negative(9.0)(rng, context)).round(6)
+
+
 def _certain(rng, context):
     """Return log-probabilities of which one is 0, of the last hypothesis only: no two continuations may be equally good."""
     log_probabilities = _negative(9.0)(rng, context)
     log_probabilities[..., -1, :] -= 100.0
     log_probabilities[..., -1, rng.integers(context.shape[-1])] = 0.0
-    return log_probabilities
+    return _normalize(log_probabilities)
 
 
 def _same_words(rng, context):
     """Return log-probabilities that are nearly the same for each hypothesis, so that all prefer the same words."""
     shared = _negative(9.0)(rng, DrawContext((*context.shape[:-2], 1, context.shape[-1])))
-    return (shared + _negative(1e-2)(rng, context)).round(6)
+    return _normalize(shared + _negative(1e-4)(rng, context))
+
+
+def _two_words_each(rng, context):
+    """Return log-probabilities of which two a hypothesis are ordinary, and the others far below them."""
+    log_probabilities = _negative(9.0)(rng, context)
+    order = rng.permuted(np.broadcast_to(np.arange(context.shape[-1]), context.shape), axis=-1)
+    return _normalize(np.where(order < 2, log_probabilities, log_probabilities - 1e4))
 
 
 KINDS["hypotheses"] = (
     Family("ordinary", _negative(5.0)),
     Family("leader", _leader, "one hypothesis far ahead", "may one hypothesis give several of the best continuations?"),
-    Family("alike", _alike, "hypotheses that are equally good so far", WHERE_ALIKE),
+    Family("alike", _alike_below_zero, "hypotheses that are equally good so far", WHERE_ALIKE),
+    Family("close", _close_and_low, "hypotheses far below 0 that are nearly equally good", WHERE_LARGE),
 )
 KINDS["log_probabilities"] = (
-    Family("ordinary", _negative(9.0)),
+    Family("ordinary", _log_probabilities),
     Family("same", _same_words, "hypotheses that like the same words", WHERE_ALIKE, least={-2: 2}),
-    Family("low", lambda rng, context: _negative(9.0)(rng, context) - 1e4, "{} far below 0", WHERE_LARGE),
+    Family("low", _two_words_each, "{} far below 0", WHERE_LARGE),
     Family("certain", _certain, "a word that is certain", WHERE_ZERO),
-    Family("many", _negative(9.0), "a vocabulary of more than 256 words", WHERE_INDEX, least={-1: 300}),
+    Family("many", _log_probabilities, "a vocabulary of more than 256 words", WHERE_INDEX, least={-1: 300}),
 )
 
 
@@ -407,7 +485,7 @@ def _write(rng, row, right, way):
     if way == "wrong":
         row[place] = STOPS + 20
     elif way == "small_type":  # of eight bits, it would be the right one
-        row[place] += 256
+        row[min(place, max(0, fits - 2))] += 256  # not the stop word, if there is another
     elif way == "other":
         row[: fits - 1] = rng.integers(*FEW, size=fits - 1)
     elif way == "short":
@@ -447,6 +525,22 @@ def _peaks(rng, context, low=0.0, peak=1.5):
     return _shares(peaked)
 
 
+def _near_ties(rng, context):
+    """Return weights of which the two largest of a row differ in the eighth digit."""
+    peaked = rng.uniform(0.0, 1.0, size=context.shape)
+    order = rng.permuted(np.broadcast_to(np.arange(context.shape[-1]), context.shape), axis=-1)
+    np.put_along_axis(peaked, order[..., :1], 1.5, axis=-1)
+    np.put_along_axis(peaked, order[..., 1:2], 1.5 * (1 - NEAREST), axis=-1)
+    return peaked / peaked.sum(axis=-1, keepdims=True)
+
+
+def _first_is_zero(rng, context):
+    weights = _peaks(rng, context)
+    weights[..., 0] = 0.0
+    weights[..., 1] += weights.sum(axis=-1) == 0  # where the first was all there was
+    return _shares(weights)
+
+
 def _stopped_peaks(rng, context):
     steps = rng.integers(1, context.shape[1] + 1, size=(context.shape[0], 1))
     return _peaks(rng, context) * (np.arange(context.shape[1]) < steps)[..., None]
@@ -468,10 +562,13 @@ def _positions(noun_share, hit_share):
     return draw
 
 
+NEAREST = 1e-8  # by how much of itself the largest weight is larger than the next
 FLAT, STOPPED = "which weight is the largest?", "what is the largest of weights that are all 0?"
 KINDS["peaks"] = (
     Family("ordinary", _peaks),
-    Family("flat", partial(_peaks, low=0.9, peak=1.1), "weights that are nearly alike", FLAT, least={-1: 12}),
+    Family("flat", partial(_peaks, low=0.9999, peak=1.0001), "weights that are nearly alike", FLAT, least={-1: 150}),
+    Family("near_ties", _near_ties, "two weights that are nearly the largest", FLAT, least={-1: 2}),
+    Family("first_zero", _first_is_zero, "a first weight of exactly 0", WHERE_ZERO, least={-1: 2}),
     Family("stopped", _stopped_peaks, "sentences that stop before others", STOPPED),
 )
 KINDS["positions"] = (

@@ -23,11 +23,15 @@ from autograder.exercises.case_labels import promised_only
 from autograder.exercises.families import WHERE_LARGE
 from autograder.exercises.numbers import largest
 from autograder.exercises.packing import visible_source
-from solutions.answer_key import AnswerKeyError
+from solutions.answer_key import AnswerKeyError, describe_inputs
 
 SOFTMAX_ARGUMENTS = ("scores", "logits", "log_probabilities")
 OVERFLOWS = 700.0  # of this, exp is not a number any more that double precision can hold
-NUDGE, NUDGES = 1e-12, 8
+NUDGE, NUDGES = 1e-15, 8
+HUGE = 1e9  # only what stands at pads is larger
+LIMIT_WORDS = (
+    r"in the thousands|thousands apart|\w+ finite numbers?|anywhere in (its|a) row|from \$?[\d.]+\$? to \$?[\d.]+"
+)
 SEEDLESS = ("rand", "randn", "randint", "random", "normal", "uniform", "choice", "permutation", "shuffle", "randperm")
 
 
@@ -70,6 +74,8 @@ def lint(
             reason = f"the text says {promise!r}, and no hidden case is about {kind}"
             remedy = "let an argument have such a family, or take the promise back"
             problems.append(Problem(exercise.name, exercise.entry.where, "", reason, remedy))
+        for reason, remedy in _misstated_inputs(exercise, _question(exercise, text)):
+            problems.append(Problem(exercise.name, exercise.entry.where, "", reason, remedy))
     return (*problems, *leaks(questions, text or "\n".join(_without_answer(exercise.source) for exercise in questions)))
 
 
@@ -108,6 +114,16 @@ def _question(exercise, text):
     """Return what ``text`` asks of ``exercise``: the section in which its function is named."""
     asks = [section for section in re.split(r"^## ", text, flags=re.MULTILINE) if f"`{exercise.function}(" in section]
     return asks[0].partition("\ndef ")[0] if exercise.kind == "code" and asks else ""
+
+
+def _misstated_inputs(exercise, question):
+    """Yield what is said of the inputs in the text ``question`` beside the paragraph that the key makes, or not said at all."""
+    paragraph = describe_inputs(exercise.entry)
+    if question and paragraph not in question:
+        yield "the text does not say what the inputs may be", f"add the paragraph of the key: {paragraph}"
+    if stated := re.search(LIMIT_WORDS, question.replace(paragraph, "")):
+        what = f"the text states a limit of the inputs that is not the key's: {stated[0]!r}"
+        yield what, "declare it in `arguments`: the paragraph on inputs says it"
 
 
 def _without_answer(source):
@@ -213,11 +229,12 @@ def _results_are_no_toss_up(exercise, reference):
     """A choice between two that are alike falls out one way here and another way in an answer that is just as right."""
     rng = np.random.default_rng(0)
     for case in exercise.cases:
+        least = 1.0 if largest(case.inputs) < HUGE else 0.0  # beside numbers of pads, a 0 that is changed is none
         for _ in range(1 if case.families else NUDGES):
             nudged = dict(case.inputs)
             for name, item in nudged.items():
                 if _kind(item) == "f":
-                    nudged[name] = item + NUDGE * np.maximum(1.0, np.abs(item)) * rng.uniform(-1, 1, np.shape(item))
+                    nudged[name] = item + NUDGE * np.maximum(least, np.abs(item)) * rng.uniform(-1, 1, np.shape(item))
             if not _is_right(exercise, case, _value(exercise, reference, dataclasses.replace(case, inputs=nudged))):
                 reason = f"the result hangs on the rounding of the inputs: a change of {NUDGE:g} gives another one"
                 yield case.name, reason, "draw with another seed or a larger scale, or state inputs of which no two tie"

@@ -25,7 +25,9 @@ from autograder.exercises.trained import load_trained
 from autograder.exercises.validation import refuse_ungradable
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
+from solutions.answer_key.domains import SCORES
 
+TOLERANCE = 1e-8  # of the largest number of a result, or of 1; see the rules at the head of a notebook
 UNREADABLE = "unreadable"  # in place of an exception's name: what was returned holds no numbers
 
 
@@ -122,7 +124,7 @@ def _case(exercise, row, reference, wrong):
     if outcome.raised:
         what = "returns no numbers" if outcome.raised == UNREADABLE else f"raises {outcome.raised}"
         raise AnswerKeyError(f"the reference {what} on case {row.name!r}", entry.where, "mend one of the two.")
-    atol = row.atol if row.atol is not None else _tolerance(largest(outcome.value))
+    atol = row.atol if row.atol is not None else _tolerance(outcome.value, row)
     expected = outcome.value
     if row.expected is not None:
         stated = row.expected
@@ -140,9 +142,16 @@ def _case(exercise, row, reference, wrong):
     )
 
 
-def _tolerance(size):
-    """Return what may be added to a number: of large ones single precision keeps five digits, whatever stood between."""
-    return 1e-6 if size <= 1 else 1e-5 * size
+def _tolerance(expected, row):
+    """Return what may be added to a number: double precision keeps far more digits of the largest, single precision fewer.
+
+    The rounding of large inputs passes into a gradient even where this is small: there they count as well, but for pads.
+    """
+    size = largest(expected)
+    for item in row.inputs.values() if row.gradients else ():
+        numbers = np.abs(np.asarray(item, dtype=float))
+        size = max(size, numbers[numbers <= SCORES[1]].max(initial=0.0))
+    return TOLERANCE * max(1.0, size)
 
 
 def _outcome_of_mistake(exercise, wrong, inputs, gradients, name):

@@ -14,7 +14,7 @@ import numpy as np
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from autograder.exercises import Exercise, checking, compare, compose, given_shapes, own_parts, provided_code
+from autograder.exercises import TOLERANCE, Exercise, checking, compare, compose, given_shapes, own_parts, provided_code
 from autograder.exercises.case_labels import families_of_hidden, kinds_of_hidden
 from autograder.exercises.packing import DRAWN, compress
 from autograder.notebooks import ready, receipt
@@ -61,10 +61,17 @@ def _rules(exercises):
         costs = "If your function changes one of its inputs, that costs no points"
         if any(case.gradients for case in cases):
             costs += " (torch itself refuses that for a tensor whose gradient is asked for)"
+            rules += [
+                "Where gradients are asked for, they are those of the sum of the result. One that does not arrive counts as 0."
+            ]
         rules += [
             "Numbers come as floats of double precision, those of words and positions as whole numbers, masks as truth "
             "values. All are finite, at pads too, and so are sums and products of a few of them. No axis has length 0: there "
-            "is no empty batch.",
+            "is no empty batch. What else they may be stands below each exercise, under *Inputs*.",
+            "Compute in double precision: a result counts if all its numbers are right to "
+            f"{round(-math.log10(TOLERANCE))} digits of the largest of them, or of 1 if that is larger (of a gradient, also of the "
+            "largest input). Single precision (`float32`, which torch takes for new tensors unless you say "
+            "`dtype=torch.float64`) is too coarse.",
             f"{costs}. The check and the feedback tell you all the same: whoever calls it may need the old values.",
         ]
     if any(exercise.kind == "number" for exercise in exercises):

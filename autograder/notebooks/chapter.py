@@ -100,7 +100,13 @@ def _exercise_text(token, path, number):
         raise CourseError("an exercise without label or text", f"{short(path)}, line {first}", "write both.")
     for inner in _parser().parse(body):
         _refuse_markup(inner, path, first + 1 + skipped)
-    return label, ExerciseText(title, body, first, number)
+    return label, ExerciseText(title, "\n\n".join(filter(None, [body, _inputs(label)])), first, number)
+
+
+def _inputs(label):
+    topic = label.partition("-")[0]
+    entries = answer_key.load(topic) if topic in answer_key.topics() else {}
+    return answer_key.describe_inputs(entries.get(label))
 
 
 def _refuse_markup(token, path, start, line=0):

@@ -5,7 +5,7 @@ Out: on the first page a card for each chapter, with its question; after a chapt
 numbers, the way to the exercises and the notebooks. A host is a label and an address with ``{notebook}`` in it, such as Binder's of
 the branch with the notebooks. Exercises, equations and figures are numbered by chapter: 2.1 is the first of the second chapter that
 has exercises, as in notebooks and feedback, because ``autograder.notebooks.chapter`` counts the chapters for all of them. On a page
-that is no chapter they count from 1.
+that is no chapter they count from 1. Below the text of an exercise in code stands what its inputs may be, as the key declares it.
 """
 
 import copy
@@ -28,6 +28,9 @@ ASSIGNMENT_CARD = """<aside class="assignment-card" aria-label="Assignment">
 </aside>"""
 LINK = '<a href="{}"{}>{}</a>'
 NUMBERED = ("exercise", "displaymath", "figure")
+EXERCISE = re.compile(
+    r"^(?P<fence>`{3,}){exercise}.*?^:label: (?P<label>\S+)$.*?(?=^(?P=fence)$)", flags=re.DOTALL | re.MULTILINE
+)
 
 
 class Chapters(SphinxDirective):
@@ -83,6 +86,21 @@ def add_assignment_card(app, doctree):
     first.parent.insert(first.parent.index(first) + 1, nodes.raw("", text, format="html"))
 
 
+def add_inputs(app, docname, source):
+    """Write below the text of each exercise what the inputs of its function may be."""
+    topic = docname.rpartition("/")[2]
+    if topic not in answer_key.topics():
+        return
+    entries = answer_key.load(topic)
+    app.env.note_dependency(str(answer_key.FOLDER / f"{topic}.toml"))
+
+    def extended(found):
+        inputs = answer_key.describe_inputs(entries.get(found["label"]))
+        return f"{found[0]}\n{inputs}\n" if inputs else found[0]
+
+    source[0] = EXERCISE.sub(extended, source[0])
+
+
 def restore_numbers(app, env, docnames):
     """Put Sphinx's own numbers back: by them it sees which pages have others than in the build before."""
     env.toc_fignumbers = getattr(env, "sphinx_fignumbers", env.toc_fignumbers)
@@ -103,6 +121,7 @@ def setup(app):
     app.setup_extension("course_site")  # knows which notebooks there are
     app.add_directive("chapters", Chapters)
     app.add_config_value("course_hosts", {}, "env")
+    app.connect("source-read", add_inputs)
     app.connect("doctree-read", add_assignment_card)
     app.connect("env-before-read-docs", restore_numbers)
     app.connect("env-get-updated", number_by_chapter, priority=900)  # after Sphinx has numbered them

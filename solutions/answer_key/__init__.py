@@ -7,6 +7,7 @@ remedy.
 from dataclasses import replace
 from pathlib import Path
 
+from solutions.answer_key.domains import describe_inputs
 from solutions.answer_key.reading import read
 from solutions.answer_key.records import (
     KINDS,
@@ -49,6 +50,7 @@ __all__ = [
     "StatedCase",
     "Text",
     "Trained",
+    "describe_inputs",
     "letters_of",
     "load",
     "minutes",

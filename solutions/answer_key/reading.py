@@ -136,16 +136,17 @@ def _refuse_cases(entry, place):
 
 
 def _refuse_unknown_arguments(entry, place):
-    """Refuse ``gradients`` and ``least`` that name no declared argument or axis."""
+    """Refuse ``gradients``, ``least`` and ``most`` that name no declared argument or axis."""
     if not entry.arguments and entry.gradients:
         place.refuse("gradients without arguments", "declare the arguments, or name them in a case.", "gradients")
     for name in entry.gradients:
         if name not in entry.arguments:
             place.refuse(f"no argument {name!r}", "name arguments that are declared.", "gradients")
     letters = {letter for argument in entry.arguments.values() for letter in argument.letters}
-    for letter in entry.least:
-        if letter not in letters:
-            place.refuse(f"no axis {letter!r}", "name an axis of the arguments.", "least")
+    for field in ("least", "most"):
+        for letter in getattr(entry, field):
+            if letter not in letters:
+                place.refuse(f"no axis {letter!r}", "name an axis of the arguments.", field)
 
 
 def _arguments(table, place):
@@ -162,6 +163,8 @@ def _arguments(table, place):
                 "name an axis, or a number.",
                 "arguments",
             )
+        if argument.range and not argument.range[0] < argument.range[1]:
+            place.refuse(f"argument {name}: range is {list(argument.range)}", "write [lowest, highest].", "arguments")
     return found
 
 
@@ -210,7 +213,7 @@ def _read_drawn(argument, wanted, place):
     drawn = read_record(Drawn, table, place, f"what is drawn for {argument}", under="shapes")
     if (drawn.draw == "integers") != (drawn.below is not None):
         place.refuse(f'{argument}: `below` belongs to draw = "integers"', "write both, or neither.", "shapes")
-    if drawn.draw in ("mask", "weights") and not drawn.shape:
+    if drawn.draw in ("mask", "weights", "log_probabilities") and not drawn.shape:
         place.refuse(f"{argument}: {drawn.draw} without a shape", "write `shape`, a list of sizes.", "shapes")
     return drawn
 

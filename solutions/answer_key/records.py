@@ -23,10 +23,10 @@ Size = Annotated[int, Meta(ge=0)]
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """One argument to be drawn: normal numbers, a mask, weights that sum to 1, or whole numbers ``below`` a bound."""
+    """One argument to be drawn: normal numbers, a mask, weights that sum to 1, or their logarithms, or whole numbers."""
 
     shape: tuple[Size, ...] = ()
-    draw: Literal["normal", "mask", "weights", "integers"] = "normal"
+    draw: Literal["normal", "mask", "weights", "integers", "log_probabilities"] = "normal"
     below: Count | None = None
     empty_row: bool = False  # of a mask: its first row has no real token
 
@@ -35,13 +35,14 @@ class Drawn:
 class Argument:
     """What one argument of a function is: its ``kind``, which has families of inputs, and its ``axes``, outermost first.
 
-    An axis is a letter, a number, or letters with " + " or " * " between them; whole numbers stay ``below`` one. ``without`` names
-    the families that the exercise's text rules out.
+    An axis is a letter, a number, or letters with " + " or " * " between them; whole numbers stay ``below`` one. ``range`` has the
+    limits of its entries where they are not those of its kind; ``without`` names the families that do not occur.
     """
 
     kind: Word
     axes: tuple[Word | Count, ...]
     below: Word | Count | None = None
+    range: tuple[Number, Number] | None = None
     without: tuple[Word, ...] = ()
 
     @property
@@ -128,6 +129,8 @@ class Entry:
     arguments: ClassVar = EMPTY
     gradients: ClassVar = ()
     least: ClassVar = EMPTY
+    most: ClassVar = EMPTY
+    reaches: ClassVar = None
     criteria: ClassVar = ()
     name: str
     where: str
@@ -206,8 +209,9 @@ class Code(Entry):
     """The function of an equation.
 
     Its hidden cases are drawn for its ``arguments``, from all families that these have; ``gradients`` names those by which
-    the gradient of the summed result is asked as well, and ``least`` how long an axis is at least, if not 1. ``cases`` are
-    shown ones, and hidden ones that matter beyond that.
+    the gradient of the summed result is asked as well, and ``least`` how long an axis is at least, if not 1. Each axis is once as
+    long as ``most`` says, or ``LONGEST``. ``reaches`` is how large the scores get that an answer computes on its way.
+    ``cases`` are shown ones, and hidden ones that matter beyond that.
     """
 
     kind: Literal["code"] = "code"
@@ -216,6 +220,8 @@ class Code(Entry):
     arguments: dict[str, Argument] = field(default_factory=dict)
     gradients: tuple[str, ...] = ()
     least: dict[str, Count] = field(default_factory=dict)
+    most: dict[str, Count] = field(default_factory=dict)
+    reaches: Number | None = None
     cases: tuple[Case, ...] = ()
 
 

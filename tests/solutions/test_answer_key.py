@@ -321,7 +321,7 @@ TOLD = {
         "shapes = { x = [3, 4] }",
         'shapes = { x = { shape = [3, 4], draw = "bits" } }',
         "toy.toml, line 16, [toy-double], case 'drawn': draw 'bits' is not known\n  Remedy: write one of normal, mask, "
-        "weights, integers.",
+        "weights, integers, log_probabilities.",
     ),
     "whole numbers without a bound": (
         "shapes = { x = [3, 4] }",
@@ -353,7 +353,7 @@ def test_each_kind_of_exercise_has_just_its_own_fields():
     assert shared == {"kind", "name", "where", "points"}
     assert own["text"] - shared == {"answer", "criteria"}
     assert own["shape"] - shared == {"warm_up", "parts", "equations", "given", "letters"}
-    assert own["code"] - shared == {"module", "parts", "arguments", "gradients", "least", "cases"}
+    assert own["code"] - shared == {"module", "parts", "arguments", "gradients", "least", "most", "reaches", "cases"}
 
 
 def test_every_entry_and_case_is_frozen(tmp_path):

@@ -54,7 +54,7 @@ def training_shapes__by_computing(batch, d, m, n, T_y):
 
 
 def note_c_state__typed():
-    return [0.9323, 0.9006]
+    return [0.93228, 0.90063]
 
 
 def note_c_state__loops():

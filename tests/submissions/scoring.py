@@ -133,11 +133,6 @@ def additive_score__concatenated(query, keys, W_query, W_key, v):
     return np.tanh(joined @ np.hstack([W_query, W_key]).T).dot(v)
 
 
-def additive_score__float32(query, keys, W_query, W_key, v):
-    query, keys, W_query, W_key, v = (np.asarray(x, dtype=np.float32) for x in (query, keys, W_query, W_key, v))
-    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
-
-
 def additive_score__torch(query, keys, W_query, W_key, v):
     query, keys, W_query, W_key, v = map(torch.tensor, (query, keys, W_query, W_key, v))
     hidden = torch.tanh((query @ W_query.T).unsqueeze(1) + keys @ W_key.T)
@@ -157,6 +152,6 @@ def score_every_step__linear(queries, projected_keys, W_query, v):
 def score_every_step__loop_over_steps(queries, projected_keys, W_query, v):
     steps = []
     for query in queries.unbind(dim=1):
-        hidden = 1 - 2 / (1 + torch.exp(2 * ((query @ W_query.T)[:, None] + projected_keys)))
+        hidden = torch.tanh((query @ W_query.T)[:, None] + projected_keys)
         steps.append((hidden * v).sum(-1))
     return torch.stack(steps, dim=1)

@@ -1,7 +1,5 @@
 """A weak key has survivors, a strong one has none, and what is equal to the reference is set aside."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -33,17 +31,10 @@ def test_a_strong_key_has_none_and_what_is_equal_is_set_aside_with_its_reason(tm
     assert reasons == {survivors.EQUAL.format(1000), survivors.IN_PLACE}
 
 
-def test_calls_come_in_single_precision_and_column_order_too_and_large_numbers_in_double_precision():
+def test_some_calls_have_arrays_in_column_order():
     rng = np.random.default_rng(0)
     inputs = {"x": rng.normal(size=(3, 4)), "n": np.arange(3), "scale": 2.0}
-    gentle, large = (DrawnCase(name="", inputs={**inputs, "y": np.full((2, 2), size)}) for size in (1.0, 1e4))
-    called = [row.inputs for row, _ in survivors.vary_memory_layout([gentle] * 6)]
-    assert [item["x"].dtype == np.float32 for item in called] == [True, *[False] * 5]
-    assert [item["x"].flags.f_contiguous for item in called] == [False, True, *[False] * 4]
+    called = [row.inputs for row in survivors.vary_memory_layout([DrawnCase(name="", inputs=inputs)] * 6)]
+    assert [item["x"].flags.f_contiguous for item in called] == [True, False, False] * 2
     assert all(item["n"].dtype == np.arange(3).dtype and item["scale"] == 2.0 for item in called)
-    assert all(np.allclose(item["x"], inputs["x"]) for item in called)
-    (((row, loose),), ((_, wider),)) = (
-        list(itertools.islice(survivors.vary_memory_layout([each]), 1)) for each in (large, gentle)
-    )
-    assert row.inputs["x"].dtype == float
-    assert loose == 1.0 < wider
+    assert all(np.array_equal(item["x"], inputs["x"]) for item in called)

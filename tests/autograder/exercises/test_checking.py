@@ -108,7 +108,7 @@ def test_a_wrong_answer_is_told_the_call_and_of_a_small_one_the_values(case, lin
 
 def test_a_gradient_that_cannot_pass_is_told_with_the_call():
     case = {**OTHER, "gradients": ["x"], "inputs": {"x": [[1.0, 2.0]]}}
-    with pytest.raises(NotYet, match=r"no gradient can pass(.|\n)*called with x = \[\[1, 2\]\]\.$"):
+    with pytest.raises(NotYet, match=r"no gradient can pass(.|\n)*Called with x = \[\[1, 2\]\]\.$"):
         checking.check_cases(lambda x: x.detach(), "code", [case], torch.from_numpy)
 
 
@@ -339,7 +339,7 @@ def test_the_last_line_says_how_many_hidden_cases_there_are_and_of_what_kinds():
         "a sentence without a word, large numbers, an axis of length 1, gradients."
     )
     known = the_cells.check_data(exercise_named("softmax-jacobian_row"))["hidden"]
-    assert checking.describe_hidden_cases(**known) == "the points are for the right numbers, each within 0.00015."
+    assert checking.describe_hidden_cases(**known) == "the points are for the right numbers, each within 0.0001."
     single = "one hidden case gives the points. There will be: other numbers."
     assert checking.describe_hidden_cases(count=1, kinds=[]) == single
 

@@ -357,6 +357,28 @@ def test_an_argument_that_no_gradient_reaches_has_gradient_0():
     assert "yours is 0" in found["y"]
 
 
+def test_a_result_that_depends_on_nothing_has_gradient_0():
+    x = torch.tensor([1.0, 2.0])
+    for function in (lambda x: torch.zeros(3), lambda x: x.detach(), lambda x: torch.ones(2, dtype=torch.float64)):
+        value, _ = compare.call_case(function, {"x": x}, ["x"])
+        assert value["x"].tolist() == [0, 0]
+    with pytest.raises(AttributeError, match="backward"):
+        compare.call_case(lambda x: x.detach().numpy(), {"x": x}, ["x"])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_single_precision_is_refused_where_it_is_not_exact(dtype):
+    expected = np.array([0.1, 2.0])
+    coarse = expected.astype(dtype)
+    assert compare.explain_mismatch(coarse, expected, 1e-8) == compare.SINGLE_PRECISION or dtype == np.float16
+    assert compare.explain_mismatch(coarse, expected, 1e-8)
+    near = np.array([0.25 + 2.0**-23], dtype=np.float32)  # within the tolerance, and yet not exact
+    assert compare.explain_mismatch(near, np.array([0.25 + 2.0**-23 + 1e-9]), 1e-8) == compare.SINGLE_PRECISION
+    assert not compare.explain_mismatch(np.array([0.5, 2.0], dtype), np.array([0.5, 2.0]), 1e-8)
+    assert not compare.explain_mismatch(coarse, expected, 1e-3)  # as of numbers worked by hand
+    assert "first at index" in compare.explain_mismatch(coarse + 1, expected, 1e-8)
+
+
 def test_a_part_is_earned_when_it_is_right_in_all_its_cases():
     parts = {"values": 2, "size_one": 1}
     right, wrong = {"": ""}, {"": "wrong"}

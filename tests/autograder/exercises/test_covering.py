@@ -38,8 +38,8 @@ def arguments_of(name):
 def test_every_exercise_of_code_draws_its_hidden_cases_from_families(name):
     exercise = exercise_named(name)
     assert exercise.entry.arguments
-    assert 30 <= len(exercise.hidden) <= 140
-    assert len(exercise.entry.cases) - len(exercise.shown) <= 2
+    assert 20 <= len(exercise.hidden) <= 150
+    assert len(exercise.entry.cases) - len(exercise.shown) <= 7
 
 
 @each_code
@@ -85,8 +85,9 @@ def test_gradients_are_asked_in_every_family_of_every_argument(name):
     all_words = {words for case in exercise.hidden for words in case.families}
     all_words = {words for words in all_words if "equal to" not in words} - {"all sizes alike"}
     singles = {words for case in exercise.hidden if len(case.families) == 1 for words in case.families} & all_words
-    if not {*families.LARGE_PARTS} & {*exercise.parts}:  # nor does the text speak of large numbers
-        singles = {words for words in singles if not re.search(r"large|huge", words)}
+    singles = {
+        words for words in singles if not re.search(r" \d+$|throughout|whole numbers", words) or words.endswith(" 1")
+    }
     assert bool(asked) == bool(exercise.entry.gradients) == (exercise.in_torch and name != "output_layer-beam_step")
     assert not asked or singles <= asked
 
@@ -141,14 +142,6 @@ def test_a_toy_with_one_argument_has_a_case_for_each_of_its_families(tmp_path):
     said = {words for case in exercise.hidden for words in case.families}
     assert {"x all alike", "x in the thousands", "sentences whose x lie thousands apart", "all sizes 1"} <= said
     assert "batch equal to source_len" in said
-
-
-@each_code
-def test_every_special_family_of_sizes_meets_more_than_one_case_or_none(name):
-    factors = covering._factors(exercise_named(name).entry, frozenset({"source_mask"} & {*optional(name)}))
-    plans = covering._plans(factors)
-    for level in dict(factors)[covering.SIZES][1:]:
-        assert sum(plan[covering.SIZES] == level for plan in plans) != 1, level
 
 
 @each_code

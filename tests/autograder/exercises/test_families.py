@@ -152,7 +152,7 @@ def test_one_weight_is_larger_than_all_others_in_each_step_that_was_taken():
         weights = family.draw(np.random.default_rng(1), DrawContext((4, 5, 6)))
         taken = weights.any(axis=-1)
         first, second = np.sort(weights[taken], axis=-1)[:, [-1, -2]].T
-        assert (first > second + 1e-3).all()
+        assert (first > second * (1 + families.NEAREST / 2)).all()
         for nouns in families.KINDS["positions"]:
             positions = nouns.draw(np.random.default_rng(1), DrawContext((4, 7), {"weights": weights}))
             assert (positions >= 0).any()
@@ -247,8 +247,8 @@ def test_what_is_drawn_can_be_written_to_and_down_with_a_few_decimals():
     alike[0, 0] = 1  # a view of one number would refuse
     for name in ("ordinary", "alike", "zeros", "thousands", "apart", "tie", "far_below"):
         scores = many("scores", name, (50, 4))
-        np.testing.assert_array_equal(scores, scores.round(3))
-        assert (scores != scores.round(2)).any()
+        np.testing.assert_array_equal(scores, scores.round(5))
+        assert (scores != scores.round(4)).any()
 
 
 def test_scores_of_exactly_0_stand_among_others():
@@ -262,7 +262,7 @@ def test_large_scores_lie_beyond_the_numbers_that_often_stand_for_minus_infinity
     scores = many("scores", "thousands", (200, 6))
     assert scores.min() < below
     assert scores.max() > usual
-    assert (abs(scores) < usual).mean() > 0.8
+    assert (abs(scores) > usual).mean() > 0.8
     rows = many("scores", "apart", (3, 6)).mean(axis=1)
     assert rows[0] < below
     assert abs(rows[1]) < 10
@@ -314,7 +314,7 @@ def test_ordinary_weights_add_to_one_in_every_row_and_none_of_them_is_negligible
 
 
 def test_whole_numbers_are_indices_of_the_vocabulary_from_its_first_to_its_last():
-    assert set(np.unique(many("tokens", "ordinary", (100, 6)))) == set(range(7))
+    assert set(np.unique(many("tokens", "ordinary", (100, 6)))) == set(range(6))  # without the last
     assert set(np.unique(many("tokens", "ends", (100, 6)))) == {0, 6}
     assert len({int(drawn("tokens", "repeated", (3, 4), seed)[0, 0]) for seed in range(99)}) == 7
     assert np.ptp(many("tokens", "repeated", (3, 4))) == 0
@@ -341,10 +341,12 @@ def test_targets_are_words_and_pads_where_their_family_says():
 
 
 def test_temperatures_are_near_0_around_1_and_far_above():
-    cold, ordinary, hot, one = (many("temperature", name, (200,)) for name in ("cold", "ordinary", "hot", "one"))
-    assert 0 < cold.min() < 0.1 < cold.max() < 0.3
+    cold, ordinary, hot, one = (
+        many("temperature", name, (200,), limits=(0.02, 200.0)) for name in ("cold", "ordinary", "hot", "one")
+    )
+    assert cold.min() == 0.02 < 0.1 < cold.max() < 0.3
     assert 0.3 < ordinary.min() < 0.9 < 1.1 < ordinary.max() < 3
-    assert 10 < hot.min() < 40 < 100 < hot.max() < 300
+    assert 10 < hot.min() < 40 < 100 < hot.max() == 200
     assert (one == 1).all()
 
 
@@ -355,7 +357,7 @@ def test_log_probabilities_are_at_most_0():
     ):
         for name in names:
             numbers = many(kind, name, (4, 5, 6))
-            assert numbers.max() <= 0
+            assert numbers.max() <= 1e-9
             assert (numbers < -1).any()
 
 
@@ -368,8 +370,13 @@ def test_one_hypothesis_leads_and_it_is_the_last_one_of_which_one_word_is_certai
     last = np.sort(certain[..., -1, :])
     assert (last[..., -1] == 0).all()
     assert last[..., :-1].max() <= -90
-    ordinary = many("log_probabilities", "ordinary", (20, 5, 6))
-    assert (certain[..., :-1, :] == ordinary[..., :-1, :]).all()
+    assert certain[..., :-1, :].max() < 0
+
+
+@pytest.mark.parametrize("name", ["ordinary", "same", "low", "certain", "many"])
+def test_log_probabilities_are_those_of_a_distribution_so_that_one_more_log_softmax_changes_nothing(name):
+    log_probabilities = many("log_probabilities", name, (20, 5, 7))
+    np.testing.assert_allclose(np.exp(log_probabilities).sum(axis=-1), 1, atol=1e-5)
 
 
 def test_hypotheses_like_nearly_the_same_words_of_a_vocabulary_that_may_be_large():
@@ -377,7 +384,7 @@ def test_hypotheses_like_nearly_the_same_words_of_a_vocabulary_that_may_be_large
     spread = np.ptp(same, axis=-2)
     assert 0 < spread.min() < spread.max() < 0.05
     assert np.ptp(same, axis=-1).min() > 0.1
-    assert many("log_probabilities", "low", (20, 5, 6)).max() < -1000
+    assert ((many("log_probabilities", "low", (20, 5, 6)) < -1000).sum(axis=-1) == 4).all()
     (large,) = [family for family in families.KINDS["log_probabilities"] if family.name == "many"]
     assert large.least[-1] > 256
 

@@ -151,11 +151,15 @@ def test_no_input_is_empty_or_holds_what_is_not_finite(topic):
         assert all(item.size and np.isfinite(item).all() for item in arrays), exercise.name
 
 
+DECIMALS = {"decoder_fusion-note_c_state": 5}  # that are asked for, where these are not four
+
+
 @each_topic
 def test_numbers_count_whether_their_fourth_decimal_is_rounded_or_cut_off(topic):
     for exercise in topic_exercises(topic):
         for entry, value in numbers_asked_for(exercise):
-            for short in (value.round(4), np.trunc(value * 1e4 + 1e-9) / 1e4):
+            places = 10.0 ** DECIMALS.get(exercise.name, 4)
+            for short in (np.round(value * places) / places, np.trunc(value * places + np.sign(value) * 1e-9) / places):
                 assert not compare.explain_mismatch(short, value, exercise.hidden[0].atol), (exercise.name, entry)
 
 
@@ -165,7 +169,7 @@ def test_numbers_count_also_where_each_tanh_on_the_way_was_rounded_to_four_decim
     monkeypatch.setattr(np, "tanh", lambda x: np.round(exact(x), 4))
     monkeypatch.setattr(math, "tanh", lambda x: round(float(exact(x)), 4))
     for exercise in topic_exercises(topic):
-        if exercise.kind == "number":
+        if exercise.kind == "number" and exercise.name not in DECIMALS:
             (case,) = exercise.hidden
             found = compare.mismatches(reference_of(exercise)(), case.expected, "number", case.atol)
             assert not any(found.values()), exercise.name
@@ -201,10 +205,10 @@ ONE_READING = {
     "decoder_fusion-training_shapes": "It has no axis for the steps",
     "output_layer-every_step_shapes": "as a matrix, as a loss function wants them",
     "output_layer-beam_step": "No two of them are equally good",
-    "encoder-annotate": "with any finite numbers, and every row has at least one word",
-    "softmax-masked_softmax": "whatever finite number its score is",
-    "context-attend": "whatever finite numbers its score and its annotation are",
-    "decoder_fusion-decoder_step": "whatever finite numbers its annotation holds",
+    "encoder-annotate": "Pads stand at the end of a row. A row of `source_mask` may not be all pads",
+    "softmax-masked_softmax": "At pads, `scores` may hold any finite numbers",
+    "context-attend": "At pads, `scores` and `keys` may hold any finite numbers",
+    "decoder_fusion-decoder_step": "At pads, `keys` may hold any finite numbers",
     "capstone-noun_alignment": "its rows of weights are 0 throughout",
 }
 

@@ -120,13 +120,6 @@ def note_c_state__wrong_context_added_outside():
     return [math.tanh(1.1) + c, math.tanh(0.9) + c]
 
 
-def note_c_state__right_logistic_weight():
-    """Uses that a softmax of two scores is a logistic function of their difference."""
-    difference = 2 * (math.tanh(1.3) - math.tanh(0.7))
-    context = 0.2 + 0.6 / (1 + math.exp(-difference))
-    return [round(math.tanh(word + 0.5 + context), 4) for word in (0.6, 0.4)]
-
-
 def step_by_hand__wrong_state_matrix_transposed():
     """Multiplies the old state from the left of W_s in the recurrence, which transposes the matrix."""
     s, x = np.array([0.5, -0.4, 0.2]), np.array([0.6, -0.3])

@@ -716,18 +716,6 @@ def masked_softmax__right_masked_array(scores, source_mask=None):
     return np.ma.filled(powers / powers.sum(axis=1)[:, None], 0.0)
 
 
-def masked_softmax__right_plain_python(scores, source_mask=None):
-    """Style: plain Python loops and lists, turned into an array of float32 at the end."""
-    rows = []
-    for b in range(len(scores)):
-        real = [source_mask is None or bool(source_mask[b][j]) for j in range(len(scores[b]))]
-        top = max((float(e) for e, keep in zip(scores[b], real) if keep), default=0.0)
-        powers = [math.exp(e - top) if keep else 0.0 for e, keep in zip(scores[b], real)]
-        total = sum(powers) or 1.0
-        rows.append([x / total for x in powers])
-    return np.array(rows, dtype=np.float32)
-
-
 # How even are the weights?
 
 

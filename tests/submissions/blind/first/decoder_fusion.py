@@ -231,11 +231,6 @@ def note_c_state__right_complex_loop():
     return tuple(t(np.array([0.6, 0.4]) + 0.5 + w1 * h[0] + (1 - w1) * h[1]))
 
 
-def note_c_state__right_cut_off():
-    """Cut off behind the fourth decimal instead of rounded."""
-    return [math.floor(x * 10000) / 10000 for x in _small()]
-
-
 # ---------------------------------------------------------------- step_by_hand
 
 _HAND = dict(

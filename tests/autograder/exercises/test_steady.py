@@ -1,0 +1,52 @@
+"""Hidden cases differ from release to release in their numbers, and in nothing that a verdict hangs on."""
+
+import numpy as np
+import pytest
+
+from autograder import exercises
+from autograder.exercises.loading import TOLERANCE
+from autograder.exercises.steady import SHARE, SteadyGenerator
+from tests.autograder.samples import TOPICS
+
+
+def test_draws_of_two_seeds_differ_by_no_more_than_the_share():
+    one, other = (SteadyGenerator(seed, "an exercise") for seed in (1, 2))
+    first, second = one.normal(size=1000), other.normal(size=1000)
+    assert (first != second).all()
+    assert (np.abs(first / second - 1) <= 2.1 * SHARE).all()
+    assert (np.sign(first) == np.sign(second)).all()
+
+
+def test_uniform_numbers_stay_within_their_limits():
+    numbers = SteadyGenerator(5, "an exercise").uniform(2.0, 3.0, size=10_000)
+    assert (numbers >= 2).all()
+    assert (numbers <= 3).all()
+    assert numbers.std() == pytest.approx(1 / np.sqrt(12), abs=0.01)
+
+
+def test_choices_are_the_same_for_every_seed_and_differ_between_exercises():
+    one, again, other = (SteadyGenerator(seed, name) for seed, name in ((1, "a"), (2, "a"), (1, "b")))
+    drawn = [
+        (each.integers(1000, size=9).tolist(), each.choice(1000, size=9).tolist(), each.permutation(9).tolist())
+        for each in (one, again, other)
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_sizes_and_masks_are_those_of_every_release_and_no_result_can_be_taken_from_another(topic):
+    for one, other in zip(exercises.load(topic, 0), exercises.load(topic, 987654321), strict=True):
+        if one.kind != "code":
+            continue
+        differing = 0
+        for case, again in zip(one.hidden, other.hidden, strict=True):
+            for name, item in case.inputs.items():
+                twin = np.asarray(again.inputs[name])
+                assert np.shape(item) == twin.shape
+                if twin.dtype.kind == "b":
+                    assert np.array_equal(item, twin)
+            if not isinstance(case.expected, dict):
+                right, elsewhere = (np.asarray(each.expected, dtype=float) for each in (case, again))
+                differing += bool((np.abs(right - elsewhere) > 10 * TOLERANCE).any())
+        has_choices_only = one.function in ("beam_step", "exact_match", "noun_alignment")
+        assert differing > len(one.hidden) / 4 or has_choices_only, one.name

@@ -1,0 +1,96 @@
+"""What inputs may be is said once, in the key: the paragraph for students, and the inputs that are drawn, follow from it."""
+
+import numpy as np
+import pytest
+
+from autograder.notebooks.assemble import source_notebook
+from solutions import answer_key
+from solutions.answer_key.domains import describe_inputs, limits
+from tests.autograder.samples import NAMES, TOPICS, exercise_named, topic_exercises
+
+SEEDS = (1, 3)
+CODE = [name for name in NAMES if answer_key.load(name.split("-")[0])[name].kind == "code"]
+
+
+def test_the_paragraph_says_limits_masks_and_sizes():
+    assert describe_inputs(exercise_named("softmax-entropy").entry) == (
+        "*Inputs.* Entries of `scores` lie between −100 000 and 100 000. Those of `temperature` lie between 0.02 and 200. "
+        "Any axis has 1 to 71 entries."
+    )
+    assert describe_inputs(exercise_named("encoder-annotate").entry).endswith(
+        "At pads, `embedded` may hold any finite numbers. Pads stand at the end of a row. A row of `source_mask` may not be all "
+        "pads. Any axis has 1 to 71 entries."
+    )
+    assert "; `vocab_size` is 2 to 3 000." in describe_inputs(exercise_named("output_layer-beam_step").entry)
+    assert not describe_inputs(exercise_named("softmax-jacobian_row").entry)
+    assert not describe_inputs(None)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_question_in_code_ends_with_the_paragraph(topic):
+    exercises = topic_exercises(topic)
+    cells = {cell.metadata.nbgrader.grade_id: cell.source for cell in source_notebook(topic, exercises).cells}
+    for exercise in exercises:
+        paragraph = describe_inputs(exercise.entry)
+        assert bool(paragraph) == (exercise.kind == "code")
+        assert paragraph in cells[f"{exercise.name}-text"]
+
+
+def words_of(exercise, case, name):
+    """Return which entries of the argument ``name`` are no pads, as an index."""
+    arguments = exercise.entry.arguments
+    for mask, argument in arguments.items():
+        if (
+            argument.kind == "mask"
+            and mask in case.inputs
+            and arguments[name].axes[: len(argument.axes)] == argument.axes
+        ):
+            return np.asarray(case.inputs[mask])
+    return ...
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", CODE)
+def test_inputs_keep_to_their_limits_and_reach_both(name, seed):
+    exercise = exercise_named(name, seed)
+    for argument, declared in exercise.entry.arguments.items():
+        if not (bounds := limits(declared)):
+            continue
+        low, high = bounds
+        given = [
+            np.asarray(case.inputs[argument], dtype=float)[words_of(exercise, case, argument)]
+            for case in exercise.hidden
+            if argument in case.inputs
+        ]
+        numbers = np.concatenate([item.ravel() for item in given])
+        assert low <= numbers.min() <= low + 0.01 * abs(low) + 20
+        assert high - 0.01 * high - 20 <= numbers.max() <= high
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_every_axis_is_long_in_some_case(name):
+    exercise = exercise_named(name)
+    words = {words for case in exercise.hidden for words in case.families}
+    letters = {letter for argument in exercise.entry.arguments.values() for letter in argument.letters}
+    assert {f"{letter} {exercise.entry.most.get(letter, 71)}" for letter in letters} <= words
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("range = [2, 1]", r"range is \[2, 1\]"),
+        ("range = [1]", r"range is \[1\]"),
+        ('most = "many"', "most"),
+        ("most = { height = 3 }", "no axis 'height'"),
+    ],
+)
+def test_a_domain_that_cannot_be_read_is_refused(tmp_path, change, reason):
+    text = (answer_key.FOLDER / "softmax.toml").read_text(encoding="utf-8")
+    old = 'scores = { kind = "scores", axes = ["batch", "source_len"] }\n'
+    if change.startswith("range"):
+        text = text.replace(old, old.replace(" }", f", {change} }}"), 1)
+    else:
+        text = text.replace("points = 3\n", f"points = 3\n{change}\n", 1)
+    (tmp_path / "softmax.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(answer_key.AnswerKeyError, match=reason):
+        answer_key.load("softmax", tmp_path)
