@@ -2,9 +2,10 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
-from autograder.audit import run, show
+from autograder.audit import equivalents, run, show
 from autograder.audit.outcomes import Outcomes
 from autograder.audit.report import Report
 from tests.autograder.audit.toys import STRONG, audited, mix, mix__added, mix__said_elsewhere, toy
@@ -31,9 +32,10 @@ def test_a_sample_says_its_size_and_is_the_same_for_the_same_seed(tmp_path):
     assert "all of them" in show.summary(Report((one,), full=True))
 
 
-def test_a_tolerance_that_is_too_narrow_rejects_equivalents(tmp_path):
-    one = audited(tmp_path, STRONG + "atol = 1e-18")
-    assert one.equivalents_rejected
+def test_a_tolerance_that_is_too_narrow_rejects_equivalents(tmp_path, monkeypatch):
+    monkeypatch.setitem(equivalents.NUMBER_STYLES, "rounded otherwise", lambda item: np.asarray(item) * (1 + 1e-12))
+    one = audited(tmp_path, STRONG + "atol = 1e-13")
+    assert one.equivalents_rejected == ("rounded otherwise",)
     assert not one.passed
 
 
