@@ -1,0 +1,401 @@
+import math
+
+import numpy as np
+import torch
+
+
+# ---- training_shapes
+def training_shapes__wrong_maps_transposed(batch, T_x, T_y, m, V_y):
+    """Puts the source positions of the heat maps before the steps."""
+    return {"target_in": (batch, T_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_x, T_y), "predictions": (batch, T_y, V_y)}
+
+
+def training_shapes__wrong_one_step_more(batch, T_x, T_y, m, V_y):
+    """Counts START in addition to the T_y words that the decoder reads."""
+    return {"target_in": (batch, T_y + 1), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
+
+
+def training_shapes__wrong_one_hot_input(batch, T_x, T_y, m, V_y):
+    """Gives the words that the decoder reads as one-hot vectors instead of numbers."""
+    return {"target_in": (batch, T_y, V_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
+
+
+def training_shapes__wrong_context_per_source(batch, T_x, T_y, m, V_y):
+    """Gives a context to each source word instead of each step."""
+    return {"target_in": (batch, T_y), "contexts": (batch, T_x, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
+
+
+def training_shapes__right_torch_sizes(batch, T_x, T_y, m, V_y):
+    """Reads torch.Size off products of tensors."""
+    w = torch.zeros(batch, T_y, T_x)
+    c = w @ torch.zeros(batch, T_x, m)
+    return {"target_in": c.shape[:2], "contexts": c.shape, "heat_maps": w.shape, "predictions": (c @ torch.zeros(m, V_y)).shape}
+
+
+def training_shapes__right_numpy_integers(batch, T_x, T_y, m, V_y):
+    """Makes tuples of numpy's integers by joining to a common beginning."""
+    steps = tuple(np.array([batch, T_y]))
+    return dict(predictions=steps + (V_y,), heat_maps=steps + (T_x,), contexts=(*steps, m), target_in=steps)
+
+
+# ---- count_parameters
+def count_parameters__wrong_one_direction():
+    """Takes the 36 numbers of one direction for an annotation."""
+    return {"W_query": 960, "W_key": 864, "v": 24, "all": 1848}
+
+
+def count_parameters__wrong_biases():
+    """Counts a bias for both matrices."""
+    return {"W_query": 984, "W_key": 1752, "v": 24, "all": 2760}
+
+
+def count_parameters__wrong_v_forgotten_in_sum():
+    """Leaves v out of the sum."""
+    return {"W_query": 960, "W_key": 1728, "v": 24, "all": 2688}
+
+
+def count_parameters__wrong_exchanged():
+    """Exchanges query and key."""
+    return {"W_query": 1728, "W_key": 960, "v": 24, "all": 2712}
+
+
+def count_parameters__right_numel():
+    """Counts the entries of tensors, and gives the sum as a float."""
+    c = {k: torch.zeros(s).numel() for k, s in {"W_query": (24, 40), "W_key": (24, 72), "v": (24,)}.items()}
+    return {**c, "all": float(sum(c.values()))}
+
+
+def count_parameters__right_numpy_integers():
+    """Multiplies shapes in numpy and returns numpy's integers."""
+    q, k, v = np.array([[24, 40], [24, 72], [24, 1]]).prod(axis=1)
+    return {"all": q + k + v, "v": v, "W_key": k, "W_query": q}
+
+
+# ---- translation_loss
+def _nll(logits, target):
+    return -torch.log_softmax(logits, -1).gather(-1, target.long().unsqueeze(-1)).squeeze(-1)
+
+
+def _average(nll, real):
+    return torch.where(real, nll, torch.zeros_like(nll)).sum() / real.sum()
+
+
+def translation_loss__wrong_pads_counted(logits, target):
+    """Averages over all positions, pads too."""
+    return _nll(logits, target).mean()
+
+
+def translation_loss__wrong_divides_by_all(logits, target):
+    """Leaves the pads out of the sum but divides by the number of all positions."""
+    return (_nll(logits, target) * (target != 0)).mean()
+
+
+def translation_loss__wrong_mean_of_sentences(logits, target):
+    """Averages within each sentence first, so words of short sentences count more."""
+    real = target != 0
+    return ((_nll(logits, target) * real).sum(1) / real.sum(1).clamp_min(1)).sum() / real.any(1).sum()
+
+
+def translation_loss__wrong_sum(logits, target):
+    """Adds the costs and does not divide."""
+    return (_nll(logits, target) * (target != 0)).sum()
+
+
+def translation_loss__wrong_no_gradient(logits, target):
+    """Makes a new tensor of the number, so no gradient reaches the logits."""
+    return torch.tensor(_average(_nll(logits, target), target != 0).item(), dtype=torch.float64)
+
+
+def translation_loss__wrong_logarithm_of_softmax(logits, target):
+    """Takes the logarithm of a softmax guarded by 1e-12, so no word costs more than 27.6."""
+    p = torch.softmax(logits, -1).gather(-1, target[..., None])[..., 0]
+    return _average(-torch.log(p + 1e-12), target != 0)
+
+
+def translation_loss__wrong_axis(logits, target):
+    """Takes the softmax over the positions instead of the words."""
+    q = torch.log_softmax(logits, 1).gather(-1, target[..., None])[..., 0]
+    return _average(-q, target != 0)
+
+
+def translation_loss__wrong_subtle_pads_at_the_end(logits, target):
+    """Counts the real words of a row and takes as many from its beginning, though pads may stand anywhere."""
+    n = (target != 0).sum(1, keepdim=True)
+    return _average(_nll(logits, target), torch.arange(target.shape[1])[None] < n)
+
+
+def translation_loss__wrong_subtle_zero_cost_dropped(logits, target):
+    """Averages over the positions whose cost is not 0, so a real word that costs exactly 0 is not counted."""
+    n = _nll(logits, target) * (target != 0)
+    return n.sum() / (n != 0).sum().clamp_min(1)
+
+
+def translation_loss__wrong_subtle_global_maximum(logits, target):
+    """Subtracts one maximum for the whole batch, so positions with much lower logits underflow."""
+    z = logits - logits.max().detach()
+    n = torch.log(torch.exp(z).sum(-1)) - z.gather(-1, target[..., None])[..., 0]
+    return _average(n, target != 0)
+
+
+def translation_loss__wrong_subtle_gradient_of_where(logits, target):
+    """Chooses between a plain and a shifted logsumexp by torch.where: the value is right, the gradient of the plain one is nan where it overflows."""
+    plain = torch.log(torch.exp(logits).sum(-1))
+    shifted = torch.logsumexp(logits, -1)
+    n = torch.where(logits.abs().amax(-1) < 700, plain, shifted) - logits.gather(-1, target[..., None])[..., 0]
+    return _average(n, target != 0)
+
+
+def translation_loss__wrong_subtle_normalizer_detached(logits, target):
+    """Detaches the logsumexp: the value is right, the gradient misses the softmax."""
+    n = torch.logsumexp(logits, -1).detach() - logits.gather(-1, target[..., None])[..., 0]
+    return _average(n, target != 0)
+
+
+def translation_loss__right_ignore_index(logits, target):
+    """Lets torch's cross_entropy ignore the pad."""
+    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=0)
+
+
+def translation_loss__right_loop_real_words(logits, target):
+    """Loops over the real words only and adds up tensors."""
+    costs = [torch.logsumexp(logits[b, i], 0) - logits[b, i, w] for b, row in enumerate(target.tolist())
+             for i, w in enumerate(row) if w]
+    return sum(costs) / len(costs)
+
+
+def translation_loss__right_one_hot(logits, target):
+    """Multiplies by one-hot rows whose column of the pad is cleared, and returns an average of the selected."""
+    y = torch.nn.functional.one_hot(target, logits.shape[-1]).to(logits.dtype)
+    y[..., 0] = 0
+    return -(y * logits.log_softmax(-1)).sum() / y.sum()
+
+
+def translation_loss__right_differences_selected(logits, target):
+    """Selects the real positions and takes the logsumexp of the differences to the right logit."""
+    z, y = logits[target > 0], target[target > 0]
+    return torch.logsumexp(z - z[torch.arange(len(y)), y][:, None], dim=1).mean()
+
+
+# ---- exact_match
+def _cut(row):
+    row = [int(x) for x in row]
+    return row[: row.index(2) + 1] if 2 in row else None
+
+
+def _fraction(hits):
+    return sum(hits) / len(hits)
+
+
+def exact_match__wrong_words_counted(words, target):
+    """Measures the fraction of right words instead of right sentences."""
+    n = min(words.shape[1], target.shape[1])
+    real = target[:, :n] != 0
+    return float((words[:, :n] == target[:, :n])[real].mean())
+
+
+def exact_match__wrong_whole_rows(words, target):
+    """Compares what stands after the stop word too."""
+    n = min(words.shape[1], target.shape[1])
+    return float((words[:, :n] == target[:, :n]).all(1).mean())
+
+
+def exact_match__wrong_zeros_removed(words, target):
+    """Takes zeros away before it compares, though a 0 that was written counts."""
+    clean = lambda r: [x for x in (_cut(r) or [-1]) if x]
+    return _fraction([clean(w) == clean(t) for w, t in zip(words, target)])
+
+
+def exact_match__wrong_any_order(words, target):
+    """Compares the words as sets."""
+    return _fraction([set(_cut(w) or [-1]) == set(_cut(t)) for w, t in zip(words, target)])
+
+
+def exact_match__wrong_last_stop(words, target):
+    """Cuts at the last stop word instead of the first."""
+    last = lambda r: r[: np.flatnonzero(r == 2)[-1] + 1].tolist() if (r == 2).any() else None
+    return _fraction([last(w) == _cut(t) for w, t in zip(words, target)])
+
+
+def exact_match__wrong_text(words, target):
+    """Joins the numbers to text without a space, so 31, 3 and 3, 13 are alike."""
+    text = lambda r: "".join(map(str, _cut(r) or ["none"]))
+    return _fraction([text(w) == text(t) for w, t in zip(words, target)])
+
+
+def exact_match__wrong_stop_not_needed(words, target):
+    """Checks the right words but not the stop word after them."""
+    return _fraction([list(w[: len(_cut(t)) - 1]) == _cut(t)[:-1] for w, t in zip(words, target)])
+
+
+def exact_match__wrong_subtle_end_is_a_stop(words, target):
+    """Takes the end of a row for a stop word, so all right words without room for the stop count as right."""
+    cut = lambda r: (_cut(r) or [*map(int, r), 2])
+    return _fraction([cut(w) == _cut(t) for w, t in zip(words, target)])
+
+
+def exact_match__wrong_subtle_common_columns(words, target):
+    """Compares only the columns that both have, so a sentence that was broken off before its end counts as right."""
+    n = words.shape[1]
+    return _fraction([list(w[: len(_cut(t))]) == _cut(t)[:n] for w, t in zip(words, target)])
+
+
+def exact_match__wrong_subtle_count_in_8_bits(words, target):
+    """Counts the right sentences in 8 bits, so 256 of them are none."""
+    hits = np.array([_cut(w) == _cut(t) for w, t in zip(words, target)], dtype=np.uint8)
+    return float(hits.sum(dtype=np.uint8)) / len(hits)
+
+
+def exact_match__wrong_subtle_rounded(words, target):
+    """Rounds the fraction to six decimals."""
+    return round(_fraction([_cut(w) == _cut(t) for w, t in zip(words, target)]), 6)
+
+
+def exact_match__wrong_subtle_checksum(words, target):
+    """Compares sums of the words times powers of 1/100, in which far words of a long sentence vanish."""
+    code = lambda r: -1.0 if r is None else math.fsum(x * 100.0 ** -i for i, x in enumerate(r))
+    return _fraction([code(_cut(w)) == code(_cut(t)) for w, t in zip(words, target)])
+
+
+def exact_match__right_prefix(words, target):
+    """Compares the columns up to the target's stop with a mask, where words are too few with an impossible number."""
+    w = np.full((len(words), max(words.shape[1], target.shape[1])), -1)
+    w[:, : words.shape[1]] = words
+    t = np.zeros_like(w)
+    t[:, : target.shape[1]] = target
+    return ((w == t) | (np.arange(w.shape[1]) > (t == 2).argmax(1)[:, None])).all(1).mean()
+
+
+def exact_match__right_cut_lists(words, target):
+    """Cuts lists after the first stop word and counts in Python."""
+    return _fraction([_cut(w) == _cut(t) for w, t in zip(words, target)])
+
+
+def exact_match__right_recursion(words, target):
+    """Walks along both rows by recursion and returns an array without axes."""
+    def alike(w, t):
+        return len(w) > 0 and w[0] == t[0] and (t[0] == 2 or alike(w[1:], t[1:]))
+    return np.array(sum(alike(w, t) for w, t in zip(words.tolist(), target.tolist())) / len(words))
+
+
+def exact_match__right_bytes(words, target):
+    """Compares the bytes of the target without pads with those of the first words, in double precision torch."""
+    hits = [w[: (t != 0).sum()].astype(np.int64).tobytes() == t[t != 0].astype(np.int64).tobytes() for w, t in zip(words, target)]
+    return torch.tensor(hits, dtype=torch.float64).mean()
+
+
+# ---- noun_alignment
+def _hits(weights, positions, taken=None):
+    hits = []
+    for b, i in zip(*np.nonzero(positions >= 0)):
+        row = weights[b, i] if i < weights.shape[1] else None
+        hits.append(row is not None and (row.any() if taken is None else taken(row)) and int(np.argmax(row)) == positions[b, i])
+    return hits
+
+
+def noun_alignment__wrong_divides_by_all_words(weights, positions):
+    """Divides by the number of all target words instead of the nouns."""
+    return sum(_hits(weights, positions)) / positions.size
+
+
+def noun_alignment__wrong_position_zero_skipped(weights, positions):
+    """Takes only positions above 0 for nouns."""
+    return _fraction(_hits(weights, np.where(positions == 0, -1, positions)) or [0])
+
+
+def noun_alignment__wrong_mean_of_sentences(weights, positions):
+    """Averages within each sentence first."""
+    return float(np.mean([_fraction(_hits(w[None], p[None])) for w, p in zip(weights, positions) if (p >= 0).any()]))
+
+
+def noun_alignment__wrong_short_output_cut(weights, positions):
+    """Leaves nouns at steps beyond the length out instead of counting them as missed."""
+    return _fraction(_hits(weights, positions[:, : weights.shape[1]]) or [0])
+
+
+def noun_alignment__wrong_stopped_left_out(weights, positions):
+    """Leaves nouns at rows of zeros out instead of counting them as missed."""
+    n = min(weights.shape[1], positions.shape[1])
+    p = positions.copy()
+    p[:, :n][~weights[:, :n].any(2)] = -1
+    return _fraction(_hits(weights, p) or [0])
+
+
+def noun_alignment__wrong_weight_itself(weights, positions):
+    """Averages the weight on the right position instead of asking whether it is the largest."""
+    return _fraction([weights[b, i, positions[b, i]] if i < weights.shape[1] else 0 for b, i in zip(*np.nonzero(positions >= 0))])
+
+
+def noun_alignment__wrong_more_than_half(weights, positions):
+    """Demands a weight above one half."""
+    return _fraction([i < weights.shape[1] and weights[b, i, positions[b, i]] > .5 for b, i in zip(*np.nonzero(positions >= 0))])
+
+
+def noun_alignment__wrong_subtle_zero_rows_hit(weights, positions):
+    """Takes the argmax of a row of zeros, 0, for an answer, so a noun from position 0 counts as hit at a step that was not taken."""
+    return _fraction(_hits(weights, positions, lambda row: True))
+
+
+def noun_alignment__wrong_subtle_padded_steps(weights, positions):
+    """Pads the argmax of missing steps with 0, so a noun from position 0 counts as hit beyond the length."""
+    best = np.where(weights.any(2), weights.argmax(2), -1)
+    best = np.pad(best, ((0, 0), (0, max(0, positions.shape[1] - best.shape[1]))))[:, : positions.shape[1]]
+    return float((best == positions)[positions >= 0].mean())
+
+
+def noun_alignment__wrong_subtle_close_is_largest(weights, positions):
+    """Takes any weight that is close to the largest for the largest."""
+    return _fraction([i < weights.shape[1] and weights[b, i].any() and np.isclose(weights[b, i, positions[b, i]], weights[b, i].max(), rtol=1e-6)
+                      for b, i in zip(*np.nonzero(positions >= 0))])
+
+
+def noun_alignment__wrong_subtle_single_precision(weights, positions):
+    """Looks for the largest weight in single precision, where two nearly equal ones tie."""
+    return _fraction(_hits(weights.astype(np.float32), positions))
+
+
+def noun_alignment__wrong_subtle_small_maximum_not_taken(weights, positions):
+    """Holds a step for not taken if its largest weight is below 0.01, as it may be in a long sentence."""
+    return _fraction(_hits(weights, positions, lambda row: row.max() > .01))
+
+
+def noun_alignment__wrong_subtle_positions_in_8_bits(weights, positions):
+    """Stores positions in 8 bits, so those from 128 on become negative and are no nouns."""
+    return _fraction(_hits(weights, positions.astype(np.int8)) or [0])
+
+
+def noun_alignment__right_loops(weights, positions):
+    """Loops over the nouns and compares the weight with all others."""
+    hits = nouns = 0
+    for W, row in zip(weights.tolist(), positions.tolist()):
+        for i, j in enumerate(row):
+            if j >= 0:
+                nouns += 1
+                hits += i < len(W) and all(W[i][j] > x for k, x in enumerate(W[i]) if k != j) and W[i][j] > 0
+    return hits / nouns
+
+
+def noun_alignment__right_padded_one_hot(weights, positions):
+    """Pads the weights with rows of zeros, marks largest weights above 0, and picks with take_along_axis."""
+    b, t = positions.shape
+    W = np.zeros((b, max(t, weights.shape[1]), weights.shape[2]))
+    W[:, : weights.shape[1]] = weights
+    W = W[:, :t]
+    best = (W == W.max(2, keepdims=True)) & (W > 0)
+    hit = np.take_along_axis(best, np.maximum(positions, 0)[..., None], 2)[..., 0]
+    return hit[positions != -1].mean()
+
+
+def noun_alignment__right_extra_column(weights, positions):
+    """Puts a column before the weights that wins at rows of zeros, and compares the argmax less 1, in torch."""
+    w = torch.as_tensor(weights)
+    best = torch.cat([torch.full_like(w[..., :1], 1e-300), w], 2).argmax(2) - 1
+    n = min(w.shape[1], positions.shape[1])
+    p = torch.as_tensor(positions)
+    return ((best[:, :n] == p[:, :n]) & (p[:, :n] >= 0)).sum().double() / (p >= 0).sum()
+
+
+def noun_alignment__right_set_of_triples(weights, positions):
+    """Intersects the set of (sentence, step, largest) with the set of nouns."""
+    found = {(b, i, int(weights[b, i].argmax())) for b, i in np.argwhere(weights.sum(2) > .5).tolist()}
+    nouns = {(b, i, int(positions[b, i])) for b, i in np.argwhere(positions > -1).tolist()}
+    return len(found & nouns) / len(nouns)

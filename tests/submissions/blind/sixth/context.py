@@ -1,0 +1,455 @@
+import math
+
+import numpy as np
+import torch
+
+
+# ---- sentence_shapes
+def sentence_shapes__wrong_one_direction(k, n, T_x):
+    """Takes k instead of 2k numbers for an annotation."""
+    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
+
+
+def sentence_shapes__wrong_jacobian_transposed(k, n, T_x):
+    """Puts the scores of the Jacobian in the rows and the entries of the context in the columns."""
+    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
+
+
+def sentence_shapes__wrong_subtle_squeeze(k, n, T_x):
+    """Squeezes the product of weights and annotations, so a sentence of one word loses its axis of positions."""
+    w = (np.ones((T_x, 1)) * np.ones((T_x, 2 * k))).squeeze()
+    return {"weighted": w.shape, "context": (2 * k,), "jacobian": (2 * k, T_x)}
+
+
+def sentence_shapes__right_real_arrays(k, n, T_x):
+    """Builds real arrays and reads their shapes off."""
+    H, a = np.ones((T_x, 2 * k)), np.ones(T_x) / T_x
+    return dict(weighted=(a[:, None] * H).shape, context=(a @ H).shape, jacobian=(H.T @ (np.diag(a) - np.outer(a, a))).shape)
+
+
+# ---- batch_shapes
+def batch_shapes__wrong_row_and_column_exchanged(batch, m, n, T_x, T_y):
+    """Exchanges the two places of the extra axis of length 1."""
+    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__wrong_product_squeezed(batch, m, n, T_x, T_y):
+    """Gives the product without its axis of length 1."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__wrong_contexts_of_sources(batch, m, n, T_x, T_y):
+    """Takes the source positions instead of the decoder steps as the second axis of the contexts."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_x, m)}
+
+
+def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
+    """Returns torch.Size objects, which are tuples, of empty tensors."""
+    w, H = torch.zeros(batch, T_x), torch.zeros(batch, T_x, m)
+    p = w.unsqueeze(1) @ H
+    return {"column": w.unsqueeze(2).shape, "row": w.unsqueeze(1).shape, "product": p.shape,
+            "contexts": torch.cat([p] * T_y, 1).shape}
+
+
+# ---- context_of_note_d
+def context_of_note_d__wrong_mean():
+    """Takes the mean of the annotations and ignores the weights."""
+    return list(np.mean([[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]], axis=0))
+
+
+def context_of_note_d__wrong_sign_of_second():
+    """Loses the minus signs of the second annotation."""
+    return [0.16, 0.65, 0.4, 0.37]
+
+
+def context_of_note_d__right_numpy_array():
+    """Returns a numpy array of a product of a row and a matrix."""
+    return np.array([.7, .2, .1]) @ np.array([[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]])
+
+
+# ---- context_twin
+def context_twin__wrong_weight_left_out():
+    """Leaves the fourth annotation out, as if its weight were 0."""
+    return [0.29, 1.11, 0.395]
+
+
+def context_twin__wrong_renormalized():
+    """Divides the three given weights by their sum and leaves the fourth annotation out."""
+    return [0.29 / .62, 1.11 / .62, 0.395 / .62]
+
+
+def context_twin__right_fractions():
+    """Computes with whole hundredths and divides last."""
+    w = [15, 42, 5]
+    w.append(100 - sum(w))
+    H = [(2, -1, .5), (-.5, 3, 1), (4, 0, -2), (1, -2, .25)]
+    return [sum(a * h[k] for a, h in zip(w, H)) / 100 for k in range(3)]
+
+
+# ---- weights_from_context
+def weights_from_context__wrong_least_squares_without_sum():
+    """Solves the two equations by least norm and forgets that the weights add to 1."""
+    return list(np.linalg.pinv(np.array([[1., 5, 3], [2, 0, 6]])) @ [2.36, 3.14])
+
+
+def weights_from_context__wrong_order():
+    """Has the weights of the second and the third annotation exchanged."""
+    return [0.478, 0.364, 0.158]
+
+
+def weights_from_context__right_cramer():
+    """Eliminates two weights by hand and returns a tuple."""
+    c = (3.14 / 2 + 1.36 / 4 - 1) / 2.5
+    return (3.14 / 2 - 3 * c, 1.36 / 4 - c / 2, c)
+
+
+# ---- gradient_by_hand
+def gradient_by_hand__wrong_context_not_subtracted():
+    """Multiplies the weight and its annotation, and forgets the share that the other weights lose."""
+    return [-0.15, 0.27]
+
+
+def gradient_by_hand__wrong_diagonal_only():
+    """Takes only the derivative of the weight by its own score, a(1 - a) h_3."""
+    return [0.3 * 0.7 * -0.5, 0.3 * 0.7 * 0.9]
+
+
+def gradient_by_hand__right_jacobian():
+    """Multiplies the annotations by the softmax's Jacobian and rounds."""
+    a, H = np.array([.55, .15, .3]), np.array([[.4, -.2], [1, .6], [-.5, .9]])
+    return (H.T @ (np.diag(a) - np.outer(a, a)))[:, 2].round(4).tolist()
+
+
+# ---- pull_of_two
+def pull_of_two__wrong_weight_instead_of_product():
+    """Takes p (h_1 - h_2) without the factor 1 - p, and the gap where 1 - p is a twentieth."""
+    p = 1 / (1 + math.exp(-3))
+    return {"largest": 2.5, "at_three": [4 * p, -3 * p], "gap": math.log(19)}
+
+
+def pull_of_two__wrong_gap_of_a_tenth_weight():
+    """Takes the gap where the smaller weight is a tenth, not where the length is."""
+    p = 1 / (1 + math.exp(-3))
+    return {"largest": 1.25, "at_three": [4 * p * (1 - p), -3 * p * (1 - p)], "gap": math.log(9)}
+
+
+def pull_of_two__right_bisection():
+    """Finds the gap by bisection and the rest with cosh."""
+    q = lambda d: 1 / (4 * math.cosh(d / 2) ** 2)
+    low, high = 0.0, 50.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if q(middle) > .025 else (low, middle)
+    return {"largest": 5 * q(0), "at_three": (4 * q(3), -3 * q(3)), "gap": np.float64(low)}
+
+
+# ---- context_vector
+def context_vector__wrong_sum_over_size(weights, keys):
+    """Sums over the key axis instead of the positions."""
+    return (weights[:, :, None] * keys).sum(axis=2)
+
+
+def context_vector__wrong_first_weights_for_all(weights, keys):
+    """Uses the weights of the first sentence for every sentence."""
+    return np.einsum("j,bjk->bk", weights[0], keys)
+
+
+def context_vector__wrong_mean(weights, keys):
+    """Takes the mean of the weighted annotations and so divides by the number of positions."""
+    return (weights[:, :, None] * keys).mean(axis=1)
+
+
+def context_vector__wrong_subtle_squeeze(weights, keys):
+    """Squeezes all axes of length 1, also the batch of one sentence or the key of one number."""
+    return (weights[:, None, :] @ keys).squeeze()
+
+
+def context_vector__wrong_subtle_small_weights_dropped(weights, keys):
+    """Treats weights below 1e-6 as 0."""
+    return np.einsum("bj,bjk->bk", np.where(weights < 1e-6, 0.0, weights), keys)
+
+
+def context_vector__wrong_subtle_blocks_of_64(weights, keys):
+    """Sums in blocks of 64 positions and forgets what is left over after the last whole block of a long sentence."""
+    end = keys.shape[1] if keys.shape[1] < 64 else keys.shape[1] // 64 * 64
+    return np.einsum("bj,bjk->bk", weights[:, :end], keys[:, :end])
+
+
+def context_vector__right_loops_lists(weights, keys):
+    """Loops over everything and returns nested lists."""
+    return [[math.fsum(float(w) * float(h[k]) for w, h in zip(row, key)) for k in range(key.shape[1])]
+            for row, key in zip(weights, keys)]
+
+
+def context_vector__right_torch_transposed(weights, keys):
+    """Mixes torch tensors and returns a transposed, not contiguous tensor of double precision."""
+    w, h = torch.as_tensor(weights), torch.as_tensor(keys)
+    return torch.stack([(w * h[:, :, k]).sum(1) for k in range(h.shape[2])]).T
+
+
+# ---- scores_gradient
+def _back(g, w, H):
+    d = np.einsum("bk,bjk->bj", g, H)
+    return w * (d - (w * d).sum(1, keepdims=True))
+
+
+def scores_gradient__wrong_stops_at_weights(context_gradient, weights, keys):
+    """Returns the derivative by the weights and does not go through the softmax."""
+    return np.einsum("bk,bjk->bj", context_gradient, keys)
+
+
+def scores_gradient__wrong_diagonal_of_softmax(context_gradient, weights, keys):
+    """Takes only the diagonal w(1 - w) of the softmax's Jacobian."""
+    return weights * (1 - weights) * np.einsum("bk,bjk->bj", context_gradient, keys)
+
+
+def scores_gradient__wrong_sign(context_gradient, weights, keys):
+    """Has the opposite sign: subtracts the own share from the mean."""
+    return -_back(context_gradient, weights, keys)
+
+
+def scores_gradient__wrong_plain_mean(context_gradient, weights, keys):
+    """Subtracts the plain mean over the positions instead of the weighted one."""
+    d = np.einsum("bk,bjk->bj", context_gradient, keys)
+    return weights * (d - d.mean(1, keepdims=True))
+
+
+def scores_gradient__wrong_subtle_divides_by_sum(context_gradient, weights, keys):
+    """Renormalizes the weights first: a row of zeros becomes nan."""
+    return _back(context_gradient, weights / weights.sum(1, keepdims=True), keys)
+
+
+def scores_gradient__wrong_subtle_logarithm_clipped(context_gradient, weights, keys):
+    """Gets scores back as logarithms of clipped weights, so a row of zeros turns into a uniform softmax."""
+    e = torch.tensor(np.log(np.clip(weights, 1e-15, None)), requires_grad=True)
+    c = (torch.softmax(e, 1)[:, None] @ torch.tensor(keys))[:, 0]
+    (c * torch.tensor(context_gradient)).sum().backward()
+    return e.grad.numpy()
+
+
+def scores_gradient__wrong_subtle_small_weights_zero(context_gradient, weights, keys):
+    """Treats weights up to 1e-6 as pads and sets their derivative to 0."""
+    return np.where(weights > 1e-6, _back(context_gradient, weights, keys), 0.0)
+
+
+def scores_gradient__wrong_subtle_almost_one_is_one(context_gradient, weights, keys):
+    """Returns zeros for a row in which a weight is close to 1 by np.isclose, though small derivatives are left."""
+    r = _back(context_gradient, weights, keys)
+    r[np.isclose(weights, 1.0).any(axis=1)] = 0.0
+    return r
+
+
+def scores_gradient__right_differences_from_context(context_gradient, weights, keys):
+    """Takes the weight times the gradient's product with the annotation less the context."""
+    c = np.einsum("bj,bjk->bk", weights, keys)
+    return weights * ((keys - c[:, None]) @ context_gradient[:, :, None])[:, :, 0]
+
+
+def scores_gradient__right_full_jacobian_loops(context_gradient, weights, keys):
+    """Builds the softmax's Jacobian of each sentence and returns a list of lists."""
+    return [((np.diag(w) - np.outer(w, w)) @ (H @ g)).tolist() for g, w, H in zip(context_gradient, weights, keys)]
+
+
+# ---- attend
+def _weights(scores, mask):
+    e = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    return torch.softmax(e, 1).masked_fill(~mask, 0.0)
+
+
+def attend__wrong_softmax_over_batch(scores, keys, source_mask):
+    """Takes the softmax over the sentences instead of the positions."""
+    e = scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min)
+    return (torch.softmax(e, 0).masked_fill(~source_mask, 0.0)[:, None] @ keys)[:, 0]
+
+
+def attend__wrong_mask_after_softmax(scores, keys, source_mask):
+    """Masks after the softmax and does not renormalize."""
+    w = torch.softmax(scores, 1) * source_mask
+    return (w[:, None] @ keys)[:, 0]
+
+
+def attend__wrong_no_maximum(scores, keys, source_mask):
+    """Exponentiates the scores as they are, which overflows above 709 and underflows below -745."""
+    p = torch.exp(scores.masked_fill(~source_mask, 0)) * source_mask
+    return (p[:, :, None] * keys).sum(1) / p.sum(1, keepdim=True).clamp_min(1e-300)
+
+
+def attend__wrong_detached_weights(scores, keys, source_mask):
+    """Cuts the weights off the graph, so no gradient reaches the scores."""
+    return (_weights(scores, source_mask).detach()[:, None] @ keys)[:, 0]
+
+
+def attend__wrong_subtle_fill_at_limit(scores, keys, source_mask):
+    """Fills pads with -100 000, which real scores may reach too: then the pads take a share of the softmax."""
+    w = torch.softmax(scores.masked_fill(~source_mask, -1e5), 1).masked_fill(~source_mask, 0.0)
+    return (w[:, None] @ keys)[:, 0]
+
+
+def attend__wrong_uniform_when_empty(scores, keys, source_mask):
+    """Fills pads with the lowest number and does not clear them, so a sentence of pads gets their mean."""
+    w = torch.softmax(scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min), 1)
+    return (w[:, None] @ keys)[:, 0]
+
+
+def attend__wrong_subtle_nan_gradient(scores, keys, source_mask):
+    """Adds -inf at pads and replaces nan by 0 afterwards: the values are right, the gradient of an empty sentence is nan."""
+    w = torch.softmax(scores + torch.log(source_mask.double()), 1)
+    w = torch.where(source_mask.any(1, keepdim=True), w, torch.zeros_like(w))
+    return (w[:, None] @ keys)[:, 0]
+
+
+def attend__wrong_subtle_maximum_of_pads(scores, keys, source_mask):
+    """Subtracts the maximum of all positions, pads too: a large score at a pad lets all real ones underflow to 0."""
+    p = torch.exp(scores - scores.max(1, keepdim=True).values) * source_mask
+    return (p[:, :, None] * keys).sum(1) / p.sum(1, keepdim=True).clamp_min(1e-300)
+
+
+def attend__wrong_subtle_clamped_scores(scores, keys, source_mask):
+    """Clamps scores to plus or minus 50 000, so larger ones become ties."""
+    return (_weights(scores.clamp(-5e4, 5e4), source_mask)[:, None] @ keys)[:, 0]
+
+
+def attend__right_selection_loop(scores, keys, source_mask):
+    """Loops over the sentences, selects the real tokens, and makes new zeros for a sentence without one."""
+    rows = []
+    for e, h, m in zip(scores, keys, source_mask):
+        rows.append(torch.softmax(e[m], 0) @ h[m] if m.any() else torch.zeros(h.shape[1], dtype=torch.float64))
+    return torch.stack(rows)
+
+
+def attend__right_infinite_fill(scores, keys, source_mask):
+    """Fills with -inf and clears nan afterwards: the gradient stays finite, since masked_fill lets none through at pads."""
+    w = torch.softmax(scores.masked_fill(~source_mask, -math.inf), 1)
+    w = torch.where(source_mask, w, torch.zeros_like(w))
+    return (w[:, None] @ keys)[:, 0]
+
+
+def attend__right_logsumexp(scores, keys, source_mask):
+    """Clears the pads in the keys too, and makes the weights of exp(score - logsumexp)."""
+    e = torch.where(source_mask, scores, torch.full_like(scores, -1e300))
+    w = torch.exp(e - torch.logsumexp(e, 1, keepdim=True)) * source_mask.double()
+    return torch.einsum("bj,bjk->bk", w, torch.where(source_mask[..., None], keys, 0.0))
+
+
+def attend__right_python_power_detached_maximum(scores, keys, source_mask):
+    """Subtracts a detached maximum of the real tokens and divides the mixed sum by one more than 0 where it is empty."""
+    e = scores.masked_fill(~source_mask, -math.inf)
+    top = e.detach().max(1, keepdim=True).values
+    e = torch.where(source_mask, scores - top.masked_fill(top == -math.inf, 0.0), torch.zeros_like(scores))
+    p = torch.exp(e) * source_mask
+    total = p.sum(1) + (~source_mask.any(1)).double()
+    return torch.bmm(keys.transpose(1, 2), p[:, :, None]).squeeze(2) / total[:, None]
+
+
+# ---- mended_attention
+def _mix(scores, keys, mask):
+    top = np.max(np.where(mask, scores, -np.inf), axis=1, keepdims=True, initial=-1e308)
+    p = np.where(mask, np.exp(np.where(mask, scores - top, 0.0)), 0.0)
+    total = p.sum(1, keepdims=True)
+    return np.einsum("bj,bjk->bk", p / np.where(total == 0, 1.0, total), keys)
+
+
+def _scores(query, keys, W_query, W_key, v):
+    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
+
+
+def mended_attention__wrong_sum_over_all(query, keys, source_mask, W_query, W_key, v):
+    """Still divides by the sum over the whole batch."""
+    e = np.where(source_mask, _scores(query, keys, W_query, W_key, v), -np.inf)
+    p = np.exp(e - max(e.max(), -1e300))
+    return np.einsum("bj,bjk->bk", p / max(p.sum(), 1e-300), keys)
+
+
+def mended_attention__wrong_mask_after_softmax(query, keys, source_mask, W_query, W_key, v):
+    """Multiplies by the mask after normalizing, so the weights of the real tokens do not add to 1."""
+    e = _scores(query, keys, W_query, W_key, v)
+    p = np.exp(e - e.max(1, keepdims=True))
+    w = p / p.sum(1, keepdims=True) * source_mask
+    return np.sum(w[:, :, None] * keys, axis=1)
+
+
+def mended_attention__wrong_no_maximum(query, keys, source_mask, W_query, W_key, v):
+    """Mends all but the large scores: it exponentiates without subtracting the maximum."""
+    p = np.exp(_scores(query, keys, W_query, W_key, v)) * source_mask
+    t = p.sum(1, keepdims=True)
+    return np.sum((p / np.where(t == 0, 1, t))[:, :, None] * keys, axis=1)
+
+
+def mended_attention__wrong_query_on_batch_axis(query, keys, source_mask, W_query, W_key, v):
+    """Puts the new axis of the projected query first, so queries meet positions instead of sentences."""
+    e = np.tanh((query @ W_query.T)[None] + keys @ W_key.T) @ v
+    return _mix(e, keys, source_mask)
+
+
+def mended_attention__wrong_empty_is_nan(query, keys, source_mask, W_query, W_key, v):
+    """Divides 0 by 0 in a sentence without a real token."""
+    e = np.where(source_mask, _scores(query, keys, W_query, W_key, v), -1e300)
+    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
+    return np.einsum("bj,bjk->bk", p / p.sum(1, keepdims=True), keys)
+
+
+def mended_attention__wrong_subtle_tries_without_axis(query, keys, source_mask, W_query, W_key, v):
+    """Adds the projected query without a new axis where that does not raise: where the sentences are as many as the positions, each position gets another sentence's query."""
+    try:
+        e = np.tanh(query @ W_query.T + keys @ W_key.T) @ v
+        if len(query) == 1 or len(query) != keys.shape[1]:
+            raise ValueError
+    except ValueError:
+        e = _scores(query, keys, W_query, W_key, v)
+    return _mix(e, keys, source_mask)
+
+
+def mended_attention__wrong_subtle_maximum_of_pads(query, keys, source_mask, W_query, W_key, v):
+    """Subtracts a maximum that counts the pads: a pad with a far larger score lets all real ones underflow."""
+    e = _scores(query, keys, W_query, W_key, v)
+    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
+    t = p.sum(1, keepdims=True)
+    return np.einsum("bj,bjk->bk", p / np.where(t == 0, 1, t), keys)
+
+
+def mended_attention__wrong_subtle_fill_too_high(query, keys, source_mask, W_query, W_key, v):
+    """Fills pads with -100 000 though real scores may be lower still."""
+    e = np.where(source_mask, _scores(query, keys, W_query, W_key, v), -1e5)
+    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
+    t = p.sum(1, keepdims=True)
+    return np.einsum("bj,bjk->bk", p / np.where(t == 0, 1, t), keys)
+
+
+_projected = {}
+
+
+def mended_attention__wrong_subtle_cached_projection(query, keys, source_mask, W_query, W_key, v):
+    """Remembers the projected keys by shape and first number, so it uses stale ones when other numbers have changed."""
+    name = (keys.shape, W_key.shape, float(keys[0, 0, 0]), float(W_key[0, 0]))
+    if name not in _projected:
+        _projected[name] = keys @ W_key.T
+    return _mix(np.tanh((query @ W_query.T)[:, None] + _projected[name]) @ v, keys, source_mask)
+
+
+def mended_attention__right_alone_without_pads(query, keys, source_mask, W_query, W_key, v):
+    """Takes each sentence alone, keeps its real tokens only, and returns a list of arrays."""
+    rows = []
+    for s, H, m in zip(query, keys, source_mask):
+        H = H[m]
+        if len(H) == 0:
+            rows.append(np.zeros(keys.shape[2]))
+            continue
+        e = np.array([v @ np.tanh(W_query @ s + W_key @ h) for h in H])
+        p = np.exp(e - e.max())
+        rows.append(p @ H / p.sum())
+    return rows
+
+
+def mended_attention__right_torch(query, keys, source_mask, W_query, W_key, v):
+    """Computes with torch in double precision and returns a tensor."""
+    q, H, m, A, B, v = map(torch.as_tensor, (query, keys, source_mask, W_query, W_key, v))
+    e = torch.tanh((q @ A.T).unsqueeze(1) + H @ B.T) @ v
+    return torch.einsum("bj,bjk->bk", _weights(e, m), H)
+
+
+def mended_attention__right_fortran_integer_mask(query, keys, source_mask, W_query, W_key, v):
+    """Joins state and annotation to one product, masks with an integer mask and returns a Fortran-ordered array."""
+    T = keys.shape[1]
+    joined = np.concatenate([np.repeat(query[:, None], T, axis=1), keys], axis=2)
+    e = np.tanh(np.einsum("ap,bjp->bja", np.hstack([W_query, W_key]), joined)) @ v
+    return np.asfortranarray(_mix(e, keys, source_mask.astype(int) == 1))

@@ -1,0 +1,584 @@
+import math
+
+import numpy as np
+import torch
+
+
+# ---------------------------------------------------------------- helpers
+def _weights(scores, mask):
+    """Masked softmax along the last axis, numpy, pads anywhere, empty rows zero."""
+    low = np.where(mask, scores, -np.inf).max(-1, keepdims=True)
+    low = np.where(np.isfinite(low), low, 0.0)
+    e = np.where(mask, np.exp(np.where(mask, scores - low, -np.inf)), 0.0)
+    total = e.sum(-1, keepdims=True)
+    return e / np.where(total > 0, total, 1.0)
+
+
+def _mix(w, values, mask):
+    return np.einsum("bj,bjd->bd", w, np.where(mask[:, :, None], values, 0.0))
+
+
+def _scores(query, keys):
+    return np.einsum("br,bjr->bj", query, keys) / math.sqrt(keys.shape[-1])
+
+
+def _tw(scores, mask):
+    """Masked softmax along the last axis, torch, safe gradients."""
+    s = torch.where(mask, scores, torch.full_like(scores, -1e300))
+    top = s.amax(-1, keepdim=True).detach()
+    e = torch.where(mask, torch.exp(torch.where(mask, scores - top, torch.zeros_like(scores))), torch.zeros_like(scores))
+    total = e.sum(-1, keepdim=True)
+    return e / torch.where(total > 0, total, torch.ones_like(total))
+
+
+def _clean(x, mask):
+    return torch.where(mask[..., None], x, torch.zeros_like(x))
+
+
+def _heads(query, keys, W_query, W_key, W_value):
+    q = torch.einsum("zrq,bq->bzr", W_query, query)
+    k = torch.einsum("zrk,bjk->bzjr", W_key, keys)
+    u = torch.einsum("zdk,bjk->bzjd", W_value, keys)
+    return q, k, u
+
+
+def _finish(w, u, W_out):
+    c = torch.einsum("bzj,bzjd->bzd", w, u)
+    return c.reshape(c.shape[0], -1) @ W_out.T
+
+
+def _qku(states, W_query, W_key, W_value):
+    return states @ W_query.T, states @ W_key.T, states @ W_value.T
+
+
+def _causal(n):
+    return torch.ones(n, n, dtype=torch.bool).tril()
+
+
+# ---------------------------------------------------------------- multi_head_shapes
+def multi_head_shapes__wrong_w_key_transposed(heads, m, r, T_x, T_y):
+    """Gives W_key as (m, heads * r), for annotations in rows, where the matrix multiplies an annotation from the left."""
+    return dict(W_key=(m, heads * r), keys=(heads, T_x, r), weights=(heads, T_y, T_x), joined=(T_y, heads * r))
+
+
+def multi_head_shapes__wrong_weights_positions_first(heads, m, r, T_x, T_y):
+    """Puts the source positions before the steps in the weights."""
+    return dict(W_key=(heads * r, m), keys=(heads, T_x, r), weights=(heads, T_x, T_y), joined=(T_y, heads * r))
+
+
+def multi_head_shapes__wrong_joined_in_annotation_size(heads, m, r, T_x, T_y):
+    """Believes that the joined contexts have the size m of an annotation, as a single head's context did."""
+    return dict(W_key=(heads * r, m), keys=(heads, T_x, r), weights=(heads, T_y, T_x), joined=(T_y, m))
+
+
+def multi_head_shapes__wrong_r_split_among_heads(heads, m, r, T_x, T_y):
+    """Takes r for the size of all heads together and divides it by the number of heads."""
+    p = r // heads
+    return dict(W_key=(r, m), keys=(heads, T_x, p), weights=(heads, T_y, T_x), joined=(T_y, r))
+
+
+def multi_head_shapes__right_real_arrays(heads, m, r, T_x, T_y):
+    """Multiplies real arrays and reads their shapes off, as torch.Size."""
+    W = torch.zeros(heads * r, m)
+    k = (torch.zeros(T_x, m) @ W.T).reshape(T_x, heads, r).transpose(0, 1)
+    w = torch.zeros(heads, T_y, r) @ k.transpose(1, 2)
+    j = (w @ k).transpose(0, 1).reshape(T_y, heads * r)
+    return dict(W_key=W.shape, keys=k.shape, weights=w.shape, joined=j.shape)
+
+
+def multi_head_shapes__right_tuple_sums(heads, m, r, T_x, T_y):
+    """Builds the tuples out of parts, with a sum over the heads."""
+    wide = sum(r for _ in range(heads))
+    lead = (heads,)
+    return {"joined": (T_y,) + (wide,), "weights": lead + (T_y, T_x), "keys": lead + (T_x, r), "W_key": (wide, m)}
+
+
+# ---------------------------------------------------------------- scaled_attention
+def scaled_attention__wrong_no_root(query, keys, values, source_mask):
+    """Divides by the number of entries of a key instead of its root."""
+    s = np.einsum("br,bjr->bj", query, keys) / keys.shape[-1]
+    return _mix(_weights(s, source_mask), values, source_mask)
+
+
+def scaled_attention__wrong_root_of_value_size(query, keys, values, source_mask):
+    """Takes the root of the size of a value instead of that of a key."""
+    s = np.einsum("br,bjr->bj", query, keys) / math.sqrt(values.shape[-1])
+    return _mix(_weights(s, source_mask), values, source_mask)
+
+
+def scaled_attention__wrong_scores_times_mask(query, keys, values, source_mask):
+    """Sets the scores of pads to 0, so that each pad still gets weight exp(0) in the sum."""
+    s = np.where(source_mask, _scores(query, keys), 0.0)
+    e = np.exp(s - s.max(1, keepdims=True))
+    return np.einsum("bj,bjd->bd", e / e.sum(1, keepdims=True), values)
+
+
+def scaled_attention__wrong_mask_after_softmax(query, keys, values, source_mask):
+    """Sets the weights of pads to 0 after the softmax and does not divide again."""
+    s = _scores(query, keys)
+    e = np.exp(s - s.max(1, keepdims=True))
+    w = e / e.sum(1, keepdims=True) * source_mask
+    return np.einsum("bj,bjd->bd", w, values)
+
+
+def scaled_attention__wrong_empty_row_mean(query, keys, values, source_mask):
+    """Fills pads with the lowest float, so that a sentence of pads gets the mean of its values instead of zeros."""
+    s = np.where(source_mask, _scores(query, keys), np.finfo(float).min)
+    e = np.exp(s - s.max(1, keepdims=True))
+    return np.einsum("bj,bjd->bd", e / e.sum(1, keepdims=True), values)
+
+
+def scaled_attention__wrong_subtle_fill_too_high(query, keys, values, source_mask):
+    """Fills the scores of pads with -10000, which lies above legal scores of real tokens."""
+    s = np.where(source_mask, _scores(query, keys), -1e4)
+    e = np.exp(s - s.max(1, keepdims=True))
+    w = e / e.sum(1, keepdims=True) * source_mask.any(1, keepdims=True)
+    return np.einsum("bj,bjd->bd", w, values)
+
+
+def scaled_attention__wrong_subtle_max_with_pads(query, keys, values, source_mask):
+    """Subtracts the maximum over pads too, so that a high pad makes every real exponential 0."""
+    s = _scores(query, keys)
+    e = np.exp(s - s.max(1, keepdims=True)) * source_mask
+    total = e.sum(1, keepdims=True)
+    return _mix(e / np.where(total > 0, total, 1.0), values, source_mask)
+
+
+def scaled_attention__wrong_subtle_squeezed(query, keys, values, source_mask):
+    """Squeezes the result, so that a batch of one sentence, or values of one entry, lose an axis."""
+    return _mix(_weights(_scores(query, keys), source_mask), values, source_mask).squeeze()
+
+
+def scaled_attention__wrong_subtle_small_weights_dropped(query, keys, values, source_mask):
+    """Throws away weights below one in a million as noise."""
+    w = _weights(_scores(query, keys), source_mask)
+    return _mix(np.where(w < 1e-6, 0.0, w), values, source_mask)
+
+
+def scaled_attention__right_lists(query, keys, values, source_mask):
+    """Loops over sentences and real tokens in plain Python and returns a list of lists."""
+    out = []
+    for q, k, u, ok in zip(query.tolist(), keys.tolist(), values.tolist(), source_mask.tolist()):
+        real = [j for j in range(len(ok)) if ok[j]]
+        s = [math.fsum(a * b for a, b in zip(q, k[j])) / math.sqrt(len(q)) for j in real]
+        e = [math.exp(x - max(s)) for x in s]
+        out.append([math.fsum(w * u[j][d] for w, j in zip(e, real)) / math.fsum(e) if real else 0.0 for d in range(len(u[0]))])
+    return out
+
+
+def scaled_attention__right_selection(query, keys, values, source_mask):
+    """Selects the real tokens of each sentence by the mask and leaves rows of zeros where there are none."""
+    out = np.zeros((len(query), values.shape[2]))
+    for b in np.flatnonzero(source_mask.any(axis=1)):
+        k, u = keys[b][source_mask[b]], values[b][source_mask[b]]
+        s = k @ query[b] / k.shape[1] ** 0.5
+        w = np.exp(s - np.logaddexp.reduce(s))
+        out[b] = w @ u / w.sum()
+    return out
+
+
+def scaled_attention__right_torch(query, keys, values, source_mask):
+    """Uses torch's own softmax with minus infinity, mends empty rows, and returns a tensor."""
+    q, k, u, ok = (torch.from_numpy(np.ascontiguousarray(a)) for a in (query, keys, values, source_mask))
+    s = (k @ q[:, :, None])[:, :, 0] / k.shape[-1] ** 0.5
+    w = torch.softmax(s.masked_fill(~ok, -math.inf), 1).nan_to_num(0.0)
+    return (w[:, None, :] @ u.masked_fill(~ok[:, :, None], 0.0))[:, 0]
+
+
+def scaled_attention__right_in_place(query, keys, values, source_mask):
+    """Overwrites the pads of its own inputs with zeros and works in Fortran layout."""
+    keys[~source_mask] = 0.0
+    values[~source_mask] = 0.0
+    w = _weights((keys * query[:, None, :]).sum(2) * keys.shape[2] ** -0.5, source_mask)
+    return np.asfortranarray((w[:, :, None] * values).sum(1))
+
+
+# ---------------------------------------------------------------- coverage_scores
+def _cover(query, keys, g, W_query, W_key, w_cover, v):
+    return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T + g[:, :, None] * w_cover) @ v
+
+
+def coverage_scores__wrong_last_step_only(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Takes the weights of the last step for the coverage instead of the sum over all steps."""
+    return _cover(query, keys, earlier_weights[:, -1], W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Takes the mean over the steps for the coverage instead of the sum."""
+    return _cover(query, keys, earlier_weights.mean(1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_coverage_subtracted(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Subtracts the coverage term, believing that it must lower the score."""
+    return _cover(query, keys, -earlier_weights.sum(1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_subtle_coverage_capped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Caps the coverage of a position at 1, though it may grow beyond that in several steps."""
+    return _cover(query, keys, np.minimum(earlier_weights.sum(1), 1.0), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_subtle_rounded_weights(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Rounds the coverage to six decimals, which large entries of w_cover and small weights do not forgive."""
+    return _cover(query, keys, np.round(earlier_weights.sum(1), 6), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_subtle_overflowing_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Writes the tanh by exponentials of twice its argument, which overflow to nan beyond about 355."""
+    x = (query @ W_query.T)[:, None, :] + keys @ W_key.T + earlier_weights.sum(1)[:, :, None] * w_cover
+    e = np.exp(2 * x)
+    return ((e - 1) / (e + 1)) @ v
+
+
+def coverage_scores__right_joined_matrix(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Joins query, annotation and coverage end to end and multiplies one joined matrix."""
+    W = np.concatenate([W_query, W_key, w_cover[:, None]], axis=1)
+    B, T, _ = keys.shape
+    x = np.concatenate([np.broadcast_to(query[:, None], (B, T, query.shape[1])), keys, earlier_weights.sum(1)[..., None]], 2)
+    return np.tanh(x @ W.T) @ v
+
+
+def coverage_scores__right_loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Adds up the coverage step by step and scores position by position, into a list."""
+    result = []
+    for b in range(len(keys)):
+        g = np.zeros(keys.shape[1])
+        for step in earlier_weights[b]:
+            g = g + step
+        asked = W_query @ query[b]
+        result.append([float(v @ np.tanh(asked + W_key @ h + w_cover * c)) for h, c in zip(keys[b], g)])
+    return result
+
+
+# ---------------------------------------------------------------- two_heads_by_hand
+_Q = np.array([[1.0, 0, -1, 2], [0, 1, 1, -1]])
+_K = np.array([[[2.0, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]]])
+_U = np.array([[[1.0, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0]]])
+
+
+def _two(scale, joint=False, sign=1.0):
+    s = np.einsum("zr,zjr->zj", _Q, _K) / scale
+    e = np.exp(sign * s)
+    w = e / (e.sum() if joint else e.sum(1, keepdims=True))
+    return dict(scores=s.ravel().tolist(), weights=w.ravel().tolist(), joined=np.einsum("zj,zjd->zd", w, _U).ravel().tolist())
+
+
+def two_heads_by_hand__wrong_unscaled():
+    """Forgets to divide by the root of the key size."""
+    return _two(1.0)
+
+
+def two_heads_by_hand__wrong_one_softmax():
+    """Takes a single softmax over the six scores of both heads."""
+    return _two(2.0, joint=True)
+
+
+def two_heads_by_hand__wrong_root_of_value_size():
+    """Divides by the root of 2, the size of a value, instead of the root of 4."""
+    return _two(math.sqrt(2.0))
+
+
+def two_heads_by_hand__right_full_precision():
+    """Computes all in loops and leaves every decimal there."""
+    d = dict(scores=[], weights=[], joined=[])
+    for q, K, U in zip(_Q, _K, _U):
+        s = [float(q @ k) / 2 for k in K]
+        n = sum(math.exp(x) for x in s)
+        w = [math.exp(x) / n for x in s]
+        d["scores"] += s
+        d["weights"] += w
+        d["joined"] += [sum(a * float(u[i]) for a, u in zip(w, U)) for i in (0, 1)]
+    return d
+
+
+# ---------------------------------------------------------------- saturation
+def saturation__wrong_variance_for_spread():
+    """Gives the variance of the score for its standard deviation."""
+    return dict(spread=3.24, plain=0.0259, scaled=0.2055)
+
+
+def saturation__wrong_one_deviation_apart():
+    """Puts the two scores one standard deviation apart instead of two."""
+    a, b = 1 / (1 + math.exp(-1.8)), 1 / (1 + math.exp(-0.45))
+    return dict(spread=1.8, plain=a * (1 - a), scaled=b * (1 - b))
+
+
+def saturation__wrong_scale_on_derivative():
+    """Divides the plain derivative by 4 instead of the scores."""
+    a = 1 / (1 + math.exp(-3.6))
+    return dict(spread=1.8, plain=a * (1 - a), scaled=a * (1 - a) / 4)
+
+
+def saturation__wrong_weights_given():
+    """Returns the first weights themselves instead of their derivatives."""
+    return dict(spread=1.8, plain=1 / (1 + math.exp(-3.6)), scaled=1 / (1 + math.exp(-0.9)))
+
+
+def saturation__right_cosh():
+    """Writes the derivative of a weight of two as one over four squared hyperbolic cosines."""
+    s = math.sqrt(16) * 0.5 * 0.9
+    return dict(spread=s, plain=1 / (4 * math.cosh(s) ** 2), scaled=1 / (4 * math.cosh(s / 4) ** 2))
+
+
+# ---------------------------------------------------------------- multi_head
+def multi_head__wrong_scale_of_annotation(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Divides by the root of the annotation size instead of the size of a head's own key."""
+    keys = _clean(keys, source_mask)
+    q, k, u = _heads(query, keys, W_query, W_key, W_value)
+    s = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(keys.shape[-1])
+    return _finish(_tw(s, source_mask[:, None].expand_as(s)), u, W_out)
+
+
+def multi_head__wrong_heads_last(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Joins the contexts with the heads running fastest, entry by entry, instead of head after head."""
+    keys = _clean(keys, source_mask)
+    q, k, u = _heads(query, keys, W_query, W_key, W_value)
+    s = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(k.shape[-1])
+    c = torch.einsum("bzj,bzjd->bdz", _tw(s, source_mask[:, None].expand_as(s)), u)
+    return c.reshape(len(query), -1) @ W_out.T
+
+
+def multi_head__wrong_softmax_over_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Takes the softmax over the heads instead of over the positions."""
+    keys = _clean(keys, source_mask)
+    q, k, u = _heads(query, keys, W_query, W_key, W_value)
+    s = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(k.shape[-1])
+    return _finish(torch.softmax(s, 1) * source_mask[:, None], u, W_out)
+
+
+def multi_head__wrong_scaled_twice(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Scales twice, once in the query and once more in the score."""
+    keys = _clean(keys, source_mask)
+    q, k, u = _heads(query, keys, W_query, W_key, W_value)
+    s = torch.einsum("bzr,bzjr->bzj", q, k) / k.shape[-1]
+    return _finish(_tw(s, source_mask[:, None].expand_as(s)), u, W_out)
+
+
+def multi_head__wrong_no_mask(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Ignores the mask except in sentences that are all pads."""
+    q, k, u = _heads(query, keys, W_query, W_key, W_value)
+    s = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(k.shape[-1])
+    return _finish(torch.softmax(s, 2), u, W_out) * source_mask.any(1)[:, None]
+
+
+def multi_head__wrong_detached_weights(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Detaches the weights, so that no gradient reaches the query and the matrices of query and key."""
+    keys = _clean(keys, source_mask)
+    q, k, u = _heads(query, keys, W_query, W_key, W_value)
+    s = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(k.shape[-1])
+    return _finish(_tw(s, source_mask[:, None].expand_as(s)).detach(), u, W_out)
+
+
+def multi_head__wrong_subtle_nan_gradient(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Mends the nan of empty sentences after a softmax of scores to which minus infinity was added, so that their gradients are nan."""
+    keys = _clean(keys, source_mask)
+    q, k, u = _heads(query, keys, W_query, W_key, W_value)
+    s = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(k.shape[-1])
+    w = torch.softmax(s + torch.log(source_mask.double())[:, None], 2)
+    return _finish(torch.where(source_mask[:, None], w, torch.zeros_like(w)), u, W_out)
+
+
+def multi_head__wrong_subtle_fill_too_high(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Fills pads with minus one million, which lies above legal scores of real tokens."""
+    keys = _clean(keys, source_mask)
+    q, k, u = _heads(query, keys, W_query, W_key, W_value)
+    s = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(k.shape[-1])
+    w = torch.softmax(s.masked_fill(~source_mask[:, None], -1e6), 2) * source_mask[:, None]
+    return _finish(w, u, W_out)
+
+
+def multi_head__wrong_subtle_overflow_behind_where(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Takes the exponential of a high pad before torch.where drops it, so that its gradient is 0 times infinity."""
+    q, k, u = _heads(query, keys, W_query, W_key, W_value)
+    u = u * source_mask[:, None, :, None]
+    s = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(k.shape[-1])
+    ok = source_mask[:, None].expand_as(s)
+    top = s.detach().masked_fill(~ok, -1e300).amax(2, keepdim=True)
+    top = torch.where(ok.any(2, keepdim=True), top, s.detach().amax(2, keepdim=True))
+    e = torch.where(ok, torch.exp(s - top), torch.zeros_like(s))
+    n = e.sum(2, keepdim=True)
+    return _finish(e / torch.where(n > 0, n, torch.ones_like(n)), u, W_out)
+
+
+_SCALES = {}
+
+
+def multi_head__wrong_subtle_scale_kept(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Keeps the scale in a dictionary by the number of heads, so that a later call with another head size gets the old one."""
+    keys = _clean(keys, source_mask)
+    q, k, u = _heads(query, keys, W_query, W_key, W_value)
+    scale = _SCALES.setdefault(W_key.shape[0], math.sqrt(W_key.shape[1]))
+    s = torch.einsum("bzr,bzjr->bzj", q, k) / scale
+    return _finish(_tw(s, source_mask[:, None].expand_as(s)), u, W_out)
+
+
+def multi_head__right_loop_over_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Runs one head after the other and concatenates the contexts."""
+    keys = keys.masked_fill(~source_mask[:, :, None], 0.0)
+    low = torch.zeros(source_mask.shape, dtype=torch.float64).masked_fill(~source_mask, -1e30)
+    contexts = []
+    for A, B, C in zip(W_query, W_key, W_value):
+        s = ((keys @ B.T) * (query @ A.T)[:, None, :]).sum(-1) / len(B) ** 0.5
+        w = torch.softmax(s + low, 1) * source_mask
+        contexts.append((w[:, :, None] * (keys @ C.T)).sum(1))
+    return torch.cat(contexts, 1) @ W_out.T
+
+
+def multi_head__right_loop_over_real_tokens(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Takes each sentence on its own, with its real tokens alone, and new zeros for an empty one."""
+    rows = []
+    for q, h, ok in zip(query, keys, source_mask):
+        if not ok.any():
+            rows.append(torch.zeros(len(W_out), dtype=torch.float64))
+            continue
+        h = h[ok]
+        parts = [torch.softmax((h @ K.T) @ (Q @ q) / math.sqrt(K.shape[0]), 0) @ (h @ V.T) for Q, K, V in zip(W_query, W_key, W_value)]
+        rows.append(W_out @ torch.cat(parts))
+    return torch.stack(rows)
+
+
+def multi_head__right_library(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Uses torch's scaled_dot_product_attention, with a first position opened in empty sentences and zeroed after."""
+    some = source_mask.any(1)
+    keys = torch.where(source_mask[..., None], keys, 0.0)
+    open_ = source_mask | ~some[:, None]
+    q, k, u = _heads(query, keys, W_query, W_key, W_value)
+    c = torch.nn.functional.scaled_dot_product_attention(q[:, :, None], k, u, attn_mask=open_[:, None, None, :])
+    return (c.reshape(len(q), -1) @ W_out.T) * some[:, None]
+
+
+# ---------------------------------------------------------------- self_attention
+def _self(states, may, W_query, W_key, W_value, scale=None):
+    q, k, u = _qku(states, W_query, W_key, W_value)
+    s = q @ k.transpose(1, 2) / (scale or math.sqrt(W_key.shape[0]))
+    dead = ~may.any(1)
+    s = s.masked_fill(dead[:, None, :], 0.0)
+    return _tw(s, may) @ u.masked_fill(dead[:, :, None], 0.0)
+
+
+def self_attention__wrong_reads_all(states, mask, W_query, W_key, W_value):
+    """Lets each position read those after it too."""
+    n = states.shape[1]
+    return _self(states, mask[:, None].expand(-1, n, n), W_query, W_key, W_value)
+
+
+def self_attention__wrong_not_itself(states, mask, W_query, W_key, W_value):
+    """Lets a position read those before it but not itself."""
+    return _self(states, mask[:, None] & _causal(states.shape[1]).tril(-1), W_query, W_key, W_value)
+
+
+def self_attention__wrong_upper_triangle(states, mask, W_query, W_key, W_value):
+    """Keeps the upper triangle, so that a position reads itself and those after it."""
+    return _self(states, mask[:, None] & _causal(states.shape[1]).T, W_query, W_key, W_value)
+
+
+def self_attention__wrong_pads_zeroed(states, mask, W_query, W_key, W_value):
+    """Sets the results at pads to zero, though a pad reads the real tokens before it."""
+    return _self(states, mask[:, None] & _causal(states.shape[1]), W_query, W_key, W_value) * mask[:, :, None]
+
+
+def self_attention__wrong_pad_reads_itself(states, mask, W_query, W_key, W_value):
+    """Opens the diagonal to every position, so that a pad reads itself."""
+    n = states.shape[1]
+    return _self(states, (mask[:, None] & _causal(n)) | torch.eye(n, dtype=torch.bool), W_query, W_key, W_value)
+
+
+def self_attention__wrong_subtle_empty_by_sentence(states, mask, W_query, W_key, W_value):
+    """Zeroes only sentences without any real token, so that pads ahead of the first real token get a mean."""
+    q, k, u = _qku(states, W_query, W_key, W_value)
+    s = q @ k.transpose(1, 2) / math.sqrt(W_key.shape[0])
+    s = s.masked_fill(~(mask[:, None] & _causal(states.shape[1])), -1e30)
+    return torch.softmax(s, 2) @ _clean(u, mask) * mask.any(1)[:, None, None]
+
+
+def self_attention__wrong_subtle_max_of_future(states, mask, W_query, W_key, W_value):
+    """Subtracts the maximum over positions that may not be read too, so that a high later score makes the weights vanish."""
+    states_k = _clean(states, mask)
+    q, u = states @ W_query.T, states_k @ W_value.T
+    s = q @ (states_k @ W_key.T).transpose(1, 2) / math.sqrt(W_key.shape[0])
+    e = torch.exp(s - s.amax(2, keepdim=True)) * (mask[:, None] & _causal(states.shape[1]))
+    n = e.sum(2, keepdim=True)
+    return e / torch.where(n > 0, n, torch.ones_like(n)) @ u
+
+
+def self_attention__wrong_subtle_window(states, mask, W_query, W_key, W_value):
+    """Reads at most the last 64 positions, which longer sequences show."""
+    n = states.shape[1]
+    return _self(states, mask[:, None] & _causal(n).triu(-63), W_query, W_key, W_value)
+
+
+def self_attention__wrong_subtle_nan_gradient(states, mask, W_query, W_key, W_value):
+    """Mends the nan of positions that read nothing after a softmax of scores to which minus infinity was added, so that gradients are nan there."""
+    q, k, u = _qku(states, W_query, W_key, W_value)
+    s = q @ k.transpose(1, 2) / math.sqrt(W_key.shape[0])
+    s = s + torch.log((mask[:, None] & _causal(states.shape[1])).double())
+    return torch.nan_to_num(torch.softmax(s, 2), nan=0.0) @ _clean(u, mask)
+
+
+_MAY = {}
+
+
+def self_attention__wrong_subtle_mask_kept(states, mask, W_query, W_key, W_value):
+    """Keeps the joined mask by its shape, so that a later batch of the same shape is read with the pads of the first."""
+    key = tuple(mask.shape)
+    if key not in _MAY:
+        _MAY[key] = mask[:, None] & _causal(mask.shape[1])
+    return _self(states, _MAY[key], W_query, W_key, W_value)
+
+
+def self_attention__right_prefixes(states, mask, W_query, W_key, W_value):
+    """Loops over sentences and positions and gathers the real ones up to each."""
+    rows = []
+    for x, ok in zip(states, mask):
+        row = []
+        for i in range(len(x)):
+            seen = x[: i + 1][ok[: i + 1]]
+            if len(seen) == 0:
+                row.append(torch.zeros(W_value.shape[0], dtype=torch.float64))
+            else:
+                s = (seen @ W_key.T) @ (W_query @ x[i]) / W_key.shape[0] ** 0.5
+                row.append((torch.softmax(s, 0)[:, None] * (seen @ W_value.T)).sum(0))
+        rows.append(torch.stack(row))
+    return torch.stack(rows)
+
+
+def self_attention__right_low_and_erase(states, mask, W_query, W_key, W_value):
+    """Replaces forbidden scores by the lowest double, takes torch's softmax, and erases the forbidden weights."""
+    may = torch.tril(mask[:, None, :].expand(-1, mask.shape[1], -1))
+    inner = torch.where(mask[..., None], states, torch.zeros((), dtype=torch.float64))
+    s = (states @ W_query.T) @ (inner @ W_key.T).mT
+    w = torch.softmax((s / W_key.shape[0] ** 0.5).masked_fill(~may, torch.finfo(torch.float64).min), -1).masked_fill(~may, 0.0)
+    return w @ (inner @ W_value.T)
+
+
+def self_attention__right_noncontiguous(states, mask, W_query, W_key, W_value):
+    """Works with the positions first and returns a transposed view."""
+    may = (mask[:, None] & _causal(mask.shape[1])).permute(1, 0, 2)
+    inner = _clean(states, mask)
+    q, k, u = states.transpose(0, 1) @ W_query.T, inner @ W_key.T, inner @ W_value.T
+    w = _tw(torch.einsum("ibr,bjr->ibj", q, k) * W_key.shape[0] ** -0.5, may)
+    return torch.einsum("ibj,bjd->ibd", w, u).transpose(0, 1)
+
+
+# ---------------------------------------------------------------- same_context
+def same_context__wrong_share_spread_evenly():
+    """Spreads the first weight evenly over the other three words."""
+    t = 0.4 / 3
+    return [0.0, 0.3 + t, 0.2 + t, 0.1 + t]
+
+
+def same_context__wrong_rescaled():
+    """Leaves the first word out and divides the other weights by their sum."""
+    return [0.0, 0.5, 1 / 3, 1 / 6]
+
+
+def same_context__wrong_sum_forgotten():
+    """Meets the context but forgets that the weights must add to 1."""
+    A = np.array([[4.0, -1, -3], [0, 4, -2]])
+    return [0.0] + np.linalg.lstsq(A, np.array([1.1, 1.0]), rcond=None)[0].tolist()
+
+
+def same_context__right_solve():
+    """Solves the three linear equations and prepends the 0, as a tuple."""
+    A = np.array([[4.0, -1, -3], [0, 4, -2], [1, 1, 1]])
+    return (0,) + tuple(np.linalg.solve(A, [1.1, 1.0, 1.0]))

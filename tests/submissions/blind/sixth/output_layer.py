@@ -1,0 +1,484 @@
+import heapq
+import math
+
+import numpy as np
+import torch
+
+
+# ---- note_d_output
+def note_d_output__wrong_transposed(n, V_y):
+    """Writes the matrix with the numbers of the state as rows."""
+    return {"W_o": (n, V_y), "b_o": (V_y,)}
+
+
+def note_d_output__wrong_bias_of_state(n, V_y):
+    """Gives the bias the size of the state."""
+    return {"W_o": (V_y, n), "b_o": (n,)}
+
+
+def note_d_output__right_torch_layer(n, V_y):
+    """Reads the shapes off a linear layer of torch."""
+    layer = torch.nn.Linear(n, V_y)
+    return {"W_o": layer.weight.shape, "b_o": layer.bias.shape}
+
+
+# ---- every_step_shapes
+def every_step_shapes__wrong_embedding_forgotten(batch, T_y, n, d, m, V_y):
+    """Joins only the state and the context."""
+    return {"joined": (batch, T_y, n + m), "W_o": (V_y, n + m), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__wrong_flat_row_per_sentence(batch, T_y, n, d, m, V_y):
+    """Gives each sentence one row of the flat logits instead of each step of each sentence."""
+    w = n + d + m
+    return {"joined": (batch, T_y, w), "W_o": (V_y, w), "logits": (batch, T_y, V_y), "flat_logits": (batch, T_y * V_y)}
+
+
+def every_step_shapes__wrong_matrix_transposed(batch, T_y, n, d, m, V_y):
+    """Writes W_o with a row for each joined number."""
+    w = n + d + m
+    return {"joined": (batch, T_y, w), "W_o": (w, V_y), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__wrong_subtle_squeezed_logits(batch, T_y, n, d, m, V_y):
+    """Squeezes the logits, which loses the axis of a batch of one or of a single step."""
+    w = n + d + m
+    logits = np.zeros((batch, T_y, V_y)).squeeze()
+    return {"joined": (batch, T_y, w), "W_o": (V_y, w), "logits": logits.shape, "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__right_numpy_sizes(batch, T_y, n, d, m, V_y):
+    """Makes tuples of numpy's integers."""
+    w = np.array([n, d, m]).sum()
+    return {"joined": (batch, T_y, w), "W_o": (V_y, w), "logits": (batch, T_y, V_y),
+            "flat_logits": (np.prod([batch, T_y]), V_y)}
+
+
+# ---- maxout_shapes
+def maxout_shapes__wrong_no_pairs(n, d, m, k, V_y):
+    """Forgets that each maximum needs two numbers, so the matrices have k rows."""
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
+
+
+def maxout_shapes__wrong_maxima_not_halved(n, d, m, k, V_y):
+    """Takes the vector before the maxout for the one after it."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (2 * k,), "W_o": (V_y, 2 * k)}
+
+
+def maxout_shapes__wrong_context_matrix_of_embedding(n, d, m, k, V_y):
+    """Gives C_o the columns of the embedding's matrix V_o."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, d), "maxima": (k,), "W_o": (V_y, k)}
+
+
+def maxout_shapes__right_dict_of_products(n, d, m, k, V_y):
+    """Carries the maxout out on zeros and reads the shapes off."""
+    U, C = np.zeros((k + k, n)), np.zeros((k + k, m))
+    t = (U @ np.zeros(n) + C @ np.zeros(m)).reshape(-1, 2).max(axis=1)
+    return {"W_o": (V_y,) + t.shape, "maxima": t.shape, "C_o": C.shape, "U_o": U.shape}
+
+
+# ---- tied_shapes
+def tied_shapes__wrong_rows_of_words(n, d, V_y):
+    """Lays E out with a row for each word, so that E y cannot be formed."""
+    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
+
+
+def tied_shapes__wrong_W_transposed(n, d, V_y):
+    """Writes W as (d, n), which fits neither s^T W nor W (E y)."""
+    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
+
+
+def tied_shapes__wrong_projection_keeps_size(n, d, V_y):
+    """Leaves the projected state with the n numbers of the state."""
+    return {"E": (d, V_y), "W": (n, d), "projected_state": (n,), "logits": (V_y,)}
+
+
+def tied_shapes__right_products(n, d, V_y):
+    """Carries the products out with ones."""
+    E, W = np.ones((d, V_y)), np.ones((n, d))
+    p = W.T @ np.ones(n)
+    return {"E": E.shape, "W": W.shape, "projected_state": p.shape, "logits": (p @ E).shape}
+
+
+# ---- hindi_distribution
+def _soft(z):
+    p = [math.exp(x - max(z)) for x in z]
+    return [x / sum(p) for x in p]
+
+
+_ROWS = [(0, 0, 0), (2, 2, 2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (-1, -1, -1)]
+
+
+def hindi_distribution__wrong_no_tanh():
+    """Takes the numbers inside the tanh for the state."""
+    return _soft([sum(a * b for a, b in zip(r, (.42, .67, .70))) for r in _ROWS])
+
+
+def hindi_distribution__wrong_start_left_out():
+    """Gives START the probability 0 because its logit is 0."""
+    z = [math.tanh(x) for x in (.42, .67, .70)]
+    return [0.0] + _soft([sum(a * b for a, b in zip(r, z)) for r in _ROWS[1:]])
+
+
+def hindi_distribution__right_odds():
+    """Computes with powers of e of the three entries and returns an array."""
+    a, b, c = np.exp(np.tanh([.42, .67, .70]))
+    p = np.array([1, (a * b * c) ** 2, a, b, c, 1 / (a * b * c)])
+    return p / p.sum()
+
+
+# ---- distribution_and_loss
+def distribution_and_loss__wrong_loss_in_bits():
+    """Gives the loss in bits."""
+    p = _soft([.5, -1, 2, 0, 1.2])
+    return {"distribution": p, "loss": -math.log2(p[4])}
+
+
+def distribution_and_loss__wrong_loss_of_likeliest():
+    """Takes the loss of the likeliest word instead of the right one."""
+    p = _soft([.5, -1, 2, 0, 1.2])
+    return {"distribution": p, "loss": -math.log(max(p))}
+
+
+def distribution_and_loss__right_logsumexp():
+    """Subtracts the logsumexp and exponentiates afterwards, in torch."""
+    q = torch.log_softmax(torch.tensor([.5, -1, 2, 0, 1.2], dtype=torch.float64), 0)
+    return {"loss": -q[-1], "distribution": q.exp()}
+
+
+# ---- what_is_left
+def what_is_left__wrong_per_word():
+    """Shares what is left evenly among the 19 995 words."""
+    return {"left": 0.35 / 19995, "loss": -math.log(.64)}
+
+
+def what_is_left__wrong_renormalized_loss():
+    """Divides the probability of the right word by the sum of the five before the logarithm."""
+    return {"left": 0.35, "loss": -math.log(.64 / .65)}
+
+
+def what_is_left__right_thousandths():
+    """Counts in thousandths."""
+    shown = [4, 1, 2, 640, 3]
+    return {"left": (1000 - sum(shown)) / 1000, "loss": math.log(1000) - math.log(shown[3])}
+
+
+# ---- word_by_hand
+def _word(without_u=False, old_state=False, no_bias=False, equal=False):
+    s, u = np.array([.4, -.6]), np.array([.3, -.1])
+    H = np.array([[.5, -.2, .1, .3], [-.4, .6, .2, -.1]])
+    Wq, v = np.array([[1, -1], [0, 2], [.5, 1]]), np.array([1, -2, 1.5])
+    Wk = np.array([[1, 0, 0, 2], [0, 1, -1, 0], [0, 0, 2, 1.]])
+    Ws, Wc = np.array([[.5, 1], [-1, 0]]), np.array([[2, 0, -1, .5], [0, 2, 0, 1]])
+    Wo, bo = np.array([[1, -1], [2, 0], [0, 2], [-1, 1], [1, 1]]), np.array([0, -.5, .5, 0, .2])
+    e = np.tanh(Wq @ s + H @ Wk.T) @ v
+    a = np.array(_soft([0, 0] if equal else list(e)))
+    c = a @ H
+    t = np.tanh((0 if without_u else u) + Ws @ s + Wc @ c)
+    z = Wo @ (s if old_state else t) + (0 if no_bias else bo)
+    return {"scores": e.tolist(), "weights": a.tolist(), "context": c.tolist(), "state": t.tolist(), "distribution": _soft(list(z))}
+
+
+def word_by_hand__wrong_share_of_word_forgotten():
+    """Leaves the share u of the word before out of the new state."""
+    return _word(without_u=True)
+
+
+def word_by_hand__wrong_reads_old_state():
+    """Reads the word out of the state before the step."""
+    return _word(old_state=True)
+
+
+def word_by_hand__wrong_bias_forgotten():
+    """Leaves the bias out of the logits."""
+    return _word(no_bias=True)
+
+
+def word_by_hand__right_torch_rounded():
+    """Computes with torch, projects state and annotations together, and rounds to four decimals."""
+    t = lambda x: torch.tensor(x, dtype=torch.float64)
+    s, H = t([.4, -.6]), t([[.5, -.2, .1, .3], [-.4, .6, .2, -.1]])
+    W = t([[1, -1, 1, 0, 0, 2], [0, 2, 0, 1, -1, 0], [.5, 1, 0, 0, 2, 1]])
+    e = torch.tanh(torch.cat([s.expand(2, 2), H], 1) @ W.T) @ t([1, -2, 1.5])
+    a = torch.sigmoid(torch.stack([e[0] - e[1], e[1] - e[0]]))
+    c = (a[:, None] * H).sum(0)
+    new = torch.tanh(t([.3 + .2 - .6, -.1 - .4]) + t([[2, 0, -1, .5], [0, 2, 0, 1]]) @ c)
+    x, y = new
+    p = torch.softmax(torch.stack([x - y, 2 * x - .5, 2 * y + .5, y - x, x + y + .2]), 0)
+    names = ("scores", "weights", "context", "state", "distribution")
+    return {k: [round(i, 4) for i in r.tolist()] for k, r in zip(names, (e, a, c, new, p))}
+
+
+# ---- output_distribution
+def _softmax(z):
+    p = np.exp(z - z.max(-1, keepdims=True))
+    return p / p.sum(-1, keepdims=True)
+
+
+def output_distribution__wrong_over_batch(state, context, W_state, W_context, b_o):
+    """Normalizes over the sentences instead of the words."""
+    return _softmax((state @ W_state.T + context @ W_context.T + b_o).T).T
+
+
+def output_distribution__wrong_joined_in_other_order(state, context, W_state, W_context, b_o):
+    """Joins context and state in the other order than their matrices."""
+    return _softmax(np.hstack([context, state]) @ np.hstack([W_state, W_context]).T + b_o)
+
+
+def output_distribution__wrong_no_maximum(state, context, W_state, W_context, b_o):
+    """Exponentiates the logits as they are, which overflows for large ones."""
+    p = np.exp(state @ W_state.T + context @ W_context.T + b_o)
+    return p / p.sum(1, keepdims=True)
+
+
+def output_distribution__wrong_bias_after_softmax(state, context, W_state, W_context, b_o):
+    """Adds the bias after the softmax."""
+    return _softmax(state @ W_state.T + context @ W_context.T) + b_o
+
+
+def output_distribution__wrong_subtle_global_maximum(state, context, W_state, W_context, b_o):
+    """Subtracts one maximum for the whole batch: a sentence with much lower logits gets 0 / 0."""
+    z = state @ W_state.T + context @ W_context.T + b_o
+    p = np.exp(z - z.max())
+    return p / p.sum(1, keepdims=True)
+
+
+def output_distribution__wrong_subtle_bias_axis_by_length(state, context, W_state, W_context, b_o):
+    """Finds the axis of the words by its length, so the bias and the softmax go along the sentences where these are as many as the words."""
+    z = W_state @ state.T + W_context @ context.T
+    if z.shape[1] == len(b_o):
+        return _softmax((z + b_o).T)
+    return _softmax(z.T + b_o)
+
+
+def output_distribution__wrong_subtle_clipped_differences(state, context, W_state, W_context, b_o):
+    """Clips the logits to plus or minus 500 000, so larger ones become ties."""
+    return _softmax(np.clip(state @ W_state.T + context @ W_context.T + b_o, -5e5, 5e5))
+
+
+def output_distribution__wrong_subtle_floor(state, context, W_state, W_context, b_o):
+    """Lifts every probability to at least 1e-7, which rows no longer adding to 1 shows only where words are very unlikely."""
+    return np.maximum(_softmax(state @ W_state.T + context @ W_context.T + b_o), 1e-7)
+
+
+def output_distribution__right_pairwise_differences(state, context, W_state, W_context, b_o):
+    """Takes 1 over the sum of exp of differences to each logit, clipped where exp would overflow, and returns lists."""
+    rows = []
+    for s, c in zip(state, context):
+        z = W_state @ s + W_context @ c + b_o
+        rows.append([1 / math.fsum(math.exp(min(x - y, 700.0)) for x in z) for y in z])
+    return rows
+
+
+def output_distribution__right_shifts_bias_in_place(state, context, W_state, W_context, b_o):
+    """Subtracts the bias's maximum from the bias in place, which changes no softmax, and then takes torch's."""
+    b_o -= b_o.max()
+    z = np.einsum("vq,bq->bv", W_state, state) + np.einsum("vk,bk->bv", W_context, context) + b_o
+    return torch.softmax(torch.from_numpy(z), dim=1)
+
+
+# ---- cross_entropy
+def _nll(logits, targets):
+    z = logits - logits.max(-1, keepdims=True)
+    q = z - np.log(np.exp(z).sum(-1, keepdims=True))
+    return -np.take_along_axis(q, targets[..., None], -1)[..., 0]
+
+
+def _mean(x, mask):
+    return float(x[mask].sum() / max(mask.sum(), 1))
+
+
+def cross_entropy__wrong_mean_of_sentences(logits, targets, target_mask):
+    """Averages over the words of each sentence first and then over the sentences."""
+    n = _nll(logits, targets)
+    return float(np.mean([_mean(a, m) for a, m in zip(n, target_mask)]))
+
+
+def cross_entropy__wrong_divides_by_all(logits, targets, target_mask):
+    """Divides by the number of all positions, pads too."""
+    return float((_nll(logits, targets) * target_mask).mean())
+
+
+def cross_entropy__wrong_pads_counted(logits, targets, target_mask):
+    """Ignores the mask, so pads cost something."""
+    return float(_nll(logits, targets).mean())
+
+
+def cross_entropy__wrong_logarithm_of_softmax(logits, targets, target_mask):
+    """Takes the logarithm of the softmax, guarded by 1e-12, so a right word costs 27.6 at most."""
+    p = np.take_along_axis(_softmax(logits), targets[..., None], -1)[..., 0]
+    return _mean(-np.log(p + 1e-12), target_mask)
+
+
+def cross_entropy__wrong_word_zero_is_pad(logits, targets, target_mask):
+    """Takes word number 0 for a pad too."""
+    return _mean(_nll(logits, targets), target_mask & (targets != 0))
+
+
+def cross_entropy__wrong_subtle_empty_nan(logits, targets, target_mask):
+    """Takes the mean of nothing, nan, in a batch without any real word."""
+    return float(np.mean(_nll(logits, targets)[target_mask]))
+
+
+def cross_entropy__wrong_subtle_zero_cost_dropped(logits, targets, target_mask):
+    """Zeroes the cost of pads and averages over the positions whose cost is not 0, so a real word of cost 0 does not count."""
+    n = np.where(target_mask, _nll(logits, targets), 0.0)
+    return float(n.sum() / max(np.count_nonzero(n), 1))
+
+
+def cross_entropy__wrong_subtle_global_maximum(logits, targets, target_mask):
+    """Subtracts one maximum for all positions, so that positions with much lower logits underflow."""
+    z = np.where(target_mask[..., None], logits, -1e300)
+    z = z - z.max()
+    q = z - np.log(np.exp(z).sum(-1, keepdims=True))
+    return _mean(-np.take_along_axis(q, targets[..., None], -1)[..., 0], target_mask)
+
+
+def cross_entropy__wrong_subtle_small_integers(logits, targets, target_mask):
+    """Stores the word numbers in 8 bits, which turns number 256 into 0."""
+    return _mean(_nll(logits, targets.astype(np.uint8).astype(int)), target_mask)
+
+
+def cross_entropy__wrong_subtle_count_in_8_bits(logits, targets, target_mask):
+    """Counts the real words in 8 bits, so more than 255 of them are miscounted."""
+    n = int(target_mask.astype(np.uint8).sum(dtype=np.uint8))
+    return float(_nll(logits, targets)[target_mask].sum() / max(n, 1))
+
+
+def cross_entropy__wrong_subtle_pads_subtracted(logits, targets, target_mask):
+    """Adds the costs of all positions and subtracts those of the pads: huge logits at a pad swallow the digits of the rest."""
+    n = _nll(logits, targets)
+    return float((n.sum() - n[~target_mask].sum()) / max(target_mask.sum(), 1))
+
+
+def cross_entropy__right_loop_of_real_words(logits, targets, target_mask):
+    """Loops over the real words only and adds with fsum."""
+    costs = []
+    for b, i in zip(*np.nonzero(target_mask)):
+        z = logits[b, i].tolist()
+        costs.append(math.log(math.fsum(math.exp(x - max(z)) for x in z)) + max(z) - z[int(targets[b, i])])
+    return math.fsum(costs) / len(costs) if costs else 0
+
+
+def cross_entropy__right_torch(logits, targets, target_mask):
+    """Selects the real positions, calls torch's cross_entropy, and returns a tensor."""
+    m = torch.as_tensor(target_mask)
+    if not m.any():
+        return torch.zeros((), dtype=torch.float64)
+    return torch.nn.functional.cross_entropy(torch.as_tensor(logits)[m], torch.as_tensor(targets)[m].long())
+
+
+def cross_entropy__right_logaddexp(logits, targets, target_mask):
+    """Reduces with logaddexp and returns an array without axes."""
+    z = logits[target_mask]
+    if not len(z):
+        return np.array(0)
+    return np.asarray((np.logaddexp.reduce(z, axis=1) - z[np.arange(len(z)), targets[target_mask]]).mean())
+
+
+# ---- beam_step
+def _total(scores, log_probabilities):
+    return scores[:, :, None] + log_probabilities
+
+
+def _top(total, width):
+    V = total.shape[2]
+    flat = total.flatten(1).topk(width, dim=1).indices
+    return torch.stack([flat // V, flat % V], -1)
+
+
+def beam_step__wrong_score_forgotten(scores, log_probabilities):
+    """Compares only the log-probabilities of the next words and forgets those of the hypotheses."""
+    return _top(log_probabilities, scores.shape[1])
+
+
+def beam_step__wrong_one_word_each(scores, log_probabilities):
+    """Continues each hypothesis by its best word, so two continuations never share a hypothesis."""
+    best, word = _total(scores, log_probabilities).max(2)
+    order = best.argsort(1, descending=True)
+    return torch.stack([order, word.gather(1, order)], -1)
+
+
+def beam_step__wrong_word_first(scores, log_probabilities):
+    """Puts the word before the hypothesis."""
+    return _top(_total(scores, log_probabilities), scores.shape[1]).flip(-1)
+
+
+def beam_step__wrong_divides_by_width(scores, log_probabilities):
+    """Splits the flat number by the width of the beam instead of the size of the vocabulary."""
+    t = _total(scores, log_probabilities)
+    flat = t.flatten(1).topk(scores.shape[1], dim=1).indices
+    return torch.stack([flat // t.shape[1], flat % t.shape[1]], -1)
+
+
+def beam_step__wrong_worst_first(scores, log_probabilities):
+    """Returns the chosen continuations with the worst first."""
+    return _top(_total(scores, log_probabilities), scores.shape[1]).flip(1)
+
+
+def beam_step__wrong_subtle_probabilities(scores, log_probabilities):
+    """Compares probabilities instead of their logarithms: those of long hypotheses underflow to ties at 0."""
+    return _top(scores.exp()[:, :, None] * log_probabilities.exp(), scores.shape[1])
+
+
+def beam_step__wrong_subtle_reciprocal(scores, log_probabilities):
+    """Multiplies the flat number by 1 / vocab_size before it is cut off, which for some sizes (49, for one) rounds to a hypothesis too low."""
+    t = _total(scores, log_probabilities)
+    flat = t.flatten(1).topk(scores.shape[1], dim=1).indices
+    k = (flat.double() * (1.0 / t.shape[2])).floor().long()
+    return torch.stack([k, flat - k * t.shape[2]], -1)
+
+
+def beam_step__wrong_subtle_single_precision(scores, log_probabilities):
+    """Compares in single precision, where close continuations tie."""
+    return _top(_total(scores, log_probabilities).float(), scores.shape[1])
+
+
+def beam_step__wrong_subtle_width_words_each(scores, log_probabilities):
+    """Keeps the ten best words of each hypothesis before it compares them, so a hypothesis cannot have eleven of the chosen."""
+    t = _total(scores, log_probabilities)
+    width, V = scores.shape[1], t.shape[2]
+    v, w = t.topk(min(V, max(10, -(-width // width)), V), dim=2)
+    v = v if v[0].numel() >= width else t.topk(V, dim=2).values
+    w = w if w.shape == v.shape else t.topk(V, dim=2).indices
+    flat = v.flatten(1).topk(width, dim=1).indices
+    return torch.stack([flat // v.shape[2], w.flatten(1).gather(1, flat)], -1)
+
+
+def beam_step__wrong_subtle_starts_at_minus_1000(scores, log_probabilities):
+    """Searches the best continuation from -1000 on, so that it never finds one that is worse."""
+    rows = []
+    for t in _total(scores, log_probabilities):
+        t, V, row = t.flatten().clone(), t.shape[1], []
+        for _ in range(scores.shape[1]):
+            best, where = -1000.0, 0
+            value, place = t.max(0)
+            if value > best:
+                where = int(place)
+            t[where] = -math.inf
+            row.append([where // V, where % V])
+        rows.append(row)
+    return torch.tensor(rows)
+
+
+def beam_step__right_heap_of_tuples(scores, log_probabilities):
+    """Takes the largest of a Python generator with heapq and returns nested lists."""
+    return [[[k, w] for _, k, w in heapq.nlargest(len(s), ((a + x, k, w) for k, (a, row) in enumerate(zip(s, rows))
+                                                           for w, x in enumerate(row)))]
+            for s, rows in zip(scores.tolist(), log_probabilities.tolist())]
+
+
+def beam_step__right_two_stages_floats(scores, log_probabilities):
+    """Takes the best words of each hypothesis first, as many as are needed, and returns whole numbers as floats."""
+    t = _total(scores, log_probabilities)
+    width, each = scores.shape[1], min(scores.shape[1], t.shape[2])
+    v, w = t.topk(each, dim=2)
+    flat = v.flatten(1).topk(width, dim=1).indices
+    return torch.stack([flat // each, w.flatten(1).gather(1, flat)], -1).double()
+
+
+def beam_step__right_numpy_unravel(scores, log_probabilities):
+    """Sorts all continuations in numpy and unravels the numbers into an int32 array."""
+    t = _total(scores, log_probabilities).numpy()
+    flat = np.argsort(-t.reshape(len(t), -1), axis=1, kind="stable")[:, : t.shape[1]]
+    return np.stack(np.unravel_index(flat, t.shape[1:]), axis=-1).astype(np.int32)

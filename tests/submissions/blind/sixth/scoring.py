@@ -1,0 +1,395 @@
+import math
+
+import numpy as np
+import torch
+
+
+# ---- alignment_parameters
+def alignment_parameters__wrong_transposed(m, n):
+    """Writes both matrices with the numbers that come in as rows."""
+    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
+
+
+def alignment_parameters__wrong_hidden_of_annotation(m, n):
+    """Gives the hidden layer the size m of an annotation instead of the decoder's n."""
+    return {"W_query": (m, n), "W_key": (m, m), "v": (m,)}
+
+
+def alignment_parameters__wrong_v_as_matrix(m, n):
+    """Writes v as a row of a matrix."""
+    return {"W_query": (n, n), "W_key": (n, m), "v": (1, n)}
+
+
+def alignment_parameters__right_torch_layers(m, n):
+    """Reads torch.Size off tensors."""
+    return {"v": torch.zeros(n).size(), "W_key": torch.nn.Linear(m, n).weight.size(), "W_query": torch.zeros(n, n).size()}
+
+
+# ---- additive_shapes
+def additive_shapes__wrong_query_repeated(m, n, a, T_x):
+    """Gives the projected query a row for every position."""
+    return {"projected_query": (T_x, a), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
+
+
+def additive_shapes__wrong_one_annotation_per_column(m, n, a, T_x):
+    """Puts one annotation in each column."""
+    return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (a, T_x), "scores": (T_x,)}
+
+
+def additive_shapes__wrong_score_one_number(m, n, a, T_x):
+    """Takes the scores for the size of the attention layer: v multiplies the wrong axis."""
+    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (a,)}
+
+
+def additive_shapes__right_arrays(m, n, a, T_x):
+    """Computes with arrays of ones."""
+    q, p = np.ones((a, n)) @ np.ones(n), np.ones((T_x, m)) @ np.ones((a, m)).T
+    return {"projected_query": q.shape, "projected_keys": p.shape, "hidden": (q + p).shape, "scores": (np.tanh(q + p) @ q).shape}
+
+
+# ---- batched_additive_shapes
+def batched_additive_shapes__wrong_axis_last(batch, m, n, a, T_x):
+    """Puts the axis of length 1 of the projected query last."""
+    return {"projected_query": (batch, a, 1), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+
+
+def batched_additive_shapes__wrong_product_squeezed(batch, m, n, a, T_x):
+    """Leaves the last axis of length 1 of the product away."""
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
+
+
+def batched_additive_shapes__wrong_subtle_squeezed_hidden(batch, m, n, a, T_x):
+    """Squeezes the hidden layer, which loses axes that happen to have length 1."""
+    return {"projected_query": (batch, 1, a), "hidden": np.zeros((batch, T_x, a)).squeeze().shape, "product": (batch, T_x, 1)}
+
+
+def batched_additive_shapes__right_broadcast_shapes(batch, m, n, a, T_x):
+    """Lets numpy broadcast shapes."""
+    q = (batch, 1, a)
+    hidden = np.broadcast_shapes(q, (batch, T_x, a))
+    return {"projected_query": q, "hidden": hidden, "product": hidden[:-1] + (1,)}
+
+
+# ---- multiplicative_shapes
+def multiplicative_shapes__wrong_exchanged(m, n, T_x):
+    """Exchanges m and n: the projected keys keep m numbers, the projected query n."""
+    return {"projected_keys": (T_x, m), "projected_query": (n,), "scores": (T_x,)}
+
+
+def multiplicative_shapes__wrong_columns(m, n, T_x):
+    """Puts the projected annotations into columns."""
+    return {"projected_keys": (n, T_x), "projected_query": (m,), "scores": (T_x,)}
+
+
+def multiplicative_shapes__wrong_query_as_row(m, n, T_x):
+    """Keeps the projected query and the scores as matrices of one row."""
+    return {"projected_keys": (T_x, n), "projected_query": (1, m), "scores": (1, T_x)}
+
+
+def multiplicative_shapes__right_arrays(m, n, T_x):
+    """Computes with real arrays."""
+    W, H, s = np.ones((n, m)), np.ones((T_x, m)), np.ones(n)
+    return {"projected_keys": (H @ W.T).shape, "projected_query": (W.T @ s).shape, "scores": (H @ (W.T @ s)).shape}
+
+
+# ---- scores_by_hand
+def scores_by_hand__wrong_no_tanh():
+    """Leaves the tanh out."""
+    return [1.4, 2.6]
+
+
+def scores_by_hand__wrong_one_entry():
+    """Forgets that v adds two equal entries."""
+    return [math.tanh(.7), math.tanh(1.3)]
+
+
+def scores_by_hand__right_exponentials():
+    """Writes the tanh by exponentials and returns a tuple."""
+    return tuple(2 - 4 / (math.exp(2 * x) + 1) for x in (.7, 1.3))
+
+
+# ---- scores_by_hand_twin
+def _additive(s, H, A, B, v, f=np.tanh):
+    return (f(np.array(A) @ s + np.array(H) @ np.array(B).T) @ v).tolist()
+
+
+_TWIN = (np.array([.5, -.2, .1]), [[.2, .3, .1, -.4], [-.5, .4, .2, .1], [.1, -.6, .3, .2]], [[1, 0, 2], [0, -1, 1]],
+         [[1, 0, 0, 1], [0, 2, -1, 0]], np.array([2, -1]))
+
+
+def scores_by_hand_twin__wrong_sign_of_v():
+    """Takes the second entry of v as +1."""
+    return _additive(*_TWIN[:4], np.array([2, 1]))
+
+
+def scores_by_hand_twin__wrong_query_forgotten():
+    """Leaves W_query s out of the tanh."""
+    return _additive(_TWIN[0] * 0, *_TWIN[1:])
+
+
+def scores_by_hand_twin__right_rounded_torch():
+    """Computes in torch and rounds to four decimals."""
+    s, H, A, B, v = (torch.as_tensor(np.array(x, dtype=float)) for x in _TWIN)
+    return [round(float(v @ torch.tanh(A @ s + B @ h)), 4) for h in H]
+
+
+# ---- hindi_scores
+_HINDI = (np.array([.3, .4, .1]), [[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]], np.eye(3), np.eye(3, 4),
+          np.array([-1.25, 1.25, 1.55]))
+
+
+def hindi_scores__wrong_last_three_entries():
+    """Lets U_a pick the last three entries of an annotation instead of the first three."""
+    return _additive(*_HINDI[:3], np.eye(3, 4, 1), _HINDI[4])
+
+
+def hindi_scores__wrong_tanh_outside():
+    """Takes the tanh of the whole score instead of the hidden layer."""
+    return np.tanh(_additive(*_HINDI, f=lambda x: x)).tolist()
+
+
+def hindi_scores__right_written_out():
+    """Writes the sums out and returns an array."""
+    t = math.tanh
+    return np.array([-1.25 * t(.4) + 1.25 * t(1.1) + 1.55 * t(.6), -1.25 * t(.2) + 1.25 * t(-.3) + 1.55 * t(.5),
+                     -1.25 * t(1.0) + 1.25 * t(.6) + 1.55 * t(-.2)])
+
+
+# ---- dot_product_score
+def dot_product_score__wrong_scaled(query, keys):
+    """Divides by the root of the size, which this score does not."""
+    return np.einsum("bk,bjk->bj", query, keys) / math.sqrt(query.shape[1])
+
+
+def dot_product_score__wrong_first_query_for_all(query, keys):
+    """Scores all sentences with the state of the first."""
+    return keys @ query[0]
+
+
+def dot_product_score__wrong_cosine(query, keys):
+    """Divides by the lengths of both vectors."""
+    e = np.einsum("bk,bjk->bj", query, keys)
+    return e / (np.linalg.norm(query, axis=1)[:, None] * np.linalg.norm(keys, axis=2))
+
+
+def dot_product_score__wrong_subtle_squeeze(query, keys):
+    """Squeezes the product, so a batch of one sentence or one position loses its axis."""
+    return (keys @ query[:, :, None]).squeeze()
+
+
+def dot_product_score__wrong_subtle_no_axis_where_it_fits(query, keys):
+    """Multiplies without a new axis where numpy allows it: with as many sentences as positions, each position meets the state of another sentence."""
+    try:
+        return (keys * query).sum(2)
+    except ValueError:
+        return (keys * query[:, None]).sum(2)
+
+
+def dot_product_score__wrong_subtle_half_size_blocks(query, keys):
+    """Adds in blocks of 32 entries, two at most, so entries from the 65th on are left out."""
+    return sum(np.einsum("bk,bjk->bj", query[:, i:i + 32], keys[:, :, i:i + 32]) for i in (0, 32))
+
+
+def dot_product_score__right_fsum(query, keys):
+    """Loops over words in Python and returns nested lists."""
+    return [[math.fsum(x * y for x, y in zip(s, h)) for h in H] for s, H in zip(query.tolist(), keys.tolist())]
+
+
+def dot_product_score__right_baddbmm(query, keys):
+    """Multiplies batches in torch and returns a tensor."""
+    return torch.bmm(torch.as_tensor(query)[:, None], torch.as_tensor(keys).transpose(1, 2))[:, 0]
+
+
+# ---- multiplicative_score
+def multiplicative_score__wrong_absolute_value(query, keys, W):
+    """Takes the absolute value of the scores, as if they had to be positive."""
+    return np.abs(np.einsum("bq,qk,bjk->bj", query, W, keys))
+
+
+def multiplicative_score__wrong_tanh(query, keys, W):
+    """Puts a tanh around the projected key, as the additive score does."""
+    return np.einsum("bq,bjq->bj", query, np.tanh(keys @ W.T))
+
+
+def multiplicative_score__wrong_summed_over_batch(query, keys, W):
+    """Adds the states of all sentences before it multiplies."""
+    return np.einsum("aq,qk,bjk->bj", query, W, keys)
+
+
+def multiplicative_score__wrong_axes_of_result(query, keys, W):
+    """Returns the scores with the positions first."""
+    return np.einsum("bq,qk,bjk->jb", query, W, keys)
+
+
+def multiplicative_score__wrong_subtle_transposed_if_square(query, keys, W):
+    """Tries s W^T first and takes W the right way only where this raises: wrong for a square matrix."""
+    try:
+        p = query @ W.T
+        return np.einsum("bk,bjk->bj", p, keys)
+    except ValueError:
+        return np.einsum("bk,bjk->bj", query @ W, keys)
+
+
+def multiplicative_score__wrong_subtle_squeeze(query, keys, W):
+    """Squeezes all axes of length 1."""
+    return ((query @ W)[:, None] @ keys.transpose(0, 2, 1)).squeeze()
+
+
+def multiplicative_score__wrong_subtle_no_axis_where_it_fits(query, keys, W):
+    """Multiplies the projected query and the keys without a new axis where that does not raise, which mixes sentences and positions where these are equally many."""
+    p = query @ W
+    return (p * keys).sum(2) if len(p) == keys.shape[1] else (p[:, None] * keys).sum(2)
+
+
+def multiplicative_score__right_keys_first(query, keys, W):
+    """Projects the keys first, as tensordot, and loops over the sentences."""
+    P = np.tensordot(keys, W, axes=([2], [1]))
+    return np.array([p @ s for p, s in zip(P, query)])
+
+
+def multiplicative_score__right_torch_bilinear(query, keys, W):
+    """Lets torch's bilinear form compute and returns a tensor."""
+    q, H, W = map(torch.as_tensor, (query, keys, W))
+    q = q[:, None].expand(-1, H.shape[1], -1).contiguous()
+    return torch.nn.functional.bilinear(q, H.contiguous(), W[None])[..., 0]
+
+
+# ---- additive_score
+def _hidden(query, keys, W_query, W_key):
+    return (query @ W_query.T)[:, None] + keys @ W_key.T
+
+
+def additive_score__wrong_no_tanh(query, keys, W_query, W_key, v):
+    """Leaves the tanh out."""
+    return _hidden(query, keys, W_query, W_key) @ v
+
+
+def additive_score__wrong_tanh_of_each(query, keys, W_query, W_key, v):
+    """Takes the tanh of each product before they are added."""
+    return (np.tanh(query @ W_query.T)[:, None] + np.tanh(keys @ W_key.T)) @ v
+
+
+def additive_score__wrong_softmax(query, keys, W_query, W_key, v):
+    """Returns weights instead of scores."""
+    e = np.tanh(_hidden(query, keys, W_query, W_key)) @ v
+    p = np.exp(e - e.max(1, keepdims=True))
+    return p / p.sum(1, keepdims=True)
+
+
+def additive_score__wrong_single_precision(query, keys, W_query, W_key, v):
+    """Computes in single precision."""
+    return np.tanh(_hidden(*(x.astype(np.float32) for x in (query, keys, W_query, W_key)))) @ v.astype(np.float32)
+
+
+def additive_score__wrong_subtle_tanh_by_exponentials(query, keys, W_query, W_key, v):
+    """Writes the tanh as (e^2x - 1) / (e^2x + 1), which is inf / inf for x above 355."""
+    p = np.exp(2 * _hidden(query, keys, W_query, W_key))
+    return (p - 1) / (p + 1) @ v
+
+
+def additive_score__wrong_subtle_saturates_early(query, keys, W_query, W_key, v):
+    """Sets the tanh to 1 or -1 from a size of 6 on, though 6e-6 is left there."""
+    x = _hidden(query, keys, W_query, W_key)
+    return np.where(np.abs(x) > 6, np.sign(x), np.tanh(x)) @ v
+
+
+def additive_score__wrong_subtle_no_axis_where_it_fits(query, keys, W_query, W_key, v):
+    """Adds the projected query without a new axis where sentences and positions are equally many."""
+    q, p = query @ W_query.T, keys @ W_key.T
+    return np.tanh((q if len(q) == p.shape[1] else q[:, None]) + p) @ v
+
+
+_kept = {}
+
+
+def additive_score__wrong_subtle_cached_keys(query, keys, W_query, W_key, v):
+    """Keeps the projected keys under their shape and first number, so they are stale when only other numbers change."""
+    name = keys.shape, len(v), float(keys.flat[0]), float(W_key.flat[0])
+    p = _kept.setdefault(name, keys @ W_key.T)
+    return np.tanh((query @ W_query.T)[:, None] + p) @ v
+
+
+def additive_score__right_joined_matrix(query, keys, W_query, W_key, v):
+    """Multiplies state and annotation joined end to end, position by position, into a Fortran-ordered array."""
+    out = np.zeros(keys.shape[:2], order="F")
+    W = np.hstack([W_query, W_key])
+    for b, j in np.ndindex(out.shape):
+        out[b, j] = np.dot(v, np.tanh(W.dot(np.r_[query[b], keys[b, j]])))
+    return out
+
+
+def additive_score__right_sigmoid_form(query, keys, W_query, W_key, v):
+    """Writes the tanh as 2 sigmoid(2x) - 1 in torch and returns lists."""
+    x = torch.as_tensor(_hidden(query, keys, W_query, W_key))
+    return ((2 * torch.sigmoid(2 * x) - 1) @ torch.as_tensor(v)).tolist()
+
+
+# ---- score_every_step
+def _sum4(queries, projected_keys, W_query):
+    return (queries @ W_query.T)[:, :, None] + projected_keys[:, None]
+
+
+def score_every_step__wrong_source_before_target(queries, projected_keys, W_query, v):
+    """Returns (batch, source, target): the new axes are exchanged."""
+    return torch.tanh((queries @ W_query.T)[:, None] + projected_keys[:, :, None]) @ v
+
+
+def score_every_step__wrong_detached_parameters(queries, projected_keys, W_query, v):
+    """Copies the parameters out of the graph, so they get no gradient."""
+    return torch.tanh(_sum4(queries, projected_keys, W_query.detach())) @ v.detach()
+
+
+def score_every_step__wrong_numpy_inside(queries, projected_keys, W_query, v):
+    """Computes in numpy and wraps the result into a new tensor, so no gradient arrives."""
+    x = _sum4(queries.detach(), projected_keys.detach(), W_query.detach()).numpy()
+    return torch.tensor(np.tanh(x) @ v.detach().numpy())
+
+
+def score_every_step__wrong_no_tanh(queries, projected_keys, W_query, v):
+    """Leaves the tanh out."""
+    return _sum4(queries, projected_keys, W_query) @ v
+
+
+def score_every_step__wrong_first_sentence_keys(queries, projected_keys, W_query, v):
+    """Scores every sentence against the keys of the first."""
+    return torch.tanh(_sum4(queries, projected_keys[:1], W_query)) @ v
+
+
+def score_every_step__wrong_subtle_gradient_of_exponentials(queries, projected_keys, W_query, v):
+    """Writes the tanh as 1 - 2 / (e^2x + 1): the value is right, the gradient is nan where e^2x overflows."""
+    return (1 - 2 / (torch.exp(2 * _sum4(queries, projected_keys, W_query)) + 1)) @ v
+
+
+def score_every_step__wrong_subtle_squeeze(queries, projected_keys, W_query, v):
+    """Multiplies by v as a column and squeezes all axes of length 1."""
+    return (torch.tanh(_sum4(queries, projected_keys, W_query)) @ v[:, None]).squeeze()
+
+
+def score_every_step__wrong_subtle_square_transposed(queries, projected_keys, W_query, v):
+    """Multiplies by W_query instead of its transpose where the matrix is square."""
+    W = W_query if W_query.shape[0] == W_query.shape[1] else W_query.T
+    return torch.tanh((queries @ W)[:, :, None] + projected_keys[:, None]) @ v
+
+
+def score_every_step__wrong_subtle_clamped(queries, projected_keys, W_query, v):
+    """Clamps what goes into the tanh to plus or minus 7."""
+    return torch.tanh(_sum4(queries, projected_keys, W_query).clamp(-7, 7)) @ v
+
+
+def score_every_step__right_einsum(queries, projected_keys, W_query, v):
+    """Uses einsum for both products, and unsqueezes."""
+    q = torch.einsum("aq,biq->bia", W_query, queries)
+    return torch.einsum("a,bija->bij", v, torch.tanh(q.unsqueeze(2) + projected_keys.unsqueeze(1)))
+
+
+def score_every_step__right_attention_axis_first(queries, projected_keys, W_query, v):
+    """Puts the attention axis second and sums over it, and returns a transposed tensor."""
+    q, p = (queries @ W_query.T).permute(0, 2, 1), projected_keys.permute(0, 2, 1)
+    return (torch.tanh(p[:, :, :, None] + q[:, :, None]) * v[:, None, None]).sum(1).transpose(1, 2)
+
+
+def score_every_step__right_repeat_interleave(queries, projected_keys, W_query, v):
+    """Repeats both to all pairs of step and position and calls linear layers."""
+    (b, t, _), s = queries.shape, projected_keys.shape[1]
+    x = torch.nn.functional.linear(queries.repeat_interleave(s, 1), W_query) + projected_keys.repeat(1, t, 1)
+    return torch.nn.functional.linear(x.tanh(), v[None]).view(b, t, s)

@@ -1,0 +1,452 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+
+# ---------------------------------------------------------------- helpers
+def _sm(x):
+    e = [math.exp(v) for v in x]
+    return [v / sum(e) for v in e]
+
+
+def _top(scores, mask):
+    top = np.where(mask, scores, -np.inf).max(1, keepdims=True)
+    return np.where(np.isfinite(top), top, 0.0)
+
+
+def _masked(scores, mask):
+    e = np.where(mask, np.exp(np.where(mask, scores - _top(scores, mask), 0.0)), 0.0)
+    n = e.sum(1, keepdims=True)
+    return e / np.where(n > 0, n, 1.0)
+
+
+# ---------------------------------------------------------------- numbers
+def weights_by_hand_twin__wrong_no_exponentials():
+    """Divides the scores by their sum without exponentials."""
+    return [0.5 / 1.5, -0.3 / 1.5, 1.2 / 1.5, 0.1 / 1.5]
+
+
+def weights_by_hand_twin__wrong_sign_lost():
+    """Overlooks the minus of the second score."""
+    return _sm([0.5, 0.3, 1.2, 0.1])
+
+
+def weights_by_hand_twin__right_ratios():
+    """Writes each weight as one over a sum of exponentials of differences, as an array."""
+    e = np.array([0.5, -0.3, 1.2, 0.1])
+    return 1 / np.exp(e[None, :] - e[:, None]).sum(axis=1)
+
+
+def score_differences__wrong_differences_of_weights():
+    """Gives differences of the weights instead of differences of their logarithms."""
+    return [0.18, 0.32, 0.42]
+
+
+def score_differences__wrong_sign():
+    """Subtracts the first score from the others instead of the others from the first."""
+    return [math.log(a / 0.48) for a in (0.3, 0.16, 0.06)]
+
+
+def score_differences__right_tuple_of_logs():
+    """Takes the logarithm of exact ratios, as a tuple."""
+    return tuple(math.log(Fraction(48, k)) for k in (30, 16, 6))
+
+
+def jacobian_row__wrong_second_row():
+    """Counts positions from 0 and takes the fourth weight for the third."""
+    return [-0.025, -0.125, -0.0375, 0.1875]
+
+
+def jacobian_row__wrong_signs_swapped():
+    """Gives all four derivatives with the opposite sign."""
+    return [0.015, 0.075, -0.1275, 0.0375]
+
+
+def jacobian_row__wrong_diagonal_missing():
+    """Takes minus the product of the weights for its own score too."""
+    return [-0.015, -0.075, -0.0225, -0.0375]
+
+
+def jacobian_row__right_matrix():
+    """Builds the whole matrix of derivatives and takes its third row."""
+    a = np.array([0.1, 0.5, 0.15, 0.25])
+    return list((np.diag(a) - np.outer(a, a))[2])
+
+
+def masked_weights__wrong_pads_take_part():
+    """Takes the softmax over all five scores."""
+    return _sm([0.8, -0.5, 1.3, 0.2, 0.2])
+
+
+def masked_weights__wrong_pads_zeroed():
+    """Takes the softmax over all five and then sets the pads' weights to 0 without dividing again."""
+    return _sm([0.8, -0.5, 1.3, 0.2, 0.2])[:3] + [0.0, 0.0]
+
+
+def masked_weights__wrong_pads_scored_zero():
+    """Sets the pads' scores to 0, which gives them the exponential 1."""
+    return _sm([0.8, -0.5, 1.3, 0.0, 0.0])
+
+
+def masked_weights__right_torch():
+    """Uses torch's softmax with minus infinity at the pads and turns it into a list."""
+    e = torch.tensor([0.8, -0.5, 1.3, -math.inf, -math.inf], dtype=torch.float64)
+    return e.softmax(0).tolist()
+
+
+# ---------------------------------------------------------------- shapes
+def batch_shapes__wrong_axis_not_kept(batch, T_x, T_y):
+    """Drops the summed axis of the totals."""
+    return dict(total=(batch,), all_weights=(batch, T_y, T_x), mask=(batch, 1, T_x))
+
+
+def batch_shapes__wrong_mask_axis_last(batch, T_x, T_y):
+    """Puts the extra axis of the mask at the end."""
+    return dict(total=(batch, 1), all_weights=(batch, T_y, T_x), mask=(batch, T_x, 1))
+
+
+def batch_shapes__wrong_positions_before_steps(batch, T_x, T_y):
+    """Puts the positions before the steps, and the mask to match."""
+    return dict(total=(batch, 1), all_weights=(batch, T_x, T_y), mask=(batch, T_x, 1))
+
+
+def batch_shapes__right_from_arrays(batch, T_x, T_y):
+    """Reads the shapes off arrays."""
+    e = np.zeros((batch, T_x))
+    steps = np.stack([e] * T_y, axis=1)
+    return dict(total=e.sum(axis=-1, keepdims=True).shape, all_weights=steps.shape, mask=e[:, None, :].shape)
+
+
+def jacobian_shapes__wrong_diagonal_only(batch, m, T_x):
+    """Gives one derivative for each weight, by its own score only."""
+    return dict(weights=(T_x,), weights_of_batch=(batch, T_x), context=(m, T_x))
+
+
+def jacobian_shapes__wrong_context_transposed(batch, m, T_x):
+    """Puts the scores first in the derivatives of the context."""
+    return dict(weights=(T_x, T_x), weights_of_batch=(batch, T_x, T_x), context=(T_x, m))
+
+
+def jacobian_shapes__right_lists(batch, m, T_x):
+    """Gives lists, each made of the sizes of what is differentiated and of what it is differentiated by."""
+    w, c, e = [T_x], [m], [T_x]
+    return dict(weights=w + e, weights_of_batch=[batch] + w + e, context=c + e)
+
+
+# ---------------------------------------------------------------- softmax
+def softmax__wrong_first_axis(scores):
+    """Normalises along the first axis instead of the last."""
+    e = np.exp(scores - scores.max(axis=0, keepdims=True))
+    return e / e.sum(axis=0, keepdims=True)
+
+
+def softmax__wrong_unshifted(scores):
+    """Takes exponentials of the scores as they are, which overflow to nan."""
+    e = np.exp(scores)
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_axis_one(scores):
+    """Normalises along axis 1, which is the last one in matrices only."""
+    axis = min(1, scores.ndim - 1)
+    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def softmax__wrong_total_of_all(scores):
+    """Divides by the sum of all exponentials of the array."""
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum()
+
+
+def softmax__wrong_shift_by_mean(scores):
+    """Subtracts the mean instead of the maximum, so that a row that spreads far still overflows."""
+    e = np.exp(scores - scores.mean(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_subtle_one_maximum(scores):
+    """Subtracts the maximum of the whole array, so that much lower rows become 0 divided by 0."""
+    e = np.exp(scores - scores.max())
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_subtle_single_precision_shift(scores):
+    """Shifts in single precision, which large scores do not forgive, and goes on in double precision."""
+    x = (scores.astype(np.float32) - scores.max(axis=-1, keepdims=True).astype(np.float32)).astype(float)
+    e = np.exp(x)
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_small_constant(scores):
+    """Adds a millionth to the sum, so that weights do not add to 1."""
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / (e.sum(axis=-1, keepdims=True) + 1e-6)
+
+
+def softmax__wrong_subtle_clipped_differences(scores):
+    """Lifts everything that lies more than 15 below the maximum to 15 below it."""
+    e = np.exp(np.maximum(scores - scores.max(axis=-1, keepdims=True), -15.0))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__wrong_subtle_clipped_scores(scores):
+    """Clips the scores to 500 in size before the exponentials, so that large scores become ties."""
+    e = np.exp(np.clip(scores, -500, 500))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax__right_log_sum(scores):
+    """Subtracts the logarithm of the sum and takes a single exponential."""
+    return np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))
+
+
+def _nest(scores):
+    if scores.ndim > 1:
+        return [_nest(s) for s in scores]
+    top = max(scores.tolist())
+    e = [math.exp(v - top) for v in scores.tolist()]
+    return [v / math.fsum(e) for v in e]
+
+
+def softmax__right_recursion(scores):
+    """Goes down the axes by recursion and returns nested lists."""
+    return _nest(scores)
+
+
+def softmax__right_in_place(scores):
+    """Works in place and returns the array it was given."""
+    scores -= np.amax(scores, axis=-1)[..., np.newaxis]
+    np.exp(scores, out=scores)
+    scores /= np.einsum("...j->...", scores)[..., None]
+    return scores
+
+
+# ---------------------------------------------------------------- masked_softmax
+def masked_softmax__wrong_empty_row_uniform(scores, source_mask=None):
+    """Fills pads with the lowest float, so that a row of pads gets even weights."""
+    s = scores if source_mask is None else np.where(source_mask, scores, np.finfo(float).min)
+    e = np.exp(s - s.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def masked_softmax__wrong_empty_row_nan(scores, source_mask=None):
+    """Fills pads with minus infinity, so that a row of pads becomes nan."""
+    s = scores if source_mask is None else np.where(source_mask, scores, -np.inf)
+    e = np.exp(s - s.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def masked_softmax__wrong_scores_zeroed(scores, source_mask=None):
+    """Multiplies the scores by the mask, so that a pad keeps the exponential of 0 in the sum."""
+    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
+    s = scores * mask
+    e = np.exp(s - s.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True) * mask
+
+
+def masked_softmax__wrong_mask_required(scores, source_mask=None):
+    """Takes a missing mask for one without any real word and returns zeros."""
+    mask = np.zeros(scores.shape, bool) if source_mask is None else source_mask
+    return _masked(scores, mask)
+
+
+def masked_softmax__wrong_subtle_max_with_pads(scores, source_mask=None):
+    """Subtracts the maximum of the whole row, so that a pad far above leaves all real weights 0."""
+    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
+    e = np.exp(scores - scores.max(1, keepdims=True)) * mask
+    n = e.sum(1, keepdims=True)
+    return e / np.where(n > 0, n, 1.0)
+
+
+def masked_softmax__wrong_subtle_fill_too_high(scores, source_mask=None):
+    """Fills pads with -1000, though real scores may lie lower."""
+    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
+    s = np.where(mask, scores, -1000.0)
+    e = np.exp(s - s.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True) * mask
+
+
+def masked_softmax__wrong_subtle_penalty_added(scores, source_mask=None):
+    """Subtracts a million from pads instead of replacing them, so that a pad of two million still wins."""
+    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
+    s = scores - 1e6 * ~mask
+    e = np.exp(s - s.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True) * mask
+
+
+def masked_softmax__wrong_subtle_single_word_left_out(scores, source_mask=None):
+    """Takes a row for empty if the real weights before division add to 1 or less, which a single real word does too."""
+    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
+    e = np.where(mask, np.exp(np.where(mask, scores - _top(scores, mask), 0.0)), 0.0)
+    n = e.sum(1, keepdims=True)
+    return np.where(n > 1, e / np.where(n > 0, n, 1.0), 0.0)
+
+
+_LAST = {}
+
+
+def masked_softmax__wrong_subtle_mask_remembered(scores, source_mask=None):
+    """Remembers the last mask of a shape and applies it again when none is given."""
+    if source_mask is not None:
+        _LAST[scores.shape] = source_mask
+    return _masked(scores, _LAST.get(scores.shape, np.ones(scores.shape, bool)))
+
+
+def masked_softmax__right_selection(scores, source_mask=None):
+    """Writes the softmax of the selected scores of each row into zeros."""
+    out = np.zeros_like(scores)
+    for row, s, ok in zip(out, scores, np.full(scores.shape, True) if source_mask is None else source_mask):
+        if ok.any():
+            p = np.exp(s[ok] - s[ok].max())
+            row[ok] = p / p.sum()
+    return out
+
+
+def masked_softmax__right_torch_tensor(scores, source_mask=None):
+    """Uses torch's softmax with minus infinity and mends nan, and returns a tensor."""
+    s = torch.tensor(scores)
+    if source_mask is not None:
+        s[~torch.tensor(source_mask)] = -torch.inf
+    return torch.nan_to_num(torch.softmax(s, -1), nan=0.0)
+
+
+def masked_softmax__right_pairwise(scores, source_mask=None):
+    """Divides 1 by the sum of exponentials of differences over the real words, which may overflow to infinity, as it should."""
+    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
+    with np.errstate(all="ignore"):
+        s = np.where(mask, scores, 0.0)
+        d = np.where(mask[:, None, :] & mask[:, :, None], np.exp(s[:, None, :] - s[:, :, None]), 0.0).sum(2)
+        return np.where(mask, 1.0 / d, 0.0).tolist()
+
+
+# ---------------------------------------------------------------- entropy
+def _p(scores, temperature):
+    x = scores / temperature[:, None]
+    return torch.softmax(x, 1), torch.log_softmax(x, 1)
+
+
+def entropy__wrong_nan_at_zero(scores, temperature):
+    """Multiplies a weight of 0 by the logarithm of 0, which is nan."""
+    p, _ = _p(scores, temperature)
+    return -(p * torch.log(p)).sum(1)
+
+
+def entropy__wrong_sign(scores, temperature):
+    """Forgets the minus."""
+    p, l = _p(scores, temperature)
+    return (p * l).sum(1)
+
+
+def entropy__wrong_bits(scores, temperature):
+    """Takes the logarithm with base 2."""
+    p, l = _p(scores, temperature)
+    return -(p * l).sum(1) / math.log(2)
+
+
+def entropy__wrong_times_temperature(scores, temperature):
+    """Multiplies the scores by the temperature instead of dividing them."""
+    p, l = _p(scores, 1 / temperature)
+    return -(p * l).sum(1)
+
+
+def entropy__wrong_temperature_after(scores, temperature):
+    """Divides the entropy by the temperature instead of the scores."""
+    p, l = _p(scores, torch.ones_like(temperature))
+    return -(p * l).sum(1) / temperature
+
+
+def entropy__wrong_temperature_detached(scores, temperature):
+    """Takes the temperature out of the graph, so that no gradient reaches it."""
+    p, l = _p(scores, temperature.detach())
+    return -(p * l).sum(1)
+
+
+def entropy__wrong_subtle_temperature_along_positions(scores, temperature):
+    """Lets the temperatures run along the positions where there are as many as sentences."""
+    p, l = _p(scores, temperature)
+    if scores.shape[1] == len(temperature):
+        p, l = torch.softmax(scores / temperature, 1), torch.log_softmax(scores / temperature, 1)
+    return -(p * l).sum(1)
+
+
+def entropy__wrong_subtle_nan_gradient(scores, temperature):
+    """Drops the nan of a zero weight by torch.where afterwards, so that the gradient is nan all the same."""
+    p, _ = _p(scores, temperature)
+    t = p * torch.log(p)
+    return -torch.where(p > 0, t, torch.zeros_like(t)).sum(1)
+
+
+def entropy__wrong_constant_in_log(scores, temperature):
+    """Adds 1e-6 inside the logarithm against the logarithm of 0."""
+    p, _ = _p(scores, temperature)
+    return -(p * torch.log(p + 1e-6)).sum(1)
+
+
+def entropy__wrong_subtle_clamped(scores, temperature):
+    """Drops weights below 1e-5 from the sum as if they were stored as 0."""
+    p, _ = _p(scores, temperature)
+    keep = p > 1e-5
+    return -torch.where(keep, p * torch.log(torch.where(keep, p, torch.ones_like(p))), torch.zeros_like(p)).sum(1)
+
+
+def entropy__wrong_subtle_gradient_of_log_lost(scores, temperature):
+    """Detaches the weights in front of the logarithm, so that only the gradient is wrong."""
+    p, l = _p(scores, temperature)
+    return -(p.detach() * l).sum(1)
+
+
+def entropy__wrong_subtle_temperature_floor(scores, temperature):
+    """Does not let a temperature go below 0.1."""
+    p, l = _p(scores, temperature.clamp(min=0.1))
+    return -(p * l).sum(1)
+
+
+def entropy__right_log_softmax(scores, temperature):
+    """Multiplies the weights by torch's log_softmax, in einsum."""
+    l = torch.log_softmax(scores / temperature.unsqueeze(1), dim=1)
+    return -torch.einsum("bj,bj->b", l.exp(), l)
+
+
+def entropy__right_categorical(scores, temperature):
+    """Asks torch's categorical distribution for its entropy."""
+    return torch.distributions.Categorical(logits=scores / temperature[:, None], validate_args=False).entropy()
+
+
+def entropy__right_free_energy(scores, temperature):
+    """Writes the entropy as logarithm of the sum minus the mean score, shifted by the maximum, row by row."""
+    rows = []
+    for e, t in zip(scores, temperature):
+        x = (e - e.max()) / t
+        rows.append(torch.logsumexp(x, 0) - torch.softmax(x, 0) @ x)
+    return torch.stack(rows)
+
+
+def entropy__right_xlogy(scores, temperature):
+    """Takes away weights of 0 before the logarithm and again after it."""
+    p, _ = _p(scores, temperature)
+    safe = torch.where(p > 0, p, torch.ones_like(p))
+    return -(safe * safe.log()).sum(-1)
+
+
+# ---------------------------------------------------------------- broken_maps
+def broken_maps__wrong_d_and_e_swapped():
+    """Takes pads left out afterwards for pads scored as 0, and the other way round."""
+    return dict(A=4, B=1, C=6, D=2, E=3)
+
+
+def broken_maps__wrong_softmax_twice_for_b():
+    """Takes table B for a softmax taken twice."""
+    return dict(A=4, B=5, C=6, D=3, E=2)
+
+
+def broken_maps__wrong_a_over_steps():
+    """Takes the even columns of table A for a softmax over the steps."""
+    return dict(A=1, B=4, C=6, D=3, E=2)
+
+
+def broken_maps__right_whole_numbers_of_numpy():
+    """Gives the numbers as integers of numpy."""
+    return dict(zip("ABCDE", np.array([4, 1, 6, 3, 2])))
