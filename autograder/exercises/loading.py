@@ -17,6 +17,7 @@ import numpy as np
 from autograder.exercises import compare
 from autograder.exercises.chains import steps_of
 from autograder.exercises.course_cases import read_course_cases
+from autograder.exercises.covering import PLAIN, DrawnCase
 from autograder.exercises.drawing import draw_cases
 from autograder.exercises.model import Case, Exercise, Lazy, Outcome, convert
 from autograder.exercises.modules import module
@@ -25,7 +26,7 @@ from autograder.exercises.trained import load_trained
 from autograder.exercises.validation import refuse_ungradable
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
-from solutions.answer_key.domains import SCORES
+from solutions.answer_key.domains import SCORES, limits
 
 TOLERANCE = 1e-8  # of the largest number of a result, or of 1; see the rules at the head of a notebook
 UNREADABLE = "unreadable"  # in place of an exception's name: what was returned holds no numbers
@@ -111,11 +112,22 @@ def _exercise(entry, seed, references=None, mistakes=None):
     cases = tuple(_case(shell, row, reference, wrong) for row in draw_cases(entry, reference, seed))
     if entry.kind == "code":  # the first hidden one closes the round, so nothing can be kept from call to call
         first = next(case for case in cases if not case.shown)
+        cases += tuple(_case(shell, row, reference, wrong) for row in _other_numbers(entry, cases))
         cases += (replace(first, name=f"{first.name}, once more after all others"),)
     texts = {name: inspect.getsource(function) for name, function in wrong.items()}
     exercise = Exercise(entry, shell.source, hints, parts, cases, follows=steps_of(entry, reference), mistakes=texts)
     refuse_ungradable(exercise)
     return exercise
+
+
+def _other_numbers(entry, cases):
+    """Yield a call like the ordinary one, with the same shapes and first numbers: nothing may be kept under these."""
+    for case in [case for case in cases if case.name == PLAIN][:1]:
+        inputs = dict(case.inputs)
+        for name in [name for name, argument in entry.arguments.items() if limits(argument)]:
+            inputs[name] = np.array(inputs[name])
+            inputs[name].flat[1:] = np.roll(inputs[name].flat[1:], 1)
+        yield DrawnCase(name=f"{PLAIN} in another order", inputs=inputs, part=case.part, also=case.also)
 
 
 def _case(exercise, row, reference, wrong):
