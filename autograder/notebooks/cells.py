@@ -70,7 +70,7 @@ def _rules(exercises):
             "is no empty batch. What else they may be stands below each exercise, under *Inputs*.",
             "Compute in double precision: a result counts if all its numbers are right to "
             f"{round(-math.log10(TOLERANCE))} digits of the largest of them, or of 1 if that is larger (of a gradient, also of the "
-            "largest input). Single precision (`float32`, which torch takes for new tensors unless you say "
+            "largest input that is no pad). Single precision (`float32`, which torch takes for new tensors unless you say "
             "`dtype=torch.float64`) is too coarse.",
             f"{costs}. The check and the feedback tell you all the same: whoever calls it may need the old values.",
         ]
