@@ -74,7 +74,7 @@ def lint(
             reason = f"the text says {promise!r}, and no hidden case is about {kind}"
             remedy = "let an argument have such a family, or take the promise back"
             problems.append(Problem(exercise.name, exercise.entry.where, "", reason, remedy))
-        for reason, remedy in _misstated_inputs(exercise, _question(exercise, text)):
+        for reason, remedy in _find_misstated_inputs(exercise, _question(exercise, text)):
             problems.append(Problem(exercise.name, exercise.entry.where, "", reason, remedy))
     return (*problems, *leaks(questions, text or "\n".join(_without_answer(exercise.source) for exercise in questions)))
 
@@ -116,7 +116,7 @@ def _question(exercise, text):
     return asks[0].partition("\ndef ")[0] if exercise.kind == "code" and asks else ""
 
 
-def _misstated_inputs(exercise, question):
+def _find_misstated_inputs(exercise, question):
     """Yield what is said of the inputs in the text ``question`` beside the paragraph that the key makes, or not said at all."""
     paragraph = describe_inputs(exercise.entry)
     if question and paragraph not in question:
@@ -229,7 +229,7 @@ def _results_are_no_toss_up(exercise, reference):
     """A choice between two that are alike falls out one way here and another way in an answer that is just as right."""
     rng = np.random.default_rng(0)
     for case in exercise.cases:
-        least = 1.0 if largest(case.inputs) < HUGE else 0.0  # beside numbers of pads, a 0 that is changed is none
+        least = 1.0 if largest(case.inputs) < HUGE else 0.0  # a 0 beside huge numbers at pads must stay 0
         for _ in range(1 if case.families else NUDGES):
             nudged = dict(case.inputs)
             for name, item in nudged.items():
