@@ -257,7 +257,7 @@ def _hint_gradients(rows, wrong):
         return ""
     if raised:
         return f"{NO_GRADIENT} Or: {GRAPH_BROKEN}" if _autograd_broken(rows) else NO_GRADIENT
-    if not any(np.any(gradient) for row in wrong for gradient in row.reply.value.values()):
+    if not any(np.any(row.reply.value[name]) for row in wrong for name in row.case.gradients):
         return NO_GRADIENT
     without = {entry for row in rows for entry in row.wrong_entries}
     return WRONG_GRADIENT.format(", ".join(name for name in wrong[0].case.gradients if name in without))
