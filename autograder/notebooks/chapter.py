@@ -42,10 +42,10 @@ def chapter_texts(path: str | Path) -> tuple[str, dict[str, ExerciseText]]:
     tokens = _parser().parse(source)
     title = next((text.content for tag, text in pairwise(tokens) if (tag.type, tag.tag) == ("heading_open", "h1")), "")
     texts: dict[str, ExerciseText] = {}
-    chapter = chapter_number(path)
+    chapter, entries = chapter_number(path), _load_keys(tokens)
     for token in tokens:
         if token.type in ("fence", "colon_fence") and token.info.strip().startswith("{exercise}"):
-            label, text = _exercise_text(token, path, f"{chapter}.{len(texts) + 1}" if chapter else "")
+            label, text = _exercise_text(token, path, f"{chapter}.{len(texts) + 1}" if chapter else "", entries)
             if label in texts:
                 where = f"{short(path)}, line {text.line}"
                 raise CourseError(f"the exercise {label} stands here twice", where, "rename one of them.")
@@ -84,7 +84,7 @@ def _parser():
     return parser
 
 
-def _exercise_text(token, path, number):
+def _exercise_text(token, path, number, entries):
     first = token.map[0] + 1
     title = token.info.strip().removeprefix("{exercise}").strip()
     label, lines = "", token.content.splitlines()
@@ -100,13 +100,17 @@ def _exercise_text(token, path, number):
         raise CourseError("an exercise without label or text", f"{short(path)}, line {first}", "write both.")
     for inner in _parser().parse(body):
         _refuse_markup(inner, path, first + 1 + skipped)
-    return label, ExerciseText(title, "\n\n".join(filter(None, [body, _inputs(label)])), first, number)
+    inputs = answer_key.describe_inputs(entries.get(label))
+    return label, ExerciseText(title, "\n\n".join(filter(None, [body, inputs])), first, number)
 
 
-def _inputs(label):
-    topic = label.partition("-")[0]
-    entries = answer_key.load(topic) if topic in answer_key.topics() else {}
-    return answer_key.describe_inputs(entries.get(label))
+def _load_keys(tokens):
+    """Return the entries of the keys that the labels in ``tokens`` belong to. Each key is read once."""
+    topics = {
+        found[1] for token in tokens for found in re.finditer(r"^:label: *(\w+)-", token.content, flags=re.MULTILINE)
+    }
+    keys = [answer_key.load(topic) for topic in sorted(topics & {*answer_key.topics()})]
+    return {label: entry for key in keys for label, entry in key.items()}
 
 
 def _refuse_markup(token, path, start, line=0):
