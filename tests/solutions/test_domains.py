@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from autograder.exercises.loading import outcome_of
 from autograder.notebooks.assemble import source_notebook
 from solutions import answer_key
 from solutions.answer_key.domains import describe_inputs, limits
-from tests.autograder.samples import NAMES, TOPICS, exercise_named, topic_exercises
+from tests.autograder.samples import NAMES, TOPICS, exercise_named, reference_of, topic_exercises
 
 SEEDS = (1, 3)
 CODE = [name for name in NAMES if answer_key.load(name.split("-")[0])[name].kind == "code"]
@@ -73,6 +74,32 @@ def test_every_axis_is_long_in_some_case(name):
     words = {words for case in exercise.hidden for words in case.families}
     letters = {letter for argument in exercise.entry.arguments.values() for letter in argument.letters}
     assert {f"{letter} {exercise.entry.most.get(letter, 71)}" for letter in letters} <= words
+
+
+def shake(item, rng):
+    """Return ``item`` with each float moved by the last digit that it holds, up or down."""
+    item = np.asarray(item)
+    return item * (1 + 2.0**-52 * rng.choice([-1, 1], item.shape)) if item.dtype.kind == "f" else item
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CODE)
+def test_no_case_magnifies_rounding_errors(name):
+    exercise = exercise_named(name)
+    rng = np.random.default_rng(0)
+    for case in exercise.hidden:
+        shaken = {name: shake(item, rng) for name, item in case.inputs.items()}
+        results = [
+            outcome_of(exercise, reference_of(exercise), inputs, case.gradients).value
+            for inputs in (case.inputs, shaken)
+        ]
+        for one, other in zip(*map(numbers_in, results), strict=True):
+            assert np.allclose(one, other, rtol=0, atol=case.atol / 100), case.name
+
+
+def numbers_in(result):
+    """Return the result, or each gradient, as arrays."""
+    return [*result.values()] if isinstance(result, dict) else [np.asarray(result, dtype=float)]
 
 
 @pytest.mark.parametrize(
