@@ -19,6 +19,16 @@ def training_shapes__source_first(batch, T_x, T_y, m, V_y):
     }
 
 
+def training_shapes__start_added(batch, T_x, T_y, m, V_y):
+    """The decoder reads START, but not the last word: the target is moved by one place, and keeps its length."""
+    return {
+        "target_in": (batch, T_y + 1),
+        "contexts": (batch, T_y, m),
+        "heat_maps": (batch, T_y, T_x),
+        "predictions": (batch, T_y, V_y),
+    }
+
+
 def training_shapes__predictions_are_words(batch, T_x, T_y, m, V_y):
     """A prediction is a distribution: one number for every word that could be written, not the word itself."""
     return {
