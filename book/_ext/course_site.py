@@ -15,9 +15,12 @@ from urllib.parse import urljoin, urlsplit
 from xml.sax.saxutils import escape
 
 from docutils import nodes
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from solutions import answer_key
+
+logger = logging.getLogger(__name__)
 
 ENTRANCE = """<!DOCTYPE html>
 <html lang="en">
@@ -71,6 +74,13 @@ def configure(app, config):
     os.environ["COURSE_MADE_FILES"] = str(_beside(app, GENERATED))
 
 
+def show_stderr(app, doctree):
+    """Log what cells wrote to stderr: ``stderr_output: error`` only says that they did."""
+    for block in doctree.findall(nodes.literal_block):
+        if "stderr" in block["classes"]:
+            logger.error("a cell wrote to stderr: %s", block.astext().strip(), location=block)
+
+
 def finish(app, exception):
     if exception or app.builder.format != "html":
         return
@@ -98,5 +108,6 @@ def setup(app):
     app.add_role("minutes", Minutes())
     app.add_config_value("course_assignments", [], "env")
     app.connect("config-inited", configure, priority=100)  # before the extensions that read it
+    app.connect("doctree-read", show_stderr)
     app.connect("build-finished", finish, priority=900)  # after the table of contents has written its own index.html
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -124,3 +124,26 @@ def test_with_an_address_the_sitemap_lists_every_page_and_a_dead_link_finds_them
     told = meta(site / "book" / "page.html")
     assert (told["og:url"], told["og:site_name"]) == (f"{ADDRESS}book/page.html", "A book <of> its own")
     assert told["description"] == told["og:description"] == "More of it."
+
+
+STDERR = """---
+jupytext:
+  text_representation: {extension: .md, format_name: myst}
+kernelspec:
+  name: python3
+---
+
+# Page
+
+```{code-cell} python
+import sys
+
+print("the reason", file=sys.stderr)
+```
+"""
+
+
+def test_what_a_cell_writes_to_stderr_is_in_the_log(tmp_path):
+    write_site(tmp_path, f'{CONF}nb_output_stderr = "error"\n', {"favicon.svg": "<svg/>", "book/intro.md": STDERR})
+    _, warnings = build_site(tmp_path, strict=False)
+    assert "intro.md:12: ERROR: a cell wrote to stderr: the reason" in warnings
