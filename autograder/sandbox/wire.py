@@ -68,11 +68,12 @@ def _encode_dict(value, depth):
 
 
 def _encode_array(value, depth):
-    if value.dtype.name not in DTYPES:
-        return {"other": f"array of {value.dtype.name[:40]}"}
-    native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
-    data = base64.b64encode(native.tobytes()).decode()
-    return {"array": {"dtype": value.dtype.name, "shape": list(value.shape), "data": data}}
+    name = value.dtype.name
+    if name not in DTYPES:
+        return {"other": f"array of {name[:40]}"}
+    if not value.dtype.isnative:
+        value = value.astype(name)
+    return {"array": {"dtype": name, "shape": list(value.shape), "data": base64.b64encode(value.tobytes()).decode()}}
 
 
 ENCODERS = {
