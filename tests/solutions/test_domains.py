@@ -69,6 +69,17 @@ def test_inputs_keep_to_their_limits_and_reach_both(name, seed):
 
 
 @pytest.mark.parametrize("name", CODE)
+def test_worked_examples_keep_to_the_limits_too(name):
+    exercise = exercise_named(name)
+    for argument, declared in exercise.entry.arguments.items():
+        low, high = limits(declared) or (-np.inf, np.inf)
+        for case in exercise.cases:
+            if case.shown and argument in case.inputs:
+                numbers = np.asarray(case.inputs[argument], dtype=float)[words_of(exercise, case, argument)]
+                assert ((low <= numbers) & (numbers <= high)).all(), (argument, case.name)
+
+
+@pytest.mark.parametrize("name", CODE)
 def test_every_axis_is_long_in_some_case(name):
     exercise = exercise_named(name)
     words = {words for case in exercise.hidden for words in case.families}
