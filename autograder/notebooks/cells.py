@@ -66,12 +66,11 @@ def _rules(exercises):
             ]
         rules += [
             "Numbers come as floats of double precision, those of words and positions as whole numbers, masks as truth "
-            "values. All are finite, at pads too, and so are sums of them, and the product of any two of which at most one is "
-            "a pad's. No axis has length 0: there is no empty batch. What else they may be stands below each exercise, "
-            "under *Inputs*.",
+            "values. All are finite, at pads too, and so are their sums, and the products of two of which at most one is a pad's. "
+            "No axis has length 0: there is no empty batch. What else they may be stands below each exercise, under *Inputs*.",
             "Compute in double precision: a result counts if all its numbers are right to "
-            f"{round(-math.log10(TOLERANCE))} digits of the largest of them, or of 1 if that is larger (of a gradient, also of the "
-            "largest input that is no pad). No case magnifies rounding errors: the last digit of an input changes a result by "
+            f"{round(-math.log10(TOLERANCE))} digits of the largest of them, or of 1 if that is larger. (For a gradient: or of the "
+            "largest entry of any input, pads aside.) No case magnifies rounding: the last digit of an input changes a result by "
             "less than a hundredth of that. Single precision (`float32`) is too coarse. Torch takes it for new tensors, and for "
             "quotients of whole numbers, unless you say `dtype=torch.float64`.",
             f"{costs}. The check and the feedback tell you all the same: whoever calls it may need the old values.",
