@@ -17,23 +17,21 @@ from solutions.in_torch.output_layer import Decoder, Seq2Seq
 MAX_LENGTH = len(TARGET_FIELDS) + 1  # and the stop word
 
 
-def build_model(seed=0, attention=True):
-    """Return an untrained ``Seq2Seq`` of the capstone's sizes for letters; without ``attention``, one fixed vector."""
+def build_model(seed=0):
+    """Return an untrained ``Seq2Seq`` with attention, of the capstone's sizes, for letters."""
     torch.manual_seed(seed)
     encoder = Encoder(len(SOURCE_LETTERS), EMBEDDING_SIZE, HIDDEN_SIZE, QUERY_SIZE)
-    score = AdditiveAttention(QUERY_SIZE, 2 * HIDDEN_SIZE, ATTENTION_SIZE) if attention else None
-    return Seq2Seq(encoder, Decoder(len(TARGET_LETTERS), EMBEDDING_SIZE, QUERY_SIZE, 2 * HIDDEN_SIZE, score))
+    attention = AdditiveAttention(QUERY_SIZE, 2 * HIDDEN_SIZE, ATTENTION_SIZE)
+    return Seq2Seq(encoder, Decoder(len(TARGET_LETTERS), EMBEDDING_SIZE, QUERY_SIZE, 2 * HIDDEN_SIZE, attention))
 
 
-def train(seed=0, attention=True, steps=150, batch_size=64):
+def train(seed=0, steps=150, batch_size=64):
     """Train a model on dates that are not kept back, each time in a format drawn at random.
 
     Parameters
     ----------
     seed : int
         Of the first weights, the dates and the formats.
-    attention : bool
-        False leaves attention out, for comparison.
     steps, batch_size : int
         How long to train, and on how many dates at a time.
 
@@ -42,7 +40,7 @@ def train(seed=0, attention=True, steps=150, batch_size=64):
     (Seq2Seq, list of float)
         The trained model, and the loss at every step in nats per letter.
     """
-    model, dates, rng = build_model(seed, attention), draw_dates(6000, seed), np.random.default_rng(seed)
+    model, dates, rng = build_model(seed), draw_dates(6000, seed), np.random.default_rng(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.015)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.015, total_steps=steps)
     losses = []

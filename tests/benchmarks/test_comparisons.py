@@ -1,0 +1,157 @@
+"""The comparisons of the book: a training depends on its run alone, each side has its own best rate, nothing is lost."""
+
+import json
+
+import pytest
+import torch
+
+from benchmarks import comparisons
+from benchmarks.comparisons import Comparison, Run, Training, build_model, choose_rate
+from solutions.in_torch.output_layer import Decoder
+
+pytestmark = pytest.mark.suite("solutions")
+
+FIXED, ATTENTION = (Run("bottleneck", model, 48, 120, 0, 0.01, (5, 10)) for model in ("fixed", "attention"))
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch, tmp_path):
+    """One comparison of a few steps, a small test, and a record of its own."""
+    small = comparisons.as_tensors(comparisons.draw_sentences(60, seed=7, least=5, kept_back=True))
+    monkeypatch.setattr(comparisons, "_unseen", lambda of_dates, purpose: small)
+    monkeypatch.setattr(comparisons, "SENTENCES", 120)
+    monkeypatch.setattr(comparisons, "LOCK", tmp_path / "lock")
+    for function in (comparisons.read_record, comparisons.write_record):
+        monkeypatch.setattr(function, "__defaults__", (tmp_path / "record.json",))
+    few = {"scores": Comparison(("dot",), {16: (0.003, 0.01)}, (5,), seeds=2)}
+    monkeypatch.setattr(comparisons, "COMPARISONS", few)
+
+
+def weights(training):
+    return torch.cat([parameter.detach().flatten() for parameter in training.model.parameters()])
+
+
+@pytest.mark.parametrize("run", [FIXED, ATTENTION], ids=["fixed", "attention"])
+def test_an_annealed_end_leaves_the_training_that_it_branches_off_from_as_it_was(run):
+    straight, branched = Training(run), Training(run)
+    for step in range(8):
+        if step == 4:
+            end = branched.finish(5)
+            assert (end.step, branched.step) == (5, 4)
+        straight.advance()
+        branched.advance()
+    assert torch.equal(weights(straight), weights(branched))
+    assert torch.equal(weights(straight.finish(10)), weights(branched.finish(10)))
+
+
+def test_the_rate_rises_stays_and_falls_to_almost_nothing(monkeypatch):
+    monkeypatch.setattr(comparisons, "WARM_UP", 2)
+    training, rates = Training(FIXED), []
+    for step in range(10):
+        training.advance((8, 10) if step >= 8 else None)
+        rates.append(training.optimizer.param_groups[0]["lr"])
+    assert rates == pytest.approx([0.005, *[0.01] * 8, 0.01 * (1 - 0.5**0.5)])
+
+
+def test_the_fixed_vector_is_the_last_forward_and_the_first_backward_state_and_nothing_else():
+    model = build_model(FIXED)
+    source, lengths = torch.tensor([[4, 9, 3], [6, 8, 0]]), torch.tensor([3, 2])
+    _, keys, mask = model.read(source, lengths)
+    assert keys.shape == (2, 1, 96)
+    assert mask.all()
+    every, _ = comparisons.Encoder.forward(model.encoder, source, lengths)
+    for b, last in enumerate((2, 1)):
+        torch.testing.assert_close(keys[b, 0], torch.cat([every[b, last, :48], every[b, 0, 48:]]))
+
+
+def test_taking_all_steps_at_once_is_taking_one_after_the_other():
+    model = build_model(FIXED)
+    source, lengths, words = torch.tensor([[4, 9, 3], [6, 8, 0]]), torch.tensor([3, 2]), torch.tensor([[1, 5], [1, 7]])
+    logits, _ = model(source, lengths, words)
+    one_by_one, _ = Decoder.forward(model.decoder, words, *model.read(source, lengths))
+    torch.testing.assert_close(logits, one_by_one)
+
+
+def test_luongs_order_scores_with_the_new_state_and_keeps_the_context_out_of_it():
+    model = build_model(Run("order", "luong", 48, 120, 0, 0.01, (5,)))
+    state, keys, mask = model.read(torch.tensor([[4, 9, 3]]), torch.tensor([3]))
+    word = torch.tensor([5])
+    _, new, weights = model.decoder.step(word, state, keys, mask)
+    torch.testing.assert_close(new, model.decoder.cell(model.decoder.embedding(word), state))
+    torch.testing.assert_close(weights, model.decoder.attention(new, keys, mask)[1])
+
+
+@pytest.mark.parametrize("group", ["bottleneck", "dates"])
+def test_a_batch_is_a_batch_whenever_it_is_drawn_and_its_sentences_are_of_like_length(group):
+    run = Run(group, "fixed", 48, 120, 0, 0.01, (5,))
+    first, lengths, target_in, target = comparisons.draw_batch(run, 3)
+    again = comparisons.draw_batch(run, 3)
+    assert all(torch.equal(a, b) for a, b in zip((first, lengths, target_in, target), again, strict=True))
+    words = (target != 0).sum(dim=1)
+    assert words.max() - words.min() <= 4
+    assert (target[:, -1] != 0).any()
+
+
+def test_the_command_trains_what_is_missing_and_chooses_the_rate_with_the_lowest_loss(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["comparisons", "--groups", "scores", "--jobs", "1"])
+    monkeypatch.setattr(comparisons, "ProcessPoolExecutor", InThisProcess)
+    monkeypatch.setattr(comparisons, "as_completed", list)
+    comparisons.main()
+    rows = comparisons.read_record()
+    assert len(rows) == InThisProcess.calls == 4
+    choice = choose_rate(rows, "scores", "dot", 16, 5)
+    assert choice["rate"] == min(choice["validation_loss"], key=choice["validation_loss"].get)
+    of_rate = [row["validation_loss"] for row in rows.values() if row["rate"] == choice["rate"]]
+    assert choice["validation_loss"][choice["rate"]] == pytest.approx(sum(of_rate) / 2, abs=1e-5)
+    assert all(0 < row["trained"]["entropy_share"] < 1 for row in rows.values())
+
+    comparisons.main()
+    assert InThisProcess.calls == 4  # nothing is missing
+
+    lost = min(rows)
+    comparisons.write_record({name: row for name, row in rows.items() if name != lost})
+    assert choose_rate(comparisons.read_record(), "scores", "dot", 16, 5) is None  # no choice before all were tried
+    comparisons.main()
+    assert InThisProcess.calls == 5
+    measured = comparisons.read_record()[lost]
+    assert {**measured, "cpu_seconds": 0} == {**rows[lost], "cpu_seconds": 0}
+
+    capsys.readouterr()
+    monkeypatch.setattr("sys.argv", ["comparisons", "--only", lost])
+    comparisons.main()
+    now, then = (json.loads(line[line.index("{") :]) for line in capsys.readouterr().out.splitlines())
+    assert now == then == {"validation_loss": measured["validation_loss"], "right_of": measured["right_of"]}
+
+
+class InThisProcess:
+    """A pool that computes at once, so that what was set for the test holds."""
+
+    calls = 0
+
+    def __init__(self, jobs):
+        assert jobs == 1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def submit(self, function, run):
+        InThisProcess.calls += 1
+        return Done(function(run))
+
+
+class Done:
+    def __init__(self, value):
+        self.value = value
+
+    def result(self):
+        return self.value
+
+
+def test_a_name_that_is_not_in_the_record_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["comparisons", "--only", "scores-dot"])
+    with pytest.raises(SystemExit, match="2"):
+        comparisons.main()
+    assert "not in the record: scores-dot. Remedy: --list names the rows" in capsys.readouterr().err
