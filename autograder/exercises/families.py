@@ -432,10 +432,7 @@ def _two_words_each(rng, context):
 
 KINDS["hypotheses"] = (
     Family("ordinary", _negative(5.0)),
-    Family(
-        *("leader", _leader, "one hypothesis far ahead", "may one hypothesis give several of the best continuations?"),
-        least={-1: 24},
-    ),
+    Family("leader", _leader, "one hypothesis far ahead", "may one hypothesis give several of the best continuations?"),
     Family("alike", _alike_below_zero, "hypotheses that are equally good so far", WHERE_ALIKE),
     Family("close", _close_and_low, "hypotheses far below 0 that are nearly equally good", WHERE_LARGE),
 )

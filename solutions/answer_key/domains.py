@@ -17,9 +17,9 @@ MASKED = ("scores", "logits", "annotations")  # kinds whose entries at pads may 
 LONGEST = 71  # entries of an axis, unless the key says how many
 SMALLEST_WEIGHT = 1e-7  # of those that are not 0
 OF_KIND = {
-    "tokens": "{} holds whole numbers from 0 to `{below}` − 1.",
-    "targets": "{} holds whole numbers from 0 to `{below}` − 1.",
-    "weights": "Each row of {} is a softmax. A weight may be exactly 0, or as small as 10⁻⁷.",
+    "tokens": "{} holds whole numbers (`int64`) from 0 to `{below}` − 1.",
+    "targets": "{} holds whole numbers (`int64`) from 0 to `{below}` − 1.",
+    "weights": "Each row of {} is a softmax in double precision. A weight may be exactly 0, or as small as 10⁻⁷.",
     "log_probabilities": "{} are normalized: over the words, the probabilities add to 1.",
     "hypotheses": "{} are 0 or negative.",
     "peaks": "The largest weight of a row may be larger than the next by a hundred-millionth of itself only.",
@@ -41,10 +41,10 @@ def describe_inputs(entry):
         if names := [name for name in arguments if arguments[name].kind == kind]:
             sentences.append(sentence.format(_join(names), below=arguments[names[0]].below))
     if any(a.kind == "weights" and "empty_row" not in a.without for a in arguments.values()):
-        sentences.append("A row may also be 0 throughout.")
+        sentences.append("Or a row is 0 throughout.")
     if entry.reaches:
         sentences.append(
-            f"The scores that follow from them may reach {_number(entry.reaches)} in size, with either sign."
+            f"The scores that words get from them may reach {_number(entry.reaches)} in size, with either sign."
         )
     letters = dict.fromkeys(letter for argument in arguments.values() for letter in argument.letters)
     bounds = {letter: (entry.least.get(letter, 1), entry.most.get(letter, LONGEST)) for letter in letters}

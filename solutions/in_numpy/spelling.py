@@ -13,10 +13,8 @@ import snowballstemmer
 
 PAD, START, STOP = 0, 1, 2
 LETTERS = ("<pad>", *"abcdefghijklmnopqrstuvwxyz")
-PHONEMES = ("<pad>", "<s>", "</s>")
-PHONEMES += tuple(
-    "AA AE AH AO AW AY B CH D DH EH ER EY F G HH IH IY JH K L M N NG OW OY P R S SH T TH UH UW V W Y Z ZH".split()
-)
+SOUNDS = "AA AE AH AO AW AY B CH D DH EH ER EY F G HH IH IY JH K L M N NG OW OY P R S SH T TH UH UW V W Y Z ZH"
+PHONEMES = ("<pad>", "<s>", "</s>", *SOUNDS.split())
 LONGEST = 16  # letters of a word
 PARTS = ("test", "validation")  # each of them is one fortieth of the word families; the rest is for training
 FORTIETHS = 40
@@ -77,7 +75,12 @@ def as_arrays(words):
         source[row, : len(word)] = [LETTERS.index(letter) for letter in word]
         target[row, : len(phonemes) + 1] = [*phonemes, STOP]
     target_in = np.concatenate([np.full((len(words), 1), START), target[:, :-1]], axis=1)
-    return {"source": source, "lengths": lengths, "target": target, "target_in": np.where(target_in == STOP, PAD, target_in)}
+    return {
+        "source": source,
+        "lengths": lengths,
+        "target": target,
+        "target_in": np.where(target_in == STOP, PAD, target_in),
+    }
 
 
 def as_phonemes(numbers):

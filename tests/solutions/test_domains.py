@@ -22,7 +22,9 @@ def test_the_paragraph_says_limits_masks_and_sizes():
         "At pads, `embedded` may hold any finite numbers. Pads stand at the end of a row. A row of `source_mask` may not be all "
         "pads. Any axis has 1 to 71 entries."
     )
-    assert "; `vocab_size` is 2 to 3 000." in describe_inputs(exercise_named("output_layer-beam_step").entry)
+    assert "; `width` is 1 to 10; `vocab_size` is 2 to 3 000." in describe_inputs(
+        exercise_named("output_layer-beam_step").entry
+    )
     assert not describe_inputs(exercise_named("softmax-jacobian_row").entry)
     assert not describe_inputs(None)
 

@@ -1,5 +1,6 @@
 """Spelling to sound: the dictionary is read whole, no family of words is divided, and errors are counted as the field does."""
 
+import itertools
 import sys
 
 import numpy as np
@@ -31,9 +32,13 @@ def test_words_have_their_pronunciations_without_stress_and_the_usual_one_first(
 
 def test_the_parts_are_disjoint_and_no_family_of_inflected_words_is_divided():
     parts = {part: words_of(part) for part in ("training", "validation", "test")}
-    assert sorted(sum(parts.values(), [])) == sorted(pronunciations())
+    assert sorted(itertools.chain(*parts.values())) == sorted(pronunciations())
     part_of = {word: part for part, words in parts.items() for word in words}
-    for family in (("read", "reads", "reading", "readings"), ("attend", "attended", "attending"), ("nation", "nations")):
+    for family in (
+        ("read", "reads", "reading", "readings"),
+        ("attend", "attended", "attending"),
+        ("nation", "nations"),
+    ):
         assert len({part_of[word] for word in family}) == 1
     for part in spelling.PARTS:
         assert 0.015 < len(parts[part]) / len(part_of) < 0.035
