@@ -303,7 +303,7 @@ def _zeroed_at_pads(mask, node):
         value = perturbations.without_pads(context.inputs.get(node.name), context)
         return {} if value is None else {node.number: lambda _: value, mask.number: lambda real: real | ~real}
 
-    clause = format_clause("{it} {is} set to 0 at pads, and these still take part in the sum", node.name)
+    clause = format_clause("pads still take part in the sum of the softmax, and {it} {is} 0 there", node.name)
     return Mutation(clause, 0, changes)
 
 

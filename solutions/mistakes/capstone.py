@@ -156,6 +156,14 @@ def noun_alignment__weight_mass(weights, positions):
     return float(total / count)
 
 
+def noun_alignment__above_half(weights, positions):
+    """The largest weight of a row need not be above one half: compare it with the others, not with a fixed number."""
+    hits = 0
+    for row, places in zip(weights, positions, strict=True):
+        hits += sum(row[step, place] > 0.5 for step, place in enumerate(places[: len(row)]) if place >= 0)
+    return float(hits / (positions >= 0).sum())
+
+
 def noun_alignment__missed_steps_forgiven(weights, positions):
     """A noun that the model never came to is a noun missed: it counts below the line."""
     steps = min(weights.shape[1], positions.shape[1])

@@ -231,7 +231,7 @@ def attend__as_many_as_there_are_words(scores, keys, source_mask):
 
 
 def decoder_step__keys_cleared(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Your numbers come out exactly if keys are set to 0 at pads, and these still take part in the sum."""
+    """Your numbers come out exactly if pads still take part in the sum of the softmax, and keys are 0 there."""
     keys = keys.masked_fill(~source_mask.unsqueeze(-1), 0.0)
     weights = torch.softmax(torch.tanh((query @ W_query.T).unsqueeze(1) + keys @ W_key.T) @ v, dim=1)
     context = (weights.unsqueeze(1) @ keys).squeeze(1)

@@ -52,6 +52,7 @@ def test_the_record_counts_no_fewer_answers_than_there_are(name):
         ("hints_again.toml", "third", 15),
         ("hints_fourth.toml", "fourth", 20),
         ("hints_fifth.toml", "fifth", 20),
+        ("hints_seventh.toml", "seventh", 20),
     ],
 )
 def test_the_hints_were_judged_for_as_many_answers_of_each_topic_and_those_that_mislead_are_named(file, name, of_each):

@@ -1,0 +1,453 @@
+import math
+import numpy as np
+import torch
+
+
+def _soft(e, mask):
+    e = np.where(mask, e, -1e9)
+    w = np.exp(e - e.max(1, keepdims=True)) * mask
+    t = w.sum(1, keepdims=True)
+    return w / np.where(t == 0, 1, t)
+
+
+def _sig(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def _hand(s, y, h, Wq, Wk, v, Wy, Ws, Wc, soft=lambda e: np.exp(e) / np.exp(e).sum(), old=None, r=lambda x: x):
+    e = r(np.tanh(Wq @ s + h @ Wk.T) @ v)
+    w = r(soft(e))
+    c = r(w @ h)
+    return {"scores": list(e), "weights": list(w), "context": list(c), "state": list(np.tanh(Wy @ y + Ws @ s + Wc @ c))}
+
+
+_NC = [np.array([.5, .5]), np.array([.6, .4]), np.array([[.2, .2], [.8, .8]]), np.eye(2), np.eye(2), np.ones(2), np.eye(2), np.eye(2), np.eye(2)]
+_SH = [np.array([.5, -.4, .2]), np.array([.6, -.3]), np.array([[.3, -.2, .5, .1], [-.6, .4, .1, .8], [.9, .7, -.4, .2]]),
+       np.array([[1, 0, 2], [0, -1, 1]]), np.array([[1, 0, 0, -1], [0, 2, 1, 0]]), np.array([1.5, -1]), np.array([[1, 0], [0, 2], [1, -1]]),
+       np.array([[0, 1, 0], [1, 0, 0], [0, -1, 1]]), np.array([[1, 0, 0, 1], [0, -1, 0, 2], [0, 1, 1, 0]])]
+_Z, _C, _WD, _BD = np.array([.2, -.5]), np.array([.4, -.3, .2]), np.array([[0, 1], [2, .5]]), np.array([.15, -.2])
+_UD, _WA = np.array([[.3, -.1, .6, 0], [.2, .4, -.7, .1]]), np.array([[1, 0, -1], [.5, 2, 0]])
+_store = {}
+
+
+def _tscore(query, keys, W_query, W_key, v):
+    return torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
+
+
+def _tsoft(e, mask):
+    return torch.softmax(torch.where(mask, e, torch.full_like(e, -1e9)), 1) * mask
+
+
+def _tstate(w, query, embedded, keys, W_y, W_s, W_c):
+    return torch.tanh(embedded @ W_y.T + query @ W_s.T + torch.einsum("bj,bjk->bk", w, keys) @ W_c.T)
+
+
+def _luong(fed, embedded, query, keys, mask, W_y, W_s, W_fed, W, W_mix, soft=_soft, old=False, swap=False, mult=lambda s, W: s @ W):
+    s = np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
+    a = soft(np.einsum("bk,bjk->bj", mult(query if old else s, W), keys), mask)
+    c = np.einsum("bj,bjk->bk", a, keys)
+    return np.tanh(np.concatenate([s, c] if swap else [c, s], 1) @ W_mix.T)
+
+
+# ---- note_c_parameters
+def note_c_parameters__wrong_transposed(d, m, n):
+    """Writes the shapes as (input, output)."""
+    return {"W_y": (d, n), "W_s": (n, n), "W_c": (m, n)}
+
+
+def note_c_parameters__wrong_two_directions(d, m, n):
+    """Doubles the annotation, though this encoder reads in one direction."""
+    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, 2 * m)}
+
+
+def note_c_parameters__right_sizes(d, m, n):
+    """Makes all shapes in a comprehension as torch.Size."""
+    return {k: torch.Size([n, p]) for k, p in zip(("W_y", "W_s", "W_c"), (d, n, m))}
+
+
+# ---- fusion_shapes
+def fusion_shapes__wrong_one_direction(d, m, n, r):
+    """Takes an annotation for the state of one direction."""
+    return {"joined": (d + m,), "L_1": (r, d + m), "W_input": (n, r), "W_context": (n, m)}
+
+
+def fusion_shapes__wrong_L_transposed(d, m, n, r):
+    """Writes L_1 as (input, output)."""
+    return {"joined": (d + 2 * m,), "L_1": (d + 2 * m, r), "W_input": (n, r), "W_context": (n, 2 * m)}
+
+
+def fusion_shapes__right_concatenated(d, m, n, r):
+    """Joins real vectors and reads shapes off matrices."""
+    j = np.concatenate([np.zeros(d), np.zeros(m), np.zeros(m)])
+    return {"joined": j.shape, "L_1": np.zeros((r, len(j))).shape, "W_input": (n, r), "W_context": (n, m + m)}
+
+
+# ---- note_d_shapes
+def note_d_shapes__wrong_b_vector(V_out, m, n):
+    """Writes the bias as a vector instead of a matrix of one column."""
+    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (n,)}
+
+
+def note_d_shapes__wrong_U_by_state(V_out, m, n):
+    """Lets U_D give as many numbers as there are words, like an output layer."""
+    return {"W_D": (n, n), "U_D": (V_out, n), "W_a": (n, m), "b_D": (n, 1)}
+
+
+def note_d_shapes__right_arrays(V_out, m, n):
+    """Reads the shapes off arrays of zeros."""
+    return {k: np.zeros(s).shape for k, s in dict(W_D=(n, n), U_D=(n, V_out), W_a=(n, m), b_D=(n, 1)).items()}
+
+
+# ---- training_shapes
+def training_shapes__wrong_steps_first(batch, d, m, n, T_y):
+    """Puts the steps before the batch."""
+    return {"projected_words": (T_y, batch, n), "joined": (batch, d + m), "states": (T_y, batch, n)}
+
+
+def training_shapes__wrong_not_projected(batch, d, m, n, T_y):
+    """Gives the embedded words before the product with W_y."""
+    return {"projected_words": (batch, T_y, d), "joined": (batch, d + m), "states": (batch, T_y, n)}
+
+
+def training_shapes__right_stacked(batch, d, m, n, T_y):
+    """Stacks a list of states and reads the shape off."""
+    s = torch.stack([torch.zeros(batch, n)] * T_y, 1).shape
+    return {"states": s, "projected_words": s, "joined": torch.cat([torch.zeros(batch, d), torch.zeros(batch, m)], 1).shape}
+
+
+# ---- paper_shapes
+def paper_shapes__wrong_annotation_n(m, n, a, pairs, V_y):
+    """Forgets that an annotation has 2n numbers."""
+    return {"W_r": (n, m), "C_r": (n, n), "U_a": (a, n), "C_o": (2 * pairs, n), "W_o": (V_y, pairs)}
+
+
+def paper_shapes__wrong_pairs_halved(m, n, a, pairs, V_y):
+    """Gives C_o only one number for each pair, though a pair has two."""
+    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (pairs, 2 * n), "W_o": (V_y, pairs)}
+
+
+def paper_shapes__right_named(m, n, a, pairs, V_y):
+    """Names the annotation's size first."""
+    h = n + n
+    return dict(W_o=(V_y, pairs), C_o=(pairs * 2, h), U_a=(a, h), C_r=(n, h), W_r=(n, m))
+
+
+# ---- stacked_gates
+def stacked_gates__wrong_three_on_state(batch, d, m, n):
+    """Stacks three matrices on the old state, though the candidate's reads the state after the reset gate."""
+    return {"W_input": (3 * n, d + m), "W_gates": (3 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
+
+
+def stacked_gates__wrong_scalar_gate(batch, d, m, n):
+    """Gives each sentence a single update gate."""
+    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, 1)}
+
+
+def stacked_gates__right_vstack(batch, d, m, n):
+    """Stacks real matrices and multiplies them."""
+    W = np.vstack([np.zeros((n, d + m))] * 3)
+    return dict(W_input=W.shape, W_gates=np.vstack([np.zeros((n, n))] * 2).shape, from_input=(np.zeros((batch, d + m)) @ W.T).shape, update=(batch, n))
+
+
+# ---- note_c_state
+def note_c_state__wrong_equal_weights():
+    """Averages the annotations with equal weights instead of the softmax of the scores."""
+    return _hand(*_NC, soft=lambda e: np.ones(2) / 2)["state"]
+
+
+def note_c_state__wrong_no_word():
+    """Leaves the embedded word out of the new state."""
+    return _hand(*_NC[:6], np.zeros((2, 2)), *_NC[7:])["state"]
+
+
+def note_c_state__wrong_subtle_no_tanh_in_score():
+    """Takes the softmax of scores without their tanh, which moves the context a little."""
+    return _hand(*_NC, soft=lambda e: np.exp([1.4, 2.6]) / np.exp([1.4, 2.6]).sum())["state"]
+
+
+def note_c_state__right_scalar():
+    """Uses that both components of the context are equal, in plain Python, as a tuple."""
+    a = 1 / (1 + math.exp(2 * (math.tanh(.7) - math.tanh(1.3))))
+    return tuple(math.tanh(x + .5 + .2 + .6 * a) for x in (.6, .4))
+
+
+# ---- step_by_hand
+def step_by_hand__wrong_no_exp():
+    """Divides the scores by their sum instead of taking the softmax."""
+    return _hand(*_SH, soft=lambda e: e / e.sum())
+
+
+def step_by_hand__wrong_W_s_transposed():
+    """Multiplies the old state by the transpose of W_s."""
+    return _hand(*_SH[:7], _SH[7].T, _SH[8])
+
+
+def step_by_hand__wrong_subtle_two_decimals():
+    """Carries scores, weights and context on with two decimals only, so that the new state is off (the others are right)."""
+    d = _hand(*_SH)
+    d["state"] = _hand(*_SH, r=lambda x: np.round(x, 2))["state"]
+    return d
+
+
+def step_by_hand__right_arrays():
+    """Computes word by word and gives arrays."""
+    s, y, h, Wq, Wk, v, Wy, Ws, Wc = _SH
+    e = np.array([v @ np.tanh(Wq @ s + Wk @ x) for x in h])
+    w = np.array([1 / np.exp(e - k).sum() for k in e])
+    c = sum(a * x for a, x in zip(w, h))
+    return {"state": np.tanh(np.hstack([Wy, Ws, Wc]) @ np.concatenate([y, s, c])), "context": c, "weights": w, "scores": e}
+
+
+# ---- note_d_state_twin
+def note_d_state_twin__wrong_second_word():
+    """Takes the second column of U_D instead of the third."""
+    return list(np.tanh(_WD @ _Z + _UD[:, 1] + _WA @ _C + _BD))
+
+
+def note_d_state_twin__right_one_hot():
+    """Joins all four products to one and gives an array."""
+    x = np.concatenate([_Z, np.eye(4)[2], _C, [1]])
+    return np.tanh(np.hstack([_WD, _UD, _WA, _BD[:, None]]) @ x)
+
+
+# ---- decoder_step_state
+def decoder_step_state__wrong_no_old_state(embedded, query, context, W_y, W_s, W_c):
+    """Leaves out the old state."""
+    return np.tanh(embedded @ W_y.T + context @ W_c.T)
+
+
+def decoder_step_state__wrong_W_s_transposed(embedded, query, context, W_y, W_s, W_c):
+    """Multiplies rows of states by W_s instead of its transpose."""
+    return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
+
+
+def decoder_step_state__wrong_first_context(embedded, query, context, W_y, W_s, W_c):
+    """Uses the first sentence's context for the whole batch."""
+    return np.tanh(embedded @ W_y.T + query @ W_s.T + context[0] @ W_c.T)
+
+
+def decoder_step_state__wrong_subtle_square_word(embedded, query, context, W_y, W_s, W_c):
+    """Leaves W_y untransposed wherever it fits, wrong where embedding and state have equal sizes."""
+    y = embedded @ W_y if W_y.shape[0] == embedded.shape[1] else embedded @ W_y.T
+    return np.tanh(y + query @ W_s.T + context @ W_c.T)
+
+
+def decoder_step_state__wrong_subtle_exp(embedded, query, context, W_y, W_s, W_c):
+    """Writes the tanh by e^2x, which overflows to nan for large legal sums."""
+    e = np.exp(2 * (embedded @ W_y.T + query @ W_s.T + context @ W_c.T))
+    return (e - 1) / (e + 1)
+
+
+def decoder_step_state__right_joined_lists(embedded, query, context, W_y, W_s, W_c):
+    """Joins vectors and matrices, sentence by sentence, into nested lists."""
+    W = np.hstack([W_y, W_s, W_c])
+    return [[math.tanh(x) for x in W @ np.concatenate(p)] for p in zip(embedded, query, context)]
+
+
+# ---- fused_input
+def fused_input__wrong_context_first(embedded, context, L_1):
+    """Joins the context first."""
+    return np.maximum(np.concatenate([context, embedded], 1) @ L_1.T, 0)
+
+
+def fused_input__wrong_relu_before(embedded, context, L_1):
+    """Takes the ReLU of the joined vector instead of the product."""
+    return np.maximum(np.concatenate([embedded, context], 1), 0) @ L_1.T
+
+
+def fused_input__wrong_subtle_capped(embedded, context, L_1):
+    """Caps the result at 100000, though legal inputs lead beyond."""
+    return np.clip(np.concatenate([embedded, context], 1) @ L_1.T, 0, 1e5)
+
+
+def fused_input__wrong_subtle_square(embedded, context, L_1):
+    """Forgets the transpose wherever the product fits without it: for a square L_1."""
+    x = np.concatenate([embedded, context], 1)
+    return np.maximum(x @ (L_1 if L_1.shape[0] == x.shape[1] else L_1.T), 0)
+
+
+def fused_input__right_half_abs(embedded, context, L_1):
+    """Splits L_1 and writes the ReLU as (x + |x|) / 2."""
+    d = embedded.shape[1]
+    x = np.einsum("rd,bd->br", L_1[:, :d], embedded) + np.einsum("rk,bk->br", L_1[:, d:], context)
+    return (x + abs(x)) / 2
+
+
+# ---- decoder_step
+
+
+def decoder_step__wrong_empty_nan(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Puts minus infinity at pads and gets nan for a sentence without a real token."""
+    w = torch.softmax(_tscore(query, keys, W_query, W_key, v).masked_fill(~source_mask, -math.inf), 1)
+    return _tstate(w, query, embedded, keys, W_y, W_s, W_c)
+
+
+def decoder_step__wrong_no_renormalise(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Multiplies the weights by the mask after the softmax and does not normalise again."""
+    w = torch.softmax(_tscore(query, keys, W_query, W_key, v), 1) * source_mask
+    return _tstate(w, query, embedded, keys, W_y, W_s, W_c)
+
+
+def decoder_step__wrong_batch_softmax(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Takes the softmax over the sentences instead of the positions."""
+    e = _tscore(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e9)
+    return _tstate(torch.softmax(e, 0) * source_mask, query, embedded, keys, W_y, W_s, W_c)
+
+
+def decoder_step__wrong_subtle_minus_1e4(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Puts -10000 at pads, though scores of real tokens may lie below."""
+    e = _tscore(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e4)
+    return _tstate(torch.softmax(e, 1) * source_mask, query, embedded, keys, W_y, W_s, W_c)
+
+
+def decoder_step__wrong_subtle_nan_gradient(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Adds minus infinity at pads and replaces the nan of empty sentences by 0: right forwards, but their gradients are nan."""
+    e = _tscore(query, keys, W_query, W_key, v)
+    w = torch.softmax(e + torch.zeros_like(e).masked_fill(~source_mask, -math.inf), 1)
+    w = torch.where(torch.isnan(w), torch.zeros_like(w), w)
+    return _tstate(w, query, embedded, keys, W_y, W_s, W_c)
+
+
+def decoder_step__wrong_subtle_uniform_empty(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Gives a sentence without a real token the mean of its pads as context."""
+    e = _tscore(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e9)
+    return _tstate(torch.softmax(e, 1), query, embedded, keys, W_y, W_s, W_c)
+
+
+def decoder_step__wrong_subtle_detached_weights(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Detaches the weights, so no gradient reaches the parameters of the score."""
+    w = _tsoft(_tscore(query, keys, W_query, W_key, v), source_mask).detach()
+    return _tstate(w, query, embedded, keys, W_y, W_s, W_c)
+
+
+def decoder_step__wrong_subtle_unshifted(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Exponentiates the scores without subtracting the largest, after clamping them to 700 in size."""
+    w = torch.exp(_tscore(query, keys, W_query, W_key, v).clamp(-700, 700)) * source_mask
+    t = w.sum(1, keepdim=True)
+    return _tstate(w / torch.where(t == 0, torch.ones_like(t), t), query, embedded, keys, W_y, W_s, W_c)
+
+
+def decoder_step__right_real_only(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Selects each sentence's real annotations and uses new zeros where there are none."""
+    out = []
+    for b in range(len(query)):
+        h = keys[b][source_mask[b]]
+        c = keys.new_zeros(keys.shape[2])
+        if len(h):
+            c = torch.softmax(torch.tanh(W_query @ query[b] + h @ W_key.T) @ v, 0) @ h
+        out.append(torch.tanh(W_y @ embedded[b] + W_s @ query[b] + W_c @ c))
+    return torch.stack(out)
+
+
+def decoder_step__right_clean_keys(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Clears the pads' annotations first, shifts by a detached maximum, and divides at the end."""
+    m = source_mask[..., None].double()
+    h = torch.where(source_mask[..., None], keys, torch.zeros((), dtype=torch.float64))
+    e = torch.einsum("bja,a->bj", torch.tanh(torch.einsum("aq,bq->ba", W_query, query).unsqueeze(1) + torch.einsum("ak,bjk->bja", W_key, h)), v)
+    low = torch.where(source_mask, e, torch.full_like(e, -1e7)).detach().amax(1, keepdim=True)
+    x = torch.exp(torch.where(source_mask, e - low, torch.zeros_like(e))).unsqueeze(-1) * m
+    c = (x * h).sum(1) / x.sum(1).clamp_min(0.5)
+    return torch.tanh(torch.cat([embedded, query, c], 1) @ torch.cat([W_y, W_s, W_c], 1).T)
+
+
+def decoder_step__right_nan_replaced(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    """Fills pads with minus infinity and replaces the nan of empty sentences by 0; masked_fill stops the nan on the way back."""
+    w = torch.softmax(_tscore(query, keys, W_query, W_key, v).masked_fill(~source_mask, -math.inf), 1)
+    w = torch.where(torch.isnan(w), torch.zeros_like(w), w)
+    return _tstate(w, query, embedded, keys, W_y, W_s, W_c)
+
+
+# ---- gated_step
+def gated_step__wrong_gate_swapped(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Keeps a share u of the old state instead of 1 - u."""
+    u = _sig(embedded @ W_y_update.T + query @ W_s_update.T + context @ W_c_update.T)
+    r = _sig(embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T)
+    return u * query + (1 - u) * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
+
+
+def gated_step__wrong_reset_after(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Applies the reset gate after the product with W_s instead of before, as torch's GRU does."""
+    u = _sig(embedded @ W_y_update.T + query @ W_s_update.T + context @ W_c_update.T)
+    r = _sig(embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T)
+    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + r * (query @ W_s.T) + context @ W_c.T)
+
+
+def gated_step__wrong_no_context_in_gates(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Leaves the context out of both gates."""
+    u, r = _sig(embedded @ W_y_update.T + query @ W_s_update.T), _sig(embedded @ W_y_reset.T + query @ W_s_reset.T)
+    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
+
+
+def gated_step__wrong_subtle_old_state_clipped(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Clips the old state to -1 .. 1, though legal states lie beyond."""
+    return gated_step__right_tanh_gates(embedded, np.clip(query, -1, 1), context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset)
+
+
+def gated_step__wrong_subtle_sigmoid_clipped(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Clips what the sigmoid reads to 10 in size, so that saturated gates stay a little open."""
+    u = _sig(np.clip(embedded @ W_y_update.T + query @ W_s_update.T + context @ W_c_update.T, -10, 10))
+    r = _sig(np.clip(embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T, -10, 10))
+    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
+
+
+def gated_step__right_tanh_gates(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
+    """Writes the sigmoid as (1 + tanh(x / 2)) / 2 and moves the old state towards the candidate."""
+    x = np.concatenate([embedded, query, context], 1)
+    u, r = (0.5 + 0.5 * np.tanh(0.5 * (x @ np.hstack(W).T)) for W in ([W_y_update, W_s_update, W_c_update], [W_y_reset, W_s_reset, W_c_reset]))
+    return query + u * (np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T) - query)
+
+
+# ---- luong_step
+def luong_step__wrong_old_state_asks(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Scores with the old state, as Bahdanau does, instead of the new one."""
+    return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, old=True)
+
+
+def luong_step__wrong_state_first(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Joins the state first and the context second."""
+    return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, swap=True)
+
+
+def luong_step__wrong_not_fed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Leaves out what was fed from the step before."""
+    return _luong(fed * 0, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix)
+
+
+def luong_step__wrong_subtle_square_W(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Uses the transposed W if it fits, wrong where annotation and state have equal sizes."""
+    return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, mult=lambda s, A: s @ (A.T if A.shape[1] == s.shape[1] else A))
+
+
+def luong_step__wrong_subtle_minus_1e5(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Puts -100000 at pads, though scores of real tokens may lie below that."""
+    def soft(e, m):
+        e = np.where(m, e, -1e5)
+        w = np.exp(e - e.max(1, keepdims=True))
+        return w / w.sum(1, keepdims=True) * m
+    return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, soft=soft)
+
+
+def luong_step__wrong_subtle_max_with_pads(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Subtracts the maximum over pads as well, so that real tokens underflow beside a high pad."""
+    def soft(e, m):
+        w = np.exp(e - e.max(1, keepdims=True)) * m
+        return w / np.maximum(w.sum(1, keepdims=True), 1e-300)
+    return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, soft=soft)
+
+
+def luong_step__wrong_subtle_kept_keys(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Keeps the annotations of an earlier call with the same shapes, because they stay the same within a sentence."""
+    return _luong(fed, embedded, query, _store.setdefault(keys.shape + W.shape, keys.copy()), source_mask, W_y, W_s, W_fed, W, W_mix)
+
+
+def luong_step__right_sentences(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    """Goes through sentences and real tokens one by one, and gives a list of arrays."""
+    out = []
+    for f, y, q, h, m in zip(fed, embedded, query, keys, source_mask):
+        s, c, real = np.tanh(W_y @ y + W_s @ q + W_fed @ f), np.zeros(keys.shape[2]), h[m]
+        if m.any():
+            e = np.array([s @ (W @ k) for k in real])
+            x = np.exp(e - e.max())
+            c = (x / x.sum()) @ real
+        out.append(np.tanh(W_mix @ np.concatenate([c, s])))
+    return out

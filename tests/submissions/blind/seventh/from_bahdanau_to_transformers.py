@@ -1,0 +1,535 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+
+# ---------------------------------------------------------------- shapes
+def multi_head_shapes__wrong_transposed_key(heads, m, r, T_x, T_y):
+    """W_key is transposed: its columns must fit the annotation."""
+    return {"W_key": (m, heads * r), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_stack_of_matrices(heads, m, r, T_x, T_y):
+    """Gives W_key as a stack of one matrix per head instead of a single matrix."""
+    return {"W_key": (heads, r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_weights_swapped(heads, m, r, T_x, T_y):
+    """Puts the source positions before the steps in the weights."""
+    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_x, T_y), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_subtle_joined_m(heads, m, r, T_x, T_y):
+    """Takes heads times r to be m, so the joined contexts have m columns."""
+    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, m)}
+
+
+def multi_head_shapes__right_arrays(heads, m, r, T_x, T_y):
+    """Computes with arrays of zeros and reads off their shapes."""
+    W = np.zeros((heads * r, m))
+    K = (np.zeros((T_x, m)) @ W.T).reshape(T_x, heads, r).transpose(1, 0, 2)
+    a = np.zeros((heads, T_y, r)) @ K.transpose(0, 2, 1)
+    c = np.concatenate(list(a @ K), axis=-1)
+    return {"W_key": W.shape, "keys": K.shape, "weights": a.shape, "joined": c.shape}
+
+
+def multi_head_shapes__right_lists(heads, m, r, T_x, T_y):
+    """Gives lists instead of tuples."""
+    n = r * heads
+    return dict(joined=[T_y, n], weights=[heads, T_y, T_x], keys=[heads, T_x, r], W_key=[n, m])
+
+
+# ---------------------------------------------------------------- scaled attention
+def _mix(e, values, mask):
+    e = np.where(mask, e, -np.inf)
+    top = e.max(axis=1, keepdims=True)
+    p = np.where(mask, np.exp(e - np.where(np.isfinite(top), top, 0.0)), 0.0)
+    z = p.sum(axis=1, keepdims=True)
+    return np.einsum("bj,bjd->bd", p / np.where(z > 0, z, 1.0), values)
+
+
+def _dots(query, keys):
+    return np.einsum("br,bjr->bj", query, keys)
+
+
+def scaled_attention__wrong_no_scale(query, keys, values, source_mask):
+    """Forgets to divide the scores by the root of the key size."""
+    return _mix(_dots(query, keys), values, source_mask)
+
+
+def scaled_attention__wrong_by_r(query, keys, values, source_mask):
+    """Divides by the key size instead of its root."""
+    return _mix(_dots(query, keys) / keys.shape[2], values, source_mask)
+
+
+def scaled_attention__wrong_root_of_length(query, keys, values, source_mask):
+    """Divides by the root of the number of positions instead of the key size."""
+    return _mix(_dots(query, keys) / math.sqrt(keys.shape[1]), values, source_mask)
+
+
+def scaled_attention__wrong_no_renormalising(query, keys, values, source_mask):
+    """Sets the pads' weights to 0 after the softmax and does not normalise again."""
+    e = _dots(query, keys) / math.sqrt(keys.shape[2])
+    p = np.exp(e - e.max(1, keepdims=True))
+    p = p / p.sum(1, keepdims=True) * source_mask
+    return np.einsum("bj,bjd->bd", p, values)
+
+
+def scaled_attention__wrong_pad_score_zero(query, keys, values, source_mask):
+    """Sets the scores of pads to 0, which is a score like any other, so they get weight."""
+    e = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), 0.0)
+    p = np.exp(e - e.max(1, keepdims=True))
+    p = p / p.sum(1, keepdims=True)
+    return np.einsum("bj,bjd->bd", p, values) * source_mask.any(1)[:, None]
+
+
+def scaled_attention__wrong_squeeze(query, keys, values, source_mask):
+    """Squeezes the result, so that a batch of one loses its batch axis."""
+    return _mix(_dots(query, keys) / math.sqrt(keys.shape[2]), values, source_mask).squeeze()
+
+
+def scaled_attention__wrong_no_max(query, keys, values, source_mask):
+    """Takes exp of large scores without subtracting their maximum, so it overflows or underflows."""
+    e = np.exp(_dots(query, keys) / math.sqrt(keys.shape[2])) * source_mask
+    z = e.sum(1, keepdims=True)
+    return np.einsum("bj,bjd->bd", e / np.where(z > 0, z, 1.0), values)
+
+
+def scaled_attention__wrong_subtle_fill(query, keys, values, source_mask):
+    """Fills the pads' scores with -100000, which is larger than real scores may be."""
+    e = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), -1e5)
+    p = np.exp(e - e.max(1, keepdims=True))
+    p = p / p.sum(1, keepdims=True)
+    return np.einsum("bj,bjd->bd", p, values) * source_mask.any(1)[:, None]
+
+
+def scaled_attention__wrong_subtle_max_with_pads(query, keys, values, source_mask):
+    """Subtracts the maximum over pads too, so a pad with a huge score drives all real exponentials to 0."""
+    e = _dots(query, keys) / math.sqrt(keys.shape[2])
+    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
+    z = p.sum(1, keepdims=True)
+    return np.einsum("bj,bjd->bd", p / np.where(z > 0, z, 1.0), values)
+
+
+def scaled_attention__wrong_subtle_batch_max(query, keys, values, source_mask):
+    """Subtracts one maximum of the whole batch, so sentences with far lower scores underflow to 0."""
+    e = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), -np.inf)
+    top = e.max()
+    p = np.exp(e - (top if np.isfinite(top) else 0.0))
+    z = p.sum(1, keepdims=True)
+    return np.einsum("bj,bjd->bd", p / np.where(z > 0, z, 1.0), values)
+
+
+def scaled_attention__right_selected_tokens(query, keys, values, source_mask):
+    """Loops over the sentences, picks the real tokens out, and gives a list of rows."""
+    out = []
+    for q, k, u, m in zip(query, keys, values, source_mask):
+        k, u = k[m], u[m]
+        if len(k) == 0:
+            out.append([0.0] * values.shape[2])
+            continue
+        e = k @ q / len(q) ** 0.5
+        p = np.exp(e - e.max())
+        out.append((p @ u / p.sum()).tolist())
+    return out
+
+
+def scaled_attention__right_torch(query, keys, values, source_mask):
+    """Computes with torch's softmax on minus infinity and nan_to_num, and returns a numpy array in Fortran order."""
+    q, k, u, m = (torch.tensor(np.asarray(x)) for x in (query, keys, values, source_mask))
+    e = (k @ q[:, :, None])[:, :, 0] / math.sqrt(k.shape[-1])
+    a = torch.softmax(e.masked_fill(~m, -math.inf), dim=1)
+    a = torch.where(m, torch.nan_to_num(a), 0.0)
+    return np.asfortranarray((a[:, None, :] @ u)[:, 0].numpy())
+
+
+# ---------------------------------------------------------------- coverage
+def _cov(query, keys, g, W_query, W_key, w_cover, v):
+    return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T + g[:, :, None] * w_cover) @ v
+
+
+def coverage_scores__wrong_mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Takes the mean of the earlier weights over the steps instead of their sum."""
+    return _cov(query, keys, earlier_weights.mean(1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_last_step(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Uses only the weights of the last step as coverage."""
+    return _cov(query, keys, earlier_weights[:, -1], W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_outside_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Adds the coverage term after the tanh instead of inside it."""
+    g = earlier_weights.sum(1)
+    return (np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) + g[:, :, None] * w_cover) @ v
+
+
+def coverage_scores__wrong_subtle_clipped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Clips the coverage at 1, though it may grow beyond it over several steps."""
+    return _cov(query, keys, np.minimum(earlier_weights.sum(1), 1.0), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_subtle_small_dropped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Treats weights below a millionth as 0, which a large w_cover makes visible."""
+    return _cov(query, keys, np.where(earlier_weights < 1e-6, 0.0, earlier_weights).sum(1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_subtle_tanh_overflow(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Writes tanh as a quotient of exponentials, which is NaN for large arguments."""
+    x = (query @ W_query.T)[:, None, :] + keys @ W_key.T + earlier_weights.sum(1)[:, :, None] * w_cover
+    p = np.exp(2 * x)
+    return ((p - 1) / (p + 1)) @ v
+
+
+def coverage_scores__right_loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Loops over sentences and positions with math.fsum for the coverage, and returns nested lists."""
+    out = []
+    for b in range(len(keys)):
+        s = W_query @ query[b]
+        out.append([float(np.tanh(s + W_key @ h + math.fsum(earlier_weights[b, :, j]) * w_cover) @ v)
+                    for j, h in enumerate(keys[b])])
+    return out
+
+
+def coverage_scores__right_one_matrix(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Joins query, key and coverage to one vector and uses one joined matrix."""
+    B, T, _ = keys.shape
+    x = np.concatenate([np.repeat(query[:, None], T, 1), keys, np.ones((B, 1, earlier_weights.shape[1])).__matmul__(earlier_weights).transpose(0, 2, 1)], axis=2)
+    return np.einsum("bja,a->bj", np.tanh(x @ np.hstack([W_query, W_key, w_cover[:, None]]).T), v)
+
+
+# ---------------------------------------------------------------- two heads by hand
+_Q = [[1, 0, -1, 2], [0, 1, 1, -1]]
+_K = [[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]]]
+_U = [[[1, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0]]]
+
+
+def _hand(root=2.0, q=_Q, k=_K, u=_U, decimals=None, order=(0, 1)):
+    s, w, c = [], [], []
+    for z in order:
+        e = [sum(a * b for a, b in zip(q[z], row)) / root for row in k[z]]
+        p = [math.exp(x) for x in e]
+        p = [x / sum(p) for x in p]
+        s, w = s + e, w + p
+        c += [sum(x * row[d] for x, row in zip(p, u[z])) for d in range(2)]
+    f = (lambda x: x) if decimals is None else (lambda x: round(x, decimals))
+    return {"scores": [f(x) for x in s], "weights": [f(x) for x in w], "joined": [f(x) for x in c]}
+
+
+def two_heads_by_hand__wrong_plain_dots():
+    """Does not divide the dot products by the root of the key size."""
+    return _hand(1.0)
+
+
+def two_heads_by_hand__wrong_one_softmax():
+    """Takes one softmax over the scores of both heads together."""
+    d = _hand()
+    p = np.exp(d["scores"])
+    p /= p.sum()
+    return dict(scores=d["scores"], weights=p.tolist(), joined=np.concatenate([p[:3] @ np.array(_U[0]), p[3:] @ np.array(_U[1])]).tolist())
+
+
+def two_heads_by_hand__wrong_first_weights_twice():
+    """Mixes the values of the second head with the weights of the first."""
+    d = _hand()
+    d["joined"][2:] = (np.array(d["weights"][:3]) @ np.array(_U[1])).tolist()
+    return d
+
+
+def two_heads_by_hand__wrong_subtle_sign_slip():
+    """Loses the minus of the second query's last entry in the product with the third key."""
+    d = _hand()
+    e = d["scores"][:5] + [1.5]
+    p = np.exp(e[3:])
+    p /= p.sum()
+    return dict(scores=e, weights=d["weights"][:3] + p.tolist(), joined=d["joined"][:2] + (p @ np.array(_U[1])).tolist())
+
+
+def two_heads_by_hand__wrong_subtle_context_of_rounded_weights():
+    """Mixes with weights that were rounded to two decimals before, so the contexts are off in the third."""
+    d = _hand()
+    w = [round(x, 2) for x in d["weights"]]
+    d["joined"] = np.concatenate([np.array(w[:3]) @ np.array(_U[0]), np.array(w[3:]) @ np.array(_U[1])]).tolist()
+    return d
+
+
+def two_heads_by_hand__right_cut_off():
+    """Cuts all numbers off after four decimals."""
+    return {k: [math.trunc(x * 10000) / 10000 for x in v] for k, v in _hand().items()}
+
+
+def two_heads_by_hand__right_torch_lists():
+    """Computes both heads as a batch in torch."""
+    q, k, u = (torch.tensor(x, dtype=torch.float64) for x in (_Q, _K, _U))
+    e = torch.einsum("zr,zjr->zj", q, k) / 2
+    a = e.softmax(1)
+    return {"scores": e.flatten().tolist(), "weights": a.flatten().tolist(), "joined": (a[:, None] @ u).flatten().tolist()}
+
+
+# ---------------------------------------------------------------- saturation
+def _slope(difference):
+    a = 1 / (1 + math.exp(-difference))
+    return a * (1 - a)
+
+
+def saturation__wrong_variance():
+    """Gives the variance of the dot product as its spread."""
+    return {"spread": 16 * 0.25 * 0.81, "plain": _slope(6.48), "scaled": _slope(1.62)}
+
+
+def saturation__wrong_one_deviation_apart():
+    """Puts the two scores one standard deviation apart instead of two."""
+    return {"spread": 1.8, "plain": _slope(1.8), "scaled": _slope(0.45)}
+
+
+def saturation__wrong_weight_itself():
+    """Gives the weight instead of its derivative."""
+    return {"spread": 1.8, "plain": 1 / (1 + math.exp(-3.6)), "scaled": 1 / (1 + math.exp(-0.9))}
+
+
+def saturation__wrong_subtle_chain_rule():
+    """Divides the scaled derivative by 4 again, so it is one by the plain dot product and not by its own score."""
+    return {"spread": 1.8, "plain": _slope(3.6), "scaled": _slope(0.9) / 4}
+
+
+def saturation__right_autograd():
+    """Lets torch differentiate the first weight, with the numbers rounded to four decimals."""
+    out = {"spread": 1.8}
+    for name, by in (("plain", 1.0), ("scaled", 4.0)):
+        e = torch.tensor([1.8 / by, -1.8 / by], dtype=torch.float64, requires_grad=True)
+        torch.softmax(e, 0)[0].backward()
+        out[name] = round(e.grad[0].item(), 4)
+    return out
+
+
+# ---------------------------------------------------------------- multi-head (torch)
+def _parts(query, keys, W_query, W_key, W_value):
+    q = torch.einsum("bs,zrs->bzr", query, W_query)
+    k = torch.einsum("bjm,zrm->bzjr", keys, W_key)
+    u = torch.einsum("bjm,zdm->bzjd", keys, W_value)
+    return q, k, u
+
+
+def _heads(q, k, u, mask, root):
+    e = torch.einsum("bzr,bzjr->bzj", q, k) / root
+    any_ = mask.any(1)[:, None, None]
+    e = e.masked_fill(~mask[:, None, :], -math.inf).masked_fill(~any_, 0.0)
+    a = torch.softmax(e, dim=-1).masked_fill(~mask[:, None, :], 0.0)
+    return torch.einsum("bzj,bzjd->bzd", a, u)
+
+
+def multi_head__wrong_scale_value_size(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Divides by the root of the value size instead of the head's key size."""
+    q, k, u = _parts(query, keys, W_query, W_key, W_value)
+    return _heads(q, k, u, source_mask, math.sqrt(W_value.shape[1])).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_scale_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Divides by the root of the size of all heads together instead of one."""
+    q, k, u = _parts(query, keys, W_query, W_key, W_value)
+    return _heads(q, k, u, source_mask, math.sqrt(W_key.shape[0] * W_key.shape[1])).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_interleaved(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Interleaves the heads' entries instead of joining the contexts end to end."""
+    q, k, u = _parts(query, keys, W_query, W_key, W_value)
+    return _heads(q, k, u, source_mask, math.sqrt(W_key.shape[1])).transpose(1, 2).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_view_scrambles_batch(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Reshapes an array with the heads in front straight to (batch, ...), which mixes sentences and heads."""
+    q, k, u = _parts(query, keys, W_query, W_key, W_value)
+    c = _heads(q, k, u, source_mask, math.sqrt(W_key.shape[1])).transpose(0, 1)
+    return c.reshape(len(query), -1) @ W_out.T
+
+
+def multi_head__wrong_detached_query(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Detaches the query, so no gradient reaches the decoder state."""
+    q, k, u = _parts(query.detach(), keys, W_query, W_key, W_value)
+    return _heads(q, k, u, source_mask, math.sqrt(W_key.shape[1])).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_empty_row_mean(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Gives a sentence without a real token the mean of its pads instead of zeros."""
+    q, k, u = _parts(query, keys, W_query, W_key, W_value)
+    e = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(W_key.shape[1])
+    a = torch.softmax(e.masked_fill(~source_mask[:, None], -1e30), -1)
+    return torch.einsum("bzj,bzjd->bzd", a, u).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_subtle_fill(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Fills the pads' scores with -1e7, above which real scores need not lie, so the weight can go to pads."""
+    q, k, u = _parts(query, keys, W_query, W_key, W_value)
+    e = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(W_key.shape[1])
+    a = torch.softmax(e.masked_fill(~source_mask[:, None], -1e7), -1) * source_mask[:, None]
+    return torch.einsum("bzj,bzjd->bzd", a, u).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_subtle_nan_gradient(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Divides by a sum of 0 in an all-pad sentence and hides the NaN with where, so its gradients are NaN."""
+    q, k, u = _parts(query, torch.where(source_mask[..., None], keys, 0.0), W_query, W_key, W_value)
+    m = source_mask[:, None]
+    e = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(W_key.shape[1]) - 1e30 * ~m
+    p = torch.exp(e - e.detach().amax(-1, keepdim=True)) * m
+    a = torch.where(m, p / p.sum(-1, keepdim=True), 0.0)
+    return torch.einsum("bzj,bzjd->bzd", a, u).flatten(1) @ W_out.T
+
+
+def multi_head__wrong_subtle_shared_max(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Subtracts one maximum of all heads of a sentence, so a head with far lower scores underflows to no weight."""
+    q, k, u = _parts(query, keys, W_query, W_key, W_value)
+    m = source_mask[:, None]
+    e = (torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(W_key.shape[1])).masked_fill(~m, -1e30)
+    p = torch.exp(e - e.detach().amax((1, 2), keepdim=True)) * m
+    a = p / p.sum(-1, keepdim=True).clamp_min(1e-300)
+    return torch.einsum("bzj,bzjd->bzd", a, u).flatten(1) @ W_out.T
+
+
+def multi_head__right_loops_over_real(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Loops over sentences and heads over real tokens only; an all-pad sentence gets a new tensor of zeros."""
+    rows = []
+    for b in range(len(query)):
+        h = keys[b][source_mask[b]]
+        if len(h) == 0:
+            rows.append(torch.zeros(len(W_out), dtype=query.dtype))
+            continue
+        c = [torch.softmax((h @ Wk.T) @ (Wq @ query[b]) / len(Wk) ** 0.5, 0) @ (h @ Wu.T) for Wq, Wk, Wu in zip(W_query, W_key, W_value)]
+        rows.append(W_out @ torch.cat(c))
+    return torch.stack(rows)
+
+
+def multi_head__right_sum_of_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Cleans the pads first, pulls the query through W_key, and adds the heads' own slices of W_out instead of joining."""
+    h = torch.where(source_mask[..., None], keys, 0.0)
+    d, total = W_value.shape[1], 0.0
+    for z in range(len(W_query)):
+        x = query @ W_query[z].T @ W_key[z] * W_key.shape[1] ** -0.5
+        e = torch.where(source_mask, torch.bmm(h, x[:, :, None]).squeeze(2), -1e12)
+        a = torch.softmax(e, 1) * source_mask
+        total = total + torch.bmm(a[:, None], h).squeeze(1) @ W_value[z].T @ W_out[:, z * d:(z + 1) * d].T
+    return total
+
+
+def multi_head__right_stacked_matrix(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Makes all heads' queries, keys and values with one flat matrix each and splits them by view and transpose."""
+    (B, T, _), (Z, R, _) = keys.shape, W_key.shape
+    q = (query @ W_query.flatten(0, 1).T).view(B, Z, 1, R)
+    k = (keys @ W_key.flatten(0, 1).T).view(B, T, Z, R).permute(0, 2, 3, 1)
+    u = (keys @ W_value.flatten(0, 1).T).view(B, T, Z, -1).transpose(1, 2)
+    gone = ~source_mask[:, None, None]
+    a = torch.softmax((q @ k / math.sqrt(R)).masked_fill(gone, torch.finfo(torch.float64).min), -1).masked_fill(gone, 0.0)
+    return torch.nn.functional.linear((a @ u).reshape(B, -1), W_out)
+
+
+# ---------------------------------------------------------------- self-attention (torch)
+def _self(states, allowed, W_query, W_key, W_value, root=None, qs=None):
+    q, k, u = (states if qs is None else qs) @ W_query.T, states @ W_key.T, states @ W_value.T
+    e = q @ k.transpose(1, 2) / (math.sqrt(len(W_key)) if root is None else root)
+    some = allowed.any(-1, keepdim=True)
+    e = torch.where(allowed, e, -math.inf)
+    a = torch.where(allowed, torch.softmax(torch.where(some, e, 0.0), -1), 0.0)
+    return a @ u
+
+
+def _causal(mask, diagonal=0):
+    n = mask.shape[1]
+    return mask[:, None, :] & torch.ones(n, n, dtype=torch.bool).tril(diagonal)
+
+
+def self_attention__wrong_no_causal(states, mask, W_query, W_key, W_value):
+    """Lets every position read the positions after it too."""
+    return _self(states, mask[:, None, :].expand(-1, mask.shape[1], -1), W_query, W_key, W_value)
+
+
+def self_attention__wrong_strictly_before(states, mask, W_query, W_key, W_value):
+    """Does not let a position read itself, only those before it."""
+    return _self(states, _causal(mask, -1), W_query, W_key, W_value)
+
+
+def self_attention__wrong_pad_rows_zero(states, mask, W_query, W_key, W_value):
+    """Gives pads zeros, though a pad too reads the real tokens before it."""
+    return _self(states, _causal(mask), W_query, W_key, W_value) * mask[:, :, None]
+
+
+def self_attention__wrong_mask_queries(states, mask, W_query, W_key, W_value):
+    """Masks the rows (who reads) instead of the columns (who is read)."""
+    return _self(states, _causal(mask | True) & mask[:, :, None], W_query, W_key, W_value)
+
+
+def self_attention__wrong_softmax_over_queries(states, mask, W_query, W_key, W_value):
+    """Normalises over the reading positions instead of those that are read."""
+    ok = _causal(mask)
+    e = (states @ W_query.T) @ (states @ W_key.T).transpose(1, 2) / math.sqrt(len(W_key))
+    a = torch.where(ok, torch.softmax(torch.where(ok, e, -1e30), 1), 0.0)
+    return a @ (states @ W_value.T)
+
+
+def self_attention__wrong_subtle_pads_cleaned(states, mask, W_query, W_key, W_value):
+    """Sets the states of pads to 0 first, so a pad's query is lost and it weighs all earlier words alike."""
+    return _self(torch.where(mask[..., None], states, 0.0), _causal(mask), W_query, W_key, W_value)
+
+
+def self_attention__wrong_subtle_pad_reads_itself(states, mask, W_query, W_key, W_value):
+    """Lets a pad read itself so that no row is empty, which the text forbids."""
+    n = mask.shape[1]
+    return _self(states, _causal(mask) | (torch.eye(n, dtype=torch.bool) & ~mask[:, :, None]), W_query, W_key, W_value)
+
+
+def self_attention__wrong_subtle_key_gradient(states, mask, W_query, W_key, W_value):
+    """Makes the queries of detached states, so their gradient lacks the part that comes through the query."""
+    return _self(states, _causal(mask), W_query, W_key, W_value, qs=states.detach())
+
+
+def self_attention__right_prefix_loop(states, mask, W_query, W_key, W_value):
+    """Loops over positions and attends over the real ones of the prefix, with new zeros where there are none."""
+    out = []
+    for x, m in zip(states, mask):
+        rows = []
+        for i in range(len(x)):
+            h = x[:i + 1][m[:i + 1]]
+            rows.append(torch.softmax((h @ W_key.T) @ (W_query @ x[i]) / math.sqrt(len(W_key)), 0) @ (h @ W_value.T)
+                        if len(h) else torch.zeros(len(W_value), dtype=torch.float64))
+        out.append(torch.stack(rows))
+    return torch.stack(out)
+
+
+def self_attention__right_transposed_layout(states, mask, W_query, W_key, W_value):
+    """Keeps the length last: scores with the read positions as rows, a softmax over them, and a transposed view as result."""
+    x = states.transpose(1, 2)
+    ok = _causal(mask).transpose(1, 2)
+    e = torch.matmul((W_key @ x).transpose(1, 2), W_query @ x) * len(W_query) ** -0.5
+    e = torch.where(ok, e, torch.full((), -math.inf, dtype=e.dtype))
+    e = torch.where(ok.any(1, keepdim=True), e, torch.zeros((), dtype=e.dtype))
+    a = e.softmax(1).masked_fill(~ok, 0.0)
+    return ((W_value @ x) @ a).transpose(1, 2)
+
+
+# ---------------------------------------------------------------- same context
+def same_context__wrong_renormalised():
+    """Only renormalises the other three weights, which changes the context."""
+    return [0.0, 0.5, 1 / 3, 1 / 6]
+
+
+def same_context__wrong_sum_forgotten():
+    """Solves only for the context by least squares and forgets that the weights add to 1."""
+    H = np.array([[4, -1, -3], [0, 4, -2.0]])
+    return [0.0] + (np.linalg.pinv(H) @ np.array([1.1, 1.0])).tolist()
+
+
+def same_context__wrong_swapped():
+    """Swaps the weights of the third and the fourth word."""
+    return [0.0, 9.3 / 19, 3.3 / 19, 6.4 / 19]
+
+
+def same_context__right_fractions():
+    """Cramer's rule in fractions, given as floats."""
+    c = Fraction(64, 190)
+    return [0.0, float(Fraction(3, 2) - 3 * c), float(c), float(2 * c - Fraction(1, 2))]
+
+
+def same_context__right_solve_array():
+    """Solves the three equations with numpy and returns a tuple with an integer 0, rounded to four decimals."""
+    x = np.linalg.solve(np.array([[4, -1, -3], [0, 4, -2], [1, 1, 1.0]]), np.array([1.1, 1.0, 1.0]))
+    return (0, *np.round(x, 4).tolist())
