@@ -63,9 +63,10 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) 
     extra = [{**ordinary, SIZES: sizes} for sizes in _long_sizes(entry)]
     bounded = {name: argument for name, argument in entry.arguments.items() if limits(argument)}
     vectors = {name: argument for name, argument in bounded.items() if argument.kind in ("annotations", "states")}
+    scores = {name: argument for name, argument in bounded.items() if argument.kind in ("scores", "logits")}
     if entry.reaches:  # beside scores as large as these, the rounding of right answers may differ
         bounded = {}
-    for family, those in ((families.AT_ONE_LIMIT, bounded), (families.WHOLE, vectors)):
+    for family, those in ((families.AT_ONE_LIMIT, bounded), (families.WHOLE, vectors), (families.IN_STEPS, scores)):
         if those:
             extra.append({**ordinary, **{name: _Fitted(family, argument) for name, argument in those.items()}})
     calls = [(plan, ()) for plan in (*plans, *extra)]

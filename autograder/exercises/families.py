@@ -103,6 +103,15 @@ WHOLE = Family(
     "whole", _whole, "{} that are whole numbers", "is an array made for whole numbers, where others must be kept?"
 )
 
+
+def _in_steps(rng, context):
+    """Return scores from 0 down to -16.5 in each row, in any order: the smallest weight is still larger than the tolerance."""
+    down = np.linspace(0.0, -16.5, context.shape[-1]) + 0.1 * rng.normal(size=context.shape)
+    return rng.permuted(down, axis=-1).round(ROUNDED)
+
+
+IN_STEPS = Family("steps", _in_steps, "{} that lie some ten apart", WHERE_LARGE, LARGE_PARTS, least={-1: 5})
+
 # --- masks: True at words --------------------------------------------------------------------------------------------
 
 
