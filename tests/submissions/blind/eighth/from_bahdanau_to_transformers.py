@@ -1,0 +1,514 @@
+import math
+
+import numpy as np
+import torch
+
+
+def multi_head_shapes__wrong_W_key_transposed(heads, m, r, T_x, T_y):
+    """W_key takes m numbers to heads times r, so it has heads times r rows: here it is transposed."""
+    return {"W_key": (m, heads * r), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_weights_source_first(heads, m, r, T_x, T_y):
+    """Puts the source positions before the steps in the weights."""
+    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_x, T_y), "joined": (T_y, heads * r)}
+
+
+def multi_head_shapes__wrong_joined_added(heads, m, r, T_x, T_y):
+    """Adds the contexts of the heads instead of joining them: r numbers are left for a step."""
+    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, r)}
+
+
+def multi_head_shapes__right_measured(heads, m, r, T_x, T_y):
+    """Reads the shapes off arrays."""
+    W = np.zeros((heads * r, m))
+    keys = (np.zeros((T_x, m)) @ W.T).reshape(T_x, heads, r).swapaxes(0, 1)
+    a = np.zeros((heads, T_y, T_x))
+    return {"W_key": W.shape, "keys": keys.shape, "weights": a.shape, "joined": (a @ keys).swapaxes(0, 1).reshape(T_y, -1).shape}
+
+
+# ---- scaled_attention
+
+def _mix(e, values, mask):
+    e = np.where(mask, e, -np.inf)
+    top = e.max(1, keepdims=True)
+    p = np.where(mask, np.exp(e - np.where(np.isfinite(top), top, 0.0)), 0.0)
+    return np.einsum("bj,bjk->bk", p, values) / np.maximum(p.sum(1, keepdims=True), 0.5)
+
+
+def _dot(query, keys):
+    return np.einsum("bk,bjk->bj", query, keys)
+
+
+def scaled_attention__wrong_no_scale(query, keys, values, source_mask):
+    """Forgets to divide by the root of the key size."""
+    return _mix(_dot(query, keys), values, source_mask)
+
+
+def scaled_attention__wrong_scale_not_root(query, keys, values, source_mask):
+    """Divides by the key size instead of by its root."""
+    return _mix(_dot(query, keys) / keys.shape[2], values, source_mask)
+
+
+def scaled_attention__wrong_root_of_length(query, keys, values, source_mask):
+    """Divides by the root of the number of positions instead of that of the key size."""
+    return _mix(_dot(query, keys) / math.sqrt(keys.shape[1]), values, source_mask)
+
+
+def scaled_attention__wrong_empty_mean(query, keys, values, source_mask):
+    """A sentence without a real token gets the mean of its pads' values instead of zeros."""
+    e = np.where(source_mask, _dot(query, keys) / math.sqrt(keys.shape[2]), -1e30)
+    p = np.exp(e - e.max(1, keepdims=True))
+    return np.einsum("bj,bjk->bk", p / p.sum(1, keepdims=True), values)
+
+
+def scaled_attention__wrong_subtle_root_of_values(query, keys, values, source_mask):
+    """Divides by the root of the value size, which is right only where keys and values have equal sizes."""
+    return _mix(_dot(query, keys) / math.sqrt(values.shape[2]), values, source_mask)
+
+
+def scaled_attention__wrong_subtle_fill_10000(query, keys, values, source_mask):
+    """Fills pads with -10000, which lies above real scores that are very negative."""
+    e = np.where(source_mask, _dot(query, keys) / math.sqrt(keys.shape[2]), -1e4)
+    p = np.exp(e - e.max(1, keepdims=True))
+    out = np.einsum("bj,bjk->bk", p / p.sum(1, keepdims=True), values)
+    return np.where(source_mask.any(1)[:, None], out, 0.0)
+
+
+def scaled_attention__wrong_subtle_adds_penalty(query, keys, values, source_mask):
+    """Adds -1e9 at pads instead of replacing their scores: a pad with a huge key keeps its weight."""
+    e = _dot(query, keys) / math.sqrt(keys.shape[2]) - 1e9 * ~source_mask
+    p = np.exp(e - e.max(1, keepdims=True))
+    out = np.einsum("bj,bjk->bk", p / p.sum(1, keepdims=True), values)
+    return np.where(source_mask.any(1)[:, None], out, 0.0)
+
+
+def scaled_attention__wrong_subtle_batch_any(query, keys, values, source_mask):
+    """Asks whether the whole batch has a real token, not each sentence: one empty row among others gives nan."""
+    if not source_mask.any():
+        return np.zeros((len(query), values.shape[2]))
+    e = np.where(source_mask, _dot(query, keys) / math.sqrt(keys.shape[2]), -np.inf)
+    p = np.exp(e - e.max(1, keepdims=True))
+    return np.einsum("bj,bjk->bk", p / p.sum(1, keepdims=True), values)
+
+
+def scaled_attention__right_selected(query, keys, values, source_mask):
+    """Each sentence alone, real tokens only, a list of lists with whole zeros for empty rows."""
+    out = []
+    for q, k, u, m in zip(query, keys, values, source_mask):
+        if not any(m):
+            out.append([0] * values.shape[2])
+            continue
+        e = k[m] @ q * k.shape[1] ** -0.5
+        p = np.exp(e - max(e))
+        out.append((p @ u[m] / sum(p)).tolist())
+    return out
+
+
+def scaled_attention__right_torch_softmax(query, keys, values, source_mask):
+    """torch's softmax with a row of -inf mended by nan_to_num, read off as a tensor."""
+    q, k, u, m = map(torch.from_numpy, (query, keys, values, source_mask))
+    e = (k @ q[:, :, None])[:, :, 0] / math.sqrt(k.shape[2])
+    w = torch.softmax(e.masked_fill(~m, -math.inf), 1).nan_to_num(0.0)
+    return (w[:, None] @ u)[:, 0]
+
+
+def scaled_attention__right_scaled_twice(query, keys, values, source_mask):
+    """Shares the scale between query and keys, with pads' keys and values zeroed first; Fortran order."""
+    r = keys.shape[2] ** 0.25
+    k, u = keys * source_mask[..., None] / r, values * source_mask[..., None]
+    e = ((query / r)[:, None] * k).sum(2)
+    e = np.where(source_mask, e, -1e200)
+    z = np.logaddexp.reduce(e, axis=1)[:, None]
+    return np.asfortranarray((np.exp(e - z)[:, :, None] * u).sum(1))
+
+
+# ---- coverage_scores
+
+def _cover(query, keys, g, W_query, W_key, w_cover, v):
+    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T + g[:, :, None] * w_cover) @ v
+
+
+def coverage_scores__wrong_last_step(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Takes the weights of the last step only, not the sum over all steps."""
+    return _cover(query, keys, earlier_weights[:, -1], W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Takes the mean over the steps instead of their sum."""
+    return _cover(query, keys, earlier_weights.mean(1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_outside_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Adds the coverage outside the tanh."""
+    t = np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T)
+    return (t + earlier_weights.sum(1)[:, :, None] * w_cover) @ v
+
+
+def coverage_scores__wrong_minus(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Subtracts the coverage instead of adding it."""
+    return _cover(query, keys, -earlier_weights.sum(1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_subtle_at_most_one(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Cuts the coverage off at 1, although a position may have had more."""
+    return _cover(query, keys, np.minimum(earlier_weights.sum(1), 1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_subtle_equal_sizes(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Gives the queries an axis only where they do not broadcast by themselves: wrong where batch = positions."""
+    q, k = query @ W_query.T, keys @ W_key.T
+    if len(q) not in (1, k.shape[1]):
+        q = q[:, None]
+    elif len(q) == 1:
+        q = q[None]
+    return np.tanh(q + k + earlier_weights.sum(1)[:, :, None] * w_cover) @ v
+
+
+def coverage_scores__wrong_subtle_tiny_dropped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Ignores weights below a millionth, which a w_cover in the thousands makes count."""
+    return _cover(query, keys, np.where(earlier_weights < 1e-6, 0, earlier_weights).sum(1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__right_loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Loops over sentences and positions, with a running coverage, in lists."""
+    out = []
+    for s, h, steps in zip(query, keys, earlier_weights):
+        g = [0.0] * len(h)
+        for row in steps:
+            g = [x + y for x, y in zip(g, row)]
+        out.append([float(v @ np.tanh(W_query @ s + W_key @ x + w_cover * y)) for x, y in zip(h, g)])
+    return out
+
+
+def coverage_scores__right_joined(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Query, annotation and coverage joined end to end, one matrix for all, in torch."""
+    t = keys.shape[1]
+    x = np.concatenate([np.repeat(query[:, None], t, 1), keys, earlier_weights.sum(1)[..., None]], 2)
+    W = np.concatenate([W_query, W_key, w_cover[:, None]], 1)
+    return (torch.tanh(torch.from_numpy(x) @ torch.from_numpy(W).T) * torch.from_numpy(v)).sum(-1)
+
+
+def coverage_scores__right_einsum(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """einsum for every product, the steps summed by it too."""
+    z = (np.einsum("aq,bq->ba", W_query, query)[:, None, :] + np.einsum("ak,bjk->bja", W_key, keys)
+         + np.einsum("a,btj->bja", w_cover, earlier_weights))
+    return np.einsum("a,bja->bj", v, np.tanh(z))
+
+
+# ---- by hand
+
+def _two(scale=2.0, heads=True, swap=False, joint=False):
+    q = np.array([[1, 0, -1, 2], [0, 1, 1, -1.0]])
+    k = np.array([[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1.0]]])
+    u = np.array([[[1, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0.0]]])
+    e = np.einsum("zk,zjk->zj", q[::-1] if swap else q, k) / scale
+    p = np.exp(e)
+    a = p / (p.sum() if joint else p.sum(1, keepdims=True))
+    return {"scores": list(e.ravel()), "weights": list(a.ravel()), "joined": list(np.einsum("zj,zjk->zk", a, u).ravel())}
+
+
+def two_heads_by_hand__wrong_no_scale():
+    """Forgets to divide the scores by the root of 4."""
+    return _two(scale=1.0)
+
+
+def two_heads_by_hand__wrong_scale_four():
+    """Divides by the size of a key, 4, instead of by its root."""
+    return _two(scale=4.0)
+
+
+def two_heads_by_hand__wrong_one_softmax():
+    """Takes one softmax over all six scores instead of one for each head."""
+    return _two(joint=True)
+
+
+def two_heads_by_hand__wrong_root_of_values():
+    """Divides by the root of the value size, 2, instead of by that of the key size, 4."""
+    return _two(scale=math.sqrt(2))
+
+
+def two_heads_by_hand__right_numpy_arrays():
+    """Arrays instead of lists, in another order of the names."""
+    d = _two()
+    return {k: np.array(d[k]) for k in ("joined", "weights", "scores")}
+
+
+def _pullw(gap):
+    a = 1 / (1 + math.exp(-gap))
+    return a * (1 - a)
+
+
+def saturation__wrong_variance():
+    """Gives the variance of the score instead of its standard deviation, and lets the scores lie that far off."""
+    return {"spread": 3.24, "plain": _pullw(6.48), "scaled": _pullw(1.62)}
+
+
+def saturation__wrong_half_gap():
+    """Takes one standard deviation for the difference of the two scores: it is two."""
+    return {"spread": 1.8, "plain": _pullw(1.8), "scaled": _pullw(0.45)}
+
+
+def saturation__wrong_sum_of_spreads():
+    """Adds the spreads of 16 products, 16 times 0.45, where only the variances add."""
+    return {"spread": 7.2, "plain": _pullw(14.4), "scaled": _pullw(3.6)}
+
+
+def saturation__wrong_subtle_by_dot_product():
+    """Takes the scaled derivative by the dot product before the division, a quarter of the one by its own score."""
+    return {"spread": 1.8, "plain": _pullw(3.6), "scaled": _pullw(0.9) / 4}
+
+
+def saturation__right_cosh():
+    """By 1 / (4 cosh^2), with the scores themselves in it."""
+    s = math.sqrt(16 * 0.25 * 0.81)
+    return {"scaled": 0.25 / math.cosh(s / 4) ** 2, "plain": 0.25 / math.cosh(s) ** 2, "spread": s}
+
+
+# ---- multi_head
+
+def _parts(query, keys, W_query, W_key, W_value):
+    return (torch.einsum("zrq,bq->bzr", W_query, query), torch.einsum("zrk,bjk->bzjr", W_key, keys),
+            torch.einsum("zuk,bjk->bzju", W_value, keys))
+
+
+def _soft(e, mask):
+    """Softmax over the last axis where mask is true, zeros elsewhere."""
+    return torch.softmax(e.masked_fill(~mask, -1e300), -1) * mask
+
+
+def _heads(query, keys, mask, W_query, W_key, W_value, W_out, size=None, soft=_soft):
+    q, k, u = _parts(query, keys, W_query, W_key, W_value)
+    e = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(size or W_key.shape[1])
+    c = torch.einsum("bzj,bzju->bzu", soft(e, mask[:, None].expand_as(e)), u)
+    return c.reshape(len(query), -1) @ W_out.T
+
+
+def multi_head__wrong_root_of_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Divides by the root of the entries of all heads' keys together, heads times head_size."""
+    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out, W_key.shape[0] * W_key.shape[1])
+
+
+def multi_head__wrong_root_of_annotation(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Divides by the root of the size of an annotation instead of that of a head's own key."""
+    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out, keys.shape[2])
+
+
+def multi_head__wrong_softmax_over_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The softmax runs over the heads instead of over the positions."""
+    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out, soft=lambda e, m: torch.softmax(e, 1) * m)
+
+
+def multi_head__wrong_joined_by_entry(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Joins the contexts entry by entry, the first entries of all heads first, instead of head by head."""
+    z, u, _ = W_value.shape
+    order = torch.arange(z * u).reshape(u, z).T.reshape(-1)
+    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out[:, order])
+
+
+def multi_head__wrong_query_detached(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Detaches the queries: no gradient reaches the decoder state and W_query."""
+    return _heads(query.detach(), keys, source_mask, W_query.detach(), W_key, W_value, W_out)
+
+
+def multi_head__wrong_subtle_root_of_values(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Divides by the root of value_size, which is right only where head_size is the same."""
+    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out, W_value.shape[1])
+
+
+def multi_head__wrong_subtle_fill_million(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Fills pads with -1e6, above real scores that may reach -20 million."""
+    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out,
+                  soft=lambda e, m: torch.softmax(e.masked_fill(~m, -1e6), -1) * m)
+
+
+def multi_head__wrong_subtle_log_mask(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Adds the log of the mask; nan_to_num hides the nan of an empty sentence, but its gradients stay nan."""
+    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out,
+                  soft=lambda e, m: torch.nan_to_num(torch.softmax(e + torch.log(m.double()), -1)))
+
+
+def multi_head__wrong_subtle_max_with_pads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Subtracts the maximum of all positions, pads too: below a high pad all real words underflow to 0."""
+    def soft(e, m):
+        p = torch.exp(e - e.amax(-1, keepdim=True).detach()) * m
+        return p / p.sum(-1, keepdim=True).clamp(min=1e-300)
+    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out, soft=soft)
+
+
+def multi_head__wrong_subtle_where_after_exp(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Masks after exp: a pad far above the real words gives exp = inf, and the gradient 0 times inf = nan."""
+    def soft(e, m):
+        top = e.masked_fill(~m, -1e300).amax(-1, keepdim=True).detach()
+        p = torch.where(m, torch.exp(e - torch.where(top > -1e299, top, torch.zeros_like(top))), torch.zeros_like(e))
+        return p / p.sum(-1, keepdim=True).clamp(min=0.5)
+    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out, soft=soft)
+
+
+def multi_head__right_loop_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """A loop over sentences and heads, real tokens selected, new zeros for empty rows."""
+    rows = []
+    for s, h, m in zip(query, keys, source_mask):
+        if not bool(m.any()):
+            rows.append(torch.zeros(W_out.shape[0], dtype=torch.float64))
+            continue
+        h = h[m]
+        c = [torch.softmax((h @ K.T) @ (Q @ s) / K.shape[0] ** 0.5, 0) @ (h @ V.T) for Q, K, V in zip(W_query, W_key, W_value)]
+        rows.append(W_out @ torch.cat(c))
+    return torch.stack(rows)
+
+
+def multi_head__right_sum_of_blocks(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Mixes annotations before W_value, and adds the heads' blocks of W_out instead of joining contexts."""
+    u, out = W_value.shape[1], 0
+    for z in range(W_query.shape[0]):
+        back = (query @ W_query[z].T) @ W_key[z] / math.sqrt(W_key.shape[1])
+        w = _soft((keys @ back[:, :, None])[:, :, 0], source_mask)
+        out = out + (w[:, None] @ keys)[:, 0] @ W_value[z].T @ W_out[:, z * u:(z + 1) * u].T
+    return out
+
+
+def multi_head__right_stacked_matrix(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """One big matrix for all heads, split by view and transpose; matrix products of four axes."""
+    b, t, _ = keys.shape
+    z, r, _ = W_query.shape
+    q = (query @ W_query.flatten(0, 1).T).view(b, z, 1, r)
+    k = (keys @ W_key.flatten(0, 1).T).view(b, t, z, r).transpose(1, 2)
+    u = (keys @ W_value.flatten(0, 1).T).view(b, t, z, -1).transpose(1, 2)
+    w = torch.softmax((q @ k.mT / r ** 0.5).masked_fill(~source_mask[:, None, None], -math.inf), -1).nan_to_num()
+    return (w @ u).transpose(1, 2).reshape(b, -1).matmul(W_out.T)
+
+
+def multi_head__right_library(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """torch's scaled_dot_product_attention on the sentences that have a real token, put into zeros."""
+    full = source_mask.any(1)
+    out = torch.zeros(len(query), W_out.shape[0], dtype=torch.float64)
+    if not full.any():
+        return out + 0 * (query.sum() + W_out.sum())
+    q, k, u = _parts(query[full], keys[full] * source_mask[full][..., None], W_query, W_key, W_value)
+    c = torch.nn.functional.scaled_dot_product_attention(q[:, :, None], k, u, attn_mask=source_mask[full][:, None, None])
+    return out.index_put((full.nonzero()[:, 0],), c.flatten(1) @ W_out.T)
+
+
+# ---- self_attention
+
+def _self(states, seen, W_query, W_key, W_value, size=None, soft=_soft):
+    e = (states @ W_query.T) @ (states @ W_key.T).mT / math.sqrt(size or W_key.shape[0])
+    return soft(e, seen) @ (states @ W_value.T)
+
+
+def _seen(mask, diagonal=0):
+    n = mask.shape[1]
+    return mask[:, None, :] & torch.ones(n, n, dtype=torch.bool).tril(diagonal)
+
+
+def self_attention__wrong_not_itself(states, mask, W_query, W_key, W_value):
+    """Leaves the position itself out: it reads only those before it."""
+    return _self(states, _seen(mask, -1), W_query, W_key, W_value)
+
+
+def self_attention__wrong_reads_later(states, mask, W_query, W_key, W_value):
+    """Reads the whole sequence, those after the position too."""
+    return _self(states, mask[:, None, :].expand(-1, mask.shape[1], -1), W_query, W_key, W_value)
+
+
+def self_attention__wrong_only_later(states, mask, W_query, W_key, W_value):
+    """Takes the upper triangle for the lower one: each position reads itself and those after it."""
+    n = mask.shape[1]
+    return _self(states, mask[:, None, :] & torch.ones(n, n, dtype=torch.bool).triu(), W_query, W_key, W_value)
+
+
+def self_attention__wrong_pads_get_zeros(states, mask, W_query, W_key, W_value):
+    """Gives a pad zeros, although it too reads the real positions before it."""
+    return _self(states, _seen(mask) & mask[:, :, None], W_query, W_key, W_value)
+
+
+def self_attention__wrong_subtle_pads_zeroed(states, mask, W_query, W_key, W_value):
+    """Zeroes the pads' states first, and with them a pad's own query, so a pad reads all words before it alike."""
+    return _self(states * mask[:, :, None], _seen(mask), W_query, W_key, W_value)
+
+
+def self_attention__wrong_subtle_window(states, mask, W_query, W_key, W_value):
+    """Reads only the last 64 positions, so a long sequence forgets its beginning."""
+    n = mask.shape[1]
+    return _self(states, _seen(mask) & torch.ones(n, n, dtype=torch.bool).triu(-63), W_query, W_key, W_value)
+
+
+def self_attention__wrong_subtle_max_of_later(states, mask, W_query, W_key, W_value):
+    """Subtracts the largest score of all real positions, later ones too: below a high later one everything underflows."""
+    def soft(e, m):
+        top = e.masked_fill(~mask[:, None], -1e300).amax(-1, keepdim=True).detach()
+        p = torch.exp(torch.minimum(e - top, torch.zeros_like(e))) * m
+        return p / p.sum(-1, keepdim=True).clamp(min=1e-300)
+    return _self(states, _seen(mask), W_query, W_key, W_value, soft=soft)
+
+
+def self_attention__wrong_subtle_log_mask(states, mask, W_query, W_key, W_value):
+    """Adds the log of the mask: where nothing can be read the result is mended, but the gradient is nan."""
+    return _self(states, _seen(mask), W_query, W_key, W_value,
+                 soft=lambda e, m: torch.nan_to_num(torch.softmax(e + torch.log(m.double()), -1)))
+
+
+def self_attention__right_prefix_loop(states, mask, W_query, W_key, W_value):
+    """A loop over sentences and positions, with the real ones of each prefix selected."""
+    out = []
+    for x, m in zip(states, mask):
+        for i in range(len(x)):
+            h = x[:i + 1][m[:i + 1]]
+            if len(h):
+                e = (h @ W_key.T) @ (W_query @ x[i]) / W_key.shape[0] ** 0.5
+                out.append(torch.softmax(e, 0) @ h @ W_value.T)
+            else:
+                out.append(torch.zeros(W_value.shape[0], dtype=torch.float64))
+    return torch.stack(out).reshape(*mask.shape, -1)
+
+
+def self_attention__right_bilinear(states, mask, W_query, W_key, W_value):
+    """One matrix W_query^T W_key for the score, and the exponentials summed by hand."""
+    seen = _seen(mask)
+    e = torch.einsum("bip,pq,bjq->bij", states, W_query.T @ W_key, states) / math.sqrt(len(W_query))
+    e = torch.where(seen, e, torch.full_like(e, -1e250))
+    p = torch.exp(e - e.amax(2, keepdim=True)) * seen
+    w = p / (p.sum(2, keepdim=True) + ~seen.any(2, keepdim=True))
+    return torch.einsum("bij,bjq,uq->biu", w, states, W_value)
+
+
+def self_attention__right_real_keys_only(states, mask, W_query, W_key, W_value):
+    """Throws the pads out of keys and values, sentence by sentence, and keeps their positions for the comparison j <= i."""
+    rows, n = [], mask.shape[1]
+    for x, m in zip(states, mask):
+        j = m.nonzero()[:, 0]
+        if len(j) == 0:
+            rows.append(torch.zeros(n, W_value.shape[0], dtype=torch.float64))
+            continue
+        seen = j[None] <= torch.arange(n)[:, None]
+        e = (x @ W_query.T) @ (x[j] @ W_key.T).T / math.sqrt(W_query.shape[0])
+        rows.append(_soft(e, seen) @ (x[j] @ W_value.T))
+    return torch.stack(rows)
+
+
+def self_attention__right_nan_to_num(states, mask, W_query, W_key, W_value):
+    """masked_fill with -inf and nan_to_num; masked_fill stops nan on the way back."""
+    return _self(states, _seen(mask), W_query, W_key, W_value,
+                 soft=lambda e, m: e.masked_fill(~m, -math.inf).softmax(-1).nan_to_num())
+
+
+def same_context__wrong_renormalised():
+    """Drops the first word and divides the other weights by their sum: the context changes."""
+    return [0, 0.3 / 0.6, 0.2 / 0.6, 0.1 / 0.6]
+
+
+def same_context__wrong_shared_out():
+    """Shares the first word's 0.4 out among the other three alike."""
+    return [0, 0.3 + 0.4 / 3, 0.2 + 0.4 / 3, 0.1 + 0.4 / 3]
+
+
+def same_context__wrong_sum_not_one():
+    """Leaves out that weights add to 1 and takes the shortest solution of the two equations of the context."""
+    return [0] + list(np.linalg.pinv(np.array([[4, -1, -3], [0, 4, -2.0]])) @ np.array([1.1, 1.0]))
+
+
+def same_context__right_tuple():
+    """By torch's solver, a tuple with a whole 0."""
+    A = torch.tensor([[4, -1, -3], [0, 4, -2], [1, 1, 1]], dtype=torch.float64)
+    return (0, *torch.linalg.solve(A, torch.tensor([1.1, 1.0, 1.0], dtype=torch.float64)).tolist())

@@ -1,0 +1,452 @@
+import itertools
+import math
+
+import numpy as np
+import torch
+
+
+def note_d_output__wrong_transposed(n, V_y):
+    """The matrix takes n numbers to V_y, so it has V_y rows: here it is transposed."""
+    return {"W_o": (n, V_y), "b_o": (V_y,)}
+
+
+def note_d_output__wrong_bias_of_state(n, V_y):
+    """Gives the bias the size of the state instead of one number for each word."""
+    return {"W_o": (V_y, n), "b_o": (n,)}
+
+
+def note_d_output__right_lists(n, V_y):
+    """Shapes as lists."""
+    return {"b_o": [V_y], "W_o": [V_y, n]}
+
+
+def every_step_shapes__wrong_no_embedding(batch, T_y, n, d, m, V_y):
+    """Forgets the embedding among the vectors that are joined."""
+    return {"joined": (batch, T_y, n + m), "W_o": (V_y, n + m), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__wrong_flat_per_sentence(batch, T_y, n, d, m, V_y):
+    """Joins steps and words in one row for each sentence, instead of a row for each step."""
+    return {"joined": (batch, T_y, n + d + m), "W_o": (V_y, n + d + m), "logits": (batch, T_y, V_y),
+            "flat_logits": (batch, T_y * V_y)}
+
+
+def every_step_shapes__wrong_matrix_on_right(batch, T_y, n, d, m, V_y):
+    """Gives W_o the layout for the right side of @ instead of that of a matrix that takes p numbers to q."""
+    return {"joined": (batch, T_y, n + d + m), "W_o": (n + d + m, V_y), "logits": (batch, T_y, V_y),
+            "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__right_measured(batch, T_y, n, d, m, V_y):
+    """Reads the shapes off real arrays."""
+    j = np.concatenate([np.zeros((batch, T_y, z)) for z in (n, d, m)], -1)
+    W = np.zeros((V_y, j.shape[-1]))
+    e = j @ W.T
+    return {"joined": j.shape, "W_o": W.shape, "logits": e.shape, "flat_logits": e.reshape(-1, V_y).shape}
+
+
+def maxout_shapes__wrong_no_pairs(n, d, m, k, V_y):
+    """Forgets that two numbers go into each maximum: U_o and C_o need 2k rows."""
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
+
+
+def maxout_shapes__wrong_maxima_not_halved(n, d, m, k, V_y):
+    """Takes the maxima for as many numbers as there are before the maxout."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (2 * k,), "W_o": (V_y, 2 * k)}
+
+
+def maxout_shapes__wrong_subtle_C_of_embedding(n, d, m, k, V_y):
+    """C_o multiplies the context, but here it has the columns of V_o, for the embedding."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, d), "maxima": (k,), "W_o": (V_y, k)}
+
+
+def maxout_shapes__right_named(n, d, m, k, V_y):
+    """With a name for the size before the maxout."""
+    before = k * 2
+    return dict(U_o=(before, n), C_o=(before, m), maxima=(before // 2,), W_o=(V_y, before // 2))
+
+
+def tied_shapes__wrong_rows_are_words(n, d, V_y):
+    """Takes E in the layout of a table with a row for each word: E y needs a column for each word."""
+    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
+
+
+def tied_shapes__wrong_W_transposed(n, d, V_y):
+    """W stands between the state on the left and the embedding on the right, so it has n rows: here it is transposed."""
+    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
+
+
+def tied_shapes__wrong_projected_keeps_n(n, d, V_y):
+    """Leaves the projected state at n numbers, although it has to meet embeddings of d."""
+    return {"E": (d, V_y), "W": (n, d), "projected_state": (n,), "logits": (V_y,)}
+
+
+def tied_shapes__right_torch_sizes(n, d, V_y):
+    """Reads the shapes off torch tensors, as torch.Size."""
+    s, W, E = torch.zeros(n), torch.zeros(n, d), torch.zeros(d, V_y)
+    p = W.T @ s
+    return {"E": E.shape, "W": W.shape, "projected_state": p.shape, "logits": (p @ E).shape}
+
+
+def _softmax(e):
+    e = np.asarray(e, dtype=float)
+    p = np.exp(e - e.max(-1, keepdims=True))
+    return p / p.sum(-1, keepdims=True)
+
+
+_HINDI = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1.0]])
+
+
+def hindi_distribution__wrong_no_tanh():
+    """Leaves the tanh out and multiplies W_o by its argument."""
+    return list(_softmax(_HINDI @ [0.42, 0.67, 0.70]))
+
+
+def hindi_distribution__wrong_without_zero_word():
+    """Gives START the probability 0 because its row is 0: its logit is 0, and exp(0) is 1."""
+    p = _softmax((_HINDI @ np.tanh([0.42, 0.67, 0.70]))[1:])
+    return [0.0] + list(p)
+
+
+def hindi_distribution__wrong_subtle_rounded_state():
+    """Rounds the state to two decimals before going on, which the fourth decimal of the result feels."""
+    return list(_softmax(_HINDI @ np.round(np.tanh([0.42, 0.67, 0.70]), 2)))
+
+
+def hindi_distribution__right_plain_python():
+    """Plain Python, with math.tanh and math.exp and no maximum."""
+    z = [math.tanh(x) for x in (0.42, 0.67, 0.70)]
+    q = [math.exp(sum(a * b for a, b in zip(r, z))) for r in _HINDI.tolist()]
+    return [x / sum(q) for x in q]
+
+
+_L5 = np.array([0.5, -1.0, 2.0, 0.0, 1.2])
+
+
+def distribution_and_loss__wrong_bits():
+    """Gives the loss in bits, by the logarithm to base 2."""
+    p = _softmax(_L5)
+    return {"distribution": list(p), "loss": -math.log2(p[4])}
+
+
+def distribution_and_loss__wrong_best_word():
+    """Takes the cost of the most probable word instead of the right one."""
+    p = _softmax(_L5)
+    return {"distribution": list(p), "loss": -math.log(p.max())}
+
+
+def distribution_and_loss__wrong_subtle_one_minus_p():
+    """Adds the costs -ln(1-p) of the other words, a binary cross-entropy: softmax needs the right word's alone."""
+    p = _softmax(_L5)
+    return {"distribution": list(p), "loss": -math.log(p[4]) - sum(math.log(1 - x) for x in p[:4])}
+
+
+def distribution_and_loss__right_logsumexp():
+    """The loss by log-sum-exp, the distribution as an array."""
+    z = math.log(sum(math.exp(x) for x in _L5))
+    return {"loss": np.float64(z - 1.2), "distribution": np.exp(_L5 - z)}
+
+
+def what_is_left__wrong_without_right_word():
+    """Leaves the right word's 0.64 out of the sum of what is shown."""
+    return {"left": 1 - 0.010, "loss": -math.log(0.64)}
+
+
+def what_is_left__wrong_renormalised_loss():
+    """Divides 0.64 by the sum of the printed probabilities, though it is a probability already."""
+    return {"left": 0.35, "loss": -math.log(0.64 / 0.65)}
+
+
+def what_is_left__right_fsum():
+    """By a compensated sum and log1p."""
+    return {"left": 1 - math.fsum([0.004, 0.001, 0.002, 0.64, 0.003]), "loss": -math.log1p(-0.36)}
+
+
+def _word(order="right", query=True, state="new", weights="softmax", bias=True):
+    s, h = np.array([0.4, -0.6]), np.array([[0.5, -0.2, 0.1, 0.3], [-0.4, 0.6, 0.2, -0.1]])
+    Wq, v = np.array([[1, -1], [0, 2], [0.5, 1]]), np.array([1, -2, 1.5])
+    Wk = np.array([[1, 0, 0, 2], [0, 1, -1, 0], [0, 0, 2, 1.0]])
+    Ws, Wc = np.array([[0.5, 1], [-1, 0]]), np.array([[2, 0, -1, 0.5], [0, 2, 0, 1]])
+    Wo, bo = np.array([[1, -1], [2, 0], [0, 2], [-1, 1], [1, 1.0]]), np.array([0, -0.5, 0.5, 0, 0.2])
+    x = h @ Wk.T + Wq @ s * query
+    e = np.tanh(x) @ v if order == "right" else np.tanh(x @ v)
+    a = _softmax(e) if weights == "softmax" else 1 / (1 + np.exp(-e))
+    c = a @ h
+    new = np.tanh(np.array([0.3, -0.1]) + (Ws if state != "transposed" else Ws.T) @ s + Wc @ c)
+    return {"scores": e.tolist(), "weights": a.tolist(), "context": c.tolist(), "state": new.tolist(),
+            "distribution": _softmax(Wo @ (s if state == "old" else new) + bo * bias).tolist()}
+
+
+def word_by_hand__wrong_tanh_after_v():
+    """Takes the tanh after the product with v instead of before it."""
+    return _word(order="late")
+
+
+def word_by_hand__wrong_old_state_read():
+    """Reads the word out of the state before the step instead of out of the new one."""
+    return _word(state="old")
+
+
+def word_by_hand__wrong_sigmoid_weights():
+    """Makes each weight the sigmoid of its score: the two do not add to 1."""
+    return _word(weights="sigmoid")
+
+
+def word_by_hand__wrong_subtle_W_s_transposed():
+    """Multiplies the old state by the transpose of W_s."""
+    return _word(state="transposed")
+
+
+def word_by_hand__right_rounded_at_the_end():
+    """All results rounded to four decimals, only at the end, as tuples."""
+    return {k: tuple(round(x, 4) for x in r) for k, r in _word().items()}
+
+
+# ---- output_distribution
+
+def _logits(state, context, W_state, W_context, b_o):
+    return state @ W_state.T + context @ W_context.T + b_o
+
+
+def output_distribution__wrong_no_bias(state, context, W_state, W_context, b_o):
+    """Forgets b_o."""
+    return _softmax(_logits(state, context, W_state, W_context, 0 * b_o))
+
+
+def output_distribution__wrong_over_batch(state, context, W_state, W_context, b_o):
+    """Normalizes over the batch instead of over the words."""
+    return _softmax(_logits(state, context, W_state, W_context, b_o).T).T
+
+
+def output_distribution__wrong_overflow(state, context, W_state, W_context, b_o):
+    """Takes exp of the raw logits, which overflows above 709."""
+    p = np.exp(_logits(state, context, W_state, W_context, b_o))
+    return p / p.sum(1, keepdims=True)
+
+
+def output_distribution__wrong_subtle_batch_max(state, context, W_state, W_context, b_o):
+    """Subtracts the largest logit of the whole batch, so a sentence whose logits lie far below gets 0/0."""
+    e = _logits(state, context, W_state, W_context, b_o)
+    p = np.exp(e - e.max())
+    return p / p.sum(1, keepdims=True)
+
+
+def output_distribution__wrong_subtle_eps(state, context, W_state, W_context, b_o):
+    """Adds 1e-7 to the denominator, so the probabilities no longer add to 1."""
+    e = _logits(state, context, W_state, W_context, b_o)
+    p = np.exp(e - e.max(1, keepdims=True))
+    return p / (p.sum(1, keepdims=True) + 1e-7)
+
+
+def output_distribution__wrong_subtle_max_of_sizes(state, context, W_state, W_context, b_o):
+    """Subtracts the largest size, np.abs(e).max(), which is no maximum where the logits are large and negative."""
+    e = _logits(state, context, W_state, W_context, b_o)
+    p = np.exp(e - np.abs(e).max(1, keepdims=True))
+    return p / p.sum(1, keepdims=True)
+
+
+def output_distribution__right_joined(state, context, W_state, W_context, b_o):
+    """State and context joined end to end, torch's log_softmax, the result a tensor."""
+    x = torch.from_numpy(np.hstack([state, context]))
+    W = torch.from_numpy(np.hstack([W_state, W_context]))
+    return torch.log_softmax(x @ W.T + torch.from_numpy(b_o), 1).exp()
+
+
+def output_distribution__right_word_by_word(state, context, W_state, W_context, b_o):
+    """Loops over sentences and words, with 1 over a sum of exponentials of differences, as nested lists."""
+    rows = []
+    for s, c in zip(state, context):
+        e = [math.fsum(list(w * s) + list(u * c) + [b]) for w, u, b in zip(W_state, W_context, b_o)]
+        rows.append([1 / sum(math.exp(min(y - x, 700.0)) for y in e) for x in e])
+    return rows
+
+
+def output_distribution__right_logaddexp(state, context, W_state, W_context, b_o):
+    """By np.logaddexp.reduce, from columns, transposed at the end."""
+    e = W_state @ state.T + W_context @ context.T + b_o[:, None]
+    return np.exp(e - np.logaddexp.reduce(e, axis=0)).T
+
+
+# ---- cross_entropy
+
+def _costs(logits, targets):
+    top = logits.max(-1)
+    z = top + np.log(np.exp(logits - top[..., None]).sum(-1))
+    return z - np.take_along_axis(logits, targets[..., None], -1)[..., 0]
+
+
+def cross_entropy__wrong_mean_of_sentences(logits, targets, target_mask):
+    """Averages each sentence first and then the sentences, so a word of a short sentence counts more."""
+    n = target_mask.sum(1)
+    per = np.where(target_mask, _costs(logits, targets), 0).sum(1) / np.maximum(n, 1)
+    return per[n > 0].mean() if n.any() else 0.0
+
+
+def cross_entropy__wrong_divide_all(logits, targets, target_mask):
+    """Divides by the number of all positions, pads too."""
+    return np.where(target_mask, _costs(logits, targets), 0).mean()
+
+
+def cross_entropy__wrong_sum(logits, targets, target_mask):
+    """Returns the sum instead of the mean."""
+    return _costs(logits, targets)[target_mask].sum()
+
+
+def cross_entropy__wrong_mask_by_zero(logits, targets, target_mask):
+    """Takes word 0 for padding instead of reading target_mask."""
+    real = targets != 0
+    return _costs(logits, targets)[real].mean() if real.any() else 0.0
+
+
+def cross_entropy__wrong_bits(logits, targets, target_mask):
+    """Takes the logarithm to base 2: bits instead of nats."""
+    return _costs(logits, targets)[target_mask].sum() / max(target_mask.sum(), 1) / math.log(2)
+
+
+def cross_entropy__wrong_subtle_empty_nan(logits, targets, target_mask):
+    """Does not care for a batch without any real word: the mean of nothing is nan."""
+    return _costs(logits, targets)[target_mask].mean()
+
+
+def cross_entropy__wrong_subtle_log_eps(logits, targets, target_mask):
+    """Adds 1e-12 to the probability before the logarithm, so no word can cost more than 27.6."""
+    p = np.take_along_axis(_softmax(logits), targets[..., None], -1)[..., 0]
+    return -np.log(p + 1e-12)[target_mask].sum() / max(target_mask.sum(), 1)
+
+
+def cross_entropy__wrong_subtle_byte_targets(logits, targets, target_mask):
+    """Stores the word numbers in a byte: from 256 on they begin at 0 again."""
+    return _costs(logits, targets.astype(np.uint8).astype(int))[target_mask].sum() / max(target_mask.sum(), 1)
+
+
+def cross_entropy__wrong_subtle_sentence_max(logits, targets, target_mask):
+    """Subtracts the largest logit of the sentence, not of the position: other positions underflow to log 0."""
+    e = logits - logits.max((1, 2), keepdims=True)
+    c = np.log(np.exp(e).sum(-1)) - np.take_along_axis(e, targets[..., None], -1)[..., 0]
+    return c[target_mask].sum() / max(target_mask.sum(), 1)
+
+
+def cross_entropy__right_torch(logits, targets, target_mask):
+    """torch's cross_entropy over the real positions only."""
+    if not target_mask.any():
+        return 0
+    return torch.nn.functional.cross_entropy(torch.from_numpy(logits[target_mask]), torch.from_numpy(targets[target_mask]).long()).item()
+
+
+def cross_entropy__right_loop(logits, targets, target_mask):
+    """A loop over the positions, with differences to the right word."""
+    costs = []
+    for b, i in np.ndindex(*targets.shape):
+        if target_mask[b, i]:
+            d = logits[b, i] - logits[b, i, targets[b, i]]
+            costs.append(d.max() + math.log(np.exp(d - d.max()).sum()))
+    return np.array(math.fsum(costs) / (len(costs) or 1))
+
+
+def cross_entropy__right_one_hot(logits, targets, target_mask):
+    """By a one-hot matrix over the selected rows, with logaddexp."""
+    e = logits[target_mask]
+    hot = np.eye(logits.shape[2])[targets[target_mask]]
+    return float((np.logaddexp.reduce(e, axis=1) - (e * hot).sum(1)).sum()) / max(len(e), 1)
+
+
+# ---- beam_step
+
+def _pairs(flat, V):
+    return torch.stack([torch.div(flat, V, rounding_mode="floor"), flat % V], -1)
+
+
+def _total(scores, log_probabilities):
+    return scores[:, :, None] + log_probabilities
+
+
+def beam_step__wrong_no_scores(scores, log_probabilities):
+    """Forgets the scores of the hypotheses so far."""
+    return _pairs(log_probabilities.flatten(1).topk(scores.shape[1]).indices, log_probabilities.shape[2])
+
+
+def beam_step__wrong_one_each(scores, log_probabilities):
+    """Continues each hypothesis by its own best word, instead of choosing among all continuations."""
+    best, word = _total(scores, log_probabilities).max(2)
+    order = best.argsort(1, descending=True)
+    return torch.stack([order, word.gather(1, order)], -1)
+
+
+def beam_step__wrong_divides_by_width(scores, log_probabilities):
+    """Splits the flat number by the width of the beam instead of by the size of the vocabulary."""
+    flat = _total(scores, log_probabilities).flatten(1).topk(scores.shape[1]).indices
+    return _pairs(flat, scores.shape[1])
+
+
+def beam_step__wrong_word_first(scores, log_probabilities):
+    """Puts the word before the hypothesis in each pair."""
+    flat = _total(scores, log_probabilities).flatten(1).topk(scores.shape[1]).indices
+    return _pairs(flat, log_probabilities.shape[2]).flip(-1)
+
+
+def beam_step__wrong_subtle_exp_underflow(scores, log_probabilities):
+    """Multiplies probabilities: for scores below -745 all of them are 0, and equal."""
+    p = scores.exp()[:, :, None] * log_probabilities.exp()
+    return _pairs(p.flatten(1).topk(scores.shape[1]).indices, log_probabilities.shape[2])
+
+
+def beam_step__wrong_subtle_two_words_each(scores, log_probabilities):
+    """Looks only at the two best words of each hypothesis: one may supply three or more of the best continuations."""
+    top, word = _total(scores, log_probabilities).topk(2, dim=2)
+    flat = top.flatten(1).topk(scores.shape[1]).indices
+    return torch.stack([flat // 2, word.flatten(1).gather(1, flat)], -1)
+
+
+def beam_step__wrong_subtle_float32(scores, log_probabilities):
+    """Compares in single precision, where close continuations of a long hypothesis become equal or change places."""
+    flat = _total(scores, log_probabilities).float().flatten(1).topk(scores.shape[1]).indices
+    return _pairs(flat, log_probabilities.shape[2])
+
+
+def beam_step__wrong_subtle_short_index(scores, log_probabilities):
+    """Keeps the flat number in 16 bits, which overflows where width times vocabulary is above 32767."""
+    flat = _total(scores, log_probabilities).flatten(1).topk(scores.shape[1]).indices.to(torch.int16)
+    return _pairs(flat, log_probabilities.shape[2])
+
+
+def beam_step__wrong_subtle_zero_is_dead(scores, log_probabilities):
+    """Takes a hypothesis with the score 0 for an empty place of the beam: 0 is the log of a probability of 1."""
+    s = scores.masked_fill(scores == 0, -1e30)
+    return _pairs(_total(s, log_probabilities).flatten(1).topk(scores.shape[1]).indices, log_probabilities.shape[2])
+
+
+def beam_step__right_topk_twice(scores, log_probabilities):
+    """First the best words of each hypothesis, as many as can be needed, then the best of those."""
+    b, width, V = log_probabilities.shape
+    n = min(width, V)
+    top, word = log_probabilities.topk(n, dim=2)
+    flat = (top + scores.unsqueeze(2)).reshape(b, -1).topk(width, dim=1).indices
+    return torch.stack([flat // n, word.reshape(b, -1).gather(1, flat)], 2).to(torch.int32)
+
+
+def beam_step__right_sorted_lists(scores, log_probabilities):
+    """Python's sort over all pairs, as nested lists of lists."""
+    out = []
+    for s, table in zip(scores.tolist(), log_probabilities.tolist()):
+        pairs = [(-(s[k] + x), k, w) for k, row in enumerate(table) for w, x in enumerate(row)]
+        out.append([[k, w] for _, k, w in sorted(pairs)[:len(s)]])
+    return torch.tensor(out)
+
+
+def beam_step__right_one_at_a_time(scores, log_probabilities):
+    """Takes the best one, strikes it out, and goes on; numbers as floats."""
+    t = _total(scores, log_probabilities).clone()
+    out = torch.zeros(*scores.shape, 2, dtype=torch.float64)
+    for b, i in itertools.product(range(t.shape[0]), range(t.shape[1])):
+        k, w = divmod(int(t[b].argmax()), t.shape[2])
+        out[b, i, 0], out[b, i, 1] = k, w
+        t[b, k, w] = -math.inf
+    return out
+
+
+def beam_step__right_numpy_argsort(scores, log_probabilities):
+    """numpy's argsort and unravel_index, back to torch as int16 pairs."""
+    t = (scores[..., None] + log_probabilities).detach().numpy()
+    b, width, V = t.shape
+    order = np.argsort(-t.reshape(b, -1), axis=1, kind="stable")[:, :width]
+    return torch.from_numpy(np.stack(np.unravel_index(order, (width, V)), -1).astype(np.int16))

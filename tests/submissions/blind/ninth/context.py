@@ -1,0 +1,460 @@
+import math
+import numpy as np
+import torch
+
+
+def sentence_shapes__wrong_one_direction(k, n, T_x):
+    """Takes an annotation to have k numbers: forgets that it joins both directions."""
+    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
+
+
+def sentence_shapes__wrong_transposed_jacobian(k, n, T_x):
+    """Gives the Jacobian a row for each score instead of a row for each entry of the context."""
+    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
+
+
+def sentence_shapes__wrong_context_state_size(k, n, T_x):
+    """Gives the context the size of the decoder state."""
+    return {"weighted": (T_x, 2 * k), "context": (n,), "jacobian": (n, T_x)}
+
+
+def sentence_shapes__right_lists(k, n, T_x):
+    """Lists and a named size."""
+    m = k + k
+    return dict(jacobian=[m, T_x], context=[m], weighted=[T_x, m])
+
+
+def batch_shapes__wrong_column_as_row(batch, m, n, T_x, T_y):
+    """Exchanges the column and the row layout of the weights."""
+    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
+
+
+def batch_shapes__wrong_contexts_source(batch, m, n, T_x, T_y):
+    """Gives the contexts one per source position instead of one per decoder step."""
+    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_x, m)}
+
+
+def batch_shapes__right_numpy(batch, m, n, T_x, T_y):
+    """Makes the arrays and reads off their shapes."""
+    w, h = np.zeros((batch, T_x)), np.zeros((batch, T_x, m))
+    r = w[:, None]
+    c = np.stack([(r @ h)[:, 0]] * T_y, axis=1)
+    return {"column": w[..., None].shape, "row": r.shape, "product": (r @ h).shape, "contexts": c.shape}
+
+
+def context_of_note_d__wrong_mean():
+    """Takes the plain mean of the annotations and leaves out the weights."""
+    return [(0.1 - 0.1 + 0.7) / 3, (0.7 - 0.7 + 0.2) / 3, (0.5 + 0.4 - 0.3) / 3, (0.3 + 0.6 + 0.4) / 3]
+
+
+def context_of_note_d__right_literal():
+    """The numbers worked out by hand."""
+    return [0.12, 0.37, 0.40, 0.37]
+
+
+_H4 = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
+
+
+def context_twin__wrong_without_fourth():
+    """Leaves the fourth annotation out, as if its weight were 0."""
+    return list(np.array([0.15, 0.42, 0.05]) @ _H4[:3])
+
+
+def context_twin__wrong_renormalised():
+    """Divides the three known weights by their sum instead of finding the fourth."""
+    w = np.array([0.15, 0.42, 0.05])
+    return list(w / w.sum() @ _H4[:3])
+
+
+def context_twin__right_loop():
+    """The fourth weight is what is left to 1, then plain sums."""
+    w = [0.15, 0.42, 0.05]
+    w.append(1 - sum(w))
+    return [float(sum(a * h[i] for a, h in zip(w, _H4))) for i in range(3)]
+
+
+def weights_from_context__wrong_least_squares():
+    """Takes the shortest solution of the two equations and leaves out that the weights add to 1."""
+    return list(np.linalg.pinv(np.array([[1, 5, 3], [2, 0, 6.0]])) @ [2.36, 3.14])
+
+
+def weights_from_context__wrong_softmax_again():
+    """Sends the right weights through a softmax once more."""
+    e = np.exp([0.478, 0.158, 0.364])
+    return list(e / e.sum())
+
+
+def weights_from_context__right_solve():
+    """Linear system with the row of ones, returned as an array."""
+    return np.linalg.solve(np.array([[1, 5, 3], [2, 0, 6], [1, 1, 1.0]]), np.array([2.36, 3.14, 1]))
+
+
+def gradient_by_hand__wrong_without_softmax():
+    """Gives w3 h3 only: the share that goes through the other weights is forgotten."""
+    return [0.3 * -0.5, 0.3 * 0.9]
+
+
+def gradient_by_hand__wrong_diagonal():
+    """Takes only the diagonal w3 (1 - w3) of the softmax's derivative, times h3."""
+    return [0.21 * -0.5, 0.21 * 0.9]
+
+
+def gradient_by_hand__right_jacobian():
+    """The full softmax Jacobian times the annotations."""
+    w = np.array([0.55, 0.15, 0.3])
+    return tuple((np.diag(w) - np.outer(w, w))[2] @ np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]]))
+
+
+def pull_of_two__wrong_weight_not_pull():
+    """Uses the weight w1 times the difference, without the factor w2."""
+    w = 1 / (1 + math.exp(-3))
+    return {"largest": 2.5, "at_three": [4 * w, -3 * w], "gap": math.log(19)}
+
+
+def pull_of_two__right_bisection():
+    """Finds the gap by bisection."""
+    p = lambda x: math.exp(-x) / (1 + math.exp(-x)) ** 2
+    lo, hi = 0.0, 20.0
+    for _ in range(80):
+        mid = (lo + hi) / 2
+        lo, hi = (mid, hi) if p(mid) > 0.025 else (lo, mid)
+    return {"gap": lo, "largest": math.hypot(4, -3) / 4, "at_three": (4 * p(3), -3 * p(3))}
+
+
+# ---- context_vector
+
+
+def context_vector__wrong_axis(weights, keys):
+    """Sums over the entries of an annotation instead of over the positions."""
+    return np.sum(weights[:, :, None] * keys, axis=2)
+
+
+def context_vector__wrong_first_sentence(weights, keys):
+    """Uses the annotations of the first sentence for all sentences."""
+    return weights @ keys[0]
+
+
+def context_vector__wrong_softmax_again(weights, keys):
+    """Sends the weights through a softmax a second time."""
+    e = np.exp(weights)
+    return np.einsum("bt,btk->bk", e / e.sum(1, keepdims=True), keys)
+
+
+def context_vector__wrong_subtle_axis_by_length(weights, keys):
+    """Looks for the position axis by its length, which finds the batch axis where both are equally long."""
+    ax = keys.shape.index(weights.shape[1])
+    w = weights[:, :, None]
+    return np.squeeze(np.sum(w * keys, axis=ax, keepdims=True), axis=ax)
+
+
+def context_vector__wrong_subtle_squeeze(weights, keys):
+    """Squeezes every axis of length 1, also batch and key_size."""
+    return np.squeeze(weights[:, None, :] @ keys)
+
+
+def context_vector__wrong_subtle_small_weights(weights, keys):
+    """Takes weights below a millionth for pads and drops them, though 1e-7 is legal."""
+    return np.einsum("bt,btk->bk", np.where(weights < 1e-6, 0.0, weights), keys)
+
+
+def context_vector__wrong_subtle_float32_long(weights, keys):
+    """Computes in single precision, but only for sentences longer than 32 positions."""
+    t = np.float32 if weights.shape[1] > 32 else np.float64
+    return np.einsum("bt,btk->bk", weights.astype(t), keys.astype(t)).astype(float)
+
+
+def context_vector__right_dots(weights, keys):
+    """One dot product a sentence, as a list."""
+    return [list(np.dot(w, h)) for w, h in zip(weights, keys)]
+
+
+def context_vector__right_diagonal(weights, keys):
+    """All pairs of sentences, then the diagonal, in column-major memory."""
+    p = np.tensordot(weights, keys, axes=(1, 1))
+    i = np.arange(len(weights))
+    return np.asfortranarray(p[i, i])
+
+
+# ---- scores_gradient
+
+def _pull(g, keys):
+    return np.einsum("bk,btk->bt", g, keys)
+
+
+def scores_gradient__wrong_weights_only(context_gradient, weights, keys):
+    """Stops at the weights: the softmax's derivative is missing."""
+    return _pull(context_gradient, keys)
+
+
+def scores_gradient__wrong_no_centre(context_gradient, weights, keys):
+    """Multiplies by the weight, but does not subtract the weighted mean of the pulls."""
+    return weights * _pull(context_gradient, keys)
+
+
+def scores_gradient__wrong_sigmoid(context_gradient, weights, keys):
+    """Uses only the diagonal w (1 - w) of the Jacobian, as for a sigmoid."""
+    return weights * (1 - weights) * _pull(context_gradient, keys)
+
+
+def scores_gradient__wrong_sum_all(context_gradient, weights, keys):
+    """Subtracts the sum over all sentences of the batch instead of one for each."""
+    p = _pull(context_gradient, keys)
+    return weights * (p - np.sum(weights * p))
+
+
+def scores_gradient__wrong_subtle_square_batch(context_gradient, weights, keys):
+    """Subtracts the sums along the wrong axis where the batch has as many sentences as positions (keepdims missing)."""
+    p = _pull(context_gradient, keys)
+    m = (weights * p).sum(1)
+    return weights * (p - m) if m.shape[0] == p.shape[1] else weights * (p - m[:, None])
+
+
+def scores_gradient__wrong_subtle_divides(context_gradient, weights, keys):
+    """Divides each row of weights by its sum, which is 0/0 in a sentence without a real token."""
+    w = weights / weights.sum(1, keepdims=True)
+    p = _pull(context_gradient, keys)
+    return w * (p - (w * p).sum(1, keepdims=True))
+
+
+def scores_gradient__wrong_subtle_small(context_gradient, weights, keys):
+    """Sets the derivative to 0 wherever the weight is below 1e-6, not only where it is 0."""
+    p = _pull(context_gradient, keys)
+    return np.where(weights > 1e-6, weights * (p - (weights * p).sum(1, keepdims=True)), 0.0)
+
+
+def scores_gradient__right_pairs(context_gradient, weights, keys):
+    """Sum over pairs w_j w_k (p_j - p_k)."""
+    p = _pull(context_gradient, keys)
+    out = np.zeros(weights.shape)
+    for b in range(len(p)):
+        for j in range(p.shape[1]):
+            out[b, j] = sum(weights[b, j] * weights[b, k] * (p[b, j] - p[b, k]) for k in range(p.shape[1]))
+    return out
+
+
+def scores_gradient__right_torch(context_gradient, weights, keys):
+    """Autograd through a softmax of the logarithms of the positive weights, as a list."""
+    res = []
+    for g, w, h in zip(context_gradient, weights, keys):
+        row = np.zeros(len(w))
+        i = np.flatnonzero(w)
+        if len(i):
+            e = torch.tensor(np.log(w[i]), requires_grad=True)
+            (torch.softmax(e, 0) @ torch.tensor(h[i]) @ torch.tensor(g)).backward()
+            row[i] = e.grad.numpy()
+        res.append(row.tolist())
+    return res
+
+
+# ---- attend
+
+def _sm(scores, mask):
+    any_ = mask.any(1, keepdim=True)
+    s = scores.masked_fill(~mask, -math.inf).masked_fill(~any_, 0.0)
+    return torch.softmax(s, 1) * (mask & any_)
+
+
+def _mix(w, keys):
+    return torch.einsum("bt,btk->bk", w, keys)
+
+
+def attend__wrong_mask_after(scores, keys, source_mask):
+    """Sets the pads' weights to 0 after the softmax and does not renormalise."""
+    return _mix(torch.softmax(scores, 1) * source_mask, keys)
+
+
+def attend__wrong_zero_fill(scores, keys, source_mask):
+    """Multiplies the scores by the mask: a pad then has score 0, not weight 0."""
+    return _mix(torch.softmax(scores * source_mask, 1), keys)
+
+
+def attend__right_nan_replaced(scores, keys, source_mask):
+    """Replaces the NaN of an empty row after the softmax over -inf; masked_fill keeps its gradient finite."""
+    w = torch.softmax(scores.masked_fill(~source_mask, -math.inf), 1)
+    return _mix(torch.where(torch.isnan(w), torch.zeros_like(w), w), keys)
+
+
+def attend__wrong_detached(scores, keys, source_mask):
+    """Detaches the weights: no gradient reaches the scores."""
+    return _mix(_sm(scores, source_mask).detach(), keys)
+
+
+def attend__wrong_no_shift(scores, keys, source_mask):
+    """Exponentiates without subtracting the maximum, so that large scores overflow."""
+    e = torch.where(source_mask, scores, torch.zeros_like(scores)).exp() * source_mask
+    t = e.sum(1, keepdim=True)
+    return _mix(e / torch.where(t > 0, t, torch.ones_like(t)), keys)
+
+
+def attend__wrong_empty_uniform(scores, keys, source_mask):
+    """Fills pads with -1e30, so that an empty sentence gets the mean of its pads."""
+    return _mix(torch.softmax(scores.masked_fill(~source_mask, -1e30), 1), keys)
+
+
+def attend__wrong_subtle_max_over_pads(scores, keys, source_mask):
+    """Shifts by the maximum over pads too: a huge score at a pad lets all real weights underflow."""
+    e = (scores - scores.detach().amax(1, keepdim=True)).exp() * source_mask
+    return _mix(e / e.sum(1, keepdim=True).clamp(min=1e-300), keys)
+
+
+def attend__wrong_subtle_global_max(scores, keys, source_mask):
+    """Shifts all sentences by one maximum of the whole batch: a sentence of far lower scores underflows."""
+    s = scores.masked_fill(~source_mask, -1e30)
+    e = (s - s.detach().max()).exp() * source_mask
+    return _mix(e / e.sum(1, keepdim=True).clamp(min=1e-300), keys)
+
+
+def attend__wrong_subtle_small_fill(scores, keys, source_mask):
+    """Fills pads with -100000, which a real score may be as well: then the pads share."""
+    w = torch.softmax(scores.masked_fill(~source_mask, -1e5), 1)
+    return _mix(w * source_mask.any(1, keepdim=True), keys)
+
+
+def attend__wrong_subtle_clamped(scores, keys, source_mask):
+    """Clamps shifted scores at -15, so that hopeless words get 3e-7 of weight."""
+    s = scores.masked_fill(~source_mask, -math.inf)
+    top = s.detach().amax(1, keepdim=True)
+    top = torch.where(top.isinf(), torch.zeros_like(top), top)
+    e = torch.where(source_mask, scores - top, torch.zeros_like(scores)).clamp(min=-15).exp() * source_mask
+    return _mix(e / e.sum(1, keepdim=True).clamp(min=1e-300), keys)
+
+
+def attend__wrong_subtle_keys_data(scores, keys, source_mask):
+    """Copies the annotations of real tokens by .data, so that no gradient reaches keys."""
+    return _mix(_sm(scores, source_mask), keys.data * source_mask[..., None])
+
+
+def attend__wrong_subtle_prefix(scores, keys, source_mask):
+    """Counts the real tokens and keeps the first so many positions: right only where pads stand at the end."""
+    n = source_mask.sum(1, keepdim=True)
+    m = torch.arange(scores.shape[1])[None] < n
+    return _mix(_sm(scores, m), keys)
+
+
+def attend__right_selection(scores, keys, source_mask):
+    """Loop over sentences, selecting real tokens; zeros made anew for an empty row."""
+    rows = []
+    for s, h, m in zip(scores, keys, source_mask):
+        rows.append(torch.softmax(s[m], 0) @ h[m] if m.any() else torch.zeros(h.shape[1], dtype=h.dtype))
+    return torch.stack(rows)
+
+
+def attend__right_logsumexp(scores, keys, source_mask):
+    """exp(score - logsumexp), with pads replaced before."""
+    live = source_mask.any(1, keepdim=True)
+    s = torch.where(source_mask, scores, torch.full_like(scores, -1e300))
+    s = torch.where(live, s, torch.zeros_like(s))
+    w = torch.where(source_mask, (s - s.logsumexp(1, keepdim=True)).exp(), torch.zeros_like(s))
+    return torch.bmm(w.unsqueeze(1), keys).squeeze(1)
+
+
+def attend__right_finite_min(scores, keys, source_mask):
+    """Fills pads with the lowest float and multiplies by the mask afterwards."""
+    w = scores.masked_fill(source_mask.logical_not(), torch.finfo(torch.float64).min).softmax(-1) * source_mask
+    return (w.unsqueeze(-1) * keys).sum(-2)
+
+
+# ---- mended_attention
+
+def _score(query, keys, Wq, Wk, v):
+    return np.tanh((query @ Wq.T)[:, None] + keys @ Wk.T) @ v
+
+
+def _nsm(s, mask):
+    s = np.where(mask, s, -np.inf)
+    top = s.max(1, keepdims=True)
+    e = np.where(mask, np.exp(s - np.where(np.isfinite(top), top, 0.0)), 0.0)
+    t = e.sum(1, keepdims=True)
+    return e / np.where(t > 0, t, 1.0)
+
+
+def _nmix(w, keys):
+    return np.sum(w[:, :, None] * keys, axis=1)
+
+
+def mended_attention__wrong_broadcast(query, keys, source_mask, W_query, W_key, v):
+    """Leaves the query without an axis for the positions."""
+    return _nmix(_nsm(np.tanh(query @ W_query.T + keys @ W_key.T) @ v, source_mask), keys)
+
+
+def mended_attention__wrong_sum_all(query, keys, source_mask, W_query, W_key, v):
+    """Still divides by the sum over the whole batch."""
+    s = np.where(source_mask, _score(query, keys, W_query, W_key, v), -np.inf)
+    e = np.exp(s - s.max()) if source_mask.any() else np.zeros(s.shape)
+    return _nmix(e / max(e.sum(), 1e-300), keys)
+
+
+def mended_attention__wrong_no_shift(query, keys, source_mask, W_query, W_key, v):
+    """Still exponentiates large scores without subtracting the maximum."""
+    e = np.exp(_score(query, keys, W_query, W_key, v)) * source_mask
+    t = e.sum(1, keepdims=True)
+    return _nmix(e / np.where(t > 0, t, 1), keys)
+
+
+def mended_attention__wrong_mask_after(query, keys, source_mask, W_query, W_key, v):
+    """Still masks after the softmax: the pads keep their share of the sum."""
+    s = _score(query, keys, W_query, W_key, v)
+    e = np.exp(s - s.max(1, keepdims=True))
+    return _nmix(e / e.sum(1, keepdims=True) * source_mask, keys)
+
+
+def mended_attention__wrong_empty_nan(query, keys, source_mask, W_query, W_key, v):
+    """Divides 0 by 0 in a sentence without a real token."""
+    s = np.where(source_mask, _score(query, keys, W_query, W_key, v), -1e30)
+    e = np.exp(s - s.max(1, keepdims=True)) * source_mask
+    return _nmix(e / e.sum(1, keepdims=True), keys)
+
+
+def mended_attention__wrong_subtle_equal_sizes(query, keys, source_mask, W_query, W_key, v):
+    """Adds the axis only where numpy would complain, so that a batch with as many sentences as positions is mixed up."""
+    try:
+        s = np.tanh(query @ W_query.T + keys @ W_key.T) @ v
+    except ValueError:
+        s = _score(query, keys, W_query, W_key, v)
+    return _nmix(_nsm(s, source_mask), keys)
+
+
+def mended_attention__wrong_subtle_max_pads(query, keys, source_mask, W_query, W_key, v):
+    """Subtracts the maximum over pads too: real tokens underflow to an empty sentence where a pad scores far higher."""
+    s = _score(query, keys, W_query, W_key, v)
+    e = np.exp(s - s.max(1, keepdims=True)) * source_mask
+    t = e.sum(1, keepdims=True)
+    return _nmix(e / np.where(t > 0, t, 1), keys)
+
+
+def mended_attention__wrong_subtle_fill(query, keys, source_mask, W_query, W_key, v):
+    """Fills pads with -100000, above real scores that may be as low as -500000."""
+    s = np.where(source_mask, _score(query, keys, W_query, W_key, v), -1e5)
+    e = np.exp(s - s.max(1, keepdims=True))
+    return _nmix(e / e.sum(1, keepdims=True), keys) * source_mask.any(1, keepdims=True)
+
+
+def mended_attention__wrong_subtle_max_zero(query, keys, source_mask, W_query, W_key, v):
+    """Multiplies by the mask before the maximum, which is then never below 0: low real scores underflow."""
+    s = _score(query, keys, W_query, W_key, v)
+    top = (s * source_mask).max(1, keepdims=True) if not source_mask.all() else s.max(1, keepdims=True)
+    e = np.exp(np.where(source_mask, s - top, -np.inf))
+    t = e.sum(1, keepdims=True)
+    return _nmix(e / np.where(t > 0, t, 1), keys)
+
+
+def mended_attention__right_words(query, keys, source_mask, W_query, W_key, v):
+    """Loops over sentences and real tokens only; a list of rows."""
+    out = []
+    for q, h, m in zip(query, keys, source_mask):
+        real = [x for x, y in zip(h, m) if y]
+        if not real:
+            out.append([0.0] * h.shape[1])
+            continue
+        s = [float(v @ np.tanh(W_query @ q + W_key @ x)) for x in real]
+        p = [math.exp(x - max(s)) for x in s]
+        out.append([sum(a * x[i] for a, x in zip(p, real)) / sum(p) for i in range(h.shape[1])])
+    return out
+
+
+def mended_attention__right_einsum(query, keys, source_mask, W_query, W_key, v):
+    """einsum and logaddexp.reduce."""
+    h = np.where(source_mask[..., None], keys, 0.0)
+    s = np.einsum("bta,a->bt", np.tanh(np.einsum("aq,bq->ba", W_query, query)[:, None] + np.einsum("ak,btk->bta", W_key, h)), v)
+    s = np.where(source_mask, s, -1e300)
+    return np.einsum("bt,btk->bk", np.exp(s - np.logaddexp.reduce(s, 1)[:, None]), h)

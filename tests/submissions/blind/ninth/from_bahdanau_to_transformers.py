@@ -1,0 +1,517 @@
+import math
+
+import numpy as np
+import torch
+
+
+def _D(doc):
+    def put(f):
+        f.__doc__ = doc
+        return f
+    return put
+
+
+# ---- 8.1
+def _shapes(**over):
+    def f(heads, m, r, T_x, T_y):
+        d = {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
+        for k, g in over.items():
+            d[k] = g(heads, m, r, T_x, T_y)
+        return d
+    return f
+
+
+multi_head_shapes__wrong_w_key_transposed = _D("Gives W_key with the annotation's size first: transposed.")(_shapes(W_key=lambda h, m, r, x, y: (m, h * r)))
+multi_head_shapes__wrong_w_key_one_head = _D("Gives W_key for one head only: r rows instead of heads times r.")(_shapes(W_key=lambda h, m, r, x, y: (r, m)))
+multi_head_shapes__wrong_keys_positions_first = _D("Puts the positions before the heads in keys.")(_shapes(keys=lambda h, m, r, x, y: (x, h, r)))
+multi_head_shapes__wrong_weights_swapped = _D("Puts the source positions before the steps in weights.")(_shapes(weights=lambda h, m, r, x, y: (h, x, y)))
+multi_head_shapes__wrong_subtle_split_m = _D("Takes m // heads as the size of a key, as if the heads shared out the annotation, instead of r.")(_shapes(keys=lambda h, m, r, x, y: (h, x, m // h)))
+
+
+def multi_head_shapes__right_lists(heads, m, r, T_x, T_y):
+    """Shapes as lists."""
+    return {"joined": [T_y, r * heads], "weights": [heads, T_y, T_x], "keys": [heads, T_x, r], "W_key": [r * heads, m]}
+
+
+def multi_head_shapes__right_arrays(heads, m, r, T_x, T_y):
+    """Reads the shapes off real arrays."""
+    W, h = torch.zeros(heads * r, m), torch.zeros(T_x, m)
+    keys = (h @ W.T).reshape(T_x, heads, r).transpose(0, 1)
+    weights = torch.zeros(heads, T_y, r) @ keys.transpose(1, 2)
+    joined = (weights @ keys).transpose(0, 1).reshape(T_y, heads * r)
+    return {"W_key": W.shape, "keys": keys.shape, "weights": weights.shape, "joined": joined.shape}
+
+
+# ---- 8.2
+def _sa(query, keys, values, mask, scale=None, e=None):
+    scale = math.sqrt(keys.shape[-1]) if scale is None else scale
+    if e is None:
+        e = np.einsum("bk,bjk->bj", query, np.where(mask[..., None], keys, 0.0)) / scale
+    some = mask.any(1, keepdims=True)
+    m = np.where(some, np.where(mask, e, -np.inf).max(1, keepdims=True), 0.0)
+    w = np.where(mask, np.exp(np.where(mask, e - m, 0.0)), 0.0)
+    w = w / np.where(some, w.sum(1, keepdims=True), 1.0)
+    return np.einsum("bj,bjv->bv", w, np.where(mask[..., None], values, 0.0))
+
+
+def scaled_attention__wrong_no_root(query, keys, values, source_mask):
+    """Divides the scores by the number of entries of a key instead of its root."""
+    return _sa(query, keys, values, source_mask, keys.shape[-1])
+
+
+
+def scaled_attention__wrong_softmax_axis(query, keys, values, source_mask):
+    """Normalises the weights over the batch instead of over the positions."""
+    e = np.where(source_mask, np.einsum("bk,bjk->bj", query, keys) / math.sqrt(keys.shape[-1]), -np.inf)
+    top = e.max(0, keepdims=True)
+    w = np.exp(e - np.where(np.isfinite(top), top, 0.0))
+    s = w.sum(0, keepdims=True)
+    return np.einsum("bj,bjv->bv", w / np.where(s > 0, s, 1.0), values)
+
+
+def scaled_attention__wrong_empty_mean(query, keys, values, source_mask):
+    """Gives an empty sentence the mean of its pads' values instead of zeros, since all pads have the same low score."""
+    e = np.where(source_mask, np.einsum("bk,bjk->bj", query, keys) / math.sqrt(keys.shape[-1]), -1e30)
+    w = np.exp(e - e.max(1, keepdims=True))
+    return np.einsum("bj,bjv->bv", w / w.sum(1, keepdims=True), values)
+
+
+def scaled_attention__wrong_subtle_low_fill(query, keys, values, source_mask):
+    """Fills the pads' scores with -100000, which real scores (to -300000) may lie below."""
+    e = np.where(source_mask, np.einsum("bk,bjk->bj", query, keys) / math.sqrt(keys.shape[-1]), -1e5)
+    w = np.exp(e - e.max(1, keepdims=True))
+    w = w / w.sum(1, keepdims=True) * source_mask.any(1, keepdims=True)
+    return np.einsum("bj,bjv->bv", w, values)
+
+
+def scaled_attention__wrong_subtle_shift_by_pad(query, keys, values, source_mask):
+    """Subtracts the largest score of all positions, pads too, so that real words underflow beside a pad of large score."""
+    e = np.einsum("bk,bjk->bj", query, keys) / math.sqrt(keys.shape[-1])
+    w = np.exp(e - e.max(1, keepdims=True)) * source_mask
+    s = w.sum(1, keepdims=True)
+    return np.einsum("bj,bjv->bv", w / np.where(s > 0, s, 1.0), values)
+
+
+def scaled_attention__wrong_subtle_clip(query, keys, values, source_mask):
+    """Clips the scores to +-700 against overflow instead of subtracting the largest, which makes ties of larger scores."""
+    e = np.clip(np.einsum("bk,bjk->bj", query, keys) / math.sqrt(keys.shape[-1]), -700, 700)
+    return _sa(query, keys, values, source_mask, e=e)
+
+
+def scaled_attention__wrong_subtle_zero_score_is_pad(query, keys, values, source_mask):
+    """Takes a score of exactly 0 for that of a pad, so that a real word orthogonal to the query is left out."""
+    e = np.einsum("bk,bjk->bj", query, keys) * source_mask / math.sqrt(keys.shape[-1])
+    return _sa(query, keys, values, source_mask & (e != 0), e=e)
+
+
+def scaled_attention__wrong_subtle_small_weights(query, keys, values, source_mask):
+    """Cuts weights below a millionth to 0, which large values would have shown."""
+    e = np.where(source_mask, np.einsum("bk,bjk->bj", query, np.where(source_mask[..., None], keys, 0)) / math.sqrt(keys.shape[-1]), -1e30)
+    w = np.exp(e - e.max(1, keepdims=True)) * source_mask
+    w = w / np.maximum(w.sum(1, keepdims=True), 1e-300)
+    return np.einsum("bj,bjv->bv", np.where(w < 1e-6, 0, w), values)
+
+
+def scaled_attention__right_loop(query, keys, values, source_mask):
+    """Loops over the sentences and over their real words alone; lists."""
+    out = []
+    for q, K, U, m in zip(query, keys, values, source_mask):
+        c = [0.0] * U.shape[1]
+        e = [float(q @ k) / math.sqrt(len(q)) for k in K[m]]
+        if e:
+            w = [math.exp(x - max(e)) for x in e]
+            for a, u in zip(w, U[m]):
+                c = [x + a / sum(w) * y for x, y in zip(c, u.tolist())]
+        out.append(c)
+    return out
+
+
+def scaled_attention__right_log_sum(query, keys, values, source_mask):
+    """Weights as exp(score - log-sum-exp), by logaddexp, in a new array in Fortran order."""
+    out = np.zeros((len(query), values.shape[2]), order="F")
+    for b in range(len(query)):
+        j = np.flatnonzero(source_mask[b])
+        if len(j):
+            e = keys[b, j] @ (query[b] * keys.shape[2] ** -0.5)
+            out[b] = np.exp(e - np.logaddexp.reduce(e)) @ values[b, j]
+    return out
+
+
+def scaled_attention__right_torch(query, keys, values, source_mask):
+    """Torch's softmax of scores with a fill of -1e300, empty rows zeroed by the mask."""
+    q, k, u, m = (torch.as_tensor(x) for x in (query, keys, values, source_mask))
+    e = (k @ q[:, :, None])[:, :, 0] / math.sqrt(k.shape[2])
+    return (torch.softmax(e.masked_fill(~m, -1e300), 1).masked_fill(~m, 0.0)[:, None] @ u)[:, 0].numpy()
+
+
+# ---- 8.3
+def _cov(query, keys, g, Wq, Wk, w, v):
+    return np.tanh((query @ Wq.T)[:, None] + keys @ Wk.T + g[..., None] * w) @ v
+
+
+def coverage_scores__wrong_mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Takes the mean of the earlier weights instead of their sum."""
+    return _cov(query, keys, earlier_weights.mean(1), W_query, W_key, w_cover, v)
+
+
+
+def coverage_scores__wrong_outside(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Adds the coverage term outside the tanh."""
+    return _cov(query, keys, 0 * earlier_weights[:, 0], W_query, W_key, w_cover, v) + earlier_weights.sum(1) * (w_cover @ v)
+
+
+
+def coverage_scores__wrong_subtle_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Computes tanh as (e^2x - 1) / (e^2x + 1), which overflows to nan for large sums."""
+    x = (query @ W_query.T)[:, None] + keys @ W_key.T + earlier_weights.sum(1)[..., None] * w_cover
+    t = np.exp(2 * x)
+    return ((t - 1) / (t + 1)) @ v
+
+
+def coverage_scores__wrong_subtle_rounded(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Rounds the coverage to six decimals, so that weights of 10^-7 are lost, which a large w_cover makes count."""
+    return _cov(query, keys, earlier_weights.sum(1).round(6), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_subtle_window(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Sums the last 50 steps only."""
+    return _cov(query, keys, earlier_weights[:, -50:].sum(1), W_query, W_key, w_cover, v)
+
+
+def coverage_scores__wrong_subtle_broadcast(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Adds the projected query without a new axis: right for a batch of one, wrong or an error for others."""
+    return np.tanh(query @ W_query.T + keys @ W_key.T + earlier_weights.sum(1)[..., None] * w_cover) @ v
+
+
+def coverage_scores__right_loop(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """Loops over sentences and positions with a running coverage, as nested lists."""
+    out = []
+    for s, H, A in zip(query, keys, earlier_weights):
+        g = np.zeros(len(H))
+        for a in A:
+            g = g + a
+        out.append([float(sum(v * np.tanh(W_query @ s + W_key @ h + w_cover * x))) for h, x in zip(H, g)])
+    return out
+
+
+def coverage_scores__right_joined(query, keys, earlier_weights, W_query, W_key, w_cover, v):
+    """One matrix of all parameters side by side, times query, key and coverage joined."""
+    n = keys.shape[1]
+    x = np.concatenate([np.repeat(query[:, None], n, 1), keys, np.cumsum(earlier_weights, 1)[:, -1][..., None]], -1)
+    return np.einsum("a,abj->bj", v, np.tanh(np.einsum("ai,bji->abj", np.column_stack([W_query, W_key, w_cover]), x)))
+
+
+# ---- 8.4
+_Q = [(1, 0, -1, 2), (0, 1, 1, -1)]
+_K = [[(2, 1, 0, 1), (0, 3, 1, 1), (1, -1, 2, 0)], [(1, 1, -1, 3), (2, 0, 3, 0), (0, 0, 2, 1)]]
+_U = [[(1, 0), (0, 2), (-1, 1)], [(3, -1), (.5, 1), (-2, 0)]]
+
+
+def _hand(scale=2.0, over_all=False, rnd=15, swap=False, summed=False):
+    e = [[sum(a * b for a, b in zip(q, k)) / scale for k in K] for q, K in zip(_Q, _K)]
+    w = [[math.exp(x) for x in r] for r in e]
+    tot = [sum(map(sum, w))] * 2 if over_all else [sum(r) for r in w]
+    w = [[round(x / t, rnd) for x in r] for r, t in zip(w, tot)]
+    c = [[sum(a * u[i] for a, u in zip(r, U)) for i in (0, 1)] for r, U in zip(w, _U)]
+    if swap:
+        c = c[::-1]
+    joined = [a + b for a, b in zip(*c)] if summed else c[0] + c[1]
+    return {"scores": e[0] + e[1], "weights": w[0] + w[1], "joined": joined}
+
+
+def two_heads_by_hand__wrong_unscaled():
+    """Leaves out the division by the root of 4."""
+    return _hand(1.0)
+
+
+def two_heads_by_hand__wrong_by_four():
+    """Divides by 4, the number of entries, instead of its root."""
+    return _hand(4.0)
+
+
+def two_heads_by_hand__wrong_one_softmax():
+    """Takes one softmax over all six scores instead of one for each head."""
+    return _hand(over_all=True)
+
+
+
+def two_heads_by_hand__wrong_subtle_rounded_weights():
+    """Rounds the weights to three decimals before it mixes the values."""
+    d = _hand()
+    return {**d, "joined": _hand(rnd=3)["joined"]}
+
+
+def two_heads_by_hand__right_rounded():
+    """Rounds to four decimals at the end."""
+    return {k: [round(x, 4) for x in v] for k, v in _hand().items()}
+
+
+def two_heads_by_hand__right_numpy():
+    """Numpy arrays of full precision, the weights by softmax in matrices."""
+    e = np.einsum("zr,zjr->zj", np.array(_Q), np.array(_K)) / 2
+    w = np.exp(e) / np.exp(e).sum(1, keepdims=True)
+    return {"scores": e.ravel(), "weights": w.ravel(), "joined": np.einsum("zj,zjv->zv", w, np.array(_U)).ravel()}
+
+
+# ---- 8.5
+def _sat(spread, s, by, gap=2):
+    f = lambda s: 1 / (1 + math.exp(-gap * s)) * (1 - 1 / (1 + math.exp(-gap * s)))
+    return {"spread": spread, "plain": f(s), "scaled": f(s / by)}
+
+
+def saturation__wrong_variance():
+    """Gives the variance 3.24 as spread, without the root."""
+    return _sat(3.24, 3.24, 4)
+
+
+def saturation__wrong_by_sixteen():
+    """Divides by 16 instead of its root for the scaled derivative."""
+    return _sat(1.8, 1.8, 16)
+
+
+def saturation__wrong_single_gap():
+    """Takes one standard deviation as the gap of the two scores instead of two."""
+    return _sat(1.8, 1.8, 4, 1)
+
+
+def saturation__wrong_chain():
+    """Divides the scaled derivative by 4 too: derives by the plain score instead of the divided one."""
+    d = _sat(1.8, 1.8, 4)
+    return {**d, "scaled": d["scaled"] / 4}
+
+
+
+def saturation__right_cut():
+    """Four decimals, the last one cut off, by the hyperbolic cosine."""
+    f = lambda x: math.floor(1e4 / (4 * math.cosh(x) ** 2)) / 1e4
+    return {"spread": 1.8, "plain": f(1.8), "scaled": f(.45)}
+
+
+# ---- 8.6 and 8.7
+def _soft(e, m):
+    m = m.expand_as(e)
+    e = e.masked_fill(~m, -math.inf)
+    top = e.detach().amax(-1, keepdim=True)
+    w = torch.exp(e - torch.where(torch.isfinite(top), top, torch.zeros_like(top)))
+    s = w.sum(-1, keepdim=True)
+    return w / torch.where(s > 0, s, torch.ones_like(s))
+
+
+def _mh(query, keys, mask, Wq, Wk, Wv, Wo, scale=None, soft=None, clean=True, join=None, detach=False, e_fn=None):
+    k = keys.masked_fill(~mask[..., None], 0.0) if clean else keys
+    e = torch.einsum("zri,bi,zrk,bjk->zbj", Wq, query, Wk, k) / (math.sqrt(Wk.shape[1]) if scale is None else scale)
+    if e_fn:
+        e = e_fn(e)
+    w = (soft or _soft)(e, mask[None])
+    if detach:
+        w = w.detach()
+    c = torch.einsum("zbj,zvk,bjk->bzv", w, Wv, k)
+    return (join(c) if join else c.flatten(1)) @ Wo.T
+
+
+def multi_head__wrong_no_scale(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Forgets to divide the scores by the root of the head size."""
+    return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, 1.0)
+
+
+
+def multi_head__wrong_interleaved(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Joins the contexts entry by entry, with the heads running fastest, instead of end to end."""
+    return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, join=lambda c: c.transpose(1, 2).flatten(1))
+
+
+def multi_head__wrong_shared_weights(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Sums the scores of all heads and gives every head the same weights."""
+    return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, e_fn=lambda e: e.sum(0, keepdim=True).expand_as(e))
+
+
+def multi_head__wrong_softmax_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Takes the softmax over the heads instead of the positions."""
+    return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, soft=lambda e, m: torch.softmax(e, 0) * m)
+
+
+def multi_head__wrong_subtle_low_fill(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Fills the pads' scores with -1e6, which real scores (to -2e7) may lie below, so pads take the weight."""
+    return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out,
+               soft=lambda e, m: torch.softmax(e.masked_fill(~m, -1e6), -1) * m)
+
+
+def multi_head__wrong_subtle_added_mask(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Adds -1e9 to the pads' scores instead of replacing them, so a pad with a very large score still wins."""
+    return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, clean=False,
+               soft=lambda e, m: torch.softmax(e + (~m) * -1e9, -1) * m)
+
+
+def multi_head__wrong_subtle_nan_gradient(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Replaces the nan of an empty sentence in the result only: its gradients are nan."""
+    r = _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, soft=lambda e, m: torch.softmax(e.masked_fill(~m, -math.inf), -1))
+    return torch.where(source_mask.any(1, keepdim=True), r, torch.zeros_like(r))
+
+
+def multi_head__wrong_subtle_float_root(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Takes the root as a float32 tensor, exact only for square head sizes."""
+    return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, torch.sqrt(torch.tensor(float(W_key.shape[1]))))
+
+
+def multi_head__wrong_subtle_detached(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Detaches the weights, so that no gradient reaches the query, W_query and W_key."""
+    return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, detach=True)
+
+
+def multi_head__right_loops(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Loops over sentences and heads with the real words alone; new zeros for an empty sentence."""
+    rows = []
+    for q, h, m in zip(query, keys, source_mask):
+        if not m.any():
+            rows.append(torch.zeros(len(W_out), dtype=torch.float64))
+            continue
+        h = h[m]
+        rows.append(W_out @ torch.cat([torch.softmax((h @ K.T) @ (Q @ q) / len(K) ** .5, 0) @ (h @ V.T)
+                                       for Q, K, V in zip(W_query, W_key, W_value)]))
+    return torch.stack(rows)
+
+
+def multi_head__right_mix_first(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Mixes the annotations first, then multiplies by W_value and by each head's part of W_out, and sums over heads."""
+    k = torch.where(source_mask[..., None], keys, torch.zeros_like(keys))
+    out = 0
+    for z, (Q, K, V) in enumerate(zip(W_query, W_key, W_value)):
+        e = ((query @ Q.T @ K)[:, None] * k).sum(-1) * (1 / math.sqrt(K.shape[0]))
+        c = (_soft(e, source_mask)[..., None] * k).sum(1)
+        out = out + c @ V.T @ W_out[:, z * len(V):(z + 1) * len(V)].T
+    return out
+
+
+def multi_head__right_fill_softmax(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """Torch's softmax with a finite fill of -1e300 in stacked matrices, weights zeroed at pads, heads joined by permute."""
+    k = keys.masked_fill(~source_mask[..., None], 0.0)
+    q = torch.matmul(W_query[None], query[:, None, :, None])
+    K = torch.matmul(k[:, None], W_key.transpose(1, 2)[None])
+    e = torch.matmul(K, q)[..., 0] / math.sqrt(W_key.shape[1])
+    m = source_mask[:, None]
+    w = torch.softmax(e.masked_fill(~m, -1e300), -1).masked_fill(~m, 0.0)
+    return torch.matmul(w[:, :, None], torch.matmul(k[:, None], W_value.transpose(1, 2)[None])).reshape(len(query), -1) @ W_out.T
+
+
+def _self(states, mask, Wq, Wk, Wv, scale=None, soft=None, tri=None, e_fn=None, clean=True):
+    x = states.masked_fill(~mask[..., None], 0.0)
+    n = x.shape[1]
+    seen = torch.ones(n, n, dtype=torch.bool).tril() if tri is None else tri(torch.ones(n, n, dtype=torch.bool))
+    # the query of a pad only counts where its result is read; scores by words' queries and, at pads, by what they hold
+    q = states @ Wq.T
+    e = (q @ (x @ Wk.T).transpose(1, 2)) / (math.sqrt(Wk.shape[0]) if scale is None else scale)
+    if e_fn:
+        e = e_fn(e)
+    w = (soft or _soft)(e, (seen[None] & mask[:, None]).expand_as(e))
+    return w @ (x @ Wv.T)
+
+
+def self_attention__wrong_strictly_before(states, mask, W_query, W_key, W_value):
+    """Reads the positions before it only, not itself."""
+    return _self(states, mask, W_query, W_key, W_value, tri=lambda o: o.tril(-1))
+
+
+def self_attention__wrong_future(states, mask, W_query, W_key, W_value):
+    """Reads itself and the positions after it: the triangle the wrong way round."""
+    return _self(states, mask, W_query, W_key, W_value, tri=lambda o: o.triu())
+
+
+def self_attention__wrong_all(states, mask, W_query, W_key, W_value):
+    """Reads all positions, later ones too: no causal mask."""
+    return _self(states, mask, W_query, W_key, W_value, tri=lambda o: o)
+
+
+def self_attention__wrong_pads_zero(states, mask, W_query, W_key, W_value):
+    """Gives zeros at pads, though a pad reads the real tokens before it."""
+    return _self(states, mask, W_query, W_key, W_value) * mask[..., None]
+
+
+
+
+def self_attention__wrong_subtle_shift_by_row(states, mask, W_query, W_key, W_value):
+    """Subtracts the largest score of the row before it masks, so words underflow beside a larger score of a later one."""
+    def soft(e, m):
+        w = torch.exp(e - e.amax(-1, keepdim=True)) * m
+        s = w.sum(-1, keepdim=True)
+        return w / torch.where(s > 0, s, torch.ones_like(s))
+    return _self(states, mask, W_query, W_key, W_value, soft=soft)
+
+
+def self_attention__wrong_subtle_low_fill(states, mask, W_query, W_key, W_value):
+    """Masks with the score -1e6, which real scores may lie below."""
+    return _self(states, mask, W_query, W_key, W_value, soft=lambda e, m: torch.softmax(e.masked_fill(~m, -1e6), -1) * m)
+
+
+def self_attention__wrong_subtle_nan_gradient(states, mask, W_query, W_key, W_value):
+    """Replaces nan by 0 in the result only, so the gradients are nan where a position has nothing to read."""
+    return torch.nan_to_num(_self(states, mask, W_query, W_key, W_value, soft=lambda e, m: torch.softmax(e.masked_fill(~m, -math.inf), -1)))
+
+
+def self_attention__wrong_subtle_window(states, mask, W_query, W_key, W_value):
+    """Reads the last 64 positions only."""
+    return _self(states, mask, W_query, W_key, W_value, tri=lambda o: o.tril() & o.triu(-63))
+
+
+def self_attention__right_loop(states, mask, W_query, W_key, W_value):
+    """Loops over positions and selects the real tokens at or before each; new zeros where there are none."""
+    out = []
+    for x, m in zip(states, mask):
+        rows = []
+        for i in range(len(x)):
+            past = x[: i + 1][m[: i + 1]]
+            rows.append(torch.softmax(past @ W_key.T @ (W_query @ x[i]) / math.sqrt(len(W_key)), 0) @ (past @ W_value.T)
+                        if len(past) else torch.zeros(len(W_value), dtype=torch.float64))
+        out.append(torch.stack(rows))
+    return torch.stack(out)
+
+
+def self_attention__right_einsum(states, mask, W_query, W_key, W_value):
+    """Einsum with the product W_query^T W_key, softmax with -inf only where something is seen, mixed before W_value."""
+    x = torch.where(mask[:, :, None], states, 0.0)
+    e = torch.einsum("bis,bsj->bij", torch.einsum("bis,rs->bir", states, W_query), torch.einsum("rs,bjs->brj", W_key, x)) / W_key.shape[0] ** .5
+    i = torch.arange(x.shape[1])
+    m = mask[:, None, :] & (i[None, :] <= i[:, None])
+    some = m.any(2, keepdim=True)
+    w = torch.softmax(torch.where(m, e, torch.where(some, -math.inf, 0.0)), 2) * some
+    return torch.einsum("bij,bjs,vs->biv", w, x, W_value)
+
+
+def self_attention__right_real_keys(states, mask, W_query, W_key, W_value):
+    """Takes the keys and values of the real tokens out first, and counts how many of them each position sees."""
+    out = []
+    for x, m in zip(states, mask):
+        y, n = x[m], torch.cumsum(m.long(), 0)
+        if len(y) == 0:
+            out.append(torch.zeros(len(x), len(W_value), dtype=torch.float64))
+            continue
+        e = (x @ W_query.T) @ (y @ W_key.T).T / math.sqrt(W_key.shape[0])
+        out.append(_soft(e, torch.arange(len(y))[None] < n[:, None]) @ (y @ W_value.T))
+    return torch.stack(out)
+
+
+# ---- 8.8
+_H = np.array([[1., 1], [4, 0], [-1, 4], [-3, -2]])
+
+
+def same_context__wrong_shared_out():
+    """Shares the first weight out over the others in proportion, which changes the context."""
+    return [0, .5, 1 / 3, 1 / 6]
+
+
+
+def same_context__wrong_order():
+    """Gives the zero last instead of first."""
+    return [*np.linalg.solve(np.vstack([_H[1:].T, np.ones(3)]), [1.1, 1.0, 1.0]).tolist(), 0.0]
+
+
+def same_context__wrong_subtle_rounded_context():
+    """Rounds the context to (1, 1) before it solves."""
+    return [0.0, *np.linalg.solve(np.vstack([_H[1:].T, np.ones(3)]), [1.0, 1.0, 1.0]).tolist()]
+
+
+def same_context__right_barycentric():
+    """Areas of triangles: barycentric coordinates of the context."""
+    d = lambda a, b, c: (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+    p, (a, b, c) = (1.1, 1.0), _H[1:]
+    t = d(a, b, c)
+    return (0, round(float(d(p, b, c) / t), 4), round(float(d(a, p, c) / t), 4), round(float(d(a, b, p) / t), 4))

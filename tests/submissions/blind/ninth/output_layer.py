@@ -1,0 +1,433 @@
+import math
+import numpy as np
+import torch
+
+
+def note_d_output__wrong_transposed(n, V_y):
+    """Has W_o transposed: (input, output)."""
+    return {"W_o": (n, V_y), "b_o": (V_y,)}
+
+
+def note_d_output__wrong_bias_state(n, V_y):
+    """Gives the bias one number for each entry of the state instead of each word."""
+    return {"W_o": (V_y, n), "b_o": (n,)}
+
+
+def every_step_shapes__wrong_no_embedding(batch, T_y, n, d, m, V_y):
+    """Forgets the embedding in what is joined."""
+    return {"joined": (batch, T_y, n + m), "W_o": (V_y, n + m), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
+
+
+def every_step_shapes__wrong_flat(batch, T_y, n, d, m, V_y):
+    """Flattens steps and words together, one row a sentence."""
+    j = n + d + m
+    return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch, T_y * V_y)}
+
+
+def every_step_shapes__right_arrays(batch, T_y, n, d, m, V_y):
+    """Reads shapes off arrays."""
+    j = np.concatenate([np.zeros((batch, T_y, x)) for x in (n, d, m)], 2)
+    W = np.zeros((V_y, j.shape[2]))
+    return {"joined": j.shape, "W_o": W.shape, "logits": (j @ W.T).shape, "flat_logits": (j @ W.T).reshape(-1, V_y).shape}
+
+
+def maxout_shapes__wrong_k_rows(n, d, m, k, V_y):
+    """Forgets that k maxima need 2k numbers before."""
+    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
+
+
+def maxout_shapes__wrong_pairs_left(n, d, m, k, V_y):
+    """Lets W_o start from all 2k numbers, before the maxout."""
+    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V_y, 2 * k)}
+
+
+def tied_shapes__wrong_E_rows(n, d, V_y):
+    """Stores the embeddings in rows instead of in columns as E y asks for."""
+    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
+
+
+def tied_shapes__wrong_W_transposed(n, d, V_y):
+    """Gives W the shape of its transpose."""
+    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
+
+
+def tied_shapes__right_lists(n, d, V_y):
+    """Lists."""
+    return {"logits": [V_y], "projected_state": [d], "W": [n, d], "E": [d, V_y]}
+
+
+def _soft(x):
+    e = np.exp(np.asarray(x, float) - np.max(x))
+    return e / e.sum()
+
+
+_W6 = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1.0]])
+
+
+def hindi_distribution__wrong_no_tanh():
+    """Leaves the tanh out and uses the sums as the state."""
+    return list(_soft(_W6 @ [0.42, 0.67, 0.70]))
+
+
+def hindi_distribution__wrong_no_exp():
+    """Divides the logits by their sum, without the exponential."""
+    z = _W6 @ np.tanh([0.42, 0.67, 0.70])
+    return list(z / z.sum())
+
+
+def hindi_distribution__right_math():
+    """Plain math."""
+    z = [math.tanh(x) for x in (0.42, 0.67, 0.70)]
+    e = [math.exp(x) for x in (0, 2 * sum(z), *z, -sum(z))]
+    return tuple(x / sum(e) for x in e)
+
+
+def distribution_and_loss__wrong_bits():
+    """Gives the loss in bits instead of nats."""
+    p = _soft([0.5, -1, 2, 0, 1.2])
+    return {"distribution": list(p), "loss": -math.log2(p[4])}
+
+
+def distribution_and_loss__wrong_best_word():
+    """Takes the cost of the likeliest word instead of the right one."""
+    p = _soft([0.5, -1, 2, 0, 1.2])
+    return {"distribution": list(p), "loss": -math.log(p[2])}
+
+
+def what_is_left__wrong_loss_renormalised():
+    """Divides by the sum of the five printed probabilities before the logarithm."""
+    return {"left": 0.35, "loss": -math.log(0.64 / 0.65)}
+
+
+def what_is_left__wrong_subtle_others():
+    """Counts as left all but the right word, also the four words that the slide shows."""
+    return {"left": 0.36, "loss": 0.446287}
+
+
+def what_is_left__right_sum():
+    """1 minus the sum; log of the reciprocal."""
+    return {"loss": math.log(1 / 0.64), "left": 1 - sum([0.004, 0.001, 0.002, 0.64, 0.003])}
+
+
+def _step(v=(1, -2, 1.5), u=1.0, bias=1.0, old=False):
+    s, h = np.array([0.4, -0.6]), np.array([[0.5, -0.2, 0.1, 0.3], [-0.4, 0.6, 0.2, -0.1]])
+    q = np.array([[1, -1], [0, 2], [0.5, 1]]) @ s
+    e = np.tanh(q + h @ np.array([[1, 0, 0, 2], [0, 1, -1, 0], [0, 0, 2, 1.0]]).T) @ np.array(v)
+    w = _soft(e)
+    c = w @ h
+    t = np.tanh(u * np.array([0.3, -0.1]) + np.array([[0.5, 1], [-1, 0]]) @ s + np.array([[2, 0, -1, 0.5], [0, 2, 0, 1]]) @ c)
+    z = np.array([[1, -1], [2, 0], [0, 2], [-1, 1], [1, 1.0]]) @ (s if old else t)
+    p = _soft(z + bias * np.array([0, -0.5, 0.5, 0, 0.2]))
+    return {"scores": list(e), "weights": list(w), "context": list(c), "state": list(t), "distribution": list(p)}
+
+
+def word_by_hand__wrong_v_sign():
+    """Loses the minus sign of v's second entry."""
+    return _step(v=(1, 2, 1.5))
+
+
+def word_by_hand__wrong_no_u():
+    """Forgets the share u of the word before."""
+    return _step(u=0)
+
+
+def word_by_hand__wrong_subtle_bias():
+    """Everything is right but the distribution, which forgets b_o."""
+    return _step(bias=0)
+
+
+def word_by_hand__wrong_subtle_old_state():
+    """Reads the word out of the state before the step."""
+    return _step(old=True)
+
+
+# ---- output_distribution
+
+def _rows(x):
+    e = np.exp(x - x.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def output_distribution__wrong_overflow(state, context, W_state, W_context, b_o):
+    """Exponentiates the logits without subtracting the maximum."""
+    e = np.exp(state @ W_state.T + context @ W_context.T + b_o)
+    return e / e.sum(1, keepdims=True)
+
+
+def output_distribution__wrong_axis(state, context, W_state, W_context, b_o):
+    """Normalises over the batch."""
+    return _rows((state @ W_state.T + context @ W_context.T + b_o).T).T
+
+
+def output_distribution__wrong_no_bias(state, context, W_state, W_context, b_o):
+    """Forgets the bias."""
+    return _rows(state @ W_state.T + context @ W_context.T)
+
+
+def output_distribution__wrong_two_softmaxes(state, context, W_state, W_context, b_o):
+    """Averages two softmaxes, one of the state and one of the context, instead of adding logits."""
+    return (_rows(state @ W_state.T + b_o) + _rows(context @ W_context.T + b_o)) / 2
+
+
+def output_distribution__wrong_log(state, context, W_state, W_context, b_o):
+    """Returns log-probabilities."""
+    x = state @ W_state.T + context @ W_context.T + b_o
+    return x - np.logaddexp.reduce(x, axis=1, keepdims=True)
+
+
+def output_distribution__wrong_subtle_global_max(state, context, W_state, W_context, b_o):
+    """Subtracts one maximum for the whole batch: sentences of lower logits underflow to 0/0."""
+    x = state @ W_state.T + context @ W_context.T + b_o
+    e = np.exp(x - x.max())
+    return e / e.sum(1, keepdims=True)
+
+
+def output_distribution__wrong_subtle_clip(state, context, W_state, W_context, b_o):
+    """Clips logits to 700 in size against overflow, so that larger ones become ties."""
+    return _rows(np.clip(state @ W_state.T + context @ W_context.T + b_o, -700, 700))
+
+
+def output_distribution__wrong_subtle_axis_by_size(state, context, W_state, W_context, b_o):
+    """Looks for the vocabulary axis by its length: finds the batch where both are equally long."""
+    x = state @ W_state.T + context @ W_context.T + b_o
+    a = x.shape.index(len(b_o))
+    e = np.exp(x - x.max(axis=a, keepdims=True))
+    return e / e.sum(axis=a, keepdims=True)
+
+
+def output_distribution__wrong_subtle_abs_max(state, context, W_state, W_context, b_o):
+    """Subtracts the largest absolute value: all underflow where every logit is far below 0."""
+    x = state @ W_state.T + context @ W_context.T + b_o
+    e = np.exp(x - np.abs(x).max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def output_distribution__right_logaddexp(state, context, W_state, W_context, b_o):
+    """exp of the log-softmax by logaddexp, on joined inputs."""
+    x = np.hstack([state, context]) @ np.hstack([W_state, W_context]).T + b_o
+    return np.exp(x - np.logaddexp.reduce(x, axis=1, keepdims=True))
+
+
+def output_distribution__right_torch_list(state, context, W_state, W_context, b_o):
+    """torch, one sentence at a time, as a list."""
+    f = lambda x: torch.tensor(x)
+    return [torch.softmax(f(W_state) @ f(s) + f(W_context) @ f(c) + f(b_o), 0).tolist() for s, c in zip(state, context)]
+
+
+# ---- cross_entropy
+
+def _nll(logits, targets):
+    x = logits - logits.max(2, keepdims=True)
+    l = np.log(np.exp(x).sum(2)) - np.take_along_axis(x, targets[..., None], 2)[..., 0]
+    return l
+
+
+def cross_entropy__wrong_all_positions(logits, targets, target_mask):
+    """Divides by the number of all positions, pads included."""
+    return float(np.where(target_mask, _nll(logits, targets), 0).mean())
+
+
+def cross_entropy__wrong_mean_of_means(logits, targets, target_mask):
+    """Averages each sentence first, so that words of short sentences count more."""
+    l = np.where(target_mask, _nll(logits, targets), 0).sum(1)
+    return float(np.mean(l / np.maximum(target_mask.sum(1), 1)))
+
+
+def cross_entropy__wrong_sum(logits, targets, target_mask):
+    """Returns the sum instead of the mean."""
+    return float(_nll(logits, targets)[target_mask].sum())
+
+
+def cross_entropy__wrong_sign(logits, targets, target_mask):
+    """Forgets the minus sign."""
+    return -float(_nll(logits, targets)[target_mask].sum()) / max(1, int(target_mask.sum()))
+
+
+def cross_entropy__wrong_overflow(logits, targets, target_mask):
+    """Exponentiates large logits as they are."""
+    l = np.log(np.exp(logits).sum(2)) - np.take_along_axis(logits, targets[..., None], 2)[..., 0]
+    return float(l[target_mask].sum() / max(1, target_mask.sum()))
+
+
+def cross_entropy__wrong_empty_nan(logits, targets, target_mask):
+    """Takes the mean over nothing in a batch without a real word."""
+    return _nll(logits, targets)[target_mask].mean()
+
+
+def cross_entropy__wrong_subtle_log_zero(logits, targets, target_mask):
+    """Takes the logarithm of the probability plus 1e-12, so that no word costs more than 27.6 nats."""
+    p = np.exp(-_nll(logits, targets)[target_mask])
+    return float(np.mean(-np.log(p + 1e-12))) if len(p) else 0.0
+
+
+def cross_entropy__wrong_subtle_uint8(logits, targets, target_mask):
+    """Keeps the word numbers in 8 bits: beyond 255 they start again from 0."""
+    t = targets.astype(np.uint8).astype(np.int64)
+    return float(_nll(logits, t)[target_mask].sum() / max(1, target_mask.sum()))
+
+
+def cross_entropy__wrong_subtle_global_max(logits, targets, target_mask):
+    """Subtracts one maximum for all positions, pads among them: other positions underflow to infinite loss."""
+    x = logits - logits.max()
+    l = np.log(np.exp(x).sum(2)) - np.take_along_axis(x, targets[..., None], 2)[..., 0]
+    return float(l[target_mask].sum() / max(1, target_mask.sum()))
+
+
+def cross_entropy__wrong_subtle_prefix(logits, targets, target_mask):
+    """Takes the first positions of each sentence, as many as are real: wrong where pads stand before words."""
+    m = np.arange(targets.shape[1]) < target_mask.sum(1, keepdims=True)
+    return float(_nll(logits, targets)[m].sum() / max(1, m.sum()))
+
+
+def cross_entropy__right_loop(logits, targets, target_mask):
+    """Loop over real words with math.fsum."""
+    ls = []
+    for b, i in zip(*np.nonzero(target_mask)):
+        x = logits[b, i]
+        ls.append(float(x.max() - x[targets[b, i]]) + math.log(math.fsum(np.exp(x - x.max()))))
+    return math.fsum(ls) / len(ls) if ls else 0
+
+
+def cross_entropy__right_torch(logits, targets, target_mask):
+    """torch's own loss on the selected rows, a tensor of no axis."""
+    m = torch.tensor(target_mask)
+    if not m.any():
+        return np.zeros(())
+    return torch.nn.functional.cross_entropy(torch.tensor(logits)[m], torch.tensor(targets)[m])
+
+
+# ---- beam_step
+
+def beam_step__wrong_no_scores(scores, log_probabilities):
+    """Forgets the score of the hypothesis so far."""
+    b, k, V = log_probabilities.shape
+    i = log_probabilities.reshape(b, -1).topk(k).indices
+    return torch.stack([i // V, i % V], -1)
+
+
+def beam_step__wrong_best_each(scores, log_probabilities):
+    """Continues each hypothesis by its best word, instead of choosing among all."""
+    t = scores[..., None] + log_probabilities
+    w = t.argmax(2)
+    o = t.amax(2).argsort(1, descending=True)
+    return torch.stack([o, w.gather(1, o)], -1)
+
+
+def beam_step__wrong_pair_order(scores, log_probabilities):
+    """Returns the word before the hypothesis."""
+    b, k, V = log_probabilities.shape
+    i = (scores[..., None] + log_probabilities).reshape(b, -1).topk(k).indices
+    return torch.stack([i % V, i // V], -1)
+
+
+def beam_step__wrong_worst(scores, log_probabilities):
+    """Sorts upwards and so takes the worst continuations."""
+    b, k, V = log_probabilities.shape
+    i = (scores[..., None] + log_probabilities).reshape(b, -1).argsort(1)[:, :k]
+    return torch.stack([i // V, i % V], -1)
+
+
+def beam_step__wrong_divides_by_width(scores, log_probabilities):
+    """Splits the flat number by the width instead of by the vocabulary size."""
+    b, k, V = log_probabilities.shape
+    i = (scores[..., None] + log_probabilities).reshape(b, -1).topk(k).indices
+    return torch.stack([i // k, i % k], -1)
+
+
+def beam_step__wrong_unsorted(scores, log_probabilities):
+    """Returns the chosen continuations in the order of the hypotheses, not best first."""
+    b, k, V = log_probabilities.shape
+    i = (scores[..., None] + log_probabilities).reshape(b, -1).topk(k).indices.sort(1).values
+    return torch.stack([i // V, i % V], -1)
+
+
+def beam_step__wrong_subtle_probabilities(scores, log_probabilities):
+    """Compares probabilities, which underflow to equal zeros for scores below -745."""
+    b, k, V = log_probabilities.shape
+    i = (scores[..., None] + log_probabilities).exp().reshape(b, -1).topk(k).indices
+    return torch.stack([i // V, i % V], -1)
+
+
+def beam_step__wrong_subtle_uint8(scores, log_probabilities):
+    """Stores the result in 8 bits: words beyond 255 come out wrong."""
+    b, k, V = log_probabilities.shape
+    i = (scores[..., None] + log_probabilities).reshape(b, -1).topk(k).indices
+    return torch.stack([i // V, i % V], -1).to(torch.uint8)
+
+
+def beam_step__wrong_subtle_three_words(scores, log_probabilities):
+    """Looks only at the three best words of each hypothesis, though one may own more of the chosen ones."""
+    b, k, V = log_probabilities.shape
+    p, w = log_probabilities.topk(min(3, V), dim=2)
+    i = (scores[..., None] + p).reshape(b, -1).topk(k).indices
+    return torch.stack([i // w.shape[2], w.reshape(b, -1).gather(1, i)], -1)
+
+
+def beam_step__right_topk_each(scores, log_probabilities):
+    """First the best words of each hypothesis, as many as could be chosen, then the best of these."""
+    b, k, V = log_probabilities.shape
+    p, w = log_probabilities.topk(min(k, V), dim=2)
+    i = (scores[..., None] + p).flatten(1).topk(k).indices
+    return torch.stack([i // w.shape[2], w.flatten(1).gather(1, i)], -1).to(torch.int32)
+
+
+def beam_step__right_python(scores, log_probabilities):
+    """Sorted Python lists, result as floats of whole numbers."""
+    out = []
+    for s, L in zip(scores.tolist(), log_probabilities.tolist()):
+        c = sorted(((a + x, k, w) for k, (a, row) in enumerate(zip(s, L)) for w, x in enumerate(row)), reverse=True)
+        out.append([[float(k), float(w)] for _, k, w in c[: len(s)]])
+    return torch.tensor(out)
+
+
+def beam_step__right_argmax_rounds(scores, log_probabilities):
+    """Takes the best one after the other and strikes it out, as many rounds as the width."""
+    t = (scores[..., None] + log_probabilities).flatten(1)
+    V, got = log_probabilities.shape[2], []
+    for _ in range(scores.shape[1]):
+        i = t.argmax(1)
+        got.append(torch.stack([torch.div(i, V, rounding_mode="floor"), i.remainder(V)], 1))
+        t = t.scatter(1, i[:, None], -math.inf)
+    return torch.stack(got, 1)
+
+
+def output_distribution__right_differences(state, context, W_state, W_context, b_o):
+    """1 / sum of exp(x_k - x_i); overflow to infinity gives the 0 it should; column-major memory."""
+    x = (W_state @ state.T + W_context @ context.T).T + b_o
+    with np.errstate(over="ignore"):
+        return np.asfortranarray(1 / np.exp(x[:, None, :] - x[:, :, None]).sum(2))
+
+
+def cross_entropy__right_one_hot(logits, targets, target_mask):
+    """One-hot rows and logaddexp, the right logit subtracted first, pads replaced by 0."""
+    x = np.where(target_mask[..., None], logits, 0.0)
+    hot = np.eye(x.shape[2])[targets]
+    l = np.logaddexp.reduce(x - (hot * x).sum(2, keepdims=True), axis=2)
+    return (l * target_mask).sum() / max(1, np.count_nonzero(target_mask))
+
+
+def cross_entropy__right_array_of_one(logits, targets, target_mask):
+    """Selected rows, log-softmax; a numpy scalar, and whole number 0 for an empty batch."""
+    x, t = logits[target_mask], targets[target_mask]
+    if x.size == 0:
+        return 0
+    x = x - x.max(axis=1, keepdims=True)
+    return np.mean(np.log(np.exp(x).sum(axis=1)) - x[range(len(t)), t])
+
+
+def beam_step__right_numpy(scores, log_probabilities):
+    """numpy's argsort and unravel_index, result as a torch tensor of int16."""
+    t = scores.detach().numpy()[:, :, None] + log_probabilities.detach().numpy()
+    rows = [np.stack(np.unravel_index(np.argsort(x, axis=None)[::-1][: len(x)], x.shape), 1) for x in t]
+    return torch.tensor(np.stack(rows).astype(np.int16))
+
+
+def maxout_shapes__right_named(n, d, m, k, V_y):
+    """Tuples by way of a doubled size; the keys in another order."""
+    t = k << 1
+    return dict(W_o=(V_y, k), maxima=(k,), C_o=(t, m), U_o=(t, n))
+
+
+def word_by_hand__right_vectors():
+    """Computed in full precision with numpy, arrays as values."""
+    return {k: np.array(x) for k, x in _step().items()}
