@@ -51,7 +51,7 @@ def describe_inputs(entry):
     special = [
         f"`{name}` is {low} to {_number(high)}" for name, (low, high) in bounds.items() if (low, high) != (1, LONGEST)
     ]
-    sentences.append("; ".join([f"Any axis has 1 to {LONGEST} entries", *special]) + ".")
+    sentences.append("; ".join([f"Each size is 1 to {LONGEST}", *special]) + ".")
     return "*Inputs.* " + " ".join(sentences)
 
 

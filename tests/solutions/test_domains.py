@@ -16,11 +16,11 @@ CODE = [name for name in NAMES if answer_key.load(name.split("-")[0])[name].kind
 def test_the_paragraph_says_limits_masks_and_sizes():
     assert describe_inputs(exercise_named("softmax-entropy").entry) == (
         "*Inputs.* Entries of `scores` lie between −100 000 and 100 000. Those of `temperature` lie between 0.02 and 200. "
-        "Any axis has 1 to 71 entries."
+        "Each size is 1 to 71."
     )
     assert describe_inputs(exercise_named("encoder-annotate").entry).endswith(
         "At pads, `embedded` may hold any finite numbers. Pads stand at the end of a row. A row of `source_mask` may not be all "
-        "pads. Any axis has 1 to 71 entries."
+        "pads. Each size is 1 to 71."
     )
     assert "; `width` is 1 to 10; `vocab_size` is 2 to 3 000." in describe_inputs(
         exercise_named("output_layer-beam_step").entry
