@@ -290,8 +290,8 @@ class _Operators(ast.NodeVisitor):
         elif self.around.kind == "number" and value:
             clauses = {
                 -value: (SIGN, 7),
-                0: ("one of the numbers of {of} is left out", 8),
-                2 * value: ("one of the numbers of {of} counts twice", 8),
+                0: ("one of the numbers used for {of} is left out", 8),
+                2 * value: ("one of the numbers used for {of} counts twice", 8),
             }
         elif self.around.kind == "number":
             zero = "one of the zeros among the numbers of {of} counts as 1, as if what it rules out took part"

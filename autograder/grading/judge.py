@@ -63,7 +63,8 @@ CUT_TO_INTEGERS = (
 )
 FEW_DIGITS = (
     "Right to a few digits, but not to all of them. Is something in single precision (float32) on the way, as new tensors of torch "
-    "are? Or rounded, clipped at a bound, or taken for 0 because it is small? Or is a small number added, such as 1e-6?"
+    "are? Or rounded, clipped at a bound, or taken for 0 because it is small? Is a small number added, such as 1e-6, or "
+    "are some terms of a long sum left out?"
 )
 NOT_FINITE = (
     "Not finite where numbers are large, and right elsewhere: which exponential is of too large a number there, or what has become "

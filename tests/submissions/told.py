@@ -298,7 +298,8 @@ def additive_score__single_precision(query, keys, W_query, W_key, v):
 
 def additive_score__single_precision_on_the_way(query, keys, W_query, W_key, v):
     """Right to a few digits, but not to all of them. Is something in single precision (float32) on the way, as new tensors of
-    torch are? Or rounded, clipped at a bound, or taken for 0 because it is small? Or is a small number added, such as 1e-6?
+    torch are? Or rounded, clipped at a bound, or taken for 0 because it is small? Is a small number added, such as 1e-6, or
+    are some terms of a long sum left out?
     """
     return additive_score__single_precision(query, keys, W_query, W_key, v).astype(float)
 

@@ -80,8 +80,8 @@ CLAUSES = {
     "log becomes log2": ("return np.log(x)", "code", "the logarithm{where} is the one to base 2"),
     "3 becomes -3": ("return [3, x]", "number", "a sign is wrong among the numbers of {of}"),
     "USub dropped": ("return [-3, x]", "number", "a sign is wrong among the numbers of {of}"),
-    "3 becomes 0": ("return [3, x]", "number", "one of the numbers of {of} is left out"),
-    "3 becomes 6": ("return [3, x]", "number", "one of the numbers of {of} counts twice"),
+    "3 becomes 0": ("return [3, x]", "number", "one of the numbers used for {of} is left out"),
+    "3 becomes 6": ("return [3, x]", "number", "one of the numbers used for {of} counts twice"),
     "axis becomes 0": ("return x.sum(axis=-1)", "code", "one step{where} runs along another axis"),
     "1 becomes 0": ("return x.sum(axis=1)", "code", "one step{where} runs along another axis"),
 }
