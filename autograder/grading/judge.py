@@ -343,7 +343,7 @@ def _hint_precision(rows):
     slight = [
         np.abs(mine - right).max() <= MAX_SLIGHT_ERROR * np.abs(right).max(initial=1.0) for mine, right in ordinary
     ]
-    return FEW_DIGITS if slight and all(slight) else ""
+    return FEW_DIGITS if len(slight) > 1 and all(slight) else ""
 
 
 def _is_finite_pair(mine, right):

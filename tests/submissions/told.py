@@ -148,8 +148,8 @@ def hindi_distribution__rounded_to_two_decimals():
 
 
 def cross_entropy__probability_with_floor(logits, targets, target_mask):
-    """Is it that a small number is added inside the logarithm: it bounds what a logarithm can become, and moves all others?
-    Or that a probability is kept above some lower bound before its logarithm is taken? Either gives exactly your numbers.
+    """Your numbers come out exactly if a small number is added inside the logarithm: it bounds what a logarithm can become,
+    and moves all others.
     """
     e = np.exp(logits - logits.max(axis=-1, keepdims=True))
     p = e / e.sum(axis=-1, keepdims=True)
