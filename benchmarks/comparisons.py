@@ -291,7 +291,8 @@ def _tensors_of_dates(arrays):
 def _unseen(of_dates, purpose):
     """Return what is never trained on: for the "test" (the page on the capstone has its first 500), or for "validation"."""
     if of_dates:
-        return _tensors_of_dates(unseen_dates(seed=7 if purpose == "test" else 8, count=300))
+        both, size = _tensors_of_dates(unseen_dates(seed=7, count=600)), 300 * len(dates.FORMATS)
+        return {name: tensor[:size] if purpose == "test" else tensor[size:] for name, tensor in both.items()}
     test = draw_sentences(2000, seed=7, least=5, kept_back=True)
     if purpose == "test":
         return as_tensors(test)
