@@ -5,20 +5,18 @@
     python -m benchmarks.comparisons --list                   the rates tried, the chosen one, and what each seed reached
     python -m benchmarks.comparisons --only NAME [NAME ...]   train these again, beside what was recorded
 
-It may be killed at any moment and started again: a training that has ended is in the record, which is replaced whole.
+It may be killed at any moment and started again: a training that has ended is in the record, which is replaced whole, and a
+long one goes on from its last checkpoint in _build/comparisons. There the weights are kept, too, of the rows called "long".
 
 **Learning rate.** Each side of a comparison is trained at every rate of a grid, from several seeds. For each number of steps
-it has the rate whose loss on validation sentences is lowest, averaged over the seeds. These are neither trained on nor
-tested. A rate at an edge of its grid is no choice: widen the grid.
+it has the rate whose loss on validation data is lowest, averaged over the seeds. These are neither trained on nor tested. A
+rate at an edge of its grid is no choice: widen the grid.
 
 **Schedule.** Each training runs at a constant rate after a warm-up; for each length that is asked for, an end branches off in
 which the rate falls to 0 over the last fifth (Hägele et al. 2024, arXiv:2405.18392). So one long run serves all lengths.
 
 **Fixed vector.** The only annotation that the decoder gets is the last forward state joined with the first backward one: both
 have read the whole sentence. The decoder's first state comes from the encoder too, as it does with attention.
-
-**Batches.** As in Bahdanau et al. (2015, App. B.2): sentences for 20 batches are drawn, sorted by length and cut into batches,
-so that few positions are pads.
 """
 
 import argparse
@@ -31,8 +29,7 @@ import platform
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import asdict, dataclass, field
 from itertools import product
 from pathlib import Path
 from statistics import mean
@@ -42,11 +39,9 @@ import torch
 from rich.progress import track
 from torch import nn
 
-from solutions.in_numpy import dates
-from solutions.in_numpy.capstone import PAD, SOURCE_WORDS, START, STOP, TARGET_WORDS, draw_sentences
-from solutions.in_torch.capstone import EMBEDDING_SIZE, MAX_LENGTH, as_tensors, translation_loss
+from benchmarks.tasks import PAD, START, STOP, TASKS, Task, draw_batch, training_set
+from solutions.in_torch.capstone import translation_loss
 from solutions.in_torch.context import AdditiveAttention, Attention
-from solutions.in_torch.dates import unseen_dates
 from solutions.in_torch.encoder import Encoder
 from solutions.in_torch.output_layer import Decoder, Seq2Seq
 from solutions.in_torch.scoring import DotProductScore
@@ -54,18 +49,27 @@ from solutions.in_torch.scoring import DotProductScore
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "benchmarks" / "comparisons.json"
 LOCK = ROOT / "_build" / "comparisons.lock"
-LENGTH_GROUPS = ((5, 7), (8, 10), (11, 15))  # words of a test sentence
-BATCH, BATCHES_PER_POOL, WARM_UP = 64, 20, 30
+CHECKPOINTS = ROOT / "_build" / "comparisons"
+BATCH, WARM_UP = 64, 30
+SENTENCES, MANY_SENTENCES, WORDS, NAMES = 6000, 60_000, 111_518, 1018
+CURVE_STEPS = 1000  # between two points of a learning curve
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Which sides are compared: at which rates, after how many steps, and from how many seeds."""
+    """Which sides are compared: at which rates, after how many steps, and from how many seeds.
+
+    ``long`` names the steps of each side that follow at the rates chosen, on ``long_counts`` examples.
+    """
 
     models: tuple[str, ...]
     rates: dict[int, tuple[float, ...]]  # by the size of a state
     steps: tuple[int, ...]
     seeds: int = 3
+    task: str = "sentences"
+    count: int = SENTENCES  # examples to train on
+    long: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    long_counts: tuple[int, ...] = ()
 
 
 COMPARISONS = {
@@ -79,12 +83,28 @@ COMPARISONS = {
         (300,),
     ),
     "order": Comparison(("bahdanau", "luong"), {48: (0.003, 0.006, 0.012, 0.024, 0.048)}, (100, 200, 300), seeds=5),
-    "dates": Comparison(("attention", "fixed"), {48: (0.003, 0.006, 0.012, 0.024, 0.048)}, (150, 450)),
-    "bottleneck": Comparison(("attention", "fixed"), {48: (0.003, 0.006, 0.012, 0.024, 0.048)}, (300, 1000)),
+    "dates": Comparison(("attention", "fixed"), {48: (0.003, 0.006, 0.012, 0.024, 0.048)}, (150, 450), task="dates"),
+    "bottleneck": Comparison(
+        ("attention", "fixed"),
+        {48: (0.003, 0.006, 0.012, 0.024, 0.048)},
+        (300, 1000),
+        long={"attention": (300, 1000, 4000), "fixed": (300, 1000, 4000, 16_000)},
+        long_counts=(SENTENCES, MANY_SENTENCES),
+    ),
+    # with attention, 2300 steps take one minute of one core, and 70 000 take thirty
+    "spelling": Comparison(
+        ("attention", "fixed"),
+        {128: (0.00075, 0.0015, 0.003, 0.006, 0.012)},
+        (2300, 7000),
+        task="spelling",
+        count=WORDS,
+        long={"attention": (23_000, 70_000), "fixed": (23_000, 70_000)},
+        long_counts=(WORDS,),
+    ),
+    "names": Comparison(
+        ("attention", "fixed"), {64: (0.0015, 0.003, 0.006, 0.012, 0.024)}, (300, 1000), task="names", count=NAMES
+    ),
 }
-# steps of the bottleneck, at the chosen rates
-LONG = {"attention": (300, 1000, 4000), "fixed": (300, 1000, 4000, 16_000)}
-SENTENCES, MANY_SENTENCES = 6000, 60_000
 
 
 @dataclass(frozen=True)
@@ -103,29 +123,32 @@ class Run:
         """Return what the record and ``--only`` call the end after so many ``steps``."""
         return f"{self.group}-{self.model}-{self.size}-{self.sentences}-rate{self.rate:g}-seed{self.seed}-{steps}"
 
+    @property
+    def task(self) -> Task:
+        return TASKS[COMPARISONS[self.group].task]
+
 
 def tuning_runs() -> list[Run]:
     """Return a run for each side, rate and seed."""
     return [
-        Run(group, model, size, SENTENCES, seed, rate, c.steps)
+        Run(group, model, size, c.count, seed, rate, c.steps)
         for group, c in COMPARISONS.items()
         for size, rates in c.rates.items()
         for rate, seed, model in product(rates, range(c.seeds), c.models)
     ]
 
 
-def long_runs(rows: dict[str, dict]) -> list[Run]:
-    """Return the runs of the bottleneck that follow once its rates are chosen: on more sentences, and for more steps."""
-    by_rate: dict[tuple[str, float], list[int]] = {}
-    for model, lengths in LONG.items():
+def long_runs(rows: dict[str, dict], group: str) -> list[Run]:
+    """Return the runs of ``group`` that follow once its rates are chosen: for more steps, or on more examples."""
+    c = COMPARISONS[group]
+    by_rate: dict[tuple[str, int, float], list[int]] = {}
+    for (model, lengths), size in product(c.long.items(), c.rates):
         for steps in lengths:
-            if choice := choose_rate(rows, "bottleneck", model, 48, steps):
-                by_rate.setdefault((model, choice["rate"]), []).append(steps)
+            if choice := choose_rate(rows, group, model, size, steps):
+                by_rate.setdefault((model, size, choice["rate"]), []).append(steps)
     return [
-        Run("bottleneck", model, 48, sentences, seed, rate, tuple(lengths))
-        for ((model, rate), lengths), sentences, seed in product(
-            by_rate.items(), (SENTENCES, MANY_SENTENCES), range(COMPARISONS["bottleneck"].seeds)
-        )
+        Run(group, model, size, count, seed, rate, tuple(lengths))
+        for seed, count, ((model, size, rate), lengths) in product(range(c.seeds), c.long_counts, by_rate.items())
     ]
 
 
@@ -137,7 +160,7 @@ def choose_rate(rows: dict[str, dict], group: str, model: str, size: int, steps:
     c = COMPARISONS[group]
     tried = steps if steps in c.steps else max(c.steps)
     names = {
-        rate: [Run(group, model, size, SENTENCES, seed, rate, ()).name(tried) for seed in range(c.seeds)]
+        rate: [Run(group, model, size, c.count, seed, rate, ()).name(tried) for seed in range(c.seeds)]
         for rate in c.rates[size]
     }
     if any(name not in rows for of_rate in names.values() for name in of_rate):
@@ -155,7 +178,7 @@ def sides() -> list[tuple[str, str, int, int]]:
         (group, model, size, steps)
         for group, c in COMPARISONS.items()
         for size, model in product(c.rates, c.models)
-        for steps in (LONG[model] if group == "bottleneck" else c.steps)
+        for steps in sorted({*c.steps, *c.long.get(model, ())})
     ]
 
 
@@ -207,13 +230,11 @@ class ScaledDotProductScore(DotProductScore):
 def build_model(run: Run) -> Seq2Seq:
     """Return the untrained model of ``run``. An annotation has twice the size of a state; in "scores" they are equal."""
     torch.manual_seed(run.seed)
-    source, target = (
-        (dates.SOURCE_LETTERS, dates.TARGET_LETTERS) if run.group == "dates" else (SOURCE_WORDS, TARGET_WORDS)
-    )
+    task = run.task
     key_size = run.size if run.group == "scores" else 2 * run.size
     encoder = TwoEnds if run.model == "fixed" else Encoder
-    encoder = encoder(len(source), EMBEDDING_SIZE, key_size // 2, run.size)
-    sizes = len(target), EMBEDDING_SIZE, run.size, key_size
+    encoder = encoder(len(task.source), task.embedding_size, key_size // 2, run.size)
+    sizes = len(task.target), task.embedding_size, run.size, key_size
     if run.model == "fixed":
         return Seq2Seq(encoder, FixedVector(*sizes))
     if run.model in ("dot", "scaled-dot"):
@@ -241,7 +262,10 @@ class Training:
             rate *= 1 - math.sqrt((self.step - first) / (last - first))
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        source, lengths, target_in, target = draw_batch(self.run, self.step)
+        run = self.run
+        source, lengths, target_in, target = draw_batch(
+            COMPARISONS[run.group].task, run.sentences, run.seed, self.step, BATCH
+        )
         logits, _ = self.model(source, lengths, target_in)
         self.optimizer.zero_grad()
         translation_loss(logits, target).backward()
@@ -249,6 +273,16 @@ class Training:
         self.optimizer.step()
         self.step += 1
         self.seconds += time.process_time() - began
+
+    def state(self) -> dict:
+        """Return all that ``restore`` needs to go on from here."""
+        parts = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
+        return parts | {"step": self.step, "seconds": self.seconds}
+
+    def restore(self, state: dict) -> None:
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.step, self.seconds = state["step"], state["seconds"]
 
     def finish(self, steps: int) -> "Training":
         """Return a copy that is trained to its annealed end after ``steps`` steps."""
@@ -258,76 +292,46 @@ class Training:
         return end
 
 
-def draw_batch(run: Run, step: int) -> tuple[torch.Tensor, ...]:
-    """Return source, lengths, target_in and target of one step. They depend on the arguments alone."""
-    tensors, target_lengths = _training_set(run.group == "dates", run.sentences, run.seed)
-    rng = np.random.default_rng([run.seed, step // BATCHES_PER_POOL])
-    drawn = torch.from_numpy(rng.integers(0, run.sentences, BATCHES_PER_POOL * BATCH))
-    batches = drawn[target_lengths[drawn].argsort(stable=True)].view(BATCHES_PER_POOL, BATCH)
-    chosen = batches[rng.permutation(BATCHES_PER_POOL)[step % BATCHES_PER_POOL]]
-    lengths = tensors["lengths"][chosen]
-    source_len, target_len = lengths.max(), target_lengths[chosen].max()
-    source = tensors["source"][chosen, :source_len]
-    return source, lengths, tensors["target_in"][chosen, :target_len], tensors["target"][chosen, :target_len]
-
-
-@cache
-def _training_set(of_dates, count, seed):
-    """Return the training set as tensors, padded to the longest, and the length by which its batches are sorted."""
-    if not of_dates:
-        tensors = as_tensors(draw_sentences(count, seed))
-        return tensors, (tensors["target"] != PAD).sum(dim=1)
-    formats = np.random.default_rng(seed).integers(0, len(dates.FORMATS), count)
-    arrays = dates.as_arrays(dates.draw_dates(count, seed), [dates.FORMATS[i] for i in formats])
-    return _tensors_of_dates(arrays), torch.full((count,), arrays["target"].shape[1])
-
-
-def _tensors_of_dates(arrays):
-    tensors = {name: torch.from_numpy(arrays[name]) for name in ("source", "lengths", "target")}
-    return tensors | {"target_in": nn.functional.pad(tensors["target"][:, :-1], (1, 0), value=START)}
-
-
-@cache
-def _unseen(of_dates, purpose):
-    """Return what is never trained on: for the "test" (the page on the capstone has its first 500), or for "validation"."""
-    if of_dates:
-        both, size = _tensors_of_dates(unseen_dates(seed=7, count=600)), 300 * len(dates.FORMATS)
-        return {name: tensor[:size] if purpose == "test" else tensor[size:] for name, tensor in both.items()}
-    test = draw_sentences(2000, seed=7, least=5, kept_back=True)
-    if purpose == "test":
-        return as_tensors(test)
-    return as_tensors([s for s in draw_sentences(1000, seed=8, least=5, kept_back=True) if s not in set(test)][:500])
-
-
 @torch.no_grad()
 def measure(model: Seq2Seq, run: Run) -> dict[str, object]:
     """Return the losses in training and validation, in nats a word, and how many of the test are right, of how many, by length.
 
-    The loss in training is that of sentences as long as those in validation, since long ones are harder.
+    Where a task has further results, they are added.
     """
-    of_dates = run.group == "dates"
-    trained_on, _ = _training_set(of_dates, run.sentences, run.seed)
-    long = (trained_on["lengths"] >= LENGTH_GROUPS[0][0]).nonzero().flatten()[:500]
+    task = run.task
+    unseen = task.unseen("test")
+    wanted = unseen["target"]
+    words, _ = model.greedy(unseen["source"], unseen["lengths"], START, STOP, task.longest)
+    if task.score:
+        return measure_losses(model, run) | task.score(words.tolist())
+    words = nn.functional.pad(words, (0, max(0, wanted.shape[1] - words.shape[1])), value=STOP)[:, : wanted.shape[1]]
+    right = ((words == wanted) | (wanted == PAD)).all(dim=1)
+    lengths = unseen["lengths"]
+    groups = {f"{a}-{b}": (lengths >= a) & (lengths <= b) for a, b in task.length_groups}
+    groups = groups or {"all": torch.ones_like(right)}
+    return measure_losses(model, run) | {
+        "right_of": {name: [int(right[chosen].sum()), int(chosen.sum())] for name, chosen in groups.items()}
+    }
+
+
+@torch.no_grad()
+def measure_losses(model: Seq2Seq, run: Run) -> dict[str, float]:
+    """Return the losses in training and validation, in nats a word (or letter, or phoneme).
+
+    The loss in training is that of examples as long as those in validation, since long ones are harder.
+    """
+    task = run.task
+    trained_on, _ = training_set(COMPARISONS[run.group].task, run.sentences, run.seed)
+    least = task.length_groups[0][0] if task.length_groups else 0
+    chosen = (trained_on["lengths"] >= least).nonzero().flatten()[: task.measured]
     losses = {}
     for name, data in (
-        ("training_loss", {name: tensor[long] for name, tensor in trained_on.items()}),
-        ("validation_loss", _unseen(of_dates, "validation")),
+        ("training_loss", {name: tensor[chosen] for name, tensor in trained_on.items()}),
+        ("validation_loss", task.unseen("validation")),
     ):
         logits, _ = model(data["source"], data["lengths"], data["target_in"])
         losses[name] = float(f"{translation_loss(logits, data['target']).item():.4g}")
-    unseen = _unseen(of_dates, "test")
-    wanted = unseen["target"]
-    most = wanted.shape[1] if of_dates else MAX_LENGTH
-    words, _ = model.greedy(unseen["source"], unseen["lengths"], START, STOP, most)
-    words = nn.functional.pad(words, (0, max(0, wanted.shape[1] - words.shape[1])), value=STOP)[:, : wanted.shape[1]]
-    right = ((words == wanted) | (wanted == PAD)).all(dim=1)
-    groups = {"all": torch.ones_like(right)}
-    if not of_dates:
-        lengths = unseen["lengths"]
-        groups = {f"{least}-{most}": (lengths >= least) & (lengths <= most) for least, most in LENGTH_GROUPS}
-    return losses | {
-        "right_of": {name: [int(right[chosen].sum()), int(chosen.sum())] for name, chosen in groups.items()}
-    }
+    return losses
 
 
 def measure_saturation(model: Seq2Seq) -> dict[str, float]:
@@ -336,7 +340,7 @@ def measure_saturation(model: Seq2Seq) -> dict[str, float]:
     Both for one batch of the longest sentences of the test; the gradient is that of the loss, its norm taken over the
     scores of one step of the decoder and averaged over all steps.
     """
-    unseen = _unseen(False, "test")
+    unseen = TASKS["sentences"].unseen("test")
     chosen = unseen["lengths"].argsort(stable=True)[-BATCH:]
     every_score = []
 
@@ -361,17 +365,37 @@ def measure_saturation(model: Seq2Seq) -> dict[str, float]:
 def train(run: Run) -> list[dict]:
     """Train ``run`` to each of its lengths, and return a row of the record for each."""
     torch.set_num_threads(1)
-    training, rows = Training(run), []
+    training, rows, curve = Training(run), [], []
     untrained = {"untrained": measure_saturation(training.model)} if run.group == "scores" else {}
-    for steps in run.steps:
+    long = bool(run.task.score) and run.steps == COMPARISONS[run.group].long.get(run.model)
+    checkpoint = CHECKPOINTS / f"{run.name(max(run.steps))}.pt"
+    if long:
+        CHECKPOINTS.mkdir(parents=True, exist_ok=True)
+        if checkpoint.exists():
+            saved = torch.load(checkpoint, weights_only=True)
+            rows, curve = saved["rows"], saved["curve"]
+            training.restore(saved)
+    for steps in run.steps[len(rows) :]:
         while training.step < branch_step(steps):
             training.advance()
+            if long and training.step % CURVE_STEPS == 0:
+                curve.append([training.step, *measure_losses(training.model, run).values()])
+                save({"rows": rows, "curve": curve, **training.state()}, checkpoint)
         end = training.finish(steps)
         row = {"name": run.name(steps), **asdict(run), "steps": steps, **measure(end.model, run), **untrained}
         if untrained:
             row["trained"] = measure_saturation(end.model)
+        if long:
+            save(end.model.state_dict(), CHECKPOINTS / f"{run.name(steps)}-weights.pt")
+            row["curve"] = list(curve)  # steps, loss in training and in validation, before the rate falls
         rows.append(row | {"cpu_seconds": round(end.seconds, 1)})
     return rows
+
+
+def save(what: dict, path: Path) -> None:
+    """Replace the file at ``path``, whole."""
+    torch.save(what, path.with_suffix(".new"))
+    os.replace(path.with_suffix(".new"), path)
 
 
 def branch_step(steps: int) -> int:
@@ -462,8 +486,7 @@ def main() -> None:
         except BlockingIOError:
             sys.exit("another run of this program writes the record. Remedy: wait for it, or end it")
         run_missing([run for run in tuning_runs() if run.group in options.groups], rows, options.jobs)
-        if "bottleneck" in options.groups:
-            run_missing(long_runs(rows), rows, options.jobs)
+        run_missing([run for group in options.groups for run in long_runs(rows, group)], rows, options.jobs)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ LETTERS = ("<pad>", *"abcdefghijklmnopqrstuvwxyz")
 SOUNDS = "AA AE AH AO AW AY B CH D DH EH ER EY F G HH IH IY JH K L M N NG OW OY P R S SH T TH UH UW V W Y Z ZH"
 PHONEMES = ("<pad>", "<s>", "</s>", *SOUNDS.split())
 LONGEST = 16  # letters of a word
+MOST_PHONEMES = 20  # that a model may write for a word; the dictionary has at most 17
 PARTS = ("test", "validation")  # each of them is one fortieth of the word families; the rest is for training
 FORTIETHS = 40
 
@@ -104,6 +105,11 @@ def edit_distance(written, wanted):
     return row[-1]
 
 
+def count_edits(written, word):
+    """Return the edits between the phonemes ``written`` and the nearest pronunciation of ``word``, and its length."""
+    return min((edit_distance(written, each), len(each)) for each in pronunciations()[word])
+
+
 def error_rates(written, words):
     """Score pronunciations, each against the nearest of those that the dictionary has for its word.
 
@@ -121,6 +127,6 @@ def error_rates(written, words):
     """
     edits = length = wrong = 0
     for phonemes, word in zip(written, words, strict=True):
-        distance, size = min((edit_distance(phonemes, each), len(each)) for each in pronunciations()[word])
+        distance, size = count_edits(phonemes, word)
         edits, length, wrong = edits + distance, length + size, wrong + (distance > 0)
     return edits / length, wrong / len(words)

@@ -1,12 +1,14 @@
 """The comparisons of the book: a training depends on its run alone, each side has its own best rate, nothing is lost."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 
-from benchmarks import comparisons
+from benchmarks import comparisons, tasks
 from benchmarks.comparisons import Comparison, Run, Training, build_model, choose_rate
+from solutions.in_numpy import spelling
 from solutions.in_torch.output_layer import Decoder
 
 pytestmark = pytest.mark.suite("solutions")
@@ -17,14 +19,36 @@ FIXED, ATTENTION = (Run("bottleneck", model, 48, 120, 0, 0.01, (5, 10)) for mode
 @pytest.fixture(autouse=True)
 def short(monkeypatch, tmp_path):
     """One comparison of a few steps, a small test, and a record of its own."""
-    small = comparisons.as_tensors(comparisons.draw_sentences(60, seed=7, least=5, kept_back=True))
-    monkeypatch.setattr(comparisons, "_unseen", lambda of_dates, purpose: small)
-    monkeypatch.setattr(comparisons, "SENTENCES", 120)
+    small = tasks.as_tensors(tasks.draw_sentences(60, seed=7, least=5, kept_back=True))
+    sentences = replace(tasks.TASKS["sentences"], unseen=lambda part: small)
+    monkeypatch.setitem(tasks.TASKS, "sentences", sentences)
+    few_words = {part: words[:90] for part in ("training", *spelling.PARTS) if (words := spelling.words_of(part))}
+    monkeypatch.setattr(spelling, "words_of", few_words.get)
+    tasks._words.cache_clear()
     monkeypatch.setattr(comparisons, "LOCK", tmp_path / "lock")
+    monkeypatch.setattr(comparisons, "CHECKPOINTS", tmp_path / "checkpoints")
     for function in (comparisons.read_record, comparisons.write_record):
         monkeypatch.setattr(function, "__defaults__", (tmp_path / "record.json",))
-    few = {"scores": Comparison(("dot",), {16: (0.003, 0.01)}, (5,), seeds=2)}
+    few = {
+        "scores": Comparison(("dot",), {16: (0.003, 0.01)}, (5,), seeds=2, count=120),
+        "order": Comparison(("luong",), {48: (0.01,)}, (5,), count=120),
+        "dates": Comparison(("fixed",), {48: (0.01,)}, (5,), task="dates", count=120),
+        "bottleneck": Comparison(("fixed",), {48: (0.01,)}, (5,), count=120),
+        "spelling": Comparison(
+            ("fixed",),
+            {16: (0.01,)},
+            (5,),
+            seeds=1,
+            task="spelling",
+            count=90,
+            long={"fixed": (4, 10)},
+            long_counts=(90,),
+        ),
+    }
     monkeypatch.setattr(comparisons, "COMPARISONS", few)
+    yield
+    tasks._words.cache_clear()
+    tasks.training_set.cache_clear()
 
 
 def weights(training):
@@ -81,15 +105,40 @@ def test_luongs_order_scores_with_the_new_state_and_keeps_the_context_out_of_it(
     torch.testing.assert_close(weights, model.decoder.attention(new, keys, mask)[1])
 
 
-@pytest.mark.parametrize("group", ["bottleneck", "dates"])
-def test_a_batch_is_a_batch_whenever_it_is_drawn_and_its_sentences_are_of_like_length(group):
-    run = Run(group, "fixed", 48, 120, 0, 0.01, (5,))
-    first, lengths, target_in, target = comparisons.draw_batch(run, 3)
-    again = comparisons.draw_batch(run, 3)
+@pytest.mark.parametrize("task", ["sentences", "dates", "spelling"])
+def test_a_batch_is_a_batch_whenever_it_is_drawn_and_its_sentences_are_of_like_length(task):
+    first, lengths, target_in, target = tasks.draw_batch(task, 90, 0, 3, size=16)
+    again = tasks.draw_batch(task, 90, 0, 3, size=16)
     assert all(torch.equal(a, b) for a, b in zip((first, lengths, target_in, target), again, strict=True))
     words = (target != 0).sum(dim=1)
     assert words.max() - words.min() <= 4
     assert (target[:, -1] != 0).any()
+
+
+def test_a_long_training_goes_on_from_its_checkpoint_as_if_it_had_never_stopped(monkeypatch):
+    monkeypatch.setattr(comparisons, "CURVE_STEPS", 2)
+    run = Run("spelling", "fixed", 16, 90, 0, 0.01, (4, 10))
+    at_once = comparisons.train(run)
+    assert [point[0] for point in at_once[-1]["curve"]] == [2, 4, 6, 8]
+    assert all(
+        row["edits_of"]["all"][1] == sum(row["edits_of"][f"{a}-{b}"][1] for a, b in run.task.length_groups)
+        for row in at_once
+    )
+    (checkpoint,) = comparisons.CHECKPOINTS.glob("*-10.pt")
+    checkpoint.unlink()
+
+    def stop(training, end=None, advance=Training.advance):
+        if training.step == 7:
+            raise KeyboardInterrupt
+        advance(training, end)
+
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(Training, "advance", stop)
+        with pytest.raises(KeyboardInterrupt):
+            comparisons.train(run)
+    assert torch.load(checkpoint, weights_only=True)["step"] == 6
+    timeless = [[{**row, "cpu_seconds": 0} for row in rows] for rows in (comparisons.train(run), at_once)]
+    assert timeless[0] == timeless[1]
 
 
 def test_the_command_trains_what_is_missing_and_chooses_the_rate_with_the_lowest_loss(monkeypatch, capsys):

@@ -8,12 +8,13 @@ import re
 import numpy as np
 import pytest
 
-from benchmarks.comparisons import LONG, RECORD, choose_rate, long_runs, read_record, sides, tuning_runs
+from benchmarks.comparisons import COMPARISONS, RECORD, choose_rate, long_runs, read_record, sides, tuning_runs
 from solutions.answer_key import worked_example
 from solutions.in_numpy.capstone import HELD_OUT, as_arrays, draw_sentences
 from solutions.in_numpy.scoring import additive_score
 from solutions.in_torch.capstone import unseen_sentences
 
+LONG = COMPARISONS["bottleneck"].long
 STEPS = LONG["fixed"]
 RUNS, DATES = "attention  seed  exact", "context    steps  exact"
 
@@ -129,7 +130,8 @@ def shares(record, context, sentences, steps, group):
 
 def test_the_record_has_every_training_and_each_side_its_best_rate_inside_the_grid(record):
     rows = read_record()
-    wanted = {run.name(steps) for run in (*tuning_runs(), *long_runs(rows)) for steps in run.steps}
+    runs = [*tuning_runs(), *itertools.chain.from_iterable(long_runs(rows, group) for group in COMPARISONS)]
+    wanted = {run.name(steps) for run in runs for steps in run.steps}
     assert {*rows} == wanted
     assert record["command"] == "python -m benchmarks.comparisons"
     assert {*record["machine"]} == {"processor", "python", "numpy", "torch"}

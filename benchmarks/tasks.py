@@ -1,0 +1,210 @@
+"""What the models of ``benchmarks.comparisons`` learn to translate, and on what they are validated and tested."""
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from zlib import crc32
+
+import numpy as np
+import torch
+from babel import Locale
+from torch import nn
+
+from solutions.in_numpy import dates, spelling
+from solutions.in_numpy.capstone import PAD, SOURCE_WORDS, START, STOP, TARGET_WORDS, draw_sentences
+from solutions.in_torch.capstone import EMBEDDING_SIZE, MAX_LENGTH, as_tensors
+from solutions.in_torch.dates import MAX_LENGTH as MOST_LETTERS
+from solutions.in_torch.dates import unseen_dates
+
+Tensors = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A language to translate from and one to translate into.
+
+    ``draw(count, seed)`` returns a training set, padded to the longest; ``unseen(part)`` the "validation" or "test" part.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    draw: Callable[[int, int], Tensors]
+    unseen: Callable[[str], Tensors]
+    longest: int  # what greedy search may write
+    length_groups: tuple[tuple[int, int], ...] = ()  # of a source sentence, for the results in the test
+    embedding_size: int = EMBEDDING_SIZE
+    measured: int = 500  # examples whose loss is taken as that in training
+    equal_targets: bool = False  # as long as one another: batches are not sorted by length
+    score: Callable[[list[list[int]]], dict] | None = None  # further results, from what was written for the test
+
+
+def _draw_sentences(count, seed):
+    return as_tensors(draw_sentences(count, seed))
+
+
+@cache
+def _unseen_sentences(part):
+    """Return 2000 sentences for the "test" (the page on the capstone has the first 500), or 500 others."""
+    test = draw_sentences(2000, seed=7, least=5, kept_back=True)
+    if part == "test":
+        return as_tensors(test)
+    return as_tensors([s for s in draw_sentences(1000, seed=8, least=5, kept_back=True) if s not in set(test)][:500])
+
+
+def _draw_dates(count, seed):
+    formats = np.random.default_rng(seed).integers(0, len(dates.FORMATS), count)
+    return _tensors_of_dates(dates.as_arrays(dates.draw_dates(count, seed), [dates.FORMATS[i] for i in formats]))
+
+
+@cache
+def _unseen_dates(part):
+    both, size = _tensors_of_dates(unseen_dates(seed=7, count=600)), 300 * len(dates.FORMATS)
+    return {name: tensor[:size] if part == "test" else tensor[size:] for name, tensor in both.items()}
+
+
+def _tensors_of_dates(arrays):
+    tensors = {name: torch.from_numpy(arrays[name]) for name in ("source", "lengths", "target")}
+    return tensors | {"target_in": nn.functional.pad(tensors["target"][:, :-1], (1, 0), value=START)}
+
+
+@cache
+def _words(part):
+    return {name: torch.from_numpy(array) for name, array in spelling.as_arrays(spelling.words_of(part)).items()}
+
+
+def _draw_words(count, seed):
+    """Return all words for training, in an order that does not depend on the seed: there is nothing else to draw."""
+    order = torch.from_numpy(np.random.default_rng(0).permutation(len(spelling.words_of("training"))))
+    return {name: tensor[order[:count]] for name, tensor in _words("training").items()}
+
+
+def _score_words(written):
+    """Return edits and phonemes, by the length of the word; a word has the nearest of its pronunciations."""
+    words = spelling.words_of("test")
+    counted = [spelling.count_edits(spelling.as_phonemes(row), word) for row, word in zip(written, words, strict=True)]
+    groups = {"all": (0, spelling.LONGEST)} | {f"{a}-{b}": (a, b) for a, b in TASKS["spelling"].length_groups}
+    inside = {
+        name: [pair for pair, word in zip(counted, words, strict=True) if least <= len(word) <= most]
+        for name, (least, most) in groups.items()
+    }
+    return {
+        "edits_of": {name: [sum(edits for edits, _ in of), sum(size for _, size in of)] for name, of in inside.items()},
+        "right_of": {name: [sum(edits == 0 for edits, _ in of), len(of)] for name, of in inside.items()},
+    }
+
+
+@cache
+def _name_pairs():
+    """Return English names and what Hindi writes for them: countries, languages, scripts, currencies, and cities of time zones.
+
+    Source: the Unicode Common Locale Data Repository (CLDR), in the package babel. English is reduced to a-z and spaces.
+    """
+    english, hindi = Locale("en"), Locale("hi")
+    pairs = {}
+    for kind in ("territories", "languages", "scripts", "currencies"):
+        pairs |= {getattr(english, kind)[code]: name for code, name in getattr(hindi, kind).items()}
+    pairs |= {
+        zone.split("/")[-1].replace("_", " "): of["city"] for zone, of in hindi.time_zones.items() if "city" in of
+    }
+    letters = {*spelling.LETTERS[1:], " "}
+    plain = {
+        unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower(): pairs[name] for name in pairs
+    }
+    return {
+        name: written
+        for name, written in plain.items()
+        if {*name} <= letters and len(name) <= 24 and len(written) <= 24 and written.isprintable()
+    }
+
+
+def _names_of(part):
+    """Return the names of one part, by lot: a fifth is the "test", a tenth the "validation", the rest the "training"."""
+    parts = {0: "test", 1: "test", 2: "validation"}
+    return [name for name in sorted(_name_pairs()) if parts.get(crc32(name.encode()) % 10, "training") == part]
+
+
+@cache
+def _names(part):
+    names = _names_of(part)
+    source = [[NAME_LETTERS.index(letter) for letter in name] for name in names]
+    target = [[HINDI_LETTERS.index(letter) for letter in _name_pairs()[name]] for name in names]
+    padded = nn.utils.rnn.pad_sequence
+    return {
+        "source": padded([torch.tensor(row) for row in source], batch_first=True),
+        "lengths": torch.tensor([len(row) for row in source]),
+        "target": padded([torch.tensor([*row, STOP]) for row in target], batch_first=True),
+        "target_in": padded([torch.tensor([START, *row]) for row in target], batch_first=True),
+    }
+
+
+def _score_names(written):
+    """Return edits and letters of the Hindi names, and how many names are right throughout."""
+    edits = letters = right = 0
+    for row, name in zip(written, _names_of("test"), strict=True):
+        wanted = _name_pairs()[name]
+        end = row.index(STOP) if STOP in row else len(row)
+        distance = spelling.edit_distance([HINDI_LETTERS[letter] for letter in row[:end]], wanted)
+        edits, letters, right = edits + distance, letters + len(wanted), right + (distance == 0)
+    return {"edits_of": {"all": [edits, letters]}, "right_of": {"all": [right, len(written)]}}
+
+
+NAME_LETTERS = (*spelling.LETTERS, " ")
+HINDI_LETTERS = ("<pad>", "<s>", "</s>", *sorted({letter for written in _name_pairs().values() for letter in written}))
+
+TASKS = {
+    "sentences": Task(
+        SOURCE_WORDS, TARGET_WORDS, _draw_sentences, _unseen_sentences, MAX_LENGTH, ((5, 7), (8, 10), (11, 15))
+    ),
+    "dates": Task(
+        dates.SOURCE_LETTERS, dates.TARGET_LETTERS, _draw_dates, _unseen_dates, MOST_LETTERS, equal_targets=True
+    ),
+    "spelling": Task(
+        spelling.LETTERS,
+        spelling.PHONEMES,
+        _draw_words,
+        _words,
+        spelling.MOST_PHONEMES,
+        ((2, 5), (6, 7), (8, 9), (10, 16)),
+        embedding_size=64,
+        measured=3000,
+        score=_score_words,
+    ),
+    "names": Task(
+        NAME_LETTERS,
+        HINDI_LETTERS,
+        lambda count, seed: _names("training"),
+        _names,
+        30,
+        measured=200,
+        score=_score_names,
+    ),
+}
+
+
+@cache
+def training_set(task: str, count: int, seed: int) -> tuple[Tensors, torch.Tensor]:
+    """Return ``count`` examples, and the length by which batches of them are sorted."""
+    tensors = TASKS[task].draw(count, seed)
+    lengths = (tensors["target"] != PAD).sum(dim=1)
+    return tensors, torch.full_like(lengths, lengths.max()) if TASKS[task].equal_targets else lengths
+
+
+def draw_batch(task: str, count: int, seed: int, step: int, size: int = 64, pool: int = 20) -> tuple[torch.Tensor, ...]:
+    """Return source, lengths, target_in and target of one step: they depend on the arguments alone.
+
+    As in Bahdanau et al. (2015, App. B.2): examples for 20 batches are drawn, sorted by length and cut into batches, so that
+    few positions are pads.
+    """
+    tensors, target_lengths = training_set(task, count, seed)
+    rng = np.random.default_rng([seed, step // pool])
+    drawn = torch.from_numpy(rng.integers(0, count, pool * size))
+    batches = drawn[target_lengths[drawn].argsort(stable=True)].view(pool, size)
+    chosen = batches[rng.permutation(pool)[step % pool]]
+    lengths = tensors["lengths"][chosen]
+    source_len, target_len = lengths.max(), target_lengths[chosen].max()
+    source = tensors["source"][chosen, :source_len]
+    return source, lengths, tensors["target_in"][chosen, :target_len], tensors["target"][chosen, :target_len]
+
+
+__all__ = ["PAD", "START", "STOP", "TASKS", "Task", "draw_batch", "training_set"]
