@@ -173,10 +173,11 @@ class Seq2Seq(nn.Module):
 
 
 @torch.no_grad()
-def beam_search(model, source, lengths, start, stop, max_length, width):
+def beam_search(model, source, lengths, start, stop, max_length, width, length_power=0.0):
     """Translate with a ``Seq2Seq``: keep the ``width`` likeliest beginnings at every step, and the best one at the end.
 
-    A hypothesis that has stopped keeps its place and its score until ``width`` better ones push it out.
+    A hypothesis that has stopped keeps its place and its score until ``width`` better ones push it out. The best one has the
+    largest score divided by its number of words, the stop token among them, to the power ``length_power``.
 
     Returns
     -------
@@ -194,7 +195,8 @@ def beam_search(model, source, lengths, start, stop, max_length, width):
     scores[:, 0] = 0.0  # all hypotheses begin alike: count one of them
     only_stop = state.new_full((vocab_size,), -torch.inf)
     only_stop[stop] = 0.0
-    while words.shape[1] <= max_length and not stopped[:, 0].all():  # scores only fall: a stopped best one stays best
+    while words.shape[1] <= max_length and not (stopped if length_power else stopped[:, 0]).all():
+        # scores only fall: a best one that has stopped stays the best, unless long ones are preferred
         logits, state, _ = decoder.step(words[:, -1], state, keys, source_mask, projected_keys)
         log_probabilities = torch.log_softmax(logits, dim=-1).view(batch, width, vocab_size)
         log_probabilities = torch.where(stopped.unsqueeze(-1), only_stop, log_probabilities)
@@ -205,4 +207,7 @@ def beam_search(model, source, lengths, start, stop, max_length, width):
         survivors = (rows + parents).flatten()
         state = state[survivors]
         words = torch.cat([words[survivors], chosen.flatten().unsqueeze(1)], dim=1)
-    return words.view(batch, width, -1)[:, 0, 1:], scores[:, 0]
+    words = words.view(batch, width, -1)[:, :, 1:]
+    lengths = (words != stop).sum(dim=-1) + 1
+    best = (scores / lengths**length_power).argmax(dim=1)
+    return words[torch.arange(batch), best], scores[torch.arange(batch), best]
