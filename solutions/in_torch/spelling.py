@@ -69,13 +69,8 @@ def train_with_validation(steps=2000, seed=0, rate=3e-3, batch_size=64, every=25
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1, (step + 1) / 30, max(0, 5 * (1 - step / steps)) ** 0.5)
     )
-    curve, best = [], None
-    order = rng.permutation(len(words))
-    for step in range(steps):
-        if (step + 1) * batch_size % len(words) < batch_size:
-            order = rng.permutation(len(words))  # an epoch is over: every word was drawn once
-        start = step * batch_size % (len(words) - batch_size)
-        batch = as_tensors([words[i] for i in order[start : start + batch_size]])
+    curve, best = [], {}
+    for step, batch in zip(range(steps), _batches(words, batch_size, rng), strict=False):
         logits, _ = model(batch["source"], batch["lengths"], batch["target_in"])
         optimizer.zero_grad()
         translation_loss(logits, batch["target"]).backward()
@@ -94,6 +89,14 @@ def train_with_validation(steps=2000, seed=0, rate=3e-3, batch_size=64, every=25
                 best = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     model.load_state_dict(best)
     return model, curve
+
+
+def _batches(words, batch_size, rng):
+    """Yield batches without end: in each epoch the words are shuffled, and those that fill no batch are left out."""
+    while True:
+        order = rng.permutation(len(words))
+        for start in range(0, len(words) - batch_size + 1, batch_size):
+            yield as_tensors([words[i] for i in order[start : start + batch_size]])
 
 
 def quantize(model):

@@ -14,7 +14,9 @@ from solutions.in_numpy.spelling import (
     as_arrays,
     as_phonemes,
     edit_distance,
+    edit_operations,
     error_rates,
+    kind_of_error,
     pronunciations,
     words_of,
 )
@@ -68,3 +70,24 @@ def test_error_rates_count_edits_by_the_nearest_pronunciation():
     assert error_rates([("R", "IY", "D"), ("N", "AY", "T")], words) == (0, 0)
     assert error_rates([("R", "EH", "D"), ("K", "N", "AY")], words) == (2 / 6, 0.5)
     assert error_rates([(), ()], words) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted", "edits"),
+    [
+        ("abc", "abc", []),
+        ("axc", "abc", [("x", "b")]),
+        ("ab", "abc", [("", "c")]),
+        ("abc", "bc", [("a", "")]),
+        ("kitten", "sitting", [("k", "s"), ("e", "i"), ("", "g")]),
+        ("", "ab", [("", "a"), ("", "b")]),
+    ],
+)
+def test_the_edits_are_named(written, wanted, edits):
+    assert edit_operations(written, wanted) == edits
+    assert len(edits) == edit_distance(written, wanted)
+
+
+def test_errors_are_of_five_kinds():
+    kinds = [kind_of_error(*edit) for edit in (("AH", "IH"), ("S", "Z"), ("", "AH"), ("T", ""), ("Y", "IY"))]
+    assert kinds == ["vowel for vowel", "consonant for consonant", "left out", "added", "mixed"]
