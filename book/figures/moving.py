@@ -54,7 +54,10 @@ def moving(name, title, numbers, still):
     )
 
 
-MODULES = {"beam": "output_layer"}  # where the element does not stand in a module of its own name
+MODULES = {
+    "beam": "output_layer",
+    "spelling": "capstone",
+}  # where the element does not stand in a module of its own name
 
 
 def publish(path):

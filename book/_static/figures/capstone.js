@@ -2,12 +2,13 @@ import { Figure, digits } from "./base.js";
 
 const REST = 450; // milliseconds from word to word
 
-customElements.define("capstone-figure", class extends Figure {
+/* A trained model: words in, or letters, and a heat map that fills row by row. */
+class Translator extends Figure {
   models = {};
-  controls({ examples }) {
-    return `<label>A sentence of the little language<input name="sentence" list="sentences" autocomplete="off" spellcheck="false" value="${examples[0]}">
-      <datalist id="sentences">${examples.map((one) => `<option>${one}</option>`).join("")}</datalist></label>
-      <label>Your own capstone.npz, read here and sent nowhere<input type="file" accept=".npz"></label><p><button>Translate</button></p>`;
+  controls({ examples, labels }) {
+    return `<label>${labels.source}<input name="sentence" list="${this.key}list" autocomplete="off" autocapitalize="off" spellcheck="false" value="${examples[0]}">
+      <datalist id="${this.key}list">${examples.map((one) => `<option>${one}</option>`).join("")}</datalist></label>
+      <label>${labels.file}<input type="file" accept=".npz"></label><p><button>${labels.go}</button></p>`;
   }
   connectedCallback() {
     super.connectedCallback();
@@ -54,17 +55,17 @@ customElements.define("capstone-figure", class extends Figure {
       this.show(over);
     }, REST);
   }
-  draw({ sentence }, { source, target, limits }) {
-    const words = sentence.trim().toLowerCase().split(/\s+/), strange = words.find((word) => source.indexOf(word) <= limits.stop);
+  draw({ sentence }, { source, target, limits, labels }) {
+    const words = sentence.trim().toLowerCase().split(labels.separator ? /\s+/ : ""), strange = words.find((word) => source.indexOf(word) < limits.first);
     const safe = (word) => word.replace(/[<&]/g, "");
-    const wrong = strange !== undefined ? `The language has no word “${safe(strange)}”. It has: ${source.slice(limits.stop + 1).join(", ")}.`
-      : words.length > limits.longest ? `A sentence has at most ${limits.longest} words.` : "";
-    if (wrong || !Object.keys(this.models).length) return { view: "", says: this.trouble || wrong || "Translate loads the trained model, and writes word by word." };
+    const wrong = strange !== undefined ? `${labels.unknown} “${safe(strange)}”. ${labels.known}: ${source.slice(limits.first).join(", ")}.`
+      : words.length > limits.longest ? labels.long : "";
+    if (wrong || !Object.keys(this.models).length) return { view: "", says: this.trouble || wrong || labels.idle };
     const found = Object.entries(this.models).sort().map(([name, p]) => [name, this.arithmetic.translate(p, words.map((word) => source.indexOf(word)), limits)]);
     this.longest = Math.max(...found.map(([, steps]) => steps.length));
-    const named = (word) => (word === limits.stop ? "STOP" : `<span lang="hi">${target[word].replace("<", "&lt;")}</span>`);
+    const named = (word) => (word === limits.stop ? "STOP" : `<span${labels.lang ? ` lang="${labels.lang}"` : ""}>${target[word].replace("<", "&lt;")}</span>`);
     const heat = ([name, steps]) => `<div class="wide" tabindex="0" role="region" aria-label="${name}"><table class="heat">
-      <caption>${name}: each row a word written, with probability <i>p</i>, each column a word read</caption>
+      <caption>${name}: each row a ${labels.written} written, with probability <i>p</i>, each column a ${labels.read} read</caption>
       <thead><tr><th scope="col">written</th>${words.map((word) => `<th scope="col">${word}</th>`).join("")}<th scope="col"><i>p</i></th></tr></thead>
       <tbody>${steps.slice(0, this.written).map(({ word, weights, probability }) => `<tr><th scope="row">${named(word)}</th>${weights.map((w) =>
         `<td style="--w:${Math.round(100 * w)}%">${digits(w, 2)}</td>`).join("")}<td>${digits(probability, 2)}</td></tr>`).join("")}</tbody></table></div>`;
@@ -73,4 +74,6 @@ customElements.define("capstone-figure", class extends Figure {
       says: `${this.trouble ?? ""} ${found.map(([name, steps]) => `${name}: ${steps.map(({ word }) => named(word)).join(" ")}.`).join(" ")}`,
     };
   }
-});
+}
+customElements.define("capstone-figure", class extends Translator {});
+customElements.define("spelling-figure", class extends Translator {});

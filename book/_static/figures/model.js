@@ -1,4 +1,4 @@
-/* The capstone's model: read an npz file of its weights, and translate a sentence word by word. */
+/* The model of the course: read an npz file of its parameters, and translate a sentence word by word. */
 import { add, dot, mix, softmax, tanh } from "./arithmetic.js";
 
 /* The arrays of an npz file, which is a zip of npy files: {name: {shape, data}}. */
@@ -23,17 +23,26 @@ function readNpy(buffer) {
   const view = new DataView(buffer), long = view.getUint8(6) > 1, begin = long ? 12 : 10;
   const length = long ? view.getUint32(8, true) : view.getUint16(8, true);
   const header = new TextDecoder().decode(new Uint8Array(buffer, begin, length));
-  const Kind = { "<f4": Float32Array, "<f8": Float64Array }[/'descr': '(...)'/.exec(header)?.[1]];
+  const Kind = { "<f4": Float32Array, "<f8": Float64Array, "|i1": Int8Array }[/'descr': '(...)'/.exec(header)?.[1]];
   if (!Kind || /'fortran_order': True/.test(header)) throw new Error("an array is not of plain floating point numbers");
   const shape = /'shape': \(([^)]*)\)/.exec(header)[1].split(",").filter((n) => n.trim()).map(Number);
   return { shape, data: new Kind(buffer.slice(begin + length)) };
 }
 
+/* An array of bytes has a scale for each of its rows. */
+function scaled({ shape, data }, scale) {
+  if (!(data instanceof Int8Array)) return { shape, data };
+  if (!scale) throw new Error("an array is not of plain floating point numbers");
+  const size = data.length / shape[0];
+  return { shape, data: Float32Array.from(data, (x, k) => x * scale.data[Math.floor(k / size)]) };
+}
+
 /* Refuse what is missing, has another shape or is not finite; return the matrices as lists of rows. */
 export function checked(arrays, shapes, earlier = {}) {
   return Object.fromEntries(Object.entries(shapes).map(([name, shape]) => {
-    const found = arrays[name] ?? arrays[earlier[name]];
-    if (!found) throw new Error(`the array ${name} is missing`);
+    const stored = arrays[name] ?? arrays[earlier[name]];
+    if (!stored) throw new Error(`the array ${name} is missing`);
+    const found = scaled(stored, arrays[`${name}.scale`]);
     if (String(found.shape) !== String(shape)) throw new Error(`${name} has shape (${found.shape.join(", ")}); (${shape.join(", ")}) is right`);
     if (!found.data.every(Number.isFinite)) throw new Error(`${name} holds numbers that are not finite`);
     const [rows, columns] = shape;
