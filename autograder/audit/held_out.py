@@ -18,6 +18,7 @@ from autograder.errors import CourseError
 from autograder.exercises import Exercise
 
 HELD_OUT = Path(__file__).resolve().parents[2] / "tests" / "submissions" / "heldout"
+WITHDRAWN = HELD_OUT.with_name("withdrawn.toml")  # by topic: the functions of exercises that are asked no more
 UNHURRIED = 60.0  # seconds that a call may take: what torch imports late must not decide on a busy machine
 HINTS = ("named", "misled", "general")
 
@@ -69,22 +70,33 @@ class Rates:
 def held_out_answers(
     topic: str, seed: int = 0, folder: Path = HELD_OUT
 ) -> Iterator[tuple[Exercise, str, Callable[..., object]]]:
-    """Yield ``(exercise, name, function)`` of the held-out answers of ``topic``. They see what the notebook holds ready."""
-    path = folder / f"{topic}.py"
+    """Yield ``(exercise, name, function)`` of the held-out answers of ``topic``. They see what the notebook holds ready.
+
+    Answers to withdrawn exercises stay in their files, which are frozen, and are passed over.
+    """
+    withdrawn = tomllib.loads(WITHDRAWN.read_text(encoding="utf-8")).get(topic, [])
     by_function = {exercise.function: exercise for exercise in exercises.load(topic, seed) if exercise.is_called}
+    for name, answer in read_answers(topic, folder).items():
+        function, _, rest = name.partition("__")
+        if function in withdrawn:
+            continue
+        if function not in by_function or rest.split("_")[0] not in ("wrong", "right"):
+            raise CourseError(
+                f"{name} answers no exercise of {topic}",
+                f"heldout/{topic}.py",
+                "name it <function>__wrong_<what> or <function>__right_<style>.",
+            )
+        yield by_function[function], name, answer
+
+
+def read_answers(topic: str, folder: Path = HELD_OUT) -> dict[str, Callable[..., object]]:
+    """Return the answers in the file of ``topic`` by their names, those to withdrawn exercises included."""
+    path = folder / f"{topic}.py"
     scope: dict[str, Any] = {"__name__": f"heldout_{topic}", "np": np, "math": math}
     exec(exercises.provided_code(topic), scope)
     before = set(scope)
     exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), scope)
-    for name in [n for n in scope if n not in before and not n.startswith("_") and "__" in n]:
-        function, _, rest = name.partition("__")
-        if function not in by_function or rest.split("_")[0] not in ("wrong", "right"):
-            raise CourseError(
-                f"{name} answers no exercise of {topic}",
-                f"heldout/{path.name}",
-                "name it <function>__wrong_<what> or <function>__right_<style>.",
-            )
-        yield by_function[function], name, scope[name]
+    return {n: scope[n] for n in scope if n not in before and not n.startswith("_") and "__" in n}
 
 
 def graded_answers(topic: str, judged: dict[str, Any], seed: int = 0, folder: Path = HELD_OUT) -> list[Answer]:

@@ -4,10 +4,10 @@ import tomllib
 
 import pytest
 
-from autograder.audit.held_out import UNHURRIED, held_out_answers
+from autograder.audit.held_out import UNHURRIED, WITHDRAWN, held_out_answers, read_answers
 from autograder.audit.outcomes import Outcomes, Version
 from autograder.paths import ROOT
-from tests.autograder.samples import topic_exercises
+from tests.autograder.samples import TOPICS, topic_exercises
 
 pytestmark = [pytest.mark.suite("audit"), pytest.mark.filterwarnings("ignore")]
 BLIND = ROOT / "tests" / "submissions" / "blind"
@@ -16,7 +16,8 @@ ROUNDS = {name: sorted(topic for topic in RATES[name] if topic != "accepted") fo
 
 
 def names_of(name, topic):
-    return [answer for _, answer, _ in held_out_answers(topic, seed=3, folder=BLIND / name)]
+    """Return the names of all answers in the file, those to withdrawn exercises included."""
+    return list(read_answers(topic, BLIND / name))
 
 
 @pytest.mark.parametrize(("name", "topic"), [(name, topic) for name, topics in ROUNDS.items() for topic in topics])
@@ -27,6 +28,13 @@ def test_answers_written_without_sight_of_the_key_are_judged_as_they_deserve(nam
         right = answer.partition("__")[2].startswith("right")
         version = Version(answer, function)
         assert outcomes[exercise.name].passes(version) == (right or answer in accepted), answer
+
+
+def test_only_what_is_asked_no_more_counts_as_withdrawn():
+    withdrawn = tomllib.loads(WITHDRAWN.read_text(encoding="utf-8"))
+    assert set(withdrawn) <= set(TOPICS)
+    for topic, functions in withdrawn.items():
+        assert not {exercise.function for exercise in topic_exercises(topic, 3)} & set(functions)
 
 
 @pytest.mark.parametrize("name", ROUNDS)
