@@ -144,6 +144,27 @@ def hindi_scores():
     ### END SOLUTION
 
 
+def gradients_by_hand():
+    """Return the derivatives of the exercise's loss by the parameters of its score, and by what they make.
+
+    Returns
+    -------
+    dict
+        ``inside``: by the two sums inside the tanh, a list of 2 numbers for each position; ``v``, ``W_query`` and
+        ``W_key``: by the parameters, in their shapes.
+    """
+    ### BEGIN SOLUTION
+    query, keys = np.array([2.0, -1.0, 3.0]), np.array([[1.0, 0.0, 3.0], [-2.0, 1.0, 1.0]])
+    hidden = np.array([[0.6, 0.0], [-0.8, 0.6]])
+    by_score = np.array([1.0, -1.0])
+    v = by_score @ hidden
+    inside = by_score[:, None] * np.array([5.0, -10.0]) * (1 - hidden**2)
+    W_query = np.outer(np.sum(inside, axis=0), query)
+    W_key = np.transpose(inside) @ keys
+    return {"inside": inside, "v": v, "W_query": W_query, "W_key": W_key}
+    ### END SOLUTION
+
+
 def project_keys(keys, W_key):
     """Project every annotation into the attention space, once per sentence.
 
@@ -233,4 +254,33 @@ def dot_product_score(query, keys):
     """
     ### BEGIN SOLUTION
     return (keys * query[:, None, :]).sum(axis=-1)
+    ### END SOLUTION
+
+
+def score_gradients(scores_gradient, query, keys, W_query, W_key, v):
+    """Carry the gradient of a loss back from the scores of one sentence to the parameters of the additive score.
+
+    score[j] = v . tanh(W_query query + W_key keys[j])
+
+    Parameters
+    ----------
+    scores_gradient : (source_len,)
+        Derivative of the loss by each score of the step.
+    query : (query_size,)
+        Decoder state before this step, s_{i-1}.
+    keys : (source_len, key_size)
+        Encoder annotations, h_1 ... h_Tx.
+    W_query : (attention_size, query_size)
+    W_key : (attention_size, key_size)
+    v : (attention_size,)
+
+    Returns
+    -------
+    dict
+        ``v``, ``W_query`` and ``W_key``: the derivative of the loss by each parameter, in the shape of the parameter.
+    """
+    ### BEGIN SOLUTION
+    hidden = np.tanh(W_query @ query + keys @ W_key.T)  # (source_len, attention_size)
+    inside = scores_gradient[:, None] * v * (1 - hidden**2)  # derivative by the sums inside the tanh
+    return {"v": scores_gradient @ hidden, "W_query": np.outer(inside.sum(axis=0), query), "W_key": inside.T @ keys}
     ### END SOLUTION

@@ -189,6 +189,78 @@ def hindi_scores__softmaxed():
     return list(np.round(e / e.sum(), 4))
 
 
+def _gradients(inside=None, W_query=None, v=None, W_key=None, squash=lambda t: 1 - t**2):
+    query, keys = np.array([2.0, -1.0, 3.0]), np.array([[1.0, 0.0, 3.0], [-2.0, 1.0, 1.0]])
+    hidden, by_score = np.array([[0.6, 0.0], [-0.8, 0.6]]), np.array([1.0, -1.0])
+    made = by_score[:, None] * np.array([5.0, -10.0]) * squash(hidden) if inside is None else inside(hidden, by_score)
+    return {
+        "inside": made,
+        "v": by_score @ hidden if v is None else v(hidden, made),
+        "W_query": np.outer(made.sum(axis=0), query) if W_query is None else W_query(made, query, keys),
+        "W_key": made.T @ keys if W_key is None else W_key(made, query, keys),
+    }
+
+
+def gradients_by_hand__tanh_has_no_derivative():
+    """You went through the tanh as if it were not there: on the way back it multiplies by its derivative."""
+    return _gradients(squash=np.ones_like)
+
+
+def gradients_by_hand__not_squared():
+    """Look at the derivative of the tanh once more: the hidden number in it is squared."""
+    return _gradients(squash=lambda t: 1 - t)
+
+
+def gradients_by_hand__tanh_once_more():
+    """The hidden numbers have been through the tanh already. You took the tanh of them once more."""
+    return _gradients(squash=lambda t: 1 - np.tanh(t) ** 2)
+
+
+def gradients_by_hand__v_forgotten():
+    """On the way from a score to the sums inside the tanh stands v. It is missing."""
+    return _gradients(inside=lambda t, g: g[:, None] * (1 - t**2))
+
+
+def gradients_by_hand__scores_alike():
+    """The second score has the derivative -1, not 1: raising it lowers the loss."""
+    return _gradients(inside=lambda t, g: np.array([5.0, -10.0]) * (1 - t**2), v=lambda t, _: t.sum(axis=0))
+
+
+def gradients_by_hand__first_position_only():
+    """Both positions use the same W_query, so each of them has a share in its derivative. You kept the first share only."""
+    return _gradients(W_query=lambda inside, query, keys: np.outer(inside[0], query))
+
+
+def gradients_by_hand__averaged():
+    """The shares of the positions are added, not averaged."""
+    return _gradients(
+        v=lambda t, _: (t[0] - t[1]) / 2,
+        W_query=lambda inside, query, keys: np.outer(inside.mean(axis=0), query),
+        W_key=lambda inside, query, keys: inside.T @ keys / 2,
+    )
+
+
+def gradients_by_hand__matrices_transposed():
+    """A derivative by a matrix has the shape of the matrix. Yours are transposed."""
+    return _gradients(
+        W_query=lambda inside, query, keys: np.outer(query, inside.sum(axis=0)),
+        W_key=lambda inside, query, keys: keys.T @ inside,
+    )
+
+
+def gradients_by_hand__state_and_annotation_exchanged():
+    """Each matrix is paired with what it multiplies: one of them with the state, the other with the annotations."""
+    return _gradients(
+        W_query=lambda inside, query, keys: inside.T @ keys,
+        W_key=lambda inside, query, keys: np.outer(inside.sum(axis=0), query),
+    )
+
+
+def gradients_by_hand__v_from_inside():
+    """v multiplies what comes out of the tanh. Your derivative by v went through the tanh all the same."""
+    return _gradients(v=lambda t, inside: inside.sum(axis=0))
+
+
 def additive_score__no_tanh(query, keys, W_query, W_key, v):
     """The tanh is missing: without it the score is linear, and the query shifts every position alike."""
     return ((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
@@ -366,3 +438,85 @@ def score_every_step__softmaxed(queries, projected_keys, W_query, v):
 def score_every_step__two_tanh(queries, projected_keys, W_query, v):
     """One tanh acts on the sum of both projections. You squash each of them on its own."""
     return (torch.tanh(queries @ W_query.T).unsqueeze(2) + torch.tanh(projected_keys).unsqueeze(1)) @ v
+
+
+def _score_gradients(
+    scores_gradient, query, keys, W_query, W_key, v, slope=lambda t: 1 - t**2, both=lambda inside: inside.sum(axis=0)
+):
+    hidden = np.tanh(W_query @ query + keys @ W_key.T)
+    inside = scores_gradient[:, None] * v * slope(hidden)
+    return {"v": scores_gradient @ hidden, "W_query": np.outer(both(inside), query), "W_key": inside.T @ keys}
+
+
+def score_gradients__tanh_has_no_derivative(scores_gradient, query, keys, W_query, W_key, v):
+    """You went through the tanh as if it were not there: on the way back it multiplies by its derivative."""
+    return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, slope=np.ones_like)
+
+
+def score_gradients__not_squared(scores_gradient, query, keys, W_query, W_key, v):
+    """Look at the derivative of the tanh once more: what comes out of the tanh is squared in it."""
+    return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, slope=lambda t: 1 - t)
+
+
+def score_gradients__tanh_once_more(scores_gradient, query, keys, W_query, W_key, v):
+    """The hidden numbers have been through the tanh already. You took the tanh of them once more."""
+    return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, slope=lambda t: 1 - np.tanh(t) ** 2)
+
+
+def score_gradients__before_the_tanh(scores_gradient, query, keys, W_query, W_key, v):
+    """In the derivative of the tanh you squared what goes into the tanh. Square what comes out."""
+    sums = W_query @ query + keys @ W_key.T
+    inside = scores_gradient[:, None] * v * (1 - sums**2)
+    by_v = scores_gradient @ np.tanh(sums)
+    return {"v": by_v, "W_query": np.outer(inside.sum(axis=0), query), "W_key": inside.T @ keys}
+
+
+def score_gradients__v_forgotten(scores_gradient, query, keys, W_query, W_key, v):
+    """Your derivatives by the two matrices do not depend on v. On the way back from a score it comes first."""
+    hidden = np.tanh(W_query @ query + keys @ W_key.T)
+    inside = scores_gradient[:, None] * (1 - hidden**2)
+    return {"v": scores_gradient @ hidden, "W_query": np.outer(inside.sum(axis=0), query), "W_key": inside.T @ keys}
+
+
+def score_gradients__scores_alike(scores_gradient, query, keys, W_query, W_key, v):
+    """scores_gradient has no part in your result: it says how much the loss asks of each score."""
+    return _score_gradients(np.ones(len(keys)), query, keys, W_query, W_key, v)
+
+
+def score_gradients__first_position_only(scores_gradient, query, keys, W_query, W_key, v):
+    """All positions use the same W_query, so each of them has a share in its derivative. You kept the share of the first."""
+    return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, both=lambda inside: inside[0])
+
+
+def score_gradients__last_position_only(scores_gradient, query, keys, W_query, W_key, v):
+    """All positions use the same W_query, so each of them has a share in its derivative. You kept the share of the last."""
+    return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, both=lambda inside: inside[-1])
+
+
+def score_gradients__averaged(scores_gradient, query, keys, W_query, W_key, v):
+    """The shares of the positions are added. You divided their sum by how many there are."""
+    right = _score_gradients(scores_gradient, query, keys, W_query, W_key, v)
+    return {name: value / len(keys) for name, value in right.items()}
+
+
+def score_gradients__matrices_transposed(scores_gradient, query, keys, W_query, W_key, v):
+    """A derivative by a matrix has the shape of the matrix. Yours are transposed."""
+    return {name: value.T for name, value in _score_gradients(scores_gradient, query, keys, W_query, W_key, v).items()}
+
+
+def score_gradients__v_from_inside(scores_gradient, query, keys, W_query, W_key, v):
+    """v multiplies what comes out of the tanh. Your derivative by v went through the tanh all the same."""
+    right = _score_gradients(scores_gradient, query, keys, W_query, W_key, v)
+    hidden = np.tanh(W_query @ query + keys @ W_key.T)
+    return right | {"v": (scores_gradient[:, None] * v * (1 - hidden**2)).sum(axis=0)}
+
+
+def score_gradients__downhill(scores_gradient, query, keys, W_query, W_key, v):
+    """The sign is turned round everywhere: this is the step that lowers the loss, not the derivative."""
+    return {name: -value for name, value in _score_gradients(scores_gradient, query, keys, W_query, W_key, v).items()}
+
+
+def score_gradients__squeezed(scores_gradient, query, keys, W_query, W_key, v):
+    """An axis of length 1 went missing: a derivative by a matrix of one row or one column has two axes."""
+    right = _score_gradients(scores_gradient, query, keys, W_query, W_key, v)
+    return {name: np.squeeze(value) for name, value in right.items()}

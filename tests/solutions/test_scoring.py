@@ -162,3 +162,27 @@ def test_the_twin_of_note_c_is_an_additive_score():
     W_query, W_key = np.array([[1, 0, 2], [0, -1, 1]]), np.array([[1, 0, 0, 1], [0, 2, -1, 0]])
     scores = scoring.additive_score(query, keys, W_query, W_key, np.array([2, -1]))
     assert scoring.scores_by_hand_twin() == pytest.approx(scores[0], abs=1e-12)
+
+
+@given(additive_inputs(), st.integers(0, 2**32 - 1))
+def test_the_gradients_of_the_score_are_those_of_autograd(inputs, seed):
+    query, keys = inputs.pop("query")[0], inputs.pop("keys")[0]
+    upstream = np.random.default_rng(seed).normal(size=len(keys))
+    leaves = {name: tensor.requires_grad_() for name, tensor in tensors(inputs).items()}
+    sums = leaves["W_query"] @ torch.from_numpy(query) + torch.from_numpy(keys) @ leaves["W_key"].T
+    (torch.tanh(sums) @ leaves["v"]).backward(torch.from_numpy(upstream))
+    found = scoring.score_gradients(upstream, query, keys, **inputs)
+    assert set(found) == set(leaves)
+    for name, leaf in leaves.items():
+        np.testing.assert_allclose(found[name], leaf.grad, atol=1e-10)
+
+
+def test_the_gradients_by_hand_are_those_of_parameters_that_give_its_hidden_layer():
+    query, keys = np.array([2.0, -1.0, 3.0]), np.array([[1.0, 0.0, 3.0], [-2.0, 1.0, 1.0]])
+    joined = np.concatenate([np.tile(query, (2, 1)), keys], axis=1)
+    both = np.linalg.lstsq(joined, np.arctanh([[0.6, 0.0], [-0.8, 0.6]]), rcond=None)[0].T
+    v, by_hand = np.array([5.0, -10.0]), scoring.gradients_by_hand()
+    found = scoring.score_gradients(np.array([1.0, -1.0]), query, keys, both[:, :3], both[:, 3:], v)
+    for name, gradient in found.items():
+        np.testing.assert_allclose(by_hand[name], gradient, atol=1e-12)
+        np.testing.assert_allclose(gradient, np.round(gradient, 1), atol=1e-12)

@@ -155,3 +155,50 @@ def score_every_step__loop_over_steps(queries, projected_keys, W_query, v):
         hidden = torch.tanh((query @ W_query.T)[:, None] + projected_keys)
         steps.append((hidden * v).sum(-1))
     return torch.stack(steps, dim=1)
+
+
+def gradients_by_hand__lists():
+    return {
+        "W_key": [[6.8, -1.8, 7.8], [-22.8, 6.4, -23.6]],
+        "W_query": [[2.8, -1.4, 4.2], [-7.2, 3.6, -10.8]],
+        "v": [1.4, -0.6],
+        "inside": [[3.2, -10], [-1.8, 6.4]],
+    }
+
+
+def gradients_by_hand__autograd():
+    query, keys = torch.tensor([2.0, -1, 3]).double(), torch.tensor([[1.0, 0, 3], [-2, 1, 1]]).double()
+    W_query, W_key = (torch.zeros(2, 3, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    v = torch.tensor([5.0, -10.0], dtype=torch.float64, requires_grad=True)
+    inside = W_query @ query + keys @ W_key.T + torch.atanh(torch.tensor([[0.6, 0.0], [-0.8, 0.6]]).double())
+    inside.retain_grad()
+    (torch.tanh(inside) @ v @ torch.tensor([1.0, -1.0]).double()).backward()
+    return {"inside": inside.grad, "v": v.grad, "W_query": W_query.grad, "W_key": W_key.grad}
+
+
+def score_gradients__loops(scores_gradient, query, keys, W_query, W_key, v):
+    by_v, by_query, by_key = np.zeros(v.shape), np.zeros(W_query.shape), np.zeros(W_key.shape)
+    for j, key in enumerate(keys):
+        for k in range(len(v)):
+            hidden = math.tanh(W_query[k] @ query + W_key[k] @ key)
+            by_v[k] += scores_gradient[j] * hidden
+            slope = scores_gradient[j] * v[k] * (1 - hidden) * (1 + hidden)
+            by_query[k] += slope * query
+            by_key[k] += slope * key
+    return {"v": by_v, "W_query": by_query, "W_key": by_key}
+
+
+def score_gradients__joined(scores_gradient, query, keys, W_query, W_key, v):
+    joined = np.concatenate([np.tile(query, (len(keys), 1)), keys], axis=1)
+    sums = joined @ np.hstack([W_query, W_key]).T
+    both = np.einsum("j,a,ja,jx->ax", scores_gradient, v, np.cosh(sums) ** -2.0, joined)
+    return {"v": np.tanh(sums).T @ scores_gradient, "W_query": both[:, : query.size], "W_key": both[:, query.size :]}
+
+
+def score_gradients__autograd(scores_gradient, query, keys, W_query, W_key, v):
+    given, query, keys = (torch.tensor(each) for each in (scores_gradient, query, keys))
+    leaves = {"v": v, "W_query": W_query, "W_key": W_key}
+    leaves = {name: torch.tensor(value, requires_grad=True) for name, value in leaves.items()}
+    scores = torch.tanh(leaves["W_query"] @ query + keys @ leaves["W_key"].T) @ leaves["v"]
+    scores.backward(given)
+    return {name: leaf.grad for name, leaf in leaves.items()}
