@@ -165,6 +165,50 @@ def gradients_by_hand():
     ### END SOLUTION
 
 
+def joined_or_added():
+    """Return what one matrix on a joined vector makes of its two parts, and how much each form of the score learns.
+
+    Returns
+    -------
+    dict
+        ``from_h``, ``from_s``: what the annotation and the state contribute, 2 numbers each; ``score``;
+        ``joined_learned``, ``added_learned``: how many numbers each form learns; ``spare``: how many of the second are
+        too many; ``paper``: how many the paper's own score learns.
+    """
+    ### BEGIN SOLUTION
+    W = np.array([[0.5, 1.0, -0.5, 0.0, 0.2], [1.0, 0.0, -1.0, -0.5, 0.3]])
+    from_h = W[:, :3] @ np.array([2.0, -1.0, 1.0])
+    from_s = W[:, 3:] @ np.array([1.0, 3.0])
+    score = np.array([2.0, -1.0]) @ np.tanh(from_h + from_s)
+    return {
+        "from_h": from_h,
+        "from_s": from_s,
+        "score": score,
+        "joined_learned": 30 * (60 + 30) + 30,
+        "added_learned": (30 * 60 + 30) + (30 * 30 + 30),
+        "spare": 30,  # the two biases are added, and one could do it
+        "paper": 1000 * 1000 + 1000 * 2000 + 1000,
+    }
+    ### END SOLUTION
+
+
+def unseen_by_the_score():
+    """Return the one matrix that does what the exercise's two do, and a change of an annotation that it does not see.
+
+    Returns
+    -------
+    dict
+        ``U_a``: 3 rows of 4 numbers; ``unseen``: a vector of 4 numbers, the last of them 1; ``two_matrices``,
+        ``one_matrix``: how many numbers are learned.
+    """
+    ### BEGIN SOLUTION
+    W_c = np.array([[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 0.0, -1.0], [0.0, 0.0, 1.0, -3.0]])
+    W_enc = np.array([[1.0, -1.0, 0.0], [0.0, 2.0, 1.0], [1.0, 0.0, 1.0]])
+    unseen = np.append(-W_c[:, 3], 1.0)
+    return {"U_a": W_enc @ W_c, "unseen": unseen, "two_matrices": 3 * 4 + 3 * 3, "one_matrix": 3 * 4}
+    ### END SOLUTION
+
+
 def project_keys(keys, W_key):
     """Project every annotation into the attention space, once per sentence.
 

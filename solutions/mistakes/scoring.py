@@ -261,6 +261,94 @@ def gradients_by_hand__v_from_inside():
     return _gradients(v=lambda t, inside: inside.sum(axis=0))
 
 
+def _joined(cut=3, squash=np.tanh, **counts):
+    W, h, s = np.array([[0.5, 1, -0.5, 0, 0.2], [1, 0, -1, -0.5, 0.3]]), np.array([2.0, -1, 1]), np.array([1.0, 3])
+    from_h, from_s = (W[:, :3] @ h, W[:, 3:] @ s) if cut == 3 else (W[:, 2:] @ h, W[:, :2] @ s)
+    right = {"joined_learned": 2730, "added_learned": 2760, "spare": 30, "paper": 3_001_000}
+    score = np.array([2.0, -1.0]) @ squash(from_h + from_s)
+    return {"from_h": from_h, "from_s": from_s, "score": score, **right, **counts}
+
+
+def joined_or_added__state_first():
+    """You cut the matrix as if the state came first. In [h; s] the annotation does, so the first three columns are its."""
+    return _joined(cut=2)
+
+
+def joined_or_added__no_tanh():
+    """The tanh between the sum and v is missing in your score."""
+    return _joined(squash=lambda x: x)
+
+
+def joined_or_added__no_biases():
+    """You counted the matrices. A linear layer of torch also learns a bias, one number for each that comes out."""
+    return _joined(joined_learned=2700, added_learned=2700, spare=0)
+
+
+def joined_or_added__one_bias():
+    """The second form has two linear layers, and each of them has a bias."""
+    return _joined(added_learned=2730, spare=0)
+
+
+def joined_or_added__one_direction():
+    """An annotation of this encoder joins two directions. You counted one."""
+    return _joined(joined_learned=1830, added_learned=1860)
+
+
+def joined_or_added__none_spare():
+    """The two biases are added before anything else happens to them. Which pairs of them make the same sum?"""
+    return _joined(spare=0)
+
+
+def joined_or_added__both_spare():
+    """Without any bias the score is another function. How many numbers does the sum of the two biases have?"""
+    return _joined(spare=60)
+
+
+def joined_or_added__paper_one_direction():
+    """In the paper an annotation joins two states, so the matrix on it has twice as many columns as a state has numbers."""
+    return _joined(paper=2_001_000)
+
+
+def joined_or_added__paper_without_v():
+    """Of the paper's alignment model you counted the two matrices. There is a third thing that is learned."""
+    return _joined(paper=3_000_000)
+
+
+def _unseen(**changed):
+    right = {"U_a": [[1, -1, 0, 3], [0, 2, 1, -5], [1, 0, 1, -1]], "unseen": [-2, 1, 3, 1]}
+    return {**right, "two_matrices": 21, "one_matrix": 12, **changed}
+
+
+def unseen_by_the_score__first_matrix_transposed():
+    """You multiplied by the transpose of W_enc: each row of W_enc makes one row of the product."""
+    return _unseen(U_a=[[1, 0, 1, -1], [-1, 2, 0, -4], [0, 1, 1, -4]])
+
+
+def unseen_by_the_score__entry_by_entry():
+    """You multiplied entry by entry. Two matrices in a row are a product of matrices: a row times a column."""
+    return _unseen(U_a=[[1, 0, 0, 2], [0, 2, 0, -1], [0, 0, 1, -3]])
+
+
+def unseen_by_the_score__last_number():
+    """The last number of an annotation is seen here: each row of W_c multiplies it by something. What must the others do?"""
+    return _unseen(unseen=[0, 0, 0, 1])
+
+
+def unseen_by_the_score__sign():
+    """What the last number brings must be taken away by the others. Yours bring it a second time."""
+    return _unseen(unseen=[2, -1, -3, 1])
+
+
+def unseen_by_the_score__second_matrix_only():
+    """Both matrices are learned in the note, W_c as well as W_enc."""
+    return _unseen(two_matrices=9, one_matrix=9)
+
+
+def unseen_by_the_score__one_matrix_square():
+    """The one matrix takes an annotation of four numbers, not the three that W_c leaves of it."""
+    return _unseen(one_matrix=9)
+
+
 def additive_score__no_tanh(query, keys, W_query, W_key, v):
     """The tanh is missing: without it the score is linear, and the query shifts every position alike."""
     return ((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v

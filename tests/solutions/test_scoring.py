@@ -186,3 +186,23 @@ def test_the_gradients_by_hand_are_those_of_parameters_that_give_its_hidden_laye
     for name, gradient in found.items():
         np.testing.assert_allclose(by_hand[name], gradient, atol=1e-12)
         np.testing.assert_allclose(gradient, np.round(gradient, 1), atol=1e-12)
+
+
+def test_what_the_exercise_joins_is_what_it_adds():
+    answer = scoring.joined_or_added()
+    W = np.array([[0.5, 1.0, -0.5, 0.0, 0.2], [1.0, 0.0, -1.0, -0.5, 0.3]])
+    joined = W @ np.array([2.0, -1.0, 1.0, 1.0, 3.0])
+    np.testing.assert_allclose(answer["from_h"] + answer["from_s"], joined, atol=1e-12)
+    parameters = {"W_query": W[:, 3:], "W_key": W[:, :3], "v": np.array([2.0, -1.0])}
+    one = scoring.additive_score(np.array([[1.0, 3.0]]), np.array([[[2.0, -1.0, 1.0]]]), **parameters)
+    assert answer["score"] == pytest.approx(one.item())
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_what_the_exercise_says_is_unseen_changes_no_score(seed):
+    answer, rng = scoring.unseen_by_the_score(), np.random.default_rng(seed)
+    query, keys = rng.normal(size=(1, 3)), rng.normal(size=(1, 5, 4))
+    parameters = {"W_query": rng.normal(size=(3, 3)), "W_key": answer["U_a"], "v": rng.normal(size=3)}
+    moved = keys + rng.normal(size=(1, 5, 1)) * answer["unseen"]
+    before, after = (scoring.additive_score(query, each, **parameters) for each in (keys, moved))
+    np.testing.assert_allclose(after, before, atol=1e-9)

@@ -166,14 +166,12 @@ def gradients_by_hand__lists():
     }
 
 
-def gradients_by_hand__autograd():
+def gradients_by_hand__position_by_position():
     query, keys = torch.tensor([2.0, -1, 3]).double(), torch.tensor([[1.0, 0, 3], [-2, 1, 1]]).double()
-    W_query, W_key = (torch.zeros(2, 3, dtype=torch.float64, requires_grad=True) for _ in range(2))
-    v = torch.tensor([5.0, -10.0], dtype=torch.float64, requires_grad=True)
-    inside = W_query @ query + keys @ W_key.T + torch.atanh(torch.tensor([[0.6, 0.0], [-0.8, 0.6]]).double())
-    inside.retain_grad()
-    (torch.tanh(inside) @ v @ torch.tensor([1.0, -1.0]).double()).backward()
-    return {"inside": inside.grad, "v": v.grad, "W_query": W_query.grad, "W_key": W_key.grad}
+    inside = torch.tensor([[5 * 0.64, -10.0], [-5 * 0.36, 10 * 0.64]]).double()
+    v = torch.tensor([0.6, 0.0]).double() - torch.tensor([-0.8, 0.6]).double()
+    W_query = sum(torch.outer(row, query) for row in inside)
+    return {"inside": inside, "v": v, "W_query": W_query, "W_key": torch.einsum("ja,jm->am", inside, keys)}
 
 
 def score_gradients__loops(scores_gradient, query, keys, W_query, W_key, v):
@@ -195,10 +193,50 @@ def score_gradients__joined(scores_gradient, query, keys, W_query, W_key, v):
     return {"v": np.tanh(sums).T @ scores_gradient, "W_query": both[:, : query.size], "W_key": both[:, query.size :]}
 
 
-def score_gradients__autograd(scores_gradient, query, keys, W_query, W_key, v):
-    given, query, keys = (torch.tensor(each) for each in (scores_gradient, query, keys))
-    leaves = {"v": v, "W_query": W_query, "W_key": W_key}
-    leaves = {name: torch.tensor(value, requires_grad=True) for name, value in leaves.items()}
-    scores = torch.tanh(leaves["W_query"] @ query + keys @ leaves["W_key"].T) @ leaves["v"]
-    scores.backward(given)
-    return {name: leaf.grad for name, leaf in leaves.items()}
+def score_gradients__torch(scores_gradient, query, keys, W_query, W_key, v):
+    given, query, keys, W_query, W_key, v = map(torch.tensor, (scores_gradient, query, keys, W_query, W_key, v))
+    hidden = torch.tanh(torch.mv(W_query, query) + torch.mm(keys, W_key.t()))
+    inside = torch.outer(given, v) - torch.outer(given, v) * hidden.square()
+    return {"W_key": inside.T @ keys, "W_query": torch.outer(inside.sum(0), query), "v": given @ hidden}
+
+
+def joined_or_added__typed():
+    return {
+        "from_h": (-0.5, 1),
+        "from_s": (0.6, 0.4),
+        "score": -0.6860,
+        "joined_learned": 2730,
+        "added_learned": 2760,
+        "spare": 30,
+        "paper": 3_001_000,
+    }
+
+
+def joined_or_added__by_torch():
+    joined, h_layer, s_layer = torch.nn.Linear(90, 30), torch.nn.Linear(60, 30), torch.nn.Linear(30, 30)
+    counts = [sum(p.numel() for p in layer.parameters()) for layer in (joined, h_layer, s_layer)]
+    W = torch.tensor([[0.5, 1, -0.5, 0, 0.2], [1, 0, -1, -0.5, 0.3]], dtype=torch.float64)
+    whole = W @ torch.tensor([2.0, -1, 1, 1, 3]).double()
+    from_h = W[:, :3] @ torch.tensor([2.0, -1, 1]).double()
+    return {
+        "from_h": from_h,
+        "from_s": whole - from_h,
+        "score": torch.tanh(whole) @ torch.tensor([2.0, -1.0]).double(),
+        "joined_learned": counts[0],
+        "added_learned": counts[1] + counts[2],
+        "spare": s_layer.bias.numel(),
+        "paper": 1000 * (1000 + 2000 + 1),
+    }
+
+
+def unseen_by_the_score__typed():
+    U_a = ((1, -1, 0, 3), (0, 2, 1, -5), (1, 0, 1, -1))
+    return {"unseen": (-2, 1, 3, 1), "U_a": U_a, "two_matrices": 21, "one_matrix": 12}
+
+
+def unseen_by_the_score__solved():
+    W_c = np.array([[1.0, 0, 0, 2], [0, 1, 0, -1], [0, 0, 1, -3]])
+    W_enc = np.array([[1.0, -1, 0], [0, 2, 1], [1, 0, 1]])
+    direction = np.linalg.svd(W_c)[2][-1]
+    counts = {"two_matrices": W_c.size + W_enc.size, "one_matrix": W_c.size}
+    return {"U_a": W_enc.dot(W_c), "unseen": direction / direction[-1], **counts}
