@@ -113,7 +113,7 @@ def starter(exercise: Exercise) -> Callable[..., object]:
 def _question(exercise, text):
     """Return what ``text`` asks of ``exercise``: the section in which its function is named."""
     asks = [section for section in re.split(r"^## ", text, flags=re.MULTILINE) if f"`{exercise.function}(" in section]
-    return asks[0].partition("\ndef ")[0] if exercise.kind == "code" and asks else ""
+    return asks[0].partition(f"\ndef {exercise.function}(")[0] if exercise.kind == "code" and asks else ""
 
 
 def _find_misstated_inputs(exercise, question):

@@ -230,3 +230,17 @@ def mended_attention(query, keys, source_mask, W_query, W_key, v):
     total = powers.sum(axis=1, keepdims=True)
     return np.einsum("bj,bjm->bm", powers / np.where(total > 0, total, 1), keys)
     ### END SOLUTION
+
+
+def what_was_printed():
+    """Return what note E's printed context mixes, and what it should.
+
+    Returns
+    -------
+    dict
+        ``mixed``: how many vectors the printed context is a mixture of; ``annotations``: how many it should mix;
+        ``size``: how many numbers it should have.
+    """
+    ### BEGIN SOLUTION
+    return {"mixed": 2, "annotations": 50, "size": 2 * 30}
+    ### END SOLUTION

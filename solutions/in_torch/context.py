@@ -124,3 +124,31 @@ def attend(scores, keys, source_mask):
     weights = torch.softmax(kept, dim=1) * source_mask
     return torch.einsum("bj,bjm->bm", weights, keys)
     ### END SOLUTION
+
+
+def mended_note_e(s_previous, h_j, W, V):
+    """Attend as note E means to, in its first mode: one matrix on the joined annotation and state.
+
+    result[b] = sum_j weights[b, j] h_j[b, j], weights[b] = softmax over j of V . tanh(W [h_j[b, j]; s_previous[b]])
+
+    Parameters
+    ----------
+    s_previous : (batch, query_size)
+        Decoder state before this step, s_{i-1}.
+    h_j : (batch, source_len, key_size)
+        Encoder annotations, h_1 ... h_Tx.
+    W : (attention_size, key_size + query_size)
+        Its first key_size columns belong to the annotation.
+    V : (attention_size,)
+
+    Returns
+    -------
+    (batch, key_size)
+        The contexts. Differentiable in every argument.
+    """
+    ### BEGIN SOLUTION
+    states = s_previous.unsqueeze(1).expand(-1, h_j.shape[1], -1)
+    hidden = torch.tanh(torch.cat([h_j, states], dim=-1) @ W.T)
+    weights = torch.softmax(hidden @ V, dim=1)
+    return torch.einsum("bj,bjm->bm", weights, h_j)
+    ### END SOLUTION

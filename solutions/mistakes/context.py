@@ -466,3 +466,97 @@ def mended_attention__minus_infinity(query, keys, source_mask, W_query, W_key, v
 def mended_attention__squeezed(query, keys, source_mask, W_query, W_key, v):
     """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
     return np.squeeze(_mended(query, keys, source_mask, W_query, W_key, v))
+
+
+def _hidden_of_e(s_previous, h_j, W):
+    states = s_previous.unsqueeze(1).expand(-1, h_j.shape[1], -1)
+    return torch.cat([h_j, states], dim=-1) @ W.T
+
+
+def mended_note_e__no_grad(s_previous, h_j, W, V):
+    """The numbers are right, but nothing can be trained: somewhere the result is cut off from the graph."""
+    with torch.no_grad():
+        return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, dim=1), h_j)
+
+
+def mended_note_e__parameters_copied(s_previous, h_j, W, V):
+    """No gradient reaches W and V: a layer that is made here, or a copy of numbers, is not the parameter that was handed in."""
+    return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W.detach())) @ V.detach(), dim=1), h_j)
+
+
+def mended_note_e__state_first(s_previous, h_j, W, V):
+    """You joined in the other order. The first columns of W belong to the annotation, the last ones to the state."""
+    states = s_previous.unsqueeze(1).expand(-1, h_j.shape[1], -1)
+    return _mix(torch.softmax(torch.tanh(torch.cat([states, h_j], dim=-1) @ W.T) @ V, dim=1), h_j)
+
+
+def mended_note_e__over_the_batch(s_previous, h_j, W, V):
+    """Your softmax runs over the sentences. With three axes, `.T` brings the wrong one to the end: name the axis."""
+    return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, dim=0), h_j)
+
+
+def mended_note_e__first_state_only(s_previous, h_j, W, V):
+    """Every sentence is scored with the state of the first one: look at how the state meets the batch axis."""
+    states = s_previous[:1].expand(len(h_j), -1)
+    return _mix(torch.softmax(torch.tanh(_hidden_of_e(states, h_j, W)) @ V, dim=1), h_j)
+
+
+def mended_note_e__mean(s_previous, h_j, W, V):
+    """The mean of the annotations is no attention: where do the scores come in?"""
+    return h_j.mean(dim=1) + 0 * _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, dim=1), h_j)
+
+
+def mended_note_e__state_left_out(s_previous, h_j, W, V):
+    """The decoder's state has no part in your scores, so every step would read the same context."""
+    return _mix(torch.softmax(torch.tanh(_hidden_of_e(0 * s_previous, h_j, W)) @ V, dim=1), h_j)
+
+
+def mended_note_e__no_tanh(s_previous, h_j, W, V):
+    """The tanh is missing. Without it the state adds the same number to each score, and the softmax does not see it."""
+    return _mix(torch.softmax(_hidden_of_e(s_previous, h_j, W) @ V, dim=1), h_j)
+
+
+def mended_note_e__tanh_after_v(s_previous, h_j, W, V):
+    """The tanh comes before the product with V, number by number. Yours acts on the finished score."""
+    return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W) @ V), dim=1), h_j)
+
+
+def mended_note_e__scores_as_weights(s_previous, h_j, W, V):
+    """You mixed with the scores. They become weights only after the softmax."""
+    return _mix(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, h_j)
+
+
+def mended_note_e__exponentials_by_hand(s_previous, h_j, W, V):
+    """The exponential of a score in the thousands is infinite. Subtract the row's largest, or let torch do it."""
+    powers = torch.exp(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V)
+    return _mix(powers / powers.sum(dim=1, keepdim=True), h_j)
+
+
+def mended_note_e__squeezed(s_previous, h_j, W, V):
+    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, dim=1), h_j).squeeze()
+
+
+def what_was_printed__as_it_was_meant():
+    """You describe what the note means to do. Look at which of the two results of the encoder it keeps."""
+    return {"mixed": 50, "annotations": 50, "size": 60}
+
+
+def what_was_printed__numbers_for_vectors():
+    """Thirty numbers are one vector. The question is how many such vectors were mixed into it."""
+    return {"mixed": 30, "annotations": 50, "size": 60}
+
+
+def what_was_printed__one_direction():
+    """An annotation of this encoder joins two directions, and a mixture of annotations is as long as one of them."""
+    return {"mixed": 2, "annotations": 50, "size": 30}
+
+
+def what_was_printed__one_for_each_direction():
+    """The directions are joined in one annotation for each word. They do not count twice."""
+    return {"mixed": 2, "annotations": 100, "size": 60}
+
+
+def what_was_printed__vocabulary():
+    """A hundred is how many words the embedding knows. How many words does the input have?"""
+    return {"mixed": 2, "annotations": 100, "size": 40}

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from autograder.notebooks.chapter import chapter_texts
 from autograder.paths import BOOK
 from solutions.in_numpy import context
-from solutions.in_torch.context import AdditiveAttention, DotProductAttention, MultiplicativeAttention, attend
+from solutions.in_torch.context import (
+    AdditiveAttention,
+    DotProductAttention,
+    MultiplicativeAttention,
+    attend,
+    mended_note_e,
+)
 from solutions.mistakes import context as mistakes
 
 SIZES = st.integers(1, 5)
@@ -347,3 +353,57 @@ def test_the_mended_program_is_the_module_in_torch(inputs):
 
 def as_array(parameter):
     return parameter.detach().numpy()
+
+
+@pytest.fixture(scope="module")
+def note_e():
+    """Note E's program as the exercise shows it, with layers that hand out given numbers."""
+    body = chapter_texts(BOOK / "context.md")[1]["context-mended_note_e"].body
+    source = re.search(r"```python\n(.*?)```", body, flags=re.DOTALL)[1]
+
+    def attention(s_previous, h_j, W, V):
+        matrices = iter([W, V[None]])
+
+        def linear(*sizes):
+            matrix = next(matrices)
+            return lambda x: x @ matrix.T
+
+        scope = {"torch": torch, "nn": type("nn", (), {"Linear": linear}), "F": torch.nn.functional}
+        exec(source, scope)
+        return scope["attention"](s_previous, h_j)
+
+    return attention
+
+
+def one_note_e(batch, source_len, m=4, n=3, a=4):
+    torch.manual_seed(0)
+    shapes = {"s_previous": (batch, n), "h_j": (batch, source_len, m), "W": (a, m + n), "V": (a,)}
+    return {name: torch.randn(shape, dtype=torch.float64, requires_grad=True) for name, shape in shapes.items()}
+
+
+def test_note_e_gives_the_mended_context_where_each_row_brings_the_state_along_and_no_gradient(note_e):
+    case = one_note_e(1, 5)
+    with_a_state_a_row = note_e(case["s_previous"].expand(5, -1), case["h_j"][0], case["W"], case["V"])
+    np.testing.assert_allclose(with_a_state_a_row, as_array(mended_note_e(**case)), atol=1e-12)
+    assert not with_a_state_a_row.requires_grad
+    with pytest.raises(RuntimeError, match="Sizes of tensors must match"):
+        note_e(case["s_previous"], case["h_j"][0], case["W"], case["V"])
+
+
+def test_the_mended_note_e_is_the_additive_module_and_differentiable():
+    case = one_note_e(3, 4)
+    attention = AdditiveAttention(3, 4, 4).double()
+    with torch.no_grad():
+        attention.score.W_key.weight.copy_(case["W"][:, :4])
+        attention.score.W_query.weight.copy_(case["W"][:, 4:])
+        attention.score.v.weight.copy_(case["V"][None])
+        mixed, _ = attention(case["s_previous"], case["h_j"], torch.ones(3, 4, dtype=torch.bool))
+        np.testing.assert_allclose(mended_note_e(**case), mixed, atol=1e-12)
+    assert torch.autograd.gradcheck(mended_note_e, tuple(case.values()))
+
+
+def test_what_note_e_printed_mixes_two_rows_of_thirty_numbers():
+    outputs, last = torch.nn.RNN(20, 30, bidirectional=True)(torch.zeros(50, 20))
+    answer = context.what_was_printed()
+    assert (answer["mixed"], 30) == tuple(last.shape)
+    assert (answer["annotations"], answer["size"]) == tuple(outputs.shape)

@@ -185,3 +185,33 @@ def mended_attention__torch(query, keys, source_mask, W_query, W_key, v):
     scores = torch.tanh((query @ W_query.T).unsqueeze(1) + keys @ W_key.T) @ v
     weights = scores.masked_fill(~source_mask, -1e30).softmax(dim=1) * source_mask
     return (weights.unsqueeze(1) @ keys).squeeze(1).numpy()
+
+
+def mended_note_e__two_matrices(s_previous, h_j, W, V):
+    from_h, from_s = W[:, : h_j.shape[-1]], W[:, h_j.shape[-1] :]
+    scores = torch.tanh(h_j @ from_h.T + (s_previous @ from_s.T)[:, None]) @ V[:, None]
+    return (torch.softmax(scores, dim=1).transpose(-2, -1) @ h_j).squeeze(1)
+
+
+def mended_note_e__sentence_by_sentence(s_previous, h_j, W, V):
+    contexts = []
+    for state, annotations in zip(s_previous, h_j):
+        joined = torch.cat([annotations, state.repeat(len(annotations), 1)], dim=1)
+        contexts.append(torch.softmax(torch.tanh(joined @ W.T) @ V, dim=0) @ annotations)
+    return torch.stack(contexts)
+
+
+def mended_note_e__linear(s_previous, h_j, W, V):
+    states = torch.repeat_interleave(s_previous[:, None, :], h_j.size(1), dim=1)
+    linear = torch.nn.functional.linear
+    scores = linear(torch.tanh(linear(torch.cat((h_j, states), -1), W)), V.unsqueeze(0))
+    return (torch.softmax(scores, 1) * h_j).sum(1)
+
+
+def what_was_printed__floats():
+    return {"mixed": 2.0, "annotations": 50.0, "size": 60.0}
+
+
+def what_was_printed__by_torch():
+    outputs, last = torch.nn.RNN(20, 30, bidirectional=True)(torch.zeros(50, 20))
+    return {"mixed": last.shape[0], "annotations": outputs.shape[0], "size": outputs.shape[1]}
