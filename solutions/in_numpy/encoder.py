@@ -143,6 +143,27 @@ def annotation_by_hand():
     ### END SOLUTION
 
 
+def worth_an_embedding():
+    """Return how many numbers note D's encoder learns for its words, without and with an embedding.
+
+    Returns
+    -------
+    dict
+        ``one_matrix``: in U; ``two_matrices``: in an embedding and the matrix after it; ``both_directions``: in these, for
+        a bidirectional encoder; ``pays_from``: the smallest state for which ``two_matrices`` is less than ``one_matrix``.
+    """
+    ### BEGIN SOLUTION
+    words, embedded, state = 30_000, 300, 4
+    pays_from = next(m for m in range(1, 1000) if embedded * words + m * embedded < m * words)
+    return {
+        "one_matrix": state * words,
+        "two_matrices": embedded * words + state * embedded,
+        "both_directions": embedded * words + 2 * state * embedded,
+        "pays_from": pays_from,
+    }
+    ### END SOLUTION
+
+
 def look_up(tokens, E_x):
     """Replace each word number by its word vector.
 

@@ -207,6 +207,46 @@ def annotation_by_hand__no_last_tanh():
     return [-1.0 + 0.5 * float(np.tanh(0.5)), 0.5 + 0.8 * float(np.tanh(-1.0))]
 
 
+def _embedding(**changed):
+    right = {"one_matrix": 120_000, "two_matrices": 9_001_200, "both_directions": 9_002_400, "pays_from": 304}
+    return {**right, **changed}
+
+
+def worth_an_embedding__second_matrix_forgotten():
+    """After the embedding, a second matrix still has to take a word vector to the size of a state."""
+    return _embedding(two_matrices=9_000_000, both_directions=9_000_000)
+
+
+def worth_an_embedding__second_matrix_on_the_words():
+    """After the embedding, no matrix meets the 30 000 words: the second one sees 300 numbers."""
+    return _embedding(two_matrices=9_120_000, both_directions=9_240_000)
+
+
+def worth_an_embedding__embedded_twice():
+    """A word has one vector, whichever direction reads it: both directions can share the embedding."""
+    return _embedding(both_directions=18_002_400)
+
+
+def worth_an_embedding__from_the_word_vector():
+    """You took the size of a word vector itself. Write both counts with m for the size of a state, and compare."""
+    return _embedding(pays_from=300)
+
+
+def worth_an_embedding__one_more_than_the_word_vector():
+    """Just above the size of a word vector, the second matrix still costs more than is saved. Do not leave it out."""
+    return _embedding(pays_from=301)
+
+
+def worth_an_embedding__not_yet():
+    """At this size the two matrices still have more numbers, if only a few. Try it, and the next one."""
+    return _embedding(pays_from=303)
+
+
+def worth_an_embedding__one_word():
+    """A row of U is as long as the vocabulary, because a one-hot column is."""
+    return _embedding(one_matrix=1200)
+
+
 def look_up__rows(tokens, E_x):
     """You took rows. In the formula the word vectors are the columns of E_x."""
     return E_x[np.minimum(tokens, len(E_x) - 1)]

@@ -190,3 +190,10 @@ def test_the_answers_by_hand_are_those_of_the_functions():
     words = np.array([[[0.5], [-1], [2]]])
     annotations = encoder.bidirectional_annotations(words, np.ones((1, 3), bool), *numbers)
     assert encoder.annotation_by_hand() == pytest.approx(annotations[0, 1], abs=1e-12)
+
+
+def test_an_embedding_pays_from_the_size_that_the_exercise_gives():
+    answer = encoder.worth_an_embedding()
+    saved = [m * 30_000 - 300 * (30_000 + m) for m in (answer["pays_from"] - 1, answer["pays_from"])]
+    assert saved[0] < 0 < saved[1]
+    assert answer["two_matrices"] - answer["one_matrix"] == 300 * (30_000 + 4) - 4 * 30_000

@@ -154,3 +154,18 @@ def annotate__packed(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     weights = dict(zip(names, (W_x, W_h, W_x_back, W_h_back)))
     outputs, _ = torch.func.functional_call(rnn, weights, (packed,))
     return torch.nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True, total_length=embedded.shape[1])[0]
+
+
+def worth_an_embedding__typed():
+    return {"pays_from": 304, "one_matrix": 120000, "two_matrices": 9001200, "both_directions": 9002400}
+
+
+def worth_an_embedding__by_torch():
+    U, W_x = torch.nn.Linear(30_000, 4, bias=False), torch.nn.Linear(300, 4, bias=False)
+    E_x = 300 * 30_000
+    return {
+        "one_matrix": U.weight.numel(),
+        "two_matrices": E_x + W_x.weight.numel(),
+        "both_directions": E_x + 2 * W_x.weight.numel(),
+        "pays_from": int(np.floor(E_x / (30_000 - 300))) + 1,
+    }
