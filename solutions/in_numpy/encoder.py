@@ -29,25 +29,6 @@ def encoder_parameters(d, m, V_x):
     return {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, m)}
     ### END SOLUTION
 
-
-def one_hot_shapes(d, m, V_x, T_x):
-    """Return shapes met where a whole sentence is written in one-hot columns, and where no word vectors are used.
-
-    Parameters
-    ----------
-    d, m : int
-        Sizes of one word vector and of the encoder state.
-    V_x, T_x : int
-        Number of words in the source vocabulary and in the sentence.
-
-    Returns
-    -------
-    dict
-        ``one_hots``: the words of the sentence, one column each; ``embedded``: the matrix of word vectors times
-        ``one_hots``; ``U``: the matrix that acts on a one-hot column in note D; ``b``: its bias.
-    """
-    ### BEGIN SOLUTION
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m,)}
     ### END SOLUTION
 
 

@@ -24,31 +24,6 @@ def encoder_parameters__recurrent_matrix_not_square(d, m, V_x):
     return {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, d)}
 
 
-def one_hot_shapes__words_as_rows(d, m, V_x, T_x):
-    """Asked are columns: a matrix on the left multiplies each of them."""
-    return {"one_hots": (T_x, V_x), "embedded": (T_x, d), "U": (m, V_x), "b": (m,)}
-
-
-def one_hot_shapes__U_transposed(d, m, V_x, T_x):
-    """U stands left of a one-hot column, and its product is added to a state. Rows count what comes out."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (V_x, m), "b": (m,)}
-
-
-def one_hot_shapes__U_sees_word_vectors(d, m, V_x, T_x):
-    """In note D there are no word vectors: U multiplies the one-hot column itself."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, d), "b": (m,)}
-
-
-def one_hot_shapes__not_multiplied(d, m, V_x, T_x):
-    """After the matrix of word vectors, a word has as many numbers as a word vector."""
-    return {"one_hots": (V_x, T_x), "embedded": (V_x, T_x), "U": (m, V_x), "b": (m,)}
-
-
-def one_hot_shapes__bias_of_vocabulary(d, m, V_x, T_x):
-    """The bias is added when U has acted already: what size is the column then?"""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (V_x,)}
-
-
 def second_layer_shapes__reads_words(d, m):
     """The second layer does not see word vectors. What does it read at each position?"""
     return {"input_matrix": (m, d), "recurrent_matrix": (m, m), "annotation": (2 * m,)}

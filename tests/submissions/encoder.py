@@ -14,17 +14,6 @@ def encoder_parameters__from_arrays(d, m, V_x):
     return {"E_x": np.ones((d, V_x)).shape, "W_x": torch.nn.Linear(d, m).weight.shape, "W_h": np.eye(m).shape}
 
 
-def one_hot_shapes__by_computing(d, m, V_x, T_x):
-    one_hots = np.zeros((V_x, T_x))
-    embedded = np.zeros((d, V_x)) @ one_hots
-    U = np.zeros((m, d)) @ np.zeros((d, V_x))
-    return {"one_hots": one_hots.shape, "embedded": embedded.shape, "U": U.shape, "b": (U @ one_hots)[:, 0].shape}
-
-
-def one_hot_shapes__lists(d, m, V_x, T_x):
-    return {"b": [m], "U": [m, V_x], "embedded": [d, T_x], "one_hots": [V_x, T_x]}
-
-
 def second_layer_shapes__torch(d, m):
     rnn = torch.nn.RNN(d, m, num_layers=2, bidirectional=True)
     outputs, _ = rnn(torch.zeros(1, d))
