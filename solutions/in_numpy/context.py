@@ -8,29 +8,6 @@ import math
 import numpy as np
 
 
-def sentence_shapes(k, n, T_x):
-    """Return shapes met on the way to the context of one sentence, with a bidirectional encoder.
-
-    Parameters
-    ----------
-    k : int
-        Size of the encoder state of *one* direction. An annotation joins both directions.
-    n : int
-        Size of the decoder state.
-    T_x : int
-        Number of source positions.
-
-    Returns
-    -------
-    dict
-        ``weighted``: every annotation times its weight, one per row; ``context``: their sum; ``jacobian``: the
-        derivative of each entry of the context (a row) by each score (a column).
-    """
-    ### BEGIN SOLUTION
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (2 * k, T_x)}
-    ### END SOLUTION
-
-
 def batch_shapes(batch, m, n, T_x, T_y):
     """Return shapes met when the contexts of a batch are computed by matrix products, batch first.
 

@@ -6,23 +6,29 @@ Chapter: book/decoder_fusion.md. Sources: Bahdanau et al. (2015), arXiv:1409.047
 import numpy as np
 
 
-def note_c_parameters(d, m, n):
-    """Return the shapes of the three matrices of note C's equation 2.
-
-    state = tanh(W_y embedded + W_s query + W_c context), for one sentence
+def note_c_dimensions(d, m, n, V_x, V_y):
+    """Return the shapes of all ten parameters that note C's first question asks for.
 
     Parameters
     ----------
-    d, m, n : int
-        Sizes of a word embedding, of one annotation and of the decoder state.
+    d : int
+        Size of a word embedding, in both languages.
+    m, n : int
+        Sizes of an encoder state and of the decoder state.
+    V_x, V_y : int
+        Numbers of source and of target words.
 
     Returns
     -------
     dict
-        ``W_y``, ``W_s`` and ``W_c``, each with a tuple of sizes.
+        ``E_x``, ``E``, ``W_x``, ``W_h``, ``W_query``, ``W_key``, ``v``, ``W_y``, ``W_s`` and ``W_c``, each with a tuple of
+        sizes.
     """
     ### BEGIN SOLUTION
-    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, m)}
+    encoder = {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, m)}
+    score = {"W_query": (n, n), "W_key": (n, m), "v": (n,)}
+    decoder = {"E": (d, V_y), "W_y": (n, d), "W_s": (n, n), "W_c": (n, m)}
+    return {**encoder, **score, **decoder}
     ### END SOLUTION
 
 
@@ -51,51 +57,6 @@ def fusion_shapes(d, m, n, r):
     ### END SOLUTION
 
 
-def note_d_shapes(V_out, m, n):
-    """Return the shapes of the decoder's parameters in note D, for any sizes.
-
-    z_1 = g(W_D z_0 + U_D y_0 + W_a c_1 + b_D), with columns for vectors
-
-    Parameters
-    ----------
-    V_out : int
-        Number of target words. The word y_0 is a one-hot column.
-    m, n : int
-        Sizes of one annotation and of the decoder state.
-
-    Returns
-    -------
-    dict
-        ``W_D``, ``U_D``, ``W_a`` and ``b_D``; the last one as a matrix of one column.
-    """
-    ### BEGIN SOLUTION
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (n, 1)}
-    ### END SOLUTION
-
-
-def training_shapes(batch, d, m, n, T_y):
-    """Return shapes met in training, where the right words are known, batch first.
-
-    Parameters
-    ----------
-    batch : int
-        Number of sentences, padded to the same length.
-    d, m, n : int
-        Sizes of a word embedding, of one annotation and of the decoder state.
-    T_y : int
-        Number of decoder steps.
-
-    Returns
-    -------
-    dict
-        ``projected_words``: W_y times the embedded word before each step, for all steps at once; ``joined``: embedding
-        and context of one step, end to end, for all sentences; ``states``: the new states of all steps.
-    """
-    ### BEGIN SOLUTION
-    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m), "states": (batch, T_y, n)}
-    ### END SOLUTION
-
-
 def paper_shapes(m, n, a, pairs, V_y):
     """Return shapes of the paper's model, in which a state has as many numbers in each direction as in the decoder.
 
@@ -121,28 +82,6 @@ def paper_shapes(m, n, a, pairs, V_y):
     """
     ### BEGIN SOLUTION
     return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, pairs)}
-    ### END SOLUTION
-
-
-def stacked_gates(batch, d, m, n):
-    """Return shapes met when one step of the paper's decoder is computed in as few products as possible, batch first.
-
-    Parameters
-    ----------
-    batch : int
-        Number of sentences.
-    d, m, n : int
-        Sizes of a word embedding, of one annotation and of the decoder state.
-
-    Returns
-    -------
-    dict
-        ``W_input``: one matrix on embedding and context, joined end to end, for both gates and the candidate;
-        ``W_gates``: one matrix on the old state for all that may share it; ``from_input``: what the first product gives
-        for the batch; ``update``: the update gates of the batch.
-    """
-    ### BEGIN SOLUTION
-    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
     ### END SOLUTION
 
 

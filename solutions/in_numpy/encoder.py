@@ -6,32 +6,6 @@ Chapter: book/encoder.md. Source: note C, equation 1; Bahdanau et al. (2015), ar
 import numpy as np
 
 
-def encoder_parameters(d, m, V_x):
-    """Return the shapes of the learned parameters of note C's encoder, equation 1.
-
-    h_j = tanh(W_x (E_x x_j) + W_h h_{j-1}), where x_j is a one-hot column.
-
-    Parameters
-    ----------
-    d : int
-        Size of one word vector.
-    m : int
-        Size of the encoder state.
-    V_x : int
-        Number of words in the source vocabulary.
-
-    Returns
-    -------
-    dict
-        ``E_x``, ``W_x`` and ``W_h``, each with a tuple of sizes.
-    """
-    ### BEGIN SOLUTION
-    return {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, m)}
-    ### END SOLUTION
-
-    ### END SOLUTION
-
-
 def second_layer_shapes(d, m):
     """Return shapes of a second bidirectional layer that reads the annotations of a first one.
 

@@ -8,28 +8,6 @@ import math
 import numpy as np
 
 
-def note_d_output(n, V_y):
-    """Return the shapes of the two output parameters of note D, for a decoder state of any size.
-
-    probabilities = softmax(W_o state + b_o)
-
-    Parameters
-    ----------
-    n : int
-        Size of the decoder state.
-    V_y : int
-        Number of words in the target vocabulary.
-
-    Returns
-    -------
-    dict
-        ``W_o``, the matrix that the note calls V, and ``b_o``, the vector that it calls c_1.
-    """
-    ### BEGIN SOLUTION
-    return {"W_o": (V_y, n), "b_o": (V_y,)}
-    ### END SOLUTION
-
-
 def every_step_shapes(batch, T_y, n, d, m, V_y):
     """Return the shapes met when the logits of all steps of a batch are computed by one product.
 
@@ -57,52 +35,6 @@ def every_step_shapes(batch, T_y, n, d, m, V_y):
         "logits": (batch, T_y, V_y),
         "flat_logits": (batch * T_y, V_y),
     }
-    ### END SOLUTION
-
-
-def maxout_shapes(n, d, m, k, V_y):
-    """Return the shapes of the paper's output layer, for one step of one sentence.
-
-    Parameters
-    ----------
-    n, d, m : int
-        Sizes of the decoder state, of a word embedding and of the context.
-    k : int
-        Number of maxima: each is the larger one of a pair of numbers.
-    V_y : int
-        Number of words in the target vocabulary.
-
-    Returns
-    -------
-    dict
-        ``U_o`` and ``C_o``: the matrices that multiply the decoder state and the context; ``maxima``: what is left of
-        their sum after the maxout; ``W_o``: the matrix that takes this to the logits.
-    """
-    ### BEGIN SOLUTION
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V_y, k)}
-    ### END SOLUTION
-
-
-def tied_shapes(n, d, V_y):
-    """Return the shapes met when the target's embedding is the output matrix too.
-
-    logit of a word = state^T W (E word), with a one-hot column for the word
-
-    Parameters
-    ----------
-    n, d : int
-        Sizes of the decoder state and of a word embedding.
-    V_y : int
-        Number of words in the target vocabulary.
-
-    Returns
-    -------
-    dict
-        ``E``: the embedding matrix; ``W``: the matrix of the score; ``projected_state``: W^T state; ``logits``: those of
-        all words, from one product of this vector and E.
-    """
-    ### BEGIN SOLUTION
-    return {"E": (d, V_y), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
     ### END SOLUTION
 
 

@@ -8,28 +8,6 @@ import math
 import numpy as np
 
 
-def alignment_parameters(m, n):
-    """Return the shapes of the three learned parameters of note C's equation 4.
-
-    score = v . tanh(W_query query + W_key key), with an attention size equal to that of the decoder, as in the note.
-
-    Parameters
-    ----------
-    m : int
-        Size of one encoder state.
-    n : int
-        Size of the decoder state.
-
-    Returns
-    -------
-    dict
-        ``W_query``, ``W_key`` and ``v``, each with a tuple of sizes.
-    """
-    ### BEGIN SOLUTION
-    return {"W_query": (n, n), "W_key": (n, m), "v": (n,)}
-    ### END SOLUTION
-
-
 def additive_shapes(m, n, a, T_x):
     """Return the shapes met on the way to the additive scores of one sentence.
 
@@ -71,27 +49,6 @@ def batched_additive_shapes(batch, m, n, a, T_x):
     """
     ### BEGIN SOLUTION
     return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
-    ### END SOLUTION
-
-
-def multiplicative_shapes(m, n, T_x):
-    """Return the shapes of multiplicative attention, score = query . (W key), for one sentence.
-
-    Parameters
-    ----------
-    m, n : int
-        Sizes of one annotation and of the decoder state.
-    T_x : int
-        Number of source positions.
-
-    Returns
-    -------
-    dict
-        ``projected_keys``: W times every annotation, one per row; ``projected_query``: the transpose of W times the
-        decoder state, which gives the same scores the other way round; ``scores``.
-    """
-    ### BEGIN SOLUTION
-    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (T_x,)}
     ### END SOLUTION
 
 

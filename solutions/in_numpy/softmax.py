@@ -76,27 +76,6 @@ def masked_weights():
     ### END SOLUTION
 
 
-def batch_shapes(batch, T_x, T_y):
-    """Return the shapes met on the way to the weights of a batch, batch first.
-
-    Parameters
-    ----------
-    batch : int
-        Number of sentences, padded to the same lengths.
-    T_x, T_y : int
-        Number of source positions and of decoder steps.
-
-    Returns
-    -------
-    dict
-        ``total``: the sums of the exponentials at one step, with their axis kept; ``all_weights``: the weights of all
-        steps; ``mask``: the source mask with the extra axis that makes it fit the scores of all steps.
-    """
-    ### BEGIN SOLUTION
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-    ### END SOLUTION
-
-
 def jacobian_shapes(batch, m, T_x):
     """Return the shapes of derivatives by the scores of one decoder step. What is differentiated comes first.
 

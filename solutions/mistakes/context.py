@@ -6,31 +6,6 @@ import numpy as np
 import torch
 
 
-def sentence_shapes__one_direction(k, n, T_x):
-    """The two directions are joined end to end: an annotation, and any mixture of annotations, is longer than k."""
-    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
-
-
-def sentence_shapes__decoder_size(k, n, T_x):
-    """A mixture of annotations has the size of an annotation. The decoder's size has no part in it."""
-    return {"weighted": (T_x, n), "context": (n,), "jacobian": (n, T_x)}
-
-
-def sentence_shapes__not_summed(k, n, T_x):
-    """The context is what is left after the sum over the positions: one vector, not one per position."""
-    return {"weighted": (T_x, 2 * k), "context": (T_x, 2 * k), "jacobian": (2 * k, T_x)}
-
-
-def sentence_shapes__weights_for_context(k, n, T_x):
-    """One number per position: these are the weights. The context has one number per entry of an annotation."""
-    return {"weighted": (T_x, 2 * k), "context": (T_x,), "jacobian": (T_x, T_x)}
-
-
-def sentence_shapes__jacobian_transposed(k, n, T_x):
-    """The rows of this jacobian belong to what is differentiated, the columns to what it is differentiated by."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
-
-
 def batch_shapes__row_and_column_exchanged(batch, m, n, T_x, T_y):
     """To broadcast, each weight must stand beside its whole annotation; as a left factor, it must lie along the row."""
     return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}

@@ -4,19 +4,60 @@ import numpy as np
 import torch
 
 
-def note_c_parameters__transposed(d, m, n):
+def _dimensions(d, m, n, V_x, V_y, **changed):
+    encoder = {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, m)}
+    score = {"W_query": (n, n), "W_key": (n, m), "v": (n,)}
+    return {**encoder, **score, "E": (d, V_y), "W_y": (n, d), "W_s": (n, n), "W_c": (n, m), **changed}
+
+
+def note_c_dimensions__transposed(d, m, n, V_x, V_y):
     """Each matrix stands left of a column: that column's size is its number of columns. Yours are transposed."""
-    return {"W_y": (d, n), "W_s": (n, n), "W_c": (m, n)}
+    return {name: shape[::-1] for name, shape in _dimensions(d, m, n, V_x, V_y).items()}
 
 
-def note_c_parameters__exchanged(d, m, n):
-    """Look at the subscripts: y for the word, s for the state, c for the context. One stands where another belongs."""
-    return {"W_y": (n, d), "W_s": (n, m), "W_c": (n, n)}
+def note_c_dimensions__as_torch_stores_it(d, m, n, V_x, V_y):
+    """That is how nn.Embedding stores it, a row for each word. In the formula it stands left of a one-hot column."""
+    return _dimensions(d, m, n, V_x, V_y, E_x=(V_x, d), E=(V_y, d))
 
 
-def note_c_parameters__square(d, m, n):
-    """Your matrices are square. That holds only where embedding, annotation and state have the same size."""
-    return {"W_y": (n, n), "W_s": (n, n), "W_c": (n, n)}
+def note_c_dimensions__vocabularies_exchanged(d, m, n, V_x, V_y):
+    """Which language does the encoder read, and which does the decoder write? The two vocabularies are exchanged."""
+    return _dimensions(d, m, n, V_x, V_y, E_x=(d, V_y), E=(d, V_x))
+
+
+def note_c_dimensions__one_embedding(d, m, n, V_x, V_y):
+    """The decoder reads target words, so its embedding has a column for each of these."""
+    return _dimensions(d, m, n, V_x, V_y, E=(d, V_x))
+
+
+def note_c_dimensions__one_hot_forgotten(d, m, n, V_x, V_y):
+    """A one-hot column is multiplied by the embedding first: W_x and W_y see a word vector, not a one-hot column."""
+    return _dimensions(d, m, n, V_x, V_y, W_x=(m, V_x), W_y=(n, V_y))
+
+
+def note_c_dimensions__context_of_the_decoder(d, m, n, V_x, V_y):
+    """A context is a mixture of encoder states, and has their size."""
+    return _dimensions(d, m, n, V_x, V_y, W_c=(n, n))
+
+
+def note_c_dimensions__state_and_context_exchanged(d, m, n, V_x, V_y):
+    """Look at the subscripts: s for the state, c for the context. One stands where the other belongs."""
+    return _dimensions(d, m, n, V_x, V_y, W_s=(n, m), W_c=(n, n))
+
+
+def note_c_dimensions__query_sees_encoder(d, m, n, V_x, V_y):
+    """W_query multiplies the decoder state, and that has n entries, not m."""
+    return _dimensions(d, m, n, V_x, V_y, W_query=(n, m))
+
+
+def note_c_dimensions__score_of_the_encoder(d, m, n, V_x, V_y):
+    """Inside the tanh of the score, note C keeps the size of the decoder state. You kept that of an encoder state."""
+    return _dimensions(d, m, n, V_x, V_y, W_query=(m, n), W_key=(m, m), v=(m,))
+
+
+def note_c_dimensions__two_directions(d, m, n, V_x, V_y):
+    """Two directions would make an encoder state twice as long for all who read it. Here there is one direction."""
+    return _dimensions(d, m, n, V_x, V_y, W_key=(n, 2 * m), W_c=(n, 2 * m))
 
 
 def fusion_shapes__one_direction(d, m, n, r):
@@ -67,81 +108,6 @@ def paper_shapes__no_pairs(m, n, a, pairs, V_y):
 def paper_shapes__pairs_to_the_logits(m, n, a, pairs, V_y):
     """The last matrix multiplies the maxima, of which there are fewer than numbers in the pairs."""
     return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, 2 * pairs)}
-
-
-def stacked_gates__three_on_the_state(batch, d, m, n):
-    """Of the three matrices on the side of the state, one multiplies what the reset gate has left of it."""
-    return {"W_input": (3 * n, d + m), "W_gates": (3 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
-
-
-def stacked_gates__gates_only(batch, d, m, n):
-    """You stacked the two gates. The candidate multiplies word and context too, by matrices of its own."""
-    return {"W_input": (2 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 2 * n), "update": (batch, n)}
-
-
-def stacked_gates__transposed(batch, d, m, n):
-    """Rows first: a matrix that takes a vector of size p to one of size q is written (q, p)."""
-    return {"W_input": (d + m, 3 * n), "W_gates": (n, 2 * n), "from_input": (batch, 3 * n), "update": (batch, n)}
-
-
-def stacked_gates__one_gate_per_state(batch, d, m, n):
-    """A gate is no single number: each entry of a state has its own."""
-    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, 1)}
-
-
-def stacked_gates__no_batch(batch, d, m, n):
-    """The matrices are shared by all sentences, but a product has one row for each of them."""
-    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (3 * n,), "update": (n,)}
-
-
-def note_d_shapes__of_the_context(V_out, m, n):
-    """That is the shape of the context, the column that W_a multiplies. The note writes it below the product."""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (m, 1), "b_D": (n, 1)}
-
-
-def note_d_shapes__transposed(V_out, m, n):
-    """Rows first: a matrix that takes a vector of size p to one of size q is written (q, p)."""
-    return {"W_D": (n, n), "U_D": (V_out, n), "W_a": (m, n), "b_D": (1, n)}
-
-
-def note_d_shapes__square(V_out, m, n):
-    """W_a does not multiply a decoder state. What does it multiply, and how long is that?"""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, n), "b_D": (n, 1)}
-
-
-def note_d_shapes__embedded(V_out, m, n):
-    """There is no embedding in this formula: U_D multiplies the one-hot column itself."""
-    return {"W_D": (n, n), "U_D": (n, n), "W_a": (n, m), "b_D": (n, 1)}
-
-
-def note_d_shapes__bias_of_the_output(V_out, m, n):
-    """That is the bias of the output layer, one number per word. This one is added to a state."""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (V_out, 1)}
-
-
-def training_shapes__one_step(batch, d, m, n, T_y):
-    """Where all steps are kept, the steps are an axis of their own, after the batch."""
-    return {"projected_words": (batch, n), "joined": (batch, d + m), "states": (batch, n)}
-
-
-def training_shapes__steps_first(batch, d, m, n, T_y):
-    """Batch first: the sentences are the first axis, the steps the second."""
-    return {"projected_words": (T_y, batch, n), "joined": (batch, d + m), "states": (T_y, batch, n)}
-
-
-def training_shapes__not_projected(batch, d, m, n, T_y):
-    """Projected means: after the matrix W_y. It takes an embedding to the size of a state."""
-    return {"projected_words": (batch, T_y, d), "joined": (batch, d + m), "states": (batch, T_y, n)}
-
-
-def training_shapes__all_contexts_joined(batch, d, m, n, T_y):
-    """The context of a step exists only when the step has come. What is joined belongs to one step."""
-    return {"projected_words": (batch, T_y, n), "joined": (batch, T_y, d + m), "states": (batch, T_y, n)}
-
-
-def training_shapes__added(batch, d, m, n, T_y):
-    """Joined end to end, the lengths add. Yours has the length of one of the two."""
-    return {"projected_words": (batch, T_y, n), "joined": (batch, m), "states": (batch, T_y, n)}
 
 
 def _softmax(scores):

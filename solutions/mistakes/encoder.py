@@ -4,26 +4,6 @@ import numpy as np
 import torch
 
 
-def encoder_parameters__transposed(d, m, V_x):
-    """W_x stands left of a column of d numbers, so d is its number of columns. Yours is transposed."""
-    return {"E_x": (d, V_x), "W_x": (d, m), "W_h": (m, m)}
-
-
-def encoder_parameters__sees_the_one_hot(d, m, V_x):
-    """The one-hot column is multiplied by E_x first: W_x sees a word vector, not a one-hot column."""
-    return {"E_x": (d, V_x), "W_x": (m, V_x), "W_h": (m, m)}
-
-
-def encoder_parameters__as_torch_stores_it(d, m, V_x):
-    """That is how nn.Embedding stores it, a row for each word. In the formula E_x stands left of a one-hot column."""
-    return {"E_x": (V_x, d), "W_x": (m, d), "W_h": (m, m)}
-
-
-def encoder_parameters__recurrent_matrix_not_square(d, m, V_x):
-    """W_h takes one encoder state to the next. Both have the same size."""
-    return {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, d)}
-
-
 def second_layer_shapes__reads_words(d, m):
     """The second layer does not see word vectors. What does it read at each position?"""
     return {"input_matrix": (m, d), "recurrent_matrix": (m, m), "annotation": (2 * m,)}

@@ -8,21 +8,6 @@ import torch
 from solutions.in_numpy.output_layer import cross_entropy, output_distribution
 
 
-def note_d_output__transposed(n, V_y):
-    """W_o stands left of a column of n numbers, so n is its number of columns. Yours is transposed."""
-    return {"W_o": (n, V_y), "b_o": (V_y,)}
-
-
-def note_d_output__bias_of_one_column(n, V_y):
-    """Here a vector has one axis: a column, as the note draws it, would be a matrix with two."""
-    return {"W_o": (V_y, n), "b_o": (V_y, 1)}
-
-
-def note_d_output__bias_of_the_state(n, V_y):
-    """The bias is added after the matrix has acted: it has as many numbers as the product, not as the state."""
-    return {"W_o": (V_y, n), "b_o": (n,)}
-
-
 def every_step_shapes__added(batch, T_y, n, d, m, V_y):
     """The three vectors are joined end to end, not added or multiplied: all of their numbers are kept."""
     return {"joined": (batch, T_y, n), "W_o": (V_y, n), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
@@ -70,56 +55,6 @@ def every_step_shapes__words_flattened(batch, T_y, n, d, m, V_y):
         "logits": (batch, T_y, V_y),
         "flat_logits": (batch * T_y * V_y,),
     }
-
-
-def maxout_shapes__before_the_maximum(n, d, m, k, V_y):
-    """The maxout takes the larger one of each pair: half of the numbers are left."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (2 * k,), "W_o": (V_y, 2 * k)}
-
-
-def maxout_shapes__no_pairs(n, d, m, k, V_y):
-    """Each maximum is taken over a pair, so the sum has more numbers than there are maxima."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__transposed(n, d, m, k, V_y):
-    """Rows first: a matrix that takes p numbers to q numbers has the shape (q, p)."""
-    return {"U_o": (n, 2 * k), "C_o": (m, 2 * k), "maxima": (k,), "W_o": (k, V_y)}
-
-
-def maxout_shapes__one_maximum(n, d, m, k, V_y):
-    """There is one maximum for each pair, not one in all."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (1,), "W_o": (V_y, 1)}
-
-
-def maxout_shapes__halved_after(n, d, m, k, V_y):
-    """k is how many maxima come out, not how many numbers go in."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k // 2,), "W_o": (V_y, k // 2)}
-
-
-def tied_shapes__words_as_rows(n, d, V_y):
-    """As torch keeps an embedding: a row for each word. In E y the matrix stands left of a column with a number for each word."""
-    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__W_transposed(n, d, V_y):
-    """W acts on the embedding and gives what the state can be compared with: its rows are as many as the state's numbers."""
-    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__state_unchanged(n, d, V_y):
-    """W^T s has as many numbers as W has columns: it has left the space of the states."""
-    return {"E": (d, V_y), "W": (n, d), "projected_state": (n,), "logits": (V_y,)}
-
-
-def tied_shapes__one_logit(n, d, V_y):
-    """The formula gives the logit of one word; all words together have one each."""
-    return {"E": (d, V_y), "W": (n, d), "projected_state": (d,), "logits": (1,)}
-
-
-def tied_shapes__equal_sizes(n, d, V_y):
-    """A square W would need embedding and state to be of one size. Here they are not."""
-    return {"E": (n, V_y), "W": (n, n), "projected_state": (n,), "logits": (V_y,)}
 
 
 def _hindi(state=(0.396930, 0.584980, 0.604368), words=None):

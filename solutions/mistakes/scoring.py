@@ -8,21 +8,6 @@ import torch
 from solutions.in_numpy.scoring import additive_score
 
 
-def alignment_parameters__key_transposed(m, n):
-    """W_key stands left of a column of size m, so m is its number of columns. Yours is transposed."""
-    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
-
-
-def alignment_parameters__query_sees_encoder(m, n):
-    """W_query multiplies the decoder state, and that has n entries, not m."""
-    return {"W_query": (n, m), "W_key": (n, m), "v": (n,)}
-
-
-def alignment_parameters__sizes_alike(m, n):
-    """W_key looks square here. That holds only where encoder and decoder have the same size, as note A assumes."""
-    return {"W_query": (n, n), "W_key": (n, n), "v": (n,)}
-
-
 def additive_shapes__v_forgotten(m, n, a, T_x):
     """The dot product with v sums over the attention axis: after it, one number per position is left."""
     return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x, a)}
@@ -56,21 +41,6 @@ def batched_additive_shapes__self_attention(batch, m, n, a, T_x):
 def batched_additive_shapes__squeezed(batch, m, n, a, T_x):
     """A matrix of one column leaves an axis of length 1 behind: it is still there until it is squeezed away."""
     return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
-
-
-def multiplicative_shapes__keys_unchanged(m, n, T_x):
-    """After W, each key has the size of the query; otherwise their dot product would not exist."""
-    return {"projected_keys": (T_x, m), "projected_query": (m,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__query_unchanged(m, n, T_x):
-    """The transpose of W takes the query into the space of the keys: its size changes."""
-    return {"projected_keys": (T_x, n), "projected_query": (n,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__one_score(m, n, T_x):
-    """There is one score for each source position, not one in all."""
-    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (1,)}
 
 
 def _hand(score):

@@ -138,31 +138,6 @@ def masked_weights__inverted():
     return (exponentials * real / (exponentials * real).sum()).tolist()
 
 
-def batch_shapes__axis_lost(batch, T_x, T_y):
-    """One axis is missing: a sum drops its axis unless it is told to keep it, and then nothing broadcasts any more."""
-    return {"total": (batch,), "all_weights": (batch, T_y, T_x), "mask": (batch, T_x)}
-
-
-def batch_shapes__over_the_batch(batch, T_x, T_y):
-    """The sum runs over the positions of one sentence, not over the sentences."""
-    return {"total": (1, T_x), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__positions_first(batch, T_x, T_y):
-    """Two positions, target first: each decoder step has a row of weights, one for each source position."""
-    return {"total": (batch, 1), "all_weights": (batch, T_x, T_y), "mask": (batch, T_x, 1)}
-
-
-def batch_shapes__target_mask(batch, T_x, T_y):
-    """The mask knows the source sentence only: it is the same at every decoder step."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_y, T_x)}
-
-
-def batch_shapes__mask_as_column(batch, T_x, T_y):
-    """The new axis of the mask stands where the decoder steps are. Yours stands where the source positions are."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_x, 1)}
-
-
 def jacobian_shapes__diagonal(batch, m, T_x):
     """Every weight depends on every score, not on its own alone: one derivative for each pair."""
     return {"weights": (T_x,), "weights_of_batch": (batch, T_x), "context": (m, T_x)}

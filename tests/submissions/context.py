@@ -4,16 +4,6 @@ import numpy as np
 import torch
 
 
-def sentence_shapes__lists(k, n, T_x):
-    return dict(jacobian=[k + k, T_x], context=[k + k], weighted=[T_x, k + k])
-
-
-def sentence_shapes__by_computing(k, n, T_x):
-    weighted = np.zeros((T_x, 1)) * np.zeros((T_x, 2 * k))
-    context = weighted.sum(axis=0)
-    return {"weighted": weighted.shape, "context": context.shape, "jacobian": weighted.T.shape}
-
-
 def batch_shapes__lists(batch, m, n, T_x, T_y):
     return dict(contexts=[batch, T_y, m], product=[batch, 1, m], row=[batch, 1, T_x], column=[batch, T_x, 1])
 

@@ -7,13 +7,24 @@ import torch
 import torch.nn.functional as F
 
 
-def note_c_parameters__lists(d, m, n):
-    return {"W_c": [n, m], "W_s": [n, n], "W_y": [n, d]}
+def note_c_dimensions__lists(d, m, n, V_x, V_y):
+    decoder = dict(E=[d, V_y], W_y=[n, d], W_s=[n, n], W_c=[n, m])
+    return dict(E_x=[d, V_x], W_x=[m, d], W_h=[m, m], W_query=[n, n], W_key=[n, m], v=[n], **decoder)
 
 
-def note_c_parameters__linear_layers(d, m, n):
-    layers = {"W_y": torch.nn.Linear(d, n), "W_s": torch.nn.Linear(n, n), "W_c": torch.nn.Linear(m, n)}
-    return {name: layer.weight.shape for name, layer in layers.items()}
+def note_c_dimensions__linear_layers(d, m, n, V_x, V_y):
+    sizes = {
+        "W_x": (d, m),
+        "W_h": (m, m),
+        "W_query": (n, n),
+        "W_key": (m, n),
+        "W_y": (d, n),
+        "W_s": (n, n),
+        "W_c": (m, n),
+    }
+    layers = {name: torch.nn.Linear(*size).weight.shape for name, size in sizes.items()}
+    embeddings = {name: torch.nn.Embedding(V, d).weight.T.shape for name, V in (("E_x", V_x), ("E", V_y))}
+    return {**layers, **embeddings, "v": torch.zeros(n).shape}
 
 
 def fusion_shapes__lists(d, m, n, r):
@@ -28,28 +39,6 @@ def fusion_shapes__by_computing(d, m, n, r):
         "L_1": L_1.shape,
         "W_input": np.outer(np.zeros(n), L_1 @ joined).shape,
         "W_context": np.zeros((n, 2 * m)).shape,
-    }
-
-
-def note_d_shapes__lists(V_out, m, n):
-    return dict(b_D=[n, 1], W_a=[n, m], U_D=[n, V_out], W_D=[n, n])
-
-
-def note_d_shapes__arrays(V_out, m, n):
-    z = np.zeros((n, 1))
-    rows = {"W_D": z, "U_D": np.zeros((V_out, 1)), "W_a": np.zeros((m, 1))}
-    return {name: (z @ column.T).shape for name, column in rows.items()} | {"b_D": z.shape}
-
-
-def training_shapes__lists(batch, d, m, n, T_y):
-    return dict(states=[batch, T_y, n], joined=[batch, m + d], projected_words=[batch, T_y, n])
-
-
-def training_shapes__by_computing(batch, d, m, n, T_y):
-    return {
-        "projected_words": (torch.zeros(batch, T_y, d) @ torch.zeros(n, d).T).shape,
-        "joined": torch.cat([torch.zeros(batch, d), torch.zeros(batch, m)], dim=1).shape,
-        "states": torch.stack([torch.zeros(batch, n)] * T_y, dim=1).shape,
     }
 
 
@@ -181,20 +170,6 @@ def paper_shapes__by_computing(m, n, a, pairs, V_y):
     columns = {"W_r": (n, np.zeros(m)), "C_r": (n, annotation), "U_a": (a, annotation)}
     columns |= {"C_o": (2 * pairs, annotation), "W_o": (V_y, maxima)}
     return {name: np.outer(np.zeros(rows), column).shape for name, (rows, column) in columns.items()}
-
-
-def stacked_gates__lists(batch, d, m, n):
-    return dict(update=[batch, n], from_input=[batch, 3 * n], W_gates=[2 * n, n], W_input=[3 * n, m + d])
-
-
-def stacked_gates__by_computing(batch, d, m, n):
-    W_input = np.vstack([np.zeros((n, d + m))] * 3)
-    return {
-        "W_input": W_input.shape,
-        "W_gates": np.vstack([np.eye(n), np.eye(n)]).shape,
-        "from_input": (np.zeros((batch, d + m)) @ W_input.T).shape,
-        "update": np.zeros((batch, n)).shape,
-    }
 
 
 def gated_step__loops(

@@ -6,14 +6,6 @@ import numpy as np
 import torch
 
 
-def encoder_parameters__lists(d, m, V_x):
-    return {"W_h": [m, m], "W_x": [m, d], "E_x": [d, V_x]}
-
-
-def encoder_parameters__from_arrays(d, m, V_x):
-    return {"E_x": np.ones((d, V_x)).shape, "W_x": torch.nn.Linear(d, m).weight.shape, "W_h": np.eye(m).shape}
-
-
 def second_layer_shapes__torch(d, m):
     rnn = torch.nn.RNN(d, m, num_layers=2, bidirectional=True)
     outputs, _ = rnn(torch.zeros(1, d))

@@ -6,15 +6,6 @@ import numpy as np
 import torch
 
 
-def note_d_output__lists(n, V_y):
-    return {"b_o": [V_y], "W_o": [V_y, n]}
-
-
-def note_d_output__from_a_layer(n, V_y):
-    layer = torch.nn.Linear(n, V_y)
-    return {"W_o": layer.weight.shape, "b_o": layer.bias.shape}
-
-
 def every_step_shapes__by_computing(batch, T_y, n, d, m, V_y):
     joined = torch.cat([torch.zeros(batch, T_y, size) for size in (n, d, m)], dim=-1)
     W_o = torch.zeros(V_y, joined.shape[-1])
@@ -31,31 +22,6 @@ def every_step_shapes__lists(batch, T_y, n, d, m, V_y):
     return dict(
         flat_logits=[T_y * batch, V_y], logits=[batch, T_y, V_y], W_o=[V_y, m + n + d], joined=[batch, T_y, m + n + d]
     )
-
-
-def maxout_shapes__by_computing(n, d, m, k, V_y):
-    U_o, C_o, W_o = np.zeros((2 * k, n)), np.zeros((2 * k, m)), np.zeros((V_y, k))
-    total = U_o @ np.zeros(n) + C_o @ np.zeros(m)
-    return {"U_o": U_o.shape, "C_o": C_o.shape, "maxima": total.reshape(-1, 2).max(axis=1).shape, "W_o": W_o.shape}
-
-
-def maxout_shapes__lists(n, d, m, k, V_y):
-    return {"U_o": [k + k, n], "C_o": [k + k, m], "maxima": [k], "W_o": [V_y, k]}
-
-
-def tied_shapes__by_computing(n, d, V_y):
-    E, W, s = np.zeros((d, V_y)), np.zeros((n, d)), np.zeros(n)
-    projected_state = W.T @ s
-    return {
-        "E": E.shape,
-        "W": W.shape,
-        "projected_state": projected_state.shape,
-        "logits": (E.T @ projected_state).shape,
-    }
-
-
-def tied_shapes__lists(n, d, V_y):
-    return {"logits": [V_y], "projected_state": [d], "W": [n, d], "E": [d, V_y]}
 
 
 def hindi_distribution__rounded():

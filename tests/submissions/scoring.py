@@ -6,14 +6,6 @@ import numpy as np
 import torch
 
 
-def alignment_parameters__lists(m, n):
-    return {"v": [n], "W_key": [n, m], "W_query": [n, n]}
-
-
-def alignment_parameters__from_arrays(m, n):
-    return {"W_query": np.ones((n, n)).shape, "W_key": np.ones((n, m)).shape, "v": np.ones(n).shape}
-
-
 def additive_shapes__by_computing(m, n, a, T_x):
     projected_query = np.zeros((a, n)) @ np.zeros(n)
     projected_keys = np.zeros((T_x, m)) @ np.zeros((a, m)).T
@@ -38,20 +30,6 @@ def batched_additive_shapes__by_computing(batch, m, n, a, T_x):
 
 def batched_additive_shapes__lists(batch, m, n, a, T_x):
     return {"product": [batch, T_x, 1], "hidden": [batch, T_x, a], "projected_query": [batch, 1, a]}
-
-
-def multiplicative_shapes__by_computing(m, n, T_x):
-    W, keys, query = np.zeros((n, m)), np.zeros((T_x, m)), np.zeros(n)
-    projected = keys @ W.T
-    return {
-        "projected_keys": projected.shape,
-        "projected_query": (W.T @ query).shape,
-        "scores": (projected @ query).shape,
-    }
-
-
-def multiplicative_shapes__lists(m, n, T_x):
-    return {"projected_keys": [T_x, n], "projected_query": [m], "scores": [T_x]}
 
 
 def scores_by_hand__rounded():

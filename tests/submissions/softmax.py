@@ -42,16 +42,6 @@ def masked_weights__infinity():
     return torch.softmax(torch.tensor([0.8, -0.5, 1.3, -math.inf, -math.inf]), dim=0)
 
 
-def batch_shapes__by_computing(batch, T_x, T_y):
-    scores, mask = np.zeros((batch, T_y, T_x)), np.ones((batch, T_x))
-    total = scores[:, 0].sum(axis=1, keepdims=True)
-    return {"total": total.shape, "all_weights": scores.shape, "mask": mask[:, None].shape}
-
-
-def batch_shapes__lists(batch, T_x, T_y):
-    return {"mask": [batch, 1, T_x], "all_weights": [batch, T_y, T_x], "total": [batch, 1]}
-
-
 def jacobian_shapes__by_computing(batch, m, T_x):
     one, every = np.zeros((T_x, T_x)), np.zeros((batch, T_x, T_x))
     return {"weights": one.shape, "weights_of_batch": every.shape, "context": (np.zeros((m, T_x)) @ one).shape}

@@ -245,12 +245,6 @@ def test_the_sizes_of_a_check_are_alike_nowhere_by_chance():
             (4,),
             "In input_matrix @ annotation, input_matrix has 8 columns and",
         ),
-        (
-            "decoder_fusion-training_shapes",
-            "joined",
-            (3, 57, 14),
-            "In states_before + joined @ W_joined.T, states_before",
-        ),
     ],
 )
 def test_a_wrong_entry_that_no_product_met_before_is_told(name, entry, shape, sentence):

@@ -190,7 +190,7 @@ def test_an_array_of_the_right_shape_full_of_one_number_earns_nothing(topic, num
         assert verdict_on(exercise, replies).earned == 0, exercise.name
 
 
-@pytest.mark.parametrize("name", ["scoring-alignment_parameters", "scoring-scores_by_hand"])
+@pytest.mark.parametrize("name", ["scoring-additive_shapes", "scoring-scores_by_hand"])
 def test_a_value_inside_another_that_cannot_cross_is_called_by_its_own_name(name):
     exercise = exercise_named(name)
     for value in (entries(wire.Other("function"), exercise), [wire.Other("function")] * 2):
@@ -244,10 +244,10 @@ def test_a_written_answer_is_left_to_a_person(topic):
 
 
 def test_two_mistakes_in_different_parts_get_both_hints():
-    exercise = exercise_named("scoring-alignment_parameters")
+    exercise = exercise_named("scoring-additive_shapes")
 
-    def both(m, n):
-        return {"W_query": (n, m), "W_key": (m, n), "v": (n,)}
+    def both(m, n, a, T_x):
+        return {"projected_query": (n,), "projected_keys": (T_x, m), "hidden": (T_x, a), "scores": (T_x, a)}
 
     verdict = verdict_on(exercise, replies_of(both, exercise))
     assert verdict.earned == 0.5
@@ -255,19 +255,19 @@ def test_two_mistakes_in_different_parts_get_both_hints():
 
 
 def test_replies_to_another_exercise_count_for_nothing():
-    exercise, other = map(exercise_named, ("scoring-additive_shapes", "scoring-multiplicative_shapes"))
+    exercise, other = map(exercise_named, ("scoring-additive_shapes", "scoring-batched_additive_shapes"))
     assert verdict_on(exercise, replies_of(reference_of(other), other)).earned == 0
 
 
 def test_a_mistake_that_returns_no_dict_is_recognised():
-    exercise = exercise_named("scoring-alignment_parameters")
-    name = "alignment_parameters__no_dict"
+    exercise = exercise_named("scoring-additive_shapes")
+    name = "additive_shapes__no_dict"
     cases = tuple(
         dataclasses.replace(case, mistaken={name: type(case.mistaken[next(iter(case.mistaken))])((7, 7))})
         for case in exercise.cases
     )
     exercise = dataclasses.replace(exercise, hints={name: "Return a dict."}, cases=cases)
-    for value in ((7, 7), {"W_query": (7, 7)}):
+    for value in ((7, 7), {"scores": (7, 7)}):
         verdict_on(exercise, same_reply(exercise, Reply(value=value)))
     assert verdict_on(exercise, same_reply(exercise, Reply(value=(7, 7)))).hints == ("Return a dict.",)
 
@@ -765,13 +765,13 @@ def test_a_print_in_place_of_a_return_is_told_so():
 
 
 def test_of_two_mistakes_that_explain_as_much_the_one_that_nothing_speaks_against_is_named():
-    exercise = exercise_named("softmax-batch_shapes")
+    exercise = exercise_named("decoder_fusion-note_c_dimensions")
 
-    def mask_alone(batch, T_x, T_y):
-        return {**reference_of(exercise)(batch, T_x, T_y), "mask": (batch, T_x, 1)}
+    def context_alone(d, m, n, V_x, V_y):
+        return {**reference_of(exercise)(d, m, n, V_x, V_y), "W_c": (n, n)}
 
-    (hint,) = verdict_on(exercise, replies_of(mask_alone, exercise)).hints
-    assert hint == exercise.hints["batch_shapes__mask_as_column"]
+    (hint,) = verdict_on(exercise, replies_of(context_alone, exercise)).hints
+    assert hint == exercise.hints["note_c_dimensions__context_of_the_decoder"]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if exercise_named(name).kind == "number"])

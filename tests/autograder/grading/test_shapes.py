@@ -161,11 +161,11 @@ def test_a_transposed_entry_of_an_exercise_is_called_transposed(name, entry, see
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_shape_that_depends_on_more_than_the_sizes_keeps_a_plain_sentence(seed):
-    exercise = exercise_named("scoring-alignment_parameters", seed)
+    exercise = exercise_named("scoring-additive_shapes", seed)
     calls = itertools.count()
 
-    def wandering(m, n):
-        return {**reference_of(exercise)(m, n), "W_key": (7,) * (1 + next(calls) % 3)}
+    def wandering(*sizes):
+        return {**reference_of(exercise)(*sizes), "hidden": (7,) * (1 + next(calls) % 3)}
 
     (verdict,) = judge.judge([exercise], replies_of(wandering, exercise))
     (part,) = [part for part in verdict.parts if part.reason]

@@ -4,7 +4,7 @@
 #     about: Right, with loops and lists.
 #     kind: right
 #     base: reference
-#     use: [additive_score__loops, multiplicative_score__loops, dot_product_score__loops, alignment_parameters__lists,
+#     use: [additive_score__loops, multiplicative_score__loops, dot_product_score__loops, additive_shapes__lists,
 #       scores_by_hand__rounded, scores_by_hand_twin__rounded, hindi_scores__rounded]
 #     lost: 0
 # ---

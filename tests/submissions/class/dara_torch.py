@@ -5,6 +5,6 @@
 #     kind: right
 #     base: reference
 #     use: [additive_score__torch, multiplicative_score__torch, score_every_step__linear,
-#       multiplicative_shapes__by_computing, batched_additive_shapes__by_computing, scores_by_hand_twin__tensor]
+#       batched_additive_shapes__by_computing, scores_by_hand_twin__tensor]
 #     lost: 0
 # ---

