@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from solutions.answer_key.domains import SCORES, SMALLEST_WEIGHT
+from solutions.answer_key.domains import MOST_WORDS, SCORES, SMALLEST_WEIGHT
 
 FAR = SCORES[1] - 10.0  # what is drawn around it stays within the limits
 HUGE_SCORES = (FAR, 1e10, 1e20, 1e300)  # at pads: beyond whatever is often taken off there
@@ -385,6 +385,23 @@ KINDS["temperature"] = (
     Family("cold", _cold, "a {} near 0", WHERE_LARGE),
     Family("hot", _hot, "a {} far above 1", WHERE_LARGE),
     Family("one", lambda rng, context: np.ones(context.shape), "a {} of 1", "what else changes with it?"),
+)
+
+
+def _whole_from(least, below):
+    return lambda rng, context: rng.integers(least, below, size=context.shape)
+
+
+def _equal_lengths(rng, context):
+    """Return one length for all hypotheses of a sentence."""
+    return np.broadcast_to(rng.integers(1, 30, size=(*context.shape[:-1], 1)), context.shape).copy()
+
+
+KINDS["lengths"] = (
+    Family("ordinary", _whole_from(1, 30)),
+    Family("alike", _equal_lengths, "{} all alike", WHERE_ALIKE),
+    Family("short", _whole_from(1, 3), "{} of one word or two", "what does your code do with a single word?"),
+    Family("long", _whole_from(100, MOST_WORDS + 1), "{} of a hundred words and more", WHERE_LARGE),
 )
 
 

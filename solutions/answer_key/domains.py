@@ -16,12 +16,14 @@ LIMITS = {  # of the entries, by kind of argument; a key may state narrower ones
 MASKED = ("scores", "logits", "annotations")  # kinds whose entries at pads may be any finite number
 LONGEST = 71  # entries of an axis, unless the key says how many
 SMALLEST_WEIGHT = 1e-7  # of those that are not 0
+MOST_WORDS = 200  # of a finished hypothesis
 OF_KIND = {
     "tokens": "{} holds whole numbers (`int64`) from 0 to `{below}` − 1.",
     "targets": "{} holds whole numbers (`int64`) from 0 to `{below}` − 1.",
     "weights": "Each row of {} is a softmax in double precision. A weight may be exactly 0, or as small as 10⁻⁷.",
     "log_probabilities": "{} are normalized: over the words, the probabilities add to 1.",
     "hypotheses": "{} are 0 or negative.",
+    "lengths": f"{{}} holds whole numbers (`int64`) from 1 to {MOST_WORDS}.",
     "peaks": "The largest weight of a row may be larger than the next by a hundred-millionth of itself only.",
 }
 

@@ -8,6 +8,20 @@ import math
 import numpy as np
 
 
+def note_d_figure():
+    """Return what belongs into the two lines of note D's last figure at its third step.
+
+    Returns
+    -------
+    dict
+        ``state``, ``word``, ``context``, ``read_out``: indices; ``bias``: the size of c; ``states``: how many different
+        ones five steps have. All are whole numbers.
+    """
+    ### BEGIN SOLUTION
+    return {"state": 2, "word": 2, "context": 3, "read_out": 3, "bias": 20_000, "states": 1}
+    ### END SOLUTION
+
+
 def every_step_shapes(batch, T_y, n, d, m, V_y):
     """Return the shapes met when the logits of all steps of a batch are computed by one product.
 
@@ -115,6 +129,24 @@ def word_by_hand():
     ### END SOLUTION
 
 
+def wider_beam():
+    """Return the penalized scores of the exercise's hypotheses, who wins when, and where two of them change places.
+
+    Returns
+    -------
+    dict
+        ``scores``: 3 numbers, log-probabilities divided by penalties; ``winners``: the numbers of 4 hypotheses; ``turn``:
+        an exponent.
+    """
+    ### BEGIN SOLUTION
+    log_p, lengths = np.array([-3.6, -4.4, -2.6]), np.array([8, 11, 2])
+    scores = log_p / ((5 + lengths) / 6) ** 0.6
+    winners = [log_p[:2].argmax(), log_p.argmax(), scores.argmax(), (log_p / lengths).argmax()]
+    turn = math.log(3.6 / 2.6) / math.log((5 + 8) / (5 + 2))
+    return {"scores": scores.tolist(), "winners": [int(winner) for winner in winners], "turn": turn}
+    ### END SOLUTION
+
+
 def output_distribution(state, context, W_state, W_context, b_o):
     """Turn the decoder state and the context of a step into a distribution over the target words.
 
@@ -167,4 +199,31 @@ def cross_entropy(logits, targets, target_mask):
     log_probabilities = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     right = np.take_along_axis(log_probabilities, targets[..., None], axis=-1)[..., 0]  # (batch, target_len)
     return -right[target_mask].sum() / max(1, target_mask.sum())
+    ### END SOLUTION
+
+
+def rank_finished(log_probabilities, lengths, power):
+    """Order the finished hypotheses of each sentence by their log-probabilities, divided by a length penalty.
+
+    score[b, k] = log_probabilities[b, k] / ((5 + lengths[b, k]) / (5 + 1)) ** power[b]
+
+    Parameters
+    ----------
+    log_probabilities : (batch, width)
+        Log-probability of each hypothesis, 0 or below.
+    lengths : (batch, width)
+        Number of words of each hypothesis.
+    power : (batch,)
+        How strong the penalty is, for each sentence: above 0.
+
+    Returns
+    -------
+    (batch, width)
+        Whole numbers: the hypotheses of each sentence, best first.
+
+    Source: Wu et al. (2016), arXiv:1609.08144, without the coverage penalty.
+    """
+    ### BEGIN SOLUTION
+    penalties = (5 + lengths) ** power[:, None]  # without the constant, which changes no order
+    return np.argsort(-log_probabilities / penalties, axis=1)
     ### END SOLUTION

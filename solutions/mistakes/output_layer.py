@@ -5,7 +5,51 @@ import math
 import numpy as np
 import torch
 
-from solutions.in_numpy.output_layer import cross_entropy, output_distribution
+from solutions.in_numpy.output_layer import cross_entropy, output_distribution, rank_finished
+
+
+def _figure(**changed):
+    return {"state": 2, "word": 2, "context": 3, "read_out": 3, "bias": 20_000, "states": 1, **changed}
+
+
+def note_d_figure__state_of_the_step():
+    """The new state cannot be made from itself: on the right stands the state before the step."""
+    return _figure(state=3)
+
+
+def note_d_figure__word_of_the_step():
+    """The word of this step is not written yet: the decoder reads the one before."""
+    return _figure(word=3)
+
+
+def note_d_figure__context_before():
+    """The context is made for each step anew, before the state: at step t it has the index t."""
+    return _figure(context=2)
+
+
+def note_d_figure__reads_out_the_old_state():
+    """The word is read out of the new state, which is what the step was made for."""
+    return _figure(read_out=2)
+
+
+def note_d_figure__as_printed():
+    """These are the indices of the first step, as the figure prints them. Which ones has the third step?"""
+    return _figure(state=0, word=0, context=1)
+
+
+def note_d_figure__bias_of_the_context():
+    """That is the size of the context. This c is added to V z, which has an entry for each word."""
+    return _figure(bias=4)
+
+
+def note_d_figure__bias_of_the_state():
+    """That is the size of the state. This c is added after V has acted, to one number for each word."""
+    return _figure(bias=3)
+
+
+def note_d_figure__five_states():
+    """Look at the right side as it is printed: does anything in it change from step to step?"""
+    return _figure(states=5)
 
 
 def every_step_shapes__added(batch, T_y, n, d, m, V_y):
@@ -289,6 +333,74 @@ def word_by_hand__sigmoid():
     return _word(words=lambda logits: 1 / (1 + np.exp(-logits)))
 
 
+def _beam(scores=None, **changed):
+    right = {"scores": [-2.263744, -2.442707, -2.370311], "winners": [0, 2, 0, 1], "turn": 0.525689}
+    return right | ({} if scores is None else {"scores": scores.tolist()}) | changed
+
+
+_LOG_P, _LENGTHS = np.array([-3.6, -4.4, -2.6]), np.array([8, 11, 2])
+
+
+def wider_beam__multiplied():
+    """You multiplied by the penalty. A log-probability is negative, so long sentences are punished twice: divide."""
+    return _beam(scores=_LOG_P * ((5 + _LENGTHS) / 6) ** 0.6)
+
+
+def wider_beam__length_to_the_power():
+    """You raised the number of words alone to the power: the penalty adds 5 to it, and divides by 5 + 1."""
+    return _beam(scores=_LOG_P / _LENGTHS**0.6)
+
+
+def wider_beam__exponent_as_a_factor():
+    """The exponent is a power of the fraction, not a factor beside it."""
+    return _beam(scores=_LOG_P / (0.6 * (5 + _LENGTHS) / 6))
+
+
+def wider_beam__without_the_denominator():
+    """These scores are in the right order, but the denominator 5 + 1 is missing from the penalty."""
+    return _beam(scores=_LOG_P / (5 + _LENGTHS) ** 0.6)
+
+
+def wider_beam__only_the_numerator_raised():
+    """The whole fraction is raised to the power, its denominator too."""
+    return _beam(scores=_LOG_P / ((5 + _LENGTHS) ** 0.6 / 6))
+
+
+def wider_beam__winner_of_the_shortest():
+    """Divided by the penalty, is the shortest hypothesis still ahead? Compare your three scores."""
+    return _beam(winners=[0, 2, 2, 1])
+
+
+def wider_beam__lowest_wins():
+    """Among negative scores the best is the one nearest to 0, not the lowest."""
+    return _beam(winners=[1, 1, 1, 2])
+
+
+def wider_beam__narrow_finds_all():
+    """Without a penalty, a wider beam may hand out another hypothesis than a narrow one: which does each of them hold?"""
+    return _beam(winners=[0, 0, 0, 1])
+
+
+def wider_beam__means_like_the_penalty():
+    """Divide each log-probability by its number of words: the hypothesis that wins is not that of the penalty."""
+    return _beam(winners=[0, 2, 0, 0])
+
+
+def wider_beam__turn_of_the_lengths():
+    """Your exponent is that of a penalty which is a power of the number of words. Add 5 to the words first."""
+    return _beam(turn=math.log(3.6 / 2.6) / math.log(8 / 2))
+
+
+def wider_beam__turn_without_logarithms():
+    """You divided the two ratios. An exponent is found with logarithms: ln of one ratio over ln of the other."""
+    return _beam(turn=(3.6 / 2.6) / (13 / 7))
+
+
+def wider_beam__turn_upside_down():
+    """Turned upside down: which ratio is raised to the power, and which one must come out?"""
+    return _beam(turn=math.log(13 / 7) / math.log(3.6 / 2.6))
+
+
 def output_distribution__logits(state, context, W_state, W_context, b_o):
     """These are logits: the rows do not add to 1. The softmax is missing."""
     return state @ W_state.T + context @ W_context.T + b_o
@@ -486,3 +598,72 @@ def beam_step__all_vocabulary(scores, log_probabilities):
 def beam_step__squeezed(scores, log_probabilities):
     """An axis of length 1 went missing: squeeze() without an axis also drops a batch of one, or a beam of one."""
     return _chosen(scores.unsqueeze(-1) + log_probabilities, scores.shape[1]).squeeze()
+
+
+def _ranked(log_probabilities, penalties):
+    return np.argsort(-log_probabilities / penalties, axis=1)
+
+
+def rank_finished__no_penalty(log_probabilities, lengths, power):
+    """You sorted by the log-probabilities themselves: the lengths have no influence on your order."""
+    return _ranked(log_probabilities, 1)
+
+
+def rank_finished__mean_per_word(log_probabilities, lengths, power):
+    """You compared means per word. Here each log-probability is divided by the length penalty."""
+    return _ranked(log_probabilities, lengths)
+
+
+def rank_finished__five_forgotten(log_probabilities, lengths, power):
+    """You raised the number of words itself to the power: the penalty adds 5 to it first."""
+    return _ranked(log_probabilities, lengths ** power[:, None])
+
+
+def rank_finished__exponent_as_a_factor(log_probabilities, lengths, power):
+    """The exponent is a power of the fraction. As a factor it is the same for all hypotheses, and changes no order."""
+    return _ranked(log_probabilities, power[:, None] * (5 + lengths) / 6)
+
+
+def rank_finished__multiplied(log_probabilities, lengths, power):
+    """You multiplied by the penalty. A log-probability is negative, so long hypotheses are punished twice: divide."""
+    return np.argsort(-log_probabilities * (5 + lengths) ** power[:, None], axis=1)
+
+
+def rank_finished__subtracted(log_probabilities, lengths, power):
+    """You subtracted the penalty: the log-probability is divided by it."""
+    return np.argsort(-(log_probabilities - ((5 + lengths) / 6) ** power[:, None]), axis=1)
+
+
+def rank_finished__probabilities_divided(log_probabilities, lengths, power):
+    """You divided the probabilities. The penalty divides their logarithms."""
+    return np.argsort(-np.exp(log_probabilities) / (5 + lengths) ** power[:, None], axis=1)
+
+
+def rank_finished__worst_first(log_probabilities, lengths, power):
+    """The order is reversed: argsort begins with the smallest number, and the best score is the largest."""
+    return rank_finished(log_probabilities, lengths, power)[:, ::-1]
+
+
+def rank_finished__places(log_probabilities, lengths, power):
+    """You returned the place of each hypothesis. Return the hypotheses in the order of their places."""
+    return np.argsort(rank_finished(log_probabilities, lengths, power), axis=1)
+
+
+def rank_finished__first_exponent(log_probabilities, lengths, power):
+    """You took the exponent of the first sentence for all of them: each sentence has its own."""
+    return rank_finished(log_probabilities, lengths, np.full_like(power, power[0]))
+
+
+def rank_finished__over_the_batch(log_probabilities, lengths, power):
+    """You sorted the sentences of a batch among each other: sort the hypotheses of each sentence, along the last axis."""
+    return np.argsort(-log_probabilities / (5 + lengths) ** power[:, None], axis=0)
+
+
+def rank_finished__winner_only(log_probabilities, lengths, power):
+    """You returned the best hypothesis of each sentence only. All of them are asked for, the best first."""
+    return rank_finished(log_probabilities, lengths, power)[:, 0]
+
+
+def rank_finished__squeezed(log_probabilities, lengths, power):
+    """An axis of length 1 went missing: one sentence, or one hypothesis, still makes an array of two axes."""
+    return rank_finished(log_probabilities, lengths, power).squeeze()

@@ -107,6 +107,34 @@ def test_a_distribution_in_single_precision_agrees_with_double_precision(inputs)
     np.testing.assert_allclose(single, output_layer.output_distribution(**inputs), atol=1e-4)
 
 
+@given(SIZES, SIZES, SEEDS)
+def test_finished_hypotheses_are_in_the_order_of_their_penalized_scores(batch, width, seed):
+    rng = np.random.default_rng(seed)
+    log_p, lengths = -rng.uniform(0.1, 9.0, size=(batch, width)), rng.integers(1, 40, size=(batch, width))
+    power = rng.uniform(0.1, 2.0, size=batch)
+    scores = log_p / ((5 + lengths) / (5 + 1)) ** power[:, None]
+    order = output_layer.rank_finished(log_p, lengths, power)
+    assert (np.diff(np.take_along_axis(scores, order, axis=1)) <= 0).all()
+    assert (np.sort(order, axis=1) == np.arange(width)).all()
+
+
+@given(SIZES, SIZES, SEEDS)
+def test_without_an_exponent_or_at_one_length_the_likeliest_hypothesis_wins(batch, width, seed):
+    rng = np.random.default_rng(seed)
+    log_p, lengths = -rng.uniform(0.1, 9.0, size=(batch, width)), rng.integers(1, 40, size=(batch, width))
+    plain = np.argsort(-log_p, axis=1)
+    assert (output_layer.rank_finished(log_p, lengths, np.zeros(batch)) == plain).all()
+    assert (output_layer.rank_finished(log_p, np.full_like(lengths, 7), np.ones(batch)) == plain).all()
+
+
+def test_each_rule_hands_out_another_hypothesis_and_two_change_places_at_the_turn():
+    answer = output_layer.wider_beam()
+    assert len({*answer["winners"][1:]}) == 3
+    log_p, lengths = np.array([[-3.6, -2.6]]), np.array([[8, 2]])
+    for aside, order in ((-1e-6, [1, 0]), (1e-6, [0, 1])):
+        assert output_layer.rank_finished(log_p, lengths, np.array([answer["turn"] + aside])).tolist() == [order]
+
+
 @given(loss_inputs())
 def test_the_cross_entropy_is_that_of_torch_with_ignored_positions(inputs):
     loss = output_layer.cross_entropy(**inputs)

@@ -6,6 +6,15 @@ import numpy as np
 import torch
 
 
+def note_d_figure__floats():
+    return {"states": 1.0, "bias": 2e4, "read_out": 3.0, "context": 3.0, "word": 2.0, "state": 2.0}
+
+
+def note_d_figure__from_the_step():
+    t = 3
+    return {"state": t - 1, "word": t - 1, "context": t, "read_out": t, "bias": np.int64(20_000), "states": len({0})}
+
+
 def every_step_shapes__by_computing(batch, T_y, n, d, m, V_y):
     joined = torch.cat([torch.zeros(batch, T_y, size) for size in (n, d, m)], dim=-1)
     W_o = torch.zeros(V_y, joined.shape[-1])
@@ -84,6 +93,18 @@ def word_by_hand__torch():
     return {"scores": scores, "weights": weights, "context": context, "state": new, "distribution": logits.softmax(0)}
 
 
+def wider_beam__rounded():
+    return {"scores": [-2.2637, -2.4427, -2.3703], "winners": (0, 2, 0, 1), "turn": 0.5257}
+
+
+def wider_beam__torch():
+    log_p, words = torch.tensor([-3.6, -4.4, -2.6]).double(), torch.tensor([8, 11, 2])
+    scores = log_p * torch.exp(-0.6 * torch.log((words + 5) / 6))
+    turn = (log_p[0] / log_p[2]).log2() / torch.tensor(13 / 7).log2()
+    winners = torch.stack([log_p[:2].argmax(), log_p.argmax(), scores.argmax(), (log_p / words).argmax()])
+    return {"turn": turn, "scores": scores, "winners": winners}
+
+
 def output_distribution__joined(state, context, W_state, W_context, b_o):
     joined = np.concatenate([state, context], axis=1)
     logits = joined @ np.hstack([W_state, W_context]).T + b_o
@@ -152,3 +173,22 @@ def beam_step__unravel(scores, log_probabilities):
     totals = (scores.unsqueeze(2) + log_probabilities).numpy()
     rows = [np.stack(np.unravel_index(np.argsort(-t, axis=None), t.shape), axis=-1)[: t.shape[0]] for t in totals]
     return torch.tensor(np.array(rows))
+
+
+def rank_finished__loops(log_probabilities, lengths, power):
+    orders = []
+    for log_p, words, exponent in zip(log_probabilities.tolist(), lengths.tolist(), power.tolist()):
+        scores = [value / ((5 + count) / (5 + 1)) ** exponent for value, count in zip(log_p, words)]
+        orders.append(sorted(range(len(scores)), key=lambda k: -scores[k]))
+    return orders
+
+
+def rank_finished__torch(log_probabilities, lengths, power):
+    log_p, words, exponent = (torch.as_tensor(array) for array in (log_probabilities, lengths, power))
+    penalties = torch.pow((5 + words) / 6.0, exponent.unsqueeze(1)).double()
+    return (log_p / penalties).argsort(dim=1, descending=True)
+
+
+def rank_finished__flipped_floats(log_probabilities, lengths, power):
+    powers = np.exp(-power[:, None] * np.log((lengths + 5) / 6))
+    return np.flip(np.argsort(log_probabilities * powers, axis=-1), axis=-1).astype(float)
