@@ -1,7 +1,7 @@
-"""After Bahdanau: coverage, keys apart from values, scaled dot products, several heads.
+"""After Bahdanau: coverage, keys apart from values, scaled dot products, several heads, the rest of a block.
 
 Chapter: book/from_bahdanau_to_transformers.md. Sources: See et al. (2017), arXiv:1704.04368, section 2.3, for coverage;
-Vaswani et al. (2017), arXiv:1706.03762, section 3.2, for the rest.
+Ba et al. (2016), arXiv:1607.06450, for layer normalization; Vaswani et al. (2017), arXiv:1706.03762, section 3, for the rest.
 """
 
 import math
@@ -74,6 +74,37 @@ def saturation():
     ### END SOLUTION
 
 
+def positions_by_hand():
+    """Return what the exercise asks of the vectors that say where a word stands.
+
+    Returns
+    -------
+    dict
+        ``encoding``: 4 numbers; ``product``: a dot product; ``partner``: a position.
+    """
+    ### BEGIN SOLUTION
+    encoding = [math.sin(5), math.cos(5), math.sin(5 / 100), math.cos(5 / 100)]
+    product = math.cos(7 - 3) + math.cos((7 - 3) / 100)
+    return {"encoding": encoding, "product": product, "partner": 20 + (7 - 3)}
+    ### END SOLUTION
+
+
+def block_by_count():
+    """Return how many numbers the parts of the exercise's block learn, and when one cost is three times another.
+
+    Returns
+    -------
+    dict
+        ``attention``, ``network``, ``norms``, ``longer``: numbers to be learned; ``length``: of a sentence, in words.
+    """
+    ### BEGIN SOLUTION
+    d, d_wide = 48, 160
+    network = d_wide * d + d_wide + d * d_wide + d
+    # scores and mixtures: 2 length length d; network: 2 length d d_wide
+    return {"attention": 4 * d * d, "network": network, "norms": 2 * 2 * d, "longer": 0, "length": 3 * d_wide}
+    ### END SOLUTION
+
+
 def scaled_attention(query, keys, values, source_mask):
     """Score by a scaled dot product with the keys, and mix the values.
 
@@ -137,6 +168,32 @@ def coverage_scores(query, keys, earlier_weights, W_query, W_key, w_cover, v):
     coverage = earlier_weights.sum(axis=1)  # (batch, source_len)
     hidden = (query @ W_query.T)[:, None, :] + keys @ W_key.T + coverage[:, :, None] * w_cover
     return np.tanh(hidden) @ v
+    ### END SOLUTION
+
+
+def layer_norm(states, gain, bias):
+    """Bring the entries of each position to mean 0 and variance 1, then to a scale and a shift of each entry.
+
+    result[b, j] = gain * (states[b, j] - mean) / sqrt(variance + 1e-5) + bias
+
+    Parameters
+    ----------
+    states : (batch, length, size)
+        A vector for each position. Mean and variance are those of its own entries.
+    gain : (size,)
+    bias : (size,)
+
+    Returns
+    -------
+    (batch, length, size)
+        Normalized vectors: no unit.
+
+    Source: Ba et al. (2016), arXiv:1607.06450.
+    """
+    ### BEGIN SOLUTION
+    mean = states.mean(axis=-1, keepdims=True)  # (batch, length, 1)
+    variance = ((states - mean) ** 2).mean(axis=-1, keepdims=True)
+    return gain * (states - mean) / np.sqrt(variance + 1e-5) + bias
     ### END SOLUTION
 
 

@@ -135,6 +135,144 @@ def saturation__weight():
     return _saturation(1.8, *(1 / (1 + math.exp(-x)) for x in (3.6, 0.9)))
 
 
+def _positions(**changed):
+    encoding = [math.sin(5), math.cos(5), math.sin(0.05), math.cos(0.05)]
+    return {"encoding": encoding, "product": math.cos(4) + math.cos(0.04), "partner": 24, **changed}
+
+
+def positions_by_hand__degrees():
+    """Your calculator takes the angles for degrees. Here they are in radians: position 5 is an angle of 5."""
+    angles = [math.radians(5), math.radians(0.05)]
+    product = math.cos(math.radians(4)) + math.cos(math.radians(0.04))
+    return _positions(encoding=[f(angle) for angle in angles for f in (math.sin, math.cos)], product=product)
+
+
+def positions_by_hand__sines_first():
+    """All sines stand before all cosines in yours. Entry 2l is a sine, entry 2l + 1 the cosine of the same angle."""
+    return _positions(encoding=[math.sin(5), math.sin(0.05), math.cos(5), math.cos(0.05)])
+
+
+def positions_by_hand__cosine_first():
+    """Sine and cosine are exchanged in your pairs: the entries with even numbers, 0 among them, are sines."""
+    return _positions(encoding=[math.cos(5), math.sin(5), math.cos(0.05), math.sin(0.05)])
+
+
+def positions_by_hand__half_the_exponent():
+    """The exponent of the second pair is 2l/d with l = 1 and d = 4: that is a half. Yours is a quarter."""
+    encoding = [math.sin(5), math.cos(5), math.sin(0.5), math.cos(0.5)]
+    return _positions(encoding=encoding, product=math.cos(4) + math.cos(0.4))
+
+
+def positions_by_hand__a_frequency_for_each_entry():
+    """Each entry has an angle of its own in yours. The two entries of a pair share one l, and so one angle."""
+    angles = [5 / 10000 ** (2 * entry / 4) for entry in range(4)]
+    return _positions(encoding=[(math.sin, math.cos)[entry % 2](angle) for entry, angle in enumerate(angles)])
+
+
+def positions_by_hand__counted_from_one():
+    """These are the numbers of position 4. The text says which position is meant: 5 goes into the formula as it is."""
+    return _positions(encoding=[math.sin(4), math.cos(4), math.sin(0.04), math.cos(0.04)])
+
+
+def positions_by_hand__one_pair():
+    """You took one pair of entries only. A dot product runs over all four entries, so over both pairs."""
+    return _positions(product=math.cos(4))
+
+
+def positions_by_hand__cosines_multiplied():
+    """You multiplied the cosines of the two pairs. A dot product adds what its entries give."""
+    return _positions(product=math.cos(4) * math.cos(0.04))
+
+
+def positions_by_hand__positions_added():
+    """The dot product hangs on the difference of the two positions. In yours they are added."""
+    return _positions(product=math.cos(10) + math.cos(0.1))
+
+
+def positions_by_hand__same_ratio():
+    """It is the distance of two positions that the product hangs on, not their ratio, and 20 and yours lie too far apart."""
+    return _positions(partner=47)
+
+
+def positions_by_hand__before():
+    """That position has the right product too, but it comes before 20. Which one after it is as far away?"""
+    return _positions(partner=16)
+
+
+def positions_by_hand__next_one():
+    """The next position has a distance of 1. How far apart are 3 and 7?"""
+    return _positions(partner=21)
+
+
+def _block(**changed):
+    return {"attention": 9216, "network": 15568, "norms": 192, "longer": 0, "length": 480, **changed}
+
+
+def block_by_count__no_biases():
+    """The biases of the network are missing: one number for each entry that a matrix gives, after both matrices."""
+    return _block(network=2 * 48 * 160)
+
+
+def block_by_count__one_bias():
+    """Both matrices of the network have a bias. The second gives 48 entries again, so its bias has 48."""
+    return _block(network=2 * 48 * 160 + 160)
+
+
+def block_by_count__biases_alike():
+    """The two biases of the network have different sizes: each is added to what its own matrix gives."""
+    return _block(network=2 * 48 * 160 + 2 * 160)
+
+
+def block_by_count__one_matrix():
+    """The network goes to 160 entries and back: it has two matrices."""
+    return _block(network=48 * 160 + 160)
+
+
+def block_by_count__three_matrices():
+    """You counted three matrices of the attention. What the heads give goes through one more, W_out."""
+    return _block(attention=3 * 48 * 48)
+
+
+def block_by_count__attention_with_biases():
+    """In this block the matrices of the attention have no biases."""
+    return _block(attention=4 * (48 * 48 + 48))
+
+
+def block_by_count__one_norm():
+    """There are two normalizations, each with a gain and a bias of its own."""
+    return _block(norms=2 * 48)
+
+
+def block_by_count__two_numbers_a_norm():
+    """Gain and bias are vectors: one number for each of the 48 entries."""
+    return _block(norms=4)
+
+
+def block_by_count__grows_with_the_sentence():
+    """All positions share the same parameters: is there any learned array with an axis as long as the sentence?"""
+    return _block(longer=9216 + 15568 + 192)
+
+
+def block_by_count__scores_alone():
+    """That counts the scores alone. The mixtures take as many multiplications again."""
+    return _block(length=2 * 480)
+
+
+def block_by_count__network_once():
+    """That counts one matrix of the network alone: each position goes through both."""
+    return _block(length=240)
+
+
+def block_by_count__equal_costs():
+    """At that length the two take equally many. Three times as many are asked for."""
+    return _block(length=160)
+
+
+def block_by_count__length_of_a_vector():
+    """You compared the length with the size of a vector. Write both costs down, for a whole sentence, and divide."""
+    return _block(length=3 * 48)
+
+
 def _weights(scores, source_mask):
     kept = np.where(source_mask, scores, -1e300)
     powers = np.exp(kept - kept.max(axis=1, keepdims=True)) * source_mask
@@ -276,6 +414,93 @@ def coverage_scores__squeezed(query, keys, earlier_weights, W_query, W_key, w_co
     """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
     hidden = _hidden(query, keys, W_query, W_key) + earlier_weights.sum(axis=1)[:, :, None] * w_cover
     return np.squeeze(np.tanh(hidden) @ v)
+
+
+def _normalized(states, gain, bias, axis=-1, ddof=0):
+    mean, variance = states.mean(axis=axis, keepdims=True), states.var(axis=axis, ddof=ddof, keepdims=True)
+    return gain * (states - mean) / np.sqrt(variance + 1e-5) + bias
+
+
+def layer_norm__over_the_batch(states, gain, bias):
+    """You took mean and variance over the sentences, as batch normalization does: each position has its own."""
+    return _normalized(states, gain, bias, axis=0)
+
+
+def layer_norm__over_the_positions(states, gain, bias):
+    """You took mean and variance over the positions of a sentence. They run over the entries of one position."""
+    return _normalized(states, gain, bias, axis=1)
+
+
+def layer_norm__over_the_sentence(states, gain, bias):
+    """You took one mean and one variance for a whole sentence: each position has its own."""
+    return _normalized(states, gain, bias, axis=(1, 2))
+
+
+def layer_norm__over_everything(states, gain, bias):
+    """You took one mean and one variance for the whole batch: each position has its own."""
+    return _normalized(states, gain, bias, axis=(0, 1, 2))
+
+
+def layer_norm__divided_by_one_less(states, gain, bias):
+    """Your variance divides by one less than the number of entries. Here it is the mean of the squared distances."""
+    with np.errstate(all="ignore"):
+        variance = states.var(axis=-1, ddof=1, keepdims=True) if states.shape[-1] > 1 else np.nan
+        return gain * (states - states.mean(axis=-1, keepdims=True)) / np.sqrt(variance + 1e-5) + bias
+
+
+def layer_norm__no_root(states, gain, bias):
+    """You divided by the variance itself: its root brings the entries to a variance of 1."""
+    mean, variance = states.mean(axis=-1, keepdims=True), states.var(axis=-1, keepdims=True)
+    return gain * (states - mean) / (variance + 1e-5) + bias
+
+
+def layer_norm__epsilon_outside(states, gain, bias):
+    """The small number is added to the variance, under the root. In yours it is added to the root."""
+    mean, deviation = states.mean(axis=-1, keepdims=True), states.std(axis=-1, keepdims=True)
+    return gain * (states - mean) / (deviation + 1e-5) + bias
+
+
+def layer_norm__no_epsilon(states, gain, bias):
+    """Where all entries are alike, you divide 0 by 0: the small number under the root is missing."""
+    with np.errstate(all="ignore"):
+        mean, deviation = states.mean(axis=-1, keepdims=True), states.std(axis=-1, keepdims=True)
+        return gain * (states - mean) / deviation + bias
+
+
+def layer_norm__mean_kept(states, gain, bias):
+    """The mean was not subtracted: after a normalization the entries have the mean 0."""
+    return gain * states / np.sqrt(states.var(axis=-1, keepdims=True) + 1e-5) + bias
+
+
+def layer_norm__mean_square(states, gain, bias):
+    """You divided by the root of the mean square. The variance is the mean of squared distances from the mean."""
+    mean, square = states.mean(axis=-1, keepdims=True), (states**2).mean(axis=-1, keepdims=True)
+    return gain * (states - mean) / np.sqrt(square + 1e-5) + bias
+
+
+def layer_norm__gain_dropped(states, gain, bias):
+    """The gain has no influence on your result."""
+    return _normalized(states, 1, bias)
+
+
+def layer_norm__bias_dropped(states, gain, bias):
+    """The bias has no influence on your result."""
+    return _normalized(states, gain, 0)
+
+
+def layer_norm__exchanged(states, gain, bias):
+    """Gain and bias are exchanged: the gain multiplies, the bias is added."""
+    return _normalized(states, bias, gain)
+
+
+def layer_norm__bias_before_the_gain(states, gain, bias):
+    """You added the bias before the gain multiplies: it comes last, and is not scaled."""
+    return gain * (_normalized(states, 1, 0) + bias)
+
+
+def layer_norm__squeezed(states, gain, bias):
+    """An axis of length 1 went missing: the result has the shape of the states."""
+    return _normalized(states, gain, bias).squeeze()
 
 
 _FOUR = np.array([[1.0, 1.0], [4.0, 0.0], [-1.0, 4.0], [-3.0, -2.0]])

@@ -202,3 +202,30 @@ def test_the_other_weights_of_the_exercise_give_its_context():
     assert min(weights[1:]) > 0
     assert sum(weights) == pytest.approx(1)
     np.testing.assert_allclose(weights @ keys, np.array([0.4, 0.3, 0.2, 0.1]) @ keys, atol=1e-12)
+
+
+@given(SEEDS, SIZES, SIZES, SIZES)
+def test_layer_normalization_is_that_of_torch(seed, batch, length, size):
+    states, gain, bias = drawn(seed, (batch, length, size), (size,), (size,))
+    expected = F.layer_norm(states, (size,), gain, bias)
+    np.testing.assert_allclose(in_numpy.layer_norm(*map(np.asarray, (states, gain, bias))), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("first", "second"), [(3, 7), (20, 24), (103, 107)])
+def test_the_product_of_two_positions_hangs_on_their_distance(first, second):
+    answer = in_numpy.positions_by_hand()
+    j, rates = np.array([5, first, second])[:, None], 10000 ** (-np.arange(2) / 2)
+    vectors = np.stack([np.sin(j * rates), np.cos(j * rates)], axis=2).reshape(3, 4)
+    np.testing.assert_allclose(vectors[0], answer["encoding"], atol=1e-12)
+    np.testing.assert_allclose(vectors[1] @ vectors[2], answer["product"], atol=1e-12)
+
+
+def test_a_block_learns_what_torchs_layers_of_its_sizes_hold():
+    network = torch.nn.Sequential(torch.nn.Linear(48, 160), torch.nn.ReLU(), torch.nn.Linear(160, 48))
+    attention = torch.nn.MultiheadAttention(48, 4, bias=False)
+    norms = torch.nn.ModuleList([torch.nn.LayerNorm(48), torch.nn.LayerNorm(48)])
+    answer = in_numpy.block_by_count()
+    for name, module in {"network": network, "attention": attention, "norms": norms}.items():
+        assert answer[name] == sum(parameter.numel() for parameter in module.parameters())
+    length, d, d_wide = answer["length"], 48, 160
+    assert 2 * length * length * d == 3 * 2 * length * d * d_wide

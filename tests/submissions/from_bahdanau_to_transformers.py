@@ -153,3 +153,57 @@ def same_context__along_the_free_direction():
     free = np.linalg.svd(np.vstack([keys.T, np.ones(4)]))[2][-1]
     weights = np.array([0.4, 0.3, 0.2, 0.1])
     return weights - weights[0] / free[0] * free
+
+
+def positions_by_hand__typed():
+    return {"encoding": (-0.9589, 0.2837, 0.05, 0.9988), "product": 0.3456, "partner": 24.0}
+
+
+def positions_by_hand__vectors():
+    def vector(j, d=4):
+        angles = [j / 10000 ** (entry // 2 * 2 / d) for entry in range(d)]
+        return np.array([np.cos(angle) if entry % 2 else np.sin(angle) for entry, angle in enumerate(angles)])
+
+    product = vector(3) @ vector(7)
+    partner = next(t for t in range(21, 99) if np.isclose(vector(20) @ vector(t), product))
+    return {"partner": partner, "product": product, "encoding": vector(5)}
+
+
+def block_by_count__typed():
+    return {"attention": 9216, "network": 15_568, "norms": 192.0, "longer": 0, "length": 480}
+
+
+def block_by_count__from_torch():
+    def count(*modules):
+        return sum(parameter.numel() for module in modules for parameter in module.parameters())
+
+    network = count(torch.nn.Linear(48, 160), torch.nn.Linear(160, 48))
+    attention = count(*(torch.nn.Linear(48, 48, bias=False) for _ in range(4)))
+    norms = count(torch.nn.LayerNorm(48), torch.nn.LayerNorm(48))
+    return {
+        "attention": attention,
+        "network": network,
+        "norms": norms,
+        "longer": 0,
+        "length": 3 * 2 * 48 * 160 / (2 * 48),
+    }
+
+
+def layer_norm__torch(states, gain, bias):
+    states, gain, bias = (torch.as_tensor(array) for array in (states, gain, bias))
+    return F.layer_norm(states, states.shape[-1:], gain, bias)
+
+
+def layer_norm__loops(states, gain, bias):
+    result = np.empty_like(states)
+    for b, j in np.ndindex(states.shape[:2]):
+        z = states[b, j]
+        mu = sum(z) / len(z)
+        nu = sum((z - mu) ** 2) / len(z)
+        result[b, j] = [g * (entry - mu) / math.sqrt(nu + 1e-5) + shift for entry, g, shift in zip(z, gain, bias)]
+    return result
+
+
+def layer_norm__standard_deviation(states, gain, bias):
+    deviation = np.sqrt(np.var(states, axis=2) + 0.00001)
+    return ((states.T - states.mean(axis=2).T) / deviation.T).T * gain + bias
