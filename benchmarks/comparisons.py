@@ -104,7 +104,11 @@ COMPARISONS = {
         long_counts=(WORDS,),
     ),
     "names": Comparison(
-        ("attention", "fixed"), {64: (0.0015, 0.003, 0.006, 0.012, 0.024)}, (300, 1000), task="names", count=NAMES
+        ("attention", "fixed"),
+        {64: (0.000375, 0.00075, 0.0015, 0.003, 0.006, 0.012)},
+        (300, 1000),
+        task="names",
+        count=NAMES,
     ),
 }
 
