@@ -41,23 +41,36 @@ def pronunciations():
     return {word: tuple(dict.fromkeys(of_word)) for word, of_word in found.items()}
 
 
-@cache
 def words_of(part):
     """Return the words of the ``"training"``, ``"validation"`` or ``"test"`` part, in the order of the alphabet.
 
     Words of one stem belong to one part: a model that was trained on *reading* has seen most of *reads*.
     """
+    return list(_split_words()[part])
+
+
+@cache
+def _split_words():
     stem = snowballstemmer.stemmer("english").stemWord
-    parts = dict(enumerate(PARTS))
-    return [
-        word
-        for word in sorted(pronunciations())
-        if parts.get(zlib.crc32(stem(word).encode()) % FORTIETHS, "training") == part
-    ]
+    words = {part: [] for part in ("training", *PARTS)}
+    for word in sorted(pronunciations()):
+        fortieth = zlib.crc32(stem(word).encode()) % FORTIETHS
+        words[PARTS[fortieth] if fortieth < len(PARTS) else "training"].append(word)
+    return words
+
+
+def encode_letters(words):
+    """Return the letters of any words as a padded array (batch, source_len) of int, and the ``lengths`` (batch,)."""
+    numbers = {letter: number for number, letter in enumerate(LETTERS)}
+    lengths = np.array([len(word) for word in words])
+    source = np.zeros((len(words), lengths.max()), dtype=np.int64)
+    for row, word in enumerate(words):
+        source[row, : len(word)] = [numbers[letter] for letter in word]
+    return source, lengths
 
 
 def as_arrays(words):
-    """Turn words and their usual pronunciations into padded arrays of numbers.
+    """Turn words of the dictionary and their usual pronunciations into padded arrays of numbers.
 
     Parameters
     ----------
@@ -69,20 +82,15 @@ def as_arrays(words):
         ``source`` (batch, source_len) letters; ``lengths`` (batch,); ``target`` (batch, target_len) phonemes, ending in STOP;
         ``target_in`` (batch, target_len), the same one place later, beginning with START.
     """
-    said = [[PHONEMES.index(phoneme) for phoneme in pronunciations()[word][0]] for word in words]
-    lengths = np.array([len(word) for word in words])
-    source = np.zeros((len(words), lengths.max()), dtype=np.int64)
-    target = np.zeros((len(words), max(map(len, said)) + 1), dtype=np.int64)
-    for row, (word, phonemes) in enumerate(zip(words, said, strict=True)):
-        source[row, : len(word)] = [LETTERS.index(letter) for letter in word]
-        target[row, : len(phonemes) + 1] = [*phonemes, STOP]
-    target_in = np.concatenate([np.full((len(words), 1), START), target[:, :-1]], axis=1)
-    return {
-        "source": source,
-        "lengths": lengths,
-        "target": target,
-        "target_in": np.where(target_in == STOP, PAD, target_in),
-    }
+    numbers = {phoneme: number for number, phoneme in enumerate(PHONEMES)}
+    rows = [[numbers[phoneme] for phoneme in pronunciations()[word][0]] for word in words]
+    source, lengths = encode_letters(words)
+    target = np.zeros((len(words), max(map(len, rows)) + 1), dtype=np.int64)
+    target_in = target.copy()
+    for k, row in enumerate(rows):
+        target[k, : len(row) + 1] = [*row, STOP]
+        target_in[k, : len(row) + 1] = [START, *row]
+    return {"source": source, "lengths": lengths, "target": target, "target_in": target_in}
 
 
 def as_phonemes(numbers):

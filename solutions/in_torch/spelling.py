@@ -9,16 +9,24 @@ import numpy as np
 import torch
 from torch import nn
 
-from solutions.in_numpy.spelling import LETTERS, MOST_PHONEMES, PHONEMES, START, STOP, as_arrays, as_phonemes, words_of
+from solutions.in_numpy.spelling import (
+    LETTERS,
+    MOST_PHONEMES,
+    PHONEMES,
+    START,
+    STOP,
+    as_arrays,
+    as_phonemes,
+    encode_letters,
+    words_of,
+)
 from solutions.in_torch.capstone import translation_loss
 from solutions.in_torch.context import AdditiveAttention
 from solutions.in_torch.encoder import Encoder
 from solutions.in_torch.output_layer import Decoder, Seq2Seq, beam_search
 
-EMBEDDING_SIZE, SIZE = (
-    64,
-    128,
-)  # of a letter or phoneme, and of a state: the encoder's in each direction, and the decoder's
+EMBEDDING_SIZE = 64  # of a letter or phoneme
+SIZE = 128  # of a state: the encoder's in each direction, and the decoder's
 TRAINED = Path(__file__).with_name("spelling.npz")  # made by `python -m benchmarks.comparisons --export`
 
 
@@ -36,17 +44,15 @@ def as_tensors(words):
 
 
 def pronounce(model, words, width=1, length_power=0.0):
-    """Return the phonemes that the model writes for each word: by greedy search, or with a beam of ``width`` hypotheses.
+    """Return the phonemes that the model writes for each of any words: by greedy search, or with a beam of ``width`` hypotheses.
 
     The beam's best hypothesis has the largest log-probability divided by its length to the power ``length_power``.
     """
-    batch = as_tensors(words)
+    source, lengths = map(torch.from_numpy, encode_letters(words))
     if width == 1:
-        numbers, _ = model.greedy(batch["source"], batch["lengths"], START, STOP, MOST_PHONEMES)
+        numbers, _ = model.greedy(source, lengths, START, STOP, MOST_PHONEMES)
     else:
-        numbers, _ = beam_search(
-            model, batch["source"], batch["lengths"], START, STOP, MOST_PHONEMES, width, length_power
-        )
+        numbers, _ = beam_search(model, source, lengths, START, STOP, MOST_PHONEMES, width, length_power)
     return [as_phonemes(row) for row in numbers.tolist()]
 
 
@@ -58,12 +64,12 @@ def train_with_validation(steps=2000, seed=0, rate=3e-3, batch_size=64, every=25
     Seq2Seq
         With the parameters of its best moment (early stopping).
     list of (int, float, float)
-        The learning curve: after each ``every`` steps the number of steps, and the loss on 3000 words for training and on the
+        The learning curve: after each ``every`` steps the number of steps, and the loss on 1000 words for training and on the
         words for validation, in nats per phoneme.
     """
     model, words = build_model(seed), words_of("training")
     rng = np.random.default_rng(seed)
-    measured = as_tensors([words[i] for i in rng.permutation(len(words))[:3000]]), as_tensors(words_of("validation"))
+    measured = as_tensors([words[i] for i in rng.permutation(len(words))[:1000]]), as_tensors(words_of("validation"))
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     # the rate rises during 30 steps, and falls to 0 over the last fifth
     schedule = torch.optim.lr_scheduler.LambdaLR(
