@@ -149,10 +149,20 @@ def released():
 @pytest.fixture(scope="session")
 def capstone_weights():
     """The weights that the capstone's reference trains, as the bytes of a file: training takes a while."""
+    return _trained_weights("capstone")
+
+
+@pytest.fixture(scope="session")
+def spelling_weights():
+    """The weights that the reference of the topic spelling trains."""
+    return _trained_weights("spelling")
+
+
+def _trained_weights(topic):
     from autograder.releases.proof import reference_files
     from tests.autograder.samples import topic_exercises
 
-    (weights,) = made_once("weights", lambda _: reference_files(topic_exercises("capstone"))).values()
+    (weights,) = made_once(f"weights-{topic}", lambda _: reference_files(topic_exercises(topic))).values()
     return weights
 
 

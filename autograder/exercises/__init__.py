@@ -9,7 +9,7 @@ from autograder.exercises.hashing import digest
 from autograder.exercises.loading import TOLERANCE, UNREADABLE, load, load_each, load_from, versions
 from autograder.exercises.model import Case, Exercise, Outcome, Step, Trained, convert, given_shapes, with_points
 from autograder.exercises.modules import module, module_at
-from autograder.exercises.trained import own_parts, provided_code
+from autograder.exercises.trained import own_parts, provided_code, setup_code
 
 __all__ = [
     "PRIMES",
@@ -32,6 +32,7 @@ __all__ = [
     "module_at",
     "own_parts",
     "provided_code",
+    "setup_code",
     "versions",
     "with_points",
 ]

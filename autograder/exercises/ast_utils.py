@@ -98,6 +98,8 @@ def replace(slot: Slot, new: ast.AST | None) -> None:
     if slot.place is not None:
         old = getattr(slot.parent, slot.field)
         changed = [*old[: slot.place], *([] if new is None else [new]), *old[slot.place + 1 :]]
+        if slot.field == "body" and not changed:
+            changed = [ast.Pass()]  # of a loop with a single statement
     setattr(slot.parent, slot.field, changed)
 
 

@@ -26,6 +26,7 @@ WHERE_ZERO = "which line takes a 0 for something else, or divides by it?"
 WHERE_ALIKE = "which line needs them to differ?"
 WHERE_SIZE = "which line treats such an axis differently?"
 WHERE_INDEX = "what does your code do with such a number?"
+ANY_PHONEME = 3, 42  # from the first number of a phoneme to the last, exclusive
 STOPS = 2  # the number of the stop word in the capstone's language; 0 is its pad
 ONE_WORD = "one_word"  # the name of a family: a mask, or a text, in which no more is left
 
@@ -602,4 +603,40 @@ KINDS["positions"] = (
     Family("nouns", _positions(1.0, 0.6), "nouns only"),
     Family("few", _positions(0.1, 0.5), "hardly any noun"),
     Family("missed", _positions(0.6, 0.0), "hardly any noun aligned"),
+)
+
+# --- spelling and sound ----------------------------------------------------------------------------------------------
+
+
+def _edited(rng, context):
+    """Return phonemes; where others were drawn before them, mostly these, some of them doubled, left out or changed."""
+    phonemes = rng.integers(*ANY_PHONEME, size=context.shape)
+    for first in context.drawn.values():
+        copied = first[np.sort(rng.integers(0, len(first), size=context.shape))]
+        phonemes = np.where(rng.uniform(size=context.shape) < 0.2, phonemes, copied)
+    return phonemes
+
+
+KINDS["phonemes"] = (
+    Family("ordinary", _edited),
+    Family("few", _whole_from(3, 6), "phonemes that recur"),
+    Family("others", _whole_from(*ANY_PHONEME), "phonemes that hardly agree"),
+)
+
+
+def _links(rng, context, linked=0.8):
+    links = np.where(rng.uniform(size=context.shape) < linked, rng.integers(0, context.below, size=context.shape), -1)
+    links[rng.integers(len(links))] = rng.integers(0, context.below)
+    return links
+
+
+KINDS["links"] = (
+    Family("ordinary", _links),
+    Family("all", partial(_links, linked=1.0), "phonemes that are all linked"),
+    Family("few", partial(_links, linked=0.2), "phonemes of which few are linked", "what does your code do with -1?"),
+)
+KINDS["hand"] = (
+    Family("ordinary", _whole_from(0, 3)),
+    Family("sure", lambda rng, context: 2 * rng.integers(0, 2, size=context.shape), "links by hand that are all sure"),
+    Family("possible", _whole_from(0, 2), "links by hand of which none is sure"),
 )

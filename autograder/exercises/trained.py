@@ -23,12 +23,19 @@ def provided_code(topic: str) -> str:
     imports, blocks = set(), []
     for name in names:
         item = getattr(answers, name)
+        item = inspect.unwrap(item) if callable(item) else item  # a cached function
         if inspect.isfunction(item) or inspect.isclass(item):
             imports |= set(_import_lines(inspect.getmodule(item)))
             blocks.append("\n\n" + inspect.getsource(item).rstrip())
         else:
             blocks.append(f"{name} = {item!r}")
     return "\n".join([*sorted(imports), "", *blocks])
+
+
+def setup_code(topic: str) -> str:
+    """Return the text of the cell that installs what only the notebook of ``topic`` needs, or ""."""
+    name = f"solutions.in_torch.{topic}"
+    return getattr(module(name), "SETUP", "") if importlib.util.find_spec(name) else ""
 
 
 def own_parts(topic: str) -> str:

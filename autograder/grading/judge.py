@@ -155,7 +155,9 @@ def _judge_weights(exercise, reply):
     for part, points in exercise.parts.items():
         reached, wanted = measured.get(part), trained.thresholds[part]
         passed = reached is not None and reached >= wanted
-        sentence = reason or f"{reached:.3f} on sentences that the model had not seen; {wanted:g} is asked for."
+        sentence = (
+            reason or f"{reached:.3f} on examples that the model had not been trained on; {wanted:g} is required."
+        )
         parts.append(Part(part, points if passed else 0.0, points, "" if passed else sentence))
     return Verdict(exercise.name, float(sum(part.earned for part in parts)), exercise.points, tuple(parts))
 

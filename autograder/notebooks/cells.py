@@ -14,7 +14,17 @@ import numpy as np
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from autograder.exercises import TOLERANCE, Exercise, checking, compare, compose, given_shapes, own_parts, provided_code
+from autograder.exercises import (
+    TOLERANCE,
+    Exercise,
+    checking,
+    compare,
+    compose,
+    given_shapes,
+    own_parts,
+    provided_code,
+    setup_code,
+)
 from autograder.exercises.case_labels import families_of_hidden, kinds_of_hidden
 from autograder.exercises.packing import DRAWN, compress
 from autograder.notebooks import ready, receipt
@@ -211,12 +221,14 @@ def _points_text(exercise):
 
 
 def provided_cells(topic: str) -> list[NotebookNode]:
-    """Return the locked cell with the code that the exercises of ``topic`` build on, if there is any."""
+    """Return the locked cells with the code that the exercises of ``topic`` build on, if there is any: its packages first."""
     code = provided_code(topic)
     if not code:
         return []
     note = "# What the chapters before have built, ready to use. Run this cell, and leave it as it is.\n"
-    return [new_code_cell(note + code, metadata={**_metadata("provided"), **COLLAPSED})]
+    provided = new_code_cell(note + code, metadata={**_metadata("provided"), **COLLAPSED})
+    setup = setup_code(topic)
+    return [*([new_code_cell(setup, metadata=_metadata("setup"))] if setup else []), provided]
 
 
 def own_cells(topic: str) -> list[NotebookNode]:
@@ -253,7 +265,7 @@ def _weights_test_source(exercise):
         f"_found = {trained.measure.__name__}({trained.run}(_file, _unseen['source'], _unseen['lengths']), _unseen)\n"
         f"float(sum(points for part, points in {exercise.parts!r}.items() if _found[part] >= {trained.thresholds!r}[part]))"
     )
-    note = f"# {_points_text(exercise)}: the weights in {trained.file} translate unseen sentences here."
+    note = f"# {_points_text(exercise)}: the weights in {trained.file} are run on unseen examples here."
     return f"{note}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS"
 
 

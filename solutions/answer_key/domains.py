@@ -24,6 +24,9 @@ OF_KIND = {
     "log_probabilities": "{} are normalized: over the words, the probabilities add to 1.",
     "hypotheses": "{} are 0 or negative.",
     "lengths": f"{{}} holds whole numbers (`int64`) from 1 to {MOST_WORDS}.",
+    "phonemes": "{} holds whole numbers (`int64`) from 3 to 41.",
+    "links": "{} holds whole numbers (`int64`) from −1 to `{below}` − 1.",
+    "hand": "{} holds whole numbers (`int64`) from 0 to 2.",
     "peaks": "The largest weight of a row may be larger than the next by a hundred-millionth of itself only.",
 }
 

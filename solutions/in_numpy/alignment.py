@@ -1,12 +1,11 @@
-"""Which letter makes which sound: IBM Model 1, a hundred words aligned by hand, and the alignment error rate.
+"""Which letter makes which sound: IBM Model 1, and a hundred words aligned by hand.
 
-Chapter: book/spelling.md. Sources: Brown et al. (1993), The mathematics of statistical machine translation, for Model 1; Och and
-Ney (2003), A systematic comparison of various statistical alignment models, for the error rate.
+Chapter: book/spelling.md. Source: Brown et al. (1993), The mathematics of statistical machine translation.
 """
 
 import numpy as np
 
-from solutions.in_numpy.spelling import LETTERS, PHONEMES, STOP, as_arrays
+from solutions.in_numpy.spelling import LETTERS, PHONEMES, POSSIBLE, STOP, SURE, as_arrays
 
 # A hundred words drawn from the test part. Each group of letters is followed by the phonemes that it stands for: none, if it is
 # silent. A single letter is surely linked to its phonemes; within a larger group, such as "ck:K", each link is possible.
@@ -115,53 +114,25 @@ z:Z i:IH n:NG c:K
 
 
 def hand_aligned():
-    """Return the words aligned by hand, with their links as arrays that fit those of ``as_arrays(words)``.
+    """Return the words aligned by hand, with their links as an array that fits those of ``as_arrays(words)``.
 
     Returns
     -------
     list of str
-    (batch, target_len, source_len) bool
-        The sure links: phoneme i comes from letter j and from no other.
-    (batch, target_len, source_len) bool
-        The possible links, the sure ones among them.
+    (batch, target_len, source_len) int
+        2 where phoneme i surely comes from letter j, 1 where this is possible, 0 elsewhere.
     """
     groups = [[group.split(":") for group in line.split()] for line in HAND_ALIGNED.strip().splitlines()]
     words = ["".join(letters for letters, _ in word) for word in groups]
     arrays = as_arrays(words)
-    possible = np.zeros((*arrays["target"].shape, arrays["source"].shape[1]), dtype=bool)
-    sure = possible.copy()
+    hand = np.zeros((*arrays["target"].shape, arrays["source"].shape[1]), dtype=int)
     for row, word in enumerate(groups):
         i = j = 0
         for letters, phonemes in word:
             count = len(phonemes.split(",")) if phonemes else 0
-            possible[row, i : i + count, j : j + len(letters)] = True
-            sure[row, i : i + count, j : j + len(letters)] = len(letters) == 1
+            hand[row, i : i + count, j : j + len(letters)] = SURE if len(letters) == 1 else POSSIBLE
             i, j = i + count, j + len(letters)
-    return words, sure, possible
-
-
-def alignment_error_rate(links, sure, possible):
-    """Compare links with those made by hand.
-
-    AER = 1 - (number of links that are sure + number of links that are possible) / (number of links + number of sure links)
-
-    Parameters
-    ----------
-    links : (..., target_len, source_len) bool
-        True where position i of the target is linked to position j of the source.
-    sure, possible : (..., target_len, source_len) bool
-        The links made by hand. A sure link is possible, too.
-
-    Returns
-    -------
-    float
-        From 0, for links that are all possible and include the sure ones, to 1. Counted over all words together.
-
-    Source: Och and Ney (2003), section 4.
-    """
-    ### BEGIN SOLUTION
-    return 1 - ((links & sure).sum() + (links & possible).sum()) / (links.sum() + sure.sum())
-    ### END SOLUTION
+    return words, hand
 
 
 def train_alignment_model(source, target, tension=0.0, iterations=8):
@@ -207,7 +178,8 @@ def link_likeliest(table, source, target, tension=0.0):
 
     Returns
     -------
-    (batch, target_len, source_len) bool
+    (batch, target_len) int
+        The position of the letter; -1 for a position without a phoneme.
     """
     shares = table[source[:, None, :], target[:, :, None]] * _nearness(source, target, tension)
     return link_largest(np.where((source > 0)[:, None, :], shares, -1.0), target)
@@ -215,8 +187,7 @@ def link_likeliest(table, source, target, tension=0.0):
 
 def link_largest(weights, target):
     """Link each phoneme to the letter with the largest of its ``weights`` (batch, target_len, source_len)."""
-    links = np.arange(weights.shape[-1]) == weights.argmax(axis=-1)[..., None]
-    return links & (target > STOP)[..., None]
+    return np.where(target > STOP, weights.argmax(axis=-1), -1)
 
 
 def link_diagonal(source, target):

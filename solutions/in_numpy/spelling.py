@@ -5,6 +5,7 @@ never imported: its code is under the GPL.
 """
 
 import importlib.metadata
+import itertools
 import zlib
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ SOUNDS = "AA AE AH AO AW AY B CH D DH EH ER EY F G HH IH IY JH K L M N NG OW OY 
 PHONEMES = ("<pad>", "<s>", "</s>", *SOUNDS.split())
 LONGEST = 16  # letters of a word
 MOST_PHONEMES = 20  # that a model may write for a word; the dictionary has at most 17
+SURE, POSSIBLE = 2, 1  # links between a phoneme and a letter, made by hand
 PARTS = ("test", "validation")  # each of them is one fortieth of the word families; the rest is for training
 FORTIETHS = 40
 
@@ -51,12 +53,29 @@ def words_of(part):
 
 @cache
 def _split_words():
-    stem = snowballstemmer.stemmer("english").stemWord
+    part_of = _divider()
     words = {part: [] for part in ("training", *PARTS)}
     for word in sorted(pronunciations()):
-        fortieth = zlib.crc32(stem(word).encode()) % FORTIETHS
-        words[PARTS[fortieth] if fortieth < len(PARTS) else "training"].append(word)
+        words[part_of(word)].append(word)
     return words
+
+
+def _divider():
+    """Return the function that tells the part of a word."""
+    stem = snowballstemmer.stemmer("english").stemWord
+
+    def part_of(word):
+        fortieth = zlib.crc32(stem(word).encode()) % FORTIETHS
+        return PARTS[fortieth] if fortieth < len(PARTS) else "training"
+
+    return part_of
+
+
+def draw_test_words(count, seed):
+    """Return ``count`` words of the test part, drawn with ``seed``, without dividing all the words there are."""
+    words, part_of = sorted(pronunciations()), _divider()
+    drawn = (words[number] for number in np.random.default_rng(seed).permutation(len(words)))
+    return list(itertools.islice((word for word in drawn if part_of(word) == "test"), count))
 
 
 def encode_letters(words):
@@ -101,16 +120,32 @@ def as_phonemes(numbers):
 
 
 def edit_distance(written, wanted):
-    """Return the least number of insertions, deletions and substitutions that turn ``written`` into ``wanted``.
+    """Count the edits between two sequences: the least number of insertions, deletions and substitutions.
+
+    D[i, j], the distance between the first i items of ``written`` and the first j of ``wanted``, is the smallest of
+    D[i - 1, j] + 1, D[i, j - 1] + 1, and D[i - 1, j - 1] + (0 if items i and j are equal, else 1).
+
+    Parameters
+    ----------
+    written : (written_len,) int
+        Or any sequence.
+    wanted : (wanted_len,) int
+
+    Returns
+    -------
+    int
+        0 if the two are equal.
 
     Source: Levenshtein (1966).
     """
+    ### BEGIN SOLUTION
     row = list(range(len(wanted) + 1))
     for count, item in enumerate(written, 1):
         before, row = row, [count]
         for place, other in enumerate(wanted):
             row.append(min(before[place] + (item != other), before[place + 1] + 1, row[-1] + 1))
     return row[-1]
+    ### END SOLUTION
 
 
 def count_edits(written, word):
@@ -134,10 +169,72 @@ def error_rates(written, words):
         that are not right throughout.
     """
     edits = length = wrong = 0
-    for phonemes, word in zip(written, words, strict=True):
+    for phonemes, word in zip(written, words):  # noqa: B905 (notebooks of older Pythons hold it)
         distance, size = count_edits(phonemes, word)
         edits, length, wrong = edits + distance, length + size, wrong + (distance > 0)
     return edits / length, wrong / len(words)
+
+
+def alignment_error_rate(links, hand):
+    """Compare links with those made by hand.
+
+    AER = 1 - (number of links that are sure + number of links that are possible) / (number of links + number of sure links),
+    where a sure link is possible, too.
+
+    Parameters
+    ----------
+    links : (target_len,) int
+        The position of the letter to which each phoneme is linked; -1 for none.
+    hand : (target_len, source_len) int
+        2 where the link made by hand is sure, 1 where it is only possible, 0 elsewhere.
+
+    Returns
+    -------
+    float
+        From 0, for links that are all possible and include the sure ones, to 1.
+
+    Source: Och and Ney (2003), section 4.
+    """
+    ### BEGIN SOLUTION
+    made = links[..., None] == np.arange(hand.shape[-1])
+    sure, right = (made & (hand == 2)).sum(), (made & (hand > 0)).sum()
+    return 1 - (sure + right) / (made.sum() + (hand == 2).sum())
+    ### END SOLUTION
+
+
+def em_by_hand():
+    """Run two iterations of EM for Model 1 on *no* (N OW), *on* (AA N) and *o* (OW), from a uniform table.
+
+    Returns
+    -------
+    dict of lists of float
+        ``n`` and ``o``: t of N, OW and AA given that letter, after the first maximisation. ``shares``: in the second
+        expectation, the share of n in the N of *no*, of o in its OW, of o in the AA of *on*, and of n in its N. ``again``: after
+        the second maximisation, t(N given n) and t(OW given o).
+
+    Source: Brown et al. (1993).
+    """
+    ### BEGIN SOLUTION
+    return {
+        "n": [0.5, 0.25, 0.25],
+        "o": [0.3333, 0.5, 0.1667],
+        "shares": [0.6, 0.6667, 0.4, 0.6],
+        "again": [0.5625, 0.5814],
+    }
+    ### END SOLUTION
+
+
+def sort_errors():
+    """Sort twenty errors of the trained model into five kinds: vowel, consonant, left out, added, and more than one edit.
+
+    Returns
+    -------
+    dict of lists of int
+        ``first``, ``second``, ``third`` and ``fourth``: the kinds of five errors each, from 1 to 5.
+    """
+    ### BEGIN SOLUTION
+    return {"first": [1, 2, 4, 3, 5], "second": [1, 4, 2, 3, 5], "third": [1, 4, 5, 3, 2], "fourth": [1, 3, 2, 4, 1]}
+    ### END SOLUTION
 
 
 def edit_operations(written, wanted):

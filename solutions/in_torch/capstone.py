@@ -59,6 +59,7 @@ PROVIDED = (
         "as_tensors",
         "save_weights",
         "load_model",
+        "load_weights",
         "translate_with_weights",
     ),
 )
@@ -102,14 +103,18 @@ def save_weights(model, path):
 
 
 def load_model(file):
-    """Return a model with the weights in ``file``, a path or an open file.
+    """Return a model with the weights in ``file``, a path or an open file; see ``load_weights``."""
+    return load_weights(build_model(), file)
+
+
+def load_weights(model, file):
+    """Give ``model`` the weights in ``file``, a path or an open file, and return it.
 
     Raises
     ------
     ValueError
         If an array is missing, has another shape, or holds what is no finite number.
     """
-    model = build_model()
     with np.load(file, allow_pickle=False) as arrays, torch.no_grad():
         for name, parameter in model.named_parameters():
             if name not in arrays and EARLIER_NAMES.get(name) in arrays:

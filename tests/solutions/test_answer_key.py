@@ -95,9 +95,9 @@ def test_functions_are_unique_within_their_topic(topic):
 
 
 @each_topic
-def test_every_topic_has_every_kind_of_exercise(topic):
+def test_every_topic_has_numbers_code_and_text(topic):
     kinds = {entry.kind for entry in answer_key.load(topic).values()}
-    assert kinds - {"trained"} == {"shape", "number", "code", "text"}
+    assert kinds >= {"number", "code", "text"}
 
 
 @each_topic

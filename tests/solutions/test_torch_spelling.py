@@ -6,14 +6,18 @@ import torch
 
 from solutions.in_numpy import spelling
 from solutions.in_torch import spelling as torch_spelling
+from solutions.in_torch.capstone import translation_loss
 from solutions.in_torch.output_layer import beam_search
 from solutions.in_torch.spelling import (
     as_tensors,
     build_model,
     load_trained,
+    load_weights,
     pronounce,
+    pronounce_with_weights,
     quantize,
-    train_with_validation,
+    save_weights,
+    train_and_save,
 )
 
 pytestmark = pytest.mark.suite("solutions")
@@ -26,16 +30,45 @@ def few_words(monkeypatch):
 
 
 @pytest.mark.usefixtures("few_words")
-def test_training_ends_with_the_parameters_that_had_the_lowest_loss_in_validation(capsys):
-    model, curve = train_with_validation(steps=60, every=10, rate=0.02)
-    assert [step for step, _, _ in curve] == [10, 20, 30, 40, 50, 60]
+@pytest.mark.parametrize("attention", [True, False])
+def test_training_writes_the_parameters_that_had_the_lowest_loss_in_validation(attention, tmp_path, capsys):
+    curve = train_and_save(tmp_path / "weights.npz", attention=attention, steps=200, every=20)
+    assert [step for step, _, _ in curve] == [*range(20, 201, 20)]
+    assert capsys.readouterr().out.count("validation") == 10
     batch = as_tensors(torch_spelling.words_of("validation"))
+    model = load_weights(build_model(attention=attention), tmp_path / "weights.npz")
     with torch.no_grad():
         logits, _ = model(batch["source"], batch["lengths"], batch["target_in"])
     losses = [validation for _, _, validation in curve]
-    assert torch_spelling.translation_loss(logits, batch["target"]).item() == pytest.approx(min(losses), rel=1e-5)
-    assert capsys.readouterr().out.count("validation") == 6
+    assert translation_loss(logits, batch["target"]).item() == pytest.approx(min(losses), rel=1e-5)
     assert min(losses) < losses[-1]  # a hundred words are overfitted
+
+
+def test_without_attention_the_context_is_the_last_state_of_each_direction():
+    model = build_model(attention=False)
+    source = as_tensors(["at", "knight"])
+    with torch.no_grad():
+        keys, _ = model.encoder(source["source"], source["lengths"])
+        mask = source["source"] > 0
+        context, _ = model.decoder.attention(torch.zeros(2, 128), keys, mask)
+    assert torch.equal(context[0], torch.cat([keys[0, 1, :128], keys[0, 0, 128:]]))
+    assert torch.equal(context[1], torch.cat([keys[1, 5, :128], keys[1, 0, 128:]]))
+
+
+def test_what_the_weights_write_is_measured_against_the_nearest_pronunciation(tmp_path):
+    arrays = torch_spelling.draw_unseen_words(seed=4)
+    words = spelling.draw_test_words(1000, seed=4)
+    assert len({*words}) == 1000
+    assert {*words} <= {*spelling.words_of("test")}
+    right = torch_spelling.measure_pronunciations(arrays["target"], arrays)
+    assert right == {"per_at_most_16": 1, "per_at_most_13": 1}
+    save_weights(load_trained(), tmp_path / "weights.npz")
+    file = np.fromfile(tmp_path / "weights.npz", dtype=np.uint8)
+    written = pronounce_with_weights(file, arrays["source"], arrays["lengths"])
+    per, _ = spelling.error_rates(pronounce(load_trained(), words), words)
+    measured = torch_spelling.measure_pronunciations(written, arrays)
+    assert measured["per_at_most_13"] == pytest.approx(1 - per)
+    assert per < 0.1
 
 
 def test_a_parameter_in_one_byte_is_off_by_half_a_step_at_most(tmp_path):

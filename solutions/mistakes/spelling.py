@@ -1,0 +1,179 @@
+"""Wrong answers that students give to the exercises on spelling and sound. The docstring is the hint."""
+
+import numpy as np
+
+
+def _distance(written, wanted, insertion=1, deletion=1, substitution=1):
+    table = np.zeros((len(written) + 1, len(wanted) + 1), dtype=int)
+    table[:, 0], table[0] = deletion * np.arange(len(written) + 1), insertion * np.arange(len(wanted) + 1)
+    for i, item in enumerate(written, 1):
+        for j, other in enumerate(wanted, 1):
+            change = table[i - 1, j - 1] + (0 if item == other else substitution)
+            table[i, j] = min(table[i - 1, j] + deletion, table[i, j - 1] + insertion, change)
+    return int(table[-1, -1])
+
+
+def edit_distance__place_by_place(written, wanted):
+    """You compare place by place. If a phoneme is missing at the start, everything after it has moved by one place."""
+    steps = min(len(written), len(wanted))
+    return int((written[:steps] != wanted[:steps]).sum() + abs(len(written) - len(wanted)))
+
+
+def edit_distance__no_substitution(written, wanted):
+    """A substitution is one edit. You count it as two, a deletion and an insertion."""
+    return _distance(written, wanted, substitution=2)
+
+
+def edit_distance__always_substituted(written, wanted):
+    """The step along the diagonal is free if the two phonemes are equal. You always charge it."""
+    table = np.zeros((len(written) + 1, len(wanted) + 1), dtype=int)
+    table[:, 0], table[0] = np.arange(len(written) + 1), np.arange(len(wanted) + 1)
+    for i in range(1, len(written) + 1):
+        for j in range(1, len(wanted) + 1):
+            table[i, j] = 1 + min(table[i - 1, j], table[i, j - 1], table[i - 1, j - 1])
+    return int(table[-1, -1])
+
+
+def edit_distance__borders_of_zero(written, wanted):
+    """The first row and column of the table are not 0: to turn i phonemes into none takes i deletions."""
+    table = np.zeros((len(written) + 1, len(wanted) + 1), dtype=int)
+    for i, item in enumerate(written, 1):
+        for j, other in enumerate(wanted, 1):
+            table[i, j] = min(table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (item != other))
+    return int(table[-1, -1])
+
+
+def edit_distance__neighbours_exchanged(written, wanted):
+    """You let two neighbours change places in one edit. Here that takes two edits."""
+    table = np.zeros((len(written) + 1, len(wanted) + 1), dtype=int)
+    table[:, 0], table[0] = np.arange(len(written) + 1), np.arange(len(wanted) + 1)
+    for i in range(1, len(written) + 1):
+        for j in range(1, len(wanted) + 1):
+            differ = written[i - 1] != wanted[j - 1]
+            table[i, j] = min(table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + differ)
+            if i > 1 and j > 1 and written[i - 1] == wanted[j - 2] and written[i - 2] == wanted[j - 1]:
+                table[i, j] = min(table[i, j], table[i - 2, j - 2] + 1)
+    return int(table[-1, -1])
+
+
+def edit_distance__as_a_rate(written, wanted):
+    """You divided by the length. The distance is a count of edits; the PER divides it later."""
+    return _distance(written, wanted) / len(wanted)
+
+
+def edit_distance__one_step_short(written, wanted):
+    """You return an entry beside the last one of the table: the last phonemes are not compared."""
+    return _distance(written[:-1], wanted[:-1])
+
+
+def _rates(links, hand):
+    made = links[..., None] == np.arange(hand.shape[-1])
+    return made, hand == 2, hand > 0
+
+
+def alignment_error_rate__possible_without_sure(links, hand):
+    """A sure link is possible as well: the second term counts links where `hand` is 1 or 2."""
+    made, sure, _ = _rates(links, hand)
+    return 1 - ((made & sure).sum() + (made & (hand == 1)).sum()) / (made.sum() + sure.sum())
+
+
+def alignment_error_rate__possible_below_the_line(links, hand):
+    """Below the line stand the links made and the *sure* ones by hand. You count all that are possible there."""
+    made, sure, possible = _rates(links, hand)
+    return 1 - ((made & sure).sum() + (made & possible).sum()) / (made.sum() + possible.sum())
+
+
+def alignment_error_rate__not_subtracted(links, hand):
+    """The fraction is the share that is right. The error rate is 1 minus this fraction."""
+    made, sure, possible = _rates(links, hand)
+    return ((made & sure).sum() + (made & possible).sum()) / (made.sum() + sure.sum())
+
+
+def alignment_error_rate__precision(links, hand):
+    """You count the links that are not possible. Sure links that were not made are errors, too."""
+    made, _, possible = _rates(links, hand)
+    return 1 - (made & possible).sum() / made.sum()
+
+
+def alignment_error_rate__last_letter_for_none(links, hand):
+    """As an index, -1 is the last letter. Here it means that the phoneme has no link: leave it out."""
+    made = np.zeros(hand.shape, dtype=bool)
+    made[np.arange(len(links)), links] = True
+    return 1 - ((made & (hand == 2)).sum() + (made & (hand > 0)).sum()) / (made.sum() + (hand == 2).sum())
+
+
+def alignment_error_rate__none_counted_below(links, hand):
+    """You divide by the number of phonemes. A phoneme without a link adds nothing to the number of links."""
+    made, sure, possible = _rates(links, hand)
+    return 1 - ((made & sure).sum() + (made & possible).sum()) / (len(links) + sure.sum())
+
+
+def alignment_error_rate__hand_summed(links, hand):
+    """You add the numbers in `hand`. The 2 says that a link is sure, not that there are two of them."""
+    made, sure, _ = _rates(links, hand)
+    return 1 - ((made & sure).sum() + hand[made].sum()) / (made.sum() + hand.sum())
+
+
+def _em(**changed):
+    right = {
+        "n": [0.5, 0.25, 0.25],
+        "o": [0.3333, 0.5, 0.1667],
+        "shares": [0.6, 0.6667, 0.4, 0.6],
+        "again": [0.5625, 0.5814],
+    }
+    return {**right, **changed}
+
+
+def em_by_hand__divided_by_phonemes():
+    """You divided the counts of a phoneme by their sum over letters. They are divided letter by letter, over its phonemes."""
+    return _em(n=[0.5, 0.25, 0.5], o=[0.5, 0.75, 0.5], shares=[0.5, 0.75, 0.5, 0.5], again=[0.5, 0.7778])
+
+
+def em_by_hand__single_word_left_out():
+    """In *o*, the whole of OW belongs to the letter o. You left this word out."""
+    return _em(o=[0.5, 0.25, 0.25], shares=[0.5, 0.5, 0.5, 0.5], again=[0.5, 0.25])
+
+
+def em_by_hand__counts():
+    """These are the expected counts. Divide those of a letter by their sum, so that they become probabilities."""
+    return _em(n=[1.0, 0.5, 0.5], o=[1.0, 1.5, 0.5])
+
+
+def em_by_hand__shares_not_divided():
+    """A share is t of the letter divided by the sum of t over the letters of the word: you kept t itself."""
+    return _em(shares=[0.5, 0.5, 0.1667, 0.5])
+
+
+def em_by_hand__one_iteration():
+    """These are the probabilities after the first maximisation. Use the shares of the second expectation for the next."""
+    return _em(again=[0.5, 0.5])
+
+
+def em_by_hand__other_letter():
+    """You gave the share of the other letter. Look up which letter is asked for each time."""
+    return _em(shares=[0.4, 0.3333, 0.6, 0.4])
+
+
+def _kinds(**changed):
+    right = {"first": [1, 2, 4, 3, 5], "second": [1, 4, 2, 3, 5], "third": [1, 4, 5, 3, 2], "fourth": [1, 3, 2, 4, 1]}
+    return {**right, **changed}
+
+
+def sort_errors__added_and_left_out_exchanged():
+    """Kind 3 is a phoneme that the dictionary has and the model has not written; kind 4 is the other way round."""
+    return {name: [{3: 4, 4: 3}.get(kind, kind) for kind in kinds] for name, kinds in _kinds().items()}
+
+
+def sort_errors__vowels_and_consonants_exchanged():
+    """Vowels are the phonemes whose names begin with A, E, I, O or U. You have exchanged the kinds 1 and 2."""
+    return {name: [{1: 2, 2: 1}.get(kind, kind) for kind in kinds] for name, kinds in _kinds().items()}
+
+
+def sort_errors__first_edit_only():
+    """In some of these words more than one phoneme differs. Compare to the end before you choose the kind."""
+    return _kinds(first=[1, 2, 4, 3, 1], second=[1, 4, 2, 3, 2], third=[1, 4, 1, 3, 2])
+
+
+def sort_errors__counted_from_zero():
+    """The kinds are numbered from 1 to 5. Yours run from 0 to 4."""
+    return {name: [kind - 1 for kind in kinds] for name, kinds in _kinds().items()}
