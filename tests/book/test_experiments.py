@@ -246,3 +246,79 @@ def test_the_page_prints_every_point_of_the_race(site, record):
     for context, sentences in itertools.product(LONG, SENTENCES):
         for steps in LONG[context]:
             assert re.search(rf"^{context} +{sentences} +{steps} ", text, flags=re.MULTILINE)
+
+
+def error_rates_by_steps(record, model, kind, group="all"):
+    """Return for each number of steps the error rates of three seeds on spelling: "edits_of" or "right_of"."""
+    rates = {}
+    for row in rows_at_best(record, "spelling", model):
+        part, every = row[kind][group]
+        rates.setdefault(row["steps"], []).append(part / every if kind == "edits_of" else 1 - part / every)
+    assert all(len(seeds) == 3 for seeds in rates.values())
+    return {steps: np.array(seeds) for steps, seeds in sorted(rates.items())}
+
+
+def test_spelling_the_fewest_errors_come_after_the_lowest_loss(record):
+    for model, per, wer in (("attention", 0.08, 0.34), ("fixed", 0.12, 0.41)):
+        losses = {}
+        for row in rows_at_best(record, "spelling", model):
+            losses.setdefault(row["steps"], []).append(row["validation_loss"])
+        losses = {steps: np.mean(seeds) for steps, seeds in losses.items()}
+        assert min(losses, key=losses.get) == 7000
+        rates = error_rates_by_steps(record, model, "edits_of"), error_rates_by_steps(record, model, "right_of")
+        assert [round(each[23_000].mean(), 2) for each in rates] == [per, wer]
+        for each in rates:
+            assert min(each, key=lambda steps: each[steps].mean()) == 23_000
+        if model == "attention":
+            assert round(losses[23_000] / losses[7000], 2) == 1.06
+    attention, fixed = (error_rates_by_steps(record, model, "right_of")[23_000] for model in ("attention", "fixed"))
+    assert fixed.min() - attention.max() > 3 * max(np.ptp(fixed), np.ptp(attention))
+
+
+def test_spelling_attention_helps_long_words_most(record):
+    differences = [
+        np.subtract(
+            *(error_rates_by_steps(record, model, "right_of", group)[7000].mean() for model in ("fixed", "attention"))
+        )
+        for group in ("2-5", "6-7", "8-9", "10-16")
+    ]
+    assert max(differences[:2]) < 0.03
+    assert differences == sorted(differences)
+    assert round(100 * differences[-1]) == 18
+
+
+def test_names_the_lower_training_loss_belongs_to_the_model_that_generalises_worse(record):
+    rows = {
+        model: [
+            row
+            for row in record["rows"]
+            if (row["group"], row["model"], row["steps"], row["rate"]) == ("names", model, 1000, 0.003)
+        ]
+        for model in ("attention", "fixed")
+    }
+    losses = {model: round(np.mean([row["training_loss"] for row in three]), 2) for model, three in rows.items()}
+    assert losses == {"attention": 0.13, "fixed": 0.09}
+    rates = {
+        model: [row["edits_of"]["all"][0] / row["edits_of"]["all"][1] for row in three] for model, three in rows.items()
+    }
+    assert np.mean(rates["attention"]) == pytest.approx(1 / 3, abs=0.04)
+    assert np.mean(rates["fixed"]) == pytest.approx(2 / 3, abs=0.04)
+    assert len(rows["fixed"]) == 3
+
+
+def test_the_page_on_spelling_computes_what_its_text_says(site):
+    texts, page = outputs(site, "spelling")
+    (minute,) = [text for text in texts if text.startswith("PER") and "interval" not in text]
+    per, wer = map(float, re.findall(r"\d+\.\d", minute)[:2])
+    assert (per < 13, wer < 50) == (True, True)
+    (sure,) = [text for text in texts if "interval" in text]
+    (_, *per), (_, low, high) = ([float(n) for n in re.findall(r"\d+\.\d", line)] for line in sure.splitlines()[:2])
+    assert 3 < high - low < 4
+    cells = [html.unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", page, re.DOTALL)]
+    rates = {name: float(cells[cells.index(name) + 1]) for name in cells if name in ALIGNMENTS}
+    assert rates["Model 1 near the diagonal"] < rates["attention, largest weight"] / 2
+    assert rates["attention, largest weight"] < min(rates["the diagonal"], rates["IBM Model 1"]) / 2
+    assert 60 < float(cells[cells.index("vowel for vowel") + 1]) < 70
+
+
+ALIGNMENTS = ("the diagonal", "IBM Model 1", "Model 1 near the diagonal", "attention, largest weight")

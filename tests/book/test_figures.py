@@ -25,6 +25,7 @@ from solutions.in_numpy.decoder_fusion import decoder_step_state, note_c_state
 from solutions.in_numpy.output_layer import output_distribution
 from solutions.in_numpy.scoring import additive_score, dot_product_score, multiplicative_score
 from solutions.in_numpy.softmax import masked_softmax, softmax
+from solutions.in_torch import spelling
 from solutions.in_torch.capstone import (
     EARLIER_NAMES,
     MAX_LENGTH,
@@ -51,6 +52,7 @@ PAGES = {  # element: its page
     "output-layer-figure": "output_layer",
     "beam-figure": "output_layer",
     "capstone-figure": "capstone",
+    "spelling-figure": "spelling",
 }
 CLOSE = {"rtol": 0, "atol": 1e-6}
 
@@ -447,7 +449,9 @@ def test_with_forced_colours_bars_and_the_chosen_word_can_be_seen(browser, addre
     assert {bar for bar, _ in bars}.isdisjoint(track for track, _ in tracks)
 
 
-@pytest.mark.parametrize("element", [element for element in PAGES if element != "capstone-figure"])
+@pytest.mark.parametrize(
+    "element", [element for element in PAGES if element not in ("capstone-figure", "spelling-figure")]
+)
 def test_the_address_reproduces_a_view(browser, address, element):  # noqa: F811
     size(browser, 1280)
     found = figure(browser, address, element)
@@ -551,10 +555,10 @@ LIMITS = {"start": START, "stop": STOP, "longest": MAX_LENGTH}
 
 @pytest.fixture(scope="module")
 def translate_in_page(compute, browser, address):  # noqa: F811
-    def translate_in_page(file, sentences=()):
-        shapes = npz_of(build_model())[1]
+    def translate_in_page(file, sentences=(), limits=LIMITS, model=None):
+        shapes = npz_of(model or build_model())[1]
         module, text = f"{address}/_static/figures/model.js", base64.b64encode(file).decode()
-        return browser.execute_async_script(READ, module, text, shapes, EARLIER_NAMES, sentences, LIMITS)
+        return browser.execute_async_script(READ, module, text, shapes, EARLIER_NAMES, sentences, limits)
 
     return translate_in_page
 
@@ -572,6 +576,35 @@ def test_the_model_in_the_page_translates_as_torch_does(translate_in_page, site,
         wanted = translate_with_weights(np.frombuffer(offered, dtype=np.uint8), words[None], np.array([len(words)]))
         assert [step["word"] for step in steps] == wanted["words"][0].tolist()
         np.testing.assert_allclose([step["weights"] for step in steps], wanted["weights"][0], rtol=0, atol=1e-4)
+
+
+def test_the_page_pronounces_with_one_byte_a_parameter_as_torch_does(translate_in_page, site):
+    assert spelling.TRAINED.stat().st_size <= 500_000
+    model, words = spelling.load_trained(), spelling.words_of("test")[::200]
+    source, lengths = map(torch.from_numpy, spelling.encode_letters(words))
+    limits = {"start": spelling.START, "stop": spelling.STOP, "first": 1, "longest": spelling.MOST_PHONEMES}
+    letters = [row[:length].tolist() for row, length in zip(source, lengths, strict=True)]
+    found = translate_in_page((site / "made" / "spelling.npz").read_bytes(), letters, limits, model)
+    assert isinstance(found, list), found
+    for word, length, steps in zip(source, lengths, found, strict=True):
+        numbers, weights = model.greedy(
+            word[None, :length], length[None], spelling.START, spelling.STOP, spelling.MOST_PHONEMES
+        )
+        assert [step["word"] for step in steps] == numbers[0].tolist()
+        np.testing.assert_allclose([step["weights"] for step in steps], weights[0], rtol=0, atol=1e-5)
+
+
+def test_a_reader_types_a_word_and_sees_its_phonemes(browser, address):  # noqa: F811
+    element = figure(browser, address, "spelling-figure")
+    says = element.find_element(By.CSS_SELECTOR, "[role=status]")
+    word = control(element, "sentence")
+    word.clear()
+    word.send_keys("Knight", Keys.ENTER)
+    until(browser, lambda: "N AY T STOP." in says.text)
+    assert heat_maps(element)["Ours"] == ["written", *"knight", "p"]
+    word.clear()
+    word.send_keys("naïve", Keys.ENTER)
+    until(browser, lambda: "does not know the letter “ï”" in says.text)
 
 
 def test_a_model_without_training_is_no_luckier_in_the_page(translate_in_page, tmp_path):

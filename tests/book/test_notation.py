@@ -23,6 +23,7 @@ CHAPTERS = [
     "whole_model",
     "the_paper",
     "capstone",
+    "spelling",
     "from_bahdanau_to_transformers",
 ]
 
