@@ -51,8 +51,14 @@ def test_sizes_and_masks_are_those_of_every_release_and_no_result_can_be_taken_f
                 assert np.shape(item) == twin.shape
                 if twin.dtype.kind == "b":
                     assert np.array_equal(item, twin)
-            if not isinstance(case.expected, dict):
-                right, elsewhere = (np.asarray(each.expected, dtype=float) for each in (case, again))
-                differing += bool((np.abs(right - elsewhere) > 10 * TOLERANCE).any())
+            if isinstance(case.expected, dict) and case.gradients:
+                continue
+            pairs = [(case.expected, again.expected)]
+            if isinstance(case.expected, dict):
+                pairs = [(case.expected[entry], again.expected[entry]) for entry in case.expected]
+            differing += any(
+                (np.abs(np.asarray(right, dtype=float) - np.asarray(elsewhere, dtype=float)) > 10 * TOLERANCE).any()
+                for right, elsewhere in pairs
+            )
         has_choices_only = one.function in WHOLE_NUMBERS_ONLY
         assert differing > len(one.hidden) / 4 or has_choices_only, one.name

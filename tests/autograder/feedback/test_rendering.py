@@ -299,7 +299,7 @@ def test_it_says_when_it_was_handed_in_and_whether_that_was_late(came, due, said
 
 def test_a_late_penalty_is_taken_off_and_named():
     text = page(late_penalty=1.25).header.get_text()
-    assert "19.75 of 26" in text
+    assert "25.75 of 32" in text
     assert "Late submission penalty: 1.25" in text
 
 

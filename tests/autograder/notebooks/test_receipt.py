@@ -151,7 +151,7 @@ def test_a_file_that_was_changed_after_it_was_run_says_two_codes(notebook, asked
 
 def test_a_notebook_that_was_never_run_prints_no_code(asked):
     found = receipt_of_file(as_file(source_notebook("scoring", topic_exercises("scoring"))), asked)
-    assert (found.printed, found.asked) == ("", 11)
+    assert (found.printed, found.asked) == ("", 13)
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_the_lone_release_runs_in_an_empty_folder_and_says_what_is_not_answered(
     assert not errors(cells["imports"])
     assert not errors(cells["compare"])
     checks = {name: cell for name, cell in cells.items() if name.endswith("-check")}
-    assert len(checks) == 11
+    assert len(checks) == 13
     for name, cell in checks.items():
         (error,) = errors(cell)
         assert error.ename == "NotYet", name
@@ -95,7 +95,7 @@ def test_where_a_package_is_missing_the_first_cell_says_so_in_one_line_and_no_ch
     assert error.traceback == [f"NotReady: {error.evalue}"]
     assert error.evalue.startswith("torch is missing. Run %pip install --upgrade torch")
     checks = {name: cell for name, cell in cells.items() if name.endswith("-check")}
-    assert len(checks) == 11
+    assert len(checks) == 13
     assert any(map(errors, checks.values()))  # so that `nbgrader validate` fails too
 
 
@@ -121,7 +121,7 @@ def test_the_lone_notebook_with_right_answers_passes_every_check(answered):
                     name
                 )  # a busy kernel says it in parts
                 checks += 1
-    assert checks == 11
+    assert checks == 13
 
 
 def test_the_check_of_a_wrong_answer_raises_with_the_hint_of_its_mistake(answered):
@@ -211,7 +211,7 @@ def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_
     again = init(tmp_path)
     release.release(again, "scoring", seed=0)
     assert again.source("scoring").read_bytes() == released.source("scoring").read_bytes()
-    assert earned == [[True] * 11]
+    assert earned == [[True] * 13]
 
 
 def test_another_seed_changes_hidden_cases_only(released, others):
