@@ -205,7 +205,8 @@ def positions_by_hand__next_one():
 
 
 def _block(**changed):
-    return {"attention": 9216, "network": 15568, "norms": 192, "longer": 0, "length": 480, **changed}
+    parts = {"attention": 9216, "network": 15568, "norms": 192} | changed
+    return {"longer": parts["attention"] + parts["network"] + parts["norms"], "length": 480} | parts
 
 
 def block_by_count__no_biases():
@@ -250,7 +251,7 @@ def block_by_count__two_numbers_a_norm():
 
 def block_by_count__grows_with_the_sentence():
     """All positions share the same parameters: is there any learned array with an axis as long as the sentence?"""
-    return _block(longer=9216 + 15568 + 192)
+    return _block(longer=2 * (9216 + 15568 + 192))
 
 
 def block_by_count__scores_alone():

@@ -227,5 +227,6 @@ def test_a_block_learns_what_torchs_layers_of_its_sizes_hold():
     answer = in_numpy.block_by_count()
     for name, module in {"network": network, "attention": attention, "norms": norms}.items():
         assert answer[name] == sum(parameter.numel() for parameter in module.parameters())
+    assert answer["longer"] == answer["attention"] + answer["network"] + answer["norms"]
     length, d, d_wide = answer["length"], 48, 160
     assert 2 * length * length * d == 3 * 2 * length * d * d_wide
