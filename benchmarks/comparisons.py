@@ -45,8 +45,8 @@ from solutions.in_torch.context import AdditiveAttention, Attention
 from solutions.in_torch.encoder import Encoder
 from solutions.in_torch.output_layer import Decoder, Seq2Seq
 from solutions.in_torch.scoring import DotProductScore
-from solutions.in_torch.spelling import TRAINED, quantize
 from solutions.in_torch.spelling import build_model as build_speller
+from solutions.trained import TRAINED, quantize
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "benchmarks" / "comparisons.json"

@@ -16,6 +16,7 @@ import nbformat
 from docutils import nodes
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from autograder.exercises import setup_code
 from autograder.notebooks.chapter import chapter_number
 from solutions import answer_key
 
@@ -268,8 +269,10 @@ def build_notebook(page):
         for cell in cells
     ]
     hidden = [new_code_cell(text, metadata={"jupyter": {"source_hidden": True}}) for text in set_up]
-    head = new_markdown_cell(INTRODUCTION.format(title=title, topic=Path(page).stem))
-    cells = [head, *hidden, *(cell for cell in shown if cell.source)]
+    head = [new_markdown_cell(INTRODUCTION.format(title=title, topic=Path(page).stem))]
+    if more := setup_code(Path(page).stem):
+        head.append(new_code_cell(more))
+    cells = [*head, *hidden, *(cell for cell in shown if cell.source)]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}

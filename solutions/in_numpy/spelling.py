@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import snowballstemmer
 
 PAD, START, STOP = 0, 1, 2
 LETTERS = ("<pad>", *"abcdefghijklmnopqrstuvwxyz")
@@ -62,6 +61,8 @@ def _split_words():
 
 def _divider():
     """Return the function that tells the part of a word."""
+    import snowballstemmer  # not everybody who reads this module divides words
+
     stem = snowballstemmer.stemmer("english").stemWord
 
     def part_of(word):

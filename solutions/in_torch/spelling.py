@@ -4,7 +4,6 @@ Chapter: book/spelling.md.
 """
 
 import io
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -41,7 +40,6 @@ from solutions.in_torch.softmax import masked_softmax  # noqa: F401
 
 EMBEDDING_SIZE = 64  # of a letter or phoneme
 SIZE = 128  # of a state: the encoder's in each direction, and the decoder's
-TRAINED = Path(__file__).with_name("spelling.npz")  # made by `python -m benchmarks.comparisons --export`
 
 # What the assignment's notebook holds ready, by name: the dictionary, the model of the chapters before, its file.
 PROVIDED = (
@@ -199,27 +197,3 @@ def measure_pronunciations(value, arrays):
         distance, size = min((edit_distance(written, each), len(each)) for each in pronunciations()[word])
         edits, length = edits + distance, length + size
     return {"per_at_most_16": 1 - edits / length, "per_at_most_13": 1 - edits / length}
-
-
-def quantize(model):
-    """Return the parameters in one byte each: int8 arrays, and for each array the float32 ``scale`` of its rows.
-
-    An entry of row k stands for entry * scale[k]; the largest of a row is 127 or -127.
-    """
-    arrays = {}
-    for name, parameter in model.named_parameters():
-        rows = parameter.detach().numpy().reshape(len(parameter), -1)
-        scale = np.maximum(np.abs(rows).max(axis=1), 1e-12).astype(np.float32) / 127
-        arrays[name] = np.round(rows / scale[:, None]).astype(np.int8).reshape(parameter.shape)
-        arrays[f"{name}.scale"] = scale
-    return arrays
-
-
-def load_trained(file=TRAINED):
-    """Return the trained model whose quantised parameters stand in ``file``."""
-    model = build_model()
-    with np.load(file) as arrays, torch.no_grad():
-        for name, parameter in model.named_parameters():
-            scale = arrays[f"{name}.scale"].reshape(-1, *[1] * (parameter.dim() - 1))
-            parameter.copy_(torch.from_numpy(arrays[name] * scale))
-    return model

@@ -25,7 +25,7 @@ from solutions.in_numpy.decoder_fusion import decoder_step_state, note_c_state
 from solutions.in_numpy.output_layer import output_distribution
 from solutions.in_numpy.scoring import additive_score, dot_product_score, multiplicative_score
 from solutions.in_numpy.softmax import masked_softmax, softmax
-from solutions.in_torch import spelling
+from solutions.in_numpy.spelling import MOST_PHONEMES, encode_letters, words_of
 from solutions.in_torch.capstone import (
     EARLIER_NAMES,
     MAX_LENGTH,
@@ -37,6 +37,7 @@ from solutions.in_torch.capstone import (
 from solutions.in_torch.output_layer import beam_step
 from solutions.in_torch.softmax import entropy
 from solutions.mistakes.scoring import additive_score__no_tanh
+from solutions.trained import TRAINED, load_trained
 from tests.book.test_browser import address, browser, complaints, open_page, overhang, requests, server, size, until  # noqa: F401
 from tests.book.test_build import Addresses, pages
 
@@ -579,17 +580,15 @@ def test_the_model_in_the_page_translates_as_torch_does(translate_in_page, site,
 
 
 def test_the_page_pronounces_with_one_byte_a_parameter_as_torch_does(translate_in_page, site):
-    assert spelling.TRAINED.stat().st_size <= 500_000
-    model, words = spelling.load_trained(), spelling.words_of("test")[::200]
-    source, lengths = map(torch.from_numpy, spelling.encode_letters(words))
-    limits = {"start": spelling.START, "stop": spelling.STOP, "first": 1, "longest": spelling.MOST_PHONEMES}
+    assert TRAINED.stat().st_size <= 500_000
+    model, words = load_trained(), words_of("test")[::200]
+    source, lengths = map(torch.from_numpy, encode_letters(words))
+    limits = {"start": START, "stop": STOP, "first": 1, "longest": MOST_PHONEMES}
     letters = [row[:length].tolist() for row, length in zip(source, lengths, strict=True)]
     found = translate_in_page((site / "made" / "spelling.npz").read_bytes(), letters, limits, model)
     assert isinstance(found, list), found
     for word, length, steps in zip(source, lengths, found, strict=True):
-        numbers, weights = model.greedy(
-            word[None, :length], length[None], spelling.START, spelling.STOP, spelling.MOST_PHONEMES
-        )
+        numbers, weights = model.greedy(word[None, :length], length[None], START, STOP, MOST_PHONEMES)
         assert [step["word"] for step in steps] == numbers[0].tolist()
         np.testing.assert_allclose([step["weights"] for step in steps], weights[0], rtol=0, atol=1e-5)
 

@@ -11,14 +11,13 @@ from solutions.in_torch.output_layer import beam_search
 from solutions.in_torch.spelling import (
     as_tensors,
     build_model,
-    load_trained,
     load_weights,
     pronounce,
     pronounce_with_weights,
-    quantize,
     save_weights,
     train_and_save,
 )
+from solutions.trained import load_trained, quantize
 
 pytestmark = pytest.mark.suite("solutions")
 

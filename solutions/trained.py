@@ -1,0 +1,37 @@
+"""The trained model from spelling to sound that the website shows, with one byte for each parameter.
+
+Chapter: book/spelling.md. The file is made by ``python -m benchmarks.comparisons --export``.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from solutions.in_torch.spelling import build_model
+
+TRAINED = Path(__file__).parent / "in_torch" / "spelling.npz"
+
+
+def quantize(model):
+    """Return the parameters in one byte each: int8 arrays, and for each array the float32 ``scale`` of its rows.
+
+    An entry of row k stands for entry * scale[k]; the largest of a row is 127 or -127.
+    """
+    arrays = {}
+    for name, parameter in model.named_parameters():
+        rows = parameter.detach().numpy().reshape(len(parameter), -1)
+        scale = np.maximum(np.abs(rows).max(axis=1), 1e-12).astype(np.float32) / 127
+        arrays[name] = np.round(rows / scale[:, None]).astype(np.int8).reshape(parameter.shape)
+        arrays[f"{name}.scale"] = scale
+    return arrays
+
+
+def load_trained(file=TRAINED):
+    """Return the trained model whose quantised parameters stand in ``file``."""
+    model = build_model()
+    with np.load(file) as arrays, torch.no_grad():
+        for name, parameter in model.named_parameters():
+            scale = arrays[f"{name}.scale"].reshape(-1, *[1] * (parameter.dim() - 1))
+            parameter.copy_(torch.from_numpy(arrays[name] * scale))
+    return model
