@@ -54,6 +54,65 @@ def count_parameters__v_forgotten():
     return {"W_query": 960, "W_key": 1728, "v": 24, "all": 2688}
 
 
+def _rates(**changed):
+    return {"diverges": 6, "short": 3, "long": 2, "stop_curve": 2, "stop_column": 6, "next": 3} | changed
+
+
+def choose_rate__by_the_training_loss():
+    """You chose by the loss on sentences of the training. Sentences that were not trained on have to decide."""
+    return _rates(short=4, long=4, stop_curve=4, stop_column=7)
+
+
+def choose_rate__one_for_any_number_of_steps():
+    """The curves cross: what is best after 300 steps need not be best after 1000. Read each column by itself."""
+    return _rates(long=3)
+
+
+def choose_rate__one_for_the_end():
+    """The curves cross: what is best after 1000 steps need not be best after 300. Read each column by itself."""
+    return _rates(short=2)
+
+
+def choose_rate__what_falls_first():
+    """The rate that is ahead after 100 steps has been overtaken since. Read the column of the steps that are used."""
+    return _rates(short=5)
+
+
+def choose_rate__still_falling():
+    """A curve that is still falling at the end may come to lie lowest later. It does not lie lowest yet."""
+    return _rates(long=1)
+
+
+def choose_rate__rising_is_diverging():
+    """That curve turns and rises, but far below the loss of guessing, which is ln 32. Is there a curve above it?"""
+    return _rates(diverges=5)
+
+
+def choose_rate__stopped_at_the_end():
+    """The last entry of a row need not be its lowest: look for the lowest of the whole table."""
+    return _rates(stop_column=7)
+
+
+def choose_rate__stopped_where_300_is_best():
+    """That is the lowest entry of its own row. Look for the lowest of the whole table."""
+    return _rates(stop_curve=3, stop_column=4)
+
+
+def choose_rate__edge_taken():
+    """The best of the three is the lowest of them. A better one may lie beyond it, where nobody has looked."""
+    return _rates(next=4)
+
+
+def choose_rate__other_side():
+    """Of the three rates, the best is the lowest: look at the side of it on which nothing has been tried."""
+    return _rates(next=6)
+
+
+def choose_rate__two_steps_beyond():
+    """You go beyond the edge, but by more than a factor of 2, and so past a rate that may be the best."""
+    return _rates(next=2)
+
+
 def translation_loss__pads_count(logits, target):
     """Pads are averaged over too: a longer sentence in the batch then changes the loss of the others."""
     return nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())

@@ -32,6 +32,32 @@ def count_parameters__floats():
     return {"all": 2712.0, "v": 24.0, "W_key": 1728.0, "W_query": 960.0}
 
 
+def choose_rate__typed():
+    return {"next": 3.0, "stop_column": 6, "stop_curve": 2, "long": 2, "short": 3, "diverges": 6}
+
+
+def choose_rate__from_the_table():
+    steps = [100, 200, 300, 400, 600, 800, 1000]
+    table = {
+        0.0015: [1.611, 1.168, 1.010, 0.907, 0.771, 0.657, 0.632],
+        0.003: [1.346, 0.958, 0.821, 0.671, 0.566, 0.558, 0.587],
+        0.006: [1.144, 0.818, 0.671, 0.592, 0.620, 0.605, 0.634],
+        0.012: [1.045, 0.716, 0.692, 0.661, 0.774, 0.810, 0.842],
+        0.024: [1.021, 0.836, 0.827, 0.874, 0.999, 1.013, 1.085],
+        0.384: [11.700, 12.397, 11.463, 10.527, 14.143, 12.577, 14.280],
+    }
+    losses = np.array(list(table.values()))
+    row, column = np.unravel_index(losses.argmin(), losses.shape)
+    return {
+        "diverges": 1 + int((losses > np.log(32)).all(axis=1).argmax()),
+        "short": 1 + losses[:, steps.index(300)].argmin(),
+        "long": 1 + losses[:, steps.index(1000)].argmin(),
+        "stop_curve": 1 + row,
+        "stop_column": 1 + column,
+        "next": 3 + losses[3:, -1].argmin(),
+    }
+
+
 def translation_loss__ignore_index(logits, target):
     return torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, ignore_index=0)
 

@@ -1,0 +1,62 @@
+"""The learning curves of two exercises are those of the record, the record can be made again, and the answers follow from it."""
+
+import json
+import re
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.learning_curves import MISTAKE_STEPS, MISTAKES, RATE_STEPS, RATES, RECORD, train_with_mistake
+from solutions.in_numpy import capstone
+
+pytestmark = pytest.mark.suite("solutions")
+
+PAGE = Path(__file__).resolve().parents[2] / "book" / "capstone.md"
+RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))
+BY_MISTAKE = {row["mistake"]: np.array(row["losses"]) for row in RECORDED["mistakes"]}
+
+
+def tables(label):
+    """Return the tables of an exercise, each as its rows of texts without the heading, by the bold line above it."""
+    text = PAGE.read_text(encoding="utf-8").split(f":label: capstone-{label}\n")[1].split("\n```\n")[0]
+    found = re.findall(r"(?:\*\*(.+?)\*\*\n\n)?\|.*\|\n\|[-|]+\|\n((?:\|.*\|\n)+)", text + "\n")
+    return [(name, [row.strip("| ").split(" | ") for row in rows.splitlines()]) for name, rows in found]
+
+
+def as_printed(row):
+    return [f"{number:.3f}" for number in row]
+
+
+def test_the_tables_of_rates_are_the_record():
+    (_, validation), (_, training) = tables("choose_rate")
+    assert [row["rate"] for row in RECORDED["rates"]] == list(RATES)
+    for number, (row, unseen, seen) in enumerate(zip(RECORDED["rates"], validation, training, strict=True), start=1):
+        losses = np.array(row["losses"])
+        assert unseen == [str(number), f"{row['rate']:g}", *as_printed(losses[:, 1])]
+        assert seen == [
+            str(number),
+            f"{row['rate']:g}",
+            *as_printed(losses[[RATE_STEPS.index(300), RATE_STEPS.index(1000)], 0]),
+        ]
+
+
+def test_the_rates_to_choose_follow_from_the_record():
+    answer = capstone.choose_rate()
+    losses = np.array([row["losses"] for row in RECORDED["rates"]])[:, :, 1]
+    best = 1 + losses.argmin(axis=0)
+    assert (answer["short"], answer["long"]) == (best[RATE_STEPS.index(300)], best[-1])
+    row, column = np.unravel_index(losses.argmin(), losses.shape)
+    assert (answer["stop_curve"], answer["stop_column"]) == (1 + row, 1 + column)
+    (worse_than_guessing,) = (losses > np.log(32)).all(axis=1).nonzero()[0]
+    assert answer["diverges"] == 1 + worse_than_guessing
+    tried = slice(RATES.index(0.012), None)
+    assert losses[tried, -1].argmin() == 0  # the lowest of those tried
+    assert RATES[answer["next"] - 1] == 0.012 / 2
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_first_step_of_each_training_can_be_made_again(mistake):
+    ((loss, _),) = islice(train_with_mistake(mistake), 1)
+    assert loss == pytest.approx(BY_MISTAKE[mistake][MISTAKE_STEPS.index(1), 0], rel=1e-3)
