@@ -201,6 +201,22 @@ def choose_rate():
     ### END SOLUTION
 
 
+def read_curves():
+    """Return which mistake made each of the exercise's curves, and two numbers that confirm it.
+
+    Returns
+    -------
+    dict
+        ``A`` to ``E``: the number of a mistake, a whole number from 1 to 6; ``floor``: a loss, in nats per word;
+        ``words``: a number of words.
+    """
+    ### BEGIN SOLUTION
+    floor = -np.log(np.e / (np.e + 31))  # the best that the model can do: a probability of 1 at the right word
+    words = round(2488.694 / 3.505)
+    return {"A": 4, "B": 2, "C": 5, "D": 1, "E": 3, "floor": floor, "words": words}
+    ### END SOLUTION
+
+
 def exact_match(words, target):
     """Measure how many sentences are right from the first word to the stop word.
 

@@ -113,6 +113,85 @@ def choose_rate__two_steps_beyond():
     return _rates(next=2)
 
 
+def _curves(**changed):
+    return {"A": 4, "B": 2, "C": 5, "D": 1, "E": 3, "floor": 2.518, "words": 710} | changed
+
+
+def read_curves__rate_and_gradients_exchanged():
+    """Two of your runs learn late or badly. Which of the two mistakes can change the very first step, and which cannot?"""
+    return _curves(B=1, D=2)
+
+
+def read_curves__softmax_and_reading_exchanged():
+    """In two runs the validation loss ends above guessing. In one of them the printed loss is near 0: what is easy there?"""
+    return _curves(A=5, C=4)
+
+
+def read_curves__pads_for_the_reading():
+    """With pads in the average, the validation loss would fall as well. In run C it rises, and the printed loss is near 0."""
+    return _curves(C=6)
+
+
+def read_curves__pads_for_the_gradients():
+    """With pads in the average, already the first printed loss would be another one. Compare run B with the right one."""
+    return _curves(B=6)
+
+
+def read_curves__pads_for_the_sum():
+    """An average stays near the loss of a word, whatever is averaged over. Look at the first number of run E."""
+    return _curves(E=6)
+
+
+def read_curves__rate_for_the_sum():
+    """A larger rate does not change the first printed loss: no step has been taken by then. Look at run E."""
+    return _curves(D=3, E=1)
+
+
+def read_curves__rate_for_the_softmax():
+    """Too large a rate makes the printed loss jump. In run A it falls slowly and evenly, while validation gets worse."""
+    return _curves(A=1, D=4)
+
+
+def read_curves__floor_of_zero():
+    """The numbers that this cross-entropy gets are probabilities: none exceeds another by more than 1. What is its softmax?"""
+    return _curves(floor=0.0)
+
+
+def read_curves__floor_of_guessing():
+    """That is the loss of guessing. The model can do better: it may give the right word a probability of 1."""
+    return _curves(floor=3.466)
+
+
+def read_curves__floor_of_33_words():
+    """One of the 32 words is the right one. How many others stand in the sum of the second softmax?"""
+    return _curves(floor=2.547)
+
+
+def read_curves__floor_that_was_reached():
+    """That is what was reached after 300 steps. The question is what no number of steps can go below."""
+    return _curves(floor=2.909)
+
+
+def read_curves__words_of_the_validation():
+    """The two losses that you divide must be of the same batch and the same weights: compare two printed ones."""
+    return _curves(words=715)
+
+
+def read_curves__words_not_averaged():
+    """That is the sum of the losses. Divide it by what a word costs on the average in the same batch."""
+    return _curves(words=2489)
+
+
+def read_curves__words_of_a_sentence():
+    """You divided by the number of sentences. The loss of a word is what the sum has to be divided by."""
+    return _curves(words=39)
+
+
+def read_curves__words_by_guessing():
+    """The loss of guessing is near the right number, but the mean of this batch stands in the table of the right run."""
+    return _curves(words=718)
+
+
 def translation_loss__pads_count(logits, target):
     """Pads are averaged over too: a longer sentence in the batch then changes the loss of the others."""
     return nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.suite("solutions")
 PAGE = Path(__file__).resolve().parents[2] / "book" / "capstone.md"
 RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))
 BY_MISTAKE = {row["mistake"]: np.array(row["losses"]) for row in RECORDED["mistakes"]}
+NUMBERS = {"rate_times_ten": 1, "gradients_kept": 2, "summed": 3, "softmax_twice": 4, "target_not_moved": 5}
 
 
 def tables(label):
@@ -42,6 +43,15 @@ def test_the_tables_of_rates_are_the_record():
         ]
 
 
+def test_the_tables_of_mistakes_are_the_record_and_the_reference_names_them():
+    right, *runs = tables("read_curves")
+    answer = capstone.read_curves()
+    names = {number: name for name, number in NUMBERS.items()}
+    assert set(BY_MISTAKE) == set(MISTAKES)
+    for run, losses in [(right, BY_MISTAKE["none"])] + [(run, BY_MISTAKE[names[answer[run[0][-1]]]]) for run in runs]:
+        assert run[1] == [["printed", *as_printed(losses[:, 0])], ["validation", *as_printed(losses[:, 1])]]
+
+
 def test_the_rates_to_choose_follow_from_the_record():
     answer = capstone.choose_rate()
     losses = np.array([row["losses"] for row in RECORDED["rates"]])[:, :, 1]
@@ -60,3 +70,20 @@ def test_the_rates_to_choose_follow_from_the_record():
 def test_the_first_step_of_each_training_can_be_made_again(mistake):
     ((loss, _),) = islice(train_with_mistake(mistake), 1)
     assert loss == pytest.approx(BY_MISTAKE[mistake][MISTAKE_STEPS.index(1), 0], rel=1e-3)
+
+
+def test_the_first_batch_has_as_many_words_as_its_summed_loss_holds_mean_losses():
+    assert BY_MISTAKE["summed"][0, 0] / BY_MISTAKE["none"][0, 0] == pytest.approx(
+        capstone.read_curves()["words"], abs=0.1
+    )
+
+
+def test_no_probabilities_of_32_words_give_a_second_softmax_a_loss_below_the_floor():
+    rng = np.random.default_rng(0)
+    drawn = rng.dirichlet(np.full(32, 0.1), size=5000)
+    certain = np.eye(32)[:1]
+    losses = [np.log(np.exp(rows).sum(axis=1)) - rows[:, 0] for rows in (drawn, certain)]
+    floor = capstone.read_curves()["floor"]
+    assert losses[0].min() > floor
+    assert losses[1] == pytest.approx([floor])
+    assert BY_MISTAKE["softmax_twice"][:, 0].min() > floor
