@@ -51,7 +51,7 @@ def heading_cell(topic: str, title: str, exercises: Sequence[Exercise], website:
     text = f"""# {title}
 
 {notice}This assignment belongs to the chapter {chapter}. It has {len(exercises)} exercises and {total:g} points, and takes
-{least} to {most} minutes.
+an estimated {least} to {most} minutes.
 
 - Write each answer where it says `YOUR CODE HERE`, and keep the name of the function.
 - Run the check cell below an answer. For code it tries the worked example of the question and one of other sizes, and

@@ -58,11 +58,11 @@ class Assignment(SphinxRole):
 
 
 class Minutes(SphinxRole):
-    """``{minutes}`softmax```: how long the exercises of a topic take, as the answer key estimates it."""
+    """``{minutes}`softmax```: how long the exercises of a topic take, by an estimate of the answer key."""
 
     def run(self):
         least, most = answer_key.minutes(answer_key.load(self.text).values())
-        return [nodes.Text(f"{least} to {most} minutes")], []
+        return [nodes.Text(f"an estimated {least} to {most} minutes")], []
 
 
 def configure(app, config):

@@ -60,7 +60,7 @@ def links_of(page):
 
 def test_a_page_says_how_long_its_exercises_take_as_their_notebook_does(site):
     least, most = answer_key.minutes(answer_key.load("softmax").values())
-    said = f"{least} to {most} minutes."
+    said = f"an estimated {least} to {most} minutes."
     assert said in (site / "book" / "intro.html").read_text()
     assert said in source_notebook("softmax", exercises.load("softmax", 0)).cells[0].source
 
