@@ -48,7 +48,7 @@ def test_a_good_topic_has_a_line_for_each_exercise_and_no_fault(project):
     assert found.faults == ()
     assert len(lines) == len(answer_key.load("softmax")) + 1
     assert all(line.startswith("ok ") for line in lines[:-1])
-    worth = r"24.5 points, 0 of them for warm-ups\."
+    worth = r"24\.5 points, 0 of them for warm-ups\."
     tried = r"Tried: \d+ references, \d+ mistakes, .* \d+ of \d+ mutants"
     assert re.match(rf"softmax: all is as it must be\. {worth} {tried}", lines[-1])
 

@@ -154,7 +154,7 @@ def test_the_table_counts_all_points_and_says_what_waits(course, grade_quickly):
     console = Console(width=200, record=True)
     with console.capture() as captured:
         console.print(report.grade_table(asked, rows, 200))
-    assert "of 26" in captured.get()
+    assert "of 32" in captured.get()
     assert f"{AUTOMATIC:g}+" in captured.get()
     assert "mark" in captured.get()
 

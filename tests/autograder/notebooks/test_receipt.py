@@ -120,10 +120,10 @@ def as_file(notebook):
 def test_a_kernel_prints_the_code_that_the_file_has(notebook, asked):
     found = receipt_of_file(as_file(notebook), asked)
     assert found.printed == found.code
-    assert (found.answered, found.asked) == (2, 11)
+    assert (found.answered, found.asked) == (2, 13)
     (said,) = notebook.cells[-1].outputs
     assert f"version {asked.version}" in said.text
-    assert "2 of 11 exercises in code" in said.text
+    assert "2 of 13 exercises in code" in said.text
     assert "2 written answers" in said.text
 
 
