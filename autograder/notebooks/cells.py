@@ -53,13 +53,19 @@ def heading_cell(topic: str, title: str, exercises: Sequence[Exercise], website:
 {notice}This assignment belongs to the chapter {chapter}. It has {len(exercises)} exercises and {total:g} points, and takes
 an estimated {least} to {most} minutes.
 
-- Write each answer where it says `YOUR CODE HERE`, and keep the name of the function.
-- Run the check cell below an answer. For code it tries the worked example of the question and one of other sizes, and
-  says in words what is wrong. Of numbers it says what cannot be right, of shapes what does not fit together in the
-  equation: whether they are right, it does not know. Checks give no points.
-- The points come from cases that you do not see here. The check says at its end of what kinds they are.{_rules(exercises)}
-- Keep all cells. When you are done, run all of them from the top, save, and hand in this file under the name
-  `{topic}.ipynb`. The last cell prints a receipt, whose code your feedback names too."""
+- Write each answer where it says `YOUR CODE HERE`. Keep all cells and the names of the functions.
+- Run the check cell below an answer: it tries a few cases and says what is wrong. The points come from hidden cases, whose
+  kinds it lists at the end.
+- When you are done, run all cells from the top, save, and hand in this file as `{topic}.ipynb`.
+
+<details>
+<summary>The rules in detail</summary>
+
+- Checks give no points. For code, a check tries the worked example of the question and one of other sizes. For numbers it only
+  finds values that cannot be right, and for shapes those that do not fit together.
+- The last cell prints a receipt. Your feedback repeats its code.{_rules(exercises)}
+
+</details>"""
     return new_markdown_cell(text, metadata=_metadata("heading"))
 
 
@@ -68,26 +74,26 @@ def _rules(exercises):
     rules = []
     cases = [case for exercise in exercises if exercise.kind == "code" for case in exercise.cases]
     if cases:
-        costs = "If your function changes one of its inputs, that costs no points"
+        costs = "Changing an input in place costs no points"
         if any(case.gradients for case in cases):
-            costs += " (torch itself refuses that for a tensor whose gradient is asked for)"
+            costs += " (torch itself refuses to do so with a tensor whose gradient is asked for)"
             rules += [
-                "Where gradients are asked for, they are those of the sum of the result. One that does not arrive counts as 0."
+                "Where gradients are asked for, they are those of the sum of the result. A missing gradient counts as 0."
             ]
         rules += [
-            "Numbers come as floats of double precision, those of words and positions as whole numbers, masks as truth "
-            "values. All are finite, at pads too, and so are their sums, and the products of two of which at most one is a pad's. "
-            "No axis has length 0: there is no empty batch. What else they may be stands below each exercise, under *Inputs*.",
-            "Compute in double precision: a result counts if all its numbers are right to "
-            f"{round(-math.log10(TOLERANCE))} digits of the largest of them, or of 1 if that is larger. (For a gradient: or of the "
-            "largest entry of any input, pads aside.) No case magnifies rounding: the last digit of an input changes a result by "
-            "less than a hundredth of that. Single precision (`float32`) is too coarse. Torch takes it for new tensors, and for "
-            "quotients of whole numbers, unless you say `dtype=torch.float64`.",
-            f"{costs}. The check and the feedback tell you all the same: whoever calls it may need the old values.",
+            "Numbers are floats in double precision, words and positions are integers, and masks are booleans. All are "
+            "finite, at pads too, and so are their sums, and the products of two of which at most one is at a pad. "
+            "No axis has length 0, so there is no empty batch. Further limits stand below each exercise, under *Inputs*.",
+            f"Compute in double precision. A result counts if every entry is correct to {round(-math.log10(TOLERANCE))} digits "
+            "of the largest entry, or of 1 if that is larger. (For a gradient: or of the largest entry of any input, pads aside.) "
+            "No case magnifies rounding errors: the last digit of an input changes a result by less than a hundredth of that. "
+            "Single precision (`float32`) is too coarse. Torch uses it for new tensors, and for quotients of integers, unless "
+            "you pass `dtype=torch.float64`.",
+            f"{costs}. The check and the feedback mention it, because a caller may still need the original values.",
         ]
     if any(exercise.kind == "number" for exercise in exercises):
         rules += [
-            "Where decimals are asked for, carry more of them on the way. The last one may be rounded or cut off."
+            "Where decimals are asked for, carry more of them in between. The last one may be rounded or cut off."
         ]
     return "".join(f"\n- {rule}" for rule in rules)
 

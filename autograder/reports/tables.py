@@ -102,10 +102,20 @@ def legend_table(questions: Iterable[ReleasedExercise]) -> Table:
 
 
 def summary_line(rows: Sequence["SubmissionResult"]) -> str:
-    """Return a line that counts the submissions by their status."""
+    """Return a line that counts the submissions by their status, and explains what is not obvious."""
     aside, failed = sum(bool(r.set_aside) for r in rows), sum(bool(r.failed) for r in rows)
     reused = sum(r.reused for r in rows)
-    return f"{len(rows) - aside - failed - reused} graded, {reused} reused, {aside} set aside, {failed} failed"
+    parts = [
+        f"{len(rows) - aside - failed - reused} graded",
+        f"{reused} reused",
+        f"{aside} set aside",
+        f"{failed} failed",
+    ]
+    if reused:
+        parts[1] += " (nothing has changed since they were graded)"
+    if aside:
+        parts[2] += " (not graded: their feedback pages say why)"
+    return ", ".join(parts)
 
 
 def slowest_line(rows: Iterable["SubmissionResult"], count: int = 5) -> str:

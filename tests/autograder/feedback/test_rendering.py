@@ -285,8 +285,8 @@ def test_what_was_mended_and_what_went_wrong_stand_above_the_table():
 @pytest.mark.parametrize(
     ("came", "due", "said"),
     [
-        ("", "", "at a time that was not noted"),
-        ("", "2030-01-01T00:00:00", "at a time that was not noted"),
+        ("", "", "time unknown"),
+        ("", "2030-01-01T00:00:00", "time unknown"),
         ("2030-01-01T10:05:00", "", "1 January 2030, 10:05 UTC"),
         ("2030-01-01T10:05:00", "2030-01-01T10:05:00", "1 January 2030, 10:05 UTC (in time)"),
         ("2030-01-01T10:05:30", "2030-01-01T10:05:00", "1 January 2030, 10:05 UTC (late by less than a minute)"),

@@ -239,7 +239,7 @@ def test_a_later_attempt_without_a_time_does_not_inherit_that_of_an_earlier_one(
     for again in (False, True):
         grade_quickly(late_course, again=again)
         assert standing(late_course, "ada") == (AUTOMATIC, 0)
-        assert "at a time that was not noted" in page(late_course, "ada")
+        assert "time unknown" in page(late_course, "ada")
 
 
 def test_what_was_late_by_nobody_knows_how_much_is_no_more_once_another_attempt_came_in_time(
