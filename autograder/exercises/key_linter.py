@@ -242,7 +242,7 @@ def _results_are_no_toss_up(exercise, reference):
 
 
 def _shown_numbers_hide_nothing(exercise, reference):
-    """A slip that a square, symmetric or repeated input forgives would pass the check, and comfort whoever made it."""
+    """A slip that a square, symmetric or repeated input forgives would pass the check and reassure its author."""
     alike, sums = _always(exercise.hidden, _alike), _always(exercise.hidden, _sums)
     for case in exercise.shown:
         for name, item in case.inputs.items():

@@ -1,4 +1,4 @@
-"""Serve the page on which a person marks: on this machine's loopback alone, to whoever has the token.
+"""Serve the page on which a person marks: on this machine's loopback interface only, to requests that carry the token.
 
 Every request needs the right Host, every one that says or changes something of students the token: in the page's
 address, as Jupyter has it, and in a header of each POST. There is no cookie, so another page that the marker has open

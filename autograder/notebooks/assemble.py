@@ -77,7 +77,7 @@ def find_mismatches(
 
 
 def marking_scheme(topic: str, exercises: Sequence[Exercise]) -> str:
-    """Return the Markdown page for whoever marks the written answers: model answer, criteria, ready comments."""
+    """Return the Markdown page for those who mark the written answers: model answer, criteria, ready comments."""
     lines = [f"# Marking scheme: {topic}", ""]
     for exercise in exercises:
         if isinstance(exercise.entry, answer_key.Text):

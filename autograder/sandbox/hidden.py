@@ -15,7 +15,7 @@ DISTRIBUTION = "bahdanau-attention-course"
 
 @cache
 def home_directory() -> Path | None:
-    """Return the home directory of whoever runs this, or None."""
+    """Return the home directory of the user who runs this, or None."""
     try:
         return Path.home().resolve()
     except RuntimeError:

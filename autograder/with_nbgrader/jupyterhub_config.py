@@ -13,7 +13,7 @@ c = get_config()
 # server in front of it, which has the certificate.
 c.JupyterHub.bind_url = "http://127.0.0.1:8000"
 
-# Whoever has an account here. Where others have one too, name
+# Everyone with an account here. If others have accounts too, name
 # the class instead: c.Authenticator.allowed_users = {...}
 c.Authenticator.allow_all = True
 

@@ -71,7 +71,7 @@ def refused_results(why: str) -> dict[str, Any]:
 
 def failed_results(why: str) -> dict[str, Any]:
     """Return results without a score, for failures that are not the student's fault."""
-    text = f"{why} What you handed in is not to blame, and there is no score. Please tell whoever teaches the course."
+    text = f"{why} This is not the fault of your submission, and no score was given. Please tell your instructor."
     return {"output": text, "visibility": "visible", "stdout_visibility": "hidden", "tests": []}
 
 
