@@ -15,6 +15,9 @@ import numpy as np
 from autograder.exercises.model import Exercise
 
 
+ROUNDING = 1e-12  # of the largest entry of an array, or of 1: what is smaller may be 0 on another processor
+
+
 def digest(exercises: Iterable[Exercise]) -> str:
     """Return a hash over everything in ``exercises`` that a verdict depends on."""
     return _digest(tuple(exercises))
@@ -35,12 +38,14 @@ def _hash_inputs_of_case(case):
     """Return all that a verdict depends on; of mistakes in code, what they give on shown cases: their source is there too."""
     told = case.shown or not case.part
     mistaken = {name: asdict(outcome) for name, outcome in case.mistaken.items()} if told else {}
-    return {field.name: getattr(case, field.name) for field in fields(case)} | {"mistaken": mistaken}
+    everything = {field.name: getattr(case, field.name) for field in fields(case)}
+    return everything | {"mistaken": mistaken, "atol": _exactly(case.atol)}  # computed, and JSON would keep all its digits
 
 
 def _exactly(value):
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":  # the last digits depend on the processor
-        return [value.dtype.str, value.shape, [f"{item:.8g}" for item in value.flat]]
+        noise = ROUNDING * np.abs(value).max(initial=1.0, where=np.isfinite(value))
+        return [value.dtype.str, value.shape, [f"{0.0 if abs(item) < noise else item:.8g}" for item in value.flat]]
     if isinstance(value, np.ndarray):
         return [value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
     if isinstance(value, float | np.floating):

@@ -24,7 +24,7 @@ from autograder.paths import BOOK
 from autograder.verdicts import Graded
 from tests.autograder.samples import TOPICS, topic_exercises
 
-MOST_KILOBYTES = 150
+MOST_KILOBYTES = 160
 SITE = "https://course.example.edu/"
 ONE, TWO, WRITTEN = "scoring-additive_score", "scoring-dot_product_score", "scoring-race"
 HEADINGS = {name: text.heading for name, text in chapter_texts(BOOK / "scoring.md")[1].items()}

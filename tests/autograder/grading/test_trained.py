@@ -65,7 +65,7 @@ def test_untrained_weights_earn_nothing_and_are_told_how_far_they_came(small, as
     capstone.save_weights(capstone.build_model(), tmp_path / FILE)
     found = verdict(small, asked, (tmp_path / FILE).read_bytes())
     assert found.earned == 0
-    assert "0.000 on sentences that the model had not seen" in found.parts[0].reason
+    assert "0.000 on examples that the model had not been trained on" in found.parts[0].reason
 
 
 @pytest.mark.parametrize(
