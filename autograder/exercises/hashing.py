@@ -14,7 +14,6 @@ import numpy as np
 
 from autograder.exercises.model import Exercise
 
-
 ROUNDING = 1e-12  # of the largest entry of an array, or of 1: what is smaller may be 0 on another processor
 
 
@@ -39,7 +38,10 @@ def _hash_inputs_of_case(case):
     told = case.shown or not case.part
     mistaken = {name: asdict(outcome) for name, outcome in case.mistaken.items()} if told else {}
     everything = {field.name: getattr(case, field.name) for field in fields(case)}
-    return everything | {"mistaken": mistaken, "atol": _exactly(case.atol)}  # computed, and JSON would keep all its digits
+    return everything | {
+        "mistaken": mistaken,
+        "atol": _exactly(case.atol),
+    }  # computed, and JSON would keep all its digits
 
 
 def _exactly(value):
