@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import pickle
+import random
 import socket
 import tempfile
 import traceback
@@ -42,7 +43,16 @@ def made_once(name, make):
 
 
 def free_ports(count):
-    """Return the numbers of so many ports that nobody listens on."""
+    """Return the numbers of so many ports that nobody listens on.
+
+    They lie below those that the kernel gives to whoever asks for any port at all (Linux: from 32768 on): a Jupyter
+    kernel started by another worker must not end up on a port that a test is about to use.
+    """
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in sockets]
+        sockets = []
+        for port in random.SystemRandom().sample(range(20_000, 32_000), 200):
+            with contextlib.suppress(OSError):
+                sockets.append(stack.enter_context(socket.create_server(("127.0.0.1", port))))
+            if len(sockets) == count:
+                return [each.getsockname()[1] for each in sockets]
+    raise OSError(f"of 200 ports between 20000 and 32000, only {len(sockets)} are free; {count} are needed")
