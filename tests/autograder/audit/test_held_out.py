@@ -12,7 +12,7 @@ from autograder.audit.report import measure
 from autograder.errors import CourseError
 from tests.autograder.samples import TOPICS
 
-AWAITED = {"from_bahdanau_to_transformers", "spelling"}  # to be written by somebody who has not seen its key
+AWAITED: set[str] = set()  # topics whose answers are still to be written by somebody who has not seen the key
 
 
 @pytest.mark.suite("audit")
