@@ -38,6 +38,7 @@ VARIABLES = {
 }
 SHADE_OPACITY = 0.6  # as --shade in figures.css
 HINDI = Path(__file__).parents[1] / "_static" / "fonts" / "noto-sans-devanagari-devanagari-400-normal.woff"
+_FONT_FOLDER = tempfile.TemporaryDirectory()  # matplotlib reads the font from a file; removed when Python ends
 COLUMN, PHONE = 680, 340  # pixels
 MAX_PANEL_HEIGHT = 340  # pixels: the greatest height of a panel on a phone
 WHOLE_PIXELS, HALF_PIXELS, TENTH_PIXELS = (
@@ -103,10 +104,10 @@ def _devanagari():
     """Return the name of the site's font of Hindi, by which matplotlib measures the words that a browser will write."""
     font = TTFont(HINDI)
     font.flavor = None  # matplotlib reads TrueType, not WOFF
-    with tempfile.NamedTemporaryFile(suffix=".ttf", delete=False) as file:
-        font.save(file)
-    font_manager.fontManager.addfont(file.name)
-    return font_manager.FontProperties(fname=file.name).get_name()
+    path = Path(_FONT_FOLDER.name) / "devanagari.ttf"
+    font.save(path)
+    font_manager.fontManager.addfont(path)
+    return font_manager.FontProperties(fname=path).get_name()
 
 
 def heat_map(axes, weights, rows, columns, numbers=True):
