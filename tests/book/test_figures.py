@@ -418,6 +418,17 @@ def test_the_code_of_the_step_with_a_pencil_prints_what_the_landing_figure_shows
         np.testing.assert_allclose(np.array(printed[1].split(), dtype=float), numbers, atol=5e-5 + 1e-12)
 
 
+def test_the_picture_of_the_readme_has_the_weights_of_the_landing_figure(site):
+    shown = re.search(r'<svg aria-hidden="true" viewBox="0 0 640 180".*?</svg>', pages(site)["intro"], flags=re.DOTALL)[
+        0
+    ]
+    drawn = (ROOT / "book/_static/soft-alignment.svg").read_text(encoding="utf-8")
+    widths = re.findall(r"stroke-width:([\d.]+)", shown)
+    assert len(widths) == 5 * 3
+    assert re.findall(r'stroke-width="([\d.]+)"', drawn) == widths
+    assert "book/_static/soft-alignment.svg" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 @contextlib.contextmanager
 def forced_colours(browser):  # noqa: F811
     """Let the system set the colours, as in a high-contrast mode."""
