@@ -7,7 +7,7 @@ import numpy as np
 
 
 def second_layer_shapes(d, m):
-    """Return shapes of a second bidirectional layer that reads the annotations of a first one.
+    """Return shapes in a second bidirectional layer that reads the annotations of the first.
 
     Parameters
     ----------
@@ -19,8 +19,8 @@ def second_layer_shapes(d, m):
     Returns
     -------
     dict
-        ``input_matrix``: what multiplies an annotation of the first layer, in one direction of the second;
-        ``recurrent_matrix``: what multiplies the state before, there; ``annotation``: one annotation of the second layer.
+        ``input_matrix`` and ``recurrent_matrix``: the matrices that one direction of the second layer applies to an
+        annotation of the first layer and to its own previous state; ``annotation``: one annotation of the second layer.
     """
     ### BEGIN SOLUTION
     return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
@@ -28,20 +28,20 @@ def second_layer_shapes(d, m):
 
 
 def rnn_outputs(batch, d, m, T_x):
-    """Return the shapes of what torch's bidirectional ``nn.RNN(d, m)`` takes and gives for a batch.
+    """Return the shapes of the inputs and outputs of torch's bidirectional ``nn.RNN(d, m)`` for a batch.
 
     Parameters
     ----------
     batch, T_x : int
-        Number of sentences, and of words in each.
+        Number of sentences, and number of words in each.
     d, m : int
-        Sizes of one word vector and of the state of *one* direction.
+        Size of one word vector, and of the state of *one* direction.
 
     Returns
     -------
     dict
-        ``outputs`` and ``last``: the two results of a module made with ``batch_first=True``; ``inputs_positions_first``:
-        what a module made without it takes.
+        ``outputs`` and ``last``: the two results of a module created with ``batch_first=True``;
+        ``inputs_positions_first``: the input that a module created without it expects.
     """
     ### BEGIN SOLUTION
     return {"outputs": (batch, T_x, 2 * m), "last": (2, batch, m), "inputs_positions_first": (T_x, batch, d)}
@@ -99,13 +99,14 @@ def annotation_by_hand():
 
 
 def worth_an_embedding():
-    """Return how many numbers note D's encoder learns for its words, without and with an embedding.
+    """Count the parameters that note D's encoder applies to its words, without and with an embedding.
 
     Returns
     -------
     dict
-        ``one_matrix``: in U; ``two_matrices``: in an embedding and the matrix after it; ``both_directions``: in these, for
-        a bidirectional encoder; ``pays_from``: the smallest state for which ``two_matrices`` is less than ``one_matrix``.
+        ``one_matrix``: those of U; ``two_matrices``: those of an embedding and the matrix after it; ``both_directions``:
+        the same for a bidirectional encoder; ``pays_from``: the smallest state size for which ``two_matrices`` is less
+        than ``one_matrix``.
     """
     ### BEGIN SOLUTION
     words, embedded, state = 30_000, 300, 4
@@ -129,7 +130,7 @@ def look_up(tokens, E_x):
     tokens : (batch, source_len)
         Word numbers, counted from 0.
     E_x
-        The matrix of word vectors as in the formula: it multiplies one-hot columns from the left.
+        The embedding matrix of the formula: it multiplies one-hot columns from the left.
 
     Returns
     -------
@@ -149,16 +150,16 @@ def rnn_step(embedded, previous, W_x, W_h):
     Parameters
     ----------
     embedded : (batch, embedding_size)
-        The word vector of this position, one a sentence.
+        The word vector of each sentence at this position.
     previous : (batch, hidden_size)
-        The state after the word before, zeros before the first word.
+        The state after the previous word; zeros before the first word.
     W_x : (hidden_size, embedding_size)
     W_h : (hidden_size, hidden_size)
 
     Returns
     -------
     (batch, hidden_size)
-        Each number from -1 to 1.
+        Entries from -1 to 1.
     """
     return np.tanh(embedded @ W_x.T + previous @ W_h.T)
 
@@ -173,12 +174,12 @@ def rnn_states(embedded, W_x, W_h):
     embedded : (batch, source_len, embedding_size)
         Word vectors.
     W_x, W_h
-        The two matrices of the formula, on the word vector and on the state before.
+        The two matrices of the formula, applied to the word vector and to the previous state.
 
     Returns
     -------
     array
-        Batch first, then positions: one state for each word of each sentence. Each number from -1 to 1.
+        Batch first, then positions: one state per word of each sentence, with entries from -1 to 1.
     """
     ### BEGIN SOLUTION
     state = np.zeros((embedded.shape[0], W_h.shape[0]))
@@ -191,24 +192,24 @@ def rnn_states(embedded, W_x, W_h):
 
 
 def bidirectional_annotations(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Read each sentence of a padded batch from both ends, and join the two states of each word.
+    """Read each sentence of a padded batch in both directions, and concatenate the two states of each word.
 
     annotations[b, j] = [forward[b, j]; backward[b, j]]
 
     Parameters
     ----------
     embedded : (batch, source_len, embedding_size)
-        Word vectors. What stands at a pad does not matter.
+        Word vectors. Values at padding positions do not matter.
     source_mask : (batch, source_len)
-        True at real words. Pads stand at the end of their row only.
+        True at real words. Padding occurs only at the end of a row.
     W_x, W_x_back : (hidden_size, embedding_size)
     W_h, W_h_back : (hidden_size, hidden_size)
-        Each direction has matrices of its own.
+        Each direction has its own matrices.
 
     Returns
     -------
     (batch, source_len, 2 * hidden_size)
-        The forward state, then the backward state, each number from -1 to 1. 0 at pads.
+        The forward state, then the backward state, with entries from -1 to 1. 0 at padding positions.
     """
     annotations = np.zeros((*source_mask.shape, 2 * len(W_h)))
     for b, length in enumerate(source_mask.sum(axis=1)):

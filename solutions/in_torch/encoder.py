@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
 def annotate(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Read each sentence of a padded batch from both ends, and join the two states of each word.
+    """Read each sentence of a padded batch in both directions, and concatenate the two states of each word.
 
     forward[b, j] = tanh(W_x embedded[b, j] + W_h forward[b, j - 1])
     backward[b, j] = tanh(W_x_back embedded[b, j] + W_h_back backward[b, j + 1])
@@ -18,9 +18,9 @@ def annotate(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     Parameters
     ----------
     embedded : (batch, source_len, embedding_size)
-        Word vectors. What stands at a pad does not matter.
+        Word vectors. Values at padding positions do not matter.
     source_mask : (batch, source_len)
-        True at real words. Pads stand at the end of their row only.
+        True at real words. Padding occurs only at the end of a row.
     W_x, W_h
         The two matrices of the direction that reads from the first word to the last.
     W_x_back, W_h_back
@@ -29,8 +29,8 @@ def annotate(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     Returns
     -------
     tensor
-        Batch first, then positions, each number from -1 to 1: the forward state, then the backward state. 0 at pads.
-        Each direction begins with a state of zeros. Differentiable.
+        Batch first, then positions, with entries from -1 to 1: the forward state, then the backward state. 0 at padding
+        positions. Each direction starts from a state of zeros. Differentiable.
     """
     ### BEGIN SOLUTION
     source_len, directions = embedded.shape[1], []
