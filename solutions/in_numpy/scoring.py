@@ -9,7 +9,7 @@ import numpy as np
 
 
 def additive_shapes(m, n, a, T_x):
-    """Return the shapes met on the way to the additive scores of one sentence.
+    """Return the intermediate shapes in computing the additive scores of one sentence.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def additive_shapes(m, n, a, T_x):
 
 
 def batched_additive_shapes(batch, m, n, a, T_x):
-    """Return the shapes met on the way to the additive scores of a batch, batch first.
+    """Return the intermediate shapes in computing the additive scores of a batch, batch first.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def batched_additive_shapes(batch, m, n, a, T_x):
     -------
     dict
         ``projected_query``: with the extra axis that lets it broadcast over the positions; ``hidden``: the tanh of the
-        sum; ``product``: ``hidden`` times v, with v written as a matrix of one column.
+        sum; ``product``: ``hidden`` times v, where v is written as a matrix of one column.
     """
     ### BEGIN SOLUTION
     return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
@@ -102,13 +102,13 @@ def hindi_scores():
 
 
 def gradients_by_hand():
-    """Return the derivatives of the exercise's loss by the parameters of its score, and by what they make.
+    """Return the gradients of the exercise's loss with respect to the parameters of its score and the sums in the tanh.
 
     Returns
     -------
     dict
-        ``inside``: by the two sums inside the tanh, a list of 2 numbers for each position; ``v``, ``W_query`` and
-        ``W_key``: by the parameters, in their shapes.
+        ``inside``: with respect to the two sums inside the tanh, a list of 2 numbers for each position; ``v``,
+        ``W_query`` and ``W_key``: with respect to the parameters, in their shapes.
     """
     ### BEGIN SOLUTION
     query, keys = np.array([2.0, -1.0, 3.0]), np.array([[1.0, 0.0, 3.0], [-2.0, 1.0, 1.0]])
@@ -123,14 +123,14 @@ def gradients_by_hand():
 
 
 def joined_or_added():
-    """Return what one matrix on a joined vector makes of its two parts, and how much each form of the score learns.
+    """Return what each part of a concatenated vector contributes, and how many parameters each form of the score has.
 
     Returns
     -------
     dict
         ``from_h``, ``from_s``: what the annotation and the state contribute, 2 numbers each; ``score``;
-        ``joined_learned``, ``added_learned``: how many numbers each form learns; ``spare``: how many of the second are
-        too many; ``paper``: how many the paper's own score learns.
+        ``joined_learned``, ``added_learned``: number of parameters of each form; ``spare``: how many of the second
+        form's are redundant; ``paper``: number of parameters of the paper's own score.
     """
     ### BEGIN SOLUTION
     W = np.array([[0.5, 1.0, -0.5, 0.0, 0.2], [1.0, 0.0, -1.0, -0.5, 0.3]])
@@ -150,13 +150,13 @@ def joined_or_added():
 
 
 def unseen_by_the_score():
-    """Return the one matrix that does what the exercise's two do, and a change of an annotation that it does not see.
+    """Return the matrix equivalent to the exercise's two, and a change to an annotation that never affects the score.
 
     Returns
     -------
     dict
         ``U_a``: 3 rows of 4 numbers; ``unseen``: a vector of 4 numbers, the last of them 1; ``two_matrices``,
-        ``one_matrix``: how many numbers are learned.
+        ``one_matrix``: numbers of parameters.
     """
     ### BEGIN SOLUTION
     W_c = np.array([[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 0.0, -1.0], [0.0, 0.0, 1.0, -3.0]])
@@ -180,7 +180,7 @@ def project_keys(keys, W_key):
     Returns
     -------
     (batch, source_len, attention_size)
-        Does not depend on the decoder, so it serves every decoder step.
+        Independent of the decoder, so it can be reused at every step.
     """
     return keys @ W_key.T
 
@@ -236,7 +236,7 @@ def multiplicative_score(query, keys, W):
 
 
 def dot_product_score(query, keys):
-    """Score every source position by its dot product with the query. Nothing is learned.
+    """Score every source position by its dot product with the query. There are no parameters.
 
     score[b, j] = query[b] . keys[b, j]
 
@@ -244,7 +244,7 @@ def dot_product_score(query, keys):
     ----------
     query : (batch, size)
     keys : (batch, source_len, size)
-        The same last size as the query.
+        The last axis has the same size as the query's.
 
     Returns
     -------
@@ -259,14 +259,14 @@ def dot_product_score(query, keys):
 
 
 def score_gradients(scores_gradient, query, keys, W_query, W_key, v):
-    """Carry the gradient of a loss back from the scores of one sentence to the parameters of the additive score.
+    """Backpropagate from the scores of one sentence to the parameters of the additive score.
 
     score[j] = v . tanh(W_query query + W_key keys[j])
 
     Parameters
     ----------
     scores_gradient : (source_len,)
-        Derivative of the loss by each score of the step.
+        Derivative of the loss with respect to each score of the step.
     query : (query_size,)
         Decoder state before this step, s_{i-1}.
     keys : (source_len, key_size)
@@ -278,10 +278,10 @@ def score_gradients(scores_gradient, query, keys, W_query, W_key, v):
     Returns
     -------
     dict
-        ``v``, ``W_query`` and ``W_key``: the derivative of the loss by each parameter, in the shape of the parameter.
+        ``v``, ``W_query`` and ``W_key``: the gradient of the loss with respect to each parameter, in its shape.
     """
     ### BEGIN SOLUTION
     hidden = np.tanh(W_query @ query + keys @ W_key.T)  # (source_len, attention_size)
-    inside = scores_gradient[:, None] * v * (1 - hidden**2)  # derivative by the sums inside the tanh
+    inside = scores_gradient[:, None] * v * (1 - hidden**2)  # gradient of the sums inside the tanh
     return {"v": scores_gradient @ hidden, "W_query": np.outer(inside.sum(axis=0), query), "W_key": inside.T @ keys}
     ### END SOLUTION

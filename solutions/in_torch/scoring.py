@@ -8,14 +8,14 @@ from torch import nn
 
 
 def score_every_step(queries, projected_keys, W_query, v):
-    """Score every source position at every decoder step at once, where all decoder states are known beforehand.
+    """Score every source position at every decoder step at once, given all decoder states in advance.
 
     score[b, i, j] = v . tanh(W_query queries[b, i] + projected_keys[b, j])
 
     Parameters
     ----------
     queries : (batch, target_len, query_size)
-        The decoder states of all steps, known beforehand: Bahdanau's decoder makes them one after the other.
+        The decoder states of all steps. (Bahdanau's decoder computes them one after the other.)
     projected_keys : (batch, source_len, attention_size)
         W_key keys[b, j], computed once per sentence.
     W_query : (attention_size, query_size)

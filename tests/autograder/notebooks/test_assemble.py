@@ -200,7 +200,7 @@ def numbers_asked_for(exercise):
 
 
 ONE_READING = {
-    "scoring-scores_by_hand": "the last digit of a score may differ by one: that counts as right",
+    "scoring-scores_by_hand": "the last digit of a score may be off by one, which still counts as right",
     "context-batch_shapes": "one array of three axes",
     "output_layer-every_step_shapes": "as a matrix, as a loss function wants them",
     "output_layer-beam_step": "No two of them are equally good",
