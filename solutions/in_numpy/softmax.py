@@ -14,7 +14,7 @@ def weights_by_hand():
     Returns
     -------
     list of 2 floats
-        Weights: no unit, from 0 to 1, and they add to 1.
+        Weights: no unit, from 0 to 1, summing to 1.
     """
     exponentials = [math.exp(2 * math.tanh(x)) for x in (0.7, 1.3)]
     return [e / sum(exponentials) for e in exponentials]
@@ -26,7 +26,7 @@ def weights_by_hand_twin():
     Returns
     -------
     list of 4 floats
-        Weights: no unit, from 0 to 1, and they add to 1.
+        Weights: no unit, from 0 to 1, summing to 1.
     """
     ### BEGIN SOLUTION
     exponentials = np.exp([0.5, -0.3, 1.2, 0.1])
@@ -35,7 +35,7 @@ def weights_by_hand_twin():
 
 
 def score_differences():
-    """Return how far the first score of the exercise lies above the second, the third and the fourth.
+    """Return the differences between the exercise's first score and the second, the third and the fourth.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def score_differences():
 
 
 def jacobian_row():
-    """Return the derivatives of the third weight of the exercise by each of the four scores.
+    """Return the derivatives of the exercise's third weight with respect to each of the four scores.
 
     Returns
     -------
@@ -63,12 +63,12 @@ def jacobian_row():
 
 
 def masked_weights():
-    """Return the weights of the padded sentence of the exercise, one for each of its five positions.
+    """Return the weights of the exercise's padded sentence, one for each of its five positions.
 
     Returns
     -------
     list of 5 floats
-        Weights: no unit, from 0 to 1, and they add to 1.
+        Weights: no unit, from 0 to 1, summing to 1.
     """
     ### BEGIN SOLUTION
     exponentials = np.exp([0.8, -0.5, 1.3, 0.2, 0.2]) * [1, 1, 1, 0, 0]
@@ -77,7 +77,9 @@ def masked_weights():
 
 
 def jacobian_shapes(batch, m, T_x):
-    """Return the shapes of derivatives by the scores of one decoder step. What is differentiated comes first.
+    """Return the shapes of derivatives with respect to the scores of one decoder step.
+
+    The axes of the quantity being differentiated come first.
 
     Parameters
     ----------
@@ -91,8 +93,8 @@ def jacobian_shapes(batch, m, T_x):
     Returns
     -------
     dict
-        ``weights``: the derivatives of one sentence's weights by its scores; ``weights_of_batch``: the same for each
-        sentence of a batch; ``context``: the derivatives of one sentence's context by its scores.
+        ``weights``: the derivatives of one sentence's weights with respect to its scores; ``weights_of_batch``: the same
+        for each sentence of a batch; ``context``: the derivatives of one sentence's context with respect to its scores.
     """
     ### BEGIN SOLUTION
     return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (m, T_x)}
@@ -100,19 +102,19 @@ def jacobian_shapes(batch, m, T_x):
 
 
 def softmax(scores):
-    """Turn scores into weights along the last axis, for scores of any size.
+    """Turn scores into weights along the last axis, for scores of any magnitude.
 
     weights[..., j] = exp(scores[..., j]) / sum_k exp(scores[..., k])
 
     Parameters
     ----------
     scores : (..., source_len)
-        Unnormalised scores; in front of their last axis there may be any number of others.
+        Unnormalised scores, with any number of axes before the last.
 
     Returns
     -------
     (..., source_len)
-        Weights from 0 to 1, which add to 1 along the last axis.
+        Weights from 0 to 1 that sum to 1 along the last axis.
     """
     ### BEGIN SOLUTION
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
@@ -128,15 +130,15 @@ def masked_softmax(scores, source_mask=None):
     Parameters
     ----------
     scores : (batch, source_len)
-        Unnormalised scores. What stands at a pad does not matter.
+        Unnormalised scores. Values at padding positions do not matter.
     source_mask : (batch, source_len), optional
         True at real tokens. Without it, every token is real.
 
     Returns
     -------
     (batch, source_len)
-        Weights from 0 to 1. They add to 1 over the real tokens and are 0 on pads. A row without a real token is all
-        zero.
+        Weights from 0 to 1. They sum to 1 over the real tokens and are 0 at padding positions. A row without a real
+        token is all zero.
     """
     ### BEGIN SOLUTION
     real = np.ones(scores.shape, dtype=bool) if source_mask is None else source_mask
@@ -152,12 +154,12 @@ def masked_softmax(scores, source_mask=None):
 
 
 def broken_maps():
-    """Return which fault made each of the exercise's heat maps.
+    """Return which bug produced each of the exercise's heat maps.
 
     Returns
     -------
     dict
-        ``A`` to ``E``: the number of a fault, a whole number from 1 to 6.
+        ``A`` to ``E``: the number of a bug, a whole number from 1 to 6.
     """
     ### BEGIN SOLUTION
     return {"A": 4, "B": 1, "C": 6, "D": 3, "E": 2}

@@ -14,15 +14,15 @@ def masked_softmax(scores, source_mask=None):
     Parameters
     ----------
     scores : (batch, source_len)
-        Unnormalised scores. What stands at a pad does not matter.
+        Unnormalised scores. Values at padding positions do not matter.
     source_mask : (batch, source_len), optional
         True at real tokens. Without it, every token is real.
 
     Returns
     -------
     (batch, source_len)
-        Weights from 0 to 1. They add to 1 over the real tokens and are exactly 0 on pads. A row without a real token is
-        all zero, and so is its gradient.
+        Weights from 0 to 1. They sum to 1 over the real tokens and are exactly 0 at padding positions. A row without a
+        real token is all zero, and so is its gradient.
     """
     if source_mask is None:
         return torch.softmax(scores, dim=-1)
@@ -42,13 +42,13 @@ def entropy(scores, temperature):
     scores : (batch, source_len)
         Unnormalised scores.
     temperature : (batch,)
-        One positive number a sentence.
+        One positive value per sentence.
 
     Returns
     -------
     (batch,)
-        Nats, from 0 (all weight on one position) to the logarithm of source_len. Differentiable in both arguments, also
-        where a weight is too small to be told from 0.
+        Nats, from 0 (all weight on one position) to the logarithm of source_len. Differentiable in both arguments, even
+        where a weight underflows to 0.
     """
     ### BEGIN SOLUTION
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)

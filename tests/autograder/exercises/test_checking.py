@@ -278,9 +278,9 @@ def test_what_the_check_says_does_not_settle_the_answer(name):
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("softmax-weights_by_hand_twin", [0.3, 0.2, 0.5, 0.1], r"Weights add to 1 \(yours: 1\.1\)\."),
+        ("softmax-weights_by_hand_twin", [0.3, 0.2, 0.5, 0.1], r"The weights must sum to 1 \(yours: 1\.1\)\."),
         ("softmax-weights_by_hand_twin", [0.5, 0.1, 0.2, 0.2], "The largest score has the largest weight"),
-        ("softmax-jacobian_row", [0.015, 0.075, 0.1275, 0.0375], "A weight shrinks when another score grows"),
+        ("softmax-jacobian_row", [0.015, 0.075, 0.1275, 0.0375], "A weight decreases when another score increases"),
         ("encoder-annotation_by_hand", [-0.7692, -1.1], "A tanh lies between -1 and 1"),
         ("scoring-scores_by_hand_twin", [0.3, -0.1, 3.2], "no score exceeds 2 \\+ 1"),
         ("context-context_twin", [5.0, 0.35, 0.49], "An average is never above the largest"),
