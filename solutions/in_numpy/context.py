@@ -9,23 +9,23 @@ import numpy as np
 
 
 def batch_shapes(batch, m, n, T_x, T_y):
-    """Return shapes met when the contexts of a batch are computed by matrix products, batch first.
+    """Return the shapes in computing the contexts of a batch by matrix products, batch first.
 
     Parameters
     ----------
     batch : int
         Number of sentences, padded to the same length.
     m, n : int
-        Sizes of one annotation and of the decoder state.
+        Size of one annotation, and of the decoder state.
     T_x, T_y : int
-        Numbers of source positions and of decoder steps.
+        Number of source positions, and number of decoder steps.
 
     Returns
     -------
     dict
         ``column``: the weights of one step, with an axis that lets them broadcast against the annotations; ``row``: the
-        same weights as the left factor of a batched matrix product with the annotations; ``product``: that product;
-        ``contexts``: the contexts of all steps, in three axes.
+        same weights as the left operand of a batched matrix product with the annotations; ``product``: that product;
+        ``contexts``: the contexts of all steps, an array of three axes.
     """
     ### BEGIN SOLUTION
     return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
@@ -38,7 +38,7 @@ def context_of_note_d():
     Returns
     -------
     list of 4 floats
-        No unit: the units of the annotations.
+        In the units of the annotations.
     """
     ### BEGIN SOLUTION
     weights = [0.7, 0.2, 0.1]
@@ -53,7 +53,7 @@ def context_of_note_c():
     Returns
     -------
     list of 2 floats
-        No unit: the units of the annotations.
+        In the units of the annotations.
     """
     query = [0.5, 0.5]
     keys = [[0.2, 0.2], [0.8, 0.8]]
@@ -63,12 +63,12 @@ def context_of_note_c():
 
 
 def context_twin():
-    """Return the context of the exercise: four annotations of three numbers, and a weight that is not given.
+    """Return the context of the exercise: four annotations of three entries, and a weight that is not given.
 
     Returns
     -------
     list of 3 floats
-        No unit: the units of the annotations.
+        In the units of the annotations.
     """
     ### BEGIN SOLUTION
     weights = np.array([0.15, 0.42, 0.05, 1 - 0.15 - 0.42 - 0.05])
@@ -78,7 +78,7 @@ def context_twin():
 
 
 def weights_from_context():
-    """Return the weights that mix the exercise's three annotations into its context.
+    """Return the weights that combine the exercise's three annotations into its context.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def weights_from_context():
 
 
 def gradient_by_hand():
-    """Return the derivative of the exercise's context by its third score.
+    """Return the derivative of the exercise's context with respect to its third score.
 
     Returns
     -------
@@ -114,8 +114,8 @@ def pull_of_two():
     Returns
     -------
     dict
-        ``largest``: length of the pull where the scores are equal; ``at_three``: the pull, 2 numbers, where the first
-        score is larger by 3; ``gap``: by how much it is larger where the length has fallen to a tenth of ``largest``.
+        ``largest``: length of the pull when the scores are equal; ``at_three``: the pull, 2 numbers, when the first
+        score is larger by 3; ``gap``: by how much it is larger when the length has fallen to a tenth of ``largest``.
     """
     ### BEGIN SOLUTION
     way = np.array([3.0, -1.0]) - np.array([-1.0, 2.0])
@@ -130,7 +130,7 @@ def pull_of_two():
 
 
 def context_vector(weights, keys):
-    """Mix the annotations of each sentence by its weights.
+    """Combine the annotations of each sentence in a weighted sum.
 
     context[b] = sum_j weights[b, j] keys[b, j]
 
@@ -144,7 +144,7 @@ def context_vector(weights, keys):
     Returns
     -------
     (batch, key_size)
-        One context a sentence, in the units of the annotations.
+        One context per sentence, in the units of the annotations.
     """
     ### BEGIN SOLUTION
     return np.einsum("bj,bjm->bm", weights, keys)
@@ -152,14 +152,14 @@ def context_vector(weights, keys):
 
 
 def scores_gradient(context_gradient, weights, keys):
-    """Carry the gradient of a loss back from the context to the scores.
+    """Backpropagate from the context to the scores.
 
-    result[b, j] = derivative of the loss by score[b, j], where weights[b] = softmax of score[b]
+    result[b, j] = derivative of the loss with respect to score[b, j], where weights[b] = softmax of score[b]
 
     Parameters
     ----------
     context_gradient : (batch, key_size)
-        Derivative of the loss by each entry of the context.
+        Derivative of the loss with respect to each entry of the context.
     weights : (batch, source_len)
         The softmax of the scores, or all 0 where a sentence has no real token.
     keys : (batch, source_len, key_size)
@@ -168,17 +168,17 @@ def scores_gradient(context_gradient, weights, keys):
     Returns
     -------
     (batch, source_len)
-        Derivative of the loss by each score. Each row adds to 0.
+        Derivative of the loss with respect to each score. Each row sums to 0.
     """
     ### BEGIN SOLUTION
-    by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)  # derivative by each weight
+    by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)  # with respect to each weight
     mean = (weights * by_weight).sum(axis=1, keepdims=True)
     return weights * (by_weight - mean)
     ### END SOLUTION
 
 
 def mended_attention(query, keys, source_mask, W_query, W_key, v):
-    """Attend additively: score, mask, softmax and weighted sum in one function.
+    """Apply additive attention: score, mask, softmax and weighted sum in one function.
 
     result[b] = sum_j weights[b, j] keys[b, j], weights[b] = softmax of v . tanh(W_query query[b] + W_key keys[b, j])
 
@@ -210,13 +210,13 @@ def mended_attention(query, keys, source_mask, W_query, W_key, v):
 
 
 def what_was_printed():
-    """Return what note E's printed context mixes, and what it should.
+    """Return what note E's printed context combines, and what it should combine.
 
     Returns
     -------
     dict
-        ``mixed``: how many vectors the printed context is a mixture of; ``annotations``: how many it should mix;
-        ``size``: how many numbers it should have.
+        ``mixed``: how many vectors are combined in the printed context; ``annotations``: how many it should combine;
+        ``size``: how many entries it should have.
     """
     ### BEGIN SOLUTION
     return {"mixed": 2, "annotations": 50, "size": 2 * 30}

@@ -101,7 +101,7 @@ class DotProductAttention(Attention):
 
 
 def attend(scores, keys, source_mask):
-    """Go from scores to context in one step, leaving the pads out.
+    """Compute weights and contexts from scores, excluding padding.
 
     context[b] = sum_j weights[b, j] keys[b, j], weights[b] = softmax of scores[b] over the real tokens of sentence b
 
@@ -127,7 +127,7 @@ def attend(scores, keys, source_mask):
 
 
 def mended_note_e(s_previous, h_j, W, V):
-    """Attend as note E means to, in its first mode: one matrix on the joined annotation and state.
+    """Attend as note E intends in its first mode: one matrix applied to the concatenated annotation and state.
 
     result[b] = sum_j weights[b, j] h_j[b, j], weights[b] = softmax over j of V . tanh(W [h_j[b, j]; s_previous[b]])
 
@@ -138,7 +138,7 @@ def mended_note_e(s_previous, h_j, W, V):
     h_j : (batch, source_len, key_size)
         Encoder annotations, h_1 ... h_Tx.
     W : (attention_size, key_size + query_size)
-        Its first key_size columns belong to the annotation.
+        Its first key_size columns multiply the annotation.
     V : (attention_size,)
 
     Returns
