@@ -7,22 +7,22 @@ import numpy as np
 
 
 def note_c_dimensions(d, m, n, V_x, V_y):
-    """Return the shapes of all ten parameters that note C's first question asks for.
+    """Return the shapes of the ten parameters in note C's first question.
 
     Parameters
     ----------
     d : int
         Size of a word embedding, in both languages.
     m, n : int
-        Sizes of an encoder state and of the decoder state.
+        Size of an encoder state, and of the decoder state.
     V_x, V_y : int
-        Numbers of source and of target words.
+        Number of source words, and of target words.
 
     Returns
     -------
     dict
-        ``E_x``, ``E``, ``W_x``, ``W_h``, ``W_query``, ``W_key``, ``v``, ``W_y``, ``W_s`` and ``W_c``, each with a tuple of
-        sizes.
+        ``E_x``, ``E``, ``W_x``, ``W_h``, ``W_query``, ``W_key``, ``v``, ``W_y``, ``W_s`` and ``W_c``, each with its
+        shape as a tuple.
     """
     ### BEGIN SOLUTION
     encoder = {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, m)}
@@ -33,24 +33,24 @@ def note_c_dimensions(d, m, n, V_x, V_y):
 
 
 def fusion_shapes(d, m, n, r):
-    """Return shapes met when word and context are joined, with a bidirectional encoder.
+    """Return the shapes in concatenating word and context, with a bidirectional encoder.
 
     Parameters
     ----------
     d : int
         Size of a word embedding.
     m : int
-        Size of the encoder state of *one* direction. An annotation joins both directions.
+        Size of the encoder state of *one* direction. An annotation concatenates both directions.
     n : int
         Size of the decoder state.
     r : int
-        Size of what the recurrent layer reads.
+        Size of the recurrent layer's input.
 
     Returns
     -------
     dict
-        ``joined``: embedding and context, end to end; ``L_1``: the matrix from there to what the recurrent layer reads;
-        ``W_input``: the recurrent layer's matrix on what it reads; ``W_context``: note C's matrix on the context.
+        ``joined``: embedding and context, concatenated; ``L_1``: the matrix that maps it to the recurrent layer's input;
+        ``W_input``: the recurrent layer's matrix for its input; ``W_context``: note C's matrix for the context.
     """
     ### BEGIN SOLUTION
     return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (n, 2 * m)}
@@ -58,27 +58,27 @@ def fusion_shapes(d, m, n, r):
 
 
 def paper_shapes(m, n, a, pairs, V_y):
-    """Return shapes of the paper's model, in which a state has as many numbers in each direction as in the decoder.
+    """Return shapes of the paper's model, where each direction's encoder state is as large as the decoder state.
 
     Parameters
     ----------
     m : int
-        Size of a word embedding: here, and only here, the letter that the paper gives it.
+        Size of a word embedding: the paper's letter for it, used only here.
     n : int
         Size of the decoder state, and of the state of one direction of the encoder.
     a : int
         Attention size.
     pairs : int
-        Number of pairs in the output layer, each of which leaves its larger number.
+        Number of pairs in the output layer, each of which is reduced to its larger entry.
     V_y : int
         Number of target words.
 
     Returns
     -------
     dict
-        ``W_r`` and ``C_r``: the reset gate's matrices on the word embedding and on the context; ``U_a``: the matrix of
-        the score on an annotation; ``C_o``: the matrix on the context in the sum from which the pairs are made; ``W_o``:
-        the matrix from what the pairs leave to the logits.
+        ``W_r`` and ``C_r``: the reset gate's matrices for the word embedding and for the context; ``U_a``: the score's
+        matrix for an annotation; ``C_o``: the context's matrix in the sum from which the pairs are formed; ``W_o``: the
+        matrix that maps the results of the pairs to the logits.
     """
     ### BEGIN SOLUTION
     return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, pairs)}
@@ -103,7 +103,7 @@ def note_c_state():
 
 
 def step_by_hand():
-    """Return what the exercise's decoder step passes through, from the scores to the new state.
+    """Return all intermediate results of the exercise's decoder step, from the scores to the new state.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def step_by_hand():
 
 
 def note_d_state_twin():
-    """Return the new state of the exercise: a step in note D's letters.
+    """Return the new state of the exercise, a step in note D's notation.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def note_d_state_twin():
 
 
 def decoder_step_state(embedded, query, context, W_y, W_s, W_c):
-    """Make the new decoder state from the last word, the last state and the context.
+    """Compute the new decoder state from the last word, the last state and the context.
 
     result[b] = tanh(W_y embedded[b] + W_s query[b] + W_c context[b])
 
@@ -159,14 +159,14 @@ def decoder_step_state(embedded, query, context, W_y, W_s, W_c):
     context : (batch, key_size)
         Context of this step, c_i.
     W_y, W_s, W_c
-        Learned matrices, shared by all sentences.
+        Parameter matrices, shared by all sentences.
 
     Returns
     -------
     (batch, query_size)
         The state s_i: entries between -1 and 1.
 
-    Source: note C, equation 2. The paper has a gated unit in its place.
+    Source: note C, equation 2. The paper uses a gated unit instead.
     """
     ### BEGIN SOLUTION
     return np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
@@ -174,23 +174,23 @@ def decoder_step_state(embedded, query, context, W_y, W_s, W_c):
 
 
 def fused_input(embedded, context, L_1):
-    """Join the last word and the context, and make of them what the recurrent layer reads.
+    """Concatenate the last word and the context, and compute the recurrent layer's input from them.
 
     result[b] = ReLU(L_1 [embedded[b]; context[b]])
 
     Parameters
     ----------
     embedded : (batch, embedding_size)
-        Embedding of the word before this step, E y_{i-1}. It stands first.
+        Embedding of the word before this step, E y_{i-1}. It comes first.
     context : (batch, key_size)
         Context of this step, c_i.
     L_1
-        Learned matrix, shared by all sentences.
+        Parameter matrix, shared by all sentences.
 
     Returns
     -------
     (batch, input_size)
-        Numbers not below 0.
+        Entries that are 0 or positive.
 
     Source: note A, with the concatenation that its text describes.
     """
@@ -201,7 +201,7 @@ def fused_input(embedded, context, L_1):
 
 
 def luong_step(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Take one step of Luong's decoder with input feeding: the recurrence first, then the attention.
+    """Compute one step of Luong's decoder with input feeding: first the recurrence, then the attention.
 
     state[b] = tanh(W_y embedded[b] + W_s query[b] + W_fed fed[b])
     score[b, j] = state[b] . (W keys[b, j])
@@ -210,9 +210,9 @@ def luong_step(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mi
     Parameters
     ----------
     fed : (batch, mixed_size)
-        What this function returned for the step before.
+        The result of this function at the previous step.
     embedded : (batch, embedding_size)
-        The word before.
+        Embedding of the word before this step, E y_{i-1}.
     query : (batch, query_size)
         Decoder state before this step, s_{i-1}.
     keys : (batch, source_len, key_size)
@@ -220,14 +220,14 @@ def luong_step(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mi
     source_mask : (batch, source_len)
         True at real tokens.
     W_y, W_s, W_fed
-        Matrices of the recurrence: on the word, on the state, on what is fed.
+        Matrices of the recurrence, for the word, the state and ``fed``.
     W : (query_size, key_size)
     W_mix : (mixed_size, key_size + query_size)
 
     Returns
     -------
     (batch, mixed_size)
-        Numbers between -1 and 1, from which the output layer reads the word. Without a real token the context is 0.
+        Entries between -1 and 1, the input of the output layer. Without a real token the context is 0.
 
     Source: Luong et al. (2015), sections 3 and 3.3.
     """
@@ -257,7 +257,7 @@ def gated_step(
     W_s_reset,
     W_c_reset,
 ):
-    """Make the new decoder state as the paper does, with two gates and the context in both of them.
+    """Compute the new decoder state as in the paper, with two gates that both see the context.
 
     update[b] = sigmoid(W_y_update embedded[b] + W_s_update query[b] + W_c_update context[b])
     reset[b] = sigmoid(W_y_reset embedded[b] + W_s_reset query[b] + W_c_reset context[b])
@@ -273,14 +273,14 @@ def gated_step(
     context : (batch, key_size)
         Context of this step, c_i.
     W_y, W_s, W_c
-        Matrices of the candidate.
+        The candidate's matrices.
     W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
-        Matrices of the two gates, of the same shapes as those of the candidate.
+        The two gates' matrices, of the same shapes as the candidate's.
 
     Returns
     -------
     (batch, query_size)
-        The state s_i. Each entry lies between the old one and one between -1 and 1.
+        The state s_i. Each entry lies between the old state's entry and the candidate's, which is between -1 and 1.
 
     Source: Bahdanau et al. (2015), App. A.2.2.
     """

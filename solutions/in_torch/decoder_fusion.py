@@ -8,7 +8,7 @@ from torch import nn
 
 
 def decoder_step(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Take one whole decoder step with additive attention and return the new state.
+    """Compute one whole decoder step with additive attention and return the new state.
 
     e[b, j] = v . tanh(W_query query[b] + W_key keys[b, j]), then a softmax over real tokens, then the context c[b];
     result[b] = tanh(W_y embedded[b] + W_s query[b] + W_c c[b])
@@ -16,7 +16,7 @@ def decoder_step(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s
     Parameters
     ----------
     query : (batch, query_size)
-        Decoder state before this step, s_{i-1}. It is scored, and it enters the recurrence.
+        Decoder state before this step, s_{i-1}. It enters both the score and the recurrence.
     embedded : (batch, embedding_size)
         Embedding of the word before this step, E y_{i-1}.
     keys : (batch, source_len, key_size)
