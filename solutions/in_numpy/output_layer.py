@@ -9,13 +9,13 @@ import numpy as np
 
 
 def note_d_figure():
-    """Return what belongs into the two lines of note D's last figure at its third step.
+    """Return the corrections to the two lines of note D's last figure at the third step.
 
     Returns
     -------
     dict
         ``state``, ``word``, ``context``, ``read_out``: indices; ``bias``: the size of c; ``states``: how many different
-        ones five steps have. All are whole numbers.
+        states five steps have. All are whole numbers.
     """
     ### BEGIN SOLUTION
     return {"state": 2, "word": 2, "context": 3, "read_out": 3, "bias": 20_000, "states": 1}
@@ -23,23 +23,23 @@ def note_d_figure():
 
 
 def every_step_shapes(batch, T_y, n, d, m, V_y):
-    """Return the shapes met when the logits of all steps of a batch are computed by one product.
+    """Return the shapes in computing the logits of all steps of a batch by one product.
 
     Parameters
     ----------
     batch, T_y : int
-        Number of sentence pairs, and of decoder steps, stop token included.
+        Number of sentence pairs, and number of decoder steps, including the stop token.
     n, d, m : int
-        Sizes of the decoder state, of a word embedding and of the context.
+        Size of the decoder state, of a word embedding, and of the context.
     V_y : int
         Number of words in the target vocabulary.
 
     Returns
     -------
     dict
-        ``joined``: state, embedding and context of every step, end to end; ``W_o``: the matrix that takes what is
-        joined at one step to its logits; ``logits``: those of all steps; ``flat_logits``: the same as a matrix, as a
-        loss function wants them, with a row for each step of each sentence.
+        ``joined``: state, embedding and context of every step, concatenated; ``W_o``: the matrix that maps the
+        concatenated vector of one step to its logits; ``logits``: those of all steps; ``flat_logits``: the same as a
+        matrix, as loss functions expect them, with a row for each step of each sentence.
     """
     ### BEGIN SOLUTION
     size = n + d + m
@@ -58,7 +58,7 @@ def hindi_distribution():
     Returns
     -------
     list of 6 floats
-        Probabilities: they add to 1.
+        Probabilities, which sum to 1.
     """
     ### BEGIN SOLUTION
     state = np.tanh(0.3 + np.array([0.12, 0.37, 0.40]))
@@ -69,7 +69,7 @@ def hindi_distribution():
 
 
 def distribution_and_loss():
-    """Return the distribution of the exercise, and what the right word costs under it.
+    """Return the exercise's distribution, and the loss of the target word under it.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def distribution_and_loss():
 
 
 def what_is_left():
-    """Return what the printed probabilities of the exercise leave over, and the cross-entropy of the right word.
+    """Return the probability that the exercise's slide does not show, and the cross-entropy of the target word.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def what_is_left():
 
 
 def word_by_hand():
-    """Return all results of one decoder step, from the scores to the distribution over the words.
+    """Return all intermediate results of one decoder step, from the scores to the distribution over the words.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def word_by_hand():
 
 
 def wider_beam():
-    """Return the penalized scores of the exercise's hypotheses, who wins when, and where two of them change places.
+    """Return the penalized scores of the exercise's hypotheses, the winners, and where two of them swap places.
 
     Returns
     -------
@@ -157,16 +157,16 @@ def output_distribution(state, context, W_state, W_context, b_o):
     state : (batch, query_size)
         Decoder state after this step, s_i.
     context : (batch, key_size)
-        c_i.
+        Context of this step, c_i.
     W_state : (vocab_size, query_size)
     W_context : (vocab_size, key_size)
-        Side by side, the two are the matrix that multiplies state and context joined end to end.
+        Side by side, the two form the matrix that multiplies the concatenated state and context.
     b_o : (vocab_size,)
 
     Returns
     -------
     (batch, vocab_size)
-        Probabilities, adding to 1 in each row, also where the logits are in the thousands.
+        Probabilities that sum to 1 in each row, even if the logits are in the thousands.
     """
     ### BEGIN SOLUTION
     logits = state @ W_state.T + context @ W_context.T + b_o  # (batch, vocab_size)
@@ -176,23 +176,23 @@ def output_distribution(state, context, W_state, W_context, b_o):
 
 
 def cross_entropy(logits, targets, target_mask):
-    """Average the cost of the right words over all real target positions of a batch.
+    """Average the cross-entropy of the target words over all real positions of a batch.
 
     loss = mean of -ln softmax(logits[b, i])[targets[b, i]] over the positions where target_mask[b, i] is True
 
     Parameters
     ----------
     logits : (batch, target_len, vocab_size)
-        Any real numbers, also in the thousands.
+        Any real numbers, even in the thousands.
     targets : (batch, target_len)
-        The number of the right word at each position.
+        The number of the target word at each position.
     target_mask : (batch, target_len)
-        True at real words, the stop token among them; False at padding.
+        True at real words, including the stop token; False at padding.
 
     Returns
     -------
     float
-        Nats a word, at least 0. A batch without any real word costs 0.
+        Nats per word, 0 or more. A batch without any real word has loss 0.
     """
     ### BEGIN SOLUTION
     shifted = logits - logits.max(axis=-1, keepdims=True)
@@ -214,7 +214,7 @@ def rank_finished(log_probabilities, lengths, power):
     lengths : (batch, width)
         Number of words of each hypothesis.
     power : (batch,)
-        How strong the penalty is, for each sentence: above 0.
+        Strength of the penalty for each sentence, positive.
 
     Returns
     -------

@@ -8,7 +8,7 @@ from torch import nn
 
 
 def beam_step(scores, log_probabilities):
-    """Choose the best continuations of a beam, as many as it holds hypotheses.
+    """Choose the best continuations of a beam, as many as it has hypotheses.
 
     Continuing hypothesis k by word w gives the score scores[b, k] + log_probabilities[b, k, w].
 

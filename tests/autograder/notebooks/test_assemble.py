@@ -202,8 +202,8 @@ def numbers_asked_for(exercise):
 ONE_READING = {
     "scoring-scores_by_hand": "the last digit of a score may be off by one, which still counts as right",
     "context-batch_shapes": "one array of three axes",
-    "output_layer-every_step_shapes": "as a matrix, as a loss function wants them",
-    "output_layer-beam_step": "No two of them are equally good",
+    "output_layer-every_step_shapes": "as a matrix, as loss functions expect them",
+    "output_layer-beam_step": "no two are equally good",
     "encoder-annotate": "Pads stand at the end of a row. A row of `source_mask` may not be all pads",
     "softmax-masked_softmax": "At pads, `scores` may hold any finite numbers",
     "context-attend": "At pads, `scores` and `keys` may hold any finite numbers",
