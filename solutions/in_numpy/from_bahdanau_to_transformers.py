@@ -10,7 +10,7 @@ import numpy as np
 
 
 def multi_head_shapes(heads, m, r, T_x, T_y):
-    """Return shapes met in attention with several heads, for one sentence and all decoder steps.
+    """Return the shapes in multi-head attention, for one sentence and all decoder steps.
 
     Parameters
     ----------
@@ -19,15 +19,15 @@ def multi_head_shapes(heads, m, r, T_x, T_y):
     m : int
         Size of one annotation.
     r : int
-        Size of a query, of a key and of a value of *one* head.
+        Size of a query, a key or a value in *one* head.
     T_x, T_y : int
-        Number of source positions and of decoder steps.
+        Number of source positions, and number of decoder steps.
 
     Returns
     -------
     dict
-        ``W_key``: one matrix for the keys of all heads together; ``keys``: all keys, one matrix for each head;
-        ``weights``: the weights of all heads; ``joined``: the contexts of all heads, joined end to end.
+        ``W_key``: one matrix for the keys of all heads together; ``keys``: all keys, one matrix per head;
+        ``weights``: the weights of all heads; ``joined``: the contexts of all heads, concatenated.
     """
     ### BEGIN SOLUTION
     return {
@@ -40,12 +40,12 @@ def multi_head_shapes(heads, m, r, T_x, T_y):
 
 
 def two_heads_by_hand():
-    """Return the scaled scores and the weights of the exercise's two heads, and their contexts joined.
+    """Return the scaled scores and the weights of the exercise's two heads, and their concatenated contexts.
 
     Returns
     -------
     dict
-        ``scores`` and ``weights``: lists of 6, the first head's 3 first; ``joined``: the contexts end to end, a list of 4.
+        ``scores`` and ``weights``: lists of 6, the first head's 3 first; ``joined``: both contexts, a list of 4.
     """
     ### BEGIN SOLUTION
     queries = np.array([[1.0, 0.0, -1.0, 2.0], [0.0, 1.0, 1.0, -1.0]])
@@ -59,12 +59,13 @@ def two_heads_by_hand():
 
 
 def saturation():
-    """Return how far the exercise's scores spread, and the pull of one of them without and with the scale.
+    """Return the spread of the exercise's scores, and the derivative of a weight without and with scaling.
 
     Returns
     -------
     dict
-        ``spread``: standard deviation of a score; ``plain`` and ``scaled``: derivative of a weight by its own score.
+        ``spread``: standard deviation of a score; ``plain`` and ``scaled``: derivative of a weight with respect to its
+        own score.
     """
     ### BEGIN SOLUTION
     spread = float(np.sqrt(16 * 0.5**2 * 0.9**2))
@@ -75,7 +76,7 @@ def saturation():
 
 
 def positions_by_hand():
-    """Return what the exercise asks of the vectors that say where a word stands.
+    """Return the positional encoding, the dot product and the position that the exercise asks for.
 
     Returns
     -------
@@ -90,12 +91,12 @@ def positions_by_hand():
 
 
 def block_by_count():
-    """Return how many numbers the parts of the exercise's block learn, and when one cost is three times another.
+    """Count the parameters of the exercise's block, and find where one cost is three times another.
 
     Returns
     -------
     dict
-        ``attention``, ``network``, ``norms``, ``longer``: numbers to be learned; ``length``: of a sentence, in words.
+        ``attention``, ``network``, ``norms``, ``longer``: numbers of parameters; ``length``: of a sentence, in words.
     """
     ### BEGIN SOLUTION
     d, d_wide = 48, 160
@@ -108,18 +109,18 @@ def block_by_count():
 
 
 def scaled_attention(query, keys, values, source_mask):
-    """Score by a scaled dot product with the keys, and mix the values.
+    """Score by scaled dot products with the keys, and return the weighted sum of the values.
 
     result[b] = sum_j weights[b, j] values[b, j], weights[b] = softmax of query[b] . keys[b, j] / sqrt(key_size)
 
     Parameters
     ----------
     query : (batch, key_size)
-        What each sentence asks for at this step.
+        The query of each sentence at this step.
     keys : (batch, source_len, key_size)
-        What each position is compared by.
+        The vectors that the query is compared with, one per position.
     values : (batch, source_len, value_size)
-        What each position gives.
+        The vectors that are combined into the context, one per position.
     source_mask : (batch, source_len)
         True at real tokens.
 
@@ -142,7 +143,7 @@ def scaled_attention(query, keys, values, source_mask):
 
 
 def coverage_scores(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Score every source position, knowing how much attention it has had.
+    """Score every source position, given how much attention it has received.
 
     score[b, j] = v . tanh(W_query query[b] + W_key keys[b, j] + coverage[b, j] w_cover)
 
@@ -153,7 +154,7 @@ def coverage_scores(query, keys, earlier_weights, W_query, W_key, w_cover, v):
     keys : (batch, source_len, key_size)
         Encoder annotations, h_1 ... h_Tx.
     earlier_weights : (batch, steps, source_len)
-        Weights of all decoder steps before this one. Their sum over the steps is the coverage.
+        Weights of all previous decoder steps. Their sum over the steps is the coverage.
     W_query : (attention_size, query_size)
     W_key : (attention_size, key_size)
     w_cover : (attention_size,)
@@ -174,14 +175,14 @@ def coverage_scores(query, keys, earlier_weights, W_query, W_key, w_cover, v):
 
 
 def layer_norm(states, gain, bias):
-    """Bring the entries of each position to mean 0 and variance 1, then to a scale and a shift of each entry.
+    """Normalize the entries at each position to mean 0 and variance 1, then scale and shift each entry.
 
     result[b, j] = gain * (states[b, j] - mean) / sqrt(variance + 1e-5) + bias
 
     Parameters
     ----------
     states : (batch, length, size)
-        A vector for each position. Mean and variance are those of its own entries.
+        One vector per position. Mean and variance are those of its own entries.
     gain : (size,)
     bias : (size,)
 
@@ -200,7 +201,7 @@ def layer_norm(states, gain, bias):
 
 
 def same_context():
-    """Return other weights with the exercise's context, the first of them 0.
+    """Return different weights that give the exercise's context, the first of them 0.
 
     Returns
     -------

@@ -9,7 +9,7 @@ import torch
 
 
 def multi_head(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Attend with several heads at once and bring their contexts together.
+    """Attend with several heads at once and combine their contexts.
 
     result[b] = W_out [context of head 1; context of head 2; ...]; head z has matrices W_query[z], W_key[z], W_value[z]
 
@@ -29,7 +29,7 @@ def multi_head(query, keys, source_mask, W_query, W_key, W_value, W_out):
     Returns
     -------
     (batch, output_size)
-        A sentence without a real token has zeros. Gradients are finite everywhere.
+        Zeros for a sentence without a real token. Gradients are finite everywhere.
 
     Source: Vaswani et al. (2017), section 3.2.2.
     """
@@ -46,16 +46,16 @@ def multi_head(query, keys, source_mask, W_query, W_key, W_value, W_out):
 
 
 def self_attention(states, mask, W_query, W_key, W_value):
-    """Let each position of a sequence read itself and the positions before it.
+    """Let each position of a sequence attend to itself and the positions before it.
 
     result[b, i] = sum_j weights[b, i, j] W_value states[b, j], over the real positions j that are not after i
 
     Parameters
     ----------
     states : (batch, length, size)
-        What each position holds.
+        One vector per position.
     mask : (batch, length)
-        True at real tokens. Pads may stand anywhere.
+        True at real tokens. Padding may occur anywhere.
     W_query : (head_size, size)
     W_key : (head_size, size)
     W_value : (value_size, size)
