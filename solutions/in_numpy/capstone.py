@@ -139,14 +139,14 @@ def _padded(rows, filler, width=0):
 
 
 def training_shapes(batch, T_x, T_y, m, V_y):
-    """Return the shapes met when a whole batch of sentence pairs is trained on at once.
+    """Return the shapes in training on a whole batch of sentence pairs at once.
 
     Parameters
     ----------
     batch : int
-        Number of sentence pairs, padded.
+        Number of sentence pairs, padded to equal lengths.
     T_x, T_y : int
-        Lengths of the longest source and target sentence, the target with its stop word.
+        Lengths of the longest source and target sentence, the latter including its stop word.
     m : int
         Size of one annotation.
     V_y : int
@@ -156,7 +156,7 @@ def training_shapes(batch, T_x, T_y, m, V_y):
     -------
     dict
         ``target_in``: what the decoder reads; ``contexts``: those of all steps; ``heat_maps``: the weights of all steps;
-        ``predictions``: one distribution for each step.
+        ``predictions``: one distribution per step.
     """
     ### BEGIN SOLUTION
     return {
@@ -169,7 +169,7 @@ def training_shapes(batch, T_x, T_y, m, V_y):
 
 
 def count_parameters():
-    """Return how many numbers the additive attention of the exercise learns: of each parameter, and in all.
+    """Count the parameters of the exercise's additive attention: in each matrix or vector, and in all.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def count_parameters():
 
 
 def choose_rate():
-    """Return which rates to take, which to look at next and when to stop, by the curves of the exercise.
+    """Return which learning rates to choose, which to check next and when to stop, from the exercise's curves.
 
     Returns
     -------
@@ -202,12 +202,12 @@ def choose_rate():
 
 
 def read_curves():
-    """Return which mistake made each of the exercise's curves, and two numbers that confirm it.
+    """Return which bug produced each of the exercise's curves, and two numbers that support the choice.
 
     Returns
     -------
     dict
-        ``A`` to ``E``: the number of a mistake, a whole number from 1 to 6; ``floor``: a loss, in nats per word;
+        ``A`` to ``E``: the number of a bug, a whole number from 1 to 6; ``floor``: a loss, in nats per word;
         ``words``: a number of words.
     """
     ### BEGIN SOLUTION
@@ -218,14 +218,14 @@ def read_curves():
 
 
 def exact_match(words, target):
-    """Measure how many sentences are right from the first word to the stop word.
+    """Return the fraction of sentences that are right from the first word to the stop word.
 
     Parameters
     ----------
     words : (batch, length) int
-        What the model wrote, without the start token. What comes after the first stop word (number 2) does not count.
+        The model's output, without the start token. Anything after the first stop word (number 2) is ignored.
     target : (batch, target_len) int
-        The right words, ending in the stop word, then pads (number 0).
+        The target words, ending in the stop word, then padding (number 0).
 
     Returns
     -------
@@ -242,15 +242,15 @@ def exact_match(words, target):
 
 
 def noun_alignment(weights, positions):
-    """Measure how often the largest weight lies on the source word that a target noun comes from.
+    """Return the fraction of target nouns whose largest weight is on the source word that they translate.
 
     Parameters
     ----------
     weights : (batch, length, source_len)
-        Of every step that the model took. Where a sentence stopped before the others, its rows are 0 throughout.
+        Weights of every step that the model took. After a sentence has stopped, its rows are all 0.
     positions : (batch, target_len) int
-        The source position of each target noun; -1 where the target word is no noun. A noun at a step that the model did
-        not take counts as missed.
+        The source position of each target noun; -1 where the target word is not a noun. A noun at a step that the model
+        did not take counts as missed.
 
     Returns
     -------

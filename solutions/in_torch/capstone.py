@@ -164,7 +164,7 @@ def measure_translations(value, arrays):
 
 
 def translation_loss(logits, target):
-    """Average the cross-entropy over the real words of all target sentences; pads count for nothing.
+    """Average the cross-entropy over the real words of all target sentences, ignoring padding.
 
     loss = - (sum over real words of log softmax(logits)[word]) / (number of real words)
 
@@ -172,7 +172,7 @@ def translation_loss(logits, target):
     ----------
     logits : (batch, target_len, vocab_size)
     target : (batch, target_len)
-        Numbers of the right words; 0 is the pad.
+        Numbers of the target words; 0 is padding.
 
     Returns
     -------
@@ -187,21 +187,21 @@ def translation_loss(logits, target):
 
 
 def train_and_save(path, seed=0, attention=True, steps=300, batch_size=64):
-    """Train the model on sentences of the small language, and write its weights to ``path``.
+    """Train the model on sentences of the small language, and save its parameters to ``path``.
 
-    Use what the notebook holds ready: ``build_model``, ``draw_sentences``, ``as_tensors``, ``save_weights``, and your own
-    ``translation_loss``. Print the loss now and then, so that one can see it fall.
+    Use the functions that the notebook provides, ``build_model``, ``draw_sentences``, ``as_tensors`` and
+    ``save_weights``, and your own ``translation_loss``. Print the loss now and then to follow its progress.
 
     Parameters
     ----------
     path : str
         The file to write.
     seed : int
-        Of the first weights and of the sentences.
+        Seed of the initial parameters and of the sentences.
     attention : bool
         False leaves attention out, for comparison.
     steps, batch_size : int
-        How long to train, and on how many sentences at a time.
+        Number of training steps, and number of sentences in each.
 
     Returns
     -------

@@ -208,7 +208,7 @@ ONE_READING = {
     "softmax-masked_softmax": "At pads, `scores` may hold any finite numbers",
     "context-attend": "At pads, `scores` and `keys` may hold any finite numbers",
     "decoder_fusion-decoder_step": "At pads, `keys` may hold any finite numbers",
-    "capstone-noun_alignment": "its rows of weights are 0 throughout",
+    "capstone-noun_alignment": "all its rows of weights after that are 0",
 }
 
 
