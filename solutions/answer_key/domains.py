@@ -13,21 +13,21 @@ LIMITS = {  # of the entries, by kind of argument; a key may state narrower ones
     **dict.fromkeys(("annotations", "states"), STATES),
     "parameter": (-100, 100),
 }
-MASKED = ("scores", "logits", "annotations")  # kinds whose entries at pads may be any finite number
+MASKED = ("scores", "logits", "annotations")  # kinds whose entries at padding may be any finite number
 LONGEST = 71  # entries of an axis, unless the key says how many
 SMALLEST_WEIGHT = 1e-7  # of those that are not 0
 MOST_WORDS = 200  # of a finished hypothesis
 OF_KIND = {
-    "tokens": "{} holds whole numbers (`int64`) from 0 to `{below}` − 1.",
-    "targets": "{} holds whole numbers (`int64`) from 0 to `{below}` − 1.",
+    "tokens": "{} contains whole numbers (`int64`) from 0 to `{below}` − 1.",
+    "targets": "{} contains whole numbers (`int64`) from 0 to `{below}` − 1.",
     "weights": "Each row of {} is a softmax in double precision. A weight may be exactly 0, or as small as 10⁻⁷.",
-    "log_probabilities": "{} are normalized: over the words, the probabilities add to 1.",
+    "log_probabilities": "{} are normalized: the probabilities of all words sum to 1.",
     "hypotheses": "{} are 0 or negative.",
-    "lengths": f"{{}} holds whole numbers (`int64`) from 1 to {MOST_WORDS}.",
-    "phonemes": "{} holds whole numbers (`int64`) from 3 to 41.",
-    "links": "{} holds whole numbers (`int64`) from −1 to `{below}` − 1.",
-    "hand": "{} holds whole numbers (`int64`) from 0 to 2.",
-    "peaks": "The largest weight of a row may be larger than the next by a hundred-millionth of itself only.",
+    "lengths": f"{{}} contains whole numbers (`int64`) from 1 to {MOST_WORDS}.",
+    "phonemes": "{} contains whole numbers (`int64`) from 3 to 41.",
+    "links": "{} contains whole numbers (`int64`) from −1 to `{below}` − 1.",
+    "hand": "{} contains whole numbers (`int64`) from 0 to 2.",
+    "peaks": "The largest weight in a row may exceed the next by as little as a hundred-millionth of its own value.",
 }
 
 
@@ -46,11 +46,11 @@ def describe_inputs(entry):
         if names := [name for name in arguments if arguments[name].kind == kind]:
             sentences.append(sentence.format(_join(names), below=arguments[names[0]].below))
     if any(a.kind == "weights" and "empty_row" not in a.without for a in arguments.values()):
-        sentences.append("Or a row is 0 throughout.")
+        sentences.append("Alternatively, a row may be all 0.")
     if entry.reaches:
-        sentences.append(
-            f"The scores that words get from them may reach {_number(entry.reaches)} in size, with either sign."
-        )
+        masked = any(argument.kind == "mask" for argument in arguments.values())
+        start = "Except at padding, the" if masked else "The"
+        sentences.append(f"{start} resulting scores may reach ±{_number(entry.reaches)}.")
     letters = dict.fromkeys(letter for argument in arguments.values() for letter in argument.letters)
     bounds = {letter: (entry.least.get(letter, 1), entry.most.get(letter, LONGEST)) for letter in letters}
     special = [
@@ -77,11 +77,11 @@ def _describe_masks(arguments):
             continue
         masked = [n for n, a in arguments.items() if a.kind in MASKED and a.axes[: len(mask.axes)] == mask.axes]
         if masked:
-            yield f"At pads, {_join(masked)} may hold any finite numbers."
+            yield f"At padding positions, {_join(masked)} may contain any finite numbers."
         anywhere = not {"before", "between"} & {*mask.without}
-        yield "Pads may stand anywhere in a row." if anywhere else "Pads stand at the end of a row."
+        yield "Padding may occur anywhere in a row." if anywhere else "Padding occurs only at the end of a row."
         empty = not {"empty_row", "empty"} & {*mask.without}
-        yield f"A row of `{name}` may {'be' if empty else 'not be'} all pads."
+        yield f"A row of `{name}` may {'' if empty else 'not '}consist entirely of padding."
 
 
 def _join(names):

@@ -19,8 +19,8 @@ def test_the_paragraph_says_limits_masks_and_sizes():
         "Each size is 1 to 71."
     )
     assert describe_inputs(exercise_named("encoder-annotate").entry).endswith(
-        "At pads, `embedded` may hold any finite numbers. Pads stand at the end of a row. A row of `source_mask` may not be all "
-        "pads. Each size is 1 to 71."
+        "At padding positions, `embedded` may contain any finite numbers. Padding occurs only at the end of a row. "
+        "A row of `source_mask` may not consist entirely of padding. Each size is 1 to 71."
     )
     assert "; `width` is 1 to 10; `vocab_size` is 2 to 3 000." in describe_inputs(
         exercise_named("output_layer-beam_step").entry

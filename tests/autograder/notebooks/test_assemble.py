@@ -204,10 +204,10 @@ ONE_READING = {
     "context-batch_shapes": "one array of three axes",
     "output_layer-every_step_shapes": "as a matrix, as loss functions expect them",
     "output_layer-beam_step": "no two are equally good",
-    "encoder-annotate": "Pads stand at the end of a row. A row of `source_mask` may not be all pads",
-    "softmax-masked_softmax": "At pads, `scores` may hold any finite numbers",
-    "context-attend": "At pads, `scores` and `keys` may hold any finite numbers",
-    "decoder_fusion-decoder_step": "At pads, `keys` may hold any finite numbers",
+    "encoder-annotate": "Padding occurs only at the end of a row. A row of `source_mask` may not consist entirely of padding",
+    "softmax-masked_softmax": "At padding positions, `scores` may contain any finite numbers",
+    "context-attend": "At padding positions, `scores` and `keys` may contain any finite numbers",
+    "decoder_fusion-decoder_step": "At padding positions, `keys` may contain any finite numbers",
     "capstone-noun_alignment": "all its rows of weights after that are 0",
 }
 
