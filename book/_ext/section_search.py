@@ -1,9 +1,10 @@
 r"""A search that finds sections, entries and exercises by their words and letters; code, outputs and toolbars are not looked at.
 
 In: the pages, and the page on notation for what is one and the same under two names. Out: ``search-sections.js`` beside the
-pages, which ``_static/search.js`` asks for when a reader begins to search; it has the place of Sphinx's own search. ::
+pages, which ``_static/search.js`` asks for when a reader begins to search; it has the place of Sphinx's own search. It is
+MiniSearch, Sphinx's stemmer, this index and ``_static/search-ranking.js``, in this order. ::
 
-    [[page, [[anchor, heading, text], ...]], ...]
+    [[page, [[anchor, heading, text, weight, index terms], ...]], ...]
 
 Texts are as they are read: a formula is a line without TeX, its subscripts and superscripts between ``SUB`` or ``SUP`` and
 ``END``. Names are one where notation makes them one: a Greek letter and its name, a symbol and its word in code.
@@ -21,10 +22,47 @@ from docutils import nodes
 from docutils.utils import new_document
 from lean_theme import prepend_templates
 from sphinx import addnodes
+from sphinx.search.en import english_stopwords, js_porter_stemmer
 
 from autograder.formulas import FormulaError
+from autograder.paths import ROOT
 
 INDEX = "search-sections.js"
+MINISEARCH = ROOT / "node_modules" / "minisearch" / "dist" / "umd" / "index.js"
+RANKING = ROOT / "book" / "_static" / "search-ranking.js"
+QUESTION_WORDS = "can did do does from have how i my out what when where which who why you your"
+STOP_WORDS = english_stopwords | set(QUESTION_WORDS.split())
+# Readers look for what a section teaches before its exercises, and for either before errata and references.
+EXERCISE_WEIGHT = 0.6
+PAGE_WEIGHTS = {"errata": 0.4, "sources": 0.4, "for_contributors": 0.6}
+HEADING_WEIGHTS = {"Sources": 0.3, "Check yourself": 0.6, "Exercises": 0.6}
+# Phrases that readers use for the same thing.
+SYNONYMS = [
+    ["energy", "score"],
+    ["soft alignment", "alignment", "weights"],
+    ["expected annotation", "context vector"],
+    ["encoder-decoder", "seq2seq", "sequence to sequence"],
+    ["hidden state", "annotation"],
+    ["padding", "mask"],
+    ["submit", "hand in", "turn in", "upload"],
+    ["deadline", "due date", "late"],
+    ["grade", "mark"],
+    ["numerical stability", "overflow", "nan", "inf"],
+    ["eos", "end of sentence", "stop"],
+    ["bos", "start of sentence", "start"],
+    ["loss", "cross-entropy", "likelihood"],
+    ["phoneme error rate", "per"],
+    ["word error rate", "wer"],
+    ["backpropagation", "gradient", "derivative"],
+    ["heat map", "attention map", "visualization"],
+    ["vocabulary", "unknown word"],
+    ["embedding", "word vector"],
+    ["gru", "gate"],
+    ["learning rate", "hyperparameter"],
+    ["out of memory", "killed", "limit"],
+    ["error", "exception", "traceback"],
+    ["broadcasting", "shape mismatch"],
+]
 SUB, SUP, END = "\ue000", "\ue001", "\ue002"
 SKIPPED_NODES = (
     nodes.raw,
@@ -119,8 +157,8 @@ def _is_exercise(node):
     return type(node).__name__ in ("exercise_node", "exercise_enumerable_node")
 
 
-def index_sections(doctree, numbers):
-    """Return ``[anchor, heading, text]`` for each section, entry and exercise of a page; its own anchor is "".
+def index_sections(doctree, numbers, page_weight=1.0):
+    """Return ``[anchor, heading, text, weight, index terms]`` for each section, entry and exercise of a page; its own anchor is "".
 
     ``numbers`` are those of its exercises by their label, as tuples.
     """
@@ -133,17 +171,27 @@ def index_sections(doctree, numbers):
         if _is_exercise(part):
             heading = f"Exercise {'.'.join(map(str, numbers.get(part['label'], ())))} {heading.strip()}"
             children = children[0].children
-        here = [part["ids"][0] if found else "", heading, []]
+        weight = EXERCISE_WEIGHT if _is_exercise(part) else HEADING_WEIGHTS.get(heading.strip(), 1.0)
+        here = [part["ids"][0] if found else "", heading, [], weight, _index_terms(part)]
         found.append(here)
         for child in children:
             if isinstance(child, nodes.section):
                 continue
             entry = _entry_heading(child)
             if entry:
-                here = [child["ids"][0], entry, []]
+                here = [child["ids"][0], entry, [], 1.0, ""]
                 found.append(here)
             here[2].append(visible_text(child).removeprefix(entry))
-    return [[anchor, _collapse_space(heading), _collapse_space(" ".join(texts))] for anchor, heading, texts in found]
+    return [
+        [anchor, _collapse_space(heading), _collapse_space(" ".join(texts)), round(weight * page_weight, 2), terms]
+        for anchor, heading, texts, weight, terms in found
+    ]
+
+
+def _index_terms(section):
+    """Return what ``{index}`` directives in a section, but not in its subsections, say it teaches."""
+    indexes = [child for child in section.children if isinstance(child, addnodes.index)]
+    return "; ".join(value for index in indexes for _, value, *_ in index["entries"])
 
 
 def _entry_heading(node):
@@ -185,7 +233,8 @@ def replace_index(app):
     own = app.builder.index_page
 
     def index_page(name, doctree, title):
-        app.search_sections[name] = index_sections(doctree, app.env.toc_fignumbers.get(name, {}).get("exercise", {}))
+        numbers = app.env.toc_fignumbers.get(name, {}).get("exercise", {})
+        app.search_sections[name] = index_sections(doctree, numbers, PAGE_WEIGHTS.get(name.rpartition("/")[2], 1.0))
         own(name, new_document(""), title)
 
     app.builder.index_page = index_page
@@ -198,8 +247,11 @@ def write_index(app, exception):
     pages = [[name, app.search_sections[name]] for name in sorted(app.search_sections) if name in app.env.found_docs]
     notation = next((name for name in app.env.found_docs if name.rpartition("/")[2] == "notation"), None)
     names, words = find_synonyms(app.env.get_doctree(notation) if notation else None)
-    text = json.dumps({"pages": pages, "names": names, "words": words}, ensure_ascii=False, separators=(",", ":"))
-    Path(app.outdir, INDEX).write_text(f"searchSections={text}", encoding="utf-8")
+    index = {"pages": pages, "names": names, "synonyms": SYNONYMS + words, "stopWords": sorted(STOP_WORDS)}
+    text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
+    library = MINISEARCH.read_text(encoding="utf-8").partition("//# sourceMappingURL")[0]
+    parts = [library, js_porter_stemmer, f"searchSections={text};", RANKING.read_text(encoding="utf-8")]
+    Path(app.outdir, INDEX).write_text("\n".join(parts), encoding="utf-8")
 
 
 def setup(app):

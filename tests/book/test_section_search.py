@@ -1,6 +1,7 @@
 """The search finds sections by words and letters, looks at no code, and shows what it finds without TeX."""
 
 import json
+import re
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
@@ -47,6 +48,9 @@ $$
 
 ## In Python
 
+```{index} striped horse, wisdom
+```
+
 ```python
 hidden_in_code = 1
 ```
@@ -90,7 +94,8 @@ def built(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def index(built):
-    return json.loads((built / "search-sections.js").read_text(encoding="utf-8").partition("=")[2])
+    text = (built / "search-sections.js").read_text(encoding="utf-8")
+    return json.loads(re.search("^searchSections=(.*);$", text, flags=re.MULTILINE)[1])
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +131,7 @@ const status = document.querySelector("dialog [role=status]"), links = [...docum
 
 def test_the_index_has_sections_entries_and_exercises_with_their_anchors(index):
     (sections,) = [parts for name, parts in index["pages"] if name == "book/softmax"]
-    assert [(anchor, heading) for anchor, heading, _ in sections] == [
+    assert [(anchor, heading) for anchor, heading, *_ in sections] == [
         ("", "From scores to a mixture"),
         ("its-formula", "Its formula"),
         ("in-python", "In Python"),
@@ -140,7 +145,7 @@ def test_code_lists_of_pages_and_reasons_are_left_out_and_names_in_a_text_stay(i
     text = json.dumps(index)
     assert "hidden_in_code" not in text
     assert "secretly" not in text
-    assert dict(index["pages"])["index"] == [["", "Book", "A beginning."]]
+    assert dict(index["pages"])["index"] == [["", "Book", "A beginning.", 1.0, ""]]
     assert "okapi" in text
     assert "literal_name" in text
 
@@ -153,7 +158,12 @@ def test_formulas_are_lines_without_tex(index):
 
 def test_notation_says_what_is_one_under_two_names(index):
     assert index["names"] == {"alpha": "α"}
-    assert index["words"] == [["query", "s"], ["keys", "h"], ["weights", "α"]]
+    assert index["synonyms"][-3:] == [["query", "s"], ["keys", "h"], ["weights", "α"]]
+
+
+def test_index_entries_belong_to_their_own_section(index):
+    terms = {heading: terms for _, parts in index["pages"] for _, heading, _, _, terms in parts if terms}
+    assert terms == {"In Python": "striped horse; wisdom"}
 
 
 @pytest.mark.parametrize("query", ["alpha", "α", r"\alpha_{ij}", "alpha_ij", "Weights"])
@@ -179,6 +189,11 @@ def test_all_words_of_a_query_count_and_a_better_place_comes_first(asked):
     assert asked("elephants") == ["#softmax-ten"]
     assert asked("formula mixture")[0] == "#its-formula"
     assert asked("hippopotamus") == []
+
+
+@pytest.mark.parametrize("query", ["striped horses", "wisdmo", "a hore with stripes", "animals in python"])
+def test_a_section_is_found_by_its_index_entries_with_a_typo_and_by_the_stems_of_words(asked, query):
+    assert asked(query)[0] == "#in-python"
 
 
 def test_an_excerpt_has_subscripts_and_no_tex(asked, browser):  # noqa: F811
