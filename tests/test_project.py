@@ -119,7 +119,7 @@ def test_a_missing_annotation_is_seen(source):
 
 
 def test_git_holds_sources_only():
-    drawn_by_hand = ["book/_static/favicon.svg"]
+    drawn_by_hand = ["book/_static/favicon.svg", "book/_static/soft-alignment.svg"]
     derived = re.compile(r"\.(ipynb|html|db|png|svg|pdf|pyc)$|^(_build|course|\.venv)/")
     assert [name for name in git("ls-files").splitlines() if derived.search(name)] == drawn_by_hand
 
