@@ -98,10 +98,11 @@ def test_every_chapter_offers_its_notebook(site, addresses):
 def test_every_chapter_keeps_the_order_of_its_sections():
     wanted = [
         "The question",
+        "See it",
         "The idea",
         "By hand",
         "In code",
-        "See it",
+        "A closer look",
         "What goes wrong",
         "Check yourself",
         "Exercises",
@@ -112,9 +113,10 @@ def test_every_chapter_keeps_the_order_of_its_sections():
         found = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
         if topic == "from_bahdanau_to_transformers":  # a history: its idea is a row of ideas, each beside its code
             assert [name for name in found if name in wanted] == [name for name in wanted if name in found]
-            assert {"The question", "See it", "What goes wrong", "Exercises", "Sources"} <= set(found)
+            assert {"The question", "What goes wrong", "Exercises", "Sources"} <= set(found)
         else:
-            assert found == wanted
+            assert found == [name for name in wanted if name in found]
+            assert set(wanted) - set(found) <= {"A closer look"}
 
 
 def test_every_picture_stands_in_its_page_with_words_a_caption_and_its_number(site):

@@ -54,6 +54,7 @@ PAGES = {  # element: its page
     "beam-figure": "output_layer",
     "capstone-figure": "capstone",
     "spelling-figure": "spelling",
+    "heads-figure": "from_bahdanau_to_transformers",
 }
 CLOSE = {"rtol": 0, "atol": 1e-6}
 
@@ -221,7 +222,7 @@ def figure(browser, address, element, query=""):  # noqa: F811
 
 def shown(element):
     """Return the tables of a figure as a reader sees them: by caption, rows of a name and its numbers or words."""
-    read = """return [...arguments[0].querySelectorAll(".view table")].map((table) => [
+    read = """return [...arguments[0].querySelectorAll(":is(.view, .more) table")].map((table) => [
       table.caption.textContent, [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent))])"""
     tables = dict(element.parent.execute_script(read, element))
     return {caption: [[_number(text) for text in row] for row in rows] for caption, rows in tables.items()}
@@ -363,14 +364,38 @@ def test_weights_follow_the_mask_the_temperature_and_one_large_score(browser, ad
 def test_the_two_orders_on_the_page_are_those_of_note_c(browser, address):  # noqa: F811
     size(browser, 1280)
     element = figure(browser, address, "decoder-fusion-figure")
-    bahdanau, luong = shown(element).values()
+    _, bahdanau, _ = shown(element).values()
     np.testing.assert_allclose(bahdanau[-1][1:], note_c_state(), atol=5e-5)
-    before = [row[1:] for row in bahdanau if row[0] == "Weights"], [row[1:] for row in luong if row[0] == "Weights"]
-    control(element, "y1").send_keys(Keys.ARROW_LEFT * 5)
-    bahdanau, luong = shown(element).values()
-    after = [row[1:] for row in bahdanau if row[0] == "Weights"], [row[1:] for row in luong if row[0] == "Weights"]
-    assert before[0] == after[0]  # the word has no part in Bahdanau's question
-    assert before[1] != after[1]
+    before, *_ = shown(element).values()
+    control(element, "word").send_keys(Keys.ARROW_LEFT * 5)
+    after, *_ = shown(element).values()
+    moved = {row[0]: row[1:] != later[1:] for row, later in zip(before, after, strict=True)}
+    assert moved == {"Luong, this step": True, "Bahdanau, this step": False, "Bahdanau, next step": True}
+
+
+def test_each_head_looks_where_its_name_says(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "heads-figure")
+    before, alike = shown(element).values()
+    for i, row in enumerate(before[1:], 1):
+        assert row[i] > 0.9
+    kinds = [row[1] > 0.2 for row in alike]  # whether a word looks at the noun tea
+    assert kinds == [True, False, True, False, True]
+    until(
+        browser, lambda: "head 1 looks most at with (0.9" in element.find_element(By.CSS_SELECTOR, "[role=status]").text
+    )
+
+
+@pytest.mark.parametrize("element", PAGES)
+def test_on_a_phone_the_controls_of_a_figure_and_what_they_change_fit_one_screen(browser, address, element):  # noqa: F811
+    size(browser, 375)
+    found = figure(browser, address, element)
+    top, bottom = browser.execute_script(
+        """return [arguments[0].querySelector(".controls").getBoundingClientRect().top,
+                   arguments[0].querySelector(".view").getBoundingClientRect().bottom]""",
+        found,
+    )
+    assert bottom - top <= 600
 
 
 def test_a_beam_of_two_finds_what_greedy_misses(browser, address):  # noqa: F811
@@ -658,22 +683,36 @@ def test_a_reader_types_a_sentence_and_watches_it_translated_row_by_row(browser,
     browser.get_log("performance")
     element = figure(browser, address, "capstone-figure")
     says = element.find_element(By.CSS_SELECTOR, "[role=status]")
-    when_wanted = "/made/capstone.npz", "/figures/model.js"
-    assert not [url for url in requests(browser) if url.endswith(when_wanted)]
     sentence = control(element, "sentence")
     sentence.clear()
     sentence.send_keys("tea with milk and bread", Keys.ENTER)
-    rows = "return document.querySelectorAll('capstone-figure .heat tbody tr').length"
+    rows = "return document.querySelectorAll('capstone-figure .heat tbody tr:not(.coming)').length"
     counts = []
     until(browser, lambda: counts.append(browser.execute_script(rows)) or counts[-1] == 7)
     assert len(set(counts)) > 3  # row by row
     wanted, _ = translate("tea with milk and bread")
     until(browser, lambda: f"Ours: {wanted} STOP." in says.text)
-    assert len({url for url in requests(browser) if url.endswith(when_wanted)}) == 2
     assert heat_maps(element)["Ours"] == ["written", "tea", "with", "milk", "and", "bread", "p"]
     sentence.clear()
     sentence.send_keys("tea with <b>coffee")
     until(browser, lambda: "no word “b>coffee”" in says.text)
+
+
+@pytest.mark.parametrize("name", ["capstone", "spelling"])
+def test_a_trained_model_runs_on_arrival_after_the_first_paint(browser, address, name):  # noqa: F811
+    size(browser, 375)
+    element = figure(browser, address, f"{name}-figure")
+    height = "return arguments[0].offsetHeight"
+    before = browser.execute_script(height, element)
+    says = element.find_element(By.CSS_SELECTOR, "[role=status]")
+    until(browser, lambda: "STOP." in says.get_property("textContent"))
+    assert browser.execute_script(height, element) == before  # nothing below it has moved
+    fetched, painted = browser.execute_script(
+        """const [model] = performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(arguments[0]));
+        return [model.startTime, performance.getEntriesByName("first-contentful-paint")[0].startTime]""",
+        f"/made/{name}.npz",
+    )
+    assert fetched > painted
 
 
 def test_a_student_sees_a_model_of_his_own_beside_ours_and_it_goes_nowhere(browser, address, tmp_path):  # noqa: F811

@@ -1,5 +1,7 @@
 /* <scoring-figure> and its family: native controls above, a drawn view below, all from the JSON that the page computed.
-   A figure gives controls(data), and draw(values, data) -> {view, says}: HTML, and a sentence that is also read aloud. */
+   A figure gives controls(data), and draw(values, data) -> {view, says, more}: HTML, a sentence that is also read aloud, and
+   HTML with every value, which a phone shows on demand, so that control and effect fit one screen. */
+export const WIDE = 560; // pixels: from here on, two drawings fit beside each other
 export const digits = (x, n = 4) => (Number.isNaN(x) ? "no number" : Math.abs(x) === Infinity ? "∞" :
   (Math.abs(x) < 0.5 * 10 ** -n ? 0 : x).toFixed(n).replace("-", "−"));
 export const list = (x, n = 4) => `(${x.map((y) => digits(y, n)).join(", ")})`;
@@ -71,7 +73,8 @@ export class Figure extends HTMLElement {
     still.append(...this.childNodes);
     this.live = document.createElement("form");
     this.live.innerHTML = `<div class="controls">${this.controls(this.data)}</div><div class="view"></div>
-      <p class="says" role="status"></p><p class="foot"><a>Link to this view</a> <button type="reset">Begin again</button></p>`;
+      <p class="says" role="status"></p><details class="more" hidden><summary>Every value</summary><div class="values"></div></details>
+      <p class="foot"><a>Link to this view</a> <button type="reset">Begin again</button></p>`;
     this.append(still, this.live);
     this.inputs = [...this.live.elements].filter((input) => input.name);
     this.view = this.live.querySelector(".view");
@@ -119,8 +122,13 @@ export class Figure extends HTMLElement {
   }
   show(speak) {
     this.width = this.view.clientWidth;
-    const { view, says } = this.draw(this.values, this.data);
+    const { view, says, more } = this.draw(this.values, this.data), details = this.live.querySelector(".more");
     this.view.innerHTML = view;
+    if (more) {
+      if (details.hidden) details.open = this.width > WIDE;
+      details.hidden = false;
+      details.lastChild.innerHTML = more;
+    }
     for (const input of this.inputs) {
       if (input.type !== "range") continue;
       const told = this.told(input.name, Number(input.value));

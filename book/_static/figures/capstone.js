@@ -19,9 +19,18 @@ class Translator extends Figure {
       event.preventDefault();
       this.take(event.dataTransfer.files[0]);
     });
-    if (this.inputs[0].value !== this.inputs[0].defaultValue) this.play();
+    this.playWhenSeen();
   }
-  /* Our model, and what computes with it, are fetched when they are first wanted. */
+  /* The model runs by itself as soon as a reader sees the figure, after everything that the page itself needs. */
+  async playWhenSeen() {
+    if (document.readyState !== "complete") await new Promise((resolve) => addEventListener("load", resolve, { once: true }));
+    new IntersectionObserver(([{ isIntersecting }], observer) => {
+      if (!isIntersecting) return;
+      observer.disconnect();
+      if (!this.ours) this.play();
+    }).observe(this);
+  }
+  /* Our model, and what computes with it, are fetched when they are first needed. */
   async model(name, bytes) {
     const { shapes, earlier } = this.data, { checked, readNpz } = (this.arithmetic = await import("./model.js"));
     this.models[name] = checked(await readNpz(await bytes), shapes, earlier);
@@ -55,23 +64,26 @@ class Translator extends Figure {
       this.show(over);
     }, REST);
   }
-  draw({ sentence }, { source, target, limits, labels }) {
+  draw({ sentence }, { source, target, limits, labels, rows }) {
     const words = sentence.trim().toLowerCase().split(labels.separator ? /\s+/ : ""), strange = words.find((word) => source.indexOf(word) < limits.first);
     const safe = (word) => word.replace(/[<&]/g, "");
     const wrong = strange !== undefined ? `${labels.unknown} “${safe(strange)}”. ${labels.known}: ${source.slice(limits.first).join(", ")}.`
       : words.length > limits.longest ? labels.long : "";
-    if (wrong || !Object.keys(this.models).length) return { view: "", says: this.trouble || wrong || labels.idle };
-    const found = Object.entries(this.models).sort().map(([name, p]) => [name, this.arithmetic.translate(p, words.map((word) => source.indexOf(word)), limits)]);
+    const models = Object.entries(this.models).sort();
+    if (wrong || (this.trouble && !models.length)) return { view: "", says: this.trouble || wrong };
+    const blank = { word: limits.stop, weights: words.map(() => 0), probability: 0 };
+    const found = models.length ? models.map(([name, p]) => [name, this.arithmetic.translate(p, words.map((word) => source.indexOf(word)), limits)])
+      : [["Ours", Array(rows).fill(blank)]]; // as high from the first moment as it will be
     this.longest = Math.max(...found.map(([, steps]) => steps.length));
     const named = (word) => (word === limits.stop ? "STOP" : `<span${labels.lang ? ` lang="${labels.lang}"` : ""}>${target[word].replace("<", "&lt;")}</span>`);
     const heat = ([name, steps]) => `<div class="wide" tabindex="0" role="region" aria-label="${name}"><table class="heat">
-      <caption>${name}: each row a ${labels.written} written, with probability <i>p</i>, each column a ${labels.read} read</caption>
+      <caption><span>${name}: each row a ${labels.written} written, with probability <i>p</i>, each column a ${labels.read} read</span></caption>
       <thead><tr><th scope="col">written</th>${words.map((word) => `<th scope="col">${word}</th>`).join("")}<th scope="col"><i>p</i></th></tr></thead>
-      <tbody>${steps.slice(0, this.written).map(({ word, weights, probability }) => `<tr><th scope="row">${named(word)}</th>${weights.map((w) =>
+      <tbody>${steps.map(({ word, weights, probability }, row) => `<tr${row < (this.written ?? 0) ? "" : ' class="coming"'}><th scope="row">${named(word)}</th>${weights.map((w) =>
         `<td style="--w:${Math.round(100 * w)}%">${digits(w, 2)}</td>`).join("")}<td>${digits(probability, 2)}</td></tr>`).join("")}</tbody></table></div>`;
     return {
       view: `<div class="beside">${found.map(heat).join("")}</div>`,
-      says: `${this.trouble ?? ""} ${found.map(([name, steps]) => `${name}: ${steps.map(({ word }) => named(word)).join(" ")}.`).join(" ")}`,
+      says: !models.length ? labels.idle : `${this.trouble ?? ""} ${found.map(([name, steps]) => `${name}: ${steps.map(({ word }) => named(word)).join(" ")}.`).join(" ")}`,
     };
   }
 }

@@ -1,5 +1,5 @@
 import { add, mix, softmax, tanh, terms, times, total } from "./arithmetic.js";
-import { Figure, cell, digits, list, slider, table } from "./base.js";
+import { Figure, cell, digits, slider, table } from "./base.js";
 
 export function steps(query, embedded, p) {
   const look = (asks) => {
@@ -11,22 +11,26 @@ export function steps(query, embedded, p) {
   return { word, old, bahdanau: { ...first, brought, state: tanh(add(word, old, brought)) }, luong: { ...look(luong), state: luong } };
 }
 
+/* One gesture, the word before, and one consequence: whose weights it moves, and when. */
 customElements.define("decoder-fusion-figure", class extends Figure {
-  controls({ query, embedded }) {
-    return query.map((x, k) => slider(`s${k + 1}`, `Old state, entry ${k + 1}`, -1, 1, 0.05, x)).join("") +
-      embedded.map((x, k) => slider(`y${k + 1}`, `Word before, entry ${k + 1}`, -1, 1, 0.05, x)).join("");
+  controls() {
+    return slider("word", "Added to both entries of the word before", -1.5, 1.5, 0.05, 0);
   }
-  draw({ s1, s2, y1, y2 }, data) {
-    const { word, old, bahdanau: a, luong: b } = steps([s1, s2], [y1, y2], data);
+  draw({ word: shift }, data) {
+    const embedded = data.embedded.map((x) => x + shift), { word, old, bahdanau: a, luong: b } = steps(data.query, embedded, data);
+    const { bahdanau: next } = steps(a.state, embedded, data);
     const row = (name, x, tone, span = [-2.5, 2.5]) => [name, ...x.map((y) => cell(y, span, tone))];
     const entries = ["Part", "Entry 1", "Entry 2"], all = [row("The word", word, 3), row("The old state", old, 2)];
     const look = (x) => [row("Scores", x.e, 4), row("Weights", x.weights, 4, [-1, 1]), row("Context", x.context, 1)];
     return {
-      view: `<div class="beside">${table("Bahdanau: look first, then step", entries, [...look(a), ...all, row("From the context", a.brought, 1),
+      view: table("Weights of the two annotations", ["Order and step", "First", "Second"], [
+        row("Luong, this step", b.weights, 2, [0, 1]), row("Bahdanau, this step", a.weights, 1, [0, 1]),
+        row("Bahdanau, next step", next.weights, 1, [0, 1])]),
+      more: `<div class="beside">${table("Bahdanau: look first, then step", entries, [...look(a), ...all, row("From the context", a.brought, 1),
         row("Sum", add(word, old, a.brought), 0), row("New state, its tanh", a.state, 0)])}
         ${table("Luong: step first, then look", entries, [...all, row("Sum", add(word, old), 0), row("New state, its tanh", b.state, 0),
           ...look(b)])}</div>`,
-      says: `New state: Bahdanau ${list(a.state)}, Luong ${list(b.state)}. Weight of the first annotation: ${digits(a.weights[0])} and ${digits(b.weights[0])}.`,
+      says: `Weight of the first annotation in this step: Luong ${digits(b.weights[0])}, Bahdanau ${digits(a.weights[0])}; in Bahdanau's next step ${digits(next.weights[0])}.`,
     };
   }
 });

@@ -44,8 +44,8 @@ customElements.define("beam-figure", class extends Figure {
     const every = Object.keys(begin).flatMap((word) => word === "STOP" ? [[[word], begin[word]]]
       : Object.entries(after[word]).map(([next, q]) => [[word, next], begin[word] * q]));
     return {
-      view: tree(this.width, Object.entries(begin), every, (words) => (words.length > 1 || words[0] === "STOP" ? last.includes(name(words)) : held.has(words[0]))) +
-        table("Both steps, every continuation", ["Words", "Product", "In the beam"], every.map(([words, p]) => [
+      view: tree(this.width, Object.entries(begin), every, (words) => (words.length > 1 || words[0] === "STOP" ? last.includes(name(words)) : held.has(words[0]))),
+      more: table("Both steps, every continuation", ["Words", "Product", "In the beam"], every.map(([words, p]) => [
           name(words), cell(p, [0, 1], last.includes(name(words)) ? 1 : 0),
           `<td class="${name(words) === name(found.words) ? "best" : ""}">${last.includes(name(words)) ? "kept" : held.has(words[0]) ? "dropped" : "never tried"}</td>`])),
       says: `After one word a beam of ${width} holds ${[...held].join(", ")}. It ends with ${name(found.words)}, probability ${digits(Math.exp(found.score))}.`,

@@ -27,8 +27,8 @@ customElements.define("step-figure", class extends Figure {
     const most = source[now.weights.indexOf(Math.max(...now.weights))];
     return {
       view: `<svg aria-hidden="true" viewBox="0 0 ${this.width} 100" width="${this.width}" height="100">${all.map((one, k) => (k === i ? "" : line(one, k))).join("")}${line(now, i)}</svg>
-        <div class="chips" aria-hidden="true">${source.map((name, j) => `<b class="s${j + 1}" style="--w:${Math.round(100 * now.weights[j])}%">${name}</b>`).join("")}</div><p class="note">The source sentence. Lines and shades are the weights.</p>
-        <div class="stations">${station("<i>e</i> scores", source.map((name, j) => [name, cell(now.e[j], data.span, j + 1, 3)]))}
+        <div class="chips" aria-hidden="true">${source.map((name, j) => `<b class="s${j + 1}" style="--w:${Math.round(100 * now.weights[j])}%">${name}</b>`).join("")}</div><p class="note">The source sentence. Lines and shades are the weights.</p>`,
+      more: `<div class="stations">${station("<i>e</i> scores", source.map((name, j) => [name, cell(now.e[j], data.span, j + 1, 3)]))}
         ${station("<i>α</i> weights", source.map((name, j) => [name, cell(now.weights[j], [0, 1], j + 1, 3)]))}
         ${station("<i>c</i> context", vector(now.c, 0))}${station("<i>s</i> new state", vector(now.s, 0))}
         ${station("<i>p</i> next word", target.map((name, k) => [hindi(name), cell(now.p[k], [0, 1], k === i ? 4 : 0, 3)]))}</div>`,
