@@ -10,37 +10,37 @@ def second_layer_shapes__reads_words(d, m):
 
 
 def second_layer_shapes__one_direction(d, m):
-    """An annotation of the first layer joins both directions: it is longer than one state."""
+    """An annotation of the first layer concatenates both directions, so it is longer than one state."""
     return {"input_matrix": (m, m), "recurrent_matrix": (m, m), "annotation": (m,)}
 
 
 def second_layer_shapes__recurrence_joined(d, m):
-    """Each direction has a recurrence of its own and sees only its own state before."""
+    """Each direction has its own recurrence and sees only its own previous state."""
     return {"input_matrix": (m, 2 * m), "recurrent_matrix": (2 * m, 2 * m), "annotation": (2 * m,)}
 
 
 def second_layer_shapes__transposed(d, m):
-    """Rows first: a matrix that takes p numbers to q numbers is written (q, p)."""
+    """Rows come first: a matrix that maps p entries to q entries has shape (q, p)."""
     return {"input_matrix": (2 * m, m), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
 
 
 def rnn_outputs__last_batch_first(batch, d, m, T_x):
-    """batch_first turns the inputs and outputs. The last states keep their axis of directions in front."""
+    """batch_first swaps the axes of the inputs and outputs. The last states keep the axis for the directions in front."""
     return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
 
 
 def rnn_outputs__one_direction(batch, d, m, T_x):
-    """Both directions are joined at each position, so the last axis is longer than one state."""
+    """Both directions are concatenated at each position, so the last axis is longer than one state."""
     return {"outputs": (batch, T_x, m), "last": (1, batch, m), "inputs_positions_first": (T_x, batch, d)}
 
 
 def rnn_outputs__last_joined(batch, d, m, T_x):
-    """The last states of the two directions are not joined: they lie side by side, along an axis of their own."""
+    """The last states of the two directions are not concatenated: they are stacked along an axis of their own."""
     return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2 * m), "inputs_positions_first": (T_x, batch, d)}
 
 
 def rnn_outputs__batch_first_everywhere(batch, d, m, T_x):
-    """Made without batch_first, the module takes the first axis for the positions."""
+    """Without batch_first, the module expects the positions on the first axis."""
     return {"outputs": (batch, T_x, 2 * m), "last": (2, batch, m), "inputs_positions_first": (batch, T_x, d)}
 
 
@@ -57,22 +57,22 @@ _HAND = {"W_x": np.array(_W), "W_h": np.array([[0.0, 1.0], [0.5, 0.0]])}
 
 
 def states_by_hand__no_tanh():
-    """The tanh is missing. Each number of a state lies between -1 and 1."""
+    """The tanh is missing. Every entry of a state lies between -1 and 1."""
     return _steps(_E[:, 2], _E[:, 0], **_HAND, squash=lambda x: x)
 
 
 def states_by_hand__no_memory():
-    """The second state does not know the first: W_h times the state before is missing."""
+    """Your second state ignores the first: W_h times the previous state is missing."""
     return _steps(_E[:, 2], _E[:, 0], _HAND["W_x"], 0 * _HAND["W_h"])
 
 
 def states_by_hand__counted_from_one():
-    """The words are counted from 0: word 0 has the first column."""
+    """Words are counted from 0, so word 0 has the first column."""
     return _steps(_E[:, 1], _E[:, 0], **_HAND)
 
 
 def states_by_hand__read_backwards():
-    """You read the sentence from its end. The first state belongs to the first word."""
+    """You read the sentence backwards. The first state belongs to the first word."""
     return _steps(_E[:, 0], _E[:, 2], **_HAND)
 
 
@@ -84,33 +84,33 @@ _TWIN = {
 
 
 def states_by_hand_twin__no_tanh():
-    """The tanh is missing. Each number of a state lies between -1 and 1."""
+    """The tanh is missing. Every entry of a state lies between -1 and 1."""
     return _steps(_E_TWIN[:, 3], _E_TWIN[:, 1], **_TWIN, squash=lambda x: x)
 
 
 def states_by_hand_twin__no_memory():
-    """The second state does not know the first: W_h times the state before is missing."""
+    """Your second state ignores the first: W_h times the previous state is missing."""
     return _steps(_E_TWIN[:, 3], _E_TWIN[:, 1], _TWIN["W_x"], 0 * _TWIN["W_h"])
 
 
 def states_by_hand_twin__counted_from_one():
-    """The words are counted from 0: word 0 has the first column."""
+    """Words are counted from 0, so word 0 has the first column."""
     return _steps(_E_TWIN[:, 2], _E_TWIN[:, 0], **_TWIN)
 
 
 def states_by_hand_twin__transposed():
-    """In W_h h each row of W_h makes one number. You took the columns."""
+    """You used the columns of W_h. In W_h h, each row of W_h gives one entry."""
     return _steps(_E_TWIN[:, 3], _E_TWIN[:, 1], _TWIN["W_x"], _TWIN["W_h"].T)
 
 
 def states_by_hand_twin__memory_outside():
-    """W_h times the state before is added inside the tanh, together with W_x times the word vector."""
+    """W_h times the previous state belongs inside the tanh, together with W_x times the word vector."""
     h_1 = np.tanh(_TWIN["W_x"] @ _E_TWIN[:, 3])
     return {"h_1": h_1.tolist(), "h_2": (np.tanh(_TWIN["W_x"] @ _E_TWIN[:, 1]) + _TWIN["W_h"] @ h_1).tolist()}
 
 
 def states_by_hand_twin__read_backwards():
-    """You read the sentence from its end. The first state belongs to the first word."""
+    """You read the sentence backwards. The first state belongs to the first word."""
     return _steps(_E_TWIN[:, 1], _E_TWIN[:, 3], **_TWIN)
 
 
@@ -127,7 +127,7 @@ _WORDS, _FORWARD, _BACKWARD = (0.5, -1.0, 2.0), (1.0, 0.5), (-0.5, 0.8)
 
 
 def annotation_by_hand__from_the_left_twice():
-    """The backward direction begins at the last word. Yours also begins at the first."""
+    """Both of your directions start at the first word. The backward direction starts at the last."""
     return _both((0.5, -1.0, 0.5), _FORWARD, _BACKWARD)
 
 
@@ -137,18 +137,18 @@ def annotation_by_hand__swapped():
 
 
 def annotation_by_hand__same_parameters():
-    """Each direction has parameters of its own. You used those of the forward direction for both."""
+    """You used the parameters of the forward direction for both directions. Each direction has its own."""
     return _both(_WORDS, _FORWARD, _FORWARD)
 
 
 def annotation_by_hand__last_states():
-    """These are the states in which the two directions end. Asked are their states at the second word."""
+    """These are the final states of the two directions. The exercise asks for their states at the second word."""
     there, back = _both(_WORDS, _FORWARD, _BACKWARD)
     return [float(np.tanh(2.0 + 0.5 * there)), float(np.tanh(-0.25 + 0.8 * back))]
 
 
 def annotation_by_hand__no_memory():
-    """Each direction has read another word before it comes to the second: its state is missing."""
+    """Each direction reads another word before it reaches the second: the state after that word is missing."""
     return [float(np.tanh(-1.0)), float(np.tanh(0.5))]
 
 
@@ -158,7 +158,7 @@ def annotation_by_hand__no_tanh():
 
 
 def annotation_by_hand__no_last_tanh():
-    """The last tanh is missing: each state lies between -1 and 1, also the one that is asked for."""
+    """The last tanh is missing: every state lies between -1 and 1, including the one you were asked for."""
     return [-1.0 + 0.5 * float(np.tanh(0.5)), 0.5 + 0.8 * float(np.tanh(-1.0))]
 
 
@@ -168,57 +168,57 @@ def _embedding(**changed):
 
 
 def worth_an_embedding__second_matrix_forgotten():
-    """After the embedding, a second matrix still has to take a word vector to the size of a state."""
+    """After the embedding, you still need a second matrix that maps a word vector to the size of a state."""
     return _embedding(two_matrices=9_000_000, both_directions=9_000_000)
 
 
 def worth_an_embedding__second_matrix_on_the_words():
-    """After the embedding, no matrix meets the 30 000 words: the second one sees 300 numbers."""
+    """Only the embedding has a column for each of the 30 000 words: the second matrix reads 300 entries."""
     return _embedding(two_matrices=9_120_000, both_directions=9_240_000)
 
 
 def worth_an_embedding__embedded_twice():
-    """A word has one vector, whichever direction reads it: both directions can share the embedding."""
+    """A word has the same vector in either direction, so both directions can share the embedding."""
     return _embedding(both_directions=18_002_400)
 
 
 def worth_an_embedding__from_the_word_vector():
-    """You took the size of a word vector itself. Write both counts with m for the size of a state, and compare."""
+    """You gave the size of a word vector itself. Write both counts in terms of the state size m, and compare them."""
     return _embedding(pays_from=300)
 
 
 def worth_an_embedding__one_more_than_the_word_vector():
-    """Just above the size of a word vector, the second matrix still costs more than is saved. Do not leave it out."""
+    """Just above the size of a word vector, the second matrix still costs more than you save. Do not leave it out."""
     return _embedding(pays_from=301)
 
 
 def worth_an_embedding__not_yet():
-    """At this size the two matrices still have more numbers, if only a few. Try it, and the next one."""
+    """At this size the two matrices still have slightly more parameters than the one. Try it, and then the next size."""
     return _embedding(pays_from=303)
 
 
 def worth_an_embedding__one_word():
-    """A row of U is as long as the vocabulary, because a one-hot column is."""
+    """U multiplies a one-hot column, so each row of U is as long as the vocabulary."""
     return _embedding(one_matrix=1200)
 
 
 def look_up__rows(tokens, E_x):
-    """You took rows. In the formula the word vectors are the columns of E_x."""
+    """You selected rows of E_x. In the formula, the word vectors are its columns."""
     return E_x[np.minimum(tokens, len(E_x) - 1)]
 
 
 def look_up__numbers_first(tokens, E_x):
-    """The right numbers with the axes in another order: the batch comes first, the numbers of a word vector last."""
+    """The values are right, but the axes are in the wrong order: the batch comes first, the entries of a word vector last."""
     return E_x[:, tokens]
 
 
 def look_up__reshaped(tokens, E_x):
-    """reshape does not exchange axes: it reads the numbers in their old order and mixes up the words."""
+    """reshape does not swap axes: it keeps the entries in their old order, which mixes up the words."""
     return E_x[:, tokens].reshape(*tokens.shape, len(E_x))
 
 
 def look_up__counted_from_one(tokens, E_x):
-    """Words are counted from 0: word 0 has the first column."""
+    """Words are counted from 0, so word 0 has the first column."""
     return E_x.T[tokens - 1]
 
 
@@ -233,13 +233,13 @@ def look_up__squeezed(tokens, E_x):
 
 
 def look_up__vocabulary_guessed(tokens, E_x):
-    """The largest word number of a batch says nothing about the size of the vocabulary: which argument knows it?"""
+    """The largest token in a batch does not tell you the size of the vocabulary. Which argument does?"""
     one_hots = np.eye(tokens.max() + 1)[tokens]
     return one_hots @ E_x.T
 
 
 def look_up__written_into_whole_numbers(tokens, E_x):
-    """Whole numbers only: the array that you write the word vectors into was made for integers and cuts the rest off."""
+    """You wrote the word vectors into an array of integers, which cuts off everything after the decimal point."""
     return E_x.T[tokens].astype(int)
 
 
@@ -252,27 +252,27 @@ def _states(embedded, W_x, W_h, squash=np.tanh, start=0.0):
 
 
 def rnn_states__last_only(embedded, W_x, W_h):
-    """This is the state after the last word only. Keep the states on the way: one for each word."""
+    """You returned only the state after the last word. Keep every state along the way, one for each word."""
     return _states(embedded, W_x, W_h)[:, -1]
 
 
 def rnn_states__no_memory(embedded, W_x, W_h):
-    """Each state knows its own word only: W_h times the state before is missing."""
+    """Each of your states depends only on its own word: W_h times the previous state is missing."""
     return np.tanh(embedded @ W_x.T)
 
 
 def rnn_states__no_tanh(embedded, W_x, W_h):
-    """The tanh is missing. Each number of a state lies between -1 and 1."""
+    """The tanh is missing. Every entry of a state lies between -1 and 1."""
     return _states(embedded, W_x, W_h, squash=lambda x: x)
 
 
 def rnn_states__transposed(embedded, W_x, W_h):
-    """The state before is multiplied by the transpose of W_h. A row vector times W_h.T is W_h times a column."""
+    """You multiplied the previous state by the transpose of W_h. A row vector times W_h.T is the same as W_h times a column."""
     return _states(embedded, W_x, W_h.T)
 
 
 def rnn_states__memory_outside(embedded, W_x, W_h):
-    """W_h times the state before is added after the tanh in yours. It belongs inside, with the word."""
+    """You added W_h times the previous state after the tanh. It belongs inside, with the word."""
     state, states = np.zeros((len(embedded), len(W_h))), []
     for j in range(embedded.shape[1]):
         state = np.tanh(embedded[:, j] @ W_x.T) + state @ W_h.T
@@ -281,7 +281,7 @@ def rnn_states__memory_outside(embedded, W_x, W_h):
 
 
 def rnn_states__carried_to_the_next_sentence(embedded, W_x, W_h):
-    """Every sentence begins with a state of zeros. Yours begins where the sentence before it ended."""
+    """You start each sentence from the last state of the one before. Every sentence starts from a state of zeros."""
     state, states = np.zeros(len(W_h)), []
     for word in embedded.reshape(-1, embedded.shape[-1]):
         state = np.tanh(W_x @ word + W_h @ state)
@@ -290,7 +290,7 @@ def rnn_states__carried_to_the_next_sentence(embedded, W_x, W_h):
 
 
 def rnn_states__one_state_for_the_batch(embedded, W_x, W_h):
-    """All sentences share one state in yours: each reads what the others have just written. Every sentence needs its own."""
+    """Your sentences share one state, so each reads what the others have just written. Every sentence needs its own."""
     batch, length, _ = embedded.shape
     state, states = np.zeros(len(W_h)), np.zeros((batch, length, len(W_h)))
     for j in range(length):
@@ -300,7 +300,7 @@ def rnn_states__one_state_for_the_batch(embedded, W_x, W_h):
 
 
 def rnn_states__last_word_left_out(embedded, W_x, W_h):
-    """The states of the last position were never computed: look at the end of the loop over the positions."""
+    """You never computed the states at the last position: look at where your loop over the positions ends."""
     states = _states(embedded, W_x, W_h)
     states[:, -1] = 0.0
     return states
@@ -312,23 +312,23 @@ def rnn_states__begins_with_ones(embedded, W_x, W_h):
 
 
 def rnn_states__one_late(embedded, W_x, W_h):
-    """Your states begin with the zeros from before the first word: each word has the state of the word before it."""
+    """You kept the zeros from before the first word, so each word has the state of the word before it."""
     states = _states(embedded, W_x, W_h)
     return np.concatenate([np.zeros_like(states[:, :1]), states[:, :-1]], axis=1)
 
 
 def rnn_states__sentences_as_positions(embedded, W_x, W_h):
-    """The loop runs along the sentences of the batch, and one sentence leaks into the next. Positions are axis 1."""
+    """Your loop runs over the sentences of the batch, so one sentence leaks into the next. The positions are on axis 1."""
     return _states(embedded.swapaxes(0, 1), W_x, W_h).swapaxes(0, 1)
 
 
 def rnn_states__positions_first(embedded, W_x, W_h):
-    """The right states with the axes in another order: the batch comes first, then the positions."""
+    """The states are right, but the axes are in the wrong order: the batch comes first, then the positions."""
     return _states(embedded, W_x, W_h).swapaxes(0, 1)
 
 
 def rnn_states__read_backwards(embedded, W_x, W_h):
-    """You read each sentence from its end."""
+    """You read each sentence backwards."""
     return _states(embedded[:, ::-1], W_x, W_h)[:, ::-1]
 
 
@@ -350,7 +350,7 @@ def _read_back(embedded, source_mask, W_x, W_h):
 
 
 def annotate__last_states(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Two rows a sentence: these are the last states of the two directions. Attention needs one row for each word."""
+    """You returned two rows per sentence, the last states of the two directions. Attention needs one row for each word."""
     return torch.stack(
         [
             _read(embedded, source_mask, W_x, W_h)[:, -1],
@@ -361,45 +361,45 @@ def annotate__last_states(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
 
 
 def annotate__not_turned_round(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The backward states lie in the order in which they were read. Turn them round before you join."""
+    """Your backward states are in the order in which they were read. Reverse them before you concatenate."""
     back = _read_back(embedded, source_mask, W_x_back, W_h_back).flip(1)
     return torch.cat([_read(embedded, source_mask, W_x, W_h), back], dim=-1)
 
 
 def annotate__forward_twice(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Both directions begin at the first word. The second must begin at the last."""
+    """Both of your directions start at the first word. The second must start at the last."""
     both = [_read(embedded, source_mask, W_x, W_h), _read(embedded, source_mask, W_x_back, W_h_back)]
     return torch.cat(both, dim=-1)
 
 
 def annotate__shared_parameters(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Each direction has parameters of its own. You used those of the forward direction for both."""
+    """You used the parameters of the forward direction for both directions. Each direction has its own."""
     back = _read_back(embedded, source_mask, W_x + 0 * W_x_back, W_h + 0 * W_h_back)
     return torch.cat([_read(embedded, source_mask, W_x, W_h), back], dim=-1)
 
 
 def annotate__begins_at_the_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The way back begins at the pads and brings something of them into every word. It begins at the last real word."""
+    """Your backward direction starts at the pads and carries them into every word. It must start at the last real word."""
     everywhere = torch.ones_like(source_mask)
     both = [_read(embedded, everywhere, W_x, W_h), _read_back(embedded, everywhere, W_x_back, W_h_back)]
     return torch.cat(both, dim=-1) * source_mask.unsqueeze(-1)
 
 
 def annotate__pads_not_zero(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The words are right, but the pads have annotations. They must be 0."""
+    """The annotations of the words are right, but those of the pads must be 0."""
     everywhere = torch.ones_like(source_mask)
     back = _read_back(embedded, source_mask, W_x_back, W_h_back)
     return torch.cat([_read(embedded, everywhere, W_x, W_h), back], dim=-1)
 
 
 def annotate__added(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The two states are joined end to end, not added: an annotation is twice as long as a state."""
+    """You added the two states. Concatenate them: an annotation is twice as long as a state."""
     back = _read_back(embedded, source_mask, W_x_back, W_h_back)
     return _read(embedded, source_mask, W_x, W_h) + back
 
 
 def annotate__memory_outside(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """W_h times the state before is added after the tanh in yours. It belongs inside, with the word."""
+    """You added W_h times the previous state after the tanh. It belongs inside, with the word."""
 
     def read(embedded, mask, W_x, W_h):
         state, states = embedded.new_zeros(len(embedded), len(W_h)), []
@@ -431,7 +431,7 @@ def annotate__squeezed(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
 
 
 def annotate__not_turned_round_with_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The backward states lie in the order in which they were read. Turn them round before you join."""
+    """Your backward states are in the order in which they were read. Reverse them before you concatenate."""
     keep = source_mask.unsqueeze(-1)
     forward, backward = [], []
     f = b = embedded.new_zeros(len(embedded), len(W_h))
