@@ -147,7 +147,7 @@ def note_c_state__scored_with_itself():
 
 
 def note_c_state__v_averages():
-    """v is a vector of ones: it sums the components, it does not average them."""
+    """v is a vector of ones, so it sums the components and does not average them."""
     return _note_c(v=0.5)
 
 

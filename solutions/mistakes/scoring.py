@@ -9,12 +9,12 @@ from solutions.in_numpy.scoring import additive_score
 
 
 def additive_shapes__v_forgotten(m, n, a, T_x):
-    """The dot product with v sums over the attention axis: after it, one number per position is left."""
+    """The dot product with v sums over the attention axis, which leaves one number per position."""
     return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x, a)}
 
 
 def additive_shapes__not_projected(m, n, a, T_x):
-    """Projected means: after the matrix. Both projections live in the attention space."""
+    """These are the shapes before the projection. Both projections live in the attention space."""
     return {"projected_query": (n,), "projected_keys": (T_x, m), "hidden": (T_x, a), "scores": (T_x,)}
 
 
@@ -39,7 +39,7 @@ def batched_additive_shapes__self_attention(batch, m, n, a, T_x):
 
 
 def batched_additive_shapes__squeezed(batch, m, n, a, T_x):
-    """A matrix of one column leaves an axis of length 1 behind: it is still there until it is squeezed away."""
+    """Multiplying by a matrix of one column leaves an axis of length 1, which stays until you squeeze it away."""
     return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
 
 
@@ -49,22 +49,22 @@ def _hand(score):
 
 
 def scores_by_hand__no_tanh():
-    """The tanh is missing: you added the components before squashing them."""
+    """The tanh is missing: you added the components without squashing them first."""
     return _hand(lambda query, key: sum(query) + sum(key))
 
 
 def scores_by_hand__tanh_after_v():
-    """The tanh acts on each component first; the sum with v comes after it."""
+    """Apply the tanh to each component first, and take the sum with v afterwards."""
     return _hand(lambda query, key: math.tanh(sum(query) + sum(key)))
 
 
 def scores_by_hand__mean():
-    """v is a vector of ones: it sums the components, it does not average them."""
+    """v is a vector of ones, so it sums the components and does not average them."""
     return _hand(lambda query, key: sum(math.tanh(s + h) for s, h in zip(query, key, strict=True)) / 2)
 
 
 def scores_by_hand__dot_product():
-    """These are dot products of query and key; the additive score passes their sum through a tanh."""
+    """You took dot products of query and key. The additive score passes the sum of the two through a tanh."""
     return _hand(lambda query, key: sum(s * h for s, h in zip(query, key, strict=True)))
 
 
@@ -74,17 +74,17 @@ def scores_by_hand__query_dropped():
 
 
 def scores_by_hand__key_dropped():
-    """The same number twice: the annotation is missing inside the tanh, so no position can stand out."""
+    """Both scores are the same: the annotation is missing inside the tanh, so no position can stand out."""
     return _hand(lambda query, key: sum(math.tanh(s) for s in query))
 
 
 def scores_by_hand__degrees():
-    """Are you sure of the function key? These look like plain tangents, not hyperbolic ones."""
+    """Did you press the right function key? These look like plain tangents, not hyperbolic ones."""
     return _hand(lambda query, key: sum(math.tan(s + h) for s, h in zip(query, key, strict=True)))
 
 
 def scores_by_hand__softmaxed():
-    """These add to 1: you returned weights. The softmax is the next step, not part of the score."""
+    """Your values sum to 1: you returned weights. The softmax is the next step, not part of the score."""
     w = np.exp(2 * np.tanh([0.7, 1.3]))
     return list(np.round(w / w.sum(), 4))
 
@@ -98,12 +98,12 @@ def _twin(score):
 
 
 def scores_by_hand_twin__no_tanh():
-    """The tanh is missing: you added the components before squashing them."""
+    """The tanh is missing: you added the components without squashing them first."""
     return _twin(lambda query, key, v: v @ (query + key))
 
 
 def scores_by_hand_twin__tanh_after_v():
-    """The tanh acts on each component first; the dot product with v comes after it."""
+    """Apply the tanh to each component first, and take the dot product with v afterwards."""
     return _twin(lambda query, key, v: np.tanh(v @ (query + key)))
 
 
@@ -113,7 +113,7 @@ def scores_by_hand_twin__query_dropped():
 
 
 def scores_by_hand_twin__key_dropped():
-    """The same number three times: the annotations are missing inside the tanh."""
+    """All three scores are the same: the annotations are missing inside the tanh."""
     return _twin(lambda query, key, v: v @ np.tanh(query))
 
 
@@ -133,7 +133,7 @@ def _hindi(query=(0.3, 0.4, 0.1), columns=slice(0, 3), squash=np.tanh):
 
 
 def hindi_scores__no_tanh():
-    """The tanh is missing: you added the components before squashing them."""
+    """The tanh is missing: you added the components without squashing them first."""
     return _hindi(squash=lambda x: x)
 
 
@@ -148,12 +148,12 @@ def hindi_scores__query_dropped():
 
 
 def hindi_scores__last_three():
-    """U_a = [I | 0] keeps the first three numbers of an annotation; you kept the last three."""
+    """You kept the last three entries of each annotation. U_a = [I | 0] keeps the first three."""
     return _hindi(columns=slice(1, 4))
 
 
 def hindi_scores__softmaxed():
-    """These add to 1: you returned weights. The softmax is the next step, not part of the score."""
+    """Your values sum to 1: you returned weights. The softmax is the next step, not part of the score."""
     h = np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]])
     e = np.exp(np.tanh(np.array([0.3, 0.4, 0.1]) + h) @ [-1.25, 1.25, 1.55])
     return list(np.round(e / e.sum(), 4))
@@ -172,37 +172,37 @@ def _gradients(inside=None, W_query=None, v=None, W_key=None, squash=lambda t: 1
 
 
 def gradients_by_hand__tanh_has_no_derivative():
-    """You went through the tanh as if it were not there: on the way back it multiplies by its derivative."""
+    """You skipped the tanh on the way back: backpropagating through it multiplies by its derivative."""
     return _gradients(squash=np.ones_like)
 
 
 def gradients_by_hand__not_squared():
-    """Look at the derivative of the tanh once more: the hidden number in it is squared."""
+    """Check the derivative of the tanh: the hidden value in it is squared."""
     return _gradients(squash=lambda t: 1 - t)
 
 
 def gradients_by_hand__tanh_once_more():
-    """The hidden numbers have been through the tanh already. You took the tanh of them once more."""
+    """You applied the tanh to the hidden values again. They have already been through it."""
     return _gradients(squash=lambda t: 1 - np.tanh(t) ** 2)
 
 
 def gradients_by_hand__v_forgotten():
-    """On the way from a score to the sums inside the tanh stands v. It is missing."""
+    """The factor v is missing: it lies between a score and the sums inside the tanh."""
     return _gradients(inside=lambda t, g: g[:, None] * (1 - t**2))
 
 
 def gradients_by_hand__scores_alike():
-    """The second score has the derivative -1, not 1: raising it lowers the loss."""
+    """The loss has derivative -1 with respect to the second score, not 1: raising it lowers the loss."""
     return _gradients(inside=lambda t, g: np.array([5.0, -10.0]) * (1 - t**2), v=lambda t, _: t.sum(axis=0))
 
 
 def gradients_by_hand__first_position_only():
-    """Both positions use the same W_query, so each of them has a share in its derivative. You kept the first share only."""
+    """Both positions use the same W_query, so both contribute to its derivative. You kept only the first contribution."""
     return _gradients(W_query=lambda inside, query, keys: np.outer(inside[0], query))
 
 
 def gradients_by_hand__averaged():
-    """The shares of the positions are added, not averaged."""
+    """You averaged the contributions of the positions. Add them instead."""
     return _gradients(
         v=lambda t, _: (t[0] - t[1]) / 2,
         W_query=lambda inside, query, keys: np.outer(inside.mean(axis=0), query),
@@ -211,7 +211,7 @@ def gradients_by_hand__averaged():
 
 
 def gradients_by_hand__matrices_transposed():
-    """A derivative by a matrix has the shape of the matrix. Yours are transposed."""
+    """The derivative with respect to a matrix has the shape of that matrix. Yours are transposed."""
     return _gradients(
         W_query=lambda inside, query, keys: np.outer(query, inside.sum(axis=0)),
         W_key=lambda inside, query, keys: keys.T @ inside,
@@ -219,7 +219,7 @@ def gradients_by_hand__matrices_transposed():
 
 
 def gradients_by_hand__state_and_annotation_exchanged():
-    """Each matrix is paired with what it multiplies: one of them with the state, the other with the annotations."""
+    """You swapped the state and the annotations. The derivative by a matrix uses the vectors that this matrix multiplies."""
     return _gradients(
         W_query=lambda inside, query, keys: inside.T @ keys,
         W_key=lambda inside, query, keys: np.outer(inside.sum(axis=0), query),
@@ -227,7 +227,7 @@ def gradients_by_hand__state_and_annotation_exchanged():
 
 
 def gradients_by_hand__v_from_inside():
-    """v multiplies what comes out of the tanh. Your derivative by v went through the tanh all the same."""
+    """v multiplies the output of the tanh, so its derivative does not pass through the tanh. Yours does."""
     return _gradients(v=lambda t, inside: inside.sum(axis=0))
 
 
@@ -240,17 +240,17 @@ def _joined(cut=3, squash=np.tanh, **counts):
 
 
 def joined_or_added__state_first():
-    """You cut the matrix as if the state came first. In [h; s] the annotation does, so the first three columns are its."""
+    """You split the matrix as if the state came first. In [h; s] the annotation does, so the first three columns belong to it."""
     return _joined(cut=2)
 
 
 def joined_or_added__no_tanh():
-    """The tanh between the sum and v is missing in your score."""
+    """The tanh between the sum and v is missing from your score."""
     return _joined(squash=lambda x: x)
 
 
 def joined_or_added__no_biases():
-    """You counted the matrices. A linear layer of torch also learns a bias, one number for each that comes out."""
+    """You counted only the matrices. A linear layer in torch also learns a bias, with one entry for each output."""
     return _joined(joined_learned=2700, added_learned=2700, spare=0)
 
 
@@ -260,27 +260,27 @@ def joined_or_added__one_bias():
 
 
 def joined_or_added__one_direction():
-    """An annotation of this encoder joins two directions. You counted one."""
+    """An annotation of this encoder joins two directions. You counted only one."""
     return _joined(joined_learned=1830, added_learned=1860)
 
 
 def joined_or_added__none_spare():
-    """The two biases are added before anything else happens to them. Which pairs of them make the same sum?"""
+    """The two biases are added before anything else happens to them. Which pairs of biases give the same sum?"""
     return _joined(spare=0)
 
 
 def joined_or_added__both_spare():
-    """Without any bias the score is another function. How many numbers does the sum of the two biases have?"""
+    """Without any bias, the score is a different function. How many entries does the sum of the two biases have?"""
     return _joined(spare=60)
 
 
 def joined_or_added__paper_one_direction():
-    """In the paper an annotation joins two states, so the matrix on it has twice as many columns as a state has numbers."""
+    """In the paper an annotation joins two states, so its matrix has twice as many columns as a state has entries."""
     return _joined(paper=2_001_000)
 
 
 def joined_or_added__paper_without_v():
-    """Of the paper's alignment model you counted the two matrices. There is a third thing that is learned."""
+    """You counted only the two matrices of the paper's alignment model. It has a third parameter to learn."""
     return _joined(paper=3_000_000)
 
 
@@ -290,32 +290,32 @@ def _unseen(**changed):
 
 
 def unseen_by_the_score__first_matrix_transposed():
-    """You multiplied by the transpose of W_enc: each row of W_enc makes one row of the product."""
+    """You multiplied by the transpose of W_enc: each row of W_enc gives one row of the product."""
     return _unseen(U_a=[[1, 0, 1, -1], [-1, 2, 0, -4], [0, 1, 1, -4]])
 
 
 def unseen_by_the_score__entry_by_entry():
-    """You multiplied entry by entry. Two matrices in a row are a product of matrices: a row times a column."""
+    """You multiplied entry by entry. Applying one matrix after the other is a matrix product: row times column."""
     return _unseen(U_a=[[1, 0, 0, 2], [0, 2, 0, -1], [0, 0, 1, -3]])
 
 
 def unseen_by_the_score__last_number():
-    """The last number of an annotation is seen here: each row of W_c multiplies it by something. What must the others do?"""
+    """The score does see the last entry of an annotation: each row of W_c multiplies it by something. What must the others do?"""
     return _unseen(unseen=[0, 0, 0, 1])
 
 
 def unseen_by_the_score__sign():
-    """What the last number brings must be taken away by the others. Yours bring it a second time."""
+    """The other entries must cancel the contribution of the last one. Yours add it a second time."""
     return _unseen(unseen=[2, -1, -3, 1])
 
 
 def unseen_by_the_score__second_matrix_only():
-    """Both matrices are learned in the note, W_c as well as W_enc."""
+    """The note learns both matrices, W_c as well as W_enc."""
     return _unseen(two_matrices=9, one_matrix=9)
 
 
 def unseen_by_the_score__one_matrix_square():
-    """The one matrix takes an annotation of four numbers, not the three that W_c leaves of it."""
+    """The single matrix multiplies an annotation of four entries, not the three that W_c leaves of it."""
     return _unseen(one_matrix=9)
 
 
@@ -325,33 +325,33 @@ def additive_score__no_tanh(query, keys, W_query, W_key, v):
 
 
 def additive_score__tanh_after_v(query, keys, W_query, W_key, v):
-    """The tanh acts inside, before the dot product with v. Yours acts on the finished score."""
+    """You applied the tanh to the finished score. It belongs inside, before the dot product with v."""
     return np.tanh(((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v)
 
 
 def additive_score__query_dropped(query, keys, W_query, W_key, v):
-    """The decoder state does not influence your scores: W_query query is missing inside the tanh."""
+    """Your scores do not depend on the decoder state: W_query query is missing inside the tanh."""
     return np.tanh(keys @ W_key.T) @ v
 
 
 def additive_score__v_averages(query, keys, W_query, W_key, v):
-    """Your scores are too small by the same factor everywhere: the dot product with v sums, it does not average."""
+    """All your scores are too small by the same factor: the dot product with v takes a sum, not an average."""
     return additive_score(query, keys, W_query, W_key, v) / v.size
 
 
 def additive_score__two_tanh(query, keys, W_query, W_key, v):
-    """One tanh acts on the sum of both projections. You squash each of them on its own."""
+    """You applied a tanh to each projection separately. A single tanh acts on their sum."""
     return (np.tanh(query @ W_query.T)[:, None, :] + np.tanh(keys @ W_key.T)) @ v
 
 
 def additive_score__softmaxed(query, keys, W_query, W_key, v):
-    """These add to 1 in each row: you returned weights. The softmax is the next step, not part of the score."""
+    """Each of your rows sums to 1: you returned weights. The softmax is the next step, not part of the score."""
     exponentials = np.exp(additive_score(query, keys, W_query, W_key, v))
     return exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
 def additive_score__first_sentence_only(query, keys, W_query, W_key, v):
-    """Every sentence of the batch gets the query of the first one: look at how the query meets the batch axis."""
+    """Every sentence of the batch gets the query of the first one: check how the query broadcasts along the batch axis."""
     return additive_score(np.broadcast_to(query[:1], query.shape), keys, W_query, W_key, v)
 
 
@@ -361,20 +361,20 @@ def additive_score__squeezed(query, keys, W_query, W_key, v):
 
 
 def additive_score__squeezed_and_mended(query, keys, W_query, W_key, v):
-    """Several sentences of one position became one row: afterwards nothing tells which axis went missing. Name the one to drop."""
+    """Several sentences of one position became a single row: nothing shows any more which axis is gone. Name the one to drop."""
     hidden = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T)
     return np.atleast_2d(np.squeeze(hidden @ v[:, None]))
 
 
 def additive_score__last_position_left_out(query, keys, W_query, W_key, v):
-    """The last position has no score of its own: look at the end of the loop over the positions."""
+    """You never scored the last position: look at where your loop over the positions ends."""
     scores = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
     scores[:, -1] = 0.0
     return scores
 
 
 def multiplicative_score__dot_product(query, keys, W):
-    """W does not act here: you cut the longer vector and took a plain dot product."""
+    """You did not use W: you truncated the longer vector and took a plain dot product."""
     size = min(query.shape[-1], keys.shape[-1])
     return (query[:, None, :size] * keys[..., :size]).sum(-1)
 
@@ -385,12 +385,12 @@ def multiplicative_score__tanh(query, keys, W):
 
 
 def multiplicative_score__scaled(query, keys, W):
-    """Your scores are divided by the root of the size. The formula of this exercise does not scale."""
+    """You divided the scores by the square root of the size. The formula in this exercise does not scale them."""
     return np.einsum("bn,nm,bjm->bj", query, W, keys) / np.sqrt(query.shape[-1])
 
 
 def multiplicative_score__first_sentence_only(query, keys, W):
-    """Every sentence of the batch gets the query of the first one: look at how the query meets the batch axis."""
+    """Every sentence of the batch gets the query of the first one: check how the query broadcasts along the batch axis."""
     return np.einsum("n,nm,bjm->bj", query[0], W, keys)
 
 
@@ -400,29 +400,29 @@ def multiplicative_score__squeezed(query, keys, W):
 
 
 def multiplicative_score__squeezed_and_mended(query, keys, W):
-    """Several sentences of one position became one row: afterwards nothing tells which axis went missing. Name the one to drop."""
+    """Several sentences of one position became a single row: nothing shows any more which axis is gone. Name the one to drop."""
     return np.atleast_2d((keys @ W.T @ query[:, :, None]).squeeze())
 
 
 def multiplicative_score__last_position_left_out(query, keys, W):
-    """The last position has no score of its own: look at the end of the loop over the positions."""
+    """You never scored the last position: look at where your loop over the positions ends."""
     scores = np.einsum("bn,nm,bjm->bj", query, W, keys)
     scores[:, -1] = 0.0
     return scores
 
 
 def dot_product_score__elementwise(query, keys):
-    """You multiplied the entries but did not sum them: one number per position should be left."""
+    """You multiplied the entries but did not sum them. One number per position should be left."""
     return keys * query[:, None, :]
 
 
 def dot_product_score__scaled(query, keys):
-    """Your scores are divided by the root of the size. The formula of this exercise does not scale."""
+    """You divided the scores by the square root of the size. The formula in this exercise does not scale them."""
     return (keys * query[:, None, :]).sum(-1) / np.sqrt(query.shape[-1])
 
 
 def dot_product_score__cosine(query, keys):
-    """You divided by the lengths of the vectors: that is the cosine, and it forgets how long they are."""
+    """You divided by the lengths of the vectors. That gives the cosine, which ignores how long they are."""
     dots = (keys * query[:, None, :]).sum(-1)
     return dots / (np.linalg.norm(query, axis=-1)[:, None] * np.linalg.norm(keys, axis=-1))
 
@@ -433,18 +433,18 @@ def dot_product_score__squeezed(query, keys):
 
 
 def dot_product_score__squeezed_and_mended(query, keys):
-    """Several sentences of one position became one row: afterwards nothing tells which axis went missing. Name the one to drop."""
+    """Several sentences of one position became a single row: nothing shows any more which axis is gone. Name the one to drop."""
     return np.atleast_2d(np.squeeze(keys @ query[:, :, None]))
 
 
 def dot_product_score__softmaxed(query, keys):
-    """These add to 1 in each row: you returned weights. The softmax is the next step, not part of the score."""
+    """Each of your rows sums to 1: you returned weights. The softmax is the next step, not part of the score."""
     e = np.exp(np.einsum("bd,btd->bt", query, keys))
     return e / e.sum(axis=1, keepdims=True)
 
 
 def dot_product_score__last_position_left_out(query, keys):
-    """The last position has no score of its own: look at the end of the loop over the positions."""
+    """You never scored the last position: look at where your loop over the positions ends."""
     scores = np.einsum("bn,bjn->bj", query, keys)
     scores[:, -1] = 0.0
     return scores
@@ -456,18 +456,18 @@ def score_every_step__no_tanh(queries, projected_keys, W_query, v):
 
 
 def score_every_step__query_dropped(queries, projected_keys, W_query, v):
-    """The decoder state does not influence your scores: every step has the same ones."""
+    """Your scores do not depend on the decoder state: they are the same at every step."""
     scores = torch.tanh(projected_keys) @ v
     return scores.unsqueeze(1) + 0 * (queries @ W_query.T).sum(-1, keepdim=True)
 
 
 def score_every_step__positions_first(queries, projected_keys, W_query, v):
-    """The axes of steps and positions are exchanged: each row belongs to a step, each column to a source position."""
+    """You swapped the axes of steps and positions: each row belongs to a step, each column to a source position."""
     return torch.tanh((queries @ W_query.T).unsqueeze(1) + projected_keys.unsqueeze(2)) @ v
 
 
 def score_every_step__first_step_only(queries, projected_keys, W_query, v):
-    """Every step gets the scores of the first one: look at which axis of the queries meets the axis of steps."""
+    """Every step gets the scores of the first one: check which axis of the queries lines up with the axis of steps."""
     projected = (queries[:, :1] @ W_query.T).expand(-1, queries.shape[1], -1)
     return torch.tanh(projected.unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
@@ -483,18 +483,18 @@ def score_every_step__squeezed(queries, projected_keys, W_query, v):
 
 
 def score_every_step__kept_axis(queries, projected_keys, W_query, v):
-    """The dot product with v leaves one number per position; yours keeps an axis of length 1 at the end."""
+    """You kept an axis of length 1 at the end. The dot product with v leaves one number per position."""
     return (torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v).unsqueeze(-1)
 
 
 def score_every_step__softmaxed(queries, projected_keys, W_query, v):
-    """These add to 1 in each row: you returned weights. The softmax is the next step, not part of the score."""
+    """Each of your rows sums to 1: you returned weights. The softmax is the next step, not part of the score."""
     scores = torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
     return torch.softmax(scores, dim=-1)
 
 
 def score_every_step__two_tanh(queries, projected_keys, W_query, v):
-    """One tanh acts on the sum of both projections. You squash each of them on its own."""
+    """You applied a tanh to each projection separately. A single tanh acts on their sum."""
     return (torch.tanh(queries @ W_query.T).unsqueeze(2) + torch.tanh(projected_keys).unsqueeze(1)) @ v
 
 
@@ -507,22 +507,22 @@ def _score_gradients(
 
 
 def score_gradients__tanh_has_no_derivative(scores_gradient, query, keys, W_query, W_key, v):
-    """You went through the tanh as if it were not there: on the way back it multiplies by its derivative."""
+    """You skipped the tanh on the way back: backpropagating through it multiplies by its derivative."""
     return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, slope=np.ones_like)
 
 
 def score_gradients__not_squared(scores_gradient, query, keys, W_query, W_key, v):
-    """Look at the derivative of the tanh once more: what comes out of the tanh is squared in it."""
+    """Check the derivative of the tanh: the output of the tanh is squared in it."""
     return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, slope=lambda t: 1 - t)
 
 
 def score_gradients__tanh_once_more(scores_gradient, query, keys, W_query, W_key, v):
-    """The hidden numbers have been through the tanh already. You took the tanh of them once more."""
+    """You applied the tanh to the hidden values again. They have already been through it."""
     return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, slope=lambda t: 1 - np.tanh(t) ** 2)
 
 
 def score_gradients__before_the_tanh(scores_gradient, query, keys, W_query, W_key, v):
-    """In the derivative of the tanh you squared what goes into the tanh. Square what comes out."""
+    """In the derivative of the tanh, you squared the input of the tanh. Square its output."""
     sums = W_query @ query + keys @ W_key.T
     inside = scores_gradient[:, None] * v * (1 - sums**2)
     by_v = scores_gradient @ np.tanh(sums)
@@ -530,51 +530,51 @@ def score_gradients__before_the_tanh(scores_gradient, query, keys, W_query, W_ke
 
 
 def score_gradients__v_forgotten(scores_gradient, query, keys, W_query, W_key, v):
-    """Your derivatives by the two matrices do not depend on v. On the way back from a score it comes first."""
+    """Your derivatives with respect to the two matrices do not depend on v, the first factor on the way back from a score."""
     hidden = np.tanh(W_query @ query + keys @ W_key.T)
     inside = scores_gradient[:, None] * (1 - hidden**2)
     return {"v": scores_gradient @ hidden, "W_query": np.outer(inside.sum(axis=0), query), "W_key": inside.T @ keys}
 
 
 def score_gradients__scores_alike(scores_gradient, query, keys, W_query, W_key, v):
-    """scores_gradient has no part in your result: it says how much the loss asks of each score."""
+    """Your result does not depend on scores_gradient, the derivative of the loss with respect to each score."""
     return _score_gradients(np.ones(len(keys)), query, keys, W_query, W_key, v)
 
 
 def score_gradients__first_position_only(scores_gradient, query, keys, W_query, W_key, v):
-    """All positions use the same W_query, so each of them has a share in its derivative. You kept the share of the first."""
+    """All positions use the same W_query, so each contributes to its derivative. You kept only the contribution of the first."""
     return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, both=lambda inside: inside[0])
 
 
 def score_gradients__last_position_only(scores_gradient, query, keys, W_query, W_key, v):
-    """All positions use the same W_query, so each of them has a share in its derivative. You kept the share of the last."""
+    """All positions use the same W_query, so each contributes to its derivative. You kept only the contribution of the last."""
     return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, both=lambda inside: inside[-1])
 
 
 def score_gradients__averaged(scores_gradient, query, keys, W_query, W_key, v):
-    """The shares of the positions are added. You divided their sum by how many there are."""
+    """You divided the sum over the positions by their number. Their contributions are only added."""
     right = _score_gradients(scores_gradient, query, keys, W_query, W_key, v)
     return {name: value / len(keys) for name, value in right.items()}
 
 
 def score_gradients__matrices_transposed(scores_gradient, query, keys, W_query, W_key, v):
-    """A derivative by a matrix has the shape of the matrix. Yours are transposed."""
+    """The derivative with respect to a matrix has the shape of that matrix. Yours are transposed."""
     return {name: value.T for name, value in _score_gradients(scores_gradient, query, keys, W_query, W_key, v).items()}
 
 
 def score_gradients__v_from_inside(scores_gradient, query, keys, W_query, W_key, v):
-    """v multiplies what comes out of the tanh. Your derivative by v went through the tanh all the same."""
+    """v multiplies the output of the tanh, so its derivative does not pass through the tanh. Yours does."""
     right = _score_gradients(scores_gradient, query, keys, W_query, W_key, v)
     hidden = np.tanh(W_query @ query + keys @ W_key.T)
     return right | {"v": (scores_gradient[:, None] * v * (1 - hidden**2)).sum(axis=0)}
 
 
 def score_gradients__downhill(scores_gradient, query, keys, W_query, W_key, v):
-    """The sign is turned round everywhere: this is the step that lowers the loss, not the derivative."""
+    """All your signs are flipped: this is the step that lowers the loss, not the derivative."""
     return {name: -value for name, value in _score_gradients(scores_gradient, query, keys, W_query, W_key, v).items()}
 
 
 def score_gradients__squeezed(scores_gradient, query, keys, W_query, W_key, v):
-    """An axis of length 1 went missing: a derivative by a matrix of one row or one column has two axes."""
+    """An axis of length 1 went missing: the derivative by a matrix of one row or one column still has two axes."""
     right = _score_gradients(scores_gradient, query, keys, W_query, W_key, v)
     return {name: np.squeeze(value) for name, value in right.items()}
