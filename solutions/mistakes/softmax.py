@@ -13,7 +13,7 @@ def _normalised(numbers):
 
 
 def weights_by_hand_twin__linear():
-    """You divided each score by the sum of the scores. The softmax takes the exponential first; no weight is below 0."""
+    """You divided each score by the sum of the scores. The softmax takes exponentials first, so no weight is below 0."""
     return _normalised(_TWIN)
 
 
@@ -28,12 +28,12 @@ def weights_by_hand_twin__sign_dropped():
 
 
 def weights_by_hand_twin__not_divided():
-    """These are the exponentials. Weights add to 1: divide each by the sum of all."""
+    """These are the exponentials. Weights sum to 1, so divide each exponential by the sum of them all."""
     return [math.exp(score) for score in _TWIN]
 
 
 def weights_by_hand_twin__sigmoid():
-    """A sigmoid looks at each score alone, so its values do not add to 1. The softmax needs all scores together."""
+    """A sigmoid looks at each score on its own, so its values do not sum to 1. The softmax needs all scores together."""
     return [1 / (1 + math.exp(-score)) for score in _TWIN]
 
 
@@ -48,7 +48,7 @@ def _differences(function):
 
 
 def score_differences__ratios():
-    """These are quotients of weights. What must be done to exp(x) to get x back?"""
+    """These are ratios of weights. What do you have to do to exp(x) to get x back?"""
     return _differences(lambda first, other: first / other)
 
 
@@ -63,12 +63,12 @@ def score_differences__base_ten():
 
 
 def score_differences__sign():
-    """The sign is turned round: the first score is the highest, so it lies above the others."""
+    """Your signs are flipped: the first score is the highest, so it is above the others."""
     return _differences(lambda first, other: math.log(other / first))
 
 
 def score_differences__of_weights():
-    """You subtracted the weights. A difference of scores becomes a quotient of weights."""
+    """You subtracted the weights. A difference of scores becomes a ratio of weights."""
     return _differences(lambda first, other: first - other)
 
 
@@ -78,33 +78,33 @@ def _jacobian(row, weights=(0.1, 0.5, 0.15, 0.25)):
 
 
 def jacobian_row__diagonal_only():
-    """Raise one score, and the other weights fall, since all add to 1: the other three entries are not 0."""
+    """The other three entries are not 0: the weights sum to 1, so if you raise one score, the other weights fall."""
     return [0.0, 0.0, 0.15 * 0.85, 0.0]
 
 
 def jacobian_row__signs():
-    """Raise another score, and this weight falls: look at the signs."""
+    """If you raise another score, this weight falls: check your signs."""
     return np.abs(_jacobian(2)).tolist()
 
 
 def jacobian_row__diagonal():
-    """You took the derivative of each weight by its own score. Asked is one weight, by each of the scores."""
+    """You differentiated each weight with respect to its own score. You need one weight, with respect to each of the scores."""
     weights = np.array([0.1, 0.5, 0.15, 0.25])
     return (weights * (1 - weights)).tolist()
 
 
 def jacobian_row__first_row():
-    """These are the derivatives of the first weight. Asked are those of the third."""
+    """These are the derivatives of the first weight. You need those of the third."""
     return _jacobian(0)
 
 
 def jacobian_row__second_row():
-    """These are the derivatives of the second weight. Asked are those of the third."""
+    """These are the derivatives of the second weight. You need those of the third."""
     return _jacobian(1)
 
 
 def jacobian_row__factor_missing():
-    """The bracket is right. One factor in front of it is missing: a weight near 0 hardly moves."""
+    """The bracket is right, but one factor in front of it is missing: a weight near 0 hardly moves."""
     return (np.eye(4)[2] - np.array([0.1, 0.5, 0.15, 0.25])).tolist()
 
 
@@ -114,13 +114,13 @@ def _padded(real):
 
 
 def masked_weights__unmasked():
-    """The two pads have weights. No context should look at a position without a word."""
+    """The two pads receive weight. No context should attend to a position without a word."""
     exponentials, _ = _padded([1, 1, 1, 0, 0])
     return (exponentials / exponentials.sum()).tolist()
 
 
 def masked_weights__not_renormalised():
-    """The pads have no weight, but the words' weights do not add to 1: the pads still count in the sum."""
+    """The pads have weight 0, but the weights of the words do not sum to 1: the denominator still includes the pads."""
     exponentials, real = _padded([1, 1, 1, 0, 0])
     return (exponentials / exponentials.sum() * real).tolist()
 
@@ -133,39 +133,39 @@ def masked_weights__score_zero():
 
 
 def masked_weights__inverted():
-    """You kept the pads and left out the words: true in the mask means a real word."""
+    """You kept the pads and left out the words: True in the mask means a real word."""
     exponentials, real = _padded([0, 0, 0, 1, 1])
     return (exponentials * real / (exponentials * real).sum()).tolist()
 
 
 def jacobian_shapes__diagonal(batch, m, T_x):
-    """Every weight depends on every score, not on its own alone: one derivative for each pair."""
+    """Every weight depends on every score, not just on its own: there is one derivative for each pair."""
     return {"weights": (T_x,), "weights_of_batch": (batch, T_x), "context": (m, T_x)}
 
 
 def jacobian_shapes__across_sentences(batch, m, T_x):
-    """The weights of one sentence do not depend on the scores of another: no axis for pairs of sentences is needed."""
+    """The weights of one sentence do not depend on the scores of another, so you need no axis for pairs of sentences."""
     return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, batch, T_x), "context": (m, T_x)}
 
 
 def jacobian_shapes__transposed(batch, m, T_x):
-    """What is differentiated comes first: a row for each number of the context, a column for each score."""
+    """The quantity you differentiate comes first: one row for each entry of the context, one column for each score."""
     return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m)}
 
 
 def jacobian_shapes__context_of_weights(batch, m, T_x):
-    """The context is a mix of annotations, so it has as many numbers as one annotation."""
+    """The context is a weighted sum of annotations, so it has as many entries as one annotation."""
     return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, T_x)}
 
 
 def softmax__no_shift(scores):
-    """Not finite: exp(1000) is too large for a float. Which number may be subtracted from all scores of a row?"""
+    """Your result is not finite: exp(1000) is too large for a float. What can you subtract from all scores of a row?"""
     exponentials = np.exp(scores)
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 def softmax__whole_array(scores):
-    """All rows together add to 1. Each row has its own sum: look at the axis."""
+    """Your whole array sums to 1. Each row needs its own sum: check the axis."""
     exponentials = np.exp(scores - scores.max())
     return exponentials / exponentials.sum()
 
@@ -177,24 +177,24 @@ def softmax__sum_without_its_axis(scores):
 
 
 def softmax__shifted_above_the_line_only(scores):
-    """You subtract the maximum in the numerator only. The sum below it must be one of the same exponentials."""
+    """You subtracted the maximum in the numerator only. The denominator must be the sum of the same exponentials."""
     return np.exp(scores - scores.max(axis=-1, keepdims=True)) / np.exp(scores).sum(axis=-1, keepdims=True)
 
 
 def softmax__first_axis(scores):
-    """You normalised over the first axis: the columns add to 1. The positions lie along the last one."""
+    """You normalised over the first axis, so the columns sum to 1. The positions are on the last axis."""
     exponentials = np.exp(scores - scores.max(axis=0, keepdims=True))
     return exponentials / exponentials.sum(axis=0, keepdims=True)
 
 
 def softmax__second_axis(scores):
-    """Counted from the front, the axis is right for a batch of rows only. Count from the end."""
+    """Counted from the front, your axis is right only for a batch of rows. Count from the end."""
     exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
     return exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
 def softmax__one_shift_for_all(scores):
-    """The highest score of all was subtracted from every row. In a row far below it, every exponential is 0."""
+    """You subtracted the highest score of the whole array from every row. In a row far below it, every exponential is 0."""
     exponentials = np.exp(scores - scores.max())
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
@@ -220,7 +220,7 @@ def _real(scores, source_mask):
 
 
 def masked_softmax__mask_ignored(scores, source_mask=None):
-    """The pads have weights: the mask is not used."""
+    """The pads receive weight: you did not use the mask."""
     return _stable(scores)
 
 
@@ -230,12 +230,12 @@ def masked_softmax__score_zero(scores, source_mask=None):
 
 
 def masked_softmax__not_renormalised(scores, source_mask=None):
-    """The pads have no weight, but the other weights of their row do not add to 1: the pads still count in the sum."""
+    """The pads have weight 0, but the other weights of their row do not sum to 1: the denominator still includes the pads."""
     return _stable(scores) * _real(scores, source_mask)
 
 
 def masked_softmax__inverted(scores, source_mask=None):
-    """You kept the pads and left out the words: true in the mask means a real word."""
+    """You kept the pads and left out the words: True in the mask means a real word."""
     if source_mask is None:
         return _stable(scores)
     weights = _stable(np.where(source_mask, np.finfo(float).min, scores))
@@ -243,30 +243,30 @@ def masked_softmax__inverted(scores, source_mask=None):
 
 
 def masked_softmax__nan_in_empty_row(scores, source_mask=None):
-    """Right, except in a row without a word: there the sum is 0, and 0 divided by 0 is no number."""
+    """Right, except in a row without a word: there the sum is 0, and 0 divided by 0 is nan."""
     return _stable(np.where(_real(scores, source_mask), scores, -np.inf))
 
 
 def masked_softmax__uniform_in_empty_row(scores, source_mask=None):
-    """Right, except in a row without a word: there all pads are equally low, and each gets an equal weight."""
+    """Right, except in a row without a word: there all pads have the same low score, so each gets the same weight."""
     return _stable(np.where(_real(scores, source_mask), scores, -1e30))
 
 
 def masked_softmax__not_low_enough(scores, source_mask=None):
-    """You gave pads a low score. It is not low enough beside real scores that are lower still."""
+    """You gave the pads a low score, but it is not low enough: real scores can be lower still."""
     real = _real(scores, source_mask)
     return _stable(np.where(real, scores, -1000.0)) * real.any(axis=-1, keepdims=True)
 
 
 def masked_softmax__highest_of_all(scores, source_mask=None):
-    """The score that you subtract is a pad's. Where a pad's is far above the others, every exponential becomes 0."""
+    """The maximum that you subtract is a pad's score. Where it is far above the others, every exponential becomes 0."""
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True)) * _real(scores, source_mask)
     total = exponentials.sum(axis=-1, keepdims=True)
     return exponentials / np.where(total > 0, total, 1.0)
 
 
 def masked_softmax__one_shift_for_all(scores, source_mask=None):
-    """The highest score of all was subtracted from every row. In a row far below it, every exponential is 0."""
+    """You subtracted the highest score of the whole array from every row. In a row far below it, every exponential is 0."""
     real = _real(scores, source_mask)
     highest = scores[real].max() if real.any() else 0.0
     exponentials = np.exp(np.where(real, scores - highest, -np.inf))
@@ -275,7 +275,7 @@ def masked_softmax__one_shift_for_all(scores, source_mask=None):
 
 
 def masked_softmax__no_shift(scores, source_mask=None):
-    """Not finite: exp(1000) is too large for a float. Subtract a score of the row from all of them first."""
+    """Your result is not finite: exp(1000) is too large for a float. Subtract a score of the row from all of them first."""
     exponentials = np.exp(scores) * _real(scores, source_mask)
     total = exponentials.sum(axis=-1, keepdims=True)
     return exponentials / np.where(total > 0, total, 1.0)
@@ -290,13 +290,13 @@ def masked_softmax__sum_without_its_axis(scores, source_mask=None):
 
 
 def masked_softmax__mask_needed(scores, source_mask=None):
-    """Without a mask every token is real: your function must work when it is not given one."""
+    """Your function must also work without a mask: then every token is real."""
     lowest = np.where(source_mask, scores, np.finfo(float).min)
     return _stable(lowest) * source_mask
 
 
 def masked_softmax__zero_scores_are_pads(scores, source_mask=None):
-    """A word's score may be 0, and you take it for a pad's. Only the mask says what is a pad."""
+    """You took a score of 0 for a pad's, but a word can score 0 as well. Only the mask says what is a pad."""
     if source_mask is not None:
         scores = np.where(source_mask, scores, 0.0)
     low = np.where(scores != 0, scores, -np.inf)
@@ -307,13 +307,13 @@ def masked_softmax__zero_scores_are_pads(scores, source_mask=None):
 
 
 def entropy__no_temperature(scores, temperature):
-    """Your result does not depend on the temperature: divide the scores by it, before the softmax."""
+    """Your result does not depend on the temperature: divide the scores by it before the softmax."""
     log_weights = torch.log_softmax(scores + 0 * temperature.unsqueeze(-1), dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1)
 
 
 def entropy__temperature_by_position(scores, temperature):
-    """Each sentence has its own temperature: give it an axis, or numbers meet the wrong rows."""
+    """Each sentence has its own temperature: give it an extra axis, or it broadcasts along the wrong one."""
     log_weights = torch.log_softmax(scores / temperature, dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1)
 
@@ -325,7 +325,7 @@ def entropy__multiplied(scores, temperature):
 
 
 def entropy__sign(scores, temperature):
-    """An entropy is never negative: each logarithm of a weight is, so a minus stands before the sum."""
+    """An entropy is never negative: the logarithms of the weights are, so the sum needs a minus sign."""
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return (log_weights.exp() * log_weights).sum(dim=-1)
 
@@ -337,13 +337,13 @@ def entropy__bits(scores, temperature):
 
 
 def entropy__log_of_zero(scores, temperature):
-    """Not finite: where a weight is stored as 0, its logarithm is infinite. torch can give you the logarithm itself."""
+    """Not finite: where a weight underflows to 0, its logarithm is infinite. torch can give you the logarithm itself."""
     weights = torch.softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(weights * weights.log()).sum(dim=-1)
 
 
 def entropy__small_number_added(scores, temperature):
-    """Something small was added inside the logarithm: that keeps it finite, but spoils the value or its gradient."""
+    """You added something small inside the logarithm: that keeps it finite, but spoils the value or its gradient."""
     weights = torch.softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(weights * (weights + 1e-3).log()).sum(dim=-1)
 
@@ -355,19 +355,19 @@ def entropy__detached(scores, temperature):
 
 
 def entropy__one_for_all(scores, temperature):
-    """One number for the whole batch: each sentence has an entropy of its own."""
+    """You returned one number for the whole batch: each sentence has its own entropy."""
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(log_weights.exp() * log_weights).sum()
 
 
 def entropy__squeezed(scores, temperature):
-    """An axis of length 1 went missing: for a batch of one, return one number in a row of one."""
+    """An axis of length 1 went missing: for a batch of one, return a vector with one entry."""
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1).squeeze()
 
 
 def entropy__overflow(scores, temperature):
-    """Not finite: the exponential of a score in the thousands is infinite. Let torch take the softmax."""
+    """Your result is not finite: the exponential of a score in the thousands is infinite. Let torch compute the softmax."""
     exponentials = torch.exp(scores / temperature[:, None])
     total = exponentials.sum(dim=1, keepdim=True)
     weights = exponentials / total
@@ -376,25 +376,25 @@ def entropy__overflow(scores, temperature):
 
 
 def broken_maps__pads_exchanged():
-    """In one of your two tables with a fault at the pads, a pad has weight; in the other it has not. Which is which?"""
+    """Of the two tables with a fault at the pads, one gives a pad weight and the other does not. Which is which?"""
     return {"A": 4, "B": 1, "C": 6, "D": 2, "E": 3}
 
 
 def broken_maps__steps_and_pads_exchanged():
-    """Two of your tables have rows that do not add to 1. Add their columns too."""
+    """Two of the tables have rows that do not sum to 1. Add up their columns too."""
     return {"A": 4, "B": 3, "C": 6, "D": 1, "E": 2}
 
 
 def broken_maps__equal_rows_softened():
-    """A softmax taken twice makes the weights of a row more alike. It does not make the rows alike."""
+    """Applying the softmax twice makes the weights within a row more alike. It does not make the rows alike."""
     return {"A": 5, "B": 1, "C": 6, "D": 3, "E": 2}
 
 
 def broken_maps__negative_weights():
-    """One table has numbers below 0. No exponential is negative, so which fault leaves them out?"""
+    """One table has entries below 0. No exponential is negative, so which fault leaves the exponentials out?"""
     return {"A": 4, "B": 1, "C": 5, "D": 3, "E": 2}
 
 
 def broken_maps__weight_on_the_pad_softened():
-    """Where a pad has weight, it was not left out. Look at what its score must have been."""
+    """If a pad has weight, it was not left out. Work out what its score must have been."""
     return {"A": 4, "B": 1, "C": 6, "D": 3, "E": 5}
