@@ -7,22 +7,22 @@ import torch
 
 
 def batch_shapes__row_and_column_exchanged(batch, m, n, T_x, T_y):
-    """To broadcast, each weight must stand beside its whole annotation; as a left factor, it must lie along the row."""
+    """You swapped column and row: to broadcast, each weight must line up with its whole annotation, and a left factor is a row."""
     return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
 
 
 def batch_shapes__no_extra_axis(batch, m, n, T_x, T_y):
-    """Two axes do not fit three: a batched product needs a matrix for each sentence, even if it has a single row."""
+    """Two axes do not fit three: a batched product needs one matrix for each sentence, even if it has only one row."""
     return {"column": (batch, T_x), "row": (batch, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
 
 
 def batch_shapes__squeezed(batch, m, n, T_x, T_y):
-    """A left factor of one row leaves an axis of length 1 behind: it is still there until it is squeezed away."""
+    """A left factor with one row leaves an axis of length 1, which stays until you squeeze it away."""
     return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
 
 
 def batch_shapes__one_context_per_position(batch, m, n, T_x, T_y):
-    """There is one context for each decoder step. The source positions have been summed over."""
+    """There is one context for each decoder step, because the sum runs over the source positions."""
     return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_x, m)}
 
 
@@ -37,17 +37,17 @@ def _note_d(weights=(0.7, 0.2, 0.1), first=-0.1):
 
 
 def context_of_note_d__sign_slip():
-    """The first entry is off: look at the sign of the first number of h_2, on both pages of the note."""
+    """The first entry is off: check the sign of the first entry of h_2, on both pages of the note."""
     return _note_d(first=0.1)
 
 
 def context_of_note_d__mean():
-    """This is the plain average: the weights have no part in it."""
+    """This is the plain average: you did not use the weights."""
     return _note_d(weights=(1 / 3, 1 / 3, 1 / 3))
 
 
 def context_of_note_d__sum():
-    """This is the plain sum: the weights have no part in it."""
+    """This is the plain sum: you did not use the weights."""
     return _note_d(weights=(1, 1, 1))
 
 
@@ -57,12 +57,12 @@ def context_of_note_d__largest_only():
 
 
 def context_of_note_d__reversed():
-    """The first weight belongs to the first annotation: your weights run from the other end."""
+    """Your weights are in reverse order: the first weight belongs to the first annotation."""
     return _note_d(weights=(0.1, 0.2, 0.7))
 
 
 def context_of_note_d__over_features():
-    """You summed over the numbers of an annotation. The sum runs over the positions."""
+    """You summed over the entries of each annotation. The sum runs over the positions."""
     return [float(x) for x in np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]]) @ [0.7, 0.2, 0.1]]
 
 
@@ -76,27 +76,27 @@ def _twin(weights):
 
 
 def context_twin__fourth_left_out():
-    """The fourth annotation has no part in your sum. Its weight is not given, but it is determined by the others."""
+    """Your sum leaves out the fourth annotation. Its weight is not given, but the other three determine it."""
     return _twin([0.15, 0.42, 0.05, 0])
 
 
 def context_twin__fourth_is_one():
-    """All four weights together make 1. With your fourth weight they make more."""
+    """All four weights together must sum to 1. With your fourth weight, they sum to more."""
     return _twin([0.15, 0.42, 0.05, 1])
 
 
 def context_twin__three_made_to_add_to_one():
-    """You stretched the three given weights until they add to 1. They stay as they are; the fourth takes the rest."""
+    """You rescaled the three given weights so that they sum to 1. They stay as they are, and the fourth takes the rest."""
     return _twin([0.15 / 0.62, 0.42 / 0.62, 0.05 / 0.62, 0])
 
 
 def context_twin__one_weight_added():
-    """The fourth weight is what the three others leave of 1. You have added one of them where it must be taken away."""
+    """The fourth weight is what the other three leave of 1. You added one of them instead of subtracting it."""
     return _twin([0.15, 0.42, 0.05, 1 - 0.15 - 0.42 + 0.05])
 
 
 def context_twin__mean():
-    """This is the plain average: the weights have no part in it."""
+    """This is the plain average: you did not use the weights."""
     return _twin([0.25, 0.25, 0.25, 0.25])
 
 
@@ -106,7 +106,7 @@ def context_twin__largest_only():
 
 
 def context_twin__reversed():
-    """The first weight belongs to the first annotation: your weights run from the other end."""
+    """Your weights are in reverse order: the first weight belongs to the first annotation."""
     return _twin([0.38, 0.05, 0.42, 0.15])
 
 
@@ -120,18 +120,18 @@ def weights_from_context__equal():
 
 
 def weights_from_context__reversed():
-    """The right numbers in another order: the first weight belongs to the first annotation."""
+    """The right weights in the wrong order: the first weight belongs to the first annotation."""
     return np.linalg.solve(np.vstack([_CORNERS.T, np.ones(3)]), [*_INSIDE, 1.0])[::-1].tolist()
 
 
 def weights_from_context__by_distance():
-    """You made the weights from the distances to the annotations. Mix the annotations with them: do you come back?"""
+    """You derived the weights from the distances to the annotations. If you mix with them, do you get the context back?"""
     closeness = 1 / np.linalg.norm(_CORNERS - _INSIDE, axis=1)
     return (closeness / closeness.sum()).tolist()
 
 
 def weights_from_context__dot_products():
-    """You scored the context against the annotations. Here the context is known, and its weights are asked for."""
+    """You scored the context against the annotations. Here the context is given, and you need its weights."""
     return _softmax(_CORNERS @ _INSIDE).tolist()
 
 
@@ -146,37 +146,37 @@ def _gradient(rule):
 
 
 def gradient_by_hand__context_forgotten():
-    """A larger third score makes the other weights smaller. Your derivative changes the third weight alone."""
+    """Raising the third score also lowers the other weights. Your derivative changes only the third weight."""
     return _gradient(lambda weights, keys, context: weights[2] * keys[2])
 
 
 def gradient_by_hand__weight_forgotten():
-    """The direction is right, the length is not: how fast a weight grows depends on the weight itself."""
+    """The direction is right, but the length is not: how fast a weight grows depends on the weight itself."""
     return _gradient(lambda weights, keys, context: keys[2] - context)
 
 
 def gradient_by_hand__own_weight_only():
-    """You used how the third weight answers to its own score. The other two answer to it as well."""
+    """You used how the third weight responds to its own score. The other two respond to it as well."""
     return _gradient(lambda weights, keys, context: weights[2] * (1 - weights[2]) * keys[2])
 
 
 def gradient_by_hand__sign():
-    """Raising the third score pulls the context towards the third annotation. Yours is pushed away."""
+    """Raising the third score pulls the context towards the third annotation. Yours pushes it away."""
     return _gradient(lambda weights, keys, context: weights[2] * (context - keys[2]))
 
 
 def gradient_by_hand__first_score():
-    """This is the derivative by another score. Look at the index."""
+    """This is the derivative with respect to another score. Check the index."""
     return _gradient(lambda weights, keys, context: weights[0] * (keys[0] - context))
 
 
 def context_vector__mean(weights, keys):
-    """This is the plain average: the weights have no part in it."""
+    """This is the plain average: you did not use the weights."""
     return keys.mean(axis=1)
 
 
 def context_vector__sum(weights, keys):
-    """This is the plain sum: the weights have no part in it."""
+    """This is the plain sum: you did not use the weights."""
     return keys.sum(axis=1)
 
 
@@ -186,38 +186,38 @@ def context_vector__largest_only(weights, keys):
 
 
 def context_vector__last_position_left_out(weights, keys):
-    """The last annotation has no part in your sum: look at the end of the loop over the positions."""
+    """Your sum leaves out the last annotation: look at where your loop over the positions ends."""
     return np.einsum("bj,bjm->bm", weights[:, :-1], keys[:, :-1])
 
 
 def context_vector__not_summed(weights, keys):
-    """One vector per position is still there: the sum over the positions is missing."""
+    """You still have one vector per position: the sum over the positions is missing."""
     return weights[:, :, None] * keys
 
 
 def context_vector__over_features(weights, keys):
-    """You summed over the numbers of each annotation: the sum runs over the positions."""
+    """You summed over the entries of each annotation. The sum runs over the positions."""
     return (weights[:, :, None] * keys).sum(axis=2)
 
 
 def context_vector__averaged_again(weights, keys):
-    """The weights add to 1 already. Dividing by the number of positions makes the context too small."""
+    """The weights already sum to 1, so dividing by the number of positions makes the context too small."""
     return (weights[:, :, None] * keys).mean(axis=1)
 
 
 def context_vector__softmax_again(weights, keys):
-    """You put the weights through a softmax once more: they come as weights, not as scores."""
+    """You applied a softmax once more: the function is given weights, not scores."""
     exponentials = np.exp(weights)
     return np.einsum("bj,bjm->bm", exponentials / exponentials.sum(axis=1, keepdims=True), keys)
 
 
 def context_vector__reversed(weights, keys):
-    """The first weight belongs to the first annotation: your weights run from the other end."""
+    """Your weights are in reverse order: the first weight belongs to the first annotation."""
     return np.einsum("bj,bjm->bm", weights[:, ::-1], keys)
 
 
 def context_vector__first_sentence_only(weights, keys):
-    """Every sentence of the batch is mixed with the weights of the first one: each has its own."""
+    """You mixed every sentence of the batch with the weights of the first one. Each sentence has its own."""
     return np.einsum("j,bjm->bm", weights[0], keys)
 
 
@@ -227,12 +227,12 @@ def context_vector__squeezed(weights, keys):
 
 
 def scores_gradient__context_forgotten(context_gradient, weights, keys):
-    """A larger score makes the other weights smaller. Yours changes one weight alone: its rows do not add to 0."""
+    """Raising a score also lowers the other weights. Yours changes only one weight, so its rows do not sum to 0."""
     return weights * np.einsum("bm,bjm->bj", context_gradient, keys)
 
 
 def scores_gradient__by_the_weights(context_gradient, weights, keys):
-    """This is the derivative by the weights. The softmax still stands between them and the scores."""
+    """This is the derivative with respect to the weights. The softmax still lies between them and the scores."""
     return np.einsum("bm,bjm->bj", context_gradient, keys)
 
 
@@ -243,24 +243,24 @@ def scores_gradient__weight_forgotten(context_gradient, weights, keys):
 
 
 def scores_gradient__own_weight_only(context_gradient, weights, keys):
-    """You used how each weight answers to its own score. All the others answer to it as well."""
+    """You used how each weight responds to its own score. All the others respond to it as well."""
     return weights * (1 - weights) * np.einsum("bm,bjm->bj", context_gradient, keys)
 
 
 def scores_gradient__plain_mean(context_gradient, weights, keys):
-    """You subtracted the plain average of the annotations where the context belongs: that is the weighted one."""
+    """You subtracted the plain average of the annotations where the context belongs, which is the weighted average."""
     by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)
     return weights * (by_weight - by_weight.mean(axis=1, keepdims=True))
 
 
 def scores_gradient__sign(context_gradient, weights, keys):
-    """The sign is turned round: raising a score pulls the context towards its annotation."""
+    """The sign is flipped: raising a score pulls the context towards its annotation."""
     by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)
     return weights * ((weights * by_weight).sum(axis=1, keepdims=True) - by_weight)
 
 
 def scores_gradient__divided_by_weights(context_gradient, weights, keys):
-    """Where a weight is 0 you divide by it. A pad has weight 0, and its score has derivative 0."""
+    """You divide by a weight even where it is 0. A pad has weight 0, and the derivative with respect to its score is 0."""
     joint = weights * np.einsum("bm,bjm->bj", context_gradient, keys)
     return weights * (joint / weights - joint.sum(axis=1, keepdims=True))
 
@@ -302,7 +302,7 @@ def attend__minus_infinity(scores, keys, source_mask):
 
 
 def attend__nan_replaced_at_the_end(scores, keys, source_mask):
-    """The value is mended after the softmax, but the gradient still passes through what was nan."""
+    """You repaired the value after the softmax, but the gradient still passes through what was nan."""
     weights = torch.softmax(scores + torch.log(source_mask.to(scores.dtype)), dim=1)
     return _mix(torch.nan_to_num(weights), keys)
 
@@ -313,14 +313,14 @@ def attend__spread_over_pads(scores, keys, source_mask):
 
 
 def attend__exponentials_by_hand(scores, keys, source_mask):
-    """The exponential of a score in the thousands is infinite. Subtract the row's largest, or let torch do it."""
+    """The exponential of a score in the thousands is infinite. Subtract the row's maximum, or let torch take the softmax."""
     exponentials = torch.exp(scores) * source_mask
     total = exponentials.sum(dim=1, keepdim=True)
     return _mix(exponentials / torch.where(total == 0, torch.ones_like(total), total), keys)
 
 
 def attend__over_the_batch(scores, keys, source_mask):
-    """Your softmax runs down the batch: the weights of one sentence must add to 1 along its own positions."""
+    """Your softmax runs over the batch: the weights of each sentence must sum to 1 over its own positions."""
     kept = scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min)
     return _mix(torch.softmax(kept, dim=0) * source_mask, keys)
 
@@ -350,32 +350,32 @@ def _pull(plain=0.25, at_three=None, gap=None, way=(4.0, -3.0)):
 
 
 def pull_of_two__way_turned_round():
-    """A larger first score pulls the context towards the first annotation. Yours pulls towards the second."""
+    """Raising the first score pulls the context towards the first annotation. Yours pulls it towards the second."""
     return _pull(way=(-4.0, 3.0))
 
 
 def pull_of_two__weight_only():
-    """The pull is the weight times the way that is left to go: the second factor is missing."""
+    """The pull is the weight times the remaining distance to the annotation: the second factor is missing."""
     return _pull(plain=0.5, at_three=1 / (1 + math.exp(-3)))
 
 
 def pull_of_two__way_left_only():
-    """The pull is the way that is left times the weight: the first factor is missing."""
+    """The pull is the weight times the remaining distance to the annotation: the first factor is missing."""
     return _pull(plain=0.5, at_three=1 / (1 + math.exp(3)))
 
 
 def pull_of_two__softmax_of_the_difference():
-    """A softmax of one number is 1. The weight follows from the difference by 1 / (1 + exp(-difference))."""
+    """The softmax of a single number is 1. The weight follows from the difference as 1 / (1 + exp(-difference))."""
     return _pull(at_three=0.0)
 
 
 def pull_of_two__a_tenth_of_the_weight():
-    """A tenth of the largest pull is asked for. Yours is where the other weight is a tenth."""
+    """The length must be a tenth of the largest pull. Yours is where the other weight is a tenth."""
     return _pull(gap=math.log(9))
 
 
 def pull_of_two__a_tenth_of_one():
-    """A tenth of the largest pull, which has the factor a quarter: not a tenth of 1."""
+    """You need a tenth of the largest pull, which has the factor a quarter, and not a tenth of 1."""
     heavy = (1 + math.sqrt(1 - 0.4)) / 2
     return _pull(gap=math.log(heavy / (1 - heavy)))
 
@@ -392,7 +392,7 @@ def _mended(query, keys, source_mask, W_query, W_key, v, masked="before", each=T
 
 
 def mended_attention__as_it_stood(query, keys, source_mask, W_query, W_key, v):
-    """This is the program as it stood. Try it on two sentences, on one with pads, and on scores of a thousand."""
+    """This is the original program. Try it on two sentences, on one with pads, and on scores of a thousand."""
     projected = query @ W_query.T + keys @ W_key.T
     scores = np.tanh(projected) @ v
     powers = np.exp(scores)
@@ -402,7 +402,7 @@ def mended_attention__as_it_stood(query, keys, source_mask, W_query, W_key, v):
 
 
 def mended_attention__states_still_misplaced(query, keys, source_mask, W_query, W_key, v):
-    """One fault is left: with several sentences, which axis of the projected states meets which of the keys?"""
+    """One fault is left: with several sentences, which axis of the projected states lines up with which of the keys?"""
     projected = query @ W_query.T + keys @ W_key.T
     scores = np.where(source_mask, np.tanh(projected) @ v, np.finfo(float).min)
     powers = np.exp(scores - scores.max(axis=1, keepdims=True)) * source_mask
@@ -411,12 +411,12 @@ def mended_attention__states_still_misplaced(query, keys, source_mask, W_query, 
 
 
 def mended_attention__divided_by_the_batch(query, keys, source_mask, W_query, W_key, v):
-    """One fault is left: add up the weights of each sentence. They share a 1 that each should have for itself."""
+    """One fault is left: add up the weights of each sentence. The whole batch sums to 1, but each sentence should."""
     return _mended(query, keys, source_mask, W_query, W_key, v, each=False)
 
 
 def mended_attention__masked_after_softmax(query, keys, source_mask, W_query, W_key, v):
-    """One fault is left: the pads are removed after the softmax, and what is left no longer adds to 1."""
+    """One fault is left: you remove the pads after the softmax, so the weights that remain no longer sum to 1."""
     return _mended(query, keys, source_mask, W_query, W_key, v, masked="after")
 
 
@@ -426,7 +426,7 @@ def mended_attention__mask_ignored(query, keys, source_mask, W_query, W_key, v):
 
 
 def mended_attention__overflow(query, keys, source_mask, W_query, W_key, v):
-    """One fault is left: exp overflows above 709. Subtracting one number from all scores of a row changes no weight."""
+    """One fault is left: exp overflows above 709. Subtracting the same number from all scores of a row changes no weight."""
     return _mended(query, keys, source_mask, W_query, W_key, v, stable=False)
 
 
@@ -449,50 +449,50 @@ def _hidden_of_e(s_previous, h_j, W):
 
 
 def mended_note_e__no_grad(s_previous, h_j, W, V):
-    """The numbers are right, but nothing can be trained: somewhere the result is cut off from the graph."""
+    """The values are right, but nothing can be trained: somewhere the result is cut off from the graph."""
     with torch.no_grad():
         return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, dim=1), h_j)
 
 
 def mended_note_e__parameters_copied(s_previous, h_j, W, V):
-    """No gradient reaches W and V: a layer that is made here, or a copy of numbers, is not the parameter that was handed in."""
+    """No gradient reaches W and V: a layer created here, or a copy of the values, is not the parameter you were given."""
     return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W.detach())) @ V.detach(), dim=1), h_j)
 
 
 def mended_note_e__state_first(s_previous, h_j, W, V):
-    """You joined in the other order. The first columns of W belong to the annotation, the last ones to the state."""
+    """You concatenated in the wrong order. The first columns of W belong to the annotation, the last ones to the state."""
     states = s_previous.unsqueeze(1).expand(-1, h_j.shape[1], -1)
     return _mix(torch.softmax(torch.tanh(torch.cat([states, h_j], dim=-1) @ W.T) @ V, dim=1), h_j)
 
 
 def mended_note_e__over_the_batch(s_previous, h_j, W, V):
-    """Your softmax runs over the sentences. With three axes, `.T` brings the wrong one to the end: name the axis."""
+    """Your softmax runs over the sentences. With three axes, `.T` moves the wrong one to the end: name the axis."""
     return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, dim=0), h_j)
 
 
 def mended_note_e__first_state_only(s_previous, h_j, W, V):
-    """Every sentence is scored with the state of the first one: look at how the state meets the batch axis."""
+    """You scored every sentence with the state of the first one: check how the state broadcasts along the batch axis."""
     states = s_previous[:1].expand(len(h_j), -1)
     return _mix(torch.softmax(torch.tanh(_hidden_of_e(states, h_j, W)) @ V, dim=1), h_j)
 
 
 def mended_note_e__mean(s_previous, h_j, W, V):
-    """The mean of the annotations is no attention: where do the scores come in?"""
+    """The mean of the annotations is not attention: where do the scores come in?"""
     return h_j.mean(dim=1) + 0 * _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, dim=1), h_j)
 
 
 def mended_note_e__state_left_out(s_previous, h_j, W, V):
-    """The decoder's state has no part in your scores, so every step would read the same context."""
+    """Your scores do not depend on the decoder's state, so every step would read the same context."""
     return _mix(torch.softmax(torch.tanh(_hidden_of_e(0 * s_previous, h_j, W)) @ V, dim=1), h_j)
 
 
 def mended_note_e__no_tanh(s_previous, h_j, W, V):
-    """The tanh is missing. Without it the state adds the same number to each score, and the softmax does not see it."""
+    """The tanh is missing. Without it, the state adds the same number to each score, and the softmax cancels it."""
     return _mix(torch.softmax(_hidden_of_e(s_previous, h_j, W) @ V, dim=1), h_j)
 
 
 def mended_note_e__tanh_after_v(s_previous, h_j, W, V):
-    """The tanh comes before the product with V, number by number. Yours acts on the finished score."""
+    """You applied the tanh to the finished score. It comes before the product with V, entry by entry."""
     return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W) @ V), dim=1), h_j)
 
 
@@ -502,7 +502,7 @@ def mended_note_e__scores_as_weights(s_previous, h_j, W, V):
 
 
 def mended_note_e__exponentials_by_hand(s_previous, h_j, W, V):
-    """The exponential of a score in the thousands is infinite. Subtract the row's largest, or let torch do it."""
+    """The exponential of a score in the thousands is infinite. Subtract the row's maximum, or let torch take the softmax."""
     powers = torch.exp(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V)
     return _mix(powers / powers.sum(dim=1, keepdim=True), h_j)
 
@@ -513,25 +513,25 @@ def mended_note_e__squeezed(s_previous, h_j, W, V):
 
 
 def what_was_printed__as_it_was_meant():
-    """You describe what the note means to do. Look at which of the two results of the encoder it keeps."""
+    """You describe what the note was meant to do. Look at which of the encoder's two results it keeps."""
     return {"mixed": 50, "annotations": 50, "size": 60}
 
 
 def what_was_printed__numbers_for_vectors():
-    """Thirty numbers are one vector. The question is how many such vectors were mixed into it."""
+    """Thirty numbers make up one vector. The question is how many such vectors were mixed."""
     return {"mixed": 30, "annotations": 50, "size": 60}
 
 
 def what_was_printed__one_direction():
-    """An annotation of this encoder joins two directions, and a mixture of annotations is as long as one of them."""
+    """An annotation of this encoder joins two directions, and a mixture of annotations is as long as a single annotation."""
     return {"mixed": 2, "annotations": 50, "size": 30}
 
 
 def what_was_printed__one_for_each_direction():
-    """The directions are joined in one annotation for each word. They do not count twice."""
+    """The two directions are joined in one annotation for each word, so they do not count twice."""
     return {"mixed": 2, "annotations": 100, "size": 60}
 
 
 def what_was_printed__vocabulary():
-    """A hundred is how many words the embedding knows. How many words does the input have?"""
+    """A hundred is the number of words that the embedding knows. How many words does the input have?"""
     return {"mixed": 2, "annotations": 100, "size": 40}

@@ -576,7 +576,7 @@ def decoder_step__minus_infinity(query, embedded, keys, source_mask, W_query, W_
 
 
 def decoder_step__exponentials_by_hand(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The exponential of a score in the thousands is infinite. Subtract the row's largest, or let torch do it."""
+    """The exponential of a score in the thousands is infinite. Subtract the row's maximum, or let torch take the softmax."""
 
     def weigh(scores, real):
         exponentials = torch.exp(torch.where(real, scores, 0 * scores)) * real
