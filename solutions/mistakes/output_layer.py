@@ -13,27 +13,27 @@ def _figure(**changed):
 
 
 def note_d_figure__state_of_the_step():
-    """The new state cannot be made from itself: on the right stands the state before the step."""
+    """The new state cannot be computed from itself: the right-hand side uses the state before the step."""
     return _figure(state=3)
 
 
 def note_d_figure__word_of_the_step():
-    """The word of this step is not written yet: the decoder reads the one before."""
+    """The word of this step has not been written yet: the decoder reads the previous one."""
     return _figure(word=3)
 
 
 def note_d_figure__context_before():
-    """The context is made for each step anew, before the state: at step t it has the index t."""
+    """The context is computed anew at each step, before the state, so at step t it has the index t."""
     return _figure(context=2)
 
 
 def note_d_figure__reads_out_the_old_state():
-    """The word is read out of the new state, which is what the step was made for."""
+    """The word is read out of the new state, which is what the step is for."""
     return _figure(read_out=2)
 
 
 def note_d_figure__as_printed():
-    """These are the indices of the first step, as the figure prints them. Which ones has the third step?"""
+    """These are the indices of the first step, as printed in the figure. What are they for the third step?"""
     return _figure(state=0, word=0, context=1)
 
 
@@ -43,22 +43,22 @@ def note_d_figure__bias_of_the_context():
 
 
 def note_d_figure__bias_of_the_state():
-    """That is the size of the state. This c is added after V has acted, to one number for each word."""
+    """That is the size of the state. This c is added after the product with V, which has one entry for each word."""
     return _figure(bias=3)
 
 
 def note_d_figure__five_states():
-    """Look at the right side as it is printed: does anything in it change from step to step?"""
+    """Look at the right-hand side as printed: does anything in it change from step to step?"""
     return _figure(states=5)
 
 
 def every_step_shapes__added(batch, T_y, n, d, m, V_y):
-    """The three vectors are joined end to end, not added or multiplied: all of their numbers are kept."""
+    """The three vectors are concatenated, not added or multiplied: all of their entries are kept."""
     return {"joined": (batch, T_y, n), "W_o": (V_y, n), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
 def every_step_shapes__sizes_alike(batch, T_y, n, d, m, V_y):
-    """Three times the size of the state would need all three vectors to be of one size. Here they are not."""
+    """Three times the size of the state is right only if all three vectors have the same size. Here they do not."""
     joined = 3 * n
     return {
         "joined": (batch, T_y, joined),
@@ -69,7 +69,7 @@ def every_step_shapes__sizes_alike(batch, T_y, n, d, m, V_y):
 
 
 def every_step_shapes__to_the_state(batch, T_y, n, d, m, V_y):
-    """As note A prints it: a softmax of this would be a distribution over the units of the state, not over words."""
+    """You followed note A: a softmax of this would be a distribution over the units of the state, not over words."""
     joined = n + d + m
     return {
         "joined": (batch, T_y, joined),
@@ -80,7 +80,7 @@ def every_step_shapes__to_the_state(batch, T_y, n, d, m, V_y):
 
 
 def every_step_shapes__transposed(batch, T_y, n, d, m, V_y):
-    """Rows first: a matrix that takes p numbers to q numbers has the shape (q, p)."""
+    """Rows come first: a matrix that maps p entries to q entries has shape (q, p)."""
     joined = n + d + m
     return {
         "joined": (batch, T_y, joined),
@@ -113,27 +113,27 @@ def _softmax(logits):
 
 
 def hindi_distribution__logits():
-    """These are the logits: some are negative, and they do not add to 1. The softmax is still to come."""
+    """These are the logits: some are negative, and they do not sum to 1. You still need to apply the softmax."""
     return _hindi(words=lambda logits: logits)
 
 
 def hindi_distribution__sigmoid():
-    """A sigmoid of each logit for itself: these numbers do not add to 1."""
+    """You applied a sigmoid to each logit separately: these numbers do not sum to 1."""
     return _hindi(words=lambda logits: 1 / (1 + np.exp(-logits)))
 
 
 def hindi_distribution__softmax_twice():
-    """The softmax was applied twice: that flattens the distribution. nn.CrossEntropyLoss, too, contains one already."""
+    """You applied the softmax twice, which flattens the distribution. nn.CrossEntropyLoss, too, already contains one."""
     return _hindi(words=lambda logits: _softmax(_softmax(logits)))
 
 
 def hindi_distribution__old_state():
-    """You read the word out of the state before the step, (0.3, 0.3, 0.3). It is read out of the new one."""
+    """You read the word out of the state before the step, (0.3, 0.3, 0.3). It is read out of the new state."""
     return _hindi(state=(0.3, 0.3, 0.3))
 
 
 def hindi_distribution__state_before_the_tanh():
-    """Is the tanh missing in your new state? These are the probabilities that come of the bare sum."""
+    """Is the tanh missing from your new state? These probabilities follow from the sum without it."""
     return _hindi(state=(0.42, 0.67, 0.70))
 
 
@@ -153,37 +153,37 @@ def distribution_and_loss__divided_by_the_sum():
 
 
 def distribution_and_loss__softmax_twice():
-    """The softmax was applied twice: that flattens the distribution. nn.CrossEntropyLoss, too, contains one already."""
+    """You applied the softmax twice, which flattens the distribution. nn.CrossEntropyLoss, too, already contains one."""
     return _five(words=lambda logits: _softmax(_softmax(logits)))
 
 
 def distribution_and_loss__sigmoid():
-    """A sigmoid of each logit for itself: these numbers do not add to 1."""
+    """You applied a sigmoid to each logit separately: these numbers do not sum to 1."""
     return _five(words=lambda logits: 1 / (1 + np.exp(-logits)))
 
 
 def distribution_and_loss__base_two():
-    """Nats come of the natural logarithm. Yours is the logarithm to base 2, which gives bits."""
+    """You took the logarithm to base 2, which gives bits. Nats come from the natural logarithm."""
     return _five(loss=lambda p: -math.log2(p[4]))
 
 
 def distribution_and_loss__base_ten():
-    """Nats come of the natural logarithm. Yours is the logarithm to base 10."""
+    """You took the logarithm to base 10. Nats come from the natural logarithm."""
     return _five(loss=lambda p: -math.log10(p[4]))
 
 
 def distribution_and_loss__sign():
-    """A cross-entropy is never negative: the logarithm of a probability is, and the loss is the opposite of it."""
+    """A cross-entropy is never negative: the logarithm of a probability is, and the loss is minus that logarithm."""
     return _five(loss=lambda p: math.log(p[4]))
 
 
 def distribution_and_loss__likeliest_word():
-    """You took the word that the model prefers. The loss looks at the word that is right."""
+    """You took the word that the model prefers. The loss uses the probability of the right word."""
     return _five(loss=lambda p: -math.log(p.max()))
 
 
 def distribution_and_loss__complement():
-    """One minus the probability is no cross-entropy: the logarithm is missing."""
+    """One minus the probability is not a cross-entropy: the logarithm is missing."""
     return _five(loss=lambda p: 1 - p[4])
 
 
@@ -193,37 +193,37 @@ def distribution_and_loss__entropy():
 
 
 def what_is_left__largest_only():
-    """You subtracted the largest probability only. The small ones that are printed count too."""
+    """You subtracted only the largest probability. The small ones that are printed count too."""
     return {"left": 1 - 0.64, "loss": -math.log(0.64)}
 
 
 def what_is_left__nothing():
-    """Add up the printed numbers: they fall short of 1. What is missing belongs to the words that are not printed."""
+    """Add up the printed numbers: they fall short of 1. The rest belongs to the words that are not printed."""
     return {"left": 0.0, "loss": -math.log(0.64)}
 
 
 def what_is_left__sum_of_the_printed():
-    """That is what the printed words hold together. The question is what remains for the others."""
+    """That is the total probability of the printed words. The question is what remains for the others."""
     return {"left": 0.65, "loss": -math.log(0.64)}
 
 
 def what_is_left__base_two():
-    """Nats come of the natural logarithm. Yours is the logarithm to base 2, which gives bits."""
+    """You took the logarithm to base 2, which gives bits. Nats come from the natural logarithm."""
     return {"left": 0.35, "loss": -math.log2(0.64)}
 
 
 def what_is_left__base_ten():
-    """Nats come of the natural logarithm. Yours is the logarithm to base 10."""
+    """You took the logarithm to base 10. Nats come from the natural logarithm."""
     return {"left": 0.35, "loss": -math.log10(0.64)}
 
 
 def what_is_left__sign():
-    """A cross-entropy is never negative: the logarithm of a probability is, and the loss is the opposite of it."""
+    """A cross-entropy is never negative: the logarithm of a probability is, and the loss is minus that logarithm."""
     return {"left": 0.35, "loss": math.log(0.64)}
 
 
 def what_is_left__complement():
-    """One minus the probability is no cross-entropy: the logarithm is missing."""
+    """One minus the probability is not a cross-entropy: the logarithm is missing."""
     return {"left": 0.35, "loss": 1 - 0.64}
 
 
@@ -254,7 +254,7 @@ def word_by_hand__no_tanh_in_the_score():
 
 
 def word_by_hand__scored_with_a_new_state():
-    """You updated the state first and scored with the result, as in note B. Bahdanau scores with the state before."""
+    """You updated the state first and scored with the result, as in note B. Bahdanau scores with the previous state."""
     return _word(query=np.tanh(np.array([0.3, -0.1]) + np.array([-0.4, -0.4])))
 
 
@@ -269,67 +269,67 @@ def word_by_hand__divided_by_the_sum():
 
 
 def word_by_hand__plain_mean():
-    """The context is the plain mean of the annotations, and your weights play no part in it."""
+    """Your context is the plain mean of the annotations: you did not use the weights for it."""
     return _word(mix=lambda scores, weights, keys: keys.mean(axis=0))
 
 
 def word_by_hand__weights_swapped():
-    """On the way to the context, each annotation got the weight of the other one."""
+    """When computing the context, you gave each annotation the weight of the other one."""
     return _word(mix=lambda scores, weights, keys: weights[::-1] @ keys)
 
 
 def word_by_hand__mixed_by_scores():
-    """On the way to the context, you mixed the annotations by their scores, not by their weights."""
+    """When computing the context, you mixed the annotations with their scores instead of their weights."""
     return _word(mix=lambda scores, weights, keys: scores @ keys)
 
 
 def word_by_hand__state_without_context():
-    """In the sum that makes the new state, W_c times the context is missing."""
+    """W_c times the context is missing from the sum for the new state."""
     return _word(context=0)
 
 
 def word_by_hand__state_without_memory():
-    """In the sum that makes the new state, W_s times the state before is missing."""
+    """W_s times the previous state is missing from the sum for the new state."""
     return _word(memory=0)
 
 
 def word_by_hand__state_without_word():
-    """In the sum that makes the new state, the share of the word before, u, is missing."""
+    """The contribution of the previous word, u, is missing from the sum for the new state."""
     return _word(word=0)
 
 
 def word_by_hand__state_without_tanh():
-    """The tanh around the sum that makes the new state is missing on the way."""
+    """The tanh around the sum for the new state is missing."""
     return _word(new=lambda x: x)
 
 
 def word_by_hand__memory_transposed():
-    """The state is the first to be wrong. Look at W_s times the state: each row of W_s makes one number of it."""
+    """The new state is your first wrong result. Check W_s times the state: each row of W_s gives one entry of it."""
     return _word(turned=True)
 
 
 def word_by_hand__read_from_the_old_state():
-    """All is right but the distribution: you read it out of the state before the step."""
+    """Everything is right except the distribution: you read it out of the state before the step."""
     return _word(read=(0.4, -0.6))
 
 
 def word_by_hand__bias_dropped():
-    """All is right but the distribution: the bias b_o is missing in the logits."""
+    """Everything is right except the distribution: the bias b_o is missing from the logits."""
     return _word(bias=0)
 
 
 def word_by_hand__logits():
-    """All is right but the distribution: these are logits. The softmax is still to come."""
+    """Everything is right except the distribution: these are logits. You still need to apply the softmax."""
     return _word(words=lambda logits: logits)
 
 
 def word_by_hand__softmax_twice():
-    """All is right but the distribution: the softmax was applied twice, and that flattens it."""
+    """Everything is right except the distribution: you applied the softmax twice, which flattens it."""
     return _word(words=lambda logits: _softmax(_softmax(logits)))
 
 
 def word_by_hand__sigmoid():
-    """All is right but the distribution: a sigmoid of each logit for itself gives numbers that do not add to 1."""
+    """Everything is right except the distribution: a sigmoid of each logit separately gives numbers that do not sum to 1."""
     return _word(words=lambda logits: 1 / (1 + np.exp(-logits)))
 
 
@@ -342,78 +342,78 @@ _LOG_P, _LENGTHS = np.array([-3.6, -4.4, -2.6]), np.array([8, 11, 2])
 
 
 def wider_beam__multiplied():
-    """You multiplied by the penalty. A log-probability is negative, so long sentences are punished twice: divide."""
+    """You multiplied by the penalty. Log-probabilities are negative, so this penalises long sentences twice: divide instead."""
     return _beam(scores=_LOG_P * ((5 + _LENGTHS) / 6) ** 0.6)
 
 
 def wider_beam__length_to_the_power():
-    """You raised the number of words alone to the power: the penalty adds 5 to it, and divides by 5 + 1."""
+    """You raised only the number of words to the power. The penalty adds 5 to it and divides by 5 + 1 first."""
     return _beam(scores=_LOG_P / _LENGTHS**0.6)
 
 
 def wider_beam__exponent_as_a_factor():
-    """The exponent is a power of the fraction, not a factor beside it."""
+    """You used the exponent as a factor. It is a power of the fraction."""
     return _beam(scores=_LOG_P / (0.6 * (5 + _LENGTHS) / 6))
 
 
 def wider_beam__without_the_denominator():
-    """These scores are in the right order, but the denominator 5 + 1 is missing from the penalty."""
+    """Your scores are in the right order, but the denominator 5 + 1 is missing from the penalty."""
     return _beam(scores=_LOG_P / (5 + _LENGTHS) ** 0.6)
 
 
 def wider_beam__only_the_numerator_raised():
-    """The whole fraction is raised to the power, its denominator too."""
+    """The whole fraction is raised to the power, including its denominator."""
     return _beam(scores=_LOG_P / ((5 + _LENGTHS) ** 0.6 / 6))
 
 
 def wider_beam__winner_of_the_shortest():
-    """Divided by the penalty, is the shortest hypothesis still ahead? Compare your three scores."""
+    """Is the shortest hypothesis still ahead once you divide by the penalty? Compare your three scores."""
     return _beam(winners=[0, 2, 2, 1])
 
 
 def wider_beam__lowest_wins():
-    """Among negative scores the best is the one nearest to 0, not the lowest."""
+    """Among negative scores, the best is the one closest to 0, not the lowest."""
     return _beam(winners=[1, 1, 1, 2])
 
 
 def wider_beam__narrow_finds_all():
-    """Without a penalty, a wider beam may hand out another hypothesis than a narrow one: which does each of them hold?"""
+    """Without a penalty, a wider beam may return another hypothesis than a narrow one: which does each of them hold?"""
     return _beam(winners=[0, 0, 0, 1])
 
 
 def wider_beam__means_like_the_penalty():
-    """Divide each log-probability by its number of words: the hypothesis that wins is not that of the penalty."""
+    """Divide each log-probability by its number of words: the hypothesis that wins is not the one that wins with the penalty."""
     return _beam(winners=[0, 2, 0, 0])
 
 
 def wider_beam__turn_of_the_lengths():
-    """Your exponent is that of a penalty which is a power of the number of words. Add 5 to the words first."""
+    """Your exponent belongs to a penalty that is a power of the number of words alone. Add 5 to that number first."""
     return _beam(turn=math.log(3.6 / 2.6) / math.log(8 / 2))
 
 
 def wider_beam__turn_without_logarithms():
-    """You divided the two ratios. An exponent is found with logarithms: ln of one ratio over ln of the other."""
+    """You divided the two ratios. Solving for an exponent takes logarithms: ln of one ratio over ln of the other."""
     return _beam(turn=(3.6 / 2.6) / (13 / 7))
 
 
 def wider_beam__turn_upside_down():
-    """Turned upside down: which ratio is raised to the power, and which one must come out?"""
+    """Your quotient is upside down: which ratio is raised to the power, and which one must come out?"""
     return _beam(turn=math.log(13 / 7) / math.log(3.6 / 2.6))
 
 
 def output_distribution__logits(state, context, W_state, W_context, b_o):
-    """These are logits: the rows do not add to 1. The softmax is missing."""
+    """These are logits, so the rows do not sum to 1. The softmax is missing."""
     return state @ W_state.T + context @ W_context.T + b_o
 
 
 def output_distribution__overflow(state, context, W_state, W_context, b_o):
-    """With large logits exp overflows, and infinity over infinity is nan. What may be subtracted from a row first?"""
+    """With large logits, exp overflows, and infinity over infinity is nan. What can you subtract from a row first?"""
     exponentials = np.exp(state @ W_state.T + context @ W_context.T + b_o)
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 def output_distribution__over_the_batch(state, context, W_state, W_context, b_o):
-    """Your columns add to 1. Each row is a sentence and needs a distribution of its own: look at the axis of the sum."""
+    """Your columns sum to 1. Each row is a sentence and needs a distribution of its own: check the axis of the sum."""
     logits = state @ W_state.T + context @ W_context.T + b_o
     exponentials = np.exp(logits - logits.max(axis=0))
     return exponentials / exponentials.sum(axis=0)
@@ -427,29 +427,29 @@ def output_distribution__sum_without_its_axis(state, context, W_state, W_context
 
 
 def output_distribution__over_everything(state, context, W_state, W_context, b_o):
-    """The whole array adds to 1. Each row is a sentence and needs a distribution of its own."""
+    """Your whole array sums to 1. Each row is a sentence and needs a distribution of its own."""
     logits = state @ W_state.T + context @ W_context.T + b_o
     exponentials = np.exp(logits - logits.max())
     return exponentials / exponentials.sum()
 
 
 def output_distribution__bias_dropped(state, context, W_state, W_context, b_o):
-    """The bias has no influence on your result: it belongs into the logits."""
+    """Your result does not depend on the bias: it belongs in the logits."""
     return output_distribution(state, context, W_state, W_context, 0 * b_o)
 
 
 def output_distribution__context_dropped(state, context, W_state, W_context, b_o):
-    """The context has no influence on your result: half of the formula is missing."""
+    """Your result does not depend on the context: half of the formula is missing."""
     return output_distribution(state, 0 * context, W_state, W_context, b_o)
 
 
 def output_distribution__sigmoid(state, context, W_state, W_context, b_o):
-    """A sigmoid of each logit for itself: these rows do not add to 1."""
+    """You applied a sigmoid to each logit separately: these rows do not sum to 1."""
     return 0.5 + 0.5 * np.tanh(0.5 * (state @ W_state.T + context @ W_context.T + b_o))
 
 
 def output_distribution__softmax_twice(state, context, W_state, W_context, b_o):
-    """The softmax was applied twice: that flattens the distribution."""
+    """You applied the softmax twice, which flattens the distribution."""
     exponentials = np.exp(output_distribution(state, context, W_state, W_context, b_o))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
@@ -460,28 +460,28 @@ def output_distribution__squeezed(state, context, W_state, W_context, b_o):
 
 
 def cross_entropy__pads_count(logits, targets, target_mask):
-    """Padding counts in your average. Only positions where the mask is True have a right word."""
+    """Your average includes padding. Only positions where the mask is True have a right word."""
     return cross_entropy(logits, targets, np.ones_like(target_mask))
 
 
 def cross_entropy__divided_by_all(logits, targets, target_mask):
-    """The sum is right, but you divide by the number of all positions, pads among them."""
+    """The sum is right, but you divide by the number of all positions, including the pads."""
     return cross_entropy(logits, targets, target_mask) * target_mask.sum() / target_mask.size
 
 
 def cross_entropy__summed(logits, targets, target_mask):
-    """You added up the costs: the average over the real words is asked for."""
+    """You added up the losses. The exercise asks for their average over the real words."""
     return cross_entropy(logits, targets, target_mask) * target_mask.sum()
 
 
 def cross_entropy__mean_of_sentences(logits, targets, target_mask):
-    """You averaged each sentence first: then a word in a short sentence counts more than one in a long sentence."""
+    """You averaged each sentence first, so a word in a short sentence counts more than one in a long sentence."""
     rows = [cross_entropy(*row) for row in zip(logits, targets, target_mask, strict=True) if row[2].any()]
     return float(np.mean(rows)) if rows else 0.0
 
 
 def cross_entropy__overflow(logits, targets, target_mask):
-    """With large logits exp overflows, or a probability becomes 0 and its logarithm infinite. Stay with logarithms."""
+    """With large logits, exp overflows, or a probability becomes 0 and its logarithm infinite. Stay with logarithms."""
     exponentials = np.exp(logits)
     probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
     right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]
@@ -489,14 +489,14 @@ def cross_entropy__overflow(logits, targets, target_mask):
 
 
 def cross_entropy__unshifted(logits, targets, target_mask):
-    """exp overflows above 709, and the loss is infinite. Subtract each step's largest logit first: the loss stays as it is."""
+    """exp overflows above 709, so the loss is infinite. Subtract each step's largest logit first: the loss does not change."""
     log_p = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
     right = np.take_along_axis(log_p, targets[..., None], axis=-1)[..., 0]
     return -right[target_mask].sum() / max(1, target_mask.sum())
 
 
 def cross_entropy__log_of_softmax(logits, targets, target_mask):
-    """Infinite: a probability became 0 before its logarithm was taken. Work out log p by algebra, without p itself."""
+    """Infinite: a probability became 0 before you took its logarithm. Work out log p by algebra, without p itself."""
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
     probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
     right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]
@@ -504,7 +504,7 @@ def cross_entropy__log_of_softmax(logits, targets, target_mask):
 
 
 def cross_entropy__clipped(logits, targets, target_mask):
-    """A small number inside the logarithm hides infinity but puts a ceiling on the loss: large costs come out too low."""
+    """A small number inside the logarithm hides the infinity but caps the loss: large losses come out too low."""
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
     probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
     right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]
@@ -512,13 +512,13 @@ def cross_entropy__clipped(logits, targets, target_mask):
 
 
 def cross_entropy__no_softmax(logits, targets, target_mask):
-    """You took the logits themselves for log-probabilities: the normalisation is missing."""
+    """You treated the logits as log-probabilities: the normalisation is missing."""
     right = np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
     return -right[target_mask].sum() / max(1, target_mask.sum())
 
 
 def cross_entropy__bits(logits, targets, target_mask):
-    """Nats come of the natural logarithm. Yours is the logarithm to base 2, which gives bits."""
+    """You took the logarithm to base 2, which gives bits. Nats come from the natural logarithm."""
     return cross_entropy(logits, targets, target_mask) / math.log(2)
 
 
@@ -528,12 +528,12 @@ def cross_entropy__sign(logits, targets, target_mask):
 
 
 def cross_entropy__likeliest_words(logits, targets, target_mask):
-    """You took the word that the model prefers at each position. The loss looks at the word that is right."""
+    """You took the word that the model prefers at each position. The loss uses the probability of the right word."""
     return cross_entropy(logits, logits.argmax(axis=-1), target_mask)
 
 
 def cross_entropy__nothing_over_nothing(logits, targets, target_mask):
-    """A batch without any real word gives you nan: 0 divided by 0. It should cost 0."""
+    """Your loss for a batch without any real word is nan: 0 divided by 0. It should be 0."""
     return np.divide(cross_entropy(logits, targets, target_mask), float(target_mask.any()))
 
 
@@ -551,39 +551,39 @@ def _chosen(totals, width):
 
 
 def beam_step__own_best_word(scores, log_probabilities):
-    """Each hypothesis was continued once, by its own best word. All continuations compete: one may have several."""
+    """You continued each hypothesis once, with its own best word. All continuations compete: one hypothesis may have several."""
     totals = (scores.unsqueeze(-1) + log_probabilities).max(dim=-1)
     order = totals.values.argsort(dim=1, descending=True)
     return torch.stack([order, totals.indices.gather(1, order)], dim=-1)
 
 
 def beam_step__past_forgotten(scores, log_probabilities):
-    """You compared the next words only. A continuation is as good as its hypothesis and its word together."""
+    """You compared only the next words. A continuation is as good as its hypothesis and its word together."""
     return _chosen(log_probabilities, scores.shape[1])
 
 
 def beam_step__multiplied(scores, log_probabilities):
-    """Probabilities are multiplied; their logarithms are added."""
+    """Probabilities are multiplied, but their logarithms are added."""
     return _chosen(scores.unsqueeze(-1) * log_probabilities, scores.shape[1])
 
 
 def beam_step__exchanged(scores, log_probabilities):
-    """Hypothesis and word are exchanged: the hypothesis comes first."""
+    """You swapped hypothesis and word: the hypothesis comes first."""
     return _chosen(scores.unsqueeze(-1) + log_probabilities, scores.shape[1]).flip(-1)
 
 
 def beam_step__worst_first(scores, log_probabilities):
-    """The chosen ones are right, but the order is reversed: the best continuation comes first."""
+    """You chose the right continuations, but in reverse order: the best one comes first."""
     return _chosen(scores.unsqueeze(-1) + log_probabilities, scores.shape[1]).flip(1)
 
 
 def beam_step__lowest(scores, log_probabilities):
-    """You kept the least likely continuations. The closer to 0 a log-probability is, the likelier."""
+    """You kept the least likely continuations. The closer a log-probability is to 0, the more likely the continuation."""
     return _chosen(-(scores.unsqueeze(-1) + log_probabilities), scores.shape[1])
 
 
 def beam_step__divided_by_width(scores, log_probabilities):
-    """After flattening, the place is k times the number of WORDS, plus w: by what must you divide to get k back?"""
+    """After flattening, the index is k times the number of WORDS, plus w: what must you divide by to get k back?"""
     totals, width = scores.unsqueeze(-1) + log_probabilities, scores.shape[1]
     best = totals.flatten(1).topk(width, dim=1).indices
     return torch.stack([best // width, best % width], dim=-1)
@@ -605,7 +605,7 @@ def _ranked(log_probabilities, penalties):
 
 
 def rank_finished__no_penalty(log_probabilities, lengths, power):
-    """You sorted by the log-probabilities themselves: the lengths have no influence on your order."""
+    """You sorted by the log-probabilities themselves, so the lengths do not affect your order."""
     return _ranked(log_probabilities, 1)
 
 
@@ -620,17 +620,17 @@ def rank_finished__five_forgotten(log_probabilities, lengths, power):
 
 
 def rank_finished__exponent_as_a_factor(log_probabilities, lengths, power):
-    """The exponent is a power of the fraction. As a factor it is the same for all hypotheses, and changes no order."""
+    """You used the exponent as a factor, which is the same for all hypotheses and changes no order. Raise the fraction to it."""
     return _ranked(log_probabilities, power[:, None] * (5 + lengths) / 6)
 
 
 def rank_finished__multiplied(log_probabilities, lengths, power):
-    """You multiplied by the penalty. A log-probability is negative, so long hypotheses are punished twice: divide."""
+    """You multiplied by the penalty. Log-probabilities are negative, so this penalises long hypotheses twice: divide instead."""
     return np.argsort(-log_probabilities * (5 + lengths) ** power[:, None], axis=1)
 
 
 def rank_finished__subtracted(log_probabilities, lengths, power):
-    """You subtracted the penalty: the log-probability is divided by it."""
+    """You subtracted the penalty. The log-probability is divided by it."""
     return np.argsort(-(log_probabilities - ((5 + lengths) / 6) ** power[:, None]), axis=1)
 
 
@@ -640,30 +640,30 @@ def rank_finished__probabilities_divided(log_probabilities, lengths, power):
 
 
 def rank_finished__worst_first(log_probabilities, lengths, power):
-    """The order is reversed: argsort begins with the smallest number, and the best score is the largest."""
+    """Your order is reversed: argsort starts with the smallest number, but the best score is the largest."""
     return rank_finished(log_probabilities, lengths, power)[:, ::-1]
 
 
 def rank_finished__places(log_probabilities, lengths, power):
-    """You returned the place of each hypothesis. Return the hypotheses in the order of their places."""
+    """You returned the rank of each hypothesis. Return the hypotheses in the order of their ranks."""
     return np.argsort(rank_finished(log_probabilities, lengths, power), axis=1)
 
 
 def rank_finished__first_exponent(log_probabilities, lengths, power):
-    """You took the exponent of the first sentence for all of them: each sentence has its own."""
+    """You used the exponent of the first sentence for all of them. Each sentence has its own."""
     return rank_finished(log_probabilities, lengths, np.full_like(power, power[0]))
 
 
 def rank_finished__over_the_batch(log_probabilities, lengths, power):
-    """You sorted the sentences of a batch among each other: sort the hypotheses of each sentence, along the last axis."""
+    """You sorted across the sentences of the batch. Sort the hypotheses of each sentence, along the last axis."""
     return np.argsort(-log_probabilities / (5 + lengths) ** power[:, None], axis=0)
 
 
 def rank_finished__winner_only(log_probabilities, lengths, power):
-    """You returned the best hypothesis of each sentence only. All of them are asked for, the best first."""
+    """You returned only the best hypothesis of each sentence. The exercise asks for all of them, the best first."""
     return rank_finished(log_probabilities, lengths, power)[:, 0]
 
 
 def rank_finished__squeezed(log_probabilities, lengths, power):
-    """An axis of length 1 went missing: one sentence, or one hypothesis, still makes an array of two axes."""
+    """An axis of length 1 went missing: with one sentence or one hypothesis, the result still has two axes."""
     return rank_finished(log_probabilities, lengths, power).squeeze()
