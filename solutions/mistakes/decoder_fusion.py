@@ -11,77 +11,77 @@ def _dimensions(d, m, n, V_x, V_y, **changed):
 
 
 def note_c_dimensions__transposed(d, m, n, V_x, V_y):
-    """Each matrix stands left of a column: that column's size is its number of columns. Yours are transposed."""
+    """Each matrix multiplies a column vector, so it has as many columns as that vector has entries. Yours are transposed."""
     return {name: shape[::-1] for name, shape in _dimensions(d, m, n, V_x, V_y).items()}
 
 
 def note_c_dimensions__as_torch_stores_it(d, m, n, V_x, V_y):
-    """That is how nn.Embedding stores it, a row for each word. In the formula it stands left of a one-hot column."""
+    """That is how nn.Embedding stores it, one row for each word. In the formula, it multiplies a one-hot column."""
     return _dimensions(d, m, n, V_x, V_y, E_x=(V_x, d), E=(V_y, d))
 
 
 def note_c_dimensions__vocabularies_exchanged(d, m, n, V_x, V_y):
-    """Which language does the encoder read, and which does the decoder write? The two vocabularies are exchanged."""
+    """You swapped the two vocabularies. Which language does the encoder read, and which does the decoder write?"""
     return _dimensions(d, m, n, V_x, V_y, E_x=(d, V_y), E=(d, V_x))
 
 
 def note_c_dimensions__one_embedding(d, m, n, V_x, V_y):
-    """The decoder reads target words, so its embedding has a column for each of these."""
+    """The decoder reads target words, so its embedding has one column for each target word."""
     return _dimensions(d, m, n, V_x, V_y, E=(d, V_x))
 
 
 def note_c_dimensions__one_hot_forgotten(d, m, n, V_x, V_y):
-    """A one-hot column is multiplied by the embedding first: W_x and W_y see a word vector, not a one-hot column."""
+    """The embedding multiplies the one-hot column first: W_x and W_y see a word vector, not a one-hot column."""
     return _dimensions(d, m, n, V_x, V_y, W_x=(m, V_x), W_y=(n, V_y))
 
 
 def note_c_dimensions__context_of_the_decoder(d, m, n, V_x, V_y):
-    """A context is a mixture of encoder states, and has their size."""
+    """A context is a mixture of encoder states, so it has their size."""
     return _dimensions(d, m, n, V_x, V_y, W_c=(n, n))
 
 
 def note_c_dimensions__state_and_context_exchanged(d, m, n, V_x, V_y):
-    """Look at the subscripts: s for the state, c for the context. One stands where the other belongs."""
+    """You swapped the shapes of two matrices. Look at the subscripts: s for the state, c for the context."""
     return _dimensions(d, m, n, V_x, V_y, W_s=(n, m), W_c=(n, n))
 
 
 def note_c_dimensions__query_sees_encoder(d, m, n, V_x, V_y):
-    """W_query multiplies the decoder state, and that has n entries, not m."""
+    """W_query multiplies the decoder state, which has n entries, not m."""
     return _dimensions(d, m, n, V_x, V_y, W_query=(n, m))
 
 
 def note_c_dimensions__score_of_the_encoder(d, m, n, V_x, V_y):
-    """Inside the tanh of the score, note C keeps the size of the decoder state. You kept that of an encoder state."""
+    """Inside the tanh of the score, note C keeps the size of the decoder state. You used that of an encoder state."""
     return _dimensions(d, m, n, V_x, V_y, W_query=(m, n), W_key=(m, m), v=(m,))
 
 
 def note_c_dimensions__two_directions(d, m, n, V_x, V_y):
-    """Two directions would make an encoder state twice as long for all who read it. Here there is one direction."""
+    """With two directions, an encoder state would be twice as long wherever it is read. Here there is only one direction."""
     return _dimensions(d, m, n, V_x, V_y, W_key=(n, 2 * m), W_c=(n, 2 * m))
 
 
 def fusion_shapes__one_direction(d, m, n, r):
-    """The two directions are joined end to end: an annotation, and so the context, is longer than m."""
+    """The two directions are concatenated, so an annotation, and with it the context, is longer than m."""
     return {"joined": (d + m,), "L_1": (r, d + m), "W_input": (n, r), "W_context": (n, m)}
 
 
 def fusion_shapes__twice_the_state(d, m, n, r):
-    """Note A's 2n assumes that embedding, annotation and state all have n numbers. Here they differ."""
+    """Note A's 2n assumes that embedding, annotation and state all have n entries. Here their sizes differ."""
     return {"joined": (2 * n,), "L_1": (n, 2 * n), "W_input": (n, n), "W_context": (n, n)}
 
 
 def fusion_shapes__added(d, m, n, r):
-    """Joined end to end, the lengths add. Yours has the length of one of the two."""
+    """Concatenating two vectors adds their lengths. Yours has the length of one of the two."""
     return {"joined": (2 * m,), "L_1": (r, 2 * m), "W_input": (n, r), "W_context": (n, 2 * m)}
 
 
 def fusion_shapes__transposed(d, m, n, r):
-    """Rows first: a matrix that takes a vector of size p to one of size q is written (q, p)."""
+    """Rows come first: a matrix that maps a vector of size p to one of size q has shape (q, p)."""
     return {"joined": (d + 2 * m,), "L_1": (d + 2 * m, r), "W_input": (r, n), "W_context": (2 * m, n)}
 
 
 def fusion_shapes__state_joined_too(d, m, n, r):
-    """Only word and context are joined. The state enters the recurrent layer by a matrix of its own."""
+    """Only the word and the context are concatenated. The state enters the recurrent layer through a matrix of its own."""
     return {"joined": (d + 2 * m + n,), "L_1": (r, d + 2 * m + n), "W_input": (n, r), "W_context": (n, 2 * m)}
 
 
@@ -91,7 +91,7 @@ def paper_shapes__one_direction(m, n, a, pairs, V_y):
 
 
 def paper_shapes__transposed(m, n, a, pairs, V_y):
-    """Each matrix stands left of a column: that column's size is its number of columns. Yours are transposed."""
+    """Each matrix multiplies a column vector, so it has as many columns as that vector has entries. Yours are transposed."""
     return {"W_r": (m, n), "C_r": (2 * n, n), "U_a": (2 * n, a), "C_o": (2 * n, 2 * pairs), "W_o": (pairs, V_y)}
 
 
@@ -101,12 +101,12 @@ def paper_shapes__our_letter_m(m, n, a, pairs, V_y):
 
 
 def paper_shapes__no_pairs(m, n, a, pairs, V_y):
-    """How many numbers go into so many maxima, if each is the larger one of two?"""
+    """Each maximum is the larger of two entries. How many entries does it take for that many maxima?"""
     return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (pairs, 2 * n), "W_o": (V_y, pairs)}
 
 
 def paper_shapes__pairs_to_the_logits(m, n, a, pairs, V_y):
-    """The last matrix multiplies the maxima, of which there are fewer than numbers in the pairs."""
+    """The last matrix multiplies the maxima, and there are fewer of these than entries in the pairs."""
     return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, 2 * pairs)}
 
 
@@ -124,7 +124,7 @@ def _note_c(weigh=_softmax, asks=None, squash=np.tanh, v=1.0, word=1.0, state=1.
 
 
 def note_c_state__dot_product():
-    """You scored with dot products of state and annotation; note C scores additively, with a tanh."""
+    """You scored with dot products of state and annotation. Note C scores additively, with a tanh."""
     return _note_c(weigh=lambda scores: _softmax(np.array([0.2, 0.8])))
 
 
@@ -134,12 +134,12 @@ def note_c_state__divided_by_sum():
 
 
 def note_c_state__note_b_order():
-    """You updated the state first and scored with the result, as note B does. Here the old state is scored."""
+    """You updated the state first and scored with the result, as note B does. Here you score with the old state."""
     return _note_c(asks=np.tanh(np.array([0.6, 0.4]) + 0.5))
 
 
 def note_c_state__scored_with_itself():
-    """You scored with the new state. It does not exist yet: it is made from these very scores."""
+    """You scored with the new state, which does not exist yet: it is computed from these very scores."""
     state = np.array([0.5, 0.5])
     for _ in range(100):
         state = np.array(_note_c(asks=state))
@@ -152,7 +152,7 @@ def note_c_state__v_averages():
 
 
 def note_c_state__uniform_weights():
-    """All your weights are equal: the scores have no part in the context."""
+    """All your weights are equal: the scores do not affect the context."""
     return _note_c(weigh=lambda scores: np.array([0.5, 0.5]))
 
 
@@ -162,7 +162,7 @@ def note_c_state__no_inner_tanh():
 
 
 def note_c_state__swapped_weights():
-    """The first weight belongs to the first annotation: yours are exchanged."""
+    """You swapped the weights: the first one belongs to the first annotation."""
     return _note_c(weigh=lambda scores: _softmax(scores)[::-1])
 
 
@@ -172,7 +172,7 @@ def note_c_state__no_context():
 
 
 def note_c_state__no_old_state():
-    """The old state is scored, and it enters the new state as well: there it is missing."""
+    """You scored with the old state but left it out of the new state, which needs it as well."""
     return _note_c(state=0.0)
 
 
@@ -182,7 +182,7 @@ def note_c_state__no_word():
 
 
 def note_c_state__no_outer_tanh():
-    """The last tanh is missing: a state lies between -1 and 1."""
+    """The last tanh is missing: the entries of a state lie between -1 and 1."""
     return _note_c(outer=lambda x: x)
 
 
@@ -213,7 +213,7 @@ def step_by_hand__no_inner_tanh():
 
 
 def step_by_hand__v_averages():
-    """The product with v sums, it does not average: your scores are too small by the same factor."""
+    """The product with v takes a sum, not an average: all your scores are too small by the same factor."""
     return _step(score=lambda q, k: np.array([1.5, -1.0]) @ np.tanh(q + k) / 2)
 
 
@@ -228,32 +228,32 @@ def step_by_hand__query_dropped():
 
 
 def step_by_hand__note_b_order():
-    """You updated the state first and scored with the result, as note B does. Here the old state is scored."""
+    """You updated the state first and scored with the result, as note B does. Here you score with the old state."""
     return _step(early=True)
 
 
 def step_by_hand__divided_by_sum():
-    """You divided each score by the sum of the scores. The softmax takes exponentials first; it is never negative."""
+    """You divided each score by the sum of the scores. The softmax takes exponentials first, so it is never negative."""
     return _step(weigh=lambda scores: scores / scores.sum())
 
 
 def step_by_hand__base_two():
-    """The base of these powers looks like 2. The softmax uses Euler's number."""
+    """You seem to have used powers of 2. The softmax uses powers of Euler's number."""
     return _step(weigh=lambda scores: 2**scores / (2**scores).sum())
 
 
 def step_by_hand__not_normalised():
-    """Your weights do not add to 1: divide the exponentials by their sum."""
+    """Your weights do not sum to 1: divide the exponentials by their sum."""
     return _step(weigh=np.exp)
 
 
 def step_by_hand__uniform_weights():
-    """All your weights are equal: the scores have no part in them."""
+    """All your weights are equal: they do not depend on the scores."""
     return _step(weigh=lambda scores: np.full(3, 1 / 3))
 
 
 def step_by_hand__reversed_weights():
-    """The first weight belongs to the first score: yours run from the other end."""
+    """Your weights are in reverse order: the first weight belongs to the first score."""
     return _step(weigh=lambda scores: _softmax(scores)[::-1])
 
 
@@ -263,7 +263,7 @@ def step_by_hand__largest_only():
 
 
 def step_by_hand__mixed_with_scores():
-    """You mixed the annotations with the scores. It is the weights that mix."""
+    """You mixed the annotations with the scores. Use the weights instead."""
     return _step(mix=lambda weights, scores, keys: scores @ keys)
 
 
@@ -273,7 +273,7 @@ def step_by_hand__no_context():
 
 
 def step_by_hand__no_old_state():
-    """The old state is scored, and it enters the new state as well: there it is missing."""
+    """You scored with the old state but left it out of the new state, which needs it as well."""
     return _step(parts=(1, 0, 1))
 
 
@@ -283,7 +283,7 @@ def step_by_hand__no_word():
 
 
 def step_by_hand__no_outer_tanh():
-    """The last tanh is missing: a state lies between -1 and 1."""
+    """The last tanh is missing: the entries of a state lie between -1 and 1."""
     return _step(outer=lambda x: x)
 
 
@@ -297,7 +297,7 @@ def _note_d(word=2, bias=1.0, mixture=1.0, old=1.0, squash=np.tanh, turned=False
 
 
 def note_d_state_twin__no_tanh():
-    """g is a tanh here, and it is missing: a state lies between -1 and 1."""
+    """g is a tanh here, and it is missing: the entries of a state lie between -1 and 1."""
     return _note_d(squash=lambda x: x)
 
 
@@ -322,47 +322,47 @@ def note_d_state_twin__other_word():
 
 
 def note_d_state_twin__transposed():
-    """W_D was applied to z_0 by its columns. Each entry of the product is a row times z_0."""
+    """You applied W_D to z_0 by its columns. Each entry of the product is a row of W_D times z_0."""
     return _note_d(turned=True)
 
 
 def decoder_step_state__no_tanh(embedded, query, context, W_y, W_s, W_c):
-    """The tanh is missing: a state lies between -1 and 1."""
+    """The tanh is missing: the entries of a state lie between -1 and 1."""
     return embedded @ W_y.T + query @ W_s.T + context @ W_c.T
 
 
 def decoder_step_state__context_dropped(embedded, query, context, W_y, W_s, W_c):
-    """The context does not influence your state."""
+    """Your state does not depend on the context."""
     return np.tanh(embedded @ W_y.T + query @ W_s.T)
 
 
 def decoder_step_state__query_dropped(embedded, query, context, W_y, W_s, W_c):
-    """The old state does not influence your new one."""
+    """Your new state does not depend on the old one."""
     return np.tanh(embedded @ W_y.T + context @ W_c.T)
 
 
 def decoder_step_state__word_dropped(embedded, query, context, W_y, W_s, W_c):
-    """The last word does not influence your state."""
+    """Your state does not depend on the last word."""
     return np.tanh(query @ W_s.T + context @ W_c.T)
 
 
 def decoder_step_state__three_tanh(embedded, query, context, W_y, W_s, W_c):
-    """One tanh acts on the sum of the three terms. You squash each of them on its own."""
+    """You applied a tanh to each of the three terms separately. A single tanh acts on their sum."""
     return np.tanh(embedded @ W_y.T) + np.tanh(query @ W_s.T) + np.tanh(context @ W_c.T)
 
 
 def decoder_step_state__context_added_after(embedded, query, context, W_y, W_s, W_c):
-    """The context joins after the tanh in yours. It belongs inside, with the other two terms."""
+    """You added the context after the tanh. It belongs inside, with the other two terms."""
     return np.tanh(embedded @ W_y.T + query @ W_s.T) + context @ W_c.T
 
 
 def decoder_step_state__memory_outside(embedded, query, context, W_y, W_s, W_c):
-    """W_s times the old state joins after the tanh in yours. It belongs inside, with the other two terms."""
+    """You added W_s times the old state after the tanh. It belongs inside, with the other two terms."""
     return np.tanh(embedded @ W_y.T + context @ W_c.T) + query @ W_s.T
 
 
 def decoder_step_state__recurrence_transposed(embedded, query, context, W_y, W_s, W_c):
-    """W_s is square, so its transpose fits as well, and gives other numbers. Which axis meets the state?"""
+    """W_s is square, so its transpose fits as well but gives different numbers. Which axis of W_s meets the state?"""
     return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
 
 
@@ -389,28 +389,28 @@ def _gated(
 def gated_step__update_exchanged(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """Your update gate runs the other way: where it is 1, the formula takes the candidate."""
+    """Your update gate works the wrong way round: where it is 1, the formula takes the candidate."""
     return _gated(locals(), mix=lambda u, s, new: u * s + (1 - u) * new)
 
 
 def gated_step__reset_after_the_product(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """The reset gate acts on the old state before its matrix mixes the entries, not on the product."""
+    """Apply the reset gate to the old state before its matrix mixes the entries, not to the product."""
     return _gated(locals(), reset_after=True)
 
 
 def gated_step__gates_exchanged(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """You exchanged the two gates: one mixes old state and candidate, the other acts inside the candidate."""
+    """You swapped the two gates: one mixes the old state and the candidate, the other acts inside the candidate."""
     return _gated(locals(), which=("_reset", "_update"))
 
 
 def gated_step__update_reads_the_reset_state(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """Your update gate sees the old state after the reset. Both gates read the state as it came."""
+    """Your update gate sees the old state after the reset. Both gates read the state before the reset."""
     reset = (1 + np.tanh((embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T) / 2)) / 2
     kept = reset * query
     update = (1 + np.tanh((embedded @ W_y_update.T + kept @ W_s_update.T + context @ W_c_update.T) / 2)) / 2
@@ -420,7 +420,7 @@ def gated_step__update_reads_the_reset_state(
 def gated_step__no_context_in_the_gates(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """The context is missing from the gates. In the paper it stands in each of them."""
+    """The context is missing from the gates. In the paper it enters each of them."""
     return _gated(locals(), shares=(1, 1, 0))
 
 
@@ -448,14 +448,14 @@ def gated_step__no_state_in_the_gates(
 def gated_step__candidate_only(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """You returned the candidate. The new state mixes it with the old one."""
+    """You returned the candidate. The new state mixes it with the old state."""
     return _gated(locals(), mix=lambda u, s, new: new)
 
 
 def gated_step__gates_with_tanh(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """Your gates may be negative. A gate is a share, from 0 to 1: look at the function that makes it."""
+    """Your gates can be negative. A gate is a fraction between 0 and 1: check the function that computes it."""
     return _gated(locals(), gate=np.tanh)
 
 
@@ -469,24 +469,24 @@ def gated_step__no_tanh(
 def gated_step__no_reset(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """The candidate sees the whole old state: the reset gate has no part in your result."""
+    """Your candidate sees the whole old state: you did not use the reset gate."""
     update = (1 + np.tanh((embedded @ W_y_update.T + query @ W_s_update.T + context @ W_c_update.T) / 2)) / 2
     candidate = np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
     return (1 - update) * query + update * candidate
 
 
 def fused_input__no_relu(embedded, context, L_1):
-    """Some of your numbers are below 0: the ReLU is missing."""
+    """Some of your entries are below 0: the ReLU is missing."""
     return np.concatenate([embedded, context], axis=1) @ L_1.T
 
 
 def fused_input__context_first(embedded, context, L_1):
-    """The embedding stands first, then the context: the columns of L_1 belong to them in this order."""
+    """The embedding comes first, then the context: the columns of L_1 belong to them in this order."""
     return np.maximum(np.concatenate([context, embedded], axis=1) @ L_1.T, 0.0)
 
 
 def fused_input__relu_too_early(embedded, context, L_1):
-    """The ReLU acts after the matrix. Yours removes the negative entries before it."""
+    """You applied the ReLU before the matrix. It belongs after the matrix."""
     return np.maximum(np.concatenate([embedded, context], axis=1), 0.0) @ L_1.T
 
 
@@ -496,12 +496,12 @@ def fused_input__tanh(embedded, context, L_1):
 
 
 def fused_input__multiplied(embedded, context, L_1):
-    """Note A's sign means joining end to end here. You multiplied entry by entry."""
+    """Here note A's sign means concatenation. You multiplied entry by entry."""
     return np.maximum((embedded * context) @ L_1[:, : embedded.shape[1]].T, 0.0)
 
 
 def fused_input__context_dropped(embedded, context, L_1):
-    """The context does not influence your result."""
+    """Your result does not depend on the context."""
     return np.maximum(embedded @ L_1[:, : embedded.shape[1]].T, 0.0)
 
 
@@ -525,7 +525,7 @@ def _decoder_step(p, asks=None, squash=torch.tanh, mask="before", weigh=None, pa
 
 
 def decoder_step__note_b_order(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """You updated the state first and scored with the result, as note B does. Here the old state is scored."""
+    """You updated the state first and scored with the result, as note B does. Here you score with the old state."""
     updated = torch.tanh(embedded @ W_y.T + query @ W_s.T)
     return _decoder_step(locals(), asks=updated)
 
@@ -536,12 +536,12 @@ def decoder_step__no_inner_tanh(query, embedded, keys, source_mask, W_query, W_k
 
 
 def decoder_step__query_not_scored(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The old state has no part in your scores: W_query query is missing inside the tanh."""
+    """Your scores do not depend on the old state: W_query query is missing inside the tanh."""
     return _decoder_step(locals(), asks=0 * query)
 
 
 def decoder_step__uniform_weights(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """All real tokens have equal weight in yours: the scores have no part in the context."""
+    """You gave all real tokens equal weight: the scores do not affect the context."""
     return _decoder_step(
         locals(), weigh=lambda scores, real: torch.softmax(torch.where(real, 0 * scores, 0 * scores - 1e30), dim=1)
     )
@@ -586,17 +586,17 @@ def decoder_step__exponentials_by_hand(query, embedded, keys, source_mask, W_que
 
 
 def decoder_step__context_dropped(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The context does not influence your state."""
+    """Your state does not depend on the context."""
     return _decoder_step(locals(), parts=(1, 1, 0))
 
 
 def decoder_step__query_dropped(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The old state is scored, and it enters the new state as well: there it is missing."""
+    """You scored with the old state but left it out of the new state, which needs it as well."""
     return _decoder_step(locals(), parts=(1, 0, 1))
 
 
 def decoder_step__word_dropped(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The last word does not influence your state."""
+    """Your state does not depend on the last word."""
     return _decoder_step(locals(), parts=(0, 1, 1))
 
 
@@ -611,7 +611,7 @@ def decoder_step__detached(query, embedded, keys, source_mask, W_query, W_key, v
 
 
 def decoder_step__renormalised_after_masking(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Your softmax runs over all positions before the mask acts: beside a pad with a huge score, nothing is left of the words."""
+    """Your softmax covers all positions before the mask acts: beside a pad with a huge score, nothing is left of the words."""
     e = torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
     w = torch.softmax(e, dim=-1) * source_mask
     w = w / w.sum(dim=-1, keepdim=True).clamp_min(1e-12)
@@ -620,7 +620,7 @@ def decoder_step__renormalised_after_masking(query, embedded, keys, source_mask,
 
 
 def decoder_step__recurrence_transposed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """W_s is square, so its transpose fits as well, and gives other numbers. Which axis meets the state?"""
+    """W_s is square, so its transpose fits as well but gives different numbers. Which axis of W_s meets the state?"""
     e = torch.tanh((query @ W_query.T).unsqueeze(1) + keys @ W_key.T) @ v
     w = torch.softmax(e.masked_fill(~source_mask, -1e30), dim=-1).masked_fill(~source_mask, 0.0)
     c = (w.unsqueeze(1) @ keys).squeeze(1)
@@ -628,7 +628,7 @@ def decoder_step__recurrence_transposed(query, embedded, keys, source_mask, W_qu
 
 
 def decoder_step__query_not_unsqueezed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The projected query has no axis for the positions: look at what it meets when it is added to the keys."""
+    """Your projected query has no axis for the positions: look at what it broadcasts against when you add it to the keys."""
     e = torch.tanh(query @ W_query.T + keys @ W_key.T) @ v
     w = torch.softmax(e.masked_fill(~source_mask, -1e30), dim=-1).masked_fill(~source_mask, 0.0)
     c = (w.unsqueeze(1) @ keys).squeeze(1)
@@ -648,27 +648,27 @@ def _luong(
 
 
 def luong_step__bahdanaus_order(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """You scored with the old state, as Bahdanau does. Luong's recurrence runs first, and the new state asks."""
+    """You scored with the old state, as Bahdanau does. Luong's recurrence runs first, and the new state is the query."""
     return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, old_asks=True)
 
 
 def luong_step__old_state_mixed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The new state asks, but you joined the old one to the context."""
+    """You scored with the new state, but concatenated the old one with the context."""
     return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, mixed=False)
 
 
 def luong_step__nothing_fed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The recurrence has three terms. In yours it cannot know where the step before has looked."""
+    """The recurrence has three terms. Yours cannot know where the previous step has looked."""
     return _luong(0 * fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix)
 
 
 def luong_step__state_first(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The square brackets join context and state in this order: yours are the other way round."""
+    """The square brackets join context and state in this order. Yours are the other way round."""
     return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, order=-1)
 
 
 def luong_step__no_last_tanh(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The result is a tanh again: yours is what goes into it."""
+    """The result is the output of another tanh. You returned its input."""
     return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, final=lambda inside: inside)
 
 
