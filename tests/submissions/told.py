@@ -166,7 +166,7 @@ def translation_loss__python_number(logits, target):
 
 
 def training_shapes__contexts_per_source_word(batch, T_x, T_y, m, V_y):
-    """What belongs to a step has one row for each target word. Only a heat map knows the source words: as its columns."""
+    """Everything that belongs to a step has one row per target word. The source words appear only as the columns of a heat map."""
     return {
         "target_in": (batch, T_y),
         "contexts": (batch, T_x, m),
