@@ -7,32 +7,32 @@ import torch
 
 
 def multi_head_shapes__one_head(heads, m, r, T_x, T_y):
-    """These are the sizes of a single head: the matrix makes the keys of all heads, and all contexts are joined."""
+    """These are the sizes for a single head. The matrix produces the keys of all heads, and the contexts are concatenated."""
     return {"W_key": (r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, r)}
 
 
 def multi_head_shapes__transposed(heads, m, r, T_x, T_y):
-    """A matrix has a row for each number that comes out, and a column for each number that goes in."""
+    """A matrix has one row for each entry that comes out, and one column for each entry that goes in."""
     return {"W_key": (m, heads * r), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
 
 
 def multi_head_shapes__positions_last(heads, m, r, T_x, T_y):
-    """Each position, or step, has a row of its own: the entries of its vector stand along the last axis."""
+    """Each position, or step, has its own row: the entries of its vector are along the last axis."""
     return {"W_key": (heads * r, m), "keys": (heads, r, T_x), "weights": (heads, T_y, T_x), "joined": (heads * r, T_y)}
 
 
 def multi_head_shapes__source_first(heads, m, r, T_x, T_y):
-    """Each decoder step has a row of weights of its own, with one weight for each source position."""
+    """Each decoder step has its own row of weights, with one weight per source position."""
     return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_x, T_y), "joined": (T_y, heads * r)}
 
 
 def multi_head_shapes__heads_shared(heads, m, r, T_x, T_y):
-    """Every head has keys of its own and weights of its own. You have one set for all of them."""
+    """Every head has its own keys and its own weights. You have one set for all of them."""
     return {"W_key": (heads * r, m), "keys": (T_x, r), "weights": (T_y, T_x), "joined": (T_y, heads * r)}
 
 
 def multi_head_shapes__heads_last(heads, m, r, T_x, T_y):
-    """Where does the axis stand that counts the heads? With one matrix for each head, it comes first."""
+    """Which axis counts the heads? With one matrix per head, it comes first."""
     return {
         "W_key": (heads * r, m),
         "keys": (T_x, heads, r),
@@ -42,7 +42,7 @@ def multi_head_shapes__heads_last(heads, m, r, T_x, T_y):
 
 
 def multi_head_shapes__annotation_divided(heads, m, r, T_x, T_y):
-    """A head does not see a part of the annotation: it sees the whole of it, through a matrix of its own."""
+    """A head does not see just a part of the annotation: it sees all of it, through its own matrix."""
     return {"W_key": (r, m), "keys": (heads, T_x, m), "weights": (heads, T_y, T_x), "joined": (T_y, m)}
 
 
@@ -59,38 +59,38 @@ def _two_heads(first, second, softmax=_softmax, order=slice(None)):
 
 
 def two_heads_by_hand__not_scaled():
-    """The dot products are right, and go into the softmax too large: what are they divided by first?"""
+    """The dot products are right, but you did not scale them. What are they divided by before the softmax?"""
     return _two_heads([4.0, 1.0, -1.0], [-3.0, 3.0, 1.0])
 
 
 def two_heads_by_hand__divided_by_the_size():
-    """You divided by the number of entries of a key. It is the root of that number."""
+    """You divided by the number of entries of a key. Divide by the root of that number."""
     return _two_heads([1.0, 0.25, -0.25], [-0.75, 0.75, 0.25])
 
 
 def two_heads_by_hand__divided_by_the_positions():
-    """The root is of the wrong number: a longer sentence does not make dot products larger. What does?"""
+    """You took the root of the wrong number: a longer sentence does not make dot products larger. What does?"""
     root = math.sqrt(3)
     return _two_heads([4 / root, 1 / root, -1 / root], [-3 / root, 3 / root, 1 / root])
 
 
 def two_heads_by_hand__no_softmax():
-    """You mixed with the scores. They become weights only after the softmax."""
+    """You used the scores as weights. They become weights only after the softmax."""
     return _two_heads([2.0, 0.5, -0.5], [-1.5, 1.5, 0.5], softmax=list)
 
 
 def two_heads_by_hand__first_head_twice():
-    """Each head looks with its own query at its own keys. Your second head looks where the first one does."""
+    """Each head compares its own query with its own keys. Your second head attends where the first one does."""
     return _two_heads([2.0, 0.5, -0.5], [2.0, 0.5, -0.5])
 
 
 def two_heads_by_hand__second_head_first():
-    """The contexts are right and stand in the other order: the first head comes first."""
+    """The contexts are right but in the wrong order: the first head comes first."""
     return _two_heads([2.0, 0.5, -0.5], [-1.5, 1.5, 0.5], order=slice(None, None, -1))
 
 
 def two_heads_by_hand__values_exchanged():
-    """Each head mixes values of its own. Your two heads have exchanged theirs."""
+    """Each head takes a weighted sum of its own values. Your two heads have swapped theirs."""
     answer = _two_heads([2.0, 0.5, -0.5], [-1.5, 1.5, 0.5])
     other = _two_heads([-1.5, 1.5, 0.5], [2.0, 0.5, -0.5], order=slice(None, None, -1))
     return {**answer, "joined": other["joined"]}
@@ -106,32 +106,32 @@ def _saturation(spread, plain=None, scaled=None):
 
 
 def saturation__variance():
-    """This is the variance of a score. Its root says how far a score lies from 0."""
+    """This is the variance of a score. Its square root says how far a score typically is from 0."""
     return _saturation(16 * 0.2025)
 
 
 def saturation__not_added():
-    """Does your spread count all the products that a dot product adds? Their variances add: one for each entry."""
+    """Does your spread include all the products that a dot product adds? Their variances add up, one for each entry."""
     return _saturation(0.45)
 
 
 def saturation__deviations_added():
-    """Of independent numbers the variances add, not the standard deviations."""
+    """The variances of independent numbers add up, but their standard deviations do not."""
     return _saturation(16 * 0.45)
 
 
 def saturation__one_score():
-    """Between a score one spread above 0 and one as far below lie two spreads, not one."""
+    """One score is one spread above 0, the other one spread below. They are two spreads apart, not one."""
     return _saturation(1.8, *(math.exp(-x) / (1 + math.exp(-x)) ** 2 for x in (1.8, 0.45)))
 
 
 def saturation__divided_by_the_size():
-    """You divided the scores by the number of entries: then they are smaller still. It is its root."""
+    """You divided the scores by the number of entries, which makes them even smaller. Divide by its square root."""
     return _saturation(1.8, scaled=math.exp(-0.225) / (1 + math.exp(-0.225)) ** 2)
 
 
 def saturation__weight():
-    """This is the weight. How fast it answers to its own score is asked for."""
+    """This is the weight itself. You need its derivative with respect to its own score."""
     return _saturation(1.8, *(1 / (1 + math.exp(-x)) for x in (3.6, 0.9)))
 
 
@@ -141,66 +141,66 @@ def _positions(**changed):
 
 
 def positions_by_hand__degrees():
-    """Your calculator takes the angles for degrees. Here they are in radians: position 5 is an angle of 5."""
+    """Your calculator is set to degrees. Here the angles are in radians: position 5 gives an angle of 5."""
     angles = [math.radians(5), math.radians(0.05)]
     product = math.cos(math.radians(4)) + math.cos(math.radians(0.04))
     return _positions(encoding=[f(angle) for angle in angles for f in (math.sin, math.cos)], product=product)
 
 
 def positions_by_hand__sines_first():
-    """All sines stand before all cosines in yours. Entry 2l is a sine, entry 2l + 1 the cosine of the same angle."""
+    """You listed all sines before all cosines. Entry 2l is a sine, and entry 2l + 1 is the cosine of the same angle."""
     return _positions(encoding=[math.sin(5), math.sin(0.05), math.cos(5), math.cos(0.05)])
 
 
 def positions_by_hand__cosine_first():
-    """Sine and cosine are exchanged in your pairs: the entries with even numbers, 0 among them, are sines."""
+    """You swapped sine and cosine in each pair: the entries at even indices, including 0, are sines."""
     return _positions(encoding=[math.cos(5), math.sin(5), math.cos(0.05), math.sin(0.05)])
 
 
 def positions_by_hand__half_the_exponent():
-    """The exponent of the second pair is 2l/d with l = 1 and d = 4: that is a half. Yours is a quarter."""
+    """The exponent of the second pair is 2l/d with l = 1 and d = 4, which is one half. You used one quarter."""
     encoding = [math.sin(5), math.cos(5), math.sin(0.5), math.cos(0.5)]
     return _positions(encoding=encoding, product=math.cos(4) + math.cos(0.4))
 
 
 def positions_by_hand__a_frequency_for_each_entry():
-    """Each entry has an angle of its own in yours. The two entries of a pair share one l, and so one angle."""
+    """You gave each entry its own angle. The two entries of a pair share one l, and so one angle."""
     angles = [5 / 10000 ** (2 * entry / 4) for entry in range(4)]
     return _positions(encoding=[(math.sin, math.cos)[entry % 2](angle) for entry, angle in enumerate(angles)])
 
 
 def positions_by_hand__counted_from_one():
-    """These are the numbers of position 4. The text says which position is meant: 5 goes into the formula as it is."""
+    """These are the entries for position 4. The exercise asks for position 5, and 5 goes into the formula as it is."""
     return _positions(encoding=[math.sin(4), math.cos(4), math.sin(0.04), math.cos(0.04)])
 
 
 def positions_by_hand__one_pair():
-    """You took one pair of entries only. A dot product runs over all four entries, so over both pairs."""
+    """You used only one pair of entries. A dot product runs over all four entries, so over both pairs."""
     return _positions(product=math.cos(4))
 
 
 def positions_by_hand__cosines_multiplied():
-    """You multiplied the cosines of the two pairs. A dot product adds what its entries give."""
+    """You multiplied the cosines of the two pairs. A dot product adds the contributions of its entries."""
     return _positions(product=math.cos(4) * math.cos(0.04))
 
 
 def positions_by_hand__positions_added():
-    """The dot product hangs on the difference of the two positions. In yours they are added."""
+    """You added the two positions. The dot product depends on their difference."""
     return _positions(product=math.cos(10) + math.cos(0.1))
 
 
 def positions_by_hand__same_ratio():
-    """It is the distance of two positions that the product hangs on, not their ratio, and 20 and yours lie too far apart."""
+    """The product depends on the distance between two positions, not on their ratio. Your position is too far from 20."""
     return _positions(partner=47)
 
 
 def positions_by_hand__before():
-    """That position has the right product too, but it comes before 20. Which one after it is as far away?"""
+    """That position has the right product too, but it comes before 20. Which one after 20 is equally far away?"""
     return _positions(partner=16)
 
 
 def positions_by_hand__next_one():
-    """The next position has a distance of 1. How far apart are 3 and 7?"""
+    """The next position is at a distance of 1. How far apart are 3 and 7?"""
     return _positions(partner=21)
 
 
@@ -210,17 +210,17 @@ def _block(**changed):
 
 
 def block_by_count__no_biases():
-    """The biases of the network are missing: one number for each entry that a matrix gives, after both matrices."""
+    """The biases of the network are missing: after each of the two matrices, one parameter per output entry."""
     return _block(network=2 * 48 * 160)
 
 
 def block_by_count__one_bias():
-    """Both matrices of the network have a bias. The second gives 48 entries again, so its bias has 48."""
+    """Both matrices of the network have a bias. The second matrix outputs 48 entries again, so its bias has 48."""
     return _block(network=2 * 48 * 160 + 160)
 
 
 def block_by_count__biases_alike():
-    """The two biases of the network have different sizes: each is added to what its own matrix gives."""
+    """The two biases of the network have different sizes: each is added to the output of its own matrix."""
     return _block(network=2 * 48 * 160 + 2 * 160)
 
 
@@ -230,22 +230,22 @@ def block_by_count__one_matrix():
 
 
 def block_by_count__three_matrices():
-    """You counted three matrices of the attention. What the heads give goes through one more, W_out."""
+    """You counted three attention matrices. The output of the heads goes through one more, W_out."""
     return _block(attention=3 * 48 * 48)
 
 
 def block_by_count__attention_with_biases():
-    """In this block the matrices of the attention have no biases."""
+    """In this block, the attention matrices have no biases."""
     return _block(attention=4 * (48 * 48 + 48))
 
 
 def block_by_count__one_norm():
-    """There are two normalizations, each with a gain and a bias of its own."""
+    """There are two normalizations, each with its own gain (gamma) and bias (beta)."""
     return _block(norms=2 * 48)
 
 
 def block_by_count__two_numbers_a_norm():
-    """Gain and bias are vectors: one number for each of the 48 entries."""
+    """Gain and bias are vectors, with one parameter for each of the 48 entries."""
     return _block(norms=4)
 
 
@@ -255,22 +255,22 @@ def block_by_count__grows_with_the_sentence():
 
 
 def block_by_count__scores_alone():
-    """That counts the scores alone. The mixtures take as many multiplications again."""
+    """You counted only the scores. The weighted sums take just as many multiplications."""
     return _block(length=2 * 480)
 
 
 def block_by_count__network_once():
-    """That counts one matrix of the network alone: each position goes through both."""
+    """You counted only one matrix of the network. Each position goes through both."""
     return _block(length=240)
 
 
 def block_by_count__equal_costs():
-    """At that length the two take equally many. Three times as many are asked for."""
+    """At that length the costs are equal. The exercise asks for three times as many multiplications."""
     return _block(length=160)
 
 
 def block_by_count__length_of_a_vector():
-    """You compared the length with the size of a vector. Write both costs down, for a whole sentence, and divide."""
+    """You compared the length with the size of a vector. Write down both costs for a whole sentence, and divide."""
     return _block(length=3 * 48)
 
 
@@ -290,73 +290,73 @@ def _mixed(weights, values):
 
 
 def scaled_attention__not_scaled(query, keys, values, source_mask):
-    """The dot products go into the softmax as they are: their size grows with the number of entries of a key."""
+    """You did not scale the dot products before the softmax. They grow with the number of entries of a key."""
     return _mixed(_weights(_dots(query, keys), source_mask), values)
 
 
 def scaled_attention__divided_by_the_size(query, keys, values, source_mask):
-    """You divided by the number of entries of a key. It is the root of that number."""
+    """You divided by the number of entries of a key. Divide by the root of that number."""
     return _mixed(_weights(_dots(query, keys) / keys.shape[2], source_mask), values)
 
 
 def scaled_attention__scaled_by_the_positions(query, keys, values, source_mask):
-    """The root is of the wrong size: a longer sentence does not make dot products larger. What does?"""
+    """You took the root of the wrong size: a longer sentence does not make dot products larger. What does?"""
     return _mixed(_weights(_dots(query, keys) / math.sqrt(keys.shape[1]), source_mask), values)
 
 
 def scaled_attention__scaled_by_the_values(query, keys, values, source_mask):
-    """The root is of the size of a value, and the values have no part in the scores."""
+    """You took the root of the size of a value, but the values play no part in the scores."""
     return _mixed(_weights(_dots(query, keys) / math.sqrt(values.shape[2]), source_mask), values)
 
 
 def scaled_attention__scaled_after_the_softmax(query, keys, values, source_mask):
-    """You divided the weights: they no longer add to 1. The scores are what is too large."""
+    """You divided the weights, so they no longer sum to 1. It is the scores that are too large."""
     return _mixed(_weights(_dots(query, keys), source_mask) / math.sqrt(keys.shape[2]), values)
 
 
 def scaled_attention__keys_mixed(query, keys, values, source_mask):
-    """You mixed the keys. They say where to look; what is handed on are the values."""
+    """You took the weighted sum of the keys. Keys determine the weights, but the context is made of values."""
     return _mixed(_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), source_mask), keys)
 
 
 def scaled_attention__mask_ignored(query, keys, values, source_mask):
-    """The pads have a part in your context: a pad's score is a number like any other until it is masked."""
+    """Padding affects your context: its scores count like any others until you mask them."""
     scores = _dots(query, keys) / math.sqrt(keys.shape[2])
     return _mixed(_weights(scores, np.ones_like(source_mask)), values)
 
 
 def scaled_attention__masked_after_softmax(query, keys, values, source_mask):
-    """You removed the pads after the softmax: what is left no longer adds to 1."""
+    """You masked the padding after the softmax, so the remaining weights no longer sum to 1."""
     scores = _dots(query, keys) / math.sqrt(keys.shape[2])
     return _mixed(_weights(scores, np.ones_like(source_mask)) * source_mask, values)
 
 
 def scaled_attention__pad_scores_zero(query, keys, values, source_mask):
-    """You set the scores of the pads to 0, and exp(0) is 1: a score of 0 is not a weight of 0."""
+    """You set the scores of padding to 0, but exp(0) is 1: a score of 0 does not give a weight of 0."""
     scores = _dots(query, keys) / math.sqrt(keys.shape[2])
     return _mixed(_weights(scores * source_mask, np.ones_like(source_mask)), values)
 
 
 def scaled_attention__mask_turned_round(query, keys, values, source_mask):
-    """The mask is true at real tokens. You kept the pads and left out the words."""
+    """The mask is True at real tokens. You kept the padding and left out the words."""
     return _mixed(_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), ~source_mask), values)
 
 
 def scaled_attention__minus_infinity(query, keys, values, source_mask):
-    """Where a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
+    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
     scores = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), -np.inf)
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     return _mixed(powers / powers.sum(axis=1, keepdims=True), values)
 
 
 def scaled_attention__spread_over_pads(query, keys, values, source_mask):
-    """Where no token is real, every score is equally low, and the softmax shares the weight among the pads."""
+    """If no token is real, all scores are equally low, and the softmax spreads the weight over the padding."""
     scores = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), -1e9)
     return _mixed(_weights(scores, np.ones_like(source_mask)), values)
 
 
 def scaled_attention__overflow(query, keys, values, source_mask):
-    """exp overflows above 709. Subtracting one number from all scores of a row changes no weight."""
+    """exp overflows above 709. Subtracting the same number from all scores of a row leaves the weights unchanged."""
     powers = np.exp(_dots(query, keys) / math.sqrt(keys.shape[2])) * source_mask
     total = powers.sum(axis=1, keepdims=True)
     return _mixed(powers / np.where(total > 0, total, 1), values)
@@ -372,30 +372,30 @@ def _hidden(query, keys, W_query, W_key):
 
 
 def coverage_scores__no_coverage(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """These are the scores without memory: the weights of the steps before have no part in them."""
+    """These are the scores without coverage: the weights of the previous steps play no part in them."""
     return np.tanh(_hidden(query, keys, W_query, W_key)) @ v
 
 
 def coverage_scores__last_step_only(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """You know the last step only. Coverage remembers all of them."""
+    """You used only the last step. Coverage remembers all of them."""
     hidden = _hidden(query, keys, W_query, W_key) + earlier_weights[:, -1, :, None] * w_cover
     return np.tanh(hidden) @ v
 
 
 def coverage_scores__mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """You averaged over the steps: then a position never counts as read more often than once."""
+    """You averaged over the steps, so no position ever counts as read more than once."""
     hidden = _hidden(query, keys, W_query, W_key) + earlier_weights.mean(axis=1)[:, :, None] * w_cover
     return np.tanh(hidden) @ v
 
 
 def coverage_scores__outside_the_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The coverage joins the sum inside the tanh: outside, it would count the same whatever the word is."""
+    """The coverage belongs inside the tanh. Outside, it would have the same effect whatever the word is."""
     coverage = earlier_weights.sum(axis=1)
     return (np.tanh(_hidden(query, keys, W_query, W_key)) + coverage[:, :, None] * w_cover) @ v
 
 
 def coverage_scores__subtracted(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Nothing is subtracted in the formula: whether coverage lowers a score is for w_cover to learn."""
+    """You subtracted the coverage. The formula adds it, so that w_cover learns whether it lowers a score."""
     hidden = _hidden(query, keys, W_query, W_key) - earlier_weights.sum(axis=1)[:, :, None] * w_cover
     return np.tanh(hidden) @ v
 
@@ -423,84 +423,84 @@ def _normalized(states, gain, bias, axis=-1, ddof=0):
 
 
 def layer_norm__over_the_batch(states, gain, bias):
-    """You took mean and variance over the sentences, as batch normalization does: each position has its own."""
+    """You took the mean and variance over the sentences, as batch normalization does. Each position has its own."""
     return _normalized(states, gain, bias, axis=0)
 
 
 def layer_norm__over_the_positions(states, gain, bias):
-    """You took mean and variance over the positions of a sentence. They run over the entries of one position."""
+    """You took the mean and variance over the positions of a sentence. Take them over the entries of one position."""
     return _normalized(states, gain, bias, axis=1)
 
 
 def layer_norm__over_the_sentence(states, gain, bias):
-    """You took one mean and one variance for a whole sentence: each position has its own."""
+    """You took one mean and one variance for a whole sentence, but each position has its own."""
     return _normalized(states, gain, bias, axis=(1, 2))
 
 
 def layer_norm__over_everything(states, gain, bias):
-    """You took one mean and one variance for the whole batch: each position has its own."""
+    """You took one mean and one variance for the whole batch, but each position has its own."""
     return _normalized(states, gain, bias, axis=(0, 1, 2))
 
 
 def layer_norm__divided_by_one_less(states, gain, bias):
-    """Your variance divides by one less than the number of entries. Here it is the mean of the squared distances."""
+    """Your variance divides by one less than the number of entries. Here it is the mean of the squared deviations."""
     with np.errstate(all="ignore"):
         variance = states.var(axis=-1, ddof=1, keepdims=True) if states.shape[-1] > 1 else np.nan
         return gain * (states - states.mean(axis=-1, keepdims=True)) / np.sqrt(variance + 1e-5) + bias
 
 
 def layer_norm__no_root(states, gain, bias):
-    """You divided by the variance itself: its root brings the entries to a variance of 1."""
+    """You divided by the variance itself. Divide by its root to give the entries a variance of 1."""
     mean, variance = states.mean(axis=-1, keepdims=True), states.var(axis=-1, keepdims=True)
     return gain * (states - mean) / (variance + 1e-5) + bias
 
 
 def layer_norm__epsilon_outside(states, gain, bias):
-    """The small number is added to the variance, under the root. In yours it is added to the root."""
+    """You added epsilon to the square root. Add it to the variance, under the root."""
     mean, deviation = states.mean(axis=-1, keepdims=True), states.std(axis=-1, keepdims=True)
     return gain * (states - mean) / (deviation + 1e-5) + bias
 
 
 def layer_norm__no_epsilon(states, gain, bias):
-    """Where all entries are alike, you divide 0 by 0: the small number under the root is missing."""
+    """If all entries are equal, you divide 0 by 0: epsilon is missing under the root."""
     with np.errstate(all="ignore"):
         mean, deviation = states.mean(axis=-1, keepdims=True), states.std(axis=-1, keepdims=True)
         return gain * (states - mean) / deviation + bias
 
 
 def layer_norm__mean_kept(states, gain, bias):
-    """The mean was not subtracted: after a normalization the entries have the mean 0."""
+    """You did not subtract the mean: after normalization, the entries have a mean of 0."""
     return gain * states / np.sqrt(states.var(axis=-1, keepdims=True) + 1e-5) + bias
 
 
 def layer_norm__mean_square(states, gain, bias):
-    """You divided by the root of the mean square. The variance is the mean of squared distances from the mean."""
+    """You divided by the root of the mean square. The variance is the mean of the squared deviations from the mean."""
     mean, square = states.mean(axis=-1, keepdims=True), (states**2).mean(axis=-1, keepdims=True)
     return gain * (states - mean) / np.sqrt(square + 1e-5) + bias
 
 
 def layer_norm__gain_dropped(states, gain, bias):
-    """The gain has no influence on your result."""
+    """Your result does not depend on the gain."""
     return _normalized(states, 1, bias)
 
 
 def layer_norm__bias_dropped(states, gain, bias):
-    """The bias has no influence on your result."""
+    """Your result does not depend on the bias."""
     return _normalized(states, gain, 0)
 
 
 def layer_norm__exchanged(states, gain, bias):
-    """Gain and bias are exchanged: the gain multiplies, the bias is added."""
+    """You swapped gain and bias: the gain multiplies, the bias is added."""
     return _normalized(states, bias, gain)
 
 
 def layer_norm__bias_before_the_gain(states, gain, bias):
-    """You added the bias before the gain multiplies: it comes last, and is not scaled."""
+    """You added the bias before multiplying by the gain. The bias comes last and is not scaled."""
     return gain * (_normalized(states, 1, 0) + bias)
 
 
 def layer_norm__squeezed(states, gain, bias):
-    """An axis of length 1 went missing: the result has the shape of the states."""
+    """An axis of length 1 went missing: the result must have the same shape as the states."""
     return _normalized(states, gain, bias).squeeze()
 
 
@@ -509,27 +509,27 @@ _MIXTURE = np.array([0.4, 0.3, 0.2, 0.1])
 
 
 def same_context__stretched():
-    """You took the first weight out and stretched the others. Mix with them: does the context stay where it was?"""
+    """You removed the first weight and rescaled the others. Compute the context with them: is it still the same?"""
     return [0.0, *(_MIXTURE[1:] / _MIXTURE[1:].sum()).tolist()]
 
 
 def same_context__shared_out():
-    """You shared the first weight among the others. Mix with them: does the context stay where it was?"""
+    """You shared the first weight among the others. Compute the context with them: is it still the same?"""
     return [0.0, *(_MIXTURE[1:] + 0.4 / 3).tolist()]
 
 
 def same_context__the_given_ones():
-    """These are the given weights. Others are asked for, with nothing on the first annotation."""
+    """These are the given weights. You need different ones, with nothing on the first annotation."""
     return _MIXTURE.tolist()
 
 
 def same_context__not_adding_to_one():
-    """Mixing with your weights gives the context, but they do not add to 1: that is the third equation."""
+    """Your weights give the right context, but they do not sum to 1: that is the third equation."""
     return [0.0, *np.linalg.solve(_FOUR[1:3].T, _MIXTURE @ _FOUR).tolist(), 0.0]
 
 
 def same_context__three_only():
-    """The first annotation is still in your list, under another name: four weights, in the order of the annotations."""
+    """Your first weight is that of the second annotation. Give four weights, in the order of the annotations."""
     return [*np.linalg.solve(np.vstack([_FOUR[1:].T, np.ones(3)]), [*(_MIXTURE @ _FOUR), 1.0]).tolist(), 0.0]
 
 
@@ -542,41 +542,41 @@ def _heads(query, keys, source_mask, W_query, W_key, W_value, scale=None, order=
 
 
 def multi_head__not_scaled(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The dot products go into the softmax as they are: their size grows with the number of entries of a key."""
+    """You did not scale the dot products before the softmax. They grow with the number of entries of a key."""
     return _heads(query, keys, source_mask, W_query, W_key, W_value, scale=1.0).flatten(1) @ W_out.T
 
 
 def multi_head__scaled_by_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """You scaled as if one key held the entries of all heads. A head's dot product has its own entries only."""
+    """You scaled as if one key held the entries of all heads. A head's dot product covers only its own entries."""
     scale = math.sqrt(W_key.shape[0] * W_key.shape[1])
     return _heads(query, keys, source_mask, W_query, W_key, W_value, scale=scale).flatten(1) @ W_out.T
 
 
 def multi_head__scaled_by_the_annotation(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """You scaled by the size of an annotation. The dot product is taken after the matrix."""
+    """You scaled by the size of an annotation. The dot product is taken after multiplying by the matrix."""
     scale = math.sqrt(keys.shape[2])
     return _heads(query, keys, source_mask, W_query, W_key, W_value, scale=scale).flatten(1) @ W_out.T
 
 
 def multi_head__scaled_by_the_values(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """You scaled by the size of a value. The dot product is of query and key: how many entries have these?"""
+    """You scaled by the size of a value. The dot product is between query and key: how many entries do they have?"""
     scale = math.sqrt(W_value.shape[1])
     return _heads(query, keys, source_mask, W_query, W_key, W_value, scale=scale).flatten(1) @ W_out.T
 
 
 def multi_head__entries_interleaved(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The contexts stand interleaved, entry by entry: join them head after head."""
+    """You interleaved the contexts entry by entry. Concatenate them head by head."""
     return _heads(query, keys, source_mask, W_query, W_key, W_value, order="bwz").flatten(1) @ W_out.T
 
 
 def multi_head__first_head_only(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Every head looks with the query and key of the first one: then several heads see no more than one."""
+    """Every head uses the query and keys of the first one, so several heads see no more than one."""
     first_query, first_key = W_query[:1].expand_as(W_query), W_key[:1].expand_as(W_key)
     return _heads(query, keys, source_mask, first_query, first_key, W_value).flatten(1) @ W_out.T
 
 
 def multi_head__softmax_over_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Your softmax compares the heads with each other. Each head chooses among the positions."""
+    """Your softmax runs over the heads. Each head distributes its weight over the positions."""
     queries = torch.einsum("zrn,bn->bzr", W_query, query)
     scores = torch.einsum("bzr,zrm,bjm->bzj", queries, W_key, keys) / math.sqrt(W_key.shape[1])
     weights = torch.softmax(scores, dim=1) * source_mask[:, None, :]
@@ -584,18 +584,18 @@ def multi_head__softmax_over_heads(query, keys, source_mask, W_query, W_key, W_v
 
 
 def multi_head__mask_ignored(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The pads have a part in your result: a pad's score is a number like any other until it is masked."""
+    """Padding affects your result: its scores count like any others until you mask them."""
     everything = torch.ones_like(source_mask)
     return _heads(query, keys, everything, W_query, W_key, W_value).flatten(1) @ W_out.T
 
 
 def multi_head__mask_turned_round(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The mask is true at real tokens. You kept the pads and left out the words."""
+    """The mask is True at real tokens. You kept the padding and left out the words."""
     return _heads(query, keys, ~source_mask, W_query, W_key, W_value).flatten(1) @ W_out.T
 
 
 def multi_head__minus_infinity(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Where a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
+    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
     queries = torch.einsum("zrn,bn->bzr", W_query, query)
     scores = torch.einsum("bzr,zrm,bjm->bzj", queries, W_key, keys) / math.sqrt(W_key.shape[1])
     weights = torch.softmax(scores.masked_fill(~source_mask[:, None, :], float("-inf")), dim=-1)
@@ -603,7 +603,7 @@ def multi_head__minus_infinity(query, keys, source_mask, W_query, W_key, W_value
 
 
 def multi_head__overflow(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """exp overflows where scores are large: torch.softmax subtracts the largest score first."""
+    """exp overflows when scores are large. torch.softmax subtracts the largest score first."""
     queries = torch.einsum("zrn,bn->bzr", W_query, query)
     scores = torch.einsum("bzr,zrm,bjm->bzj", queries, W_key, keys) / math.sqrt(W_key.shape[1])
     powers = torch.exp(scores) * source_mask[:, None, :]
@@ -617,7 +617,7 @@ def multi_head__squeezed(query, keys, source_mask, W_query, W_key, W_value, W_ou
 
 
 def multi_head__detached(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The values are right, and no gradient reaches the scores: the weights were taken out of the graph."""
+    """The values are right, but no gradient reaches the scores: the weights are detached from the graph."""
     queries = torch.einsum("zrn,bn->bzr", W_query, query)
     scores = torch.einsum("bzr,zrm,bjm->bzj", queries, W_key, keys) / math.sqrt(W_key.shape[1])
     real = source_mask[:, None, :]
@@ -636,68 +636,68 @@ def _not_after(states):
 
 
 def self_attention__sees_the_future(states, mask, W_query, W_key, W_value):
-    """Every position reads the whole sequence, also what comes after it: a decoder would be shown its own answer."""
+    """Every position attends to the whole sequence, including later positions: a decoder would be shown its own answer."""
     seen = torch.ones_like(_not_after(states)) & mask[:, None, :]
     return _attended(states, seen, W_query, W_key, W_value)
 
 
 def self_attention__not_itself(states, mask, W_query, W_key, W_value):
-    """A position may read itself, and yours reads only what stands before it: see what the first one gets."""
+    """Your positions attend only to earlier ones. Each may attend to itself too: look at what the first one gets."""
     seen = _not_after(states).tril(-1) & mask[:, None, :]
     return _attended(states, seen, W_query, W_key, W_value)
 
 
 def self_attention__sees_only_the_future(states, mask, W_query, W_key, W_value):
-    """The triangle is the wrong one: row i belongs to the position that reads, column j to the one that is read."""
+    """You used the wrong triangle: row i is the position that attends, column j the one that it attends to."""
     return _attended(states, _not_after(states).T & mask[:, None, :], W_query, W_key, W_value)
 
 
 def self_attention__mask_on_the_rows(states, mask, W_query, W_key, W_value):
-    """You masked the positions that read. A pad must not be read."""
+    """You masked the positions that attend. Padding must not be attended to."""
     return _attended(states, _not_after(states) & mask[:, :, None], W_query, W_key, W_value)
 
 
 def self_attention__mask_ignored(states, mask, W_query, W_key, W_value):
-    """The pads have a part in your result: a pad must not be read."""
+    """Padding affects your result: no position may attend to it."""
     return _attended(states, _not_after(states).expand(len(states), -1, -1), W_query, W_key, W_value)
 
 
 def self_attention__softmax_over_the_readers(states, mask, W_query, W_key, W_value):
-    """Your softmax runs over the positions that read. The weights of one reader add to 1 over what it reads."""
+    """Your softmax runs over the positions that attend. For each of them, the weights sum to 1 over what it attends to."""
     return _attended(states, _not_after(states) & mask[:, None, :], W_query, W_key, W_value, dim=1)
 
 
 def self_attention__not_scaled(states, mask, W_query, W_key, W_value):
-    """The dot products go into the softmax as they are: their size grows with the number of entries of a key."""
+    """You did not scale the dot products before the softmax. They grow with the number of entries of a key."""
     return _attended(states, _not_after(states) & mask[:, None, :], W_query, W_key, W_value, scale=1.0)
 
 
 def self_attention__scaled_by_the_state(states, mask, W_query, W_key, W_value):
-    """You scaled by the size of a state. The dot product is taken after the matrices."""
+    """You scaled by the size of a state. The dot product is taken after multiplying by the matrices."""
     scale = math.sqrt(states.shape[2])
     return _attended(states, _not_after(states) & mask[:, None, :], W_query, W_key, W_value, scale=scale)
 
 
 def self_attention__scaled_by_the_values(states, mask, W_query, W_key, W_value):
-    """You scaled by the size of a value. The dot product is of query and key: how many entries have these?"""
+    """You scaled by the size of a value. The dot product is between query and key: how many entries do they have?"""
     scale = math.sqrt(W_value.shape[0])
     return _attended(states, _not_after(states) & mask[:, None, :], W_query, W_key, W_value, scale=scale)
 
 
 def self_attention__queries_and_keys_exchanged(states, mask, W_query, W_key, W_value):
-    """Query and key have changed places: the row that reads asks, the column that is read answers."""
+    """You swapped queries and keys: the row that attends has the query, the column attended to has the key."""
     return _attended(states, _not_after(states) & mask[:, None, :], W_key, W_query, W_value)
 
 
 def self_attention__minus_infinity(states, mask, W_query, W_key, W_value):
-    """Where a whole row is minus infinity, the softmax divides 0 by 0. Think of a sequence that begins with a pad."""
+    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sequence that begins with padding."""
     scores = states @ W_query.T @ (states @ W_key.T).transpose(1, 2) / math.sqrt(W_key.shape[0])
     seen = _not_after(states) & mask[:, None, :]
     return torch.softmax(scores.masked_fill(~seen, float("-inf")), dim=-1) @ (states @ W_value.T)
 
 
 def self_attention__overflow(states, mask, W_query, W_key, W_value):
-    """exp overflows where scores are large: torch.softmax subtracts the largest score first."""
+    """exp overflows when scores are large. torch.softmax subtracts the largest score first."""
     scores = states @ W_query.T @ (states @ W_key.T).transpose(1, 2) / math.sqrt(W_key.shape[0])
     powers = torch.exp(scores) * (_not_after(states) & mask[:, None, :])
     return powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-30) @ (states @ W_value.T)
@@ -709,7 +709,7 @@ def self_attention__squeezed(states, mask, W_query, W_key, W_value):
 
 
 def self_attention__detached(states, mask, W_query, W_key, W_value):
-    """The values are right, and no gradient reaches the scores: the weights were taken out of the graph."""
+    """The values are right, but no gradient reaches the scores: the weights are detached from the graph."""
     scores = states @ W_query.T @ (states @ W_key.T).transpose(1, 2) / math.sqrt(W_key.shape[0])
     seen = _not_after(states) & mask[:, None, :]
     weights = torch.softmax(scores.masked_fill(~seen, torch.finfo(scores.dtype).min), dim=-1) * seen
