@@ -14,7 +14,7 @@ def _distance(written, wanted, insertion=1, deletion=1, substitution=1):
 
 
 def edit_distance__place_by_place(written, wanted):
-    """You compare place by place. If a phoneme is missing at the start, everything after it has moved by one place."""
+    """You compare position by position. If a phoneme is missing at the start, everything after it shifts by one position."""
     steps = min(len(written), len(wanted))
     return int((written[:steps] != wanted[:steps]).sum() + abs(len(written) - len(wanted)))
 
@@ -25,7 +25,7 @@ def edit_distance__no_substitution(written, wanted):
 
 
 def edit_distance__always_substituted(written, wanted):
-    """The step along the diagonal is free if the two phonemes are equal. You always charge it."""
+    """You always charge for the step along the diagonal. It is free if the two phonemes are equal."""
     table = np.zeros((len(written) + 1, len(wanted) + 1), dtype=int)
     table[:, 0], table[0] = np.arange(len(written) + 1), np.arange(len(wanted) + 1)
     for i in range(1, len(written) + 1):
@@ -35,7 +35,7 @@ def edit_distance__always_substituted(written, wanted):
 
 
 def edit_distance__borders_of_zero(written, wanted):
-    """The first row and column of the table are not 0: to turn i phonemes into none takes i deletions."""
+    """The first row and column of the table are not 0: turning i phonemes into none takes i deletions."""
     table = np.zeros((len(written) + 1, len(wanted) + 1), dtype=int)
     for i, item in enumerate(written, 1):
         for j, other in enumerate(wanted, 1):
@@ -44,7 +44,7 @@ def edit_distance__borders_of_zero(written, wanted):
 
 
 def edit_distance__neighbours_exchanged(written, wanted):
-    """You let two neighbours change places in one edit. Here that takes two edits."""
+    """You count swapping two neighbours as one edit. Here that takes two edits."""
     table = np.zeros((len(written) + 1, len(wanted) + 1), dtype=int)
     table[:, 0], table[0] = np.arange(len(written) + 1), np.arange(len(wanted) + 1)
     for i in range(1, len(written) + 1):
@@ -57,12 +57,12 @@ def edit_distance__neighbours_exchanged(written, wanted):
 
 
 def edit_distance__as_a_rate(written, wanted):
-    """You divided by the length. The distance is a count of edits; the PER divides it later."""
+    """You divided by the length. The distance is a number of edits, and the PER divides it later."""
     return _distance(written, wanted) / len(wanted)
 
 
 def edit_distance__one_step_short(written, wanted):
-    """You return an entry beside the last one of the table: the last phonemes are not compared."""
+    """You return an entry next to the last one of the table, so the last phonemes are not compared."""
     return _distance(written[:-1], wanted[:-1])
 
 
@@ -72,44 +72,44 @@ def _rates(links, hand):
 
 
 def alignment_error_rate__possible_without_sure(links, hand):
-    """A sure link is possible as well: the second term counts links where `hand` is 1 or 2."""
+    """A sure link is also a possible one: the second term counts links where `hand` is 1 or 2."""
     made, sure, _ = _rates(links, hand)
     return 1 - ((made & sure).sum() + (made & (hand == 1)).sum()) / (made.sum() + sure.sum())
 
 
 def alignment_error_rate__possible_below_the_line(links, hand):
-    """Below the line stand the links made and the *sure* ones by hand. You count all that are possible there."""
+    """The denominator counts the links made and the *sure* links by hand. You count all possible ones there."""
     made, sure, possible = _rates(links, hand)
     return 1 - ((made & sure).sum() + (made & possible).sum()) / (made.sum() + possible.sum())
 
 
 def alignment_error_rate__not_subtracted(links, hand):
-    """The fraction is the share that is right. The error rate is 1 minus this fraction."""
+    """The fraction measures what is right. The error rate is 1 minus this fraction."""
     made, sure, possible = _rates(links, hand)
     return ((made & sure).sum() + (made & possible).sum()) / (made.sum() + sure.sum())
 
 
 def alignment_error_rate__precision(links, hand):
-    """You count the links that are not possible. Sure links that were not made are errors, too."""
+    """You count only links that are not possible. Sure links that were not made are errors, too."""
     made, _, possible = _rates(links, hand)
     return 1 - (made & possible).sum() / made.sum()
 
 
 def alignment_error_rate__last_letter_for_none(links, hand):
-    """As an index, -1 is the last letter. Here it means that the phoneme has no link: leave it out."""
+    """As an index, -1 selects the last letter. Here it means that the phoneme has no link, so leave it out."""
     made = np.zeros(hand.shape, dtype=bool)
     made[np.arange(len(links)), links] = True
     return 1 - ((made & (hand == 2)).sum() + (made & (hand > 0)).sum()) / (made.sum() + (hand == 2).sum())
 
 
 def alignment_error_rate__none_counted_below(links, hand):
-    """You divide by the number of phonemes. A phoneme without a link adds nothing to the number of links."""
+    """You divide by the number of phonemes. A phoneme without a link does not count towards the number of links."""
     made, sure, possible = _rates(links, hand)
     return 1 - ((made & sure).sum() + (made & possible).sum()) / (len(links) + sure.sum())
 
 
 def alignment_error_rate__hand_summed(links, hand):
-    """You add the numbers in `hand`. The 2 says that a link is sure, not that there are two of them."""
+    """You sum the numbers in `hand`. A 2 means that a link is sure, not that there are two links."""
     made, sure, _ = _rates(links, hand)
     return 1 - ((made & sure).sum() + hand[made].sum()) / (made.sum() + hand.sum())
 
@@ -125,32 +125,32 @@ def _em(**changed):
 
 
 def em_by_hand__divided_by_phonemes():
-    """You divided the counts of a phoneme by their sum over letters. They are divided letter by letter, over its phonemes."""
+    """You divided each phoneme's counts by their sum over letters. Divide each letter's counts by their sum over phonemes."""
     return _em(n=[0.5, 0.25, 0.5], o=[0.5, 0.75, 0.5], shares=[0.5, 0.75, 0.5, 0.5], again=[0.5, 0.7778])
 
 
 def em_by_hand__single_word_left_out():
-    """In *o*, the whole of OW belongs to the letter o. You left this word out."""
+    """You left out the word *o*, in which all of OW belongs to the letter o."""
     return _em(o=[0.5, 0.25, 0.25], shares=[0.5, 0.5, 0.5, 0.5], again=[0.5, 0.25])
 
 
 def em_by_hand__counts():
-    """These are the expected counts. Divide those of a letter by their sum, so that they become probabilities."""
+    """These are the expected counts. Divide the counts of each letter by their sum to get probabilities."""
     return _em(n=[1.0, 0.5, 0.5], o=[1.0, 1.5, 0.5])
 
 
 def em_by_hand__shares_not_divided():
-    """A share is t of the letter divided by the sum of t over the letters of the word: you kept t itself."""
+    """You kept t itself. A share is the t of the letter divided by the sum of t over the letters of the word."""
     return _em(shares=[0.5, 0.5, 0.1667, 0.5])
 
 
 def em_by_hand__one_iteration():
-    """These are the probabilities after the first maximisation. Use the shares of the second expectation for the next."""
+    """These are the probabilities after the first maximisation. Use the shares of the second expectation for the next one."""
     return _em(again=[0.5, 0.5])
 
 
 def em_by_hand__other_letter():
-    """You gave the share of the other letter. Look up which letter is asked for each time."""
+    """You gave the share of the other letter. Check which letter is asked for in each case."""
     return _em(shares=[0.4, 0.3333, 0.6, 0.4])
 
 
@@ -160,17 +160,17 @@ def _kinds(**changed):
 
 
 def sort_errors__added_and_left_out_exchanged():
-    """Kind 3 is a phoneme that the dictionary has and the model has not written; kind 4 is the other way round."""
+    """You swapped kinds 3 and 4. Kind 3 is a phoneme of the dictionary that the model left out, kind 4 one that it added."""
     return {name: [{3: 4, 4: 3}.get(kind, kind) for kind in kinds] for name, kinds in _kinds().items()}
 
 
 def sort_errors__vowels_and_consonants_exchanged():
-    """Vowels are the phonemes whose names begin with A, E, I, O or U. You have exchanged the kinds 1 and 2."""
+    """You swapped kinds 1 and 2. Vowels are the phonemes whose names begin with A, E, I, O or U."""
     return {name: [{1: 2, 2: 1}.get(kind, kind) for kind in kinds] for name, kinds in _kinds().items()}
 
 
 def sort_errors__first_edit_only():
-    """In some of these words more than one phoneme differs. Compare to the end before you choose the kind."""
+    """Some of these words differ in more than one phoneme. Compare each word to its end before you choose the kind."""
     return _kinds(first=[1, 2, 4, 3, 1], second=[1, 4, 2, 3, 2], third=[1, 4, 1, 3, 2])
 
 
