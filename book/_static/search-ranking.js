@@ -5,11 +5,12 @@
   const TOKEN = /[\p{L}\p{N}\p{M}_]+(?:\ue000[^\ue000-\ue002]*\ue002)?/gu;
   const MIN_FUZZY_LETTERS = 5, MIN_PREFIX_LETTERS = 3; // below these, too many other words are as near
   const SYNONYM_WEIGHT = 0.4;
-  const BOOST = { terms: +(globalThis.KB ?? 4), heading: 2, title: 1, text: 1 }; // chosen on half of the queries in tests/book/search_queries.toml
+  const BOOST = { terms: 4, heading: 2, title: 1, text: 1 }; // chosen on half of the queries in tests/book/search_queries.toml
   const PHRASE_BONUS = 1, RERANKED = 50;
   const { stemWord } = new Stemmer();
   const stops = new Set(stopWords);
 
+  const isStop = (token) => stops.has(token.toLowerCase()) && !/^[A-HJ-Z]$/.test(token); // a capital may be a symbol or a note
   const tokenize = (text) => text.replace(/[\\{}]/g, "").match(TOKEN) ?? [];
 
   /* A word as it is compared: α, alpha and \alpha are one, and so are e_ij and e with its subscript, or masks and masking. */
@@ -48,7 +49,7 @@
   /* The words of a query, without those that say nothing, unless there are no others. */
   function queryTerms(query) {
     const tokens = tokenize(query).filter((token) => normalize(token));
-    const telling = tokens.filter((token) => !stops.has(token.toLowerCase()));
+    const telling = tokens.filter((token) => !isStop(token));
     return [...new Set((telling.length ? telling : tokens).map(normalize))];
   }
 
@@ -94,7 +95,7 @@
   /* Which share of the query's neighbouring words are neighbours in a section too. */
   function adjacentPairs({ terms: indexed, heading, text }, terms) {
     if (terms.length < 2) return 0;
-    const words = tokenize(`${indexed} . ${heading} . ${text}`).filter((token) => !stops.has(token.toLowerCase())).map(normalize);
+    const words = tokenize(`${indexed} . ${heading} . ${text}`).filter((token) => !isStop(token)).map(normalize);
     const pairs = new Set(words.slice(1).map((word, n) => `${words[n]} ${word}`));
     return terms.slice(1).filter((term, n) => pairs.has(`${terms[n]} ${term}`)).length / (terms.length - 1);
   }

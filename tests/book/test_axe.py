@@ -15,9 +15,9 @@ OF_COLOURS = ["color-contrast", "link-in-text-block"]  # the rules whose answer 
 def findings(browser, options=None, include=None):  # noqa: F811
     """Return ``[rule, place, its source]`` for what axe-core finds amiss in the page as it is; by default by all rules."""
     # the theme makes what scrolls a stop of the keyboard, a moment after the window has changed
-    scrolls = (
-        "[...document.querySelectorAll('pre[tabindex=\"-1\"]')].every((code) => code.scrollWidth <= code.clientWidth)"
-    )
+    may_scroll = "pre, .pst-scrollable-table-container"
+    scrolls = f"""[...document.querySelectorAll("{may_scroll}")].every(
+        (each) => each.tabIndex >= 0 || each.scrollWidth <= each.clientWidth)"""
     until(browser, lambda: browser.execute_script(f"return {scrolls}"))
     return browser.execute_async_script(
         """

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
@@ -275,3 +276,44 @@ def test_a_formula_that_cannot_be_set_is_a_warning_and_the_other_pages_are_built
     site, warnings = build_site(tmp_path, strict=False)
     assert warnings.count("index.md:3: WARNING") == 1
     assert (site / "search-sections.js").is_file()
+
+
+def rank_of(results, wanted):
+    """Return the place of the first section in ``results`` that is among those wanted, from 1, or 0."""
+    for place, (page, heading) in enumerate(results, 1):
+        page, heading = page.rpartition("/")[2], _plain(heading)
+        names = {f"{page}#{heading}"}
+        if re.match(r"Exercise \d", heading):
+            names.add(f"{page}#Exercises")
+        if page == "errata" and re.match(r"[A-E]-\d", heading):
+            names.add(f"errata#Note {heading[0]}")
+        if names & set(wanted):
+            return place
+    return 0
+
+
+def _plain(heading):
+    return " ".join(re.sub(r"[`*$\\]", "", heading.replace("’", "'")).split())
+
+
+def test_readers_find_the_section_that_they_want(browser, site):  # noqa: F811
+    queries = tomllib.loads((ROOT / "tests/book/search_queries.toml").read_text(encoding="utf-8"))["query"]
+    with serving(site) as server:
+        open_page(browser, f"http://127.0.0.1:{server.server_port}/search.html?q=score")
+        until(browser, lambda: browser.execute_script("return globalThis.courseSearch !== undefined"))
+        found = browser.execute_script(
+            """const pages = searchSections.pages.flatMap(([page, parts]) => parts.map(([, heading]) => [page, heading]));
+            const search = (query) => courseSearch.search(query).results.slice(0, 10).map(({ page, heading }) => [page, heading]);
+            return [pages, arguments[0].map(search)]""",
+            [query["text"] for query in queries],
+        )
+    pages, results = found
+    for query in queries:  # so that a heading that changes takes its labels with it
+        assert rank_of(pages, [_plain(name) for name in query["wanted"]]), query
+    ranks = [
+        rank_of(rows, [_plain(name) for name in query["wanted"]]) for query, rows in zip(queries, results, strict=True)
+    ]
+    first, first_three = (sum(0 < rank <= limit for rank in ranks) / len(ranks) for limit in (1, 3))
+    print(f"{len(ranks)} queries: right section first {first:.0%}, among the first three {first_three:.0%}")
+    assert first >= 0.7
+    assert first_three >= 0.9

@@ -1,4 +1,4 @@
-import { Figure, digits, table } from "./base.js";
+import { Figure, cell, digits, table } from "./base.js";
 
 /* Self-attention with two heads: choose a word, and see where each head looks. */
 customElements.define("heads-figure", class extends Figure {
@@ -19,7 +19,8 @@ customElements.define("heads-figure", class extends Figure {
     };
     return {
       view: heads.map(chips).join(""),
-      more: heads.map(([name, rows]) => table(name, ["From", ...words], rows.map((row, k) => [words[k], ...row.map((w) => `<td>${digits(w, 2)}</td>`)]))).join(""),
+      more: table(`Where <i>${words[i]}</i> looks`, ["Word", ...heads.map(([name]) => name.split(":")[0])],
+        words.map((one, j) => [one, ...heads.map(([, rows], h) => cell(rows[i][j], [0, 1], h + 1))])),
       says: `From <i>${words[i]}</i>, ${heads.map(([name, rows]) => `${name.split(":")[0].toLowerCase()} looks most at ${most(rows)}`).join("; ")}.`,
     };
   }
