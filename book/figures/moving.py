@@ -57,6 +57,8 @@ def moving(name, title, numbers, still):
 MODULES = {
     "beam": "output_layer",
     "spelling": "capstone",
+    "heads": "links",
+    "reach": "links",
 }  # where the element does not stand in a module of its own name
 
 

@@ -55,6 +55,7 @@ PAGES = {  # element: its page
     "capstone-figure": "capstone",
     "spelling-figure": "spelling",
     "heads-figure": "from_bahdanau_to_transformers",
+    "reach-figure": "encoder",
 }
 CLOSE = {"rtol": 0, "atol": 1e-6}
 
@@ -373,6 +374,17 @@ def test_the_two_orders_on_the_page_are_those_of_note_c(browser, address):  # no
     assert moved == {"Luong, this step": True, "Bahdanau, this step": False, "Bahdanau, next step": True}
 
 
+def test_what_is_read_forward_does_not_depend_on_later_words(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "reach-figure")
+    says = element.find_element(By.CSS_SELECTOR, "[role=status]")
+    until(
+        browser, lambda: says.text == "Replacing bread changes: forward only bread; both directions every annotation."
+    )
+    control(element, "word", "2").send_keys(Keys.SPACE)
+    until(browser, lambda: "Replacing milk changes: forward only milk, with, bread;" in says.text)
+
+
 def test_each_head_looks_where_its_name_says(browser, address):  # noqa: F811
     size(browser, 1280)
     element = figure(browser, address, "heads-figure")
@@ -380,9 +392,7 @@ def test_each_head_looks_where_its_name_says(browser, address):  # noqa: F811
     words, before, alike = (column(rows, place) for place in range(3))
     assert words[before.index(max(before))] == "with"  # the word before bread
     assert [word for word, weight in zip(words, alike, strict=True) if weight > 0.2] == ["tea", "milk", "bread"]
-    until(
-        browser, lambda: "head 1 looks most at with (0.9" in element.find_element(By.CSS_SELECTOR, "[role=status]").text
-    )
+    until(browser, lambda: "head 1 most at with (0.9" in element.find_element(By.CSS_SELECTOR, "[role=status]").text)
 
 
 @pytest.mark.parametrize("element", PAGES)
