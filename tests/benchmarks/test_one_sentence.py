@@ -17,7 +17,7 @@ from solutions.in_numpy.softmax import softmax
 
 pytestmark = pytest.mark.suite("solutions")
 PRINTED = re.compile(r"^model = (\{\n.*?\n\})$", flags=re.MULTILINE | re.DOTALL)
-PENCIL = re.compile(r"^## One step with a pencil$(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+PENCIL = re.compile(r"^## One step with a pencil$(.*?)^```\{code-cell", flags=re.MULTILINE | re.DOTALL)
 
 
 def test_the_step_with_a_pencil_is_the_first_one_of_the_model():
