@@ -28,7 +28,7 @@ from autograder.formulas import FormulaError
 from autograder.paths import ROOT
 
 INDEX = "search-sections.js"
-MINISEARCH = ROOT / "node_modules" / "minisearch" / "dist" / "umd" / "index.js"
+MINISEARCH = ROOT / "node_modules" / "minisearch"
 RANKING = ROOT / "book" / "_static" / "search-ranking.js"
 QUESTION_WORDS = "can did do does from have how i my out what when where which who why you your"
 STOP_WORDS = english_stopwords | set(QUESTION_WORDS.split())
@@ -254,8 +254,9 @@ def write_index(app, exception):
     names, words = find_synonyms(app.env.get_doctree(notation) if notation else None)
     index = {"pages": pages, "names": names, "synonyms": SYNONYMS + words, "stopWords": sorted(STOP_WORDS)}
     text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
-    library = MINISEARCH.read_text(encoding="utf-8").partition("//# sourceMappingURL")[0]
-    parts = [library, js_porter_stemmer, f"searchSections={text};", RANKING.read_text(encoding="utf-8")]
+    library = (MINISEARCH / "dist/umd/index.js").read_text(encoding="utf-8").partition("//# sourceMappingURL")[0]
+    licence = f"/*! MiniSearch\n{(MINISEARCH / 'LICENSE.txt').read_text(encoding='utf-8').strip()}\n*/"
+    parts = [licence, library, js_porter_stemmer, f"searchSections={text};", RANKING.read_text(encoding="utf-8")]
     Path(app.outdir, INDEX).write_text("\n".join(parts), encoding="utf-8")
 
 

@@ -167,6 +167,11 @@ def test_index_entries_belong_to_their_own_section(index):
     assert terms == {"In Python": "striped horse; wisdom"}
 
 
+def test_the_published_library_carries_its_licence(built):
+    text = (built / "search-sections.js").read_text(encoding="utf-8")
+    assert (ROOT / "node_modules" / "minisearch" / "LICENSE.txt").read_text(encoding="utf-8").strip() in text
+
+
 @pytest.mark.parametrize("query", ["alpha", "α", r"\alpha_{ij}", "alpha_ij", "Weights"])
 def test_a_letter_is_found_by_its_sign_its_name_and_its_word(asked, query):
     assert "#its-formula" in asked(query)
