@@ -113,7 +113,7 @@ def test_every_chapter_keeps_the_order_of_its_sections():
         found = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
         if topic == "from_bahdanau_to_transformers":  # a history: its idea is a row of ideas, each beside its code
             assert [name for name in found if name in wanted] == [name for name in wanted if name in found]
-            assert {"The question", "What goes wrong", "Exercises", "Sources"} <= set(found)
+            assert {"The question", "See it", "What goes wrong", "Exercises", "Sources"} <= set(found)
         else:
             assert found == [name for name in wanted if name in found]
             assert set(wanted) - set(found) <= {"A closer look"}

@@ -702,6 +702,8 @@ def test_a_reader_types_a_sentence_and_watches_it_translated_row_by_row(browser,
     assert len(set(counts)) > 3  # row by row
     wanted, _ = translate("tea with milk and bread")
     until(browser, lambda: f"Ours: {wanted} STOP." in says.text)
+    model = "/made/capstone.npz", "/figures/model.js"
+    assert len({url for url in requests(browser) if url.endswith(model)}) == 2
     assert heat_maps(element)["Ours"] == ["written", "tea", "with", "milk", "and", "bread", "p"]
     sentence.clear()
     sentence.send_keys("tea with <b>coffee")
