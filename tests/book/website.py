@@ -16,7 +16,6 @@ from tests.shared import made_once
 
 LOG = "build.log"  # beside the website: what its build printed
 STAND_BACK = 5  # how much nicer the processes that test are
-FAILED = "The build failed.\n"
 # What a page's kernel says when a kernel or a server of another test was given the same port, a moment apart.
 STRAY_MESSAGES = ("DELIM not in msg_list", "Bad pipe message")
 AHEAD = "TESTS_WEBSITE_AHEAD"  # in the environment, where the processes of pytest-xdist find it
@@ -26,12 +25,12 @@ def website(started=None):
     """Return the folder of the website, when it is built; ``started`` is called with each process that builds it."""
 
     def make(folder):
-        log = build(folder)
+        succeeded, log = build(folder)
         if any(message in log for message in STRAY_MESSAGES):  # nothing of the site: begin again, once
             shutil.rmtree(folder / "_build")
-            log = build(folder)
-        (folder / "_build" / LOG).write_text(log.removeprefix(FAILED), encoding="utf-8")
-        assert not log.startswith(FAILED), log[-8000:]
+            succeeded, log = build(folder)
+        (folder / "_build" / LOG).write_text(log, encoding="utf-8")
+        assert succeeded, log[-8000:]
         return folder / "_build" / "html"
 
     def build(folder):
@@ -53,8 +52,8 @@ def website(started=None):
                     raise
             log += said
             if process.returncode:
-                return FAILED + log
-        return log
+                return False, log
+        return True, log
 
     return made_once("site", make)
 
