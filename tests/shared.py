@@ -45,8 +45,8 @@ def made_once(name, make):
 def free_ports(count):
     """Return the numbers of so many ports that nobody listens on.
 
-    They lie below those that the kernel gives to whoever asks for any port at all (Linux: from 32768 on): a Jupyter
-    kernel started by another worker must not end up on a port that a test is about to use.
+    They lie below the range from which the kernel picks a free port (on Linux, 32768 and up), so that a Jupyter kernel
+    started by another worker cannot take a port that a test is about to use.
     """
     with contextlib.ExitStack() as stack:
         sockets = []

@@ -214,7 +214,7 @@ def scaled_attention__wrong_squeezed(query, keys, values, source_mask):
 
 
 def scaled_attention__right_loop(query, keys, values, source_mask):
-    """Style: a loop over the sentences, in which only the real tokens are looked at."""
+    """Style: a loop over the sentences that uses only the real tokens."""
     context = []
     for q, k, u, real in zip(query, keys, values, source_mask):
         if not real.any():
@@ -891,7 +891,7 @@ def multi_head__right_loop_over_heads(query, keys, source_mask, W_query, W_key, 
 
 
 def multi_head__right_loop_over_sentences(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Style: a loop over the sentences that picks their real tokens; a sentence without one is 0 times what stands in the query."""
+    """Style: a loop over the sentences that selects their real tokens; for an empty sentence, the query times 0."""
     rows = []
     for b in range(query.shape[0]):
         words = keys[b][source_mask[b]]
