@@ -38,10 +38,8 @@ def _hash_inputs_of_case(case):
     told = case.shown or not case.part
     mistaken = {name: asdict(outcome) for name, outcome in case.mistaken.items()} if told else {}
     everything = {field.name: getattr(case, field.name) for field in fields(case)}
-    return everything | {
-        "mistaken": mistaken,
-        "atol": _exactly(case.atol),
-    }  # computed, and JSON would keep all its digits
+    # The tolerance is computed, and JSON would keep all its digits.
+    return everything | {"mistaken": mistaken, "atol": _exactly(case.atol)}
 
 
 def _exactly(value):
