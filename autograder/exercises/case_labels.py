@@ -1,4 +1,4 @@
-"""Say what kinds of hidden cases an exercise has, so that nobody takes a right example for a right answer.
+"""Say what kinds of hidden cases an exercise has, so that nobody mistakes a correct example for a correct answer.
 
 In: an exercise. Out: words, read off the cases themselves. Touches nothing.
 """
@@ -17,7 +17,7 @@ PROMISES = {  # what a text may promise, as a regular expression -> the kind tha
     r"mask` (.* )?(is|and is) true at": "padding",
     r"without (a|any) real (word|token)": "a sentence without a word",
     r"[Gg]radients (must )?reach": "gradients",
-    r"anywhere in its row|need not stand together": "a pad before a word",
+    r"anywhere in its row|need not stand together": "padding before a word",
 }
 
 

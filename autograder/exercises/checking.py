@@ -37,7 +37,7 @@ from autograder.exercises.compare import (
 )
 from autograder.exercises.compose import compose
 
-CUT_OFF = "no gradient can pass. Stay in torch from beginning to end, without detach(), item(), numpy or no_grad()."
+CUT_OFF = "no gradient gets through. Stay in torch from start to finish, without detach(), item(), numpy or no_grad()."
 ENDS = 3  # frames of a long traceback that are shown at either end
 FEW = 24  # numbers: inputs of no more are printed, of others only the shapes
 # The name of an exercise -> what its check knows, and the shown cases that nobody worked by hand. A notebook puts them in, as
@@ -110,18 +110,18 @@ def _check(name):
         print(f"{called}: the shown {'case is' if len(known['cases'] + drawn) == 1 else 'cases are'} right.")
     else:
         verdict = ", and ".join(["the form is right", *passed])
-        print(f"{called}: {verdict}. Whether the answer is right is not judged here.")
+        print(f"{called}: {verdict}. Whether the answer is right is not checked here.")
     print(f"{called}: {describe_hidden_cases(**known['hidden'])}")
 
 
 def describe_hidden_cases(count, kinds, families=0, atol=None):
     """Return a sentence on what gives the points, so that a check that passes comforts nobody."""
     if atol is not None:
-        return f"the points are for the right numbers, each within {atol:g}."
+        return f"points are given for the right numbers, each within {atol:g}."
     counted = "one hidden case" if count == 1 else f"{count} hidden cases"
-    of = f" of {families} families" if families else ""
+    of = f" from {families} families" if families else ""
     give = "gives" if count == 1 else "give"
-    return f"{counted}{of} {give} the points. There will be: {', '.join(kinds) or 'other numbers'}."
+    return f"{counted}{of} {give} the points. They include: {', '.join(kinds) or 'other numbers'}."
 
 
 def _unpack(text):
@@ -154,7 +154,7 @@ def _call_shown(function, case, convert, title):
     try:
         return call_case(function, case_inputs(case, convert), case.get("gradients", ()))
     except NotImplementedError:
-        untouched = f"{function.__name__}: not answered yet. Replace `raise NotImplementedError()` by your answer."
+        untouched = f"{function.__name__}: not answered yet. Replace `raise NotImplementedError()` with your answer."
         raise NotYet(untouched) from None
     except (Exception, KeyboardInterrupt) as error:
         show_own_lines(error, call)
@@ -258,15 +258,15 @@ def check_weights(path, arrays):
             shapes = {name: weights[name].shape for name in weights.files}
             finite = all(np.isfinite(weights[name]).all() for name in weights.files)
     except FileNotFoundError:
-        raise NotYet(f"{path} is not there yet: train the model, and it is written beside this notebook.") from None
+        raise NotYet(f"{path} does not exist yet: train the model, which writes it beside this notebook.") from None
     except (OSError, ValueError, TypeError):
-        raise NotYet(f"{path} is no file of plain arrays. Write it with save_weights.") from None
+        raise NotYet(f"{path} is not a file of plain arrays. Write it with save_weights.") from None
     for name, shape in arrays.items():
         if shapes.get(name) != tuple(shape):
-            mine = shapes.get(name, "none: it is missing")
-            raise NotYet(f"{path}: {name} has shape {mine}; {tuple(shape)} is right.")
+            mine = f"has shape {shapes[name]}" if name in shapes else "is missing"
+            raise NotYet(f"{path}: {name} {mine}; it should have shape {tuple(shape)}.")
     if not finite:
-        raise NotYet(f"{path} holds numbers that are not finite: the training ran away. Try a smaller step.")
+        raise NotYet(f"{path} contains numbers that are not finite: the training diverged. Try a smaller step size.")
     print(f"{path} is complete: {len(arrays)} arrays. Hand it in together with this notebook.")
 
 

@@ -14,7 +14,7 @@ from autograder.exercises.mutation_operators import Rewrite
 from autograder.exercises.perturbations import CallContext, Perturbation
 
 SENTENCES = "batch"  # the letter that counts them
-ALONG = {  # what stands along the axis of a letter: one, and several
+ALONG = {  # what lies along the axis of a letter: one, and several
     SENTENCES: ("sentence", "sentences"),
     "source_len": ("position", "positions"),
     "length": ("position", "positions"),
@@ -22,7 +22,7 @@ ALONG = {  # what stands along the axis of a letter: one, and several
     "steps": ("step", "steps"),
     "earlier_steps": ("step", "steps"),
     "heads": ("head", "heads"),
-    "vocab_size": ("word of the vocabulary", "words of the vocabulary"),
+    "vocab_size": ("vocabulary word", "vocabulary words"),
     "width": ("hypothesis", "hypotheses"),
 }
 # What the steps of a reference are called in words, where their name is not that of an argument or of the field.
@@ -43,11 +43,11 @@ STEPS: dict[str, str] = {name: f"the {name.replace('_', ' ')}" for name in NAMED
     "powers": "the exponentials",
     "total": "the sum of the exponentials",
     "kept": "the masked scores",
-    "hidden": "what v is multiplied by",
-    "head_keys": "the keys of the heads",
+    "hidden": "the vector multiplied by v",
+    "head_keys": "the per-head keys",
     "joined": "the joined vector",
-    "log_probabilities": "the logarithms of the probabilities",
-    "losses": "the losses of the words",
+    "log_probabilities": "the log-probabilities",
+    "losses": "the per-word losses",
     "update": "the update gate",
     "reset": "the reset gate",
     "forward": "the forward state",
@@ -57,12 +57,13 @@ STEPS: dict[str, str] = {name: f"the {name.replace('_', ' ')}" for name in NAMED
     "": "your result",
 }
 SCALED = ("scores", "logits", "coverage", "context", "contexts", "by_weight")  # what somebody may divide by a size
-PLURAL = {"is": "are", "has": "have", "counts": "count"}
+SINGULAR_ENDINGS = ("ss", "ias")  # of names that end with s: loss, bias
+PLURAL = {"is": "are", "has": "have"}
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One thing done differently. ``clause`` follows "Your numbers come out exactly if"; the lower its ``rank``, the simpler.
+    """One thing done differently. ``clause`` follows "We get exactly your numbers if"; the lower its ``rank``, the simpler.
 
     Either ``changes`` gives the changes of values in a call by node number, none where there is nothing to change; or ``new``
     stands in a ``slot`` of the reference; or the arguments ``earlier`` come from an earlier call of the same shapes.
@@ -94,7 +95,7 @@ def mutate_all(nodes: Sequence[Node], perturbation: Perturbation, subject: str, 
 
 def mutation_from_rewrite(slot: Slot, rewrite: Rewrite, kind: str, text: str) -> Mutation | None:
     """Return ``rewrite`` as a mutation, or None if its clause would name something that ``text`` does not mention."""
-    of = name_variable(slot.inside, text) if slot.inside else "what is returned"
+    of = name_variable(slot.inside, text) if slot.inside else "the return value"
     words = {"of": of or ("a step" if kind == "number" else "")}
     for side in ("left", "right"):
         words[side] = join_names(names_in(getattr(slot.node, side)), text) if isinstance(slot.node, ast.BinOp) else ""
@@ -103,14 +104,14 @@ def mutation_from_rewrite(slot: Slot, rewrite: Rewrite, kind: str, text: str) ->
     if any(words.get(word) == "" for word in needed) or ("of" in needed and is_setting):
         return None
     step = STEPS.get(slot.inside, "") if slot.inside else ""
-    clause = rewrite.clause.format(**words, where=f" on the way to {step}" if step else "")
+    clause = rewrite.clause.format(**words, where=f" in the computation of {step}" if step else "")
     return Mutation(clause, rewrite.rank, slot=slot, new=rewrite.new)
 
 
 def format_clause(clause: str, subject: str, several: bool = False) -> str:
     """Return ``clause`` about ``subject``, with its verb in the singular or plural: W_x is, keys are."""
     name = re.split(r",| of | on ", subject.removeprefix("the "))[0].split(" ")[-1]
-    is_plural = several or (name.islower() and name.endswith("s") and not name.endswith("ss"))
+    is_plural = several or (name.islower() and name.endswith("s") and not name.endswith(SINGULAR_ENDINGS))
     return clause.format(it=subject, **{verb: plural if is_plural else verb for verb, plural in PLURAL.items()})
 
 

@@ -16,10 +16,10 @@ from numbers import Integral, Real
 
 import numpy as np
 
-PRINTED = "it printed something and returned nothing: write return where the print is"
+PRINTED = "it printed something and returned nothing: use return instead of print"
 CHANGED = "it changed its input {}. Work on a copy"
-ALSO_CHANGED = "right, and no points are lost, but it changed its input {}: whoever calls it may need that unchanged"
-UNSTEADY = "it gives another result when it is called again with the same input"
+ALSO_CHANGED = "right, and no points are lost, but it changed its input {}, which the caller may still need"
+UNSTEADY = "it gives a different result when called again with the same input"
 SINGLE_PRECISION = "the result is in single precision (float32): compute in double precision (float64) throughout"
 SINGLE_DIGITS = 1e-7  # of the largest number: what single precision cannot hold
 COARSE_DIGITS = 1e-4  # of the largest number: how far off a result in single precision may be
@@ -124,7 +124,7 @@ def _read(value):
     if isinstance(value, dict):
         return {key: _read(item) for key, item in value.items()}
     if value is None:
-        raise ValueError("it returned nothing: is the return statement missing, or a print in its place?")
+        raise ValueError("it returned nothing: is the return statement missing, or did you print instead?")
     if hasattr(value, "detach"):
         raise ValueError("it returned a tensor of a kind that cannot be read as an array")
     if isinstance(value, np.ma.MaskedArray):
@@ -150,13 +150,13 @@ def explain_mismatch(value, expected, atol):
     if isinstance(value, dict):
         return "it returned a dict, not one array"
     if value.ndim != expected.ndim:
-        return f"the result has shape {value.shape}: {value.ndim} axes where {expected.ndim} belong"
+        return f"the result has shape {value.shape}: {_count_axes(value.ndim)} instead of {expected.ndim}"
     for axis, size in enumerate(value.shape):
         if size != expected.shape[axis]:
-            turned = ", it looks transposed" if sorted(value.shape) == sorted(expected.shape) else ""
+            turned = " (it looks transposed)" if sorted(value.shape) == sorted(expected.shape) else ""
             return f"the result has shape {value.shape}: axis {axis} has the wrong length{turned}"
     if (value.dtype.kind == "b") != (expected.dtype.kind == "b"):
-        return "truth values and numbers are mixed up"
+        return "booleans and numbers are mixed up"
     if is_too_coarse(value, expected, atol):
         return SINGLE_PRECISION
     value, expected = value.astype(float), expected.astype(float)
@@ -168,9 +168,14 @@ def explain_mismatch(value, expected, atol):
     wrong = ~np.asarray(same)
     if wrong.any():
         index = tuple(int(i) for i in np.argwhere(wrong)[0])
-        where = f"first at index {list(index)}: " if index else ""
-        return f"{int(wrong.sum())} of {wrong.size} values are wrong, {where}yours is {value[index]:.6g}"
+        count = int(wrong.sum())
+        which = f"{count} of {wrong.size} values {'is' if count == 1 else 'are'} wrong, first at index {list(index)}"
+        return f"{which if wrong.size > 1 else 'the value is wrong'}: yours is {value[index]:.6g}"
     return ""
+
+
+def _count_axes(count):
+    return "1 axis" if count == 1 else f"{count} axes"
 
 
 def is_too_coarse(value, expected, atol):
@@ -185,19 +190,19 @@ def explain_shape_mismatch(value, expected):
     kind = _kind(value)
     value = _to_list(plain_value(value))
     if isinstance(value, int) and not isinstance(value, bool):
-        return "a shape is a tuple, also with one axis: write (k,) rather than k"
+        return "a shape is a tuple, even with one axis: write (k,) rather than k"
     if not isinstance(value, (tuple, list)):
-        return f"a shape is a tuple of whole numbers; this is {kind}"
+        return f"a shape is a tuple of integers; this is {kind}"
     value = [_to_list(size) for size in value]
     if any(not isinstance(size, int) or isinstance(size, bool) or size < 1 for size in value):
-        return "a shape holds whole numbers above 0 only"
+        return "a shape contains only positive integers"
     if expected is not None and len(value) != len(expected):
-        return f"it has {len(value)} axes; that is {'too many' if len(value) > len(expected) else 'too few'}"
+        return f"it has {_count_axes(len(value))}, which is {'too many' if len(value) > len(expected) else 'too few'}"
     wrong = [axis for axis, size in enumerate(value) if expected is not None and size != expected[axis]]
     if wrong and sorted(value) == sorted(expected):
-        return "the right sizes in another order: it looks transposed"
+        return "the right sizes in the wrong order: it looks transposed"
     if wrong:
-        return f"axis {' and axis '.join(map(str, wrong))} {'have' if len(wrong) > 1 else 'has'} another size"
+        return f"axis {' and axis '.join(map(str, wrong))} {'have' if len(wrong) > 1 else 'has'} the wrong size"
     return ""
 
 
@@ -368,7 +373,7 @@ def _kind(value):
 
 
 def missing_entry(value):
-    return f"this key is missing; yours are {', '.join(str(key)[:40] for key in list(value)[:9])}"
+    return f"this key is missing; your keys are {', '.join(str(key)[:40] for key in list(value)[:9])}"
 
 
 def case_inputs(case, convert):

@@ -18,7 +18,7 @@ def shape_of(equation, shapes):
     """Return the shape of ``equation``, in which each name has its shape in ``shapes``. A size of None may be any.
 
     ``x @ y`` is a product of matrices, of a matrix and a vector, or of two vectors; ``x + y``, ``x * y`` and ``x / y`` go
-    entry by entry; ``x.T`` exchanges rows and columns; ``flat(x)`` puts all numbers of ``x`` in a row, and any other
+    entry by entry; ``x.T`` swaps rows and columns; ``flat(x)`` puts all numbers of ``x`` in a row, and any other
     function acts on each entry. In ``name = ...`` and in ``x == y``, both sides must have one shape. A ``Misfit`` is raised
     at the first place where two shapes do not fit.
     """
@@ -64,14 +64,14 @@ def _shape(node, shapes):
 
 def _transpose(shape, name):
     if len(shape) < 2:
-        raise Misfit(f"{name} has {_describe_shape(shape)}: only a matrix has rows and columns to exchange.")
+        raise Misfit(f"{name} has {_describe_shape(shape)}: only a matrix has rows and columns to swap.")
     return (*shape[:-2], shape[-1], shape[-2])
 
 
 def _product(left, right, left_name, right_name, whole):
     for shape, name in ((left, left_name), (right, right_name)):
         if not shape:
-            raise Misfit(f"In {whole}, {name} is a single number: it has no axis for the product.")
+            raise Misfit(f"In {whole}, {name} is a single number: it has no axis to multiply along.")
     inner, outer = left[-1], right[-2:][0]  # the columns of the left meet the rows of the right
     if not _alike((inner,), (outer,)):
         columns = _count(inner, "column" if len(left) > 1 else "number")
@@ -122,7 +122,7 @@ def _leading_axes(one, other):
 
 def _describe_shape(shape):
     if not shape:
-        return "no axis: it is a single number"
+        return "no axes: it is a single number"
     if len(shape) == 1:
         return _count(shape[0], "number")
     return f"the shape ({', '.join('any' if size is None else str(size) for size in shape)})"

@@ -24,7 +24,7 @@ SIZES = "the sizes"  # the factor beside the arguments
 SIZE_ONE = ("size_one",)
 ONE_OF = {"batch": "a batch of one sentence", "source_len": "sentences of one position", "target_len": "a single step"}
 PLAIN = "ordinary numbers"
-TAKEN_FOR_ONE = "which two axes are taken for one?"
+TAKEN_FOR_ONE = "which two axes are confused?"
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _sizes(arguments, least):
     if short == letters:
         yield SizeConstraint(frozenset(letters), words="all sizes 1", parts=SIZE_ONE)
     if len(letters) > 2:
-        yield SizeConstraint(alike=tuple(letters), words="all sizes alike", advice=TAKEN_FOR_ONE)
+        yield SizeConstraint(alike=tuple(letters), words="all sizes equal", advice=TAKEN_FOR_ONE)
     for pair in itertools.combinations(letters, 2):
         if len(letters) <= MANY or any({*pair} <= {*argument.letters} for argument in arguments.values()):
             yield SizeConstraint(alike=pair, words=" equal to ".join(pair), advice=TAKEN_FOR_ONE)

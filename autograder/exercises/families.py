@@ -20,9 +20,9 @@ LARGE_PARTS = ("large_scores", "large_logits")
 ROUNDED = 5  # decimals of what is drawn: a product has more than the tolerance, and they are short to write down
 
 WHERE_MASKED = "where does the mask come in?"
-WHERE_LARGE = "follow the largest and the smallest number through your formula."
+WHERE_LARGE = "trace the largest and the smallest number through your formula."
 WHERE_EMPTY = "what does your formula divide by there, and what comes out of it?"
-WHERE_ZERO = "which line takes a 0 for something else, or divides by it?"
+WHERE_ZERO = "which line mistakes a 0 for something else, or divides by it?"
 WHERE_ALIKE = "which line needs them to differ?"
 WHERE_SIZE = "which line treats such an axis differently?"
 WHERE_INDEX = "what does your code do with such a number?"
@@ -100,9 +100,7 @@ def _whole(rng, context):
     return rng.integers(-9, 10, size=context.shape) * 1.0
 
 
-WHOLE = Family(
-    "whole", _whole, "{} that are whole numbers", "is an array made for whole numbers, where others must be kept?"
-)
+WHOLE = Family("whole", _whole, "{} that are whole numbers", "is there an integer array that must hold other numbers?")
 
 
 def _in_steps(rng, context):
@@ -111,7 +109,7 @@ def _in_steps(rng, context):
     return rng.permuted(down, axis=-1).round(ROUNDED)
 
 
-IN_STEPS = Family("steps", _in_steps, "{} that lie some ten apart", WHERE_LARGE, LARGE_PARTS, least={-1: 5})
+IN_STEPS = Family("steps", _in_steps, "{} spaced a few units apart", WHERE_LARGE, LARGE_PARTS, least={-1: 5})
 
 # --- masks: True at words --------------------------------------------------------------------------------------------
 
@@ -160,10 +158,10 @@ def _no_word(rng, context):
 _padded = partial(Family, advice=WHERE_MASKED, parts=MASKING, pads=True)
 MASK = KINDS["mask"] = (
     Family("full", _no_pad),
-    _padded("end", _pads_at_end, "pads at the end", least={-1: 2}),
+    _padded("end", _pads_at_end, "padding at the end", least={-1: 2}),
     _padded("lengths", _different_lengths, "different lengths", least={0: 2, -1: 2}),
-    _padded("before", lambda rng, context: ~_pads_at_end(rng, context), "a pad before a word", least={-1: 2}),
-    _padded("between", _between_words, "pads between words", least={-1: 3}),
+    _padded("before", lambda rng, context: ~_pads_at_end(rng, context), "padding before a word", least={-1: 2}),
+    _padded("between", _between_words, "padding between words", least={-1: 3}),
     _padded(ONE_WORD, _one_word, "a single word", least={-1: 2}),
     Family("empty_row", _empty_row, "a sentence without a word", WHERE_EMPTY, EMPTY, {0: 2}, pads=True),
     Family("empty", _no_word, "no word in any sentence", WHERE_EMPTY, EMPTY, pads=True),
@@ -209,14 +207,16 @@ def _pad_above_low(rng, context):
 
 KINDS["scores"] = KINDS["logits"] = (
     Family("ordinary", _normal),
-    Family("alike", _alike, "{} all alike", WHERE_ALIKE),
+    Family("alike", _alike, "{} all equal", WHERE_ALIKE),
     Family("zeros", _zeros_among_them, "{} of exactly 0", WHERE_ZERO, MASKING),
     Family("thousands", _large, "{} in the thousands", WHERE_LARGE, LARGE_PARTS),
-    Family("apart", _rows_apart, "sentences whose {} lie thousands apart", WHERE_LARGE, LARGE_PARTS, {0: 2}),
+    Family("apart", _rows_apart, "sentences whose {} are thousands apart", WHERE_LARGE, LARGE_PARTS, {0: 2}),
     Family("tie", _tie_far_above, "two equal {} far above the rest", WHERE_LARGE, LARGE_PARTS, {-1: 3}),
     Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS),
-    Family("pad_above", _pad_above, "{} of pads far above those of words", WHERE_MASKED, LARGE_PARTS, needs_pads=True),
-    Family("pad_low", _pad_above_low, "words whose {} lie far below 0", WHERE_LARGE, LARGE_PARTS, needs_pads=True),
+    Family(
+        "pad_above", _pad_above, "{} at padding far above those of words", WHERE_MASKED, LARGE_PARTS, needs_pads=True
+    ),
+    Family("pad_low", _pad_above_low, "words whose {} are far below 0", WHERE_LARGE, LARGE_PARTS, needs_pads=True),
 )
 
 # --- annotations, states, parameters ---------------------------------------------------------------------------------
@@ -269,11 +269,11 @@ KINDS["annotations"] = (
     Family("equal", _two_equal, "two equal {}", WHERE_ALIKE, least={-2: 2}),
     Family("uneven", _tiny_beside_huge, "tiny {} beside huge ones", WHERE_LARGE, LARGE_PARTS, least={-2: 2}),
     _at_limits(parts=LARGE_PARTS),
-    Family("pads_huge", _huge_pads, "huge {} at pads", WHERE_MASKED, MASKING, needs_pads=True),
+    Family("pads_huge", _huge_pads, "huge {} at padding", WHERE_MASKED, MASKING, needs_pads=True),
 )
 KINDS["states"] = (
     Family("ordinary", _normal),
-    Family("zero", _with_zero_row(_normal), "{} of zeros in one sentence", WHERE_ZERO),
+    Family("zero", _with_zero_row(_normal), "all-zero {} in one sentence", WHERE_ZERO),
     _at_limits(parts=LARGE_PARTS),
 )
 KINDS["parameter"] = (Family("ordinary", partial(_normal, scale=0.7)), _at_limits(parts=LARGE_PARTS))
@@ -307,7 +307,7 @@ KINDS["weights"] = (
     Family("ordinary", _weights),
     Family("one_is_all", lambda rng, c: _one_word(rng, c).astype(float), "a weight of 1", WHERE_ZERO, least={-1: 2}),
     Family("zero", _zero_in_some, "a weight of exactly 0 in one sentence", WHERE_ZERO, MASKING, {0: 2, -1: 2}),
-    Family("small", _very_small, "very small weights", "is anything rounded, or taken for 0?", least={-1: 2}),
+    Family("small", _very_small, "very small weights", "is anything rounded, or treated as 0?", least={-1: 2}),
     Family("empty_row", _with_zero_row(_weights), "a sentence without any weight", WHERE_EMPTY, EMPTY),
 )
 
@@ -350,15 +350,13 @@ def _one_target(rng, context):
 KINDS["tokens"] = (
     Family("ordinary", _without_last),
     Family("ends", _ends, "the first and the last word of the vocabulary", WHERE_INDEX),
-    Family(
-        "repeated", lambda rng, c: np.full(c.shape, rng.integers(0, c.below)), "one word again and again", WHERE_INDEX
-    ),
+    Family("repeated", lambda rng, c: np.full(c.shape, rng.integers(0, c.below)), "one word repeated", WHERE_INDEX),
     Family("many", _last_words, "a vocabulary of more than 256 words", WHERE_INDEX, words_known=300),
 )
 KINDS["targets"] = (  # 0 is the pad, so there must be another word
     Family("full", partial(_integers, least=1), words_known=2),
-    _padded("end", _padded_targets, "pads at the end", least={-1: 2}, words_known=2),
-    _padded("anywhere", _pads_anywhere, "pads between words", least={-1: 2}, words_known=2),
+    _padded("end", _padded_targets, "padding at the end", least={-1: 2}, words_known=2),
+    _padded("anywhere", _pads_anywhere, "padding between words", least={-1: 2}, words_known=2),
     _padded(ONE_WORD, _one_target, "a single real word in the batch", words_known=2),
 )
 
@@ -400,9 +398,9 @@ def _equal_lengths(rng, context):
 
 KINDS["lengths"] = (
     Family("ordinary", _whole_from(1, 30)),
-    Family("alike", _equal_lengths, "{} all alike", WHERE_ALIKE),
-    Family("short", _whole_from(1, 3), "{} of one word or two", "what does your code do with a single word?"),
-    Family("long", _whole_from(100, MOST_WORDS + 1), "{} of a hundred words and more", WHERE_LARGE),
+    Family("alike", _equal_lengths, "{} all equal", WHERE_ALIKE),
+    Family("short", _whole_from(1, 3), "{} of one or two words", "what does your code do with a single word?"),
+    Family("long", _whole_from(100, MOST_WORDS + 1), "{} of a hundred words or more", WHERE_LARGE),
 )
 
 
@@ -459,13 +457,13 @@ def _two_words_each(rng, context):
 
 KINDS["hypotheses"] = (
     Family("ordinary", _negative(5.0)),
-    Family("leader", _leader, "one hypothesis far ahead", "may one hypothesis give several of the best continuations?"),
+    Family("leader", _leader, "one hypothesis far ahead", "can one hypothesis give several of the best continuations?"),
     Family("alike", _alike_below_zero, "hypotheses that are equally good so far", WHERE_ALIKE),
     Family("close", _close_and_low, "hypotheses far below 0 that are nearly equally good", WHERE_LARGE),
 )
 KINDS["log_probabilities"] = (
     Family("ordinary", _log_probabilities),
-    Family("same", _same_words, "hypotheses that like the same words", WHERE_ALIKE, least={-2: 2}),
+    Family("same", _same_words, "hypotheses that prefer the same words", WHERE_ALIKE, least={-2: 2}),
     Family("low", _two_words_each, "{} far below 0", WHERE_LARGE),
     Family("certain", _certain, "a word that is certain", WHERE_ZERO),
     Family("many", _log_probabilities, "a vocabulary of more than 256 words", WHERE_INDEX, least={-1: 300}),
@@ -529,19 +527,21 @@ def _write(rng, row, right, way):
 
 KINDS["target_words"] = (
     Family("ordinary", _stopping(_any_length)),
-    Family("full", _stopping(lambda rng, c: np.full(c.shape[:-1], c.shape[-1] - 1)), "targets without pads"),
-    Family("stop", _stopping(lambda rng, context: np.zeros(context.shape[:-1], int)), "targets of the stop word alone"),
+    Family("full", _stopping(lambda rng, c: np.full(c.shape[:-1], c.shape[-1] - 1)), "targets without padding"),
+    Family(
+        "stop", _stopping(lambda rng, context: np.zeros(context.shape[:-1], int)), "targets with only the stop word"
+    ),
     Family("few", _stopping(_any_length, FEW), "a vocabulary of a few words"),
     Family("many", _stopping(_any_length, MANY), "a vocabulary of more than 256 words"),
 )
 KINDS["written"] = (
     Family("ordinary", _outputs_of_model("right", "right", "wrong", "short", "endless", "twice", "pads", "order")),
-    Family("right", _outputs_of_model("right", "twice", "pads"), "right sentences, and more after their stop word"),
-    Family("wrong", _outputs_of_model("wrong", "small_type"), "one wrong word a sentence"),
-    Family("other", _outputs_of_model("other"), "other words, as many as are right"),
+    Family("right", _outputs_of_model("right", "twice", "pads"), "right sentences with more after their stop word"),
+    Family("wrong", _outputs_of_model("wrong", "small_type"), "one wrong word per sentence"),
+    Family("other", _outputs_of_model("other"), "wrong words, as many as in the target"),
     Family("short", _outputs_of_model("short", "right"), "sentences that stop too early"),
     Family("endless", _outputs_of_model("endless", "right"), "sentences that never stop"),
-    Family("order", _outputs_of_model("order", "right"), "the right words in another order"),
+    Family("order", _outputs_of_model("order", "right"), "the right words in the wrong order"),
 )
 
 
@@ -593,16 +593,16 @@ NEAREST = 1e-8  # by how much of itself the largest weight is larger than the ne
 FLAT, STOPPED = "which weight is the largest?", "what is the largest of weights that are all 0?"
 KINDS["peaks"] = (
     Family("ordinary", _peaks),
-    Family("flat", partial(_peaks, low=0.9999, peak=1.0001), "weights that are nearly alike", FLAT, least={-1: 150}),
-    Family("near_ties", _near_ties, "two weights that are nearly the largest", FLAT, least={-1: 2}),
+    Family("flat", partial(_peaks, low=0.9999, peak=1.0001), "weights that are nearly equal", FLAT, least={-1: 150}),
+    Family("near_ties", _near_ties, "two weights nearly tied for the largest", FLAT, least={-1: 2}),
     Family("first_zero", _first_is_zero, "a first weight of exactly 0", WHERE_ZERO, least={-1: 2}),
     Family("stopped", _stopped_peaks, "sentences that stop before others", STOPPED),
 )
 KINDS["positions"] = (
     Family("ordinary", _positions(0.6, 0.6)),
     Family("nouns", _positions(1.0, 0.6), "nouns only"),
-    Family("few", _positions(0.1, 0.5), "hardly any noun"),
-    Family("missed", _positions(0.6, 0.0), "hardly any noun aligned"),
+    Family("few", _positions(0.1, 0.5), "hardly any nouns"),
+    Family("missed", _positions(0.6, 0.0), "hardly any nouns aligned"),
 )
 
 # --- spelling and sound ----------------------------------------------------------------------------------------------
@@ -637,6 +637,10 @@ KINDS["links"] = (
 )
 KINDS["hand"] = (
     Family("ordinary", _whole_from(0, 3)),
-    Family("sure", lambda rng, context: 2 * rng.integers(0, 2, size=context.shape), "links by hand that are all sure"),
-    Family("possible", _whole_from(0, 2), "links by hand of which none is sure"),
+    Family(
+        "sure",
+        lambda rng, context: 2 * rng.integers(0, 2, size=context.shape),
+        "hand-annotated links that are all sure",
+    ),
+    Family("possible", _whole_from(0, 2), "hand-annotated links, none of them sure"),
 )

@@ -135,7 +135,7 @@ def _case(exercise, row, reference, wrong):
     outcome = outcome_of(exercise, reference, inputs, row.gradients)
     if outcome.raised:
         what = "returns no numbers" if outcome.raised == UNREADABLE else f"raises {outcome.raised}"
-        raise AnswerKeyError(f"the reference {what} on case {row.name!r}", entry.where, "mend one of the two.")
+        raise AnswerKeyError(f"the reference {what} on case {row.name!r}", entry.where, "fix one of the two.")
     atol = row.atol if row.atol is not None else _tolerance(outcome.value, row)
     expected = outcome.value
     if row.expected is not None:

@@ -55,4 +55,4 @@ def refusal(error: BaseException, path: Path) -> AnswerKeyError:
         reached.append((Path(error.filename), error.lineno))
     file, line = reached[-1] if reached else (path, 1)
     place = f"{short(file)}, line {line}"
-    return AnswerKeyError(f"cannot be imported: {type(error).__name__}: {error}", place, "mend that line.")
+    return AnswerKeyError(f"cannot be imported: {type(error).__name__}: {error}", place, "fix that line.")

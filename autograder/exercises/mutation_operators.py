@@ -25,8 +25,8 @@ class Surroundings:
 class Rewrite:
     """``new`` in place of a node, None to drop a statement; ``what`` describes it for maintainers. It may share nodes.
 
-    A ``clause`` follows "Your numbers come out exactly if". In it, {of} stands for what the node is part of, {where} for " on
-    the way to" that, {left} and {right} for the variables in two operands. The smaller the ``rank``, the plainer.
+    A ``clause`` follows "We get exactly your numbers if". In it, {of} stands for what the node is part of, {where} for " in
+    the computation of" that, {left} and {right} for the variables in two operands. The smaller the ``rank``, the plainer.
     """
 
     what: str
@@ -40,7 +40,7 @@ class Rewrite:
 MISSING = "the term with {%s} is missing"
 BINARY: dict[type[ast.operator], dict[str, str | tuple[str, str]]] = {
     ast.Add: {
-        "Add becomes Sub": ("_0 - _1", "the term with {right} is subtracted, not added"),
+        "Add becomes Sub": ("_0 - _1", "the term with {right} is subtracted instead of added"),
         "Add becomes Mult": "_0 * _1",
         "right term doubled": "_0 + 2 * _1",
         "left term doubled": "2 * _0 + _1",
@@ -48,7 +48,7 @@ BINARY: dict[type[ast.operator], dict[str, str | tuple[str, str]]] = {
         "left term without effect": ("0 * _0 + _1", MISSING % "left"),
     },
     ast.Sub: {
-        "Sub becomes Add": ("_0 + _1", "the term with {right} is added, not subtracted"),
+        "Sub becomes Add": ("_0 + _1", "the term with {right} is added instead of subtracted"),
         "operands exchanged": "_1 - _0",
         "right term doubled": "_0 - 2 * _1",
         "left term doubled": "2 * _0 - _1",
@@ -59,7 +59,7 @@ BINARY: dict[type[ast.operator], dict[str, str | tuple[str, str]]] = {
     ast.Div: {
         "Div becomes Mult": "_0 * _1",
         "operands exchanged": "_1 / _0",
-        "Div becomes FloorDiv": ("_0 // _1", "a division of whole numbers leaves no fraction"),
+        "Div becomes FloorDiv": ("_0 // _1", "an integer division drops the fraction"),
     },
     ast.MatMult: {
         "MatMult becomes Mult": "_0 * _1",
@@ -87,13 +87,13 @@ COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
 RENAMED: dict[str, dict[str, str]] = {
     "max": {"min": ""},
     "min": {"max": ""},
-    "sum": {"mean": "", "max": "the largest is used in place of a sum{where}"},
+    "sum": {"mean": "", "max": "the maximum is used instead of a sum{where}"},
     "mean": {"sum": ""},
     "argmax": {"argmin": ""},
     "maximum": {"minimum": ""},
     "tanh": {"sigmoid": "", "sin": ""},
-    "exp": {"exp2": "powers of 2 are taken{where}, not of e", "abs": ""},
-    "log": {f"log{base}": f"the logarithm{{where}} is the one to base {base}" for base in (2, 10)},
+    "exp": {"exp2": "the exponential has base 2 instead of e{where}", "abs": ""},
+    "log": {f"log{base}": f"the logarithm is taken to base {base}{{where}}" for base in (2, 10)},
     "softmax": {"log_softmax": "", "sigmoid": ""},
     "log_softmax": {"softmax": ""},
     "zeros": {"ones": ""},
@@ -103,39 +103,39 @@ RENAMED: dict[str, dict[str, str]] = {
 FORGOTTEN = {  # what stays is the first argument, or what the method was called on
     **dict.fromkeys(("max", "round", "argmax", "softmax", "log_softmax"), ""),
     **dict.fromkeys(("masked_fill", "reversed", "flatten", "unsqueeze"), ""),
-    "exp": "an exponential{where} is missing",
-    "tanh": "a tanh{where} is missing",
-    "log": "a logarithm{where} is missing",
-    "sqrt": "a root{where} is missing",
+    "exp": "an exponential is missing{where}",
+    "tanh": "a tanh is missing{where}",
+    "log": "a logarithm is missing{where}",
+    "sqrt": "a square root is missing{where}",
     "maximum": "the ReLU is missing",
 }
 LOGISTIC = "1 / (1 + library.exp(-_0))"
 SLOPES = (0.01, 0.05, 0.1, 0.2, 0.3)  # of a leaky ReLU
-LEAKY = "negative values are not set to 0, only made small"
-BOUNDED = "the ReLU is bounded from above, too"
-SOFTPLUS = "a smooth softplus is used in place of the ReLU: it is not 0 where its input is negative"
-ABSOLUTE = "the absolute value is used in place of the ReLU, so that negative values count too"
+LEAKY = "negative values are only scaled down instead of set to 0"
+BOUNDED = "the ReLU is also bounded from above"
+SOFTPLUS = "a smooth softplus is used instead of the ReLU: it is not 0 for negative inputs"
+ABSOLUTE = "the absolute value is used instead of the ReLU, so negative values count too"
 CALLS: dict[str, dict[str, tuple[str, str]]] = {  # _1 is the call itself, library the module of the function
     "tanh": {
-        "tanh becomes logistic": (LOGISTIC, "a logistic function is used in place of a tanh{where}"),
-        "tanh becomes ReLU": ("_0 * (_0 > 0)", "a ReLU is used in place of a tanh{where}"),
+        "tanh becomes logistic": (LOGISTIC, "a logistic function is used instead of a tanh{where}"),
+        "tanh becomes ReLU": ("_0 * (_0 > 0)", "a ReLU is used instead of a tanh{where}"),
     },
     "sqrt": {
-        f"sqrt {rounded}": (f"library.{function}(_1)", f"a root{{where}} is {rounded} to a whole number")
+        f"sqrt {rounded}": (f"library.{function}(_1)", f"a square root is {rounded} to an integer{{where}}")
         for rounded, function in (("rounded down", "floor"), ("rounded up", "ceil"), ("rounded", "round"))
     },
     "maximum": {
         **{f"{x} times what is negative": (f"library.where(_0 > 0, _0, {x} * _0)", LEAKY) for x in SLOPES},
         "maximum becomes softplus": ("library.log1p(library.exp(-abs(_0))) + _0.clip(0)", SOFTPLUS),
         "maximum becomes abs": ("abs(_0)", ABSOLUTE),
-        "maximum becomes tanh": ("library.tanh(_0)", "a tanh is used in place of the ReLU"),
-        "maximum becomes logistic": (LOGISTIC, "a logistic function is used in place of the ReLU"),
+        "maximum becomes tanh": ("library.tanh(_0)", "a tanh is used instead of the ReLU"),
+        "maximum becomes logistic": (LOGISTIC, "a logistic function is used instead of the ReLU"),
         "at most 1": ("_0.clip(0, 1)", BOUNDED),
         "at most 6": ("_0.clip(0, 6)", BOUNDED),
     },
 }
 ARTICLES = {"tanh": "a tanh", "exp": "an exponential", "log": "a logarithm"}
-OTHER_AXIS = "one step{where} runs along another axis"
+OTHER_AXIS = "a step runs along the wrong axis{where}"
 RETURNED = {
     "sign turned round": "-_0",
     "a small factor": "_0 * 1.001",
@@ -151,7 +151,7 @@ NAMES = {
     "shape": {"{} doubled": "2 * _0", "1 in place of {}": "1", "{} off by one": "_0 + 1"},
     "code": {"only the first row of {}": "_0[:1]"},
 }
-SIGN = "a sign is wrong among the numbers of {of}"
+SIGN = "one of the numbers used for {of} has the wrong sign"
 
 
 def rewrites(slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
@@ -291,10 +291,10 @@ class _Operators(ast.NodeVisitor):
             clauses = {
                 -value: (SIGN, 7),
                 0: ("one of the numbers used for {of} is left out", 8),
-                2 * value: ("one of the numbers used for {of} counts twice", 8),
+                2 * value: ("one of the numbers used for {of} is counted twice", 8),
             }
         elif self.around.kind == "number":
-            zero = "one of the zeros among the numbers of {of} counts as 1, as if what it rules out took part"
+            zero = "one of the zeros used for {of} is treated as 1, as if what it excludes were included"
             clauses = {1: (zero, 8)}
         for other in others:
             new = ast.Constant(other) if other >= 0 else ast.UnaryOp(ast.USub(), ast.Constant(-other))
@@ -354,7 +354,7 @@ def _apply_to_terms(name, node, argument, is_method):
     """Yield that the function is applied to each term of a sum by itself."""
     if name in ARTICLES and isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.Add):
         called = f"_0.{name}() + _1.{name}()" if is_method else "_2(_0) + _2(_1)"
-        clause = f"{ARTICLES[name]} is taken of each of two terms, not of their sum"
+        clause = f"{ARTICLES[name]} is applied to each of two terms instead of to their sum"
         yield Rewrite(f"{name} of each term", build(called, argument.left, argument.right, node.func), clause, 6)
 
 

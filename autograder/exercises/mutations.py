@@ -186,7 +186,7 @@ class _Enumeration:
             if other != name and len(like.axes) == len(argument.axes) and like.kind == argument.kind:
                 yield _confuse_arguments(node, other)
             if like.kind == "parameter" != argument.kind:
-                clause = _kept_clause(f"what is worked out from {name} and {other}")
+                clause = _kept_clause(f"what is computed from {name} and {other}")
                 yield Mutation(clause, 0, earlier=(name, other), both=True)
 
     def _mutate_several_arguments(self):
@@ -214,7 +214,7 @@ class _Enumeration:
         numbers = (*perturbations.GENERAL[1:], *perturbations.HELD, *perturbations.SORTED, ZEROED)
         yield from self._at(node, numbers, subject, 2)
         for name in self.declared:
-            clause = f"a 0 in {name} is taken for a pad, and what belongs to it becomes 0"
+            clause = f"a 0 in {name} is taken for padding, and the corresponding entries become 0"
             yield mutate_all([node], Perturbation(clause, perturbations.zeroed_by(name)), subject, 2)
 
     def _mutate_softmax(self):
@@ -224,7 +224,7 @@ class _Enumeration:
             return
         scores = self.nodes[step.scores]
         is_named = scores.kind != "operation"
-        subject = STEPS.get(scores.name, scores.name) if is_named else "the numbers that the softmax is taken of"
+        subject = STEPS.get(scores.name, scores.name) if is_named else "the inputs of the softmax"
         for bug in log_softmax_bugs() if step.logarithms else softmax_bugs():
             if step.mask is not None or not bug.masks:
                 yield _softmax_mutation(step, for_arrays(bug.weigh), bug, subject)
@@ -269,7 +269,7 @@ class _Enumeration:
                 break
         uses = sum(other.kind == "use" and other.name == node.name for other in self.nodes)
         if uses > 1:  # or it is the variable itself
-            subject = f"{name}, as it is carried on," if is_itself else f"{name}, on the way to {where},"
+            subject = f"{name}, when carried forward," if is_itself else f"{name}, when used to compute {where},"
             yield from self._at(node, (*perturbations.GENERAL, *perturbations.HELD), subject, 6)
 
     def _apply_rewrites(self):
@@ -289,11 +289,12 @@ class _Enumeration:
         return self._at(node, perturbations.along_axis(axis, letter, *words), subject, rank)
 
 
-ZEROED = Perturbation("{it} {is} set to 0 at pads", perturbations.without_pads)
+ZEROED = Perturbation("{it} {is} set to 0 at padding positions", perturbations.without_pads)
 
 
 def _kept_clause(name):
-    return f"{name} of an earlier call with the same sizes is used again: something is kept between calls"
+    clause = "{it} of an earlier call with the same sizes {is} reused: something is kept between calls"
+    return format_clause(clause, name)
 
 
 def _zeroed_at_pads(mask, node):
@@ -303,7 +304,7 @@ def _zeroed_at_pads(mask, node):
         value = perturbations.without_pads(context.inputs.get(node.name), context)
         return {} if value is None else {node.number: lambda _: value, mask.number: lambda real: real | ~real}
 
-    clause = format_clause("pads still take part in the sum of the softmax, and {it} {is} 0 there", node.name)
+    clause = format_clause("padding still counts in the sum of the softmax, and {it} {is} 0 there", node.name)
     return Mutation(clause, 0, changes)
 
 
@@ -316,7 +317,7 @@ def _join_in_other_order(left, right):
         width = second.shape[1]
         return {left.number: lambda _: joined[:, width:], right.number: lambda _: joined[:, :width]}
 
-    clause = f"{left.name} and {right.name} are joined in one order, and what they multiply in the other"
+    clause = f"{left.name} and {right.name} are concatenated in one order, and what they multiply in the other"
     return Mutation(clause, 1, changes)
 
 
@@ -328,7 +329,7 @@ def _confuse_arguments(node, other):
         fits = value is not None and given is not None and tuple(value.shape) == tuple(given.shape)
         return {node.number: lambda _: given} if fits else {}
 
-    clause = f"{{it}} {{is}} used in place of {node.name} where both have the same sizes"
+    clause = f"{{it}} {{is}} used instead of {node.name} where both have the same sizes"
     return Mutation(format_clause(clause, other), 1, changes)
 
 
@@ -348,7 +349,7 @@ def _before_tanh(use, tanh, name, where):
     def changes(context):
         return {use.number: lambda value: context.seen.get(tanh.operands[0], value)}
 
-    return Mutation(format_clause(f"{{it}} {{is}} carried on{where} as it is before its tanh", name), 5, changes)
+    return Mutation(format_clause(f"{{it}} {{is}} passed on{where} without its tanh", name), 5, changes)
 
 
 def _rounded_products(node):

@@ -31,7 +31,7 @@ Apply = Callable[[Any, CallContext], Any]
 
 @dataclass(frozen=True)
 class Perturbation:
-    """One wrong value. ``clause`` follows "Your numbers come out exactly if"; {it} stands for the value, {is} for is or are.
+    """One wrong value. ``clause`` follows "We get exactly your numbers if"; {it} stands for the value, {is} for is or are.
 
     A ``rare`` one is tried only where numbers are large.
     """
@@ -111,10 +111,10 @@ def along_axis(axis: int, letter: str, one: str, many: str) -> Iterator[Perturba
         if _has_several(value, axis, letter, context) and is_real(value):
             return _take(value.sum(axis, keepdims=True), [0] * value.shape[axis], axis)
 
-    yield Perturbation(f"{{it}} of the first {one} {{is}} used for every {one}", taking(lambda n: [0] * n))
-    yield Perturbation(f"{{it}} of the last {one} {{is}} used for every {one}", taking(lambda n: [n - 1] * n))
+    yield Perturbation(f"{{it}} for the first {one} {{is}} used for every {one}", taking(lambda n: [0] * n))
+    yield Perturbation(f"{{it}} for the last {one} {{is}} used for every {one}", taking(lambda n: [n - 1] * n))
     yield Perturbation(f"{{it}} {{is}} summed over the {many}, and every {one} gets the sum", summed)
-    moved = f"the {many} of {{it}} are shifted by one, so that each meets what belongs to its neighbour"
+    moved = f"the {many} of {{it}} are shifted by one, so that each gets its neighbour's values"
     yield Perturbation(moved, taking(lambda n: [n - 1, *range(n - 1)]))
     yield Perturbation(moved, taking(lambda n: [*range(1, n), 0]))
 
@@ -128,7 +128,7 @@ def _has_several(value, axis, letter, context):
 
 def reshapes(first: int, second: int, names: Sequence[object] = ()) -> Iterator[Perturbation]:
     """Yield reshapes in place of a swap of two axes, which the clause calls ``names``, or by their numbers."""
-    clause = "a reshape is used where the axes {} and {} of {{it}} must be swapped: it keeps the order of the numbers"
+    clause = "a reshape is used where axes {} and {} of {{it}} must be swapped: a reshape keeps the numbers in order"
 
     def before(value, context):
         if is_array(value) and len(value.shape) > max(first, second):
@@ -182,7 +182,7 @@ def _no_effect(value, context):
         return value * 0
 
 
-ROUNDED = "{it} {is} rounded or truncated to a few decimals on the way"
+ROUNDED = "{it} {is} rounded or truncated to a few decimals along the way"
 ROUNDING = (
     *(Perturbation(ROUNDED, _real(lambda value, n=n: value.round(decimals=n))) for n in DECIMALS),
     *(Perturbation(ROUNDED, _real(lambda value, n=n: _truncate(value, n))) for n in DECIMALS),
@@ -190,22 +190,20 @@ ROUNDING = (
 GENERAL = (
     Perturbation("{it} {has} no effect", _no_effect),
     Perturbation("{it} {has} the opposite sign", _real(lambda value: -value)),
-    Perturbation("{it} {counts} twice", _real(lambda value: 2 * value)),
+    Perturbation("{it} {is} doubled", _real(lambda value: 2 * value)),
     Perturbation("{it} {is} halved", _real(lambda value: value / 2)),
     Perturbation(
-        "{it} {is} transposed where the two sizes are equal, as when the sizes decide whether to transpose",
+        "{it} {is} transposed where the two sizes are equal, as if the sizes decided whether to transpose",
         _transpose_square,
     ),
     *ROUNDING,
 )
 SORTED = tuple(
-    Perturbation("{it} {is} sorted, and no longer in the order of the text", _sort(descending))
+    Perturbation("{it} {is} sorted, so the order of the text is lost", _sort(descending))
     for descending in (False, True)
 )
 CLIPPED = tuple(
-    Perturbation(
-        "{it} {is} clipped at a bound, so that different numbers beyond it become equal", _clip(*each), rare=True
-    )
+    Perturbation("{it} {is} clipped, so that different numbers beyond the bound become equal", _clip(*each), rare=True)
     for each in bounds()
 )
 HELD = (
@@ -213,15 +211,15 @@ HELD = (
     Perturbation("{it} {is} clipped to the range from 0 to 1", _clip(0.0, 1.0)),
     Perturbation("negative entries of {it} become 0", _clip(0.0, None)),
 )
-FLOORED = tuple(Perturbation("{it} {is} kept above some lower bound", _clip(floor, None)) for floor in FLOORS)
+FLOORED = tuple(Perturbation("{it} {is} clipped from below at some bound", _clip(floor, None)) for floor in FLOORS)
 
 
 def scaled_by(letter: str) -> Iterator[Perturbation]:
     """Yield what it is to be divided by the size ``letter``, or its root, or multiplied."""
     for words, power in (
-        (f"divided by the root of {letter}", -0.5),
+        (f"divided by the square root of {letter}", -0.5),
         (f"divided by {letter}", -1.0),
-        (f"multiplied by the root of {letter}", 0.5),
+        (f"multiplied by the square root of {letter}", 0.5),
         (f"multiplied by {letter}", 1.0),
     ):
 
@@ -292,14 +290,14 @@ def _up_to_last(mask):
 
 MASKS = (
     Perturbation(
-        "only the number of true entries in a row of {it} is used, as if the words always came first",
+        "only the number of True entries in each row of {it} is used, as if the words always came first",
         _mask(_as_lengths),
     ),
-    Perturbation("every position before the last word counts as a word, even a pad", _mask(_up_to_last)),
+    Perturbation("every position before the last word counts as a word, even padding", _mask(_up_to_last)),
     Perturbation(
-        "a sentence counts as empty as soon as its first position is a pad", _mask(lambda mask: mask & mask[..., :1])
+        "a sentence counts as empty if its first position is padding", _mask(lambda mask: mask & mask[..., :1])
     ),
     Perturbation(
-        "a sentence counts as empty as soon as its last position is a pad", _mask(lambda mask: mask & mask[..., -1:])
+        "a sentence counts as empty if its last position is padding", _mask(lambda mask: mask & mask[..., -1:])
     ),
 )

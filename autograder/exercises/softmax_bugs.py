@@ -20,30 +20,31 @@ LEAST_BOUND = 10.0  # scores below it are ordinary
 
 Weigh = Callable[[Any, Any], Any]
 
-NO_SHIFT = (
-    "the exponentials are taken of {it} as they are: of large ones they overflow or vanish, so that something has to be "
-    "subtracted from each row first"
-)
+NO_SHIFT = "{it} are exponentiated directly: large ones overflow or vanish, so something must be subtracted from each row first"
 WITH_PADS = (
-    "the number subtracted before the exponential is the largest of a row with its pads: where a pad's score lies far above "
-    "the words', nothing is left of these"
+    "the number subtracted before the exponential is a row's maximum with its padding included: where the padding's scores are "
+    "far above the words', nothing is left of the words"
 )
-OF_ALL = "one number is subtracted before the exponential from the whole batch: nothing is left of a row that lies far below it"
-OF_STEPS = "one number is subtracted before the exponential from all steps of a sentence: nothing is left of a step far below it"
-MEAN_SHIFT = "the mean is subtracted before the exponential: a score far above the others of its row still overflows"
-LEAST_SHIFT = "the smallest score is subtracted before the exponential, not the largest: a score far above it overflows"
-NOT_LOW = "a pad's score is replaced by a number that is not low enough: words' scores can be as low, or lower"
-TAKEN_OFF = "too little is subtracted from a pad's score: it can exceed the words' scores by more than that"
-ZERO = "a pad's score becomes 0: its exponential is 1, so that it still takes part"
-BOUNDED = "{it} are clipped at a bound, so that different ones beyond it become equal"
-UNIFORM = "a row of scores without a word gets equal weights on all its positions"
-OTHER_AXIS = "the softmax runs along another axis than that of the positions"
-POWERS = "the exponential is one to another base than e"
-ADDED_BELOW = "a small number is added to the sum that is divided by"
+OF_ALL = "a single number is subtracted from the whole batch before the exponential: a row far below it vanishes"
+OF_STEPS = (
+    "a single number is subtracted from all steps of a sentence before the exponential: a step far below it vanishes"
+)
+MEAN_SHIFT = "the mean is subtracted before the exponential: a score far above the rest of its row still overflows"
+LEAST_SHIFT = (
+    "the smallest score is subtracted before the exponential instead of the largest: a score far above it overflows"
+)
+NOT_LOW = "padding scores are replaced by a number that is not low enough: the words' scores can be as low, or lower"
+TAKEN_OFF = "too little is subtracted from padding scores: they can exceed the words' scores by more than that"
+ZERO = "padding scores become 0: their exponential is 1, so padding still counts"
+BOUNDED = "{it} are clipped, so that different ones beyond the bound become equal"
+UNIFORM = "a row of scores without a word gets equal weights at all its positions"
+OTHER_AXIS = "the softmax runs along an axis other than that of the positions"
+POWERS = "the exponential has a base other than e"
+ADDED_BELOW = "a small number is added to the denominator"
 ADDED_INSIDE = (
-    "a small number is added inside the logarithm: it bounds what a logarithm can become, and moves all others"
+    "a small number is added inside the logarithm: it limits how low a logarithm can go, and shifts all others"
 )
-HELD_ABOVE = "a probability is kept above some lower bound before its logarithm is taken"
+HELD_ABOVE = "probabilities are clipped from below before the logarithm is taken"
 
 
 @dataclass(frozen=True)

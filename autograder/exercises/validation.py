@@ -55,7 +55,7 @@ def _misfit_equations(exercise):
             try:
                 compose.shape_of(equation, {**given_shapes(exercise, case.inputs), **case.expected})
             except (compose.Misfit, SyntaxError, KeyError, ValueError, AttributeError, TypeError) as error:
-                yield f"the right shapes do not fit in {equation!r}: {error}", "mend `equations` or `given`."
+                yield f"the right shapes do not fit in {equation!r}: {error}", "fix `equations` or `given`."
 
 
 def _misfit_steps(exercise):
@@ -63,7 +63,7 @@ def _misfit_steps(exercise):
     expected = exercise.hidden[0].expected if exercise.follows else {}
     for name, (given, function) in compile_steps(exercise.follows).items():
         if compare.explain_mismatch(function(*(expected[step] for step in given)), expected[name], exercise.entry.atol):
-            remedy = "mend the reference: each step may use the given numbers and the steps named in `follows` only."
+            remedy = "fix the reference: each step may use the given numbers and the steps named in `follows` only."
             yield f"the right {name} does not follow from the right {', '.join(given)}", remedy
 
 
@@ -75,4 +75,4 @@ def _unmet_conditions(exercise):
         except Exception as error:
             unmet = [str(error)]
         if unmet:
-            yield f"{comparison!r} does not hold of the right answer", "mend it, or take it out."
+            yield f"{comparison!r} does not hold of the right answer", "fix it, or remove it."

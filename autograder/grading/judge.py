@@ -17,66 +17,58 @@ from autograder.verdicts import Part, Verdict
 # Of the whole exercise, whatever the case.
 REASONS_WITHOUT_ANSWER = {
     "NotImplementedError": "it has not been answered yet",
-    "missing": "no function of this name was there when its test came: was the cell deleted, or not run for an error?",
+    "missing": "no function of this name was defined when its test ran: was the cell deleted, or did an error stop it?",
 }
 REASONS_BY_EXCEPTION = {
     **REASONS_WITHOUT_ANSWER,
-    "CellTimeout": "it ran longer than a call may: is there a loop that does not end?",
-    "TooLarge": "it returned more than can be read back: is an axis too many, or much too long?",
-    "no reply": "it gave no result: the process ended, or the result was too large to be read",
+    "CellTimeout": "the call exceeded the time limit: is there an infinite loop?",
+    "TooLarge": "it returned too much data to read back: is there an extra axis, or one that is much too long?",
+    "no reply": "it gave no result: the process ended, or the result was too large to read",
 }
 
-ONLY_PADDING = "Only cases with padding are wrong, all others are right: where does the mask come in?"
-ONLY_LARGE = (
-    "Only cases with large numbers are wrong, all others are right: follow the largest and the smallest of them through "
-    "your formula."
-)
+ONLY_PADDING = "Only cases with padding are wrong: where does the mask come in?"
+ONLY_LARGE = "Only cases with large numbers are wrong: trace the largest and the smallest of them through your formula."
 BROADCASTS = ("ValueError", "RuntimeError")  # raised where the shapes of two arrays do not fit
 NUMERICAL = ("", "OverflowError", "FloatingPointError", "ZeroDivisionError")  # raised because a number is large
-ONLY_WITH = "Only cases with {} are wrong, all others are right: {}"
-ONLY_SIZE_ONE = (
-    "Only cases with an axis of length 1 are wrong, all others are right: which line treats such an axis differently?"
-)
+ONLY_WITH = "Only cases with {} are wrong: {}"
+ONLY_SIZE_ONE = "Only cases with an axis of length 1 are wrong: which line treats such an axis differently?"
 WRONG_GRADIENT = (
-    "The values are right, but not the gradient by {}: where on the way to the result is it cut off, as by detach, no_grad, "
-    "numpy or a plain number?"
+    "The values are right, but not the gradient with respect to {}: where is it cut off on the way to the result, "
+    "for example by detach, no_grad, numpy or a plain number?"
 )
 NO_GRADIENT = (
-    "The values are right, but no gradient can be taken of them: does everything stay a tensor of the graph up to what you "
-    "return?"
+    "The values are right, but no gradient can be computed from them: does everything up to the return value stay a tensor in "
+    "the graph?"
 )
 GRAPH_BROKEN = (
-    "The values are right, but the way back to the gradient breaks off: has a tensor been written into after something was "
-    "worked out of it, or is part of an earlier call kept?"
+    "The values are right, but the backward pass fails: has a tensor been modified in place after something was computed from "
+    "it, or is something kept from an earlier call?"
 )
 BROADCAST = (
-    "It raises wherever {0} and {1} differ, and nowhere else: two arrays meet there, and the axis that counts {0} in one stands "
-    "where the other counts {1}. One of them lacks an axis of length 1."
+    "It raises an error exactly where {0} and {1} differ: two arrays are broadcast together there, and an axis of size {0} in "
+    "one meets an axis of size {1} in the other. One of them lacks an axis of length 1."
 )
-ONLY_EQUAL_SIZES = (
-    "Only cases in which {} and {} are of one size are wrong, all others are right: which line tells axes apart by their "
-    "sizes?"
-)
+ONLY_EQUAL_SIZES = "Only cases in which {} and {} are equal are wrong: which line tells axes apart by their sizes?"
 CUT_TO_INTEGERS = (
-    "The right numbers, cut off to whole ones: is the array that you write them into made for integers, as np.zeros_like of one "
-    "makes it?"
+    "The right numbers, but truncated to integers: does the array that you write them into have an integer dtype, like "
+    "np.zeros_like of an integer array?"
 )
 FEW_DIGITS = (
-    "Right to a few digits, but not to all of them. Is something in single precision (float32) on the way, as new tensors of torch "
-    "are? Or rounded, clipped at a bound, or taken for 0 because it is small? Is a small number added, such as 1e-6, or "
-    "are some terms of a long sum left out?"
+    "Right to a few digits, but not to all of them. Is something computed in single precision (float32), the default for new "
+    "torch tensors? Is something rounded, clipped, or treated as 0 because it is small? Is a small number such as 1e-6 added, "
+    "or are some terms of a long sum left out?"
 )
 NOT_FINITE = (
-    "Not finite where numbers are large, and right elsewhere: which exponential is of too large a number there, or what has become "
-    "0 that you divide by or take the logarithm of?"
+    "Not finite where numbers are large, and right elsewhere: which exponential gets too large a number there, or which divisor "
+    "or argument of a logarithm has become 0?"
 )
 MAX_SLIGHT_ERROR = 1e-5  # of the largest number of a result
-ROUNDED = "Right as far as it goes, but with fewer decimals than are asked for."
+ROUNDED = "Right, but rounded to fewer decimals than asked for."
 
 NO_WEIGHTS = {
-    "no file": "The file of weights was not handed in beside the notebook.",
-    "too large": "The file of weights is larger than such weights can be.",
-    "CellTimeout": "The model ran longer than it may.",
+    "no file": "The weights file was not handed in with the notebook.",
+    "too large": "The weights file is larger than these weights can be.",
+    "CellTimeout": "The model exceeded the time limit.",
 }
 
 
@@ -148,16 +140,14 @@ def _judge_weights(exercise, reply):
         measured = {} if reply.raised else trained.measure(reply.value, trained.inputs)
         reason = ""
     except (TypeError, ValueError, KeyError, IndexError, AttributeError):
-        measured, reason = {}, "What came out of the model could not be read."
+        measured, reason = {}, "The model's output could not be read."
     if reply.raised:
-        reason = NO_WEIGHTS.get(reply.raised, "The weights could not be loaded: run the check cell, it says why.")
+        reason = NO_WEIGHTS.get(reply.raised, "The weights could not be loaded: run the check cell to see why.")
     parts = []
     for part, points in exercise.parts.items():
         reached, wanted = measured.get(part), trained.thresholds[part]
         passed = reached is not None and reached >= wanted
-        sentence = (
-            reason or f"{reached:.3f} on examples that the model had not been trained on; {wanted:g} is required."
-        )
+        sentence = reason or f"{reached:.3f} on examples not seen in training; {wanted:g} is required."
         parts.append(Part(part, points if passed else 0.0, points, "" if passed else sentence))
     return Verdict(exercise.name, float(sum(part.earned for part in parts)), exercise.points, tuple(parts))
 
@@ -166,7 +156,7 @@ def reasons_of(exercise: Exercise, case: Case, reply: Reply) -> dict[str, str]:
     """Return ``{entry: reason}`` for one call."""
     entries = entries_of(case)
     if reply.raised:
-        at = f" in line {reply.line} of its cell" if reply.line else ""
+        at = f" on line {reply.line} of its cell" if reply.line else ""
         at += f": {reply.text}" if at and reply.text else ""
         reason = REASONS_BY_EXCEPTION.get(reply.raised, f"it raised {reply.raised}{at}")
         return dict.fromkeys(entries, reason)
@@ -177,7 +167,7 @@ def reasons_of(exercise: Exercise, case: Case, reply: Reply) -> dict[str, str]:
     try:
         return compare.mismatches(reply.value, case.expected, exercise.kind, case.atol)
     except (TypeError, ValueError, OverflowError):
-        return dict.fromkeys(entries, "what it returned could not be read as numbers")
+        return dict.fromkeys(entries, "its return value could not be read as numbers")
 
 
 def _is_exactly_right(value, expected, atol):

@@ -20,12 +20,12 @@ from autograder.exercises.mutations import SOFTMAX_RANK, mutations_of, sizes_of
 from autograder.grading.values import JudgedCase, entries_of, entry_of, has_form, is_large
 from autograder.sandbox import wire
 
-EXPLAINED_EVERYWHERE = "Your numbers come out exactly if {}."
-EXPLAINED_IN_TWO_WAYS = "Is it that {}? Or that {}? Either gives exactly your numbers."
-EXPLAINED_WHERE_WRONG = "Not everywhere, but wherever your numbers are wrong, they come out exactly if {}."
-EXPLAINED_IN_CASES = "Only {} are wrong. There, your numbers come out exactly if {}."
-MISTAKE_IN_CASES = "Only {} are wrong, and there this applies: {}"
-REORDERED = "The right numbers, but in another order than is asked for."
+EXPLAINED_EVERYWHERE = "We get exactly your numbers if {}."
+EXPLAINED_IN_TWO_WAYS = "We get exactly your numbers in two ways: if {}, or if {}."
+EXPLAINED_WHERE_WRONG = "We get exactly your wrong numbers, though not your right ones, if {}."
+EXPLAINED_IN_CASES = "Only {} are wrong, and there we get exactly your numbers if {}."
+MISTAKE_IN_CASES = "Only {} are wrong, with this mistake: {}"
+REORDERED = "The right numbers, but in the wrong order."
 REFERENCE_LOCK = threading.Lock()  # an instrumented reference holds the current mutation while it runs
 MAX_CLAUSES = 2  # clauses of which one can be meant: more say nothing
 MIN_DISTINCT_NUMBERS = 2  # different wrong numbers that agree, none of them 0 or 1
@@ -242,7 +242,7 @@ def _describe_cases(exercise, rows, wrong):
             return f"cases with {words}"
     alike = find_equal_sizes(exercise, [row.case for row in wrong], [row.case for row in right])
     if alike:
-        return f"cases in which {alike[0]} and {alike[1]} are of one size"
+        return f"cases in which {alike[0]} and {alike[1]} are equal"
     return f"cases with {min(shared)}" if shared else ""
 
 

@@ -1,6 +1,6 @@
 """Say what a wrong shape is, by looking its sizes up among the letters of the exercise, their products and sums.
 
-The sentence says which letters were written, and what kind of thing is counted where they stand; never the right
+The sentence says which letters were written, and what kind of thing the axis should count, but never the right
 letters.
 """
 
@@ -34,7 +34,7 @@ def explain(
         return ""
     written = _format_tuple(yours)
     if sorted(map(str, yours)) == sorted(map(str, right)):
-        return f"{written} has the right sizes in another order: it looks transposed"
+        return f"{written} has the right sizes in the wrong order: it looks transposed"
     if len(yours) != len(right):
         return f"{written} {_explain_axis_count(entry, yours, right, equations)}"
     wrong = [axis for axis, (one, other) in enumerate(zip(yours, right, strict=True)) if one != other]
@@ -80,14 +80,14 @@ def _explain_axis_count(entry, yours, right, equations):
             return f"is the shape of {vector} itself: a matrix that multiplies it has two axes"
         return f"is the shape of a vector: a matrix that multiplies {vector} has two axes"
     if len(yours) > len(right):
-        sizes = "the right sizes, and" if _is_subsequence(right, yours) else "other sizes, and"
+        sizes = "the right sizes, but" if _is_subsequence(right, yours) else "the wrong sizes, and"
         return f"has {sizes} {_format_axis_count(len(yours) - len(right))} too many"
-    sizes = "sizes that belong there, and" if _is_subsequence(yours, right) else "other sizes, and"
+    sizes = "sizes that belong there, but" if _is_subsequence(yours, right) else "the wrong sizes, and"
     return f"has {sizes} {_format_axis_count(len(right) - len(yours))} too few"
 
 
 def _format_axis_count(count):
-    return "an axis" if count == 1 else f"{count} axes"
+    return "one axis" if count == 1 else f"{count} axes"
 
 
 def _is_subsequence(few, many):
@@ -99,28 +99,28 @@ def _is_subsequence(few, many):
 def _explain_axis(entry, axis, yours, right, roles, equations):
     mine, belongs = yours[axis], right[axis]
     if mine is None:
-        return f"axis {axis} is no letter, and no simple product or sum of them"
+        return f"axis {axis} is neither a letter nor a simple product or sum of letters"
     if mine.isdigit():
-        return f"axis {axis} is {mine} whatever the sizes are, and something else is counted there"
+        return f"axis {axis} is {mine} whatever the sizes are, but something else belongs there"
     text = f"axis {axis} is {mine}" + (f", {roles[mine]}" if mine in roles else "")
     more, less = _compare_sums(mine, belongs)
     if more and not less and belongs not in roles:
         letter = next(iter(more))
-        where = "more often than it belongs there" if letter in belongs.split() else "beside what belongs there"
+        where = "too many times" if letter in belongs.split() else "in addition to what belongs there"
         return f"{text}: {letter}{f', {roles[letter]},' if letter in roles else ''} is counted {where}"
     if less and not more:
-        return f"{text}, and that is only a part of what is counted there"
+        return f"{text}, which is only part of what belongs there"
     if belongs in roles:
         if mine.startswith(f"{belongs} - "):
-            return f"{text}, and that is less than what is counted there"
+            return f"{text}, which is less than what belongs there"
         if mine not in roles and belongs in mine.split() and "-" not in mine.split():
-            return f"{text}, and that is more than what is counted there"
+            return f"{text}, which is more than what belongs there"
         vector = _find_multiplied(entry, equations) if len(right) == 2 and axis == 1 else ""
         reason = f": this matrix multiplies {vector}" if vector else ""
         return f"{text}, where {roles[belongs]} belongs{reason}"
     if mine in belongs.split():
-        return f"{text}, and that is only a part of what is counted there"
-    return f"{text}, and something else is counted there"
+        return f"{text}, which is only part of what belongs there"
+    return f"{text}, but something else belongs there"
 
 
 def _compare_sums(mine, belongs):

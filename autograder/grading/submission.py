@@ -1,4 +1,4 @@
-"""The whole way of one submission but for the gradebook: from the bytes that were handed in to those that are handed back."""
+"""Everything that happens to one submission except for the gradebook: from the bytes handed in to the bytes handed back."""
 
 import json
 import threading
@@ -26,15 +26,15 @@ from solutions.answer_key import AnswerKeyError
 
 LOADING_LOCK = threading.Lock()  # a process loads once, however many threads it has
 LATER_EXERCISE_NOTE = (
-    "Your notebook is of an earlier release, which did not ask {}. Get the assignment again and hand it in; until then, a "
-    "person decides about those points."
+    "Your notebook comes from an earlier release, which did not include {}. Download the assignment again and hand it in; "
+    "until then, a person decides on those points."
 )
 MAX_DRAWS = 50  # of hidden cases, until every known mistake is caught by one
 
 
 @dataclass(frozen=True)
 class FeedbackRequest:
-    """What a feedback page says beside what was graded: whose it is, and what the gradebook held when it was sent."""
+    """What a feedback page says beside what was graded: whose it is, and the gradebook's state when it was sent."""
 
     student: str
     standing: GradebookState
@@ -65,7 +65,7 @@ class Task:
 
 @dataclass(frozen=True)
 class GradingResult:
-    """What became of a submission: why it was set aside, or its verdicts, its cells' results and its notebook.
+    """The result of grading a submission: why it was set aside, or its verdicts, its cells' results and its notebook.
 
     ``page`` is right as long as the gradebook then has ``marks``; it is empty where it could not be made in its time.
     """
@@ -88,7 +88,7 @@ def grade_task(task: Task) -> GradingResult:
     if digest != task.digest:
         where = f"the worker's installation of the project ({task.topic})"
         remedy = "install the same version of the project on every machine, then start the workers again."
-        raise CourseError("a worker has other exercises than the course", where, remedy)
+        raise CourseError("a worker's exercises differ from the course's", where, remedy)
     watch, templates = Stopwatch(), _read_templates(task.templates)
     with watch.stage("repair"):
         try:

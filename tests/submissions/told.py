@@ -5,8 +5,8 @@ import torch
 
 
 def annotate__state_detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The values are right, but not the gradient by embedded, W_x, W_h, W_x_back, W_h_back: where on the way to the
-    result is it cut off, as by detach, no_grad, numpy or a plain number?
+    """The values are right, but not the gradient with respect to embedded, W_x, W_h, W_x_back, W_h_back: where is it cut
+    off on the way to the result, for example by detach, no_grad, numpy or a plain number?
     """
     keep = source_mask.unsqueeze(-1)
     n = embedded.shape[1]
@@ -23,7 +23,7 @@ def annotate__state_detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back
 
 
 def scores_by_hand_twin__two_decimals():
-    """Right as far as it goes, but with fewer decimals than are asked for."""
+    """Right, but rounded to fewer decimals than asked for."""
     s = np.array([0.5, -0.2, 0.1])
     h = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
     W_query, W_key = np.array([[1, 0, 2], [0, -1, 1]]), np.array([[1, 0, 0, 1], [0, 2, -1, 0]])
@@ -31,21 +31,21 @@ def scores_by_hand_twin__two_decimals():
 
 
 def score_every_step__new_layer(queries, projected_keys, W_query, v):
-    """It gives another result when it is called again with the same input."""
+    """It gives a different result when called again with the same input."""
     layer = torch.nn.Linear(W_query.shape[1], W_query.shape[0], bias=False).to(W_query.dtype)
     return torch.tanh(layer(queries).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
 
 def score_every_step__w_detached(queries, projected_keys, W_query, v):
-    """The values are right, but not the gradient by W_query: where on the way to the result is it cut off, as by detach,
-    no_grad, numpy or a plain number?
+    """The values are right, but not the gradient with respect to W_query: where is it cut off on the way to the result,
+    for example by detach, no_grad, numpy or a plain number?
     """
     return torch.tanh((queries @ W_query.data.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
 
 def score_every_step__queries_detached(queries, projected_keys, W_query, v):
-    """The values are right, but not the gradient by queries: where on the way to the result is it cut off, as by detach,
-    no_grad, numpy or a plain number?
+    """The values are right, but not the gradient with respect to queries: where is it cut off on the way to the result,
+    for example by detach, no_grad, numpy or a plain number?
     """
     return torch.tanh((queries.detach() @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
@@ -57,14 +57,14 @@ def score_every_step__transposed_in_place(queries, projected_keys, W_query, v):
 
 
 def weights_by_hand_twin__three_decimals():
-    """Right as far as it goes, but with fewer decimals than are asked for."""
+    """Right, but rounded to fewer decimals than asked for."""
     w = np.exp([0.5, -0.3, 1.2, 0.1])
     return [round(x, 3) for x in (w / w.sum()).tolist()]
 
 
 def masked_softmax__nan_hidden(scores, source_mask=None):
-    """Your numbers come out exactly if the exponentials are taken of the scores as they are: of large ones they overflow or
-    vanish, so that something has to be subtracted from each row first.
+    """We get exactly your numbers if the scores are exponentiated directly: large ones overflow or vanish, so something
+    must be subtracted from each row first.
     """
     if source_mask is None:
         source_mask = np.ones(scores.shape, dtype=bool)
@@ -74,8 +74,8 @@ def masked_softmax__nan_hidden(scores, source_mask=None):
 
 
 def entropy__temperature_as_float(scores, temperature):
-    """The values are right, but not the gradient by temperature: where on the way to the result is it cut off, as by
-    detach, no_grad, numpy or a plain number?
+    """The values are right, but not the gradient with respect to temperature: where is it cut off on the way to the
+    result, for example by detach, no_grad, numpy or a plain number?
     """
     results = []
     for b in range(len(scores)):
@@ -98,8 +98,8 @@ def entropy__in_place(scores, temperature):
 
 
 def attend__weights_detached(scores, keys, source_mask):
-    """The values are right, but not the gradient by scores: where on the way to the result is it cut off, as by detach,
-    no_grad, numpy or a plain number?
+    """The values are right, but not the gradient with respect to scores: where is it cut off on the way to the result, for
+    example by detach, no_grad, numpy or a plain number?
     """
     filled = np.where(source_mask.numpy(), scores.detach().numpy(), -1e30)
     e = np.exp(filled - filled.max(axis=1, keepdims=True)) * source_mask.numpy()
@@ -115,23 +115,23 @@ def attend__written_in_place(scores, keys, source_mask):
 
 
 def context_of_note_d__one_decimal():
-    """Right as far as it goes, but with fewer decimals than are asked for."""
+    """Right, but rounded to fewer decimals than asked for."""
     return [0.1, 0.4, 0.4, 0.4]
 
 
 def weights_from_context__two_decimals():
-    """Right as far as it goes, but with fewer decimals than are asked for."""
+    """Right, but rounded to fewer decimals than asked for."""
     return [0.48, 0.16, 0.36]
 
 
 def note_c_state__two_decimals():
-    """Right as far as it goes, but with fewer decimals than are asked for."""
+    """Right, but rounded to fewer decimals than asked for."""
     return [0.93, 0.90]
 
 
 def decoder_step__no_gradient_through_weights(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The values are right, but not the gradient by query, keys, W_query, W_key, v: where on the way to the result is it
-    cut off, as by detach, no_grad, numpy or a plain number?
+    """The values are right, but not the gradient with respect to query, keys, W_query, W_key, v: where is it cut off on
+    the way to the result, for example by detach, no_grad, numpy or a plain number?
     """
     with torch.no_grad():
         e = torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
@@ -141,15 +141,15 @@ def decoder_step__no_gradient_through_weights(query, embedded, keys, source_mask
 
 
 def hindi_distribution__rounded_to_two_decimals():
-    """Right as far as it goes, but with fewer decimals than are asked for."""
+    """Right, but rounded to fewer decimals than asked for."""
     W_o = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1]])
     e = np.exp(W_o @ np.tanh([0.42, 0.67, 0.70]))
     return np.round(e / e.sum(), 2).tolist()
 
 
 def cross_entropy__probability_with_floor(logits, targets, target_mask):
-    """Your numbers come out exactly if a small number is added inside the logarithm: it bounds what a logarithm can become,
-    and moves all others.
+    """We get exactly your numbers if a small number is added inside the logarithm: it limits how low a logarithm can go,
+    and shifts all others.
     """
     e = np.exp(logits - logits.max(axis=-1, keepdims=True))
     p = e / e.sum(axis=-1, keepdims=True)
@@ -159,8 +159,8 @@ def cross_entropy__probability_with_floor(logits, targets, target_mask):
 
 
 def translation_loss__python_number(logits, target):
-    """The values are right, but no gradient can be taken of them: does everything stay a tensor of the graph up to what
-    you return?
+    """The values are right, but no gradient can be computed from them: does everything up to the return value stay a
+    tensor in the graph?
     """
     return torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, ignore_index=0).item()
 
@@ -176,25 +176,23 @@ def training_shapes__contexts_per_source_word(batch, T_x, T_y, m, V_y):
 
 
 def decoder_step_state__context_of_first(embedded, query, context, W_y, W_s, W_c):
-    """Your numbers come out exactly if context of the first sentence is used for every sentence."""
+    """We get exactly your numbers if context for the first sentence is used for every sentence."""
     return np.tanh(embedded @ W_y.T + query @ W_s.T + W_c @ context[0])
 
 
 def decoder_step_state__one_matrix_where_it_fits(embedded, query, context, W_y, W_s, W_c):
-    """Your numbers come out exactly if W_s is used in place of W_c where both have the same sizes."""
+    """We get exactly your numbers if W_s is used instead of W_c where both have the same sizes."""
     matrix = W_s if W_s.shape == W_c.shape else W_c
     return np.tanh(embedded @ W_y.T + query @ W_s.T + context @ matrix.T)
 
 
 def fused_input__softplus(embedded, context, L_1):
-    """Your numbers come out exactly if a smooth softplus is used in place of the ReLU: it is not 0 where its input is
-    negative.
-    """
+    """We get exactly your numbers if a smooth softplus is used instead of the ReLU: it is not 0 for negative inputs."""
     return np.logaddexp(0, np.concatenate([embedded, context], axis=1) @ L_1.T)
 
 
 def rnn_states__transposed_where_square(embedded, W_x, W_h):
-    """Your numbers come out exactly if W_x is transposed where the two sizes are equal, as when the sizes decide whether to
+    """We get exactly your numbers if W_x is transposed where the two sizes are equal, as if the sizes decided whether to
     transpose.
     """
     matrix = W_x if W_x.shape[0] == embedded.shape[-1] else W_x.T
@@ -206,7 +204,7 @@ def rnn_states__transposed_where_square(embedded, W_x, W_h):
 
 
 def rnn_states__tanh_at_the_end(embedded, W_x, W_h):
-    """Your numbers come out exactly if the state is carried on as it is before its tanh."""
+    """We get exactly your numbers if the state is passed on without its tanh."""
     state, states = np.zeros((len(embedded), len(W_h))), []
     for j in range(embedded.shape[1]):
         state = embedded[:, j] @ W_x.T + state @ W_h.T
@@ -215,15 +213,15 @@ def rnn_states__tanh_at_the_end(embedded, W_x, W_h):
 
 
 def context_vector__reshaped(weights, keys):
-    """Your numbers come out exactly if a reshape is used where the axes source_len and key_size of keys must be swapped: it
-    keeps the order of the numbers.
+    """We get exactly your numbers if a reshape is used where axes source_len and key_size of keys must be swapped: a
+    reshape keeps the numbers in order.
     """
     return (weights[:, None] @ keys.reshape(len(keys), keys.shape[2], -1).swapaxes(1, 2))[:, 0]
 
 
 def attend__as_many_as_there_are_words(scores, keys, source_mask):
-    """Your numbers come out exactly if only the number of true entries in a row of source_mask is used, as if the words always
-    came first.
+    """We get exactly your numbers if only the number of True entries in each row of source_mask is used, as if the words
+    always came first.
     """
     real = torch.arange(scores.shape[1]) < source_mask.sum(1, keepdim=True)
     weights = torch.softmax(scores.masked_fill(~real, torch.finfo(scores.dtype).min), dim=1) * real
@@ -231,7 +229,7 @@ def attend__as_many_as_there_are_words(scores, keys, source_mask):
 
 
 def decoder_step__keys_cleared(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Your numbers come out exactly if pads still take part in the sum of the softmax, and keys are 0 there."""
+    """We get exactly your numbers if padding still counts in the sum of the softmax, and keys are 0 there."""
     keys = keys.masked_fill(~source_mask.unsqueeze(-1), 0.0)
     weights = torch.softmax(torch.tanh((query @ W_query.T).unsqueeze(1) + keys @ W_key.T) @ v, dim=1)
     context = (weights.unsqueeze(1) @ keys).squeeze(1)
@@ -239,19 +237,19 @@ def decoder_step__keys_cleared(query, embedded, keys, source_mask, W_query, W_ke
 
 
 def softmax__bounded(scores):
-    """Your numbers come out exactly if scores are clipped at a bound, so that different numbers beyond it become equal."""
+    """We get exactly your numbers if scores are clipped, so that different numbers beyond the bound become equal."""
     powers = np.exp(np.clip(scores, -500, 500))
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def additive_score__joined_otherwise(query, keys, W_query, W_key, v):
-    """Your numbers come out exactly if W_query and W_key are joined in one order, and what they multiply in the other."""
+    """We get exactly your numbers if W_query and W_key are concatenated in one order, and what they multiply in the other."""
     queries = np.broadcast_to(query[:, None], (*keys.shape[:2], query.shape[1]))
     return np.tanh(np.concatenate([keys, queries], axis=2) @ np.hstack([W_query, W_key]).T) @ v
 
 
 def luong_step__scores_scaled(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Your numbers come out exactly if the scores are divided by the root of query_size."""
+    """We get exactly your numbers if the scores are divided by the square root of query_size."""
     state = np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
     scores = np.einsum("bn,nm,bjm->bj", state, W, keys) / np.sqrt(state.shape[1])
     low = np.finfo(float).min
@@ -263,7 +261,7 @@ def luong_step__scores_scaled(fed, embedded, query, keys, source_mask, W_y, W_s,
 
 
 def states_by_hand_twin__sign_lost():
-    """Your numbers come out exactly if a sign is wrong among the numbers of W_h."""
+    """We get exactly your numbers if one of the numbers used for W_h has the wrong sign."""
     E = np.array([[0.5, -1.0, 0.0, 2.0, 1.0], [1.0, 0.5, 2.0, -0.5, 0.0]])
     W_x = np.array([[0.5, 0.0], [0.0, 1.0], [-0.5, 1.0]])
     W_h = np.array([[0.0, 1.0, 0.0], [0.5, 0.0, 0.0], [0.0, 0.5, 1.0]])
@@ -272,14 +270,14 @@ def states_by_hand_twin__sign_lost():
 
 
 def weights_by_hand_twin__largest_first():
-    """Your numbers come out exactly if your result is sorted, and no longer in the order of the text."""
+    """We get exactly your numbers if your result is sorted, so the order of the text is lost."""
     powers = np.exp([0.5, -0.3, 1.2, 0.1])
     return sorted((powers / powers.sum()).tolist(), reverse=True)
 
 
 def dot_product_score__axis_forgotten(query, keys):
-    """It raises wherever batch and source_len differ, and nowhere else: two arrays meet there, and the axis that counts batch in
-    one stands where the other counts source_len. One of them lacks an axis of length 1.
+    """It raises an error exactly where batch and source_len differ: two arrays are broadcast together there, and an axis
+    of size batch in one meets an axis of size source_len in the other. One of them lacks an axis of length 1.
     """
     return (keys * query).sum(axis=-1)
 
@@ -297,15 +295,15 @@ def additive_score__single_precision(query, keys, W_query, W_key, v):
 
 
 def additive_score__single_precision_on_the_way(query, keys, W_query, W_key, v):
-    """Right to a few digits, but not to all of them. Is something in single precision (float32) on the way, as new tensors of
-    torch are? Or rounded, clipped at a bound, or taken for 0 because it is small? Is a small number added, such as 1e-6, or
-    are some terms of a long sum left out?
+    """Right to a few digits, but not to all of them. Is something computed in single precision (float32), the default for
+    new torch tensors? Is something rounded, clipped, or treated as 0 because it is small? Is a small number such as
+    1e-6 added, or are some terms of a long sum left out?
     """
     return additive_score__single_precision(query, keys, W_query, W_key, v).astype(float)
 
 
 def dot_product_score__made_for_integers(query, keys):
-    """The right numbers, cut off to whole ones: is the array that you write them into made for integers, as np.zeros_like of
-    one makes it?
+    """The right numbers, but truncated to integers: does the array that you write them into have an integer dtype, like
+    np.zeros_like of an integer array?
     """
     return np.einsum("bn,bjn->bj", query, keys).astype(int)

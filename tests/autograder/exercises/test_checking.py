@@ -61,23 +61,24 @@ def test_nothing_good_is_said_above_a_sentence_on_what_is_wrong(checked, capsys)
         checked(lambda: 2.0, kind="number", cases=[{"form": []}], numbers=numbers)
     with pytest.raises(NotYet, match="do not fit together"):
         checked(lambda m: {"W": (m + 1, m + 1)}, kind="shape", **shape)
-    with pytest.raises(NotYet, match='in "worked example": 1 of 2 values are wrong'):
+    with pytest.raises(NotYet, match='in "worked example": 1 of 2 values is wrong'):
         checked(double_in_place, cases=[SHOWN, {**SHOWN, "expected": [2.0, 5.0]}])
     said = capsys.readouterr().out
     assert said == "With m=3: W (4, 4)\n"  # what the student's own sizes are: no verdict
     checked(lambda: 0.5, kind="number", cases=[{"form": []}], numbers=numbers)
     checked(lambda m: {"W": (m + 1, m)}, kind="shape", **shape)
     said = capsys.readouterr().out
-    assert "f: the form is right. Whether the answer is right is not judged here.\n" in said
+    assert "f: the form is right. Whether the answer is right is not checked here.\n" in said
     assert (
-        "f: the form is right, and your shapes fit together in W @ x. Whether the answer is right is not judged" in said
+        "f: the form is right, and your shapes fit together in W @ x. Whether the answer is right is not checked"
+        in said
     )
 
 
 @pytest.mark.parametrize(
     ("function", "sentence"),
     [
-        (squared, r'squared, in "worked example": 1 of 2 values are wrong(.*\n)+Hint: You squared\.$'),
+        (squared, r'squared, in "worked example": 1 of 2 values is wrong(.*\n)+Hint: You squared\.$'),
         (unanswered, "unanswered: not answered yet"),
         (print, 'print, in "worked example": it returned nothing'),
     ],
@@ -108,7 +109,7 @@ def test_a_wrong_answer_is_told_the_call_and_of_a_small_one_the_values(case, lin
 
 def test_a_gradient_that_cannot_pass_is_told_with_the_call():
     case = {**OTHER, "gradients": ["x"], "inputs": {"x": [[1.0, 2.0]]}}
-    with pytest.raises(NotYet, match=r"no gradient can pass(.|\n)*Called with x = \[\[1, 2\]\]\.$"):
+    with pytest.raises(NotYet, match=r"no gradient gets through(.|\n)*Called with x = \[\[1, 2\]\]\.$"):
         checking.check_cases(lambda x: x.detach(), "code", [case], torch.from_numpy)
 
 
@@ -335,12 +336,12 @@ def test_the_last_line_says_how_many_hidden_cases_there_are_and_of_what_kinds():
         {w for case in exercise.hidden for w in case.families},
     )
     assert checking.describe_hidden_cases(**known) == (
-        f"{len(exercise.hidden)} hidden cases of {len(families)} families give the points. There will be: other sizes, padding, "
+        f"{len(exercise.hidden)} hidden cases from {len(families)} families give the points. They include: other sizes, padding, "
         "a sentence without a word, large numbers, an axis of length 1, gradients."
     )
     known = the_cells.check_data(exercise_named("softmax-jacobian_row"))["hidden"]
-    assert checking.describe_hidden_cases(**known) == "the points are for the right numbers, each within 0.0001."
-    single = "one hidden case gives the points. There will be: other numbers."
+    assert checking.describe_hidden_cases(**known) == "points are given for the right numbers, each within 0.0001."
+    single = "one hidden case gives the points. They include: other numbers."
     assert checking.describe_hidden_cases(count=1, kinds=[]) == single
 
 

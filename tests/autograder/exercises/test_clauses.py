@@ -30,6 +30,7 @@ TEXT = "query, keys and W_x are given"
         ("the mask of scores", "is"),
         ("the mean of the rows, pads included", "is"),
         ("all steps", "are"),
+        ("bias", "is"),
     ],
 )
 def test_the_verb_is_that_of_what_is_spoken_of(subject, verb):
@@ -46,10 +47,10 @@ def test_a_variable_is_called_what_the_course_calls_it_or_by_its_name_or_not_at_
 
 
 def test_a_perturbation_is_done_to_each_of_its_nodes_and_keeps_what_it_does_not_fit():
-    double = Perturbation("{it} {counts} twice", lambda value, context: 2 * value if value else None, rare=True)
+    double = Perturbation("{it} {is} doubled", lambda value, context: 2 * value if value else None, rare=True)
     mutation = mutate_all([Node(3, "value", "x"), Node(5, "value", "y")], double, "all steps", 4)
     changes = mutation.changes(CallContext({}, {}))
-    assert (mutation.clause, mutation.rank, mutation.rare) == ("all steps count twice", 4, True)
+    assert (mutation.clause, mutation.rank, mutation.rare) == ("all steps are doubled", 4, True)
     assert {number: (change(2), change(0)) for number, change in changes.items()} == {3: (4, 0), 5: (4, 0)}
 
 
@@ -66,7 +67,10 @@ def test_a_clause_speaks_of_operands_and_of_what_they_are_part_of():
         clause_of(body, "query + keys @ W_x", "the term with {right} is missing")
         == "the term with keys and W_x is missing"
     )
-    assert clause_of(body, "query", "a step{where} is missing") == "a step on the way to the masked scores is missing"
+    assert (
+        clause_of(body, "query", "a step{where} is missing")
+        == "a step in the computation of the masked scores is missing"
+    )
     assert clause_of("helper = query", "query", "a step{where} is missing") == "a step is missing"
 
 

@@ -83,12 +83,12 @@ def test_gradients_are_asked_in_every_family_of_every_argument(name):
     exercise = exercise_named(name)
     asked = {words for case in exercise.hidden if case.gradients for words in case.families}
     all_words = {words for case in exercise.hidden for words in case.families}
-    all_words = {words for words in all_words if "equal to" not in words} - {"all sizes alike"}
+    all_words = {words for words in all_words if "equal to" not in words} - {"all sizes equal"}
     singles = {words for case in exercise.hidden if len(case.families) == 1 for words in case.families} & all_words
     singles = {
         words
         for words in singles
-        if not re.search(r" \d+$|throughout|whole numbers|ten apart", words) or words.endswith(" 1")
+        if not re.search(r" \d+$|throughout|whole numbers|units apart", words) or words.endswith(" 1")
     }
     assert bool(asked) == bool(exercise.entry.gradients) == (exercise.in_torch and name != "output_layer-beam_step")
     assert not asked or singles <= asked
@@ -114,10 +114,10 @@ def test_each_part_has_a_case_of_its_own_and_a_case_of_several_says_which(name):
 def test_what_is_special_in_a_case_is_its_name():
     entry = exercise_named("context-attend").entry
     cases = {case.name: case for case in covering.pairwise_cases(entry, frozenset(), np.random.default_rng(0))}
-    assert not cases["a pad before a word"].inputs["source_mask"][:, 0].any()
+    assert not cases["padding before a word"].inputs["source_mask"][:, 0].any()
     assert cases["scores in the thousands"].part == "large_scores"
     assert np.abs(cases["scores in the thousands"].inputs["scores"]).max() > 1000
-    both = next(case for name, case in cases.items() if "a pad before a word" in name and "in the thousands" in name)
+    both = next(case for name, case in cases.items() if "padding before a word" in name and "in the thousands" in name)
     assert (both.part, both.also) == ("large_scores", ("masking",))
 
 
@@ -142,7 +142,7 @@ def test_arguments_that_cannot_be_drawn_are_refused(tmp_path, old, new, reason):
 def test_a_toy_with_one_argument_has_a_case_for_each_of_its_families(tmp_path):
     (exercise,) = toy(tmp_path, key=WITH_ARGUMENTS)
     said = {words for case in exercise.hidden for words in case.families}
-    assert {"x all alike", "x in the thousands", "sentences whose x lie thousands apart", "all sizes 1"} <= said
+    assert {"x all equal", "x in the thousands", "sentences whose x are thousands apart", "all sizes 1"} <= said
     assert "batch equal to source_len" in said
 
 

@@ -70,20 +70,20 @@ def test_each_operator_changes_one_thing(body, what, changed):
 
 
 CLAUSES = {
-    "Sub becomes Add": ("return x - y", "code", "the term with {right} is added, not subtracted"),
+    "Sub becomes Add": ("return x - y", "code", "the term with {right} is added instead of subtracted"),
     "left term without effect": ("return x + y", "code", "the term with {left} is missing"),
-    "tanh becomes logistic": ("return np.tanh(x)", "code", "a logistic function is used in place of a tanh{where}"),
+    "tanh becomes logistic": ("return np.tanh(x)", "code", "a logistic function is used instead of a tanh{where}"),
     "maximum becomes softplus": (
         *("return np.maximum(x, 0)", "code"),
-        "a smooth softplus is used in place of the ReLU: it is not 0 where its input is negative",
+        "a smooth softplus is used instead of the ReLU: it is not 0 for negative inputs",
     ),
-    "log becomes log2": ("return np.log(x)", "code", "the logarithm{where} is the one to base 2"),
-    "3 becomes -3": ("return [3, x]", "number", "a sign is wrong among the numbers of {of}"),
-    "USub dropped": ("return [-3, x]", "number", "a sign is wrong among the numbers of {of}"),
+    "log becomes log2": ("return np.log(x)", "code", "the logarithm is taken to base 2{where}"),
+    "3 becomes -3": ("return [3, x]", "number", "one of the numbers used for {of} has the wrong sign"),
+    "USub dropped": ("return [-3, x]", "number", "one of the numbers used for {of} has the wrong sign"),
     "3 becomes 0": ("return [3, x]", "number", "one of the numbers used for {of} is left out"),
-    "3 becomes 6": ("return [3, x]", "number", "one of the numbers used for {of} counts twice"),
-    "axis becomes 0": ("return x.sum(axis=-1)", "code", "one step{where} runs along another axis"),
-    "1 becomes 0": ("return x.sum(axis=1)", "code", "one step{where} runs along another axis"),
+    "3 becomes 6": ("return [3, x]", "number", "one of the numbers used for {of} is counted twice"),
+    "axis becomes 0": ("return x.sum(axis=-1)", "code", "a step runs along the wrong axis{where}"),
+    "1 becomes 0": ("return x.sum(axis=1)", "code", "a step runs along the wrong axis{where}"),
 }
 
 

@@ -39,8 +39,8 @@ def several_sentences(exercise):
 
 
 CHANGED = {
-    "context of the first sentence is used for every sentence": {"context": lambda item: item * 0 + item[:1]},
-    "W_y counts twice": {"W_y": lambda item: 2 * item},
+    "context for the first sentence is used for every sentence": {"context": lambda item: item * 0 + item[:1]},
+    "W_y is doubled": {"W_y": lambda item: 2 * item},
     "query has the opposite sign": {"query": lambda item: -item},
 }
 
@@ -67,14 +67,14 @@ def pads_count_as_zeros(case):
 
 CHANGED_STEPS = {  # exercise: clause, name of a hidden case, what comes out there
     "decoder_fusion-decoder_step_state": (
-        *("your result counts twice", "ordinary numbers"),
+        *("your result is doubled", "ordinary numbers"),
         lambda case: 2 * case.expected,
     ),
     "softmax-softmax": (  # their sum stays as it is
-        *("the exponentials, on the way to your result, count twice", "ordinary numbers"),
+        *("the exponentials, when used to compute your result, are doubled", "ordinary numbers"),
         lambda case: 2 * case.expected,
     ),
-    "softmax-masked_softmax": (softmax_bugs.ZERO, "pads at the end", pads_count_as_zeros),
+    "softmax-masked_softmax": (softmax_bugs.ZERO, "padding at the end", pads_count_as_zeros),
 }
 
 
@@ -91,12 +91,12 @@ def test_matrices_that_are_joined_in_the_other_order_multiply_each_others_column
     joined = np.hstack([inputs["W_s"], inputs["W_c"]])
     keys = inputs["context"].shape[1]
     expected = reference_of(exercise)(**{**inputs, "W_c": joined[:, :keys], "W_s": joined[:, keys:]})
-    clause = "W_s and W_c are joined in one order, and what they multiply in the other"
+    clause = "W_s and W_c are concatenated in one order, and what they multiply in the other"
     assert np.allclose(outcome(exercise, clause, place).value, expected)
 
 
 def test_an_earlier_argument_comes_from_an_earlier_call_of_the_same_shape_if_there_is_one(exercise):
-    clause = "W_y of an earlier call with the same sizes is used again: something is kept between calls"
+    clause = "W_y of an earlier call with the same sizes is reused: something is kept between calls"
     shapes = [case.inputs["W_y"].shape for case in exercise.hidden]
     again = next(n for n, shape in enumerate(shapes) if shape in shapes[:n])
     earlier = exercise.hidden[shapes.index(shapes[again])]
@@ -106,7 +106,7 @@ def test_an_earlier_argument_comes_from_an_earlier_call_of_the_same_shape_if_the
 
 
 def test_arguments_of_other_shapes_are_not_confused(exercise):
-    clause = "W_s is used in place of W_c where both have the same sizes"
+    clause = "W_s is used instead of W_c where both have the same sizes"
     cases = exercise.hidden
     alike = [n for n, case in enumerate(cases) if case.inputs["W_s"].shape == case.inputs["W_c"].shape]
     assert outcome(exercise, clause, next(n for n in range(len(cases)) if n not in alike)) is None

@@ -22,18 +22,18 @@ ALONG = named(perturbations.along_axis(0, "batch", "sentence", "sentences"))
 CHANGES = {
     "{it} {has} no effect": [[0, 0, 0], [0, 0, 0]],
     "{it} {has} the opposite sign": -ROWS,
-    "{it} {counts} twice": 2 * ROWS,
+    "{it} {is} doubled": 2 * ROWS,
     "{it} {is} halved": ROWS / 2,
     perturbations.ROUNDED: [[1, -2, 0.5], [4, 0.25, -8.12]],
-    "{it} of the first sentence {is} used for every sentence": [ROWS[0], ROWS[0]],
-    "{it} of the last sentence {is} used for every sentence": [ROWS[1], ROWS[1]],
+    "{it} for the first sentence {is} used for every sentence": [ROWS[0], ROWS[0]],
+    "{it} for the last sentence {is} used for every sentence": [ROWS[1], ROWS[1]],
     "{it} {is} summed over the sentences, and every sentence gets the sum": [ROWS[0] + ROWS[1]] * 2,
-    "the sentences of {it} are shifted by one, so that each meets what belongs to its neighbour": [ROWS[1], ROWS[0]],
+    "the sentences of {it} are shifted by one, so that each gets its neighbour's values": [ROWS[1], ROWS[0]],
     "negative entries of {it} become 0": [[1, 0, 0.5], [4, 0.25, 0]],
     "{it} {is} clipped to the range from -1 to 1": [[1, -1, 0.5], [1, 0.25, -1]],
-    "{it} {is} sorted, and no longer in the order of the text": [[-2, 0.5, 1], [-8.125, 0.25, 4]],
-    "{it} {is} kept above some lower bound": [[1, 1e-8, 0.5], [4, 0.25, 1e-8]],
-    "{it} {is} divided by the root of size": ROWS / 2,
+    "{it} {is} sorted, so the order of the text is lost": [[-2, 0.5, 1], [-8.125, 0.25, 4]],
+    "{it} {is} clipped from below at some bound": [[1, 1e-8, 0.5], [4, 0.25, 1e-8]],
+    "{it} {is} divided by the square root of size": ROWS / 2,
     "{it} {is} multiplied by size": ROWS * 4,
 }
 ALL = {
@@ -73,7 +73,7 @@ def test_infinity_times_0_is_no_way_of_having_no_effect():
 
 
 def test_an_axis_must_be_there_and_as_long_as_its_letter_says():
-    first = ALONG["{it} of the first sentence {is} used for every sentence"]
+    first = ALONG["{it} for the first sentence {is} used for every sentence"]
     assert first(ROWS[:1], CONTEXT) is None
     assert first(np.ones((3, 2)), CONTEXT) is None
     assert first(2.0, CONTEXT) is None
@@ -81,7 +81,7 @@ def test_an_axis_must_be_there_and_as_long_as_its_letter_says():
 
 
 def test_only_a_square_matrix_is_transposed():
-    clause = "{it} {is} transposed where the two sizes are equal, as when the sizes decide whether to transpose"
+    clause = "{it} {is} transposed where the two sizes are equal, as if the sizes decided whether to transpose"
     square = np.arange(8.0).reshape(2, 2, 2)
     assert GENERAL[clause](ROWS, CONTEXT) is None
     assert np.array_equal(GENERAL[clause](square, CONTEXT), square.swapaxes(1, 2))
@@ -119,7 +119,7 @@ def test_each_product_is_rounded_before_the_products_are_added(right):
 
 
 MASKS = {
-    "true entries": [[True, True, False], [True, False, False]],
+    "True entries": [[True, True, False], [True, False, False]],
     "before the last word": [[True, True, True], [True, True, False]],
     "first position": [[True, False, True], [False, False, False]],
     "last position": [[True, False, True], [False, False, False]],

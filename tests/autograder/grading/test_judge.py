@@ -84,7 +84,7 @@ def test_an_exercise_that_raised_earns_nothing_and_says_why(topic, raised):
     for exercise in called_exercises(topic):
         verdict = verdict_on(exercise, same_reply(exercise, Reply(raised=raised, line=3)))
         assert verdict.earned == 0, exercise.name
-        wanted = judge.REASONS_BY_EXCEPTION.get(raised, f"it raised {raised} in line 3 of its cell")
+        wanted = judge.REASONS_BY_EXCEPTION.get(raised, f"it raised {raised} on line 3 of its cell")
         assert all(wanted.lower() in part.reason.lower() for part in verdict.parts)
 
 
@@ -92,7 +92,7 @@ def test_what_raised_is_quoted_with_its_line():
     exercise = exercise_named("scoring-additive_score")
     reply = Reply(raised="ValueError", line=3, text="return query @ keys")
     verdict = verdict_on(exercise, same_reply(exercise, reply))
-    assert "it raised ValueError in line 3 of its cell: return query @ keys." in verdict.parts[0].reason
+    assert "it raised ValueError on line 3 of its cell: return query @ keys." in verdict.parts[0].reason
 
 
 @each_topic
@@ -658,9 +658,9 @@ CORRUPTIONS = {
     "nothing": (lambda array: None, "it returned nothing"),
     "nan": (lambda array: array * np.nan, "not finite"),
     "infinite": (lambda array: array + np.inf, "not finite"),
-    "an axis more": (lambda array: array[None], "belong"),
+    "an axis more": (lambda array: array[None], "instead of"),
     "words": (lambda array: "words", "not numbers"),
-    "odd": (odd, "values are wrong"),
+    "odd": (odd, " wrong"),
 }
 
 
@@ -715,7 +715,7 @@ def test_a_result_that_differs_from_call_to_call_is_told_so(topic):
         assert not any("again" in hint for hint in verdict_on(exercise, replies).hints)
         replies[last] = Reply(value=mapped(replies[last].value, odd))
         (hint,) = verdict_on(exercise, replies).hints
-        assert hint == "It gives another result when it is called again with the same input."
+        assert hint == "It gives a different result when called again with the same input."
         replies[last] = Reply(raised="no reply")
         assert not any("again" in hint for hint in verdict_on(exercise, replies).hints)
 
@@ -727,7 +727,7 @@ def test_what_is_right_until_it_is_called_again_is_not_right(topic):
         replies[last] = Reply(value=mapped(replies[last].value, odd))
         verdict = verdict_on(exercise, replies)
         assert verdict.earned == exercise.points - exercise.parts[exercise.hidden[-1].part]
-        assert verdict.hints == ("It gives another result when it is called again with the same input.",)
+        assert verdict.hints == ("It gives a different result when called again with the same input.",)
 
 
 GROUPS = {"mask": (judge._is_masked, judge.ONLY_PADDING), "large": (judge.is_large, judge.ONLY_LARGE)}
