@@ -56,7 +56,7 @@ def output(item: NotebookNode) -> str:
     for mime in ("image/png", "image/jpeg"):
         if mime in data:
             picture = re.sub(r"\s+", "", data[mime])
-            return f'<img alt="A picture that this cell has drawn" src="data:{mime};base64,{html.escape(picture)}">'
+            return f'<img alt="A picture drawn by this cell" src="data:{mime};base64,{html.escape(picture)}">'
     return _text(data["text/plain"]) if "text/plain" in data else ""
 
 
@@ -66,7 +66,7 @@ def _text(text, kind=""):
     if len(lines) <= MAX_LINES_SHOWN:
         return shown
     last = html.escape(lines[-1][:200])
-    return f"<details><summary>Output of {len(lines)} lines, which ends: <code>{last}</code></summary>{shown}</details>"
+    return f"<details><summary>Output of {len(lines)} lines, ending in: <code>{last}</code></summary>{shown}</details>"
 
 
 def _without_headings(text):

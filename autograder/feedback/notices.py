@@ -1,4 +1,4 @@
-"""Tell people in words what could not be shown or graded: pages for students, text that is safe in a terminal. Pure."""
+"""Tell people what could not be shown or graded: pages for students, text that is safe in a terminal. Pure."""
 
 import html
 import re
@@ -16,14 +16,14 @@ def set_aside_page(topic: str, reason: str, page: str = "") -> str:
         return _page(topic, f"<h1>{topic}: not graded yet</h1><p>{text}</p>")
     notice = (
         '<aside class="not-graded" style="margin: 1em; padding: 1em; border: 3px solid #b00020">'
-        f"<h2>{topic}: what was handed in last could not be graded</h2><p>{text}</p>"
-        "<p>What was handed in before counts until then: this is its page.</p></aside>"
+        f"<h2>{topic}: your latest submission could not be graded</h2><p>{text}</p>"
+        "<p>Until then your previous submission counts: this is its page.</p></aside>"
     )
     return re.sub(r"<body[^>]*>", lambda body: body.group() + notice, NOTICE.sub("", page), count=1)
 
 
 def plain_page(topic: str, lines: Iterable[str]) -> str:
-    """Return a feedback page that says ``lines`` and nothing else: for an answer of which no better one can be made."""
+    """Return a feedback page that says ``lines`` and nothing else: when no better page can be made."""
     items = "".join(f"<li>{html.escape(plain(line))}</li>" for line in lines)
     return _page(topic, f"<h1>{topic}</h1><p>The answers themselves could not be shown here.</p><ul>{items}</ul>")
 

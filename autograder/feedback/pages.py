@@ -139,7 +139,7 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, release
     """Return the feedback page of ``notebook``, as ``enter_results`` left it. See ``feedback_page``."""
     text = rendering.page(notebook, marks, student, topic, find_release(notebook.cells, releases))
     if len(text) > MAX_PAGE_BYTES:
-        raise ValueError(f"the page would have {len(text) / 2**20:.0f} MB")
+        raise ValueError(f"the page would be {len(text) / 2**20:.0f} MB")
     return text.encode("utf-8", "replace")
 
 

@@ -53,7 +53,7 @@ class Section:
         if self.waiting and not self.by_person:
             return PERSON
         if self.waiting:
-            return "Changed since it was marked: a person looks at it again."
+            return "Changed since it was marked: it will be marked again."
         if self.by_person:
             return "Marked by a person."
         if self.comments == [NO_RESPONSE]:
@@ -158,12 +158,12 @@ def _format_time(text):
 def _describe_lateness(marks):
     """Return whether the submission was in time; "" where it is not known when it came, or when it was due."""
     if marks.is_earliest:
-        return "late; the time is not known"
+        return "late, by an unknown time"
     if not marks.received_at or not marks.due:
         return ""
     seconds = (datetime.fromisoformat(marks.received_at) - datetime.fromisoformat(marks.due)).total_seconds()
     if seconds <= 0:
-        return "in time"
+        return "on time"
     minutes = int(seconds // 60)
     counts = {"day": minutes // 1440, "hour": minutes // 60 % 24, "minute": minutes % 60}
     named = [f"{count} {unit}{'s' * (count != 1)}" for unit, count in counts.items() if count]

@@ -138,5 +138,5 @@ class _Renderer(mathml.Renderer):
             return f"[{html.escape(name)}: this picture was not handed in]"
         self.pictures += sum(len(data) for data in picture.values())
         if self.pictures > MAX_PICTURE_CHARACTERS:
-            return f"[{html.escape(name)}: these are too many pictures for a page]"
+            return f"[{html.escape(name)}: too many pictures for one page]"
         return super().image(text, url, title)

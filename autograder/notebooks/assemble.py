@@ -68,12 +68,12 @@ def find_mismatches(
     """Yield ``(exercise, error)`` for each of the key's ``names`` that the page lacks, and ``("", error)`` the other way."""
     page = short(Path(book) / f"{topic}.md")
     for name in (name for name in names if name not in texts):
-        remedy = f"add an exercise directive with `:label: {name}`, or take it out of the key."
-        yield name, CourseError(f"the key names {name}, and the page has no exercise with that label", page, remedy)
+        remedy = f"add an exercise directive with `:label: {name}`, or remove it from the key."
+        yield name, CourseError(f"the key names {name}, but the page has no exercise with that label", page, remedy)
     for name in sorted(set(texts) - set(names)):
-        remedy = f"add a table [{name}] to solutions/answer_key/{topic}.toml, or take it off the page."
+        remedy = f"add a table [{name}] to solutions/answer_key/{topic}.toml, or remove it from the page."
         where = f"{page}, line {texts[name].line}"
-        yield "", CourseError(f"the page asks {name}, and the key does not know it", where, remedy)
+        yield "", CourseError(f"the page asks for {name}, but the key does not have it", where, remedy)
 
 
 def marking_scheme(topic: str, exercises: Sequence[Exercise]) -> str:

@@ -54,14 +54,14 @@ def heading_cell(topic: str, title: str, exercises: Sequence[Exercise], website:
 an estimated {least} to {most} minutes.
 
 - Write each answer where it says `YOUR CODE HERE`. Keep all cells and the names of the functions.
-- Run the check cell below an answer: it tries a few cases and says what is wrong. The points come from hidden cases, whose
-  kinds it lists at the end.
+- Run the check cell below an answer: it tries a few cases and says what is wrong. The points come from hidden cases; it
+  lists their kinds at the end.
 - When you are done, run all cells from the top, save, and hand in this file as `{topic}.ipynb`.
 
 <details>
 <summary>The rules in detail</summary>
 
-- Checks give no points. For code, a check tries the worked example of the question and one of other sizes. For numbers it only
+- Checks give no points. For code, a check tries the worked example from the question and one with other sizes. For numbers it only
   finds values that cannot be right, and for shapes those that do not fit together.
 - The last cell prints a receipt. Your feedback repeats its code.{_rules(exercises)}
 
@@ -76,24 +76,22 @@ def _rules(exercises):
     if cases:
         costs = "Changing an input in place costs no points"
         if any(case.gradients for case in cases):
-            costs += " (torch itself refuses to do so with a tensor whose gradient is asked for)"
-            rules += [
-                "Where gradients are asked for, they are those of the sum of the result. A missing gradient counts as 0."
-            ]
+            costs += " (torch itself refuses this for a tensor that needs a gradient)"
+            rules += ["Gradients, where asked for, are those of the sum of the result. A missing gradient counts as 0."]
         rules += [
             "Numbers are floats in double precision, words and positions are integers, and masks are booleans. All are "
-            "finite, at pads too, and so are their sums, and the products of two of which at most one is at a pad. "
-            "No axis has length 0, so there is no empty batch. Further limits stand below each exercise, under *Inputs*.",
+            "finite, in the padding too, and so are their sums, and products of two of them with at most one from the padding. "
+            "No axis has length 0, so there is no empty batch. Further limits are given below each exercise, under *Inputs*.",
             f"Compute in double precision. A result counts if every entry is correct to {round(-math.log10(TOLERANCE))} digits "
-            "of the largest entry, or of 1 if that is larger. (For a gradient: or of the largest entry of any input, pads aside.) "
+            "of the largest entry, or of 1 if that is larger (for a gradient: of the largest entry of any input, padding aside). "
             "No case magnifies rounding errors: the last digit of an input changes a result by less than a hundredth of that. "
             "Single precision (`float32`) is too coarse. Torch uses it for new tensors, and for quotients of integers, unless "
             "you pass `dtype=torch.float64`.",
-            f"{costs}. The check and the feedback mention it, because a caller may still need the original values.",
+            f"{costs}. The check and the feedback mention it, because the caller may still need the original values.",
         ]
     if any(exercise.kind == "number" for exercise in exercises):
         rules += [
-            "Where decimals are asked for, carry more of them in between. The last one may be rounded or cut off."
+            "Where decimals are asked for, carry more of them through intermediate steps. The last one may be rounded or truncated."
         ]
     return "".join(f"\n- {rule}" for rule in rules)
 
@@ -128,9 +126,9 @@ def compare_cell(exercises: Sequence[Exercise]) -> NotebookNode:
     body = re.sub(r"\n{3,}", "\n\n", textwrap.indent("\n\n".join(parts), "    "))
     known = {exercise.name: check_data(exercise) for exercise in exercises if exercise.is_automatic}
     drawn = {exercise.name: cases for exercise in exercises if (cases := _shown(exercise, drawn=True))}
-    text = f"""# @title What the checks use. Run this cell first, and leave it as it is.
-# It says what this computer lacks for the notebook, and defines the checks. They live in a function, so that none of your
-# names can replace one of theirs. At the end is what each check tries and which mistakes it recognises, as packed JSON.
+    text = f"""# @title What the checks use. Run this cell first, and do not change it.
+# It reports anything this computer lacks, and defines the checks. They live in a function, so that none of your
+# names can replace one of theirs. Packed JSON at the end holds what each check tries and which mistakes it recognises.
 
 
 def make_checks():
@@ -231,7 +229,7 @@ def provided_cells(topic: str) -> list[NotebookNode]:
     code = provided_code(topic)
     if not code:
         return []
-    note = "# What the chapters before have built, ready to use. Run this cell, and leave it as it is.\n"
+    note = "# Code from earlier chapters, ready to use. Run this cell, and do not change it.\n"
     provided = new_code_cell(note + code, metadata={**_metadata("provided"), **COLLAPSED})
     setup = setup_code(topic)
     return [*([new_code_cell(setup, metadata=_metadata("setup"))] if setup else []), provided]
@@ -338,7 +336,7 @@ TRIAL_SIZES = (3, 4, 10, 18, 34, 57)
 
 def _small_sizes(count):
     if count > len(TRIAL_SIZES):
-        raise ValueError(f"a shape exercise has {count} letters, and there are {len(TRIAL_SIZES)} sizes for the check")
+        raise ValueError(f"a shape exercise has {count} letters, but the check has only {len(TRIAL_SIZES)} sizes")
     return TRIAL_SIZES[:count]
 
 
@@ -353,7 +351,7 @@ def _test_source(exercise):
         only = {"also": case.also, "gradients": case.gradients}
         cases.append({**stated, "atol": case.atol, **{name: item for name, item in only.items() if item}})
     if exercise.kind == "code":
-        note, stated = f"# {len(cases)} cases, packed: they were drawn.\n", f'"{compress(json.dumps(cases))}"'
+        note, stated = f"# {len(cases)} cases, drawn at random and packed.\n", f'"{compress(json.dumps(cases))}"'
     else:
         note, stated = "", "[\n{},\n]".format(",\n".join(map(repr, cases)))  # one a line
     converter = ", torch.from_numpy" if exercise.in_torch else ""

@@ -48,7 +48,7 @@ def chapter_texts(path: str | Path) -> tuple[str, dict[str, ExerciseText]]:
             label, text = _exercise_text(token, path, f"{chapter}.{len(texts) + 1}" if chapter else "", entries)
             if label in texts:
                 where = f"{short(path)}, line {text.line}"
-                raise CourseError(f"the exercise {label} stands here twice", where, "rename one of them.")
+                raise CourseError(f"the exercise {label} appears twice here", where, "rename one of them.")
             texts[label] = text
     return title, texts
 

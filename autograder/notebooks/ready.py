@@ -27,20 +27,20 @@ def require(python, packages):
     own = tuple(sys.version_info[:2])
     if own < python:
         newer = f"this notebook needs Python {_dotted(python)} or newer"
-        raise NotReady(f"{newer}, and this is {_dotted(own)}. Open it with another kernel, or in a hosted notebook.")
+        raise NotReady(f"{newer}; this is {_dotted(own)}. Open it with another kernel, or in a hosted notebook.")
     for name, oldest in packages.items():
         get = f"Run %pip install --upgrade {name} in a cell of its own, then restart the kernel."
         try:
             version = str(importlib.import_module(name).__version__)
         except (ImportError, OSError) as error:
-            missing = "is missing" if getattr(error, "name", None) == name else "is there, but cannot be imported"
+            missing = "is missing" if getattr(error, "name", None) == name else "is installed but cannot be imported"
             raise NotReady(f"{name} {missing}. {get}") from None
         except AttributeError:
             raise NotReady(
-                f"what is imported as {name} is not {name}. Is there a file {name}.py in this folder?"
+                f"importing {name} finds something else. Is there a file {name}.py in this folder?"
             ) from None
         if tuple(int(number) for number in re.findall(r"\d+", version)[: len(oldest)]) < oldest:
-            raise NotReady(f"this notebook needs {name} {_dotted(oldest)} or newer, and this is {version}. {get}")
+            raise NotReady(f"this notebook needs {name} {_dotted(oldest)} or newer; this is {version}. {get}")
 
 
 def _dotted(version):

@@ -26,10 +26,10 @@ def receipt(topic, version, functions, written=0):
     print(f"Answered: {count_of(answers)} of {len(functions)} exercises in code")
     if written:
         them = "a written answer" if written == 1 else f"{written} written answers"
-        print(f"Not seen from here: {them}. Look whether {'it stands' if written == 1 else 'they stand'} there.")
-    print(f"Time: {datetime.now().astimezone():%Y-%m-%d %H:%M %z}, by the clock of this computer")
+        print(f"Not checked here: {them}. Make sure {'it is' if written == 1 else 'they are'} there.")
+    print(f"Time: {datetime.now().astimezone():%Y-%m-%d %H:%M %z}, by this computer's clock")
     print(f"Code: {code_of(topic, answers)}")
-    print("Save the notebook now, and hand it in. Your feedback names the code of what arrived.")
+    print("Save the notebook now, and hand it in. Your feedback shows the code of the file that arrived.")
 
 
 def ran():

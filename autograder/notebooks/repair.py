@@ -32,7 +32,7 @@ def read_notebook(content: bytes, templates: Sequence[NotebookNode], topic: str)
         data = json.loads(content)
         if type(data) is not dict or type(data.get("cells")) is not list or data.get("nbformat") != 4:
             raise ValueError
-        shorten = "take out what does not belong to your answers, and hand in again."
+        shorten = "delete what is not part of your answers, and hand it in again."
         if len(data["cells"]) > MAX_CELLS:
             raise CourseError(f"it has {len(data['cells'])} cells; at most {MAX_CELLS} can be graded", name, shorten)
         notebook = rebuild(data, templates[0])
@@ -45,8 +45,8 @@ def read_notebook(content: bytes, templates: Sequence[NotebookNode], topic: str)
     ids = {grade_id for cell in notebook.cells if (grade_id := id_of(cell))}
     exercises = {grade_id for cell in template.cells if (grade_id := id_of(cell)) and "-" in grade_id}
     if not ids:
-        remedy = "work in the notebook that was handed out: in this file, the marks that name the exercises are gone."
-        raise CourseError("no cell says which exercise it belongs to", name, remedy)
+        remedy = "work in the notebook that was handed out: this file has lost the labels that identify the exercises."
+        raise CourseError("no cell is labelled with its exercise", name, remedy)
     if not ids & exercises:
         other = sorted(grade_id.split("-")[0] for grade_id in ids if "-" in grade_id)
         which = f" ({other[0][:40]})" if other else ""
@@ -73,30 +73,30 @@ def rebuild(data: dict[str, Any], template: NotebookNode) -> NotebookNode:
 
 
 def repair(notebook: NotebookNode, template: NotebookNode) -> list[str]:
-    """Give every cell of ``template`` its one place in ``notebook``; return a list of sentences on what was mended."""
+    """Give every cell of ``template`` its one place in ``notebook``; return a list of sentences on what was repaired."""
     notes, released = [], {id_of(cell): cell for cell in template.cells if id_of(cell)}
     seen = set()
     for cell in reversed(notebook.cells):  # of copies, the last one counts, as with nbgrader
         grade_id = id_of(cell)
         if "nbgrader" in cell.metadata and (grade_id not in released or grade_id in seen):
             if grade_id in released:
-                notes.append(f"There were several cells {grade_id}; the last one counts.")
+                notes.append(f"There were several cells named {grade_id}; the last one counts.")
             del cell.metadata["nbgrader"]
         elif grade_id:
             seen.add(grade_id)
             _restore_cell(cell, released[grade_id], notes)
     for grade_id, cell in released.items():
         if grade_id not in seen and cell.metadata.nbgrader.grade:
-            notes.append(f"The cell {grade_id} was missing; it was put back at the end.")
+            notes.append(f"The cell {grade_id} was missing; it was added at the end.")
             notebook.cells.append(copy.deepcopy(cell))
     _give_ids(notebook.cells)
     return list(dict.fromkeys(notes))
 
 
 def add_notes(notebook: NotebookNode, notes: Iterable[str]) -> None:
-    """Say at the head of ``notebook``, so also of the feedback page, what was mended."""
+    """Say at the head of ``notebook``, so also of the feedback page, what was repaired."""
     if notes:
-        lines = ["**Before it was graded, this notebook was mended:**", "", *(f"- {note}" for note in notes)]
+        lines = ["**This notebook was repaired before it was graded:**", "", *(f"- {note}" for note in notes)]
         notebook.cells.insert(0, new_markdown_cell("\n".join(lines), id=MENDED))
 
 
@@ -111,7 +111,7 @@ def _restore_cell(cell, original, notes):
             cell.pop("execution_count", None)
     cell.metadata["nbgrader"] = copy.deepcopy(original.metadata.nbgrader)
     if original.metadata.nbgrader.locked and cell.source != original.source:
-        notes.append(f"The locked cell {original.metadata.nbgrader.grade_id} had been changed; it was put back.")
+        notes.append(f"The locked cell {original.metadata.nbgrader.grade_id} had been changed; it was restored.")
         cell["source"] = original.source
 
 

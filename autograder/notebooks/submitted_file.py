@@ -34,16 +34,16 @@ def read_file(path: str | Path, below: Path | None = None, max_mb: int = MAX_MB)
         if descriptor is not None:
             os.close(descriptor)
         others = sorted(other.name for other in path.parent.glob("*.ipynb") if other.name != path.name)
-        instead = f"; there is {', '.join(others[:5])}" if others else ""
-        raise CourseError(f"this file is missing{instead}", path.name, f"hand in {path.name}, under that name.")
+        instead = f"; the folder has {', '.join(others[:5])}" if others else ""
+        raise CourseError(f"this file is missing{instead}", path.name, f"hand in {path.name} under that name.")
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(max_mb * 2**20 + 1)
         size = os.fstat(file.fileno()).st_size
     if not content:
         raise CourseError("the file is empty", path.name, again)
     if len(content) > max_mb * 2**20:
-        remedy = f"clear the outputs (at most {max_mb} MB can be graded) and hand in again."
-        raise CourseError(f"the file has {size / 2**20:.0f} MB", path.name, remedy)
+        remedy = f"clear the outputs (at most {max_mb} MB can be graded) and hand it in again."
+        raise CourseError(f"the file is {size / 2**20:.0f} MB", path.name, remedy)
     return content
 
 

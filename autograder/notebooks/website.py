@@ -26,5 +26,5 @@ def site_address(config: str | Path | None = None) -> str:
 def web_address(address: str, place: str) -> str:
     """Return ``address``, ending in a slash. Raises CourseError if it is not the address of a website."""
     if not WEB_ADDRESS.fullmatch(address):
-        raise CourseError(f"{address!r} is not the address of a website", place, "write it as in https://host/folder/.")
+        raise CourseError(f"{address!r} is not the address of a website", place, "write it like https://host/folder/.")
     return address.rstrip("/") + "/"

@@ -129,7 +129,7 @@ def test_the_table_names_each_exercise_by_its_title_with_points_verdict_and_a_li
     assert row(tree, TWO) == [HEADINGS[TWO], "0 of 1.5", "part 0 (1): It raised ValueError."]
     assert row(tree, "scoring-hindi_scores")[1:] == ["1.5 of 1.5", "Right."]
     assert row(tree, WRITTEN)[1:] == ["– of 3", "To be marked by a person."]
-    assert "and 2 answers wait for a person" in tree.header.get_text()
+    assert "and 2 answers are still to be marked" in tree.header.get_text()
 
 
 @pytest.mark.parametrize(("length", "shown"), [(100, 100), (200, 131)])
@@ -145,19 +145,19 @@ def test_what_to_look_at_next_is_where_most_points_are_and_where_it_stands_in_th
     tree = page(*lost, website=SITE)
     items = section(tree, "next").find_all("li")
     assert [item.a["href"] for item in items] == ["#scoring-score_every_step", f"#{ONE}", f"#{TWO}"]
-    assert "3.5 points to win" in items[0].get_text()
+    assert "3.5 points to gain" in items[0].get_text()
     chapter = f"{SITE}book/scoring.html"
     assert items[1].find_all("a")[1]["href"] == f"{chapter}#{ONE}"
     text = section(tree, "next").get_text()
-    assert "one more exercise has points to win" in text
+    assert "one more exercise has points to gain" in text
     assert section(tree, "next").find("a", href=f"{chapter}#what-goes-wrong")
     assert "What goes wrong" in section(page(*lost), "next").get_text()  # without a website
 
 
 def test_with_all_points_there_is_nothing_to_look_at():
-    assert "Nothing of what was graded so far" in section(page(), "next").get_text()
+    assert "Nothing graded so far" in section(page(), "next").get_text()
     given = {name: Mark(3.0, 3.0, None, True, False) for name in ("race", "what_to_recompute")}
-    assert "Nothing: all is right." in section(page(**given), "next").get_text()
+    assert "Nothing: everything is right." in section(page(**given), "next").get_text()
 
 
 def test_every_page_of_the_book_has_the_place_that_the_feedback_leads_to():
@@ -183,7 +183,7 @@ def test_question_and_check_are_folded_and_say_whose_they_are():
     tree = page(change=put(f"{ONE}-check", outputs=[said]))
     folded = [details for details in section(tree, ONE).find_all("details") if "answer" not in details.get("class", ())]
     assert [details.summary.get_text() for details in folded] == [
-        f"What the check said of {HEADINGS[ONE]}",
+        f"What the check said about {HEADINGS[ONE]}",
         f"The question of {HEADINGS[ONE]}",
     ]
     assert not any(details.has_attr("open") for details in folded)
@@ -217,7 +217,7 @@ def test_what_a_person_marked_has_the_comment_and_the_points():
 def test_what_waits_says_that_its_zero_does_not_count():
     assert "Its 0 does not count yet." in section(page(), WRITTEN).get_text()
     again = page(race=Mark(1.5, 3.0, None, True, True))
-    assert row(again, WRITTEN)[1:] == ["1.5 of 3", "Changed since it was marked: a person looks at it again."]
+    assert row(again, WRITTEN)[1:] == ["1.5 of 3", "Changed since it was marked: it will be marked again."]
 
 
 def test_what_is_as_it_was_handed_out_is_called_not_answered():
@@ -246,7 +246,7 @@ def test_a_picture_is_not_shown_so_often_that_its_page_has_no_end():
     data = "a" * (sanitize.MAX_PICTURE_CHARACTERS // 3)
     shown = sanitize.prose("![x](attachment:x.png)\n" * 5, {"x.png": {"image/png": data}})
     assert shown.count(data) == 3
-    assert shown.count("[x.png: these are too many pictures for a page]") == 2
+    assert shown.count("[x.png: too many pictures for one page]") == 2
 
 
 def test_cells_of_ones_own_stand_folded_below_the_exercise_before_them():
@@ -270,7 +270,7 @@ def test_a_cell_that_all_have_shows_where_it_failed():
 
 def test_what_was_mended_and_what_went_wrong_stand_above_the_table():
     note = new_markdown_cell(
-        "**Before it was graded, this notebook was mended:**\n\n- The cell x was missing.", id="mended"
+        "**This notebook was repaired before it was graded:**\n\n- The cell x was missing.", id="mended"
     )
     tree = page(
         verdict(ONE, 0, ["wrong"]),
@@ -288,7 +288,7 @@ def test_what_was_mended_and_what_went_wrong_stand_above_the_table():
         ("", "", "time unknown"),
         ("", "2030-01-01T00:00:00", "time unknown"),
         ("2030-01-01T10:05:00", "", "1 January 2030, 10:05 UTC"),
-        ("2030-01-01T10:05:00", "2030-01-01T10:05:00", "1 January 2030, 10:05 UTC (in time)"),
+        ("2030-01-01T10:05:00", "2030-01-01T10:05:00", "1 January 2030, 10:05 UTC (on time)"),
         ("2030-01-01T10:05:30", "2030-01-01T10:05:00", "1 January 2030, 10:05 UTC (late by less than a minute)"),
         ("2030-01-03T11:06:00", "2030-01-01T10:05:00", "3 January 2030, 11:06 UTC (late by 2 days and 1 hour)"),
     ],
@@ -310,7 +310,7 @@ def test_outputs_have_no_heading_no_id_and_no_picture_without_words():
     assert "id=" not in shown
     assert "Big" in shown
     picture = cell_html.output(new_output("display_data", data={"image/png": "aGk=\n"}))
-    assert picture == '<img alt="A picture that this cell has drawn" src="data:image/png;base64,aGk=">'
+    assert picture == '<img alt="A picture drawn by this cell" src="data:image/png;base64,aGk=">'
 
 
 @pytest.mark.parametrize("count", [cell_html.MAX_LINES_SHOWN, cell_html.MAX_LINES_SHOWN + 1])

@@ -114,7 +114,7 @@ def test_an_extension_is_on_the_first_page_as_it_is_in_the_penalty(late_course, 
     for _ in range(2):
         grade_quickly(late_course, again=True)
         assert "late by 20 hours" in page(late_course, "ada")
-        assert "(in time)" in page(late_course, "ida")
+        assert "(on time)" in page(late_course, "ida")
         assert standing(late_course, "ida")[1] == 0
 
 
@@ -141,7 +141,7 @@ def test_late_by_nobody_knows_how_much_is_said_in_collect_and_grade_and_on_the_p
     assert words in done.stdout
     row = grade_quickly(late_course)["ada"]
     assert words in " ".join(row.notes)
-    assert "late; the time is not known" in page(late_course, "ada")
+    assert "late, by an unknown time" in page(late_course, "ada")
     assert standing(late_course, "ada")[1] == pytest.approx(share * AUTOMATIC)
 
 
@@ -172,7 +172,7 @@ def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(
     assert times(late_course) == before
     grade_quickly(late_course)
     assert standing(late_course, "ada")[1] == 0
-    assert "late; the time is not known" in page(late_course, "ada")
+    assert "late, by an unknown time" in page(late_course, "ada")
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(
     [
         ("name;time\n", ["line 1", "no column time"]),
         ("id,when\n", ["line 1", "no column time"]),
-        ("id,time\nada,yesterday\n", ["line 2", "'yesterday' is no time"]),
+        ("id,time\nada,yesterday\n", ["line 2", "'yesterday' is not a time"]),
         ("id,time\nada,2025-12-02T21:00:00\n", ["line 2", "has no time zone"]),
         ("id,time\nada,2999-12-02T21:00:00Z\n", ["line 2", "in the future"]),
         ("id,time\nada,2025-12-02T21:00Z\nada,2025-12-03T21:00Z\n", ["line 3", "twice"]),

@@ -86,8 +86,8 @@ def asked(*names):
 @pytest.mark.parametrize(
     ("names", "what"),
     [
-        (("toy-double", "toy-why", "toy-triple"), r"toy\.md: the key names toy-triple, and the page has no exercise"),
-        (("toy-double",), r"toy\.md, line 23: the page asks toy-why, and the key does not know it"),
+        (("toy-double", "toy-why", "toy-triple"), r"toy\.md: the key names toy-triple, but the page has no exercise"),
+        (("toy-double",), r"toy\.md, line 23: the page asks for toy-why, but the key does not have it"),
     ],
 )
 def test_page_and_key_must_name_the_same_exercises(tmp_path, names, what):
@@ -137,9 +137,9 @@ def test_all_exercises_are_there_in_the_order_of_the_key(assembled):
 def test_the_heading_says_what_holds_for_all_inputs_and_numbers(assembled):
     exercises, notebook = assembled
     kinds, heading = {exercise.kind for exercise in exercises}, notebook.cells[0].source
-    for rule in ("costs no points", "finite, at pads too", "there is no empty batch"):
+    for rule in ("costs no points", "finite, in the padding too", "there is no empty batch"):
         assert (rule in heading) == ("code" in kinds)
-    assert ("rounded or cut off" in heading) == ("number" in kinds)
+    assert ("rounded or truncated" in heading) == ("number" in kinds)
     gradients = any(case.gradients for exercise in exercises for case in exercise.cases)
     assert ("torch itself refuses" in heading) == gradients
 

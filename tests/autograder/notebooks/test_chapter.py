@@ -58,7 +58,7 @@ def test_the_same_markup_outside_an_exercise_is_let_through(tmp_path):
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        (renamed("toy-why"), "the exercise toy-why stands here twice"),
+        (renamed("toy-why"), "the exercise toy-why appears twice here"),
         (PAGE.replace(":label: toy-double\n", ""), "an exercise without label or text"),
         (
             PAGE.replace("Say `why`.\n", "").replace('```python\nprint("plain code is allowed")\n```\n', ""),

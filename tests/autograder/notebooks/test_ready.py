@@ -32,7 +32,7 @@ LACKING = {
     "missing": (None, "package is missing. Run %pip install --upgrade package"),
     "too old": (
         package(__version__="1.9.2+cpu"),
-        "needs package 1.22 or newer, and this is 1.9.2+cpu. Run %pip install",
+        "needs package 1.22 or newer; this is 1.9.2+cpu. Run %pip install",
     ),
     "another file": (package(), "Is there a file package.py in this folder?"),
 }
@@ -50,7 +50,7 @@ def test_what_is_lacking_is_said_in_one_sentence_with_the_command_that_brings_it
 
 def test_a_python_that_is_too_old_is_named_before_anything_is_imported(monkeypatch):
     monkeypatch.setattr(sys, "version_info", (3, 8, 18, "final", 0))
-    with pytest.raises(NotReady, match=r"needs Python 3\.9 or newer, and this is 3\.8\."):
+    with pytest.raises(NotReady, match=r"needs Python 3\.9 or newer; this is 3\.8\."):
         require((3, 9), {"no_such_package": (1,)})
 
 

@@ -67,7 +67,7 @@ def test_an_untouched_notebook_stays_as_it_is():
 def test_a_deleted_graded_cell_is_put_back_at_the_end():
     notebook = template()
     notebook.cells.remove(cell_of(notebook, "toy-double-test"))
-    assert repair(notebook, template()) == ["The cell toy-double-test was missing; it was put back at the end."]
+    assert repair(notebook, template()) == ["The cell toy-double-test was missing; it was added at the end."]
     assert grade_ids(notebook)[-1] == "toy-double-test"
     assert_whole(notebook)
 
@@ -84,7 +84,7 @@ def test_of_several_copies_the_last_one_counts():
     twin = copy.deepcopy(cell_of(notebook, "toy-double"))
     twin["source"] = "def double(x): return 2 * x"
     notebook.cells.append(twin)
-    assert repair(notebook, template()) == ["There were several cells toy-double; the last one counts."]
+    assert repair(notebook, template()) == ["There were several cells named toy-double; the last one counts."]
     assert cell_of(notebook, "toy-double").source == twin["source"]
     assert_whole(notebook)
 
@@ -239,11 +239,11 @@ REFUSED = {
     "a cell without source": ({"nbformat": 4, "cells": [{"cell_type": "code"}]}, "not a Jupyter notebook"),
     "a cell of unknown type": ({"nbformat": 4, "cells": [{"cell_type": "x", "source": ""}]}, "not a Jupyter notebook"),
     "nested deeply": (b"[" * 100_000, "not a Jupyter notebook"),
-    "no cells": ({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}, "no cell says"),
-    "no metadata": (new_notebook(cells=[new_code_cell("1")]), "no cell says which exercise it belongs to"),
+    "no cells": ({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}, "no cell is labelled"),
+    "no metadata": (new_notebook(cells=[new_code_cell("1")]), "no cell is labelled with its exercise"),
     "other assignment": (with_ids("heading", "other-exercise"), r"belongs to another assignment \(other\)"),
     "headings only": (with_ids("heading", "imports"), "belongs to another assignment"),
-    "too big": (b" " * 2**21, "the file has 2 MB"),
+    "too big": (b" " * 2**21, "the file is 2 MB"),
 }
 
 
