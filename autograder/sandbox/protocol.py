@@ -107,7 +107,7 @@ class _WorkerRun:
             if type(number) is int and 0 <= number < len(calls) and (exercise, number) not in self.run.replies:
                 with contextlib.suppress(wire.Unreadable):
                     reply, now = _check_reply(message, calls[number], self.sources), time.monotonic()
-                    # whatever became of the worker's own clock
+                    # whatever happened to the worker's own clock
                     if now - since > self.limits.call_seconds + GRACE_SECONDS:
                         reply = Reply(raised="CellTimeout")
                     self.run.replies[exercise, number], since = reply, now
@@ -154,7 +154,7 @@ class _WorkerRun:
             if left <= 0:
                 which = "submission" if end == self.deadline else "cell"
                 self.run.timed_out = True
-                raise _RunEnded(f"Stopped at {where}: it ran longer than a {which} may.")
+                raise _RunEnded(f"Stopped at {where}: it exceeded the time limit for a {which}.")
             if not self.selector.select(left):
                 continue
             try:
@@ -170,7 +170,7 @@ class _WorkerRun:
 
     def _lost_worker(self, where):
         """Return the exception for a worker that is gone; one that never started is our fault, not the student's."""
-        reason = "the process was killed or left early, so nothing after that could be graded"
+        reason = "the process was killed or exited early, so nothing after that could be graded"
         return _RunEnded(f"Python ended at {where}: {reason}.") if self.received else NoReply()
 
 
@@ -213,7 +213,7 @@ def _check_outputs(items, room):
         if output is not None:
             length = len(json.dumps(output))
             if size + length > room:
-                kept.append({"output_type": "stream", "name": "stderr", "text": "[outputs cut here: too long]\n"})
+                kept.append({"output_type": "stream", "name": "stderr", "text": "[output truncated: too long]\n"})
                 break
             size += length
             kept.append(output)

@@ -22,10 +22,10 @@ class Limits:
     memory_mb: int = _limit(4096, 1500, "Megabytes that one process may use; torch needs 1500.")
     disk_mb: int = _limit(64, 1, "Megabytes of files that one submission may write.")
     processes: int = _limit(64, 8, "Processes that one submission may have at once.")
-    output_kb: int = _limit(256, 1, "Kilobytes that one cell may put out.")
-    outputs_mb: int = _limit(4, 1, "Megabytes that all cells together may put out.")
+    output_kb: int = _limit(256, 1, "Kilobytes of output that one cell may produce.")
+    outputs_mb: int = _limit(4, 1, "Megabytes of output that all cells together may produce.")
     reply_mb: int = _limit(16, 1, "Megabytes that the calls of one function may return together.")  # as they cross
-    submission_mb: int = _limit(20, 1, "Megabytes that a notebook may have.")
+    submission_mb: int = _limit(20, 1, "Maximum size of a notebook in megabytes.")
 
 
 @dataclass(frozen=True)

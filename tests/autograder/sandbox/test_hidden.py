@@ -222,7 +222,7 @@ def test_what_needs_the_book_is_refused_in_a_sentence_where_only_the_packages_ar
     done = python(installed, *words)
     assert done.returncode == 2, done.stdout + done.stderr
     for name in commands:
-        assert f"{name} needs the whole project, and only its packages are installed here" in done.stderr
+        assert f"{name} needs the whole project, but only its packages are installed here" in done.stderr
     assert done.stderr.count("Remedy: clone the project") == len(commands)
     assert "Traceback" not in done.stderr
 

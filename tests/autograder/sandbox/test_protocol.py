@@ -110,7 +110,7 @@ def test_a_worker_that_ends_early_is_told_by_the_place_and_one_that_said_nothing
 
 def test_a_cell_that_says_nothing_for_too_long_is_stopped(worker):
     run, _ = worker(script_of("a"), READY, keeps_open=True)
-    assert run.failure == "Stopped at cell 1 of 1: it ran longer than a cell may."
+    assert run.failure == "Stopped at cell 1 of 1: it exceeded the time limit for a cell."
     assert run.timed_out
     assert run.ended_in == 0
     run, _ = worker(script_of("a"), READY, cell(0, timed_out=True), {"cells": 1})
@@ -118,7 +118,7 @@ def test_a_cell_that_says_nothing_for_too_long_is_stopped(worker):
     assert run.failure == ""
     limits = dataclasses.replace(LIMITS, cell_seconds=60, submission_seconds=0.3)
     run, _ = worker(script_of("a"), READY, keeps_open=True, limits=limits)
-    assert run.failure == "Stopped at cell 1 of 1: it ran longer than a submission may."
+    assert run.failure == "Stopped at cell 1 of 1: it exceeded the time limit for a submission."
 
 
 def test_a_line_without_end_and_too_much_in_all_are_stopped(worker):
@@ -173,4 +173,4 @@ def test_how_calls_ended_says_why_replies_are_missing(worker, status, raised, ti
 
 def test_calls_of_which_nothing_is_heard_are_stopped_in_time(worker):
     run, _ = worker(script_of("a", calls=(SHAPE,)), READY, cell(0), {"cells": 1}, keeps_open=True)
-    assert run.failure == "Stopped at the calls of toy-f: it ran longer than a cell may."
+    assert run.failure == "Stopped at the calls of toy-f: it exceeded the time limit for a cell."
