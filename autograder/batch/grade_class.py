@@ -42,9 +42,9 @@ if TYPE_CHECKING:  # imported once there is a submission to run
 
 SLACK_SECONDS = 240.0  # for starting, reading and writing, on top of the time that a submission may run
 PAGE_SECONDS = 60.0
-TAKEN_BACK_NOTE = "The gradebook has the points of an attempt that was taken back: change them in the formgrader."
+TAKEN_BACK_NOTE = "The gradebook holds points for an attempt that was undone: change them in the formgrader."
 RESTORED_NOTICE = (
-    "The gradebook lacked the assignment {} as released: it was put back. If marks or due dates are missing now, a backup may "
+    "The gradebook lacked the assignment {} as released: it has been restored. If marks or due dates are missing now, a backup may "
     "have them: `python -m autograder restore` lists them."
 )
 WORKER_ERRORS = (TimeoutError, ProcessExpired, BrokenProcessPool)  # a task took too long, or ended its process
@@ -288,8 +288,8 @@ class _Batch:
         except WORKER_ERRORS as error:
             if not job.is_last_chance:
                 return None
-            how = "took too long" if isinstance(error, TimeoutError) else "ended the process that graded it"
-            raise RuntimeError(f"it {how}, twice: look at the notebook, or grade it with smaller limits") from None
+            how = "took too long" if isinstance(error, TimeoutError) else "crashed the grading process"
+            raise RuntimeError(f"it {how} twice: look at the notebook, or grade it with lower limits") from None
         graded = outcome.graded
         out_of_time = graded is not None and job.graded is None and (graded.timed_out or graded.killed)
         return None if out_of_time and not job.is_last_chance else outcome
@@ -304,7 +304,7 @@ class _Batch:
         row.enter_verdicts(graded, outcome.notes)
         row.notes += (when.problem,) if when.problem else ()
         if when.is_earliest:
-            row.notes += (f"It was late, and nobody knows by how much. {self.run.cost_without_time}",)
+            row.notes += (f"It was late, by an unknown amount. {self.run.cost_without_time}",)
 
     def _record(self, row, state, results, received_at, texts):
         record = self.recorder.preview if self.options.dry else self.recorder.record
@@ -344,7 +344,9 @@ class _Batch:
         try:
             page = future.result()
         except Exception as error:
-            job.row.notes += (f"Its feedback page could not be made ({type(error).__name__}): it has a plain one.",)
+            job.row.notes += (
+                f"Its feedback page could not be generated ({type(error).__name__}), so it has a plain one.",
+            )
             from autograder.feedback import pages
 
             verdicts = job.graded.verdicts if job.graded else ()

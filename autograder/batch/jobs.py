@@ -75,7 +75,7 @@ def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) ->
         beside = read_beside(path)
     except OSError as error:  # concerns only this student's files
         what = f"it cannot be read ({error.strerror})"
-        raise CourseError(what, path.name, "make it readable for the grader.") from None
+        raise CourseError(what, path.name, "make it readable by the grader.") from None
     job = _make_job(run, row, content, files, beside, earlier)
     job.notice = run.course.refusal_reason(student, run.topic, content)
     attempt = find_collected_attempt(run.course, student, run.topic, content)

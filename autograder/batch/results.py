@@ -93,4 +93,4 @@ def _describe_remarking(exercise, before, after):
     """Say how a written answer has changed since a person marked it; "" if it has not."""
     if exercise.is_automatic or before.waiting or not (after.by_person and after.waiting):
         return ""
-    return "has changed since it was marked" if after.automatic is None else "is gone since it was marked"
+    return "has changed since it was marked" if after.automatic is None else "has disappeared since it was marked"

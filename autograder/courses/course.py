@@ -64,7 +64,7 @@ class Course:
             course = cls(Path.cwd())  # called inside the course directory
         if not course.config.is_file():
             raise CourseError(
-                "this is no course directory", str(course.root), f"run `python -m autograder init {root}` first."
+                "this is not a course directory", str(course.root), f"run `python -m autograder init {root}` first."
             )
         return course
 
@@ -94,9 +94,9 @@ class Course:
             return address
         if stated not in ("", f"sqlite:///{self.gradebook_file}"):
             raise CourseError(
-                "the gradebook is in a database that this grader does not keep",
+                "the gradebook is in a kind of database that this grader does not support",
                 "CourseDirectory.db_url in nbgrader_config.py",
-                "name one of PostgreSQL, postgresql+psycopg://USER:PASSWORD@HOST/DATABASE, or take the line out.",
+                "use PostgreSQL, postgresql+psycopg://USER:PASSWORD@HOST/DATABASE, or remove the line.",
             )
         return f"sqlite:///{self.gradebook_file}"
 
@@ -310,9 +310,9 @@ class Course:
         gone = {name for cell_id in cells if (name := exercise_of_text(cell_id))} - {e.name for e in questions}
         if gone:
             raise CourseError(
-                f"the release asks {', '.join(sorted(gone))}, and the key does not know it any more",
+                f"the release asks {', '.join(sorted(gone))}, but the key no longer has it",
                 f"solutions/answer_key/{topic}.toml",
-                "put it back, or release the assignment anew in a new course directory.",
+                "restore it, or release the assignment in a new course directory.",
             )
         asked = [one for one in questions if one.name in points]
         now = {one.name: plan.points.get(one.function, one.points) for one in asked if plan.asks(one)}
@@ -351,7 +351,7 @@ class Course:
         path = self._release_record_file(topic)
         if not path.is_file():
             return {}
-        remedy = f"put back a copy of this file, or move it away and run `python -m autograder release {topic}` again."
+        remedy = f"restore a copy of this file, or move it away and run `python -m autograder release {topic}` again."
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError):
@@ -361,7 +361,7 @@ class Course:
         if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
             raise CourseError("the record of the release is damaged", str(path), remedy)
         if type(record.get("seed")) is not int or not isinstance(record.get("digest"), str):
-            raise CourseError("the record of the release has no seed that is a number, or no digest", str(path), remedy)
+            raise CourseError("the record of the release has no numeric seed, or no digest", str(path), remedy)
         return record
 
     def _kept_release(self, topic, name):
@@ -376,7 +376,7 @@ def init(root: str | Path) -> Course:
     root = _resolve_root(root)
     config = root / "nbgrader_config.py"
     if root.exists() and not config.is_file() and (not root.is_dir() or any(root.iterdir())):
-        raise CourseError("there is something else here already", str(root), "name a folder that is empty or new.")
+        raise CourseError("the folder already contains something else", str(root), "name an empty or new folder.")
     if not config.is_file():
         write_text(CONFIG, config)
     if not (root / PLAN_FILE).exists():
@@ -404,7 +404,7 @@ def _is_not_empty(folder):
 
 def _read_release(path):
     """Return the text of the released notebook at ``path``."""
-    remedy = "put back a copy of this file, or release the assignment again."
+    remedy = "restore a copy of this file, or release the assignment again."
     try:
         text = path.read_text(encoding="utf-8")
         cells = json.loads(text)["cells"]
@@ -421,9 +421,9 @@ def _require_database_address(address):
         make_url(address)
     except (ValueError, ArgumentError):  # a bad port or bracket raises ValueError
         raise CourseError(
-            "the address of the gradebook cannot be read: look at its port and its brackets",
+            "the gradebook's address cannot be parsed: check its port and brackets",
             "CourseDirectory.db_url in nbgrader_config.py",
-            "write it as postgresql+psycopg://USER:PASSWORD@HOST:PORT/DATABASE, with % and a code for odd characters.",
+            "write it as postgresql+psycopg://USER:PASSWORD@HOST:PORT/DATABASE, with special characters percent-encoded.",
         ) from None
 
 

@@ -114,7 +114,7 @@ def _load_student(path, automatic):
     place = f"tests/submissions/class/{path.name}"
     if not isinstance(header, dict) or set(header) - HEADER_FIELDS or header.get("kind") not in KINDS:
         raise CourseError(
-            "the header is not understood", place, f"write `student:` with {', '.join(sorted(HEADER_FIELDS))}."
+            "the header cannot be parsed", place, f"write `student:` with {', '.join(sorted(HEADER_FIELDS))}."
         )
     if ("points" in header) == ("lost" in header):
         raise CourseError("the header states points and lost, or neither", place, "write one of the two.")
@@ -141,7 +141,7 @@ def _function_source(topic, name):
         if function is not None:
             source = re.sub(rf"^def {name}\b", f"def {name.split('__')[0]}", inspect.getsource(function))
             return re.sub(r'\n    """.*?"""', "", source, count=1, flags=re.DOTALL)  # no student writes the hint
-    raise CourseError(f"no answer called {name}", "the demonstration class", "name one that exists.")
+    raise CourseError(f"no answer called {name}", "the demonstration class", "name an existing one.")
 
 
 def _insert_cell(notebook, cell, student):
@@ -151,7 +151,7 @@ def _insert_cell(notebook, cell, student):
             new = new_code_cell(cell.source, metadata=dict(cell.metadata.get("extra", {})))
             notebook.cells.insert(place + shift, new)
             return
-    raise CourseError("a cell without a place", f"the student {student.name}", "write answer=, before= or after=.")
+    raise CourseError("a cell without a position", f"the student {student.name}", "write answer=, before= or after=.")
 
 
 def _damage(notebook, damage, student):
@@ -162,7 +162,7 @@ def _damage(notebook, damage, student):
         return
     place = next((i for i, cell in enumerate(notebook.cells) if id_of(cell) == grade_id), None)
     if place is None:
-        raise CourseError(f"no cell {grade_id}", f"the student {student.name}", "name a cell that there is.")
+        raise CourseError(f"no cell {grade_id}", f"the student {student.name}", "name an existing cell.")
     if action == "delete":
         del notebook.cells[place]
     elif action == "copy":  # with the same ids, as JupyterLab does on copy and paste

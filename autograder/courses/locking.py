@@ -25,11 +25,11 @@ def _lock(course: Course, mode: int, problem: str, remedy: str) -> Iterator[None
 
 def exclusive_lock(course: Course) -> contextlib.AbstractContextManager[None]:
     """Lock the course against all others; refuse if another process grades, releases or saves a mark in it."""
-    problem = "somebody is grading or releasing in this course already"
-    return _lock(course, fcntl.LOCK_EX, problem, "wait until that has ended.")
+    problem = "someone is already grading or releasing in this course"
+    return _lock(course, fcntl.LOCK_EX, problem, "wait until that has finished.")
 
 
 def shared_lock(course: Course) -> contextlib.AbstractContextManager[None]:
     """Lock the course for marking; refuse while a class is graded. Markers do not block each other."""
-    remedy = "wait until that has ended, and mark again."
+    remedy = "wait until that has finished, and mark again."
     return _lock(course, fcntl.LOCK_SH, "a class is being graded in this course", remedy)

@@ -33,31 +33,31 @@ Percentage = Annotated[float, Meta(ge=0, le=100)]
 DAY_SECONDS = 24 * 60 * 60  # seconds
 MAX_GRACE_MINUTES, MAX_POINTS = 366 * 24 * 60, 1_000_000
 DUE_YEARS = range(2000, 2200)  # datetime cannot convert the time zone of dates at the ends of its own range
-PLAN_TEMPLATE = """# What this course is this year. All of it may be left out: then everything is as the book has it.
-# After a change run `python -m autograder release ASSIGNMENT` again; late rule and extensions count from the next `grade` on.
+PLAN_TEMPLATE = """# This year's settings for the course. Everything is optional: whatever is left out is as in the book.
+# After a change run `python -m autograder release ASSIGNMENT` again; the late rule and extensions apply from the next `grade`.
 
-title = ""  # stands at the head of each notebook and of the report
-website = ""  # the address of your website, https://...; "" takes html.baseurl of _config.yml
-roster = ""  # "students.csv", in this folder, with a column id and, of what you use,
-# name, email, canvas, sis, login, section, gradescope: whose id on which platform is whose here;
+title = ""  # appears at the top of each notebook and of the report
+website = ""  # the address of your website, https://...; "" uses html.baseurl from _config.yml
+roster = ""  # "students.csv", in this folder, with a column id and, where you need them,
+# name, email, canvas, sis, login, section, gradescope: each student's id on each platform;
 # group: the name of the group that hands in together
 
 [late]
-grace_minutes = 0  # so much later still counts as on time, and each day ends so much later
-percent_a_day = 0  # of the points that were earned, for each day that has begun
-most_percent = 100  # no more than this is taken off
+grace_minutes = 0  # this much later still counts as on time, and each day ends this much later
+percent_a_day = 0  # of the points earned, for each day begun
+most_percent = 100  # at most this much is deducted
 
-# One table for each assignment that shall differ from the book.
+# One table for each assignment that differs from the book.
 # [assignment.scoring]
-# due = 2026-11-30T23:59:00+01:00  # with the time zone, or Z for UTC; it stands at the head of the notebook
-# seed = 20261  # of the hidden cases; without it, one is drawn at the first release and kept
+# due = 2026-11-30T23:59:00+01:00  # with the time zone, or Z for UTC; it appears at the top of the notebook
+# seed = 20261  # for the hidden cases; without it, one is drawn at the first release and kept
 # exercises = ["additive_score", "what_to_recompute"]  # by function; without it, all
 # points.additive_score = 4  # instead of those of the book
 #
-# [assignment.scoring.extensions]  # until when it is not late for these
+# [assignment.scoring.extensions]  # extended due dates for these students
 # ada = 2026-12-03T23:59:00+01:00
 #
-# Hidden cases of your own, written as in the answer key: a public repository does not have them.
+# Hidden cases of your own, written as in the answer key, so that they are not public.
 # [[assignment.scoring.case]]
 # exercise = "additive_score"
 # name = "a long sentence"
@@ -188,9 +188,9 @@ def read_plan(root: str | Path) -> Plan:
     except FileNotFoundError:
         return Plan()
     except UnicodeDecodeError as error:
-        raise CourseError(f"not valid TOML: {error}", PLAN_FILE, "mend the line that the message names.") from None
+        raise CourseError(f"not valid TOML: {error}", PLAN_FILE, "correct the line that the message names.") from None
     except IsADirectoryError:
-        raise CourseError("this is a folder", PLAN_FILE, "put the file of that name in its place.") from None
+        raise CourseError("this is a folder", PLAN_FILE, "replace it with the file of that name.") from None
     return replace(plan, students=read_roster(Path(root) / roster)) if roster else plan
 
 
@@ -204,14 +204,14 @@ def _parse_plan(text):
         tables = tomllib.loads(text)
     except RecursionError:
         raise CourseError(
-            "lists or tables are nested too deeply to be read", PLAN_FILE, "take most of them out."
+            "lists or tables are nested too deeply to be read", PLAN_FILE, "remove most of them."
         ) from None
     except ValueError as error:  # TOMLDecodeError, or Python's limit on the digits of a number
-        raise CourseError(f"not valid TOML: {error}", PLAN_FILE, "mend the line that the message names.") from None
+        raise CourseError(f"not valid TOML: {error}", PLAN_FILE, "correct the line that the message names.") from None
     top = Place(PLAN_FILE, text, "", "")
     for name in ("late", "assignment"):
         if not isinstance(tables.get(name, {}), dict):
-            top.refuse(f"{name} is no table", f"begin it with a line [{name}].", name)
+            top.refuse(f"{name} is not a table", f"begin it with a line [{name}].", name)
     late = read_record(LateRule, tables.pop("late", {}), Place(PLAN_FILE, text, "late", "late"), "the late rule")
     if not 0 <= late.grace_minutes <= MAX_GRACE_MINUTES:
         what = "below 0" if late.grace_minutes < 0 else f"more than {MAX_GRACE_MINUTES}, which is a year"
@@ -235,7 +235,7 @@ def _parse_assignment(topic, table, place):
     if topic not in answer_key.topics():
         place.refuse(f"no chapter {topic!r}", f"name one of {', '.join(answer_key.topics())}.")
     if not isinstance(table, dict):
-        place.refuse(f"{topic} is no table", f"begin it with a line [assignment.{topic}].")
+        place.refuse(f"{topic} is not a table", f"begin it with a line [assignment.{topic}].")
     entries = {entry.function: entry for entry in answer_key.load(topic).values()}
     rows = table.pop("case", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -259,8 +259,8 @@ def _refuse_unknown(assignment, entries, topic, place):
                 place.refuse(f"no exercise {name!r} in {topic}", f"name one of {', '.join(entries)}.", where)
     for name, points in assignment.points.items():
         if not 0 < points <= MAX_POINTS:
-            what = "more points than a course has" if points > MAX_POINTS else f"{points:g} points"
-            remedy = f"state points above 0, at most {MAX_POINTS:,}, or leave it out."
+            what = "more points than a course can have" if points > MAX_POINTS else f"{points:g} points"
+            remedy = f"give points above 0, at most {MAX_POINTS:,}, or leave it out."
             place.refuse(f"{name} is worth {what}", remedy, "points")
 
 
@@ -268,11 +268,11 @@ def _refuse_dates(assignment, place):
     extensions = (("extensions", moment) for moment in assignment.extensions.values())
     for name, moment in [("due", assignment.due), *extensions]:
         if moment is not None and moment.tzinfo is None:
-            place.refuse(f"{moment} has no time zone", "write one behind it: +01:00, or Z for UTC.", name)
+            place.refuse(f"{moment} has no time zone", "add one at the end: +01:00, or Z for UTC.", name)
         if moment is not None and moment.year not in DUE_YEARS:
             place.refuse(f"{moment} is in the year {moment.year}", "write the year of your course.", name)
     if assignment.extensions and assignment.due is None:
-        place.refuse("extensions, and no due date", "write `due` as well.", "extensions")
+        place.refuse("extensions without a due date", "write `due` as well.", "extensions")
 
 
 def read_roster(path: str | Path) -> tuple[Student, ...]:
@@ -285,8 +285,8 @@ def read_roster(path: str | Path) -> tuple[Student, ...]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        remedy = f"put it there, or change `roster` in {PLAN_FILE}."
-        raise CourseError("there is no such roster", path.name, remedy) from None
+        remedy = f"create it, or change `roster` in {PLAN_FILE}."
+        raise CourseError("the roster does not exist", path.name, remedy) from None
     except IsADirectoryError:
         raise CourseError("this is a folder", path.name, f"name a CSV file as `roster` in {PLAN_FILE}.") from None
     except UnicodeDecodeError:
@@ -300,7 +300,7 @@ def _parse_roster(text, file):
     try:
         columns = [(name or "").strip().casefold() for name in rows.fieldnames or ()]
     except csv.Error as error:
-        raise CourseError(f"no CSV that can be read ({error})", f"{file}, line 1", "save it as CSV again.") from None
+        raise CourseError(f"not a readable CSV file ({error})", f"{file}, line 1", "save it as CSV again.") from None
     allowed = [one.name for one in fields(Student)]
     if len(columns) == 1 and ";" in columns[0]:
         raise CourseError(
@@ -311,13 +311,13 @@ def _parse_roster(text, file):
             remedy = f"the columns are {', '.join(allowed)}."
             raise CourseError(f"unknown column {name!r}", f"{file}, line 1", remedy)
     if "id" not in columns:
-        raise CourseError("there is no column id", f"{file}, line 1", "add one: what the student is called here.")
+        raise CourseError("there is no column id", f"{file}, line 1", "add one: the student's name in this course.")
     rows.fieldnames = columns
     try:
         return tuple(_parse_students(rows, file))
     except csv.Error as error:
         place = f"{file}, line {rows.line_num + 1}"
-        raise CourseError(f"no CSV that can be read ({error})", place, "look for a quote that is not closed.") from None
+        raise CourseError(f"not a readable CSV file ({error})", place, "look for an unclosed quote.") from None
 
 
 def _parse_students(rows: Any, file: str) -> Iterator[Student]:
@@ -325,19 +325,21 @@ def _parse_students(rows: Any, file: str) -> Iterator[Student]:
     for row in rows:
         place = f"{file}, line {rows.line_num}"
         if None in row:
-            raise CourseError("it has more fields than the first line", place, "put text that holds a comma in quotes.")
+            raise CourseError(
+                "it has more fields than the first line", place, "put text that contains a comma in quotes."
+            )
         values = {name: unicodedata.normalize("NFC", (value or "").strip()) for name, value in row.items()}
         if not any(values.values()):
             continue
         if not is_student_name(values["id"].replace("_", "")):
-            remedy = "take letters, digits and @+-._ with single spaces between; not / nor a dot or dash in front."
-            raise CourseError(f"{values['id']!r} cannot be the name of a folder", place, remedy)
+            remedy = "use letters, digits and @+-._ with single spaces between; no /, and no dot or dash in front."
+            raise CourseError(f"{values['id']!r} cannot be used as a folder name", place, remedy)
         for name in UNIQUE_COLUMNS:
             if value := values.get(name):
                 other = owners.setdefault((name, fold_name(value)), rows.line_num)
                 if other != rows.line_num:
-                    what = f"{name} {value!r} is that of line {other} too"
-                    raise CourseError(what, place, "give each student one of their own.")
+                    what = f"{name} {value!r} is also on line {other}"
+                    raise CourseError(what, place, "give each student a different one.")
         yield Student(**values)
 
 

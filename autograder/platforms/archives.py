@@ -128,12 +128,12 @@ def _file_reader(path, max_mb, inode):
             with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
                 status = os.fstat(file.fileno())
                 if not stat.S_ISREG(status.st_mode):
-                    raise RefusedEntry("there is a link or a device, where a file should be")
+                    raise RefusedEntry("there is a link or a device where a file should be")
                 if status.st_ino != inode:
-                    raise RefusedEntry("a file was exchanged for another while it was collected")
+                    raise RefusedEntry("a file was replaced while it was being collected")
                 return _refuse_too_large(file.read(max_mb * 2**20 + 1), max_mb)
         except OSError:
-            raise RefusedEntry("there is a link or a device, where a file should be, or it cannot be read") from None
+            raise RefusedEntry("there is a link or a device where a file should be, or it cannot be read") from None
 
     return read
 
@@ -142,14 +142,14 @@ def _zip_reader(bundle, info, max_mb):
     def read():
         name = info.filename.replace("\\", "/")
         if name.startswith("/") or re.match(r"[A-Za-z]:", name) or ".." in PurePosixPath(name).parts:
-            raise RefusedEntry("a name in the archive leads out of its folder")
+            raise RefusedEntry("a name in the archive points outside its folder")
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind not in (0, stat.S_IFREG):
-            raise RefusedEntry("there is a link or a device in the archive, where a file should be")
+            raise RefusedEntry("there is a link or a device in the archive where a file should be")
         if info.flag_bits & 0x1:
             raise RefusedEntry("the archive is encrypted")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others take what memory they ask for
-            raise RefusedEntry("the archive is packed in a way that is not read here")
+            raise RefusedEntry("the archive uses a compression method that is not supported")
         try:
             with bundle.open(info) as file:
                 content = file.read(max_mb * 2**20 + 1)
@@ -163,7 +163,7 @@ def _zip_reader(bundle, info, max_mb):
 def _refuse_too_large(content, max_mb):
     """Return ``content`` if it is within the limit, whatever the archive's header said."""
     if len(content) > max_mb * 2**20:
-        raise RefusedEntry(f"a file in the archive has more than {max_mb} MB when it is unpacked")
+        raise RefusedEntry(f"a file in the archive is larger than {max_mb} MB when unpacked")
     return content
 
 

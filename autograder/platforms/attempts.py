@@ -94,7 +94,7 @@ def load_files(course: Course, student: str, topic: str, attempt: Attempt) -> di
                     contents[name] = content
                     break
         else:
-            raise RefusedEntry(f"{kept.relative_to(course.root)} is gone, so it cannot be taken back")
+            raise RefusedEntry(f"{kept.relative_to(course.root)} is gone, so it cannot be restored")
     return contents
 
 
@@ -214,9 +214,9 @@ def write_guard(course: Course, path: Path) -> Iterator[None]:
     try:
         yield
     except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-        raise RefusedEntry(f"{error.filename} is in the way of {path.relative_to(course.root)}; take it away") from None
+        raise RefusedEntry(f"{error.filename} is in the way of {path.relative_to(course.root)}; remove it") from None
     except OSError as error:
-        remedy = "make room there, or see that you may write there, and run the command again: it goes on."
+        remedy = "free some space there, or make it writable, and run the command again: it picks up where it stopped."
         raise CourseError(f"it cannot be written ({error.strerror})", str(path), remedy) from None
 
 
@@ -227,4 +227,4 @@ def refuse_links(course: Course, path: Path) -> None:
             return
         if place.is_symlink():
             where = place.relative_to(course.root)
-            raise RefusedEntry(f"{where} is a link, and nothing is written through one; take it away")
+            raise RefusedEntry(f"{where} is a link, and nothing is written through links; remove it")

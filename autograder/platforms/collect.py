@@ -123,7 +123,7 @@ def collect(
     Whose a file is follows from the names that Canvas, Moodle, Gradescope and nbgrader's exchange give, or from
     ``ADA/anything.ipynb``, ``ADA_anything.ipynb`` and ``ADA.zip``; the course's roster says who that is here. ``notice`` is
     called with which of these it was taken for. Of several notebooks of one attempt, the one that is named after the
-    assignment counts, or else the only one that holds its exercises; of several attempts, the last in time; all are kept.
+    assignment counts, or else the only one that holds its exercises; of several attempts, the last one on time; all are kept.
     ``left`` lists the entries that were not taken, without what systems and Jupyter leave beside files.
 
     ``platform`` says who gave it out, one of ``PLATFORMS``; without it, the names decide, which the platform chose. In
@@ -137,7 +137,7 @@ def collect(
     try:
         attempts.refuse_links(course, course.root / "submitted")
     except RefusedEntry as refusal:
-        raise CourseError(str(refusal), str(course.root), "take it away, and run the command again.") from None
+        raise CourseError(str(refusal), str(course.root), "remove it, and run the command again.") from None
     archive = Path(archive)
     if not archive.exists():
         raise CourseError("there is no such archive", str(archive), "name the file that you downloaded.")
@@ -154,7 +154,7 @@ def collect(
             remedy = "download the submissions of one assignment."
             raise CourseError(str(refusal), str(archive), remedy) from None
         except ARCHIVE_ERRORS as error:
-            what = f"this is no zip archive that can be read ({error})"
+            what = f"this is not a readable zip archive ({error})"
             raise CourseError(what, str(archive), "download it again.") from None
         reader = _read_submitters(archive, entries, PLATFORMS.get(platform, ""), plan.students, any_owner)
         run = _Collection(
@@ -169,11 +169,9 @@ def collect(
             reader.platform,
         )
         notice = notice or (lambda text: None)
-        notice(f"taken for {run.platform}")
+        notice(f"recognised as {run.platform}")
         if run.platform == "Blackboard" and plan.assignment(topic).due:
-            notice(
-                "Blackboard states times without a time zone: nobody counts as late, unless --times says when they came"
-            )
+            notice("Blackboard states times without a time zone: nobody counts as late unless --times gives the times")
         return _collect_everybody(run, entries, reader)
 
 
@@ -186,7 +184,7 @@ def _read_submitters(archive, entries, platform, students, any_owner):
             metadata = next((entry.read() for entry in entries if entry.name == archive_format.metadata), b"")
         return SubmitterReader(archive_format, names, topics(), students, metadata, any_owner)
     except (RefusedEntry, ValueError) as error:
-        remedy = "download the archive again; if the file is large, give --submission-mb."
+        remedy = "download the archive again; if the file is large, raise --submission-mb."
         raise CourseError(str(error), f"{archive}, {archive_format.metadata}", remedy) from None
 
 
@@ -325,13 +323,11 @@ def _refuse_names(parts, folders):
         has_notebook = any(is_notebook(part.name) for part in parts)
         return [Collected(students[0], problem, file=files[0])] if has_notebook else []
     if len(owners) > 1:
-        problem = (
-            f"{' and '.join(files)} would be one student here; name both in the roster, or rename them in the archive"
-        )
+        problem = f"{' and '.join(files)} would be the same student here; add both to the roster, or rename them in the archive"
         return [Collected(student, problem, file=file) for student, file in zip(students, files, strict=True)]
     if others := folders - {students[0]}:
         other = escape_unprintable(min(others))
-        problem = f"submitted/{other} is there already, a name that is too much alike: is it the same person?"
+        problem = f"submitted/{other} already exists, and the names are too similar: is this the same person?"
         return [Collected(students[0], problem, file=files[0])]
     return None
 
@@ -396,7 +392,7 @@ def _select_notebook(wanted, files):
     notebooks = [part for part in files if part.file.casefold().endswith(".ipynb")]
     notebooks = [part for part in notebooks if not part.saved_as] or notebooks
     if not notebooks:
-        raise RefusedEntry("no notebook was in it")
+        raise RefusedEntry("it contains no notebook")
     named = [part for part in notebooks if _match_notebook_name(wanted.topic, part.file)]
     copies, content = _select_one(named or notebooks, wanted.exercises)
     if others := _other_assignments(content, wanted.topic):
@@ -428,7 +424,7 @@ def _select_one(parts, exercises=None):
     The date decides only between entries of the same name, of which the platform has replaced the first.
     """
     if len(parts) > MAX_CANDIDATES:
-        raise RefusedEntry(f"which of {len(parts)} files counts cannot be told")
+        raise RefusedEntry(f"it is unclear which of {len(parts)} files counts")
     newest = {part.name: part for part in sorted(parts, key=lambda part: part.moment)}
     candidates = {}
     for part in newest.values():
@@ -443,7 +439,7 @@ def _select_one(parts, exercises=None):
     what = "several hold this assignment" if fitting else "none of them holds this assignment"
     named = [copies for copies, _ in fitting] or candidates.values()
     names = ", ".join(sorted(escape_unprintable(part.name) for copies in named for part in copies))
-    raise RefusedEntry(f"which of its files counts cannot be told, {what}: {names}")
+    raise RefusedEntry(f"it is unclear which of its files counts, {what}: {names}")
 
 
 def _highest_numbered(candidates):
@@ -490,15 +486,15 @@ def _place_attempt(run, student, files, attempt, by_arrival):
         is_earlier = attempt.is_before(last) and not contradicts
         if (_is_known(attempt, known) or is_earlier) and not is_wrong:
             _keep_earlier(run, student, files, attempt, known)
-            return replace(collected, note=_join_notes(collected.note, "an earlier try: kept, and not counted"))
+            return replace(collected, note=_join_notes(collected.note, "an earlier attempt: kept, but not counted"))
         attempts.keep_files(course, student, topic, standing)
     earlier = _make_current(run, student, files, attempt, known) - 1
     replaced = attempt.files[notebook.name] != last.files.get(notebook.name)
-    note = "as before" if same else ""
+    note = "unchanged" if same else ""
     if replaced:
-        note = "replaces an earlier try" if earlier == 1 else f"replaces {earlier} earlier tries"
+        note = "replaces an earlier attempt" if earlier == 1 else f"replaces {earlier} earlier attempts"
     if contradicts and not same:
-        note += f": it states an earlier time ({attempt.time}), but was not there yet at the last collection"
+        note += f": it claims an earlier time ({attempt.time}), but was not there at the last collection"
     return replace(collected, replaced=replaced, note=_join_notes(collected.note, note))
 
 
@@ -521,7 +517,7 @@ def _summarise(run, student, attempt, content):
     receipt = receipt_of_file(content, release.handout)
     note = _describe_lateness(run.plan.assignment(run.topic), student, attempt)
     if receipt and receipt.printed not in ("", receipt.code):
-        note = _join_notes(note, f"its own receipt says {receipt.printed}: not run once more after its last change")
+        note = _join_notes(note, f"its own receipt says {receipt.printed}: it was not rerun after its last change")
     return Collected(
         student,
         file=escape_unprintable(attempt.file),
@@ -585,8 +581,8 @@ def undo(course: Course, topic: str) -> list[Collected]:
     """
     records = sorted(Journal(course, topic).folder.glob("*.json"))
     if not records:
-        remedy = "nothing was collected since the last --undo; earlier tries are in .autograder/earlier."
-        raise CourseError(f"there is no collection of {topic} to take back", str(course.root), remedy)
+        remedy = "nothing has been collected since the last --undo; earlier attempts are in .autograder/earlier."
+        raise CourseError(f"there is no collection of {topic} to undo", str(course.root), remedy)
     assignment, undone = course.plan().assignment(topic), []
     for record in records:
         try:
@@ -616,10 +612,10 @@ def _undo_student(course, topic, assignment, student, known):
                 folder.rmdir()
     attempts.write_record(course, course.attempts_file(student, topic), known)
     if not known:
-        return Collected(student, note="taken back: nothing was collected before", file="")
-    note = "as before" if before == files else "taken back: the try before it counts again"
+        return Collected(student, note="undone: nothing was collected before", file="")
+    note = "unchanged" if before == files else "undone: the previous attempt counts again"
     if before == files and now and now[-1].time != known[-1].time:
-        note = f"taken back: it came at {known[-1].time or 'a time that is not known'}"
+        note = f"undone: it arrived at {known[-1].time or 'an unknown time'}"
     return Collected(student, note=note, file=escape_unprintable(known[-1].file))
 
 
@@ -654,5 +650,5 @@ def _describe_lateness(assignment, student, attempt):
         span = f"{hours // 24} d {hours % 24} h" if hours >= 24 else f"{hours} h {minutes} min"
         return f"late by {span}" if seconds > 0 else ""
     if attempt.late:
-        return "late, by how much is not known" + ("" if due else ", and no due date in course.toml")
+        return "late, by an unknown amount" + ("" if due else ", with no due date in course.toml")
     return ""

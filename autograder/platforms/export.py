@@ -42,7 +42,7 @@ GRADESCOPE_COLUMNS = ("First Name", "Last Name", "SID", "Email", "Sections", "To
 CSV_COLUMNS = ("student", "name", "email", "handed_in", "points", "late_penalty", "score", "max_score")
 CSV_COLUMNS += ("needs_marking", "receipt")
 NAMESAKE = (
-    "have a full name that occurs twice, and neither number nor e-mail that tells them apart in Moodle's worksheet"
+    "share their full name with someone else, and have no number or e-mail that tells them apart in Moodle's worksheet"
 )
 
 
@@ -117,7 +117,9 @@ def refuse_overwriting(target: str | Path, force: bool) -> None:
     if Path(target).is_dir():
         raise CourseError("this is a folder", str(target), "name a file in it with --output.")
     if Path(target).exists() and not force:
-        raise CourseError("there is such a file already", str(target), "name another with --output, or give --force.")
+        raise CourseError(
+            "this file already exists", str(target), "choose another name with --output, or give --force."
+        )
 
 
 def _format_number(value):
@@ -152,7 +154,7 @@ def _csv_sheet(everybody, listed, points, codes):
         sheet.rows.append([*about, when, *scores, "; ".join(result.waiting), codes.get(name, "")])
         sheet.count += 1
         if result.waiting:
-            sheet.leave_out("wait for a person's marks, and count as they are until then", name)
+            sheet.leave_out("are waiting to be marked by a person, and count as they are until then", name)
     return sheet
 
 
@@ -160,7 +162,7 @@ def _complete_results(sheet, everybody, unmarked):
     """Yield the results to export."""
     for result in everybody.values():
         if result.waiting and not unmarked:
-            sheet.leave_out("wait for a person's marks", result.student)
+            sheet.leave_out("are waiting to be marked by a person", result.student)
         else:
             yield result
 
@@ -171,7 +173,7 @@ def _canvas_sheet(everybody, listed, points, column, unmarked):
     for result in _complete_results(sheet, everybody, unmarked):
         student = listed.get(result.student)
         if student is None or not (student.canvas or student.sis or student.login):
-            sheet.leave_out("have no id of Canvas in the roster", result.student)
+            sheet.leave_out("have no Canvas id in the roster", result.student)
             continue
         ids = [student.canvas, student.sis, student.login]  # which Canvas compares: they stay as they are
         name, section = escape_formula(student.name or student.id), escape_formula(student.section)
@@ -195,7 +197,9 @@ def _read_canvas_students(given, students):
     is_split = header[:3] == SPLIT_NAME_COLUMNS
     if not is_split and header[:2] != list(CANVAS_COLUMNS[:2]):
         remedy = "export the gradebook in Canvas, and name that file."
-        what = f"its columns begin with {', '.join(header[:2])}, and not with Student, ID or {', '.join(SPLIT_NAME_COLUMNS)}"
+        what = (
+            f"its columns begin with {', '.join(header[:2])} instead of Student, ID or {', '.join(SPLIT_NAME_COLUMNS)}"
+        )
         raise CourseError(what, str(given), remedy)
     by_number, by_login = students_by_id(students, "canvas"), students_by_id(students, "login")
     listed = {}
@@ -234,12 +238,14 @@ def _moodle_sheet(course, topic, everybody, students, points, given, unmarked):
         remedy = (
             "download it in the assignment (Submissions, Download grading worksheet), and name it with --from FILE."
         )
-        raise CourseError("Moodle takes grades only in its own grading worksheet", "--from", remedy)
+        raise CourseError("Moodle accepts grades only in its own grading worksheet", "--from", remedy)
     header, rows = _read_csv(given)
     places = {name.casefold(): place for place, name in enumerate(header)}
     lacking = [name for name in ("Identifier", "Grade", "Last modified (grade)") if name.casefold() not in places]
     if lacking:
-        remedy = "name the grading worksheet as Moodle gave it out, with Moodle set to English and in UTF-8."
+        remedy = (
+            "name the grading worksheet exactly as downloaded from Moodle, with Moodle set to English and in UTF-8."
+        )
         raise CourseError(f"it has no column {', '.join(lacking)}", str(given), remedy)
     sheet = _Sheet(header=header)
     mine = {one.student: one for one in _complete_results(sheet, everybody, unmarked)}
@@ -252,11 +258,11 @@ def _moodle_sheet(course, topic, everybody, students, points, given, unmarked):
             continue
         most = cells[number].get("maximum grade", "")
         if most and _is_other_number(most, points):
-            what = f"Moodle's maximum grade is {most}, and {topic} has {points:g} points"
+            what = f"Moodle's maximum grade is {most}, but {topic} has {points:g} points"
             remedy = "set the maximum grade of Moodle's assignment to that, and download again."
             raise CourseError(what, str(given), remedy)
         if cells[number].get("grade can be changed", "").casefold() == "no":
-            sheet.leave_out("have a grade that Moodle does not let change", student)
+            sheet.leave_out("have a grade that Moodle does not allow to be changed", student)
         else:
             row = [*row, *[""] * (len(header) - len(row))]
             row[places["grade"]] = _format_number(mine[student].score)
@@ -341,7 +347,7 @@ def _read_csv(path):
         what = "this is a folder" if isinstance(error, IsADirectoryError) else "there is no such file"
         raise CourseError(what, str(path), "name the file that you downloaded.") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise CourseError(f"it is no CSV file in UTF-8 ({error})", str(path), "download it again.") from None
+        raise CourseError(f"it is not a CSV file in UTF-8 ({error})", str(path), "download it again.") from None
     if not rows:
         raise CourseError("the file is empty", str(path), "download it again.")
     return rows[0], rows[1:]

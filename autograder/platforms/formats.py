@@ -296,12 +296,12 @@ class SubmitterReader:
             return ""
         if not uids:
             return (
-                "an archive does not say which account a hand-in belongs to; collect from the folder of the exchange "
+                "an archive does not say which account a submission belongs to; collect from the exchange's folder "
                 "itself, or give --any-owner if you know that nobody else could write there"
             )
         others = sorted({login for uid in uids if not self._is_account_of(login := login_of(uid), claimed)})
         if others:
-            return f"it claims to be {claimed}'s, and belongs to the account {' and '.join(others)}"
+            return f"it claims to be {claimed}'s, but belongs to the account {' and '.join(others)}"
         return ""
 
     def _is_account_of(self, login, claimed):
@@ -339,7 +339,7 @@ class SubmitterReader:
         name = normalise_moodle_name(match["name"])
         if members := self._group_members(match["name"], normalise_moodle_name):
             if any(known == name for known, _ in self.moodle_names):
-                what = f"{match['name']} is the name of a student and of a group of the roster; rename the group"
+                what = f"{match['name']} is the name of both a student and a group in the roster; rename the group"
                 return [(Submitter(student, problem=what), "")]
             return [(Submitter(one.id), "id") for one in members]  # the number is the group's, and nobody's here
         return [(Submitter(student, match["user"], prefix=prefix), "" if self.is_moodle_anonymous else "name")]
@@ -382,7 +382,7 @@ class SubmitterReader:
             return [(replace(owner, number=match["user"]), "id")]
         submitter = self._find_in_roster(owner, "id")
         if not submitter or not submitter[0].group:
-            problem = "a team has handed it in; add them to the roster, with a column group there"
+            problem = "a team handed it in; add its members to the roster, with a group column"
             return [(replace(owner, problem=problem), "")]
         return [(replace(owner, student=one.id), "id") for one in self.roster if one.group == submitter[0].group]
 
@@ -396,7 +396,7 @@ class SubmitterReader:
                 if len(logins) == 1 or not one.name or {*before} <= {*re.split(r"[_ \-]+", fold_name(one.name))}:
                     listed[one.id] = login
         if len(listed) > 1:
-            problem = f"its name may be that of {' or '.join(listed)}; hand it in as a folder called STUDENT"
+            problem = f"its name may stand for {' or '.join(listed)}; hand it in as a folder called STUDENT"
             return Submitter(logins[0], problem=problem)
         unlisted = logins[0] if not self.roster or len(logins) == 1 else match["name"]
         return Submitter(next(iter(listed.values()), unlisted))
@@ -415,7 +415,7 @@ class SubmitterReader:
         listed = [one for one in read if fold_name(one.number) in self.by_column["canvas"]]
         if len({one.number for one in listed}) > 1:
             who = " or ".join(dict.fromkeys(self.by_column["canvas"][fold_name(one.number)].id for one in listed))
-            problem = f"its name may be that of {who}; hand it in as a folder called STUDENT"
+            problem = f"its name may stand for {who}; hand it in as a folder called STUDENT"
             return [(replace(listed[0], problem=problem), "")]
         owner = (listed or read)[0]
         submitter = self.by_column["canvas"].get(fold_name(owner.number))
@@ -450,11 +450,11 @@ class SubmitterReader:
                 number = owner.number if self.platform in NUMBERED_PLATFORMS else ""
                 return replace(owner, student=students[0].id, number=number)
             who = f"{owner.student} ({owner.number})" if owner.number else owner.student
-            what = f"may be {len(students)} students of the roster" if students else "is not in the roster"
-            remedy = "add them to the roster, or rename the file; a group needs a column group there"
+            what = f"matches {len(students)} students in the roster" if students else "is not in the roster"
+            remedy = "add them to the roster, or rename the file; a group needs a group column there"
             return replace(owner, problem=f"{who} {what}; {remedy}")
         if not is_student_name(owner.student):
-            problem = f"{owner.student!r} cannot be the name of a folder"
+            problem = f"{owner.student!r} cannot be used as a folder name"
             return replace(owner, problem=f"{problem}; add them to the roster, or rename the file")
         return owner
 
@@ -506,9 +506,9 @@ def _read_gradescope_metadata(metadata: bytes) -> Mapping[str, tuple[datetime | 
         _refuse_depth(metadata)
         data = yaml.load(metadata, _PlainLoader) if metadata else {}
     except yaml.YAMLError as error:
-        raise ValueError(f"no YAML that can be read ({' '.join(str(error).split())})") from None
+        raise ValueError(f"not readable YAML ({' '.join(str(error).split())})") from None
     if not isinstance(data, dict):
-        raise ValueError("no table of submissions")
+        raise ValueError("not a table of submissions")
     submissions = {}
     for folder, submission in data.items():
         people = submission.get(":submitters") if isinstance(submission, dict) else None
@@ -527,7 +527,7 @@ def _refuse_depth(text):
     for event in yaml.parse(text, Loader=_PlainLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_NESTING:
-            raise ValueError(f"no YAML that can be read (it is nested deeper than {MAX_NESTING})")
+            raise ValueError(f"not readable YAML (nested deeper than {MAX_NESTING})")
 
 
 def _string_or_empty(value):

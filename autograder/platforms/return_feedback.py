@@ -20,7 +20,7 @@ from autograder.platforms.attempts import load_attempts
 from autograder.platforms.export import ExportSummary, refuse_overwriting
 
 FEEDBACK_PLATFORMS = ("folder", "canvas", "moodle")
-README = """Feedback pages for {topic}, to upload in Canvas: the assignment, Upload Submissions.
+README = """Feedback pages for {topic}, to be uploaded to Canvas: open the assignment, Upload Submissions.
 
 Canvas shows each page as a comment, under the name of the file that the student handed in: the page of a student who
 handed in {topic}.ipynb arrives as {topic}.ipynb, although it is a web page (github.com/instructure/canvas-lms/issues/2406).
@@ -40,8 +40,8 @@ def write_feedback_archive(
     Raises ``CourseError`` if the platform takes no such archive, or ``target`` is there already and not ``force``.
     """
     if to == "gradescope":
-        remedy = "take --to folder, and send the pages another way."
-        raise CourseError("Gradescope documents no way to take feedback pages", "--to", remedy)
+        remedy = "use --to folder, and send the pages another way."
+        raise CourseError("Gradescope documents no way to upload feedback pages", "--to", remedy)
     if to not in FEEDBACK_PLATFORMS:
         raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(FEEDBACK_PLATFORMS)}.")
     refuse_overwriting(target, force)
@@ -59,7 +59,7 @@ def write_feedback_archive(
                 bundle.writestr(zipfile.ZipInfo(name), page.read_bytes(), zipfile.ZIP_DEFLATED)
                 exported.count += 1
                 if student in results and results[student].waiting:
-                    exported.leave_out("have a page that says: to be marked", student)
+                    exported.leave_out("have a page that still says: to be marked", student)
     write_bytes(file.getvalue(), target)
     return exported
 

@@ -35,11 +35,13 @@ def read_times(path: str | Path, students: tuple[Student, ...] = ()) -> dict[str
         what = "this is a folder" if isinstance(error, IsADirectoryError) else "there is no such file"
         raise CourseError(what, str(path), "name the CSV file with the times.") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise CourseError(f"no CSV that can be read ({error})", file, "save it as CSV, in UTF-8.") from None
+        raise CourseError(f"not a readable CSV file ({error})", file, "save it as CSV, in UTF-8.") from None
     column = next((name for name in ID_COLUMNS if name in columns), "")
     if not column or "time" not in columns:
-        remedy = f"head it like this: {EXAMPLE}; instead of id, {', '.join(ID_COLUMNS[1:])} will do."
-        raise CourseError("there is no column time, or none that says whose it is", f"{file}, line 1", remedy)
+        remedy = f"use a header like this: {EXAMPLE}; instead of id, {', '.join(ID_COLUMNS[1:])} will do."
+        raise CourseError(
+            "there is no time column, or no column that identifies the student", f"{file}, line 1", remedy
+        )
     rows.fieldnames = columns
     known, times = students_by_id(students, column), {}
     try:
@@ -53,7 +55,7 @@ def read_times(path: str | Path, students: tuple[Student, ...] = ()) -> dict[str
             times[student] = _parse_time((row["time"] or "").strip(), place)
     except csv.Error as error:
         raise CourseError(
-            f"no CSV that can be read ({error})", f"{file}, line {rows.line_num}", "save it again."
+            f"not a readable CSV file ({error})", f"{file}, line {rows.line_num}", "save it again."
         ) from None
     return times
 
@@ -62,11 +64,11 @@ def _parse_time(text, place):
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise CourseError(f"{text!r} is no time", place, f"write it as ISO 8601, for example {EXAMPLE}.") from None
+        raise CourseError(f"{text!r} is not a time", place, f"write it as ISO 8601, for example {EXAMPLE}.") from None
     if time.tzinfo is None:
-        raise CourseError(f"{text} has no time zone", place, "write one behind it: +01:00, or Z for UTC.")
+        raise CourseError(f"{text} has no time zone", place, "add one at the end: +01:00, or Z for UTC.")
     if time > datetime.now(UTC) + CLOCK_SKEW:
-        raise CourseError(f"{text} is in the future", place, "write when it was handed in.")
+        raise CourseError(f"{text} is in the future", place, "give the time when it was handed in.")
     return time.astimezone(UTC)
 
 
@@ -80,7 +82,9 @@ def set_times(
     journal, done = journal or Journal(course, topic), []
     for student, time in times.items():
         if not load_attempts(course, student, topic):
-            done.append(Collected(student, "nothing was collected of this student, so the time is of nothing"))
+            done.append(
+                Collected(student, "nothing was collected from this student, so there is nothing to give a time for")
+            )
             continue
         done.append(set_time(course, topic, student, time, journal))
     return done

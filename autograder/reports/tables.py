@@ -68,7 +68,7 @@ def changes_summary(rows: Sequence["SubmissionResult"]) -> str:
     new = sum(bool(row.changes) for row in rows) - len(moved)
     same = len(rows) - len(moved) - new - sum(bool(row.set_aside or row.failed) for row in rows)
     counts = f"{sum(gain > 0 for gain in sums)} up, {sum(gain < 0 for gain in sums)} down"
-    return f"Whose marks would move: {len(moved)} ({counts}); {new} would be new, {same} stay as they are"
+    return f"Students whose marks would change: {len(moved)} ({counts}); {new} would be new, {same} would stay the same"
 
 
 def _net_gain(move):
@@ -81,7 +81,7 @@ def collected_table(collected: Iterable["Collected"]) -> Table:
     grid = Table(pad_edge=False)
     for name in ("file", "student", "version", "receipt"):
         grid.add_column(name, overflow="fold")
-    grid.add_column("what became of it", ratio=1, overflow="fold")
+    grid.add_column("status", ratio=1, overflow="fold")
     for one in sorted(collected, key=lambda one: bool(one.problem)):
         said = f"set aside: {one.problem}" if one.problem else one.note or "collected"
         grid.add_row(*(Text(plain(text)) for text in (one.file, one.student, str(one.version or "?"), one.code, said)))

@@ -120,7 +120,7 @@ def test_an_unknown_isolation_is_refused(course):
 
 def test_a_demonstration_never_overwrites_a_folder_that_is_none(tmp_path):
     (tmp_path / "work.txt").write_text("mine")
-    assert_refused(autograder("demo", tmp_path), "no demonstration course")
+    assert_refused(autograder("demo", tmp_path), "not a demonstration course")
     assert (tmp_path / "work.txt").read_text() == "mine"
 
 

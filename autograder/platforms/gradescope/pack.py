@@ -56,7 +56,7 @@ def pack(course: Course, topic: str, released: Released, limits: Limits, torch_i
         for name in ("constraints.txt", "LICENSE"):
             files[name] = (ROOT / name).read_bytes()
     except FileNotFoundError as error:
-        raise CourseError("it is missing", str(error.filename), "pack in a clone of the project.") from None
+        raise CourseError("it is missing", str(error.filename), "run pack in a clone of the project.") from None
     files |= {
         "setup.sh": setup.encode(),
         "run_autograder": (HERE / "run_autograder").read_bytes(),

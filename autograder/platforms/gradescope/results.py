@@ -20,7 +20,7 @@ from autograder.feedback.sanitize import plain as without_colours
 from autograder.grading.submission import GradingResult
 from autograder.notebooks.handout import Handout, find_release, receipt_of_notebook
 
-PERSON_NOTE = "This is not part of the score above; a person gives its points."
+PERSON_NOTE = "This is not part of the score above; it will be marked by a person."
 NOT_ANSWERED = "Not answered."
 
 
@@ -41,10 +41,10 @@ def graded_results(
     earned = sum(verdict.earned or 0.0 for verdict in verdicts)
     points = sum(verdict.points for verdict in verdicts if verdict.earned is not None)
     waiting = sum(verdict.points for verdict in verdicts if verdict.earned is None)
-    lines = [f"{earned:g} of the {points:g} points that the grader gives."]
-    lines += [f"The other {waiting:g} are given by a person."] if waiting else []
+    lines = [f"{earned:g} of the {points:g} points that are graded automatically."]
+    lines += [f"The other {waiting:g} are marked by a person."] if waiting else []
     lines += [f"Version of the notebook: {asked.version}. Receipt of what was graded: {receipt.code}."]
-    lines += [f"Before it was graded, the notebook was mended: {note}" for note in outcome.notes]
+    lines += [f"The notebook was repaired before it was graded: {note}" for note in outcome.notes]
     lines += [failure] if failure and earned < points else []
     return {
         "score": _round_points(earned),

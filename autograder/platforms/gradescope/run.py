@@ -40,9 +40,9 @@ MAX_MEMORY_BYTES = 8 * 2**30  # that the grading process may address
 METADATA = "submission_metadata.json"
 MAX_METADATA_BYTES = 50 * 2**20  # it contains all earlier results
 ISOLATIONS = ("zygote", "user")  # the first that works is used
-NO_SANDBOX = "No code was run: this machine cannot keep what is handed in apart from the answers."
+NO_SANDBOX = "No code was run: this machine cannot isolate submissions from the answers."
 GRADER_FAILED = "This could not be graded: the grader itself failed."
-TIMED_OUT = "This could not be graded: it took longer than the grader waits."
+TIMED_OUT = "This could not be graded: it exceeded the grader's time limit."
 
 
 def main() -> None:
@@ -66,7 +66,7 @@ def _run_watched(command, seconds):
     except subprocess.TimeoutExpired:
         return results.failed_results(TIMED_OUT)
     except ValueError:
-        print(f"the process that grades ended with {process.returncode}")
+        print(f"the grading process ended with {process.returncode}")
         return results.failed_results(GRADER_FAILED)
     finally:
         with suppress(ProcessLookupError):
@@ -151,7 +151,7 @@ def _choose_isolation(limits, hidden, prepared):
             return isolation
         except CourseError as error:
             refusals.append(f"{isolation}: {error}")
-    raise CourseError("\n".join(refusals), "this machine", "see what the course's guide says of Gradescope.")
+    raise CourseError("\n".join(refusals), "this machine", "see the section on Gradescope in the course's guide.")
 
 
 def _read_beside(packed, files):

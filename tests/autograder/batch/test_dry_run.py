@@ -82,14 +82,14 @@ def test_regrade_says_it_and_records_only_when_told_to(course):  # noqa: F811
     words = ["regrade", "scoring", "--course", course.root, "--isolation", "none", "--workers", "1"]
     said = autograder(*words)
     assert said.returncode == 0, said.stdout + said.stderr
-    assert "Whose marks would move: 0 (0 up, 0 down); 1 would be new, 0 stay as they are" in said.stdout
+    assert "Students whose marks would change: 0 (0 up, 0 down); 1 would be new, 0 would stay the same" in said.stdout
     assert "Nothing was recorded" in said.stdout
     assert not course.is_recorded("ada", "scoring")
     done = autograder(*words, "--apply")
     assert done.returncode == 0, done.stdout + done.stderr
     assert course.is_recorded("ada", "scoring")
     dry = autograder("grade", *words[1:], "--dry-run")
-    assert "0 would be new, 1 stay as they are" in dry.stdout
+    assert "0 would be new, 1 would stay the same" in dry.stdout
 
 
 @pytest.mark.parametrize(("essay", "why"), [("Another answer.", "has changed"), (None, "is gone")])

@@ -172,6 +172,6 @@ def test_grading_prints_no_receipt_which_would_say_when_it_was_graded(demonstrat
 def test_what_was_mended_is_said_at_the_head_of_the_feedback(demonstration):
     course, rows, _ = demonstration
     page = feedback(course, "lena_deleted_cells")
-    assert "this notebook was mended" in page
+    assert "This notebook was repaired" in page
     assert rows["lena_deleted_cells"].notes
-    assert "this notebook was mended" not in feedback(course, "ada_loops")
+    assert "This notebook was repaired" not in feedback(course, "ada_loops")

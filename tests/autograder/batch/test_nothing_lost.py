@@ -242,7 +242,7 @@ def test_a_page_loses_its_notice_when_what_could_not_be_taken_is_collected_right
     assert "could not be graded" in page(course, "mia")
     (folder / "scoring.ipynb").write_text(right)
     (one,), _ = collect(course, "scoring", tmp_path / "class")
-    assert one.note == "as before"
+    assert one.note == "unchanged"
     assert grade_quickly(course)["mia"].reused
     assert "could not be graded" not in page(course, "mia")
 
@@ -399,7 +399,7 @@ def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course, grade_qui
     row = grade_quickly(course, notice=said.append)["mia"]
     assert (row.failed, row.total) == ("", AUTOMATIC)
     assert nbformat.reads(kept.decode(), 4).cells[1] == nbformat.read(course.autograded("mia", "scoring"), 4).cells[1]
-    assert "it was put back" in said[0]
+    assert "it has been restored" in said[0]
     assert "restore" in said[0]
 
 
@@ -688,7 +688,7 @@ def _below(ancestor):
 
 def test_a_second_batch_in_the_same_course_is_refused(course, grade_quickly):
     hand_in(course, "mia")
-    with exclusive_lock(course), pytest.raises(CourseError, match="somebody is grading"):
+    with exclusive_lock(course), pytest.raises(CourseError, match="someone is already grading"):
         grade_quickly(course)
 
 

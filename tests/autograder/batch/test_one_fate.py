@@ -342,7 +342,9 @@ def never_ends(task):
     time.sleep(600)
 
 
-@pytest.mark.parametrize(("function", "said"), [(kills_its_worker, "ended the process"), (never_ends, "took too long")])
+@pytest.mark.parametrize(
+    ("function", "said"), [(kills_its_worker, "crashed the grading process"), (never_ends, "took too long")]
+)
 def test_what_ends_or_holds_up_a_worker_fails_alone_and_in_words(
     released, answers, tmp_path, monkeypatch, function, said
 ):

@@ -266,7 +266,7 @@ def test_a_sandbox_that_is_lost_twice_is_the_machines_fault():
 def test_two_graders_in_one_course_do_not_meet(course):
     with (
         exclusive_lock(course),
-        pytest.raises(CourseError, match="somebody is grading"),
+        pytest.raises(CourseError, match="someone is already grading"),
         exclusive_lock(course),
     ):
         pass

@@ -91,7 +91,7 @@ def test_one_release_or_grading_at_a_time(released, tmp_path):
     course = Course.at(tmp_path / "course")
     with exclusive_lock(course):
         done = autograder("release", "scoring", "--no-links", "--seed", "0", "--course", course.root)
-    assert_refused(done, "grading or releasing in this course already")
+    assert_refused(done, "already grading or releasing in this course")
 
 
 def test_a_topic_in_other_letters_is_named_before_anything_else(tmp_path):

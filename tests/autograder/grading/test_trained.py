@@ -65,7 +65,7 @@ def test_untrained_weights_earn_nothing_and_are_told_how_far_they_came(small, as
     capstone.save_weights(capstone.build_model(), tmp_path / FILE)
     found = verdict(small, asked, (tmp_path / FILE).read_bytes())
     assert found.earned == 0
-    assert "0.000 on examples that the model had not been trained on" in found.parts[0].reason
+    assert "0.000 on examples not seen in training" in found.parts[0].reason
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_large_files_links_and_folders_are_not_read(asked, tmp_path):
 def test_the_check_says_before_handing_in_what_is_wrong_with_the_file(asked, good, tmp_path, capsys):
     (trained,) = (e.trained for e in asked if e.trained)
     path = tmp_path / FILE
-    with pytest.raises(compare.NotYet, match="not there yet"):
+    with pytest.raises(compare.NotYet, match="does not exist yet"):
         checking.check_weights(str(path), trained.arrays)
     path.write_bytes(b"rubbish")
     with pytest.raises(compare.NotYet, match="no file of plain arrays"):

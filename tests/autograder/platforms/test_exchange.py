@@ -62,7 +62,7 @@ def test_work_that_another_account_hands_in_is_set_aside_and_the_rightful_attemp
     submit("ada", "mal", text="forged", when="2025-11-30 10:00:00.000000 UTC")
     collected, left = collect(course, "scoring", inbound(tmp_path))
     assert [(one.student, bool(one.problem)) for one in collected] == [("ada", False), ("ada", True)]
-    assert "claims to be ada's, and belongs to the account mal" in collected[1].problem
+    assert "claims to be ada's, but belongs to the account mal" in collected[1].problem
     assert (text_of(course, "ada"), left) == ("by ada", [])
     assert not course.feedback("ada", "scoring").exists()  # nobody tells ada to hand in again
 
@@ -114,10 +114,10 @@ def test_an_attempt_that_arrives_after_a_clock_went_back_counts_and_that_is_said
     collect(course, "scoring", inbound(tmp_path))
     submit("ada", "ada", text="after it", when="2025-11-29 11:00:00.000000 UTC")
     later, before = [one.note for one in collect(course, "scoring", inbound(tmp_path))[0]]
-    assert "states an earlier time (2025-11-29 11:00" in later
-    assert (before, text_of(course, "ada")) == ("an earlier try: kept, and not counted", "after it")
+    assert "claims an earlier time (2025-11-29 11:00" in later
+    assert (before, text_of(course, "ada")) == ("an earlier attempt: kept, but not counted", "after it")
     notes = [one.note for one in collect(course, "scoring", inbound(tmp_path))[0]]
-    assert (notes[0], text_of(course, "ada")) == ("as before", "after it")
+    assert (notes[0], text_of(course, "ada")) == ("unchanged", "after it")
     submit("ada", "ada", text="later still", when="2025-11-29 11:30:00.000000 UTC")
     collect(course, "scoring", inbound(tmp_path))
     assert text_of(course, "ada") == "later still"

@@ -102,8 +102,8 @@ def test_canvas_gets_its_own_columns_and_ids_and_nobody_whose_marks_wait(graded,
         ["Öz, Cem", "19", "S19", "coez", "B", number(TOTAL - 1)],
     ]
     assert exported.left_out == {
-        "wait for a person's marks": ["ben"],
-        "have no id of Canvas in the roster": ["dora"],
+        "are waiting to be marked by a person": ["ben"],
+        "have no Canvas id in the roster": ["dora"],
     }
     everybody = export(graded, "scoring", "canvas", tmp_path / "grades.csv", unmarked=True, force=True)
     assert everybody.count == 3
@@ -126,7 +126,7 @@ def test_a_gradebook_that_canvas_gave_out_names_the_column_and_the_ids(graded, t
         ["King, Ada", "17", "X17", "aking", "Morning", number(TOTAL)],
         ["Late, Dora", "44", "X44", "dora", "Morning", number(AUTOMATIC)],
     ]
-    assert exported.left_out["have no id of Canvas in the roster"] == ["cem"]
+    assert exported.left_out["have no Canvas id in the roster"] == ["cem"]
 
 
 def test_of_two_columns_of_canvas_that_begin_alike_none_is_guessed(graded, tmp_path):
@@ -196,8 +196,8 @@ def test_moodles_worksheet_comes_back_with_grades_and_else_as_it_was(graded, tmp
     rows[1][4] = ""
     assert rows == before
     assert exported.left_out == {
-        "wait for a person's marks": ["ben"],
-        "have a grade that Moodle does not let change": ["dora"],
+        "are waiting to be marked by a person": ["ben"],
+        "have a grade that Moodle does not allow to be changed": ["dora"],
         "are not in Moodle's worksheet": ["cem"],
     }
 
@@ -292,7 +292,7 @@ def test_gradescope_gets_sid_and_e_mail(graded, tmp_path):
     rows = read(tmp_path / "grades.csv")
     assert rows[1][:4] == ["Ada", "King", "900100", "ada@university.edu"]
     assert [row[5] for row in rows[1:]] == [number(TOTAL), number(TOTAL - 1), number(AUTOMATIC)]
-    assert list(exported.left_out) == ["wait for a person's marks"]
+    assert list(exported.left_out) == ["are waiting to be marked by a person"]
 
 
 @pytest.mark.parametrize("command", [("export", "--to", "csv"), ("feedback", "--to", "folder")])
@@ -301,7 +301,7 @@ def test_a_file_that_is_there_is_overwritten_only_when_asked(graded, tmp_path, c
     target = tmp_path / "there"
     target.write_text("mine")
     words = [verb, "scoring", *options, "--output", target, "--course", graded.root]
-    assert_refused(autograder(*words), "there is such a file already", "--force")
+    assert_refused(autograder(*words), "this file already exists", "--force")
     assert target.read_text() == "mine"
     done = autograder(*words, "--force")
     assert done.returncode == 3, done.stdout + done.stderr

@@ -65,7 +65,7 @@ def test_a_number_in_a_name_of_canvas_is_nobodys_id(course, tmp_path, name):
 
 def test_a_name_of_canvas_that_may_be_two_students_is_nobodys(course, tmp_path):
     (problem,) = collected(course, tmp_path, "canvas", "mal_17_50_3001_scoring.ipynb").values()
-    assert "may be that of ada or mal" in problem
+    assert "may stand for ada or mal" in problem
     assert course.students("scoring") == []
 
 
@@ -108,7 +108,7 @@ def test_a_name_that_ends_like_anothers_and_a_group_that_nobody_knows_are_set_as
 def test_what_may_be_a_student_and_a_group_is_set_aside(course, tmp_path):
     (course.root / "students.csv").write_text(NAMES.replace("Nora Red 7", "Red 7"), encoding="utf-8")
     (problem,) = collected(course, tmp_path, "moodle", "Red 7_9_assignsubmission_file/scoring.ipynb").values()
-    assert "a student and of a group" in problem
+    assert "both a student and a group" in problem
 
 
 BLACKBOARD = {  # file -> whose it is
@@ -231,7 +231,7 @@ def test_ilias_names_people_by_their_folder_and_teams_by_the_one_around_it(cours
 
 
 def test_a_team_of_ilias_without_a_group_in_the_roster_is_set_aside(course, tmp_path):
-    assert "a column group" in collected(course, tmp_path, "", "Team 5/Oe_Ali_quote_302/scoring.ipynb")["quote"]
+    assert "a group column" in collected(course, tmp_path, "", "Team 5/Oe_Ali_quote_302/scoring.ipynb")["quote"]
 
 
 def test_a_folder_that_is_called_like_a_student_is_not_taken_for_ilias(course, tmp_path):

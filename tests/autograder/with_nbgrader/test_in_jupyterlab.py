@@ -75,8 +75,8 @@ def test_two_students_fetch_answer_validate_submit_and_see_their_feedback(browse
             )
             assert looked.returncode, looked.stdout
         said = collect_grade_and_hand_back(instructor, course, exchange)
-        assert "taken for nbgrader's exchange" in said
-        assert "2 collected (0 anew), 0 set aside, 0 not taken" in said
+        assert "recognised as nbgrader's exchange" in said
+        assert "2 collected (0 replaced), 0 set aside, 0 not collected" in said
         assert all(receipt in said for receipt in receipts.values())
         for student, points in zip(students, ("3 of 3", "0 of 3"), strict=True):
             browser.switch_to.window(desks[student.name])

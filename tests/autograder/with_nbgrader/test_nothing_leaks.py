@@ -187,7 +187,7 @@ def test_nbgraders_own_collect_takes_what_our_collect_takes(released, tmp_path):
     said = nbgrader("collect", "scoring", "--update", course=course)
     assert course.students("scoring") == [me]
     assert course.submission(me, "scoring").read_text() == "the answer"
-    assert f"it claims to be ada's, and belongs to the account {me}" in said
+    assert f"it claims to be ada's, but belongs to the account {me}" in said
     assert "there is a link" in said
     assert "Not taken: junk/scoring.ipynb" in said
 

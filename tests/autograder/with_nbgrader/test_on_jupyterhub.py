@@ -147,7 +147,7 @@ def test_a_course_on_a_jupyterhub_from_release_to_feedback(browser, who):  # noq
             open_page(browser, f"{address}/user/ada/api/contents")  # with what Ben is logged in by
             assert "Forbidden" in browser.page_source
         said = collect_grade_and_hand_back(instructor, course, exchange)
-        assert "2 collected (0 anew), 0 set aside, 0 not taken" in said
+        assert "2 collected (0 replaced), 0 set aside, 0 not collected" in said
         assert "0 of 3" in log_in(browser, address, password, ben).feedback()
         page = log_in(browser, address, password, ada).feedback()
         assert "3 of 3" in page

@@ -250,7 +250,7 @@ def test_where_nothing_can_keep_a_submission_apart_nothing_is_run_and_there_is_n
     found = read(tree)
     assert "score" not in found
     assert found["tests"] == []
-    assert "cannot keep what is handed in apart" in found["output"]
+    assert "cannot isolate submissions from the answers" in found["output"]
     assert "zygote: " in done.stdout
     assert "user: " in done.stdout
 
@@ -309,7 +309,7 @@ def graded_here(monkeypatch):
 def test_what_cannot_be_graded_is_worth_nothing_and_says_why(course, tree, graded_here):
     right = handed_in(course, student("ada_loops"))
     bad = {
-        "no notebook was in it": {"answers.txt": b"y = 1"},
+        "it contains no notebook": {"answers.txt": b"y = 1"},
         "no notebook was in": {},
         "cannot be told": {"one.ipynb": right, "two.ipynb": right + b"\n"},
         "another assignment": {"scoring.ipynb": handed_in(course, student("quinn_other_assignment"))},
