@@ -28,14 +28,14 @@ out = Console(width=None if sys.stdout.isatty() else 160)
 
 
 @app.command("init")
-def init_course(root: Annotated[Path, Argument(help="Where the course shall be.")] = Path("course")) -> None:
-    """Make a course directory that nbgrader can work in. What is there already stays."""
+def init_course(root: Annotated[Path, Argument(help="Where to create the course.")] = Path("course")) -> None:
+    """Create a course directory that nbgrader can work in. Existing files are kept."""
     from autograder.courses.course import init
 
     course = init(root)
     out.print(f"Course directory: {course.root}")
     plan = course.root / "course.toml"
-    out.print(f"This year's course: {plan} (title, due dates, points, students; all may stay empty)")
+    out.print(f"This year's course: {plan} (title, due dates, points, students; all optional)")
     out.print(f"Next: python -m autograder release scoring --course {root}")
 
 
@@ -43,17 +43,17 @@ def init_course(root: Annotated[Path, Argument(help="Where the course shall be."
 def release(
     topic: Topic,
     course: CoursePath = Path("course"),
-    seed: Annotated[int | None, Option(help="Seed of the hidden cases; by default drawn once, then kept.")] = None,
+    seed: Annotated[int | None, Option(help="Seed for the hidden cases; by default drawn once, then kept.")] = None,
     base_url: Annotated[
-        str | None, Option(help="Website that the notebook links to; by default html.baseurl of _config.yml.")
+        str | None, Option(help="Website that the notebook links to; by default html.baseurl from _config.yml.")
     ] = None,
-    no_links: Annotated[bool, Option("--no-links", help="Let the notebook link to no website.")] = False,
-    verbose: Annotated[bool, Option("--verbose", help="Say which hidden case catches what.")] = False,
+    no_links: Annotated[bool, Option("--no-links", help="Do not link the notebook to a website.")] = False,
+    verbose: Annotated[bool, Option("--verbose", help="Show which hidden case catches which mistake.")] = False,
 ) -> None:
-    """Assemble an assignment, prove that it grades as it must, and make the notebook for students.
+    """Assemble an assignment, verify that it grades correctly, and write the students' notebook.
 
-    Hidden cases are drawn until they catch every listed mistake and the mutants of each reference, unless the seed is given
-    or was kept: then its cases are tried, and the release is refused if they do not.
+    Hidden cases are drawn until they catch every listed mistake and the mutants of each reference. If a seed is given or was
+    kept, only its cases are tried, and the release is refused if they miss any.
     """
     from autograder.audit.search import DRAWS, find_seed
     from autograder.releases.release import draw_seed
@@ -64,11 +64,11 @@ def release(
     root = _open_course(course)
     website = _website_address(base_url, no_links, root.plan().website)
     kept = root.chosen_seed(topic, seed)
-    with out.status(f"Drawing hidden cases of {topic} that catch every wrong answer that is known …"):
+    with out.status(f"Drawing hidden cases for {topic} that catch every known wrong answer …"):
         search = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
     for line in search.lines(verbose):
         out.print(line, highlight=False, markup=False)
-    with out.status(f"Releasing {topic}: reference and untouched release are graded both ways …"):
+    with out.status(f"Releasing {topic}: grading the reference and the untouched release both ways …"):
         made = make(root, topic, search.seed, website=website)
     out.print(
         f"Released {topic}, version {made.version}: the reference earns all automatic points, the untouched release none."
@@ -80,8 +80,8 @@ def release(
 
 
 @app.command()
-def handouts(folder: Annotated[Path, Argument(help="Where the notebooks shall be.")]) -> None:
-    """Write the notebooks for students, one a chapter, for the website to offer: as `release` does, but unproved."""
+def handouts(folder: Annotated[Path, Argument(help="Where to write the notebooks.")]) -> None:
+    """Write the students' notebooks, one per chapter, for the website: as `release` does, but unverified."""
     from autograder.notebooks.website import site_address
     from autograder.releases.release import write_handouts as write
     from solutions.answer_key import topics
@@ -90,7 +90,7 @@ def handouts(folder: Annotated[Path, Argument(help="Where the notebooks shall be
     website = site_address()
     with out.status("Assembling the notebooks …"):
         paths = write(folder, topics(), website)
-    links = f"they link to {website}" if website else "they link nowhere: html.baseurl in _config.yml is not set"
+    links = f"they link to {website}" if website else "they have no links: html.baseurl in _config.yml is not set"
     out.print(f"{len(paths)} notebooks for students in {folder}; {links}")
 
 
@@ -99,40 +99,40 @@ def collect(
     topic: Topic,
     archives: Annotated[
         list[Path] | None,
-        Argument(metavar="ARCHIVE...", help="What the learning platform gave out: zip files, or folders."),
+        Argument(metavar="ARCHIVE...", help="Downloads from the learning platform: zip files or folders."),
     ] = None,
     platform: Annotated[
         str,
         Option(
-            help="Who gave it out: canvas, moodle, gradescope, blackboard, ilias, exchange or folder; by default its names "
-            "decide, and a folder called inbound is nbgrader's exchange."
+            help="Where it comes from: canvas, moodle, gradescope, blackboard, ilias, exchange or folder; by default its "
+            "file names decide, and a folder called inbound is nbgrader's exchange."
         ),
     ] = "",
     any_owner: Annotated[
         bool,
         Option(
             "--any-owner",
-            help="Take work of nbgrader's exchange whatever account it belongs to: only where no student could write "
-            "into another's folder, as in a Hub of containers.",
+            help="Accept work from nbgrader's exchange whichever account owns it: only where no student can write "
+            "to another's folder, as in a hub with one container each.",
         ),
     ] = False,
     undo: Annotated[
-        bool, Option("--undo", help="Take back the last collection; what counted before it counts again.")
+        bool, Option("--undo", help="Undo the last collection; what counted before it counts again.")
     ] = False,
     times: Annotated[
         Path | None,
         Option(
             metavar="FILE",
-            help="CSV with the columns id and time: when work was handed in whose platform does not say.",
+            help="CSV with the columns id and time: hand-in times that the platform does not record.",
         ),
     ] = None,
     course: CoursePath = Path("course"),
-    submission_mb: Annotated[int, Option(min=1, help="Megabytes that one file may have.")] = Limits.submission_mb,
+    submission_mb: Annotated[int, Option(min=1, help="Maximum size of one file in megabytes.")] = Limits.submission_mb,
 ) -> None:
-    """Put the notebooks of archives into the course: a learning platform's, nbgrader's exchange, or STUDENT/x.ipynb.
+    """Collect notebooks into the course: from a learning platform, nbgrader's exchange, or STUDENT/x.ipynb.
 
-    All tries are kept, and the last in time counts; the same archive twice comes to the same. Exit status 3: everything else
-    was done, and some submissions were set aside, or notebooks left over.
+    All attempts are kept, and the last one on time counts; collecting an archive twice changes nothing. Exit status 3:
+    everything else was done, but some submissions were set aside, or notebooks left over.
     """
     from autograder.platforms.attempts import Journal
     from autograder.platforms.collect import collect as put
@@ -143,11 +143,11 @@ def collect(
     root, collected, left = _open_course(course), [], []
     if undo == bool(archives or times):
         remedy = f"`collect {topic} ARCHIVE`, for example."
-        raise CourseError("name archives, --times or --undo, this one alone", "collect", remedy)
+        raise CourseError("give archives, --times or --undo, the last on its own", "collect", remedy)
     if undo:
         collected = take_back(root, topic)
         out.print(collected_table(collected))
-        _print_line(f"{len(collected)} taken back. Run `python -m autograder grade {topic}` to go by that.")
+        _print_line(f"{len(collected)} undone. Run `python -m autograder grade {topic}` to update the grades.")
         raise typer.Exit(SET_ASIDE if any(one.problem for one in collected) else 0)
     journal, stated = Journal(root, topic), read_times(times, root.plan().students) if times else {}
     for archive in archives or ():
@@ -172,16 +172,16 @@ def _report_collection(root, topic, collected, left):
 
     if unknown := find_late_without_time(root, topic):
         remedy = f"{root.plan().late.cost_without_time()} Give the times with `collect {topic} --times FILE`."
-        _print_line(f"Late, and nobody knows by how much: {_join_names(unknown)}. {remedy}")
+        _print_line(f"Late, by an unknown amount: {_join_names(unknown)}. {remedy}")
     notebooks = [name for name in left if is_notebook(name)]
     for name in sorted(left, key=is_notebook, reverse=True)[: max(20, len(notebooks))]:
-        _print_line(f"not taken: {escape_unprintable(name)}")
+        _print_line(f"not collected: {escape_unprintable(name)}")
     aside, again = sum(bool(one.problem) for one in collected), sum(one.replaced for one in collected)
-    not_taken = f"{len(left)} not taken, {len(notebooks)} of them notebooks or archives"
-    _print_line(f"{len(collected) - aside} collected ({again} anew), {aside} set aside, {not_taken}")
+    not_taken = f"{len(left)} not collected, {len(notebooks)} of them notebooks or archives"
+    _print_line(f"{len(collected) - aside} collected ({again} replaced), {aside} set aside, {not_taken}")
     here = set(root.students(topic))
     if missing := [one.id for one in root.plan().students if one.id not in here]:
-        _print_line(f"{len(missing)} of the roster have handed in nothing: {_join_names(missing)}")
+        _print_line(f"{len(missing)} in the roster without a submission: {_join_names(missing)}")
     return SET_ASIDE if aside or notebooks else 0
 
 
@@ -204,20 +204,20 @@ def grade(
     scheduler: Annotated[
         str, Option(help="Address of a dask scheduler, tls://HOST:PORT: run on its workers instead.")
     ] = "",
-    tls_ca: Annotated[str, Option(help="Certificate that those of the cluster are signed with.")] = "",
-    tls_cert: Annotated[str, Option(help="Certificate of this machine; else that of dask's configuration.")] = "",
+    tls_ca: Annotated[str, Option(help="CA certificate that signed the cluster's certificates.")] = "",
+    tls_cert: Annotated[str, Option(help="This machine's certificate; by default from dask's configuration.")] = "",
     tls_key: Annotated[str, Option(help="The certificate's private key.")] = "",
-    feedback: Annotated[bool, Option(help="Write the feedback pages too.")] = True,
-    again: Annotated[bool, Option(help="Run and record anew what was graded before.")] = False,
+    feedback: Annotated[bool, Option(help="Also write the feedback pages.")] = True,
+    again: Annotated[bool, Option(help="Grade and record again what was graded before.")] = False,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Record nothing: say whose marks would move, from what to what.")
+        bool, Option("--dry-run", help="Record nothing: show whose marks would change, and how.")
     ] = False,
     limits: dict[str, float] | None = None,
 ) -> None:
-    """Grade what was handed in, record it in nbgrader's gradebook, write the feedback, print the table.
+    """Grade the submissions, record them in nbgrader's gradebook, write the feedback, print the table.
 
-    Limits and isolation that are not given here are those of nbgrader_config.py. Killed and started again, it goes on
-    where it was. Exit status 3: everything else was done, and some submissions were set aside.
+    Limits and isolation default to those in nbgrader_config.py. If it is killed and run again, it picks up where it
+    stopped. Exit status 3: everything else was done, but some submissions were set aside.
     """
     root = _open_course(course)
     waiting = again or any(not root.is_recorded(one, topic) for one in students or root.students(topic))
@@ -235,15 +235,15 @@ def grade(
 def regrade(
     topic: Topic,
     students: Students = None,
-    apply: Annotated[bool, Option("--apply", help="Record it; else it is only said whose marks would move.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Record the changes instead of only showing them.")] = False,
     course: CoursePath = Path("course"),
     isolation: Isolation = None,
     workers: Workers = None,
     limits: dict[str, float] | None = None,
 ) -> None:
-    """After a change of the key, or of course.toml: say whose marks would move, from what to what; with --apply, record it.
+    """After a change to the key or course.toml: show whose marks would change, and how; with --apply, record it.
 
-    What a person has marked stays. Exit status as for grade.
+    Marks given by a person are kept. Exit status as for grade.
     """
     root = _open_course(course)
     rows = _grade_and_report(
@@ -253,7 +253,7 @@ def regrade(
 
 
 def _options(course, limits, isolation, **more):
-    """Return how to grade: as the command's options say, and else as nbgrader_config.py does."""
+    """Return how to grade: from the command's options, or else from nbgrader_config.py."""
     from autograder.batch.context import GradingOptions
     from autograder.with_nbgrader.limits import settings
 
@@ -271,37 +271,41 @@ def _exit_status(rows):
 def mark(
     topic: Topic,
     exercise: Annotated[str, Argument(help="The written exercise: what_to_recompute; with --student, any other.")],
-    names: Annotated[bool, Option("--names", help="Say whose answers they are; by default the page does not.")] = False,
-    port: Annotated[int, Option(min=0, max=65535, help="Of this machine; by default any that is free.")] = 0,
-    no_browser: Annotated[bool, Option("--no-browser", help="Print the page's address, and open no browser.")] = False,
+    names: Annotated[
+        bool, Option("--names", help="Show whose answers they are; by default the page does not.")
+    ] = False,
+    port: Annotated[int, Option(min=0, max=65535, help="Port to use; by default any free one.")] = 0,
+    no_browser: Annotated[
+        bool, Option("--no-browser", help="Print the page's address without opening a browser.")
+    ] = False,
     student: Annotated[
-        str, Option("--student", help="Give this student other points than the grader did, with --points.")
+        str, Option("--student", help="Override the grader's points for this student, with --points.")
     ] = "",
-    points: Annotated[float | None, Option("--points", help="These points instead of the grader's.")] = None,
-    reason: Annotated[str, Option("--reason", help="Why: it stands on the student's feedback page.")] = "",
-    automatic: Annotated[bool, Option("--automatic", help="Let the grader's own points count again.")] = False,
+    points: Annotated[float | None, Option("--points", help="Points to use instead of the grader's.")] = None,
+    reason: Annotated[str, Option("--reason", help="Reason, shown on the student's feedback page.")] = "",
+    automatic: Annotated[bool, Option("--automatic", help="Go back to the grader's own points.")] = False,
     course: CoursePath = Path("course"),
 ) -> None:
-    """Mark the answers to one written question: one page in the browser, by keyboard, saved at once into the gradebook.
+    """Mark the answers to one written question: one page in the browser, keyboard-driven, saved to the gradebook at once.
 
-    Like answers come together, those that nobody has marked first. Ctrl-C ends it.
+    Similar answers are grouped, unmarked ones first. Ctrl-C stops it.
 
-    With --student, --points and --reason: put other points in the place of those that the grader gave for an exercise in code
-    or numbers. They stay when the class is graded again.
+    With --student, --points and --reason: override the points that the grader gave for an exercise in code or numbers. The
+    override survives regrading the class.
     """
 
     if student:
         from autograder.marking.override import override
 
         if (points is None) != automatic:
-            remedy = "give one of the two: --points 2.5 --reason '…', or --automatic."
-            raise CourseError("which points shall count is not said", "--points, --automatic", remedy)
+            remedy = "give either --points 2.5 --reason '…' or --automatic."
+            raise CourseError("it is not clear which points should count", "--points, --automatic", remedy)
         before, now = override(_open_course(course), topic, exercise, student, points, reason)
         _print_line(f"{student}, {exercise}: {before:g} points before, {now:g} now.")
-        _print_line(f"Next: `python -m autograder grade {topic}` puts that into the feedback page.")
+        _print_line(f"Next: `python -m autograder grade {topic}` updates the feedback page.")
         return
     if points is not None or reason or automatic:
-        raise CourseError("whose points these are is not said", "--student", "name the student.")
+        raise CourseError("it is not clear whose points these are", "--student", "name the student.")
     from autograder.marking.cli import run_server
     from autograder.marking.session import Session
 
@@ -317,14 +321,14 @@ def export(
     output: Annotated[Path | None, Option(help="The file to write; by default TOPIC-grades-PLATFORM.csv.")] = None,
     given: Annotated[
         Path | None,
-        Option("--from", help="What the platform gave out: Moodle's grading worksheet, Canvas's exported gradebook."),
+        Option("--from", help="File from the platform: Moodle's grading worksheet or Canvas's exported gradebook."),
     ] = None,
     column: Annotated[str, Option(help='What Canvas calls the assignment: "Title (number)".')] = "",
-    unmarked: Annotated[bool, Option("--unmarked", help="Hand on what still waits for a person's marks, too.")] = False,
+    unmarked: Annotated[bool, Option("--unmarked", help="Include what a person still has to mark.")] = False,
     force: Force = False,
     course: CoursePath = Path("course"),
 ) -> None:
-    """Write the grades as a file that a learning platform takes, under its own ids. Exit status 3: somebody is not in it."""
+    """Write the grades to a file that a learning platform can import, with its own ids. Exit status 3: someone is not in it."""
     from autograder.platforms.export import export as write
 
     target = output or Path(f"{topic}-grades-{to}.csv")
@@ -340,9 +344,9 @@ def feedback_archive(
     force: Force = False,
     course: CoursePath = Path("course"),
 ) -> None:
-    """Put the feedback pages that `grade` has written into one archive that a learning platform hands on.
+    """Pack the feedback pages written by `grade` into an archive that a learning platform can distribute.
 
-    Exit status 3: somebody's page is not in it, or says that something is still to be marked.
+    Exit status 3: someone's page is missing, or says that something is still to be marked.
     """
     from autograder.platforms.return_feedback import write_feedback_archive
 
@@ -352,14 +356,12 @@ def feedback_archive(
 
 @app.command()
 def report(
-    topic: Annotated[
-        str, Argument(metavar="[ASSIGNMENT]", help="Only this one; by default all that were released.")
-    ] = "",
-    names: Annotated[bool, Option("--names", help="Say which students it speaks of.")] = False,
+    topic: Annotated[str, Argument(metavar="[ASSIGNMENT]", help="Only this one; by default all released ones.")] = "",
+    names: Annotated[bool, Option("--names", help="Include the students' names.")] = False,
     output: Annotated[Path | None, Option(help="The file to write; by default report.html in the course.")] = None,
     course: CoursePath = Path("course"),
 ) -> None:
-    """Make one page on how the class did: scores, how hard exercises are and how well they tell students apart, mistakes."""
+    """Write a page on how the class did: scores, difficulty and discrimination of the exercises, mistakes."""
     from autograder.files import write_text
     from autograder.reports.analysis import analyse
     from autograder.reports.class_page import class_page
@@ -384,15 +386,13 @@ def pack(
     topic: Topic,
     platform: Annotated[str, Option("--for", help="gradescope.")] = "gradescope",
     output: Annotated[Path | None, Option(help="The file to write; by default TOPIC-autograder-PLATFORM.zip.")] = None,
-    torch_index: Annotated[
-        str, Option(help="Address of a package index with a torch for machines without a graphics card.")
-    ] = "",
+    torch_index: Annotated[str, Option(help="Address of a package index with a CPU-only torch.")] = "",
     force: Force = False,
     course: CoursePath = Path("course"),
 ) -> None:
-    """Make of an assignment an autograder that a platform runs by itself: points and hints as soon as somebody hands in.
+    """Pack an assignment as an autograder that a platform runs by itself: students get points and hints at once.
 
-    The archive has the answers in it: hand it to nobody but the platform.
+    The archive contains the answers: give it to no one but the platform.
     """
     from autograder.files import write_bytes
     from autograder.notebooks.website import web_address
@@ -409,7 +409,7 @@ def pack(
     _say_key_changes(topic, released)
     archive = make(root, topic, released, limits, web_address(torch_index, "--torch-index") if torch_index else "")
     write_bytes(archive.content, target)
-    _print_line(f"Autograder of {topic}: {target} ({len(archive.content) / 2**20:.1f} MB), with the answers in it.")
+    _print_line(f"Autograder of {topic}: {target} ({len(archive.content) / 2**20:.1f} MB); it contains the answers.")
     _print_line(f"Autograder points on Gradescope: {archive.points:g}")
     for name, points in archive.by_person.items():
         _print_line(f"A manual question of {points:g} points: {name}; marking scheme: {root.marking_scheme(topic)}")
@@ -417,12 +417,10 @@ def pack(
 
 @app.command()
 def restore(
-    name: Annotated[
-        str, Argument(help="The backup to put in the gradebook's place; without one, all are listed.")
-    ] = "",
+    name: Annotated[str, Argument(help="The backup to restore; without one, all are listed.")] = "",
     course: CoursePath = Path("course"),
 ) -> None:
-    """List the backups of the gradebook, or put one of them in its place. One is made before each release and grading."""
+    """List the gradebook's backups, or restore one. A backup is made before each release and grading."""
     from autograder.courses.locking import exclusive_lock
     from autograder.gradebook import backup
 
@@ -430,26 +428,26 @@ def restore(
     if name:
         with exclusive_lock(root):
             backup.restore(root, name)
-        out.print(f"Restored {name}. What was there before is a backup too.", highlight=False)
+        out.print(f"Restored {name}. The previous gradebook was backed up too.", highlight=False)
         return
     for path in backup.list_backups(root):
         out.print(f"{path.name}  {path.stat().st_size / 2**20:.1f} MB", highlight=False)
     if not backup.list_backups(root):
-        out.print("There is no backup yet: one is made before each release and each grading.")
+        out.print("There are no backups yet: one is made before each release and each grading.")
 
 
 @app.command()
 def doctor(
     course: Annotated[
         Path | None,
-        Option("--course", help="Look for this course; by default for the one in course, if there is one."),
+        Option("--course", help="The course to protect; by default the one in course, if it exists."),
     ] = None,
     isolation: Isolation = None,
 ) -> None:
-    """Send a canary into the sandbox that tries to leave it and to find the course, and say what it could do.
+    """Run a canary in the sandbox that tries to escape and to find the course, and report what it could do.
 
-    Of nbgrader's exchange, where the course names one, it says whether others could put theirs in its place.
-    Limits and isolation are those of the course's nbgrader_config.py, unless there is no course.
+    If the course uses nbgrader's exchange, also report whether others could replace it. Limits and isolation come from
+    the course's nbgrader_config.py, if there is a course.
     """
     from autograder.courses.course import DEFAULT_ROOT
     from autograder.sandbox import DEFAULT as USUAL
@@ -480,16 +478,16 @@ def doctor(
 def audit(
     topic: Annotated[str, Argument(help="Only this topic; by default all.")] = "",
     full: Annotated[bool, Option("--full", help="All mutants, more draws, 1000 inputs.")] = False,
-    seed: Annotated[int, Option(help="Of the hidden cases and of the sample.")] = 0,
-    save: Annotated[Path | None, Option(help="Write audit.json and the held-out table and picture there.")] = None,
-    held_out: Annotated[bool, Option("--held-out", help="Only the held-out answers: takes seconds.")] = False,
+    seed: Annotated[int, Option(help="Seed for the hidden cases and the sample.")] = 0,
+    save: Annotated[Path | None, Option(help="Write audit.json and the held-out table and plot there.")] = None,
+    held_out: Annotated[bool, Option("--held-out", help="Only the held-out answers, which takes seconds.")] = False,
     verbose: Annotated[
-        bool, Option("--verbose", help="Print the tables too, and the mutants that are equal to the reference.")
+        bool, Option("--verbose", help="Also print the tables, and the mutants equivalent to the reference.")
     ] = False,
 ) -> None:
     """Measure how often the grader is wrong: mutants, equivalents, held-out answers. Exit status 1 if it fails.
 
-    Printed is what is wrong, each with a remedy, and a summary.
+    Prints each problem with its remedy, and a summary.
     """
     from autograder.audit.show import show
 
@@ -501,12 +499,12 @@ def audit(
 @app.command()
 def check(
     chosen: Annotated[list[str] | None, Argument(metavar="[TOPIC]...", help="By default all topics.")] = None,
-    seed: Annotated[int, Option(help="Of the hidden cases and of the sample of mutants.")] = 0,
+    seed: Annotated[int, Option(help="Seed for the hidden cases and the sample of mutants.")] = 0,
 ) -> None:
     """Check what a contributor has written, in seconds: key, chapter, reference, starter, mistakes, equivalents, mutants.
 
-    Nothing is written, and nothing runs but the project's own answers. One line an exercise says what is wrong, and the
-    remedy; exit status 1 if anything is. `release` proves more, `audit` tries more mutants.
+    Nothing is written, and only the project's own answers are run. One line per exercise says what is wrong, and the
+    remedy; exit status 1 if anything is. `release` verifies more, `audit` tries more mutants.
     """
     from autograder.audit.check import check_topic
 
@@ -523,8 +521,8 @@ def check(
 
 @app.command()
 def demo(
-    root: Annotated[Path, Argument(help="Where the demonstration course shall be; made anew each time.")],
-    isolation: Annotated[str, Option(help="As for grade; auto: a sandbox if there is one, else none.")] = "auto",
+    root: Annotated[Path, Argument(help="Where to create the demonstration course; recreated each time.")],
+    isolation: Annotated[str, Option(help="As for grade; auto: a sandbox if available, otherwise none.")] = "auto",
 ) -> None:
     """Release every assignment, hand in the demonstration class, grade it, print the table."""
     from autograder.batch.context import GradingOptions
@@ -539,11 +537,11 @@ def demo(
     if isolation == "auto":
         isolation = "zygote" if bubblewrap.is_installed() else "none"
         if isolation == "none":
-            out.print(f"[bold yellow]There is no sandbox on this machine.[/] To have one, {bubblewrap.REMEDY}")
+            out.print(f"[bold yellow]There is no sandbox on this machine.[/] To get one, {bubblewrap.REMEDY}")
             reason = "The demonstration class is the project's own"
-            out.print(f"{reason}, so it is graded without one; its hostile part is not.")
+            out.print(f"{reason}, so it is graded without one, except for its hostile part.")
     if root.exists() and not (root / ".demonstration").is_file():
-        raise CourseError("this is no demonstration course", str(root), "name a folder that does not exist yet.")
+        raise CourseError("this is not a demonstration course", str(root), "name a folder that does not exist yet.")
     shutil.rmtree(root, ignore_errors=True)
     course = init(root)
     (root / ".demonstration").touch()
@@ -560,9 +558,9 @@ def demo(
     outcome = {row.student: row.failed or ("set aside" if row.set_aside else row.total) for row in rows}
     wrong = {name: points for name, points in outcome.items() if points != deserved[name]}
     if wrong:
-        what = "; ".join(f"{name} got {points} and deserves {deserved[name]}" for name, points in wrong.items())
+        what = "; ".join(f"{name} got {points} but deserves {deserved[name]}" for name, points in wrong.items())
         raise CourseError(what, "the demonstration class", "see tests/submissions/class and the table above.")
-    out.print("Every student of the demonstration class got the points that the answers deserve.")
+    out.print("Every student of the demonstration class got the points that their answers deserve.")
     out.print(f"To open:  {course.release('scoring')}")
     out.print(f"          {course.feedback('emil_no_tanh', 'scoring')}")
 
@@ -574,7 +572,7 @@ def _open_course(path):
 
 
 def _select_topics(chosen):
-    """Return the topics that were ``chosen``, by default all; refuse one that there is not."""
+    """Return the ``chosen`` topics, by default all; refuse unknown ones."""
     from solutions.answer_key import topics
 
     for topic in chosen or ():
@@ -597,7 +595,7 @@ def _website_address(base_url, no_links, of_the_course=""):
         return web_address(of_the_course, "website in course.toml")
     if not (address := site_address()):
         raise CourseError(
-            "the notebook links to its chapter on the website, and html.baseurl is empty or a placeholder",
+            "the notebook links to its chapter on the website, but html.baseurl is empty or a placeholder",
             "_config.yml",
             "set it to the address of your website, or write it into course.toml, or give --base-url ADDRESS or --no-links.",
         )
@@ -638,7 +636,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
             rows = grade_class(course, topic, options, students, advance, executor, notice, released)
         except KeyboardInterrupt:
             bar.stop()
-            Console(stderr=True).print("Stopped. What was graded stays; run the same command again to go on.")
+            Console(stderr=True).print("Stopped. Grades so far are kept; run the same command again to continue.")
             raise typer.Exit(STOPPED) from None
     if options.dry:
         _say_mark_changes(rows, topic)
@@ -652,7 +650,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
         out.print(slowest, markup=False, highlight=False)
     for path in course.misplaced_notebooks():
         place = f"submitted/STUDENT/{topic}/{topic}.ipynb"
-        out.print(f"Not looked at: {notices.plain(path)}. Submissions stand at {place}.", markup=False)
+        out.print(f"Ignored: {notices.plain(path)}. Submissions belong in {place}.", markup=False)
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
     if any(row.waiting for row in rows):
         how = f"`python -m autograder mark {topic} EXERCISE`, or nbgrader's formgrader"
@@ -664,12 +662,12 @@ def _say_key_changes(topic, released):
     """Say what differs between the release and the key as it is now."""
     if released.changed:
         out.print(
-            "[yellow]The key or the solutions have changed since the release: grading goes by what they say now.[/]"
+            "[yellow]The key or the solutions have changed since the release: grading uses the current version.[/]"
         )
     for name, points in released.other_points.items():
         out.print(
-            f"[yellow]{name} is worth {released.points[name]:g} points as released, and that counts; the key or course.toml "
-            f"now says {points:g}.[/] To go by that, run `python -m autograder release {topic}`."
+            f"[yellow]{name} is worth {released.points[name]:g} points as released, which is what counts; the key or course.toml "
+            f"now says {points:g}.[/] To use that instead, run `python -m autograder release {topic}`."
         )
 
 
@@ -683,7 +681,7 @@ def _say_mark_changes(rows, topic):
         if row.set_aside or row.failed:
             _print_line(f"{notices.plain(row.student)}: {report.describe_status(row)}")
     summary = report.changes_summary(rows)
-    _print_line(f"{summary}. Nothing was recorded: `python -m autograder regrade {topic} --apply` does it.")
+    _print_line(f"{summary}. Nothing was recorded: `python -m autograder regrade {topic} --apply` records it.")
 
 
 def _progress_bar():

@@ -10,11 +10,11 @@ from solutions.errors import CourseError
 __all__ = ["CourseError", "describe_db_error", "describe_os_error"]
 
 OS_ERROR_REMEDIES = {
-    errno.ENOSPC: "make room on the disk, and run the command again: it goes on where it was.",
-    errno.EDQUOT: "make room below your quota, and run the command again: it goes on where it was.",
-    errno.EROFS: "the disk is read-only: mount it to be written on, or copy the course elsewhere.",
-    errno.EACCES: "make the course directory and all in it writable for you: `chown -R` or `chmod -R u+w`.",
-    errno.EPERM: "make the course directory and all in it writable for you: `chown -R` or `chmod -R u+w`.",
+    errno.ENOSPC: "free some disk space, and run the command again: it picks up where it stopped.",
+    errno.EDQUOT: "free some of your quota, and run the command again: it picks up where it stopped.",
+    errno.EROFS: "the disk is read-only: mount it writable, or copy the course elsewhere.",
+    errno.EACCES: "make the course directory and everything in it writable for you: `chown -R` or `chmod -R u+w`.",
+    errno.EPERM: "make the course directory and everything in it writable for you: `chown -R` or `chmod -R u+w`.",
 }
 
 OLD_SCHEMA = re.compile(r"no such (column|table)|(column|relation) \S+ does not exist")  # SQLite, PostgreSQL
@@ -40,18 +40,16 @@ def describe_db_error(error: Exception, course: HasGradebookPath) -> tuple[str, 
     """Return what is wrong, where, and what to do, for an error of the database."""
     reason = str(getattr(error, "orig", None) or error).strip()
     if OLD_SCHEMA.search(reason):
-        remedy = (
-            "another version of nbgrader made it: run `nbgrader db upgrade` in the course directory, and try again."
-        )
+        remedy = "it was made by another version of nbgrader: run `nbgrader db upgrade` in the course directory, and try again."
     elif course.is_on_a_server:
-        remedy = "see that the database runs and lets this user in, as nbgrader_config.py names it, and try again."
+        remedy = "make sure that the database is running and accepts the user in nbgrader_config.py, and try again."
     elif "locked" in reason:
         remedy = "close what else uses it (nbgrader, the formgrader, a database browser), and run the command again."
     elif "readonly" in reason or "unable to open" in reason:
         remedy = "make the course directory and its files writable for you, and run the command again."
     elif "full" in reason or "I/O" in reason:
-        remedy = "make room on the disk, and run the command again: it goes on where it was."
+        remedy = "free some disk space, and run the command again: it picks up where it stopped."
     else:
-        remedy = "put a backup in its place: `python -m autograder restore` lists them."
+        remedy = "restore a backup: `python -m autograder restore` lists them."
     where = "CourseDirectory.db_url in nbgrader_config.py" if course.is_on_a_server else str(course.gradebook_file)
     return f"the gradebook cannot be used ({reason})", where, remedy

@@ -15,14 +15,14 @@ CoursePath = Annotated[Path, typer.Option("--course", help="The course directory
 Isolation = Annotated[
     str | None,
     typer.Option(
-        help="zygote: warm sandbox, fresh namespaces for each submission. single-use: a bubblewrap of its own for each. "
-        "container: Podman or Docker. user: another user, inside of a container for each. none: trusted submissions only."
+        help="zygote: warm sandbox, fresh namespaces for each submission. single-use: a separate bubblewrap for each. "
+        "container: Podman or Docker. user: a different user, inside a container for each. none: trusted submissions only."
     ),
 ]
 Students = Annotated[list[str] | None, typer.Argument(help="Only these students; by default all.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Submissions run at once; by default one a core.")]
-Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
-Topic = Annotated[str, typer.Argument(help="The assignment, named as its chapter: scoring.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Submissions to run at once; by default one per core.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
+Topic = Annotated[str, typer.Argument(help="The assignment, named after its chapter: scoring.")]
 
 
 def add_limit_options(command: Callable[..., None]) -> Callable[..., None]:

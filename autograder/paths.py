@@ -22,7 +22,7 @@ def require_checkout(what: str) -> None:
     if not CONFIG.is_file() or not BOOK.is_dir():
         remedy = "clone the project and run `make course` there: this command then works from its folder."
         raise CourseError(
-            f"{what} needs the whole project, and only its packages are installed here", str(ROOT), remedy
+            f"{what} needs the whole project, but only its packages are installed here", str(ROOT), remedy
         )
 
 

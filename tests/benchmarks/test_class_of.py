@@ -21,7 +21,7 @@ def test_a_class_goes_through_all_commands_and_nobody_is_lost(released, tmp_path
     class_of.check_complete(course, COUNT, tmp_path)
     assert [step.name for step in steps] == ["collect", "grade", "feedback", "export", "report"]
     assert all(step.megabytes > 1 for step in steps)
-    assert f"{COUNT} collected (0 anew), 0 set aside, 0 not taken" in steps[0].said
+    assert f"{COUNT} collected (0 replaced), 0 set aside, 0 not collected" in steps[0].said
     assert f"{COUNT} graded, 0 reused, 0 set aside, 0 failed" in steps[1].said
     found = load_results(course, "scoring")
     with (tmp_path / "grades.csv").open(encoding="utf-8", newline="") as file:
