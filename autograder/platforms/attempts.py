@@ -216,7 +216,9 @@ def write_guard(course: Course, path: Path) -> Iterator[None]:
     except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
         raise RefusedEntry(f"{error.filename} is in the way of {path.relative_to(course.root)}; remove it") from None
     except OSError as error:
-        remedy = "free some space there, or make it writable, and run the command again: it picks up where it stopped."
+        remedy = (
+            "free some disk space there, or make it writable, and run the command again: it picks up where it stopped."
+        )
         raise CourseError(f"it cannot be written ({error.strerror})", str(path), remedy) from None
 
 

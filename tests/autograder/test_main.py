@@ -105,7 +105,7 @@ def test_an_assignment_that_was_never_released_is_refused(tmp_path):
 
 
 def test_a_folder_that_is_no_course_is_refused(tmp_path):
-    assert_refused(autograder("grade", "scoring", "--course", tmp_path), "no course directory", "init")
+    assert_refused(autograder("grade", "scoring", "--course", tmp_path), "not a course directory", "init")
 
 
 def test_a_class_without_submissions_and_a_student_without_one_are_named(course):

@@ -92,7 +92,7 @@ def test_regrade_says_it_and_records_only_when_told_to(course):  # noqa: F811
     assert "0 would be new, 1 would stay the same" in dry.stdout
 
 
-@pytest.mark.parametrize(("essay", "why"), [("Another answer.", "has changed"), (None, "is gone")])
+@pytest.mark.parametrize(("essay", "why"), [("Another answer.", "has changed"), (None, "has disappeared")])
 def test_a_dry_run_names_written_answers_that_are_no_longer_those_that_were_marked(course, grade_quickly, essay, why):  # noqa: F811
     for student in ("ada", "ben"):
         hand_in(course, student)

@@ -95,7 +95,7 @@ def test_on_a_disk_that_is_full_nothing_is_half_written_and_with_room_all_is_don
     assert "No space left on device" in said["collecting"][0]
     assert said["grading"]
     assert len(said["restoring"]) == 1
-    assert [text for texts in said.values() for text in texts if "make room" not in text] == []
+    assert [text for texts in said.values() for text in texts if "free some disk space" not in text] == []
     assert told["drafts"] == []
     assert 0 < len(told["at first"]) < len(STUDENTS)
     assert {*told["at first"]} == {len(content)}

@@ -321,7 +321,7 @@ def test_of_an_attempt_that_was_taken_back_the_instructor_is_told(course, grade_
     collect_of_mia(course, tmp_path, "no notebook", with_essay(course, "Somebody else's."))
     grade_quickly(course)
     undo(course, "scoring")
-    assert any("was taken back" in note for note in grade_quickly(course)["mia"].notes)
+    assert any("was undone" in note for note in grade_quickly(course)["mia"].notes)
 
 
 def test_what_is_put_in_place_by_hand_takes_away_the_word_that_it_could_not_be_collected(
@@ -382,7 +382,7 @@ def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_
     asked, later = points["scoring-additive_score"], "scoring-multiplicative_score"
     assert (rows["new"].total, rows["new"].waiting) == (sum(points.values()), ())
     assert (rows["old"].total, rows["old"].waiting) == (asked, (later,))
-    assert "which did not ask scoring-multiplicative_score" in page(course, "old")
+    assert "which did not include scoring-multiplicative_score" in page(course, "old")
     assert "deleted?" not in page(course, "old")
     rows = grade_quickly(course)
     assert rows["old"].reused
@@ -611,7 +611,7 @@ def test_a_full_disk_is_said_and_a_second_run_completes(course, grade_quickly, m
 
     with monkeypatch.context() as patched:
         patched.setattr(recording, "write_bytes", full)
-        with pytest.raises(CourseError, match=r"No space left.*\n  Remedy: make room"):
+        with pytest.raises(CourseError, match=r"No space left.*\n  Remedy: free some disk space"):
             grade_quickly(course)
     rows = grade_quickly(course)
     assert [row.total for row in rows.values()] == [AUTOMATIC] * 3

@@ -208,7 +208,7 @@ def test_a_time_that_cannot_be_read_is_told_and_counts_as_not_late(spoilt):
 
 
 def test_cells_that_sleep_end_with_the_submissions_time(spoilt):
-    assert "longer than a submission may" in " ".join(spoilt[1]["cells_that_sleep"].notes)
+    assert "the time limit for a submission" in " ".join(spoilt[1]["cells_that_sleep"].notes)
 
 
 def test_all_that_a_submission_runs_shares_one_budget_of_time(answers, monkeypatch):
@@ -329,7 +329,7 @@ def test_many_ids_are_given_in_one_pass():
 def test_a_page_that_cannot_be_made_in_time_is_replaced_by_the_words(spoilt, late_comers):
     course, row = spoilt[0], late_comers["slow_page"]
     assert (row.failed, row.total) == ("", AUTOMATIC)
-    assert any("feedback page could not be made (TimeoutError)" in note for note in row.notes)
+    assert any("feedback page could not be generated (TimeoutError)" in note for note in row.notes)
     page = course.feedback("slow_page", "scoring").read_text(encoding="utf-8")
     assert "scoring-additive_score: 3 of 3 points" in page
 

@@ -91,7 +91,7 @@ def test_a_whole_plan_is_read(tmp_path):
         ("[assignment.scoring]", "[assignment.scring]", ["line 9", "no chapter 'scring'", "scoring"]),
         ("+01:00\nseed", "\nseed", ["line 10", "no time zone", "+01:00"]),
         ("due = 2026-11-30T23:59:00+01:00", 'due = "soon"', ["line 10", "due is 'soon'"]),
-        ("due = 2026-11-30T23:59:00+01:00", "", ["no due date"]),
+        ("due = 2026-11-30T23:59:00+01:00", "", ["without a due date"]),
         ("seed = 0", "seed = -3", ["line 11", "seed is -3", "0 or more"]),
         ('"additive_score", ', '"additve_score", ', ["line 12", "'additve_score'", "additive_score"]),
         ("points.additive_score = 6", "points.additive_score = 0", ["line 13", "above 0"]),

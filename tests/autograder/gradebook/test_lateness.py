@@ -178,8 +178,8 @@ def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("name;time\n", ["line 1", "no column time"]),
-        ("id,when\n", ["line 1", "no column time"]),
+        ("name;time\n", ["line 1", "there is no time column"]),
+        ("id,when\n", ["line 1", "there is no time column"]),
         ("id,time\nada,yesterday\n", ["line 2", "'yesterday' is not a time"]),
         ("id,time\nada,2025-12-02T21:00:00\n", ["line 2", "has no time zone"]),
         ("id,time\nada,2999-12-02T21:00:00Z\n", ["line 2", "in the future"]),

@@ -152,7 +152,7 @@ UNCLEAR = {
 def test_where_it_is_not_clear_which_notebook_counts_it_is_set_aside_and_not_guessed(course, tmp_path, parts):
     collected, _ = collect(course, "scoring", handed_out(tmp_path, ("ada.zip", archive(*parts))))
     assert [one.student for one in collected] == ["ada"]
-    assert "cannot be told" in collected[0].problem or "no notebook" in collected[0].problem
+    assert "it is unclear which" in collected[0].problem or "no notebook" in collected[0].problem
     assert not course.submission("ada", "scoring").exists()
     assert "Remedy" in course.feedback("ada", "scoring").read_text(encoding="utf-8")
 
@@ -906,7 +906,7 @@ BAD_METADATA = {
     "broken": (b"submission_1: [", "not readable YAML"),
     "nested": (b"a: " + b"[" * 100_000, "not readable YAML"),
     "a list": (b"- submission_1\n", "not a table of submissions"),
-    "too large": (b"# " + b"x" * 2**20, "more than 1 MB"),
+    "too large": (b"# " + b"x" * 2**20, "larger than 1 MB"),
 }
 
 
@@ -1020,7 +1020,7 @@ def test_undo_takes_back_the_last_collection_and_no_more(course, tmp_path):
     )  # changes nothing, so there is nothing to take back
     done = autograder("collect", "scoring", "--undo", "--course", course.root)
     assert done.returncode == 0, done.stderr
-    assert "2 taken back" in done.stdout
+    assert "2 undone" in done.stdout
     assert (kept(course, "ada"), kept(course, "cem")) == (["first", "second", "third"], ["cem's"])
     shutil.rmtree(course.root / ".autograder" / "earlier")
     after = everything(course)

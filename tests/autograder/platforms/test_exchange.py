@@ -141,7 +141,7 @@ def test_a_file_that_is_exchanged_while_it_is_collected_is_refused(submit, tmp_p
         (entry,) = (entry for entry in entries if entry.name.endswith(".ipynb"))
         path.rename(path.with_name("away"))
         path.write_text("another")
-        with pytest.raises(archives.RefusedEntry, match="exchanged"):
+        with pytest.raises(archives.RefusedEntry, match="was replaced"):
             entry.read()
 
 

@@ -101,7 +101,7 @@ def test_names_are_compared_as_moodle_writes_them(course, tmp_path, name):
 def test_a_name_that_ends_like_anothers_and_a_group_that_nobody_knows_are_set_aside(course, tmp_path, name):
     (problem,) = collected(course, tmp_path, "moodle", name).values()
     assert "is not in the roster" in problem
-    assert "column group" in problem
+    assert "group column" in problem
     assert course.students("scoring") == []
 
 
