@@ -64,7 +64,7 @@ def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
         raise CourseError(
             f"the gradebook cannot be backed up ({error})",
             str(gradebook),
-            "make room on the disk, make the course directory writable for you, close what else uses the gradebook; "
+            "free some disk space, make the course directory writable for you, close what else uses the gradebook; "
             "or put a backup in its place: `python -m autograder restore` lists them.",
         ) from None
 
@@ -115,7 +115,7 @@ def restore(course: Course, name: str) -> None:
             _copy_database(path, draft)
         except sqlite3.Error as error:
             draft.unlink(missing_ok=True)
-            remedy = "make room on the disk, and restore it again." if "full" in str(error) else "name another one."
+            remedy = "free some disk space, and restore it again." if "full" in str(error) else "name another one."
             raise CourseError(f"the backup cannot be read, or not be copied ({error})", str(path), remedy) from None
         for beside in ("gradebook.db-journal", "gradebook.db-wal", "gradebook.db-shm"):
             (course.root / beside).unlink(missing_ok=True)

@@ -115,7 +115,7 @@ def test_the_check_says_before_handing_in_what_is_wrong_with_the_file(asked, goo
     with pytest.raises(compare.NotYet, match="does not exist yet"):
         checking.check_weights(str(path), trained.arrays)
     path.write_bytes(b"rubbish")
-    with pytest.raises(compare.NotYet, match="no file of plain arrays"):
+    with pytest.raises(compare.NotYet, match="not a file of plain arrays"):
         checking.check_weights(str(path), trained.arrays)
     path.write_bytes(archive(nothing=np.zeros(3)))
     with pytest.raises(compare.NotYet, match="missing"):
