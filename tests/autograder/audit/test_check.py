@@ -74,7 +74,7 @@ def test_a_label_that_the_page_lacks_and_one_that_the_key_lacks_are_told(project
     spoil(project / "book" / "softmax.md", f":label: {name}\n", ":label: softmax-unheard_of\n")
     told = [str(line) for line in checked(project).lines() if line.startswith("FAULT")]
     assert re.search(rf"{name} .*the page has no exercise with that label. Remedy: add an exercise directive", told[0])
-    assert re.search(r"softmax: .*line \d+: the page asks softmax-unheard_of, .*Remedy: add a table", told[1])
+    assert re.search(r"softmax: .*line \d+: the page asks for softmax-unheard_of, .*Remedy: add a table", told[1])
 
 
 def test_a_chapter_that_is_not_there_is_told(project):

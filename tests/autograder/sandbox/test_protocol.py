@@ -78,7 +78,7 @@ def test_the_outputs_of_each_cell_are_kept_up_to_their_bound(worker):
     assert run.failure == ""
     assert run.outputs[0] == (1, [{**STREAM, "text": "first"}])
     count, (cut,) = run.outputs[1]
-    assert (count, cut["text"]) == (2, "[outputs cut here: too long]\n")
+    assert (count, cut["text"]) == (2, "[output truncated: too long]\n")
     run, _ = worker(script_of("a"), READY, cell(0, "x" * 900, "y" * 900), {"cells": 1})
     assert [len(output["text"]) for output in run.outputs[0][1]] == [900, 900]
     assert [request["source"] for request in asked[0]["cells"]] == ["a", "b"]
