@@ -36,6 +36,7 @@ from solutions.in_torch.capstone import (
 )
 from solutions.in_torch.output_layer import beam_step
 from solutions.in_torch.softmax import entropy
+from solutions.in_torch.the_paper import MaxoutOutput
 from solutions.mistakes.scoring import additive_score__no_tanh
 from solutions.trained import TRAINED, load_trained
 from tests.book.test_browser import address, browser, complaints, open_page, overhang, requests, server, size, until  # noqa: F401
@@ -56,6 +57,7 @@ PAGES = {  # element: its page
     "spelling-figure": "spelling",
     "heads-figure": "from_bahdanau_to_transformers",
     "reach-figure": "encoder",
+    "maxout-figure": "the_paper",
 }
 CLOSE = {"rtol": 0, "atol": 1e-6}
 
@@ -383,6 +385,29 @@ def test_what_is_read_forward_does_not_depend_on_later_words(browser, address): 
     )
     control(element, "word", "2").send_keys(Keys.SPACE)
     until(browser, lambda: "Replacing milk changes: forward only milk, with, bread;" in says.text)
+
+
+def test_maxout_prefers_the_state_that_agrees_and_a_sum_always_the_same(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "maxout-figure")
+    readout = MaxoutOutput(feature_size=2, maxout_size=1, vocab_size=1)
+    with torch.no_grad():
+        readout.joined.weight.copy_(torch.tensor([[1.0, 1.0], [-1.0, -1.0]]))
+        readout.W_o.weight.fill_(1.0)
+        readout.joined.bias.zero_(), readout.W_o.bias.zero_()
+
+    def logits():
+        (rows,) = shown(element).values()
+        return column(rows, -1)
+
+    for context, keys in ((1.0, ""), (-0.5, Keys.ARROW_LEFT * 15)):
+        control(element, "context").send_keys(keys)
+        wanted = readout(torch.tensor([[1.0, context], [-1.0, context]])).flatten().tolist()
+        assert logits() == pytest.approx(wanted, abs=5e-5)
+        assert (wanted[0] > wanted[1]) == (context > 0)
+    control(element, "maxout").send_keys(Keys.SPACE)
+    assert logits() == [0.5, -1.5]
+    until(browser, lambda: "whatever the context" in element.find_element(By.CSS_SELECTOR, "[role=status]").text)
 
 
 def test_each_head_looks_where_its_name_says(browser, address):  # noqa: F811
