@@ -1,8 +1,8 @@
-"""What the symbols of a section are, at hand: a link below its heading to the page on notation, and a script that makes more of it.
+"""Explain the symbols of each section: a link below its heading to the page on notation, which a script turns into a popover.
 
-In: pages with formulas. Out: the same, with a link in each section that has any. Where scripts run the link opens what the page
-on notation says of the section's symbols, and so does a symbol that is pointed at or tapped; see ``_static/symbols.js``. So the
-keyboard has one stop a section, and not one a symbol. ``UNEXPLAINED`` are pages that are about what letters mean.
+In: pages with formulas. Out: the same, with one link in each section of level 2 that has any, for itself and its subsections.
+Where scripts run, the link shows what the page on notation says of the section's symbols, and so does a symbol that is pointed
+at or tapped; see ``_static/symbols.js``. Pages in ``PAGES_WITHOUT_LINKS`` are themselves about notation.
 """
 
 import html
@@ -14,23 +14,20 @@ LINK = '<p class="symbols-of"><a href="{}#every-letter">Symbols<span class="visu
 
 
 def add_links(app, doctree):
-    """Put the link below the heading of each section that has formulas of its own."""
+    """Put the link below the heading of each section of level 2 that has formulas."""
     folder, _, name = app.env.docname.rpartition("/")
     notation = f"{folder}/notation".lstrip("/")
     if name in PAGES_WITHOUT_LINKS or notation not in app.env.found_docs:
         return
     for section in doctree.findall(nodes.section):
-        if isinstance(section.parent, nodes.section) and isinstance(section[0], nodes.title) and _has_formulas(section):
+        is_level_2 = isinstance(section.parent, nodes.section) and section.parent.parent is doctree
+        if is_level_2 and next(section.findall(_is_formula), None) is not None:
             title = section[0].astext() if not [*section[0].findall(nodes.math)] else "this section"
             section.insert(1, nodes.raw("", LINK.format("notation.html", html.escape(title)), format="html"))
 
 
-def _has_formulas(node):
-    return any(
-        isinstance(child, (nodes.math, nodes.math_block))
-        or (not isinstance(child, nodes.section) and _has_formulas(child))
-        for child in node.children
-    )
+def _is_formula(node):
+    return isinstance(node, (nodes.math, nodes.math_block))
 
 
 def add_script(app, name, template, context, doctree):

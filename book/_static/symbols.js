@@ -157,9 +157,12 @@
       location.href = link.href;
       return;
     }
-    const section = link.closest("section");
-    const letters = [...section.querySelectorAll(LETTER)].filter((letter) => letter.closest("section:not(.exercise-content)") === section);
-    const told = [...new Set(letters.flatMap((letter) => names(letter)[0]))].map((name) => said(name, found, section)).filter(Boolean);
+    const sections = new Map(); // where each symbol occurs first
+    for (const letter of link.closest("section").querySelectorAll(LETTER)) {
+      const [name] = names(letter);
+      if (!sections.has(name)) sections.set(name, letter.closest("section"));
+    }
+    const told = [...sections].map(([name, section]) => said(name, found, section)).filter(Boolean);
     owner = link;
     link.setAttribute("aria-expanded", "true");
     show(link, told);

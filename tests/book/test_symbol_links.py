@@ -132,15 +132,12 @@ def letter(browser, read, name):  # noqa: F811
     )
 
 
-def test_each_section_with_formulas_of_its_own_has_one_link_to_the_page_on_notation(built):
+def test_each_section_with_formulas_has_one_link_for_itself_and_its_subsections_to_the_page_on_notation(built):
     def links(name):
         page = BeautifulSoup((built / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
         return {link.find_parent("section")["id"]: (link.text, link["href"]) for link in page.select(".symbols-of a")}
 
-    assert links("book/scoring") == {
-        "first": ("Symbols of First", "notation.html#every-letter"),
-        "within": ("Symbols of Within", "notation.html#every-letter"),
-    }
+    assert links("book/scoring") == {"first": ("Symbols of First", "notation.html#every-letter")}
     assert links("book/notation") == links("index") == {}
     assert "symbols.js" in (built / "book" / "scoring.html").read_text(encoding="utf-8")
     assert "symbols.js" not in (built / "index.html").read_text(encoding="utf-8")
@@ -159,6 +156,7 @@ def test_the_keyboard_reads_all_symbols_of_a_section_and_comes_back(page, key):
         "e": "something special",
         "p": "something special",
         "Ua": "matrices; shape a×m",
+        "z": "in note D a letter of its own",
     }
     assert page.execute_script("return document.activeElement.className") == "symbols-note"
     link = "document.querySelector('#first .symbols-of a')"
@@ -202,12 +200,12 @@ def test_a_letter_of_another_page_is_not_explained(page):
 
 
 def test_where_a_page_speaks_of_a_note_its_own_letters_are_named(page):
-    page.execute_script("document.querySelector('#within .symbols-of a').click()")
+    letter(page, "Wa", "W").click()
     until(page, lambda: note(page))
-    assert note(page) == {
-        "Wa": "matrices; shape a×n; in note D a letter of its own",
-        "z": "in note D a letter of its own",
-    }
+    assert note(page) == {"Wa": "matrices; shape a×n; in note D a letter of its own"}
+    letter(page, "Wa", "z").click()
+    until(page, lambda: "z" in note(page))
+    assert note(page) == {"z": "in note D a letter of its own"}
 
 
 def test_the_link_leads_to_notation_where_that_cannot_be_fetched(page):
