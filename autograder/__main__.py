@@ -131,7 +131,7 @@ def collect(
 ) -> None:
     """Collect notebooks into the course: from a learning platform, nbgrader's exchange, or STUDENT/x.ipynb.
 
-    All attempts are kept, and the last one on time counts; collecting an archive twice changes nothing. Exit status 3:
+    All attempts are kept, and the latest one counts; collecting an archive twice changes nothing. Exit status 3:
     everything else was done, but some submissions were set aside, or notebooks left over.
     """
     from autograder.platforms.attempts import Journal

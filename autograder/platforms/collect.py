@@ -123,7 +123,7 @@ def collect(
     Whose a file is follows from the names that Canvas, Moodle, Gradescope and nbgrader's exchange give, or from
     ``ADA/anything.ipynb``, ``ADA_anything.ipynb`` and ``ADA.zip``; the course's roster says who that is here. ``notice`` is
     called with which of these it was taken for. Of several notebooks of one attempt, the one that is named after the
-    assignment counts, or else the only one that holds its exercises; of several attempts, the last one on time; all are kept.
+    assignment counts, or else the only one that holds its exercises; of several attempts, the latest one; all are kept.
     ``left`` lists the entries that were not taken, without what systems and Jupyter leave beside files.
 
     ``platform`` says who gave it out, one of ``PLATFORMS``; without it, the names decide, which the platform chose. In
