@@ -23,7 +23,7 @@ from pathlib import Path
 import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
-POLL_SECONDS = 0.5  # seconds between two looks at the memory
+POLL_SECONDS = 0.1  # between two measurements of the memory
 COURSE_TOML = """roster = "students.csv"
 [late]
 percent_a_day = 10
@@ -143,10 +143,11 @@ def _run_command(name, words):
 
 def _track_peak_memory(number, most, done):
     """Keep in ``most`` the most MB that process ``number`` and all below it held, until ``done``."""
-    while not done.wait(POLL_SECONDS):
+    while not done.is_set():
         with contextlib.suppress(psutil.Error):  # it has ended
             root = psutil.Process(number)
             most[0] = max(most[0], sum(map(_megabytes, [root, *root.children(recursive=True)])))
+        done.wait(POLL_SECONDS)
 
 
 def _megabytes(process):
