@@ -55,7 +55,7 @@
     const holds = (where) => linked(where) !== where.textContent.trim().startsWith("everywhere");  // everywhere but there
     for (const row of rows) {
       const counts = row["what it counts"], stands = row["what it stands for"] ?? row["what it stands for there"];
-      const other = row["letters that it alone uses, or uses otherwise"];
+      const other = row["letters that only this note uses, or uses differently"];
       const cell = row.letter ?? row.symbol ?? other, letters = lettersOf(cell);
       if (other) for (const letter of letters) notes.set(letter, [...(notes.get(letter) ?? []), row.note.textContent.trim()]);
       else if (row.code) code.set(letters.filter((letter) => !/^T_/.test(letter)).join(), row);

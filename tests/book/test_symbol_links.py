@@ -57,7 +57,7 @@ NOTATION = r"""# Notation
 | [scoring](scoring.md) | $e$, $p$ | something special |
 | [softmax](https://example.org/softmax.html) | $q$ | not here |
 
-| note | letters that it alone uses, or uses otherwise |
+| note | letters that only this note uses, or uses differently |
 |---|---|
 | D | $W_a$, $z$ |
 """
