@@ -5,18 +5,26 @@ the folder of the website (``make site`` puts them there); and in ``made`` besid
 find that folder through the environment variable ``COURSE_MADE_FILES``. Out: ``index.html``, ``sitemap.xml`` and copies of both
 folders. They are kept apart, because a page that has not changed is not run again, and a website may be removed and built anew.
 No page links to a notebook that is not there.
+
+Pages run in kernels that are reached through Unix sockets in a folder of their own: a TCP port may be given to another program
+between being picked and being used, and then the page gets that program's messages.
 """
 
+import atexit
 import html
 import os
 import shutil
+import tempfile
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 from xml.sax.saxutils import escape
 
+import jupyter_client
 from docutils import nodes
+from jupyter_client.manager import AsyncKernelManager
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
+from traitlets import default
 
 from solutions import answer_key
 
@@ -43,6 +51,20 @@ SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
 </urlset>
 """
 ASSIGNMENTS, GENERATED = "assignments", "made"
+
+
+class SocketKernelManager(AsyncKernelManager):
+    """Starts kernels that listen on Unix sockets instead of TCP ports."""
+
+    @default("transport")
+    def _use_sockets(self):
+        return "ipc"
+
+    @default("ip")
+    def _make_socket_folder(self):
+        folder = tempfile.mkdtemp(prefix="kernel-")  # short: the path of a socket has at most 107 bytes
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return f"{folder}/socket"
 
 
 class Assignment(SphinxRole):
@@ -104,6 +126,7 @@ def _beside(app, name):
 
 
 def setup(app):
+    jupyter_client.AsyncKernelManager = SocketKernelManager  # nbclient looks it up when it starts a kernel
     app.add_role("assignment", Assignment())
     app.add_role("minutes", Minutes())
     app.add_config_value("course_assignments", [], "env")

@@ -126,24 +126,32 @@ def test_with_an_address_the_sitemap_lists_every_page_and_a_dead_link_finds_them
     assert told["description"] == told["og:description"] == "More of it."
 
 
-STDERR = """---
+PAGE = """---
 jupytext:
-  text_representation: {extension: .md, format_name: myst}
+  text_representation: {{extension: .md, format_name: myst}}
 kernelspec:
   name: python3
 ---
 
 # Page
 
-```{code-cell} python
+```{{code-cell}} python
+import json
 import sys
 
-print("the reason", file=sys.stderr)
+{}
 ```
 """
 
 
 def test_what_a_cell_writes_to_stderr_is_in_the_log(tmp_path):
-    write_site(tmp_path, f'{CONF}nb_output_stderr = "error"\n', {"favicon.svg": "<svg/>", "book/intro.md": STDERR})
+    page = PAGE.format('print("the reason", file=sys.stderr)')
+    write_site(tmp_path, f'{CONF}nb_output_stderr = "error"\n', {"favicon.svg": "<svg/>", "book/intro.md": page})
     _, warnings = build_site(tmp_path, strict=False)
     assert "intro.md:12: ERROR: a cell wrote to stderr: the reason" in warnings
+
+
+def test_a_page_runs_in_a_kernel_that_no_other_program_can_send_messages_to(tmp_path):
+    page = PAGE.format("import ipykernel; print(json.load(open(ipykernel.get_connection_file()))['transport'])")
+    write_site(tmp_path, CONF, {"favicon.svg": "<svg/>", "book/intro.md": page})
+    assert "ipc" in (build_site(tmp_path)[0] / "book/intro.html").read_text(encoding="utf-8")

@@ -5,7 +5,6 @@ started it, and the processes that test stand back a little: without that it wou
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -16,8 +15,6 @@ from tests.shared import made_once
 
 LOG = "build.log"  # beside the website: what its build printed
 STAND_BACK = 5  # how much nicer the processes that test are
-# What a page's kernel says when a kernel or a server of another test was given the same port, a moment apart.
-STRAY_MESSAGES = ("DELIM not in msg_list", "Bad pipe message")
 AHEAD = "TESTS_WEBSITE_AHEAD"  # in the environment, where the processes of pytest-xdist find it
 
 
@@ -26,9 +23,6 @@ def website(started=None):
 
     def make(folder):
         succeeded, log = build(folder)
-        if any(message in log for message in STRAY_MESSAGES):  # nothing of the site: begin again, once
-            shutil.rmtree(folder / "_build")
-            succeeded, log = build(folder)
         (folder / "_build" / LOG).write_text(log, encoding="utf-8")
         assert succeeded, log[-8000:]
         return folder / "_build" / "html"
