@@ -6,7 +6,7 @@
   const MIN_FUZZY_LETTERS = 5, MIN_PREFIX_LETTERS = 3; // below these, too many other words are as near
   const SYNONYM_WEIGHT = 0.4;
   const BOOST = { terms: 4, heading: 2, title: 1, text: 1 }; // chosen on half of the queries in tests/book/search_queries.toml
-  const PHRASE_BONUS = 1, RERANKED = 50;
+  const PHRASE_BONUS = 1, ENTRY_BONUS = 3, RERANKED = 50;
   const { stemWord } = new Stemmer();
   const stops = new Set(stopWords);
 
@@ -87,7 +87,10 @@
       result.score *= (known + 0.5) / (terms.length + 0.5);
     }
     found.sort((a, b) => b.score - a.score);
-    for (const result of found.slice(0, RERANKED)) result.score *= 1 + PHRASE_BONUS * adjacentPairs(sections[result.id], terms);
+    for (const result of found.slice(0, RERANKED)) {
+      const section = sections[result.id];
+      result.score *= (1 + PHRASE_BONUS * adjacentPairs(section, terms)) * (1 + ENTRY_BONUS * bestEntry(section, terms));
+    }
     found.sort((a, b) => b.score - a.score);
     return { results: found.map(({ id }) => sections[id]), terms: new Set(found.flatMap(({ terms }) => terms)) };
   }
@@ -98,6 +101,15 @@
     const words = tokenize(`${indexed} . ${heading} . ${text}`).filter((token) => !isStop(token)).map(normalize);
     const pairs = new Set(words.slice(1).map((word, n) => `${words[n]} ${word}`));
     return terms.slice(1).filter((term, n) => pairs.has(`${terms[n]} ${term}`)).length / (terms.length - 1);
+  }
+
+  /* How well the heading or the best index entry of a section says what the query does: the words in both by those in either. */
+  function bestEntry({ terms: indexed, heading }, terms) {
+    const shares = [heading, ...indexed.split(";")].map((entry) => {
+      const words = new Set(queryTerms(entry)), both = terms.filter((term) => words.has(term)).length;
+      return both / (words.size + terms.length - both);
+    });
+    return Math.max(...shares);
   }
 
   const isMatch = (token, terms) => [indexTerms(token)].flat().some((term) => terms.has(term));
