@@ -22,7 +22,7 @@ customElements.define("context-figure", class extends Figure {
         plane(this.width > WIDE ? 460 : Math.min(this.width, 290), [...room, Math.min(...edges[1]) - 0.6, Math.max(...edges[1]) + 0.9], {
           area: keys, arrows: pull.map(([x, y], j) => ({ from: c, to: [c[0] + x, c[1] + y], tone: j + 1 })),
           points: [...keys.map((at, j) => ({ at, name: names[j], tone: j + 1 })), { at: c, name: "c", tone: 0, handle: true }] }),
-      more: table("What each annotation brings", ["Annotation", "Weight", "Weight times annotation", "Pull"], keys.map((h, j) => [
+      more: table("What each annotation contributes", ["Annotation", "Weight", "Weight times annotation", "Pull"], keys.map((h, j) => [
           `<b class="dot t${j + 1}"></b>${names[j]} = ${pair(h, 0)}`, cell(weights[j], [0, 1], j + 1),
           ...[h.map((x) => weights[j] * x), pull[j]].map((x) => `<td>${pair(x, 2)}</td>`)])),
       says: `Weights ${list(weights)}. Context ${list(c)}.`,
