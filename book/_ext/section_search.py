@@ -30,7 +30,8 @@ from autograder.paths import ROOT
 INDEX = "search-sections.js"
 MINISEARCH = ROOT / "node_modules" / "minisearch"
 RANKING = ROOT / "book" / "_static" / "search-ranking.js"
-QUESTION_WORDS = "am an any can could did do does from get has have how i me must my our out should so some us we what when where which who why would you your"
+QUESTION_WORDS = """am an any can could did do does from get has have how i me must my our out should so some us we what when where
+which who why would you your"""
 STOP_WORDS = english_stopwords | set(QUESTION_WORDS.split())
 # Readers look for what a section teaches before its exercises, and for either before errata and references.
 EXERCISE_WEIGHT = 0.6
