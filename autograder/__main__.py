@@ -1,6 +1,7 @@
 """The command line: ``python -m autograder``. Exit status 0 only when all was done."""
 
 import contextlib
+import os
 import shutil
 import sys
 import time
@@ -690,6 +691,7 @@ def _progress_bar():
 
 
 def main() -> None:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # arrays are small: more threads cost torch several times the CPU time
     try:
         app()
     except (CourseError, AnswerKeyError) as error:
