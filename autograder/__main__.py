@@ -691,7 +691,9 @@ def _progress_bar():
 
 
 def main() -> None:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # arrays are small: more threads cost torch several times the CPU time
+    os.environ.setdefault(
+        "OMP_NUM_THREADS", "1"
+    )  # arrays are small: more threads cost torch several times the CPU time
     try:
         app()
     except (CourseError, AnswerKeyError) as error:
