@@ -320,5 +320,5 @@ def test_readers_find_the_section_that_they_want(browser, site):  # noqa: F811
     ]
     first, first_three = (sum(0 < rank <= limit for rank in ranks) / len(ranks) for limit in (1, 3))
     print(f"{len(ranks)} queries: right section first {first:.0%}, among the first three {first_three:.0%}")
-    assert first >= 0.7
-    assert first_three >= 0.9
+    assert first >= 0.8
+    assert first_three >= 0.94
