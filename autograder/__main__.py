@@ -15,7 +15,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from autograder.errors import CourseError, describe_os_error
-from autograder.options import CoursePath, Force, Isolation, Students, Topic, Workers, add_limit_options
+from autograder.options import CoursePath, Force, Isolation, Sections, Students, Topic, Workers, add_limit_options
 from autograder.paths import require_checkout
 from autograder.sandbox import Limits
 from solutions.errors import AnswerKeyError
@@ -198,6 +198,7 @@ def _print_line(text):
 def grade(
     topic: Topic,
     students: Students = None,
+    section: Sections = None,
     course: CoursePath = Path("course"),
     isolation: Isolation = None,
     workers: Workers = None,
@@ -220,13 +221,14 @@ def grade(
     stopped. Exit status 3: everything else was done, but some submissions were set aside.
     """
     root = _open_course(course)
+    students = _select_submissions(root, topic, students, section)
     waiting = again or any(not root.is_recorded(one, topic) for one in students or root.students(topic))
     if waiting and not scheduler:
         from autograder.grading import workers as processes
 
         processes.start_preloading()  # it takes as long as what comes now
     options = _options(root, limits, isolation, feedback=feedback, again=again, dry=dry_run, workers=workers)
-    rows = _grade_and_report(root, topic, options, students or (), (scheduler, tls_ca, tls_cert, tls_key))
+    rows = _grade_and_report(root, topic, options, students, (scheduler, tls_ca, tls_cert, tls_key))
     raise typer.Exit(_exit_status(rows))
 
 
@@ -235,6 +237,7 @@ def grade(
 def regrade(
     topic: Topic,
     students: Students = None,
+    section: Sections = None,
     apply: Annotated[bool, Option("--apply", help="Record the changes instead of only showing them.")] = False,
     course: CoursePath = Path("course"),
     isolation: Isolation = None,
@@ -246,9 +249,9 @@ def regrade(
     Marks given by a person are kept. Exit status as for grade.
     """
     root = _open_course(course)
-    rows = _grade_and_report(
-        root, topic, _options(root, limits, isolation, dry=not apply, workers=workers), students or ()
-    )
+    students = _select_submissions(root, topic, students, section)
+    options = _options(root, limits, isolation, dry=not apply, workers=workers)
+    rows = _grade_and_report(root, topic, options, students)
     raise typer.Exit(_exit_status(rows))
 
 
@@ -259,6 +262,12 @@ def _options(course, limits, isolation, **more):
 
     configured, configured_isolation = settings(course)
     return GradingOptions(replace(configured, **(limits or {})), isolation or configured_isolation, **more)
+
+
+def _select_submissions(course, topic, students, sections):
+    from autograder.courses.sections import select_submissions
+
+    return select_submissions(course, topic, students, sections)
 
 
 def _exit_status(rows):
@@ -284,6 +293,7 @@ def mark(
     points: Annotated[float | None, Option("--points", help="Points to use instead of the grader's.")] = None,
     reason: Annotated[str, Option("--reason", help="Reason, shown on the student's feedback page.")] = "",
     automatic: Annotated[bool, Option("--automatic", help="Go back to the grader's own points.")] = False,
+    section: Sections = None,
     course: CoursePath = Path("course"),
 ) -> None:
     """Mark the answers to one written question: one page in the browser, keyboard-driven, saved to the gradebook at once.
@@ -306,10 +316,12 @@ def mark(
         return
     if points is not None or reason or automatic:
         raise CourseError("it is not clear whose points these are", "--student", "name the student.")
+    from autograder.courses.sections import select_sections
     from autograder.marking.cli import run_server
     from autograder.marking.session import Session
 
-    session = Session(_open_course(course), topic, exercise, names)
+    root = _open_course(course)
+    session = Session(root, topic, exercise, names, select_sections(root.plan(), section))
     for line in run_server(session, port, not no_browser, _print_line):
         _print_line(line)
 
@@ -325,14 +337,17 @@ def export(
     ] = None,
     column: Annotated[str, Option(help='What Canvas calls the assignment: "Title (number)".')] = "",
     unmarked: Annotated[bool, Option("--unmarked", help="Include what a person still has to mark.")] = False,
+    section: Sections = None,
     force: Force = False,
     course: CoursePath = Path("course"),
 ) -> None:
     """Write the grades to a file that a learning platform can import, with its own ids. Exit status 3: someone is not in it."""
+    from autograder.courses.sections import select_sections
     from autograder.platforms.export import export as write
 
-    target = output or Path(f"{topic}-grades-{to}.csv")
-    exported = write(_open_course(course), topic, to, target, given, column, unmarked, force)
+    root, target = _open_course(course), output or Path(f"{topic}-grades-{to}.csv")
+    only = select_sections(root.plan(), section)
+    exported = write(root, topic, to, target, given, column, unmarked, force, only)
     _report_export(exported, target, "grades")
 
 
@@ -341,6 +356,7 @@ def feedback_archive(
     topic: Topic,
     to: Annotated[str, Option("--to", help="folder, canvas or moodle.")] = "folder",
     output: Annotated[Path | None, Option(help="The file to write; by default TOPIC-feedback-PLATFORM.zip.")] = None,
+    section: Sections = None,
     force: Force = False,
     course: CoursePath = Path("course"),
 ) -> None:
@@ -348,10 +364,12 @@ def feedback_archive(
 
     Exit status 3: someone's page is missing, or says that something is still to be marked.
     """
+    from autograder.courses.sections import select_sections
     from autograder.platforms.return_feedback import write_feedback_archive
 
-    target = output or Path(f"{topic}-feedback-{to}.zip")
-    _report_export(write_feedback_archive(_open_course(course), topic, to, target, force), target, "pages")
+    root, target = _open_course(course), output or Path(f"{topic}-feedback-{to}.zip")
+    only = select_sections(root.plan(), section)
+    _report_export(write_feedback_archive(root, topic, to, target, force, only), target, "pages")
 
 
 @app.command()
@@ -359,9 +377,11 @@ def report(
     topic: Annotated[str, Argument(metavar="[ASSIGNMENT]", help="Only this one; by default all released ones.")] = "",
     names: Annotated[bool, Option("--names", help="Include the students' names.")] = False,
     output: Annotated[Path | None, Option(help="The file to write; by default report.html in the course.")] = None,
+    section: Sections = None,
     course: CoursePath = Path("course"),
 ) -> None:
     """Write a page on how the class did: scores, difficulty and discrimination of the exercises, mistakes."""
+    from autograder.courses.sections import select_sections
     from autograder.files import write_text
     from autograder.reports.analysis import analyse
     from autograder.reports.class_page import class_page
@@ -369,9 +389,15 @@ def report(
 
     root = _open_course(course)
     chosen = [topic] if topic else [one for one in topics() if root.release(one).is_file()]
-    target = output or root.root / "report.html"
-    write_text(class_page(root.plan().title, [analyse(root, one) for one in chosen], names), target)
+    only = select_sections(root.plan(), section)
+    target = output or root.root / ("-".join(["report", *map(_as_file_name, section or ())]) + ".html")
+    title = " ".join(filter(None, [root.plan().title, *(f"(section {one})" for one in section or ())]))
+    write_text(class_page(title, [analyse(root, one, only) for one in chosen], names), target)
     _print_line(f"Report on {', '.join(chosen) or 'nothing: no assignment was released'}: {target}")
+
+
+def _as_file_name(text):
+    return "".join(letter if letter.isalnum() else "_" for letter in text)
 
 
 def _report_export(exported, target, what):

@@ -14,6 +14,7 @@ from sqlalchemy import select, update
 
 from autograder.courses.course import Course
 from autograder.courses.locking import shared_lock
+from autograder.courses.sections import Selection
 from autograder.errors import CourseError
 from autograder.gradebook import database as tables
 from autograder.gradebook.database import open_connection, open_gradebook
@@ -103,14 +104,17 @@ def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
     return Scheme(question, asked.points, entry.answer.strip(), entry.criteria)
 
 
-def load_answers(course: Course, topic: str, exercise: str) -> list[Answer]:
-    """Return the answers of all who are in the gradebook, in no order; raise CourseError if it is unreadable."""
-    return [_load_answer(course, topic, exercise, row) for row in _fetch_rows(course, topic, exercise)]
+def load_answers(course: Course, topic: str, exercise: str, only: Selection = None) -> list[Answer]:
+    """Return the answers of all who are in the gradebook, in no order; with ``only``, of these students.
+
+    Raises CourseError if the gradebook is unreadable.
+    """
+    return [_load_answer(course, topic, exercise, row) for row in _fetch_rows(course, topic, exercise, only)]
 
 
-def count_progress(course: Course, topic: str, exercise: str) -> dict[str, int]:
+def count_progress(course: Course, topic: str, exercise: str, only: Selection = None) -> dict[str, int]:
     """Count the answers: marked, of how many, and left as handed out; raise CourseError without a gradebook."""
-    rows = _fetch_rows(course, topic, exercise)
+    rows = _fetch_rows(course, topic, exercise, only)
     return count_marked([(_is_untouched(row), bool(row.needs_manual_grade)) for row in rows])
 
 
@@ -120,10 +124,11 @@ def count_marked(rows: Sequence[tuple[bool, bool]]) -> dict[str, int]:
     return {"marked": waiting.count(False), "of": len(waiting), "untouched": len(rows) - len(waiting)}
 
 
-def _fetch_rows(course, topic, exercise):
+def _fetch_rows(course, topic, exercise, only):
     require_gradebook(course, topic)
     with open_connection(course) as connection:
-        return connection.execute(_select_rows(topic, exercise)).all()
+        rows = connection.execute(_select_rows(topic, exercise)).all()
+    return [row for row in rows if only is None or row.student_id in only]
 
 
 def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer, CurrentMark]]) -> list[Answer]:

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from msgspec import Meta
 
 from autograder.courses.course import Course
+from autograder.courses.sections import Selection
 from autograder.marking.answers import (
     Answer,
     AnswersChanged,
@@ -67,11 +68,13 @@ class Conflict(Exception):
 class Session:
     """All answers to ``exercise`` of ``topic`` in ``course``, on the way to their marks. With ``names``, students are named.
 
+    With ``only``, it has the answers of these students.
+
     Raises CourseError if no person marks this exercise, or the gradebook cannot be read.
     """
 
-    def __init__(self, course: Course, topic: str, exercise: str, names: bool = False) -> None:
-        self.course, self.topic, self.names = course, topic, names
+    def __init__(self, course: Course, topic: str, exercise: str, names: bool = False, only: Selection = None) -> None:
+        self.course, self.topic, self.names, self.only = course, topic, names, only
         self.scheme: Scheme = load_scheme(course, topic, exercise)
         self.exercise = self.scheme.question.name
         self.marked: set[str] = set()  # students, in this sitting
@@ -82,11 +85,14 @@ class Session:
 
     def answers(self) -> list[Answer]:
         """Return the answers that a person marks, as they are now; those that were left as handed out are not among them."""
-        return [answer for answer in load_answers(self.course, self.topic, self.exercise) if not answer.is_untouched]
+        return [answer for answer in self._load_all() if not answer.is_untouched]
+
+    def _load_all(self):
+        return load_answers(self.course, self.topic, self.exercise, self.only)
 
     def progress(self) -> dict[str, int]:
         """Return how many are marked, of how many, and how many more are as handed out."""
-        return count_progress(self.course, self.topic, self.exercise)
+        return count_progress(self.course, self.topic, self.exercise, self.only)
 
     def page(self, token: str = "") -> str:
         """Return the page, with everything as it is now. It asks for pictures with ``token``.
@@ -98,7 +104,7 @@ class Session:
         from autograder.marking.grouping import group_similar
 
         # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
-        answers = load_answers(self.course, self.topic, self.exercise)
+        answers = self._load_all()
         counts = count_marked([(answer.is_untouched, answer.held.waiting) for answer in answers])
         groups = group_similar([answer for answer in answers if not answer.is_untouched], key=self._id)
         shown, size = [], 0

@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from autograder.courses.course import Course
+from autograder.courses.sections import Selection
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.gradebook.scores import StudentResult, load_results
@@ -77,17 +78,18 @@ class AssignmentAnalysis:
     alike: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def analyse(course: Course, topic: str) -> AssignmentAnalysis:
-    """Return the ``AssignmentAnalysis`` of ``topic`` in ``course``.
+def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAnalysis:
+    """Return the ``AssignmentAnalysis`` of ``topic`` in ``course``; with ``only``, of these students.
 
     Raises ``CourseError`` if it was not released, or the gradebook cannot be read.
     """
     released, everybody = course.released(topic), load_results(course, topic)
+    everybody = {student: one for student, one in everybody.items() if only is None or student in only}
     asked = released.load_exercises()
     tries = {student: found for student in everybody if (found := _load_verdicts(course, student, topic))}
     graded = {student: found[-1] for student, found in tries.items()}
-    roster = [one.id for one in course.plan().students]
-    handed_in = set(course.students(topic))
+    roster = [one.id for one in course.plan().students if only is None or one.id in only]
+    handed_in = {one for one in course.students(topic) if only is None or one in only}
     starters = {cell.metadata.nbgrader.grade_id: cell.source for cell in released.notebooks[0].cells}
     names = {exercise.name for exercise in asked}
     answers = {student: _load_answers(course, student, topic, names) for student in sorted(handed_in)}
