@@ -1,22 +1,28 @@
-"""A section of the roster is graded, marked, reported and exported without the others."""
+"""A section of the roster is graded, marked, reported and exported without the others, and has its own due date."""
 
 import csv
 import zipfile
+from datetime import timedelta
 
 import pytest
 
+from autograder.courses.plan import read_plan
 from autograder.courses.sections import select_sections
+from autograder.errors import CourseError
 from autograder.gradebook.scores import load_results
 from autograder.marking.session import Session
 from autograder.platforms.export import export
+from autograder.releases.release import release
 from autograder.reports.analysis import analyse
 from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
     course,
     grade_quickly,
     hand_in,
+    page,
 )
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import assert_refused, autograder
+from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -35,6 +41,15 @@ percent_a_day = 10
 
 [assignment.scoring]
 due = 2025-12-01T00:00:00Z
+
+[assignment.scoring.extensions]
+ben = 2025-12-06T00:00:00Z
+
+[assignment.scoring.sections.A]
+due = 2025-12-04T00:00:00Z
+
+[assignment.scoring.sections.B]
+due = 2025-11-29T00:00:00Z
 """
 
 
@@ -126,3 +141,85 @@ def test_moodles_worksheet_keeps_the_rows_of_other_sections_as_they_are(taught, 
     export(taught, "scoring", "moodle", tmp_path / "m.csv", tmp_path / "sheet.csv", unmarked=True, only=only)
     with (tmp_path / "m.csv").open(encoding="utf-8", newline="") as file:
         assert [row["Grade"] for row in csv.DictReader(file)] == [f"{AUTOMATIC:g}", "1"]
+
+
+# --- due dates -------------------------------------------------------------------------------------------------------
+
+
+def test_a_section_has_its_own_due_date_and_a_personal_extension_wins(taught):
+    one = taught.plan().assignment("scoring")
+    assert {student: f"{one.due_for(student):%d}" for student in ("ada", "ben", "cem", "dora")} == {
+        "ada": "04",
+        "ben": "06",
+        "cem": "29",
+        "dora": "01",
+    }
+    assert [one.extension(student) for student in ("ada", "ben", "cem", "dora")] == [
+        timedelta(days=3),
+        timedelta(days=5),
+        timedelta(days=-2),
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("sections.A]\ndue", "sections.A]\ndeu", ["line 13, [assignment.scoring.sections.A]", "'deu'"]),
+        ("2025-12-04T00:00:00Z", "2025-12-04T00:00:00", ["line 13", "no time zone"]),
+        ("2025-12-04T00:00:00Z", "9999-12-04T00:00:00Z", ["line 13", "the year 9999"]),
+        ("2025-12-04T00:00:00Z", '"soon"', ["line 13", "due is 'soon'"]),
+        ("due = 2025-12-04T00:00:00Z", "", ["line 12", "missing field due"]),
+        ("sections.A]", "sections.C]", ["line 12", "no section 'C'", "name one of A, B"]),
+        ("due = 2025-12-01T00:00:00Z\n", "", ["without a due date"]),
+        ("[assignment.scoring.sections.A]\ndue =", "sections =", ["sections is not a table"]),
+    ],
+)
+def test_what_cannot_be_understood_of_a_section_is_refused_with_its_line(taught, old, new, words):
+    text = PLAN.replace("[assignment.scoring.extensions]\nben = 2025-12-06T00:00:00Z\n", "\n")
+    if "sections =" in new:
+        text = text.partition("[assignment.scoring.sections.B]")[0]
+    (taught.root / "course.toml").write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(CourseError) as error:
+        read_plan(taught.root)
+    assert not [word for word in ["course.toml", "Remedy: ", *words] if word not in str(error.value)], str(error.value)
+
+
+def test_before_the_roster_has_sections_theirs_are_not_refused(taught):
+    (taught.root / "students.csv").write_text("id,section\n", encoding="utf-8")
+    assert taught.plan().assignment("scoring").section_due == {}
+
+
+def test_penalty_and_page_follow_the_due_date_of_the_section(taught, grade_quickly):  # noqa: F811
+    for student in ("ada", "ben", "cem", "dora"):
+        place = taught.submission(student, "scoring").with_name("timestamp.txt")
+        place.write_text("2025-12-04 20:00:00.000000 UTC")
+    grade_quickly(taught)
+    days = {name: round(10 * one.penalty / one.earned, 6) for name, one in load_results(taught, "scoring").items()}
+    assert days == {"ada": 1, "ben": 0, "cem": 6, "dora": 4}
+    assert "late by 20 hours" in page(taught, "ada")
+    assert "(on time)" in page(taught, "ben")
+    assert "late by 5 days and 20 hours" in page(taught, "cem")
+    assert all(row.reused for row in grade_quickly(taught).values())
+    (taught.root / "course.toml").write_text(PLAN.replace("12-04", "12-05"), encoding="utf-8")
+    grade_quickly(taught)
+    assert load_results(taught, "scoring")["ada"].penalty == 0
+    assert "(on time)" in page(taught, "ada")
+
+
+def test_nbgrader_itself_has_the_due_date_of_the_section(taught, grade_quickly):  # noqa: F811
+    from nbgrader.api import Gradebook
+
+    grade_quickly(taught)
+    with Gradebook(taught.gradebook, "") as gradebook:
+        dates = {one.student.id: f"{one.duedate:%d}" for one in gradebook.assignment_submissions("scoring")}
+    assert dates == {"ada": "04", "ben": "06", "cem": "29", "dora": "01"}
+    done = nbgrader("export", "--to", "grades.csv", cwd=taught.root)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_notebook_states_the_due_date_of_each_section(taught):
+    release(taught, "scoring", seed=0)
+    text = taught.release("scoring").read_text(encoding="utf-8")
+    assert "Due: Monday, 01 December 2025, 00:00 (UTC+00:00). Section A: Thursday, 04 December 2025" in text
+    assert "Section B: Saturday, 29 November 2025, 00:00 (UTC+00:00)." in text
