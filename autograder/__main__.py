@@ -294,6 +294,7 @@ def mark(
     reason: Annotated[str, Option("--reason", help="Reason, shown on the student's feedback page.")] = "",
     automatic: Annotated[bool, Option("--automatic", help="Go back to the grader's own points.")] = False,
     section: Sections = None,
+    marker: Annotated[str, Option(help="Who marks, as named in course.toml: your share comes first.")] = "",
     course: CoursePath = Path("course"),
 ) -> None:
     """Mark the answers to one written question: one page in the browser, keyboard-driven, saved to the gradebook at once.
@@ -321,9 +322,13 @@ def mark(
     from autograder.marking.session import Session
 
     root = _open_course(course)
-    session = Session(root, topic, exercise, names, select_sections(root.plan(), section))
-    for line in run_server(session, port, not no_browser, _print_line):
-        _print_line(line)
+    plan = root.plan()
+    if plan.markers and not marker:
+        remedy = f"add --marker NAME, one of {', '.join(plan.markers)}: then two people never mark the same answer."
+        raise CourseError("course.toml has [markers], but who marks was not given", "--marker", remedy)
+    with contextlib.closing(Session(root, topic, exercise, names, select_sections(plan, section), marker)) as session:
+        for line in run_server(session, port, not no_browser, _print_line):
+            _print_line(line)
 
 
 @app.command()

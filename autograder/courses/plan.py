@@ -32,6 +32,7 @@ PLAN_FILE = "course.toml"
 Percentage = Annotated[float, Meta(ge=0, le=100)]
 DAY_SECONDS = 24 * 60 * 60  # seconds
 MAX_GRACE_MINUTES, MAX_POINTS = 366 * 24 * 60, 1_000_000
+PLAN_FIELDS = ("title", "website", "roster", "late", "assignment", "markers", "second_marking_percent")
 DUE_YEARS = range(2000, 2200)  # datetime cannot convert the time zone of dates at the ends of its own range
 PLAN_TEMPLATE = """# This year's settings for the course. Everything is optional: whatever is left out is as in the book.
 # After a change run `python -m autograder release ASSIGNMENT` again; the late rule and extensions apply from the next `grade`.
@@ -41,11 +42,17 @@ website = ""  # the address of your website, https://...; "" uses html.baseurl f
 roster = ""  # "students.csv", in this folder, with a column id and, where you need them,
 # name, email, canvas, sis, login, section, gradescope: each student's id on each platform;
 # group: the name of the group that hands in together
+second_marking_percent = 0  # of the answers to each written question: a random sample that a second marker sees, too
 
 [late]
 grace_minutes = 0  # this much later still counts as on time, and each day ends this much later
 percent_a_day = 0  # of the points earned, for each day begun
 most_percent = 100  # at most this much is deducted
+
+# Who marks written answers: these sections, or else a fair share of each question. `mark` then asks for --marker NAME.
+# [markers]
+# ada = { sections = ["A"] }
+# ben = {}
 
 # One table for each assignment that differs from the book.
 # [assignment.scoring]
@@ -167,6 +174,13 @@ UNIQUE_COLUMNS = ("id", "email", "canvas", "sis", "login", "gradescope")  # no t
 
 
 @dataclass(frozen=True, kw_only=True)
+class Marker:
+    """Somebody who marks written answers: those of ``sections``; without any, a fair share of all others."""
+
+    sections: tuple[Word, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """All that ``course.toml`` says."""
 
@@ -175,6 +189,8 @@ class Plan:
     late: LateRule = field(default_factory=LateRule)
     assignments: dict[str, Assignment] = field(default_factory=dict)
     students: tuple[Student, ...] = ()
+    markers: dict[str, Marker] = field(default_factory=dict)
+    second_marking_percent: Percentage = 0
 
     def assignment(self, topic: str) -> Assignment:
         return self.assignments.get(topic, Assignment())
@@ -218,7 +234,8 @@ def read_plan(root: str | Path) -> Plan:
     except IsADirectoryError:
         raise CourseError("this is a folder", PLAN_FILE, "replace it with the file of that name.") from None
     plan = replace(plan, students=read_roster(Path(root) / roster)) if roster else plan
-    return _apply_sections(plan, text) if any(one.sections for one in plan.assignments.values()) else plan
+    with_sections = any(one.sections for one in (*plan.assignments.values(), *plan.markers.values()))
+    return _apply_sections(plan, text) if with_sections else plan
 
 
 def _apply_sections(plan, text):
@@ -227,12 +244,17 @@ def _apply_sections(plan, text):
     A roster without sections, as before a course begins, has none to compare with.
     """
     known, assignments = {student.section for student in plan.students} - {""}, {}
-    for topic, one in plan.assignments.items():
-        for section in one.sections if known else ():
+
+    def refuse_unknown(sections, place, name=""):
+        for section in sections if known else ():
             if section not in known:
-                _place_of_section(text, topic, section).refuse(
-                    f"the roster has no section {section!r}", f"name one of {', '.join(sorted(known))}."
-                )
+                remedy = f"name one of {', '.join(sorted(known))}."
+                place(section).refuse(f"the roster has no section {section!r}", remedy, name)
+
+    for name, marker in plan.markers.items():
+        refuse_unknown(marker.sections, lambda _: Place(PLAN_FILE, text, "markers", "markers"), name)
+    for topic, one in plan.assignments.items():
+        refuse_unknown(one.sections, lambda section, topic=topic: _place_of_section(text, topic, section))
         own = {
             student.id: one.sections[student.section] for student in plan.students if student.section in one.sections
         }
@@ -260,7 +282,7 @@ def _parse_plan(text):
     except ValueError as error:  # TOMLDecodeError, or Python's limit on the digits of a number
         raise CourseError(f"not valid TOML: {error}", PLAN_FILE, "correct the line that the message names.") from None
     top = Place(PLAN_FILE, text, "", "")
-    for name in ("late", "assignment"):
+    for name in ("late", "assignment", "markers"):
         if not isinstance(tables.get(name, {}), dict):
             top.refuse(f"{name} is not a table", f"begin it with a line [{name}].", name)
     late = read_record(LateRule, tables.pop("late", {}), Place(PLAN_FILE, text, "late", "late"), "the late rule")
@@ -271,15 +293,34 @@ def _parse_plan(text):
         topic: _parse_assignment(topic, table, Place(PLAN_FILE, text, f"assignment.{topic}", f"assignment.{topic}"))
         for topic, table in tables.pop("assignment", {}).items()
     }
+    team = _parse_team(tables, top)
     simple = {name: tables.pop(name, "") for name in ("title", "website", "roster")}
     for name, value in simple.items():
         if not isinstance(value, str):
             top.refuse(f"{name} is {value!r}", "write text in quotes there.", name)
     if tables:
         name = next(iter(tables))
-        top.refuse(f"unknown field {name!r}", "the fields are title, website, roster, late, assignment.", name)
+        top.refuse(f"unknown field {name!r}", f"the fields are {', '.join(PLAN_FIELDS)}.", name)
     roster = simple.pop("roster")
-    return Plan(late=late, assignments=assignments, **simple), roster
+    return Plan(late=late, assignments=assignments, **simple, **team), roster
+
+
+def _parse_team(tables, top):
+    """Take the markers and what they do out of ``tables``; return them as fields of the ``Plan``."""
+    place, markers = Place(PLAN_FILE, top.text, "markers", "markers"), {}
+    for name, table in tables.pop("markers", {}).items():
+        if not is_student_name(name):
+            place.refuse(f"{name!r} cannot be used as a marker's name", "use letters, digits and @+-._ in it.", name)
+        if not isinstance(table, dict):
+            place.refuse(f"{name} is {table!r}", f'write {name} = {{}}, or {name} = {{ sections = ["A"] }}.', name)
+        markers[name] = read_record(Marker, table, place, f"the marker {name}", under=name)
+    field_name = "second_marking_percent"
+    percent = tables.pop(field_name, 0)
+    if isinstance(percent, bool) or not isinstance(percent, int | float) or not 0 <= percent <= 100:
+        top.refuse(f"{field_name} is {percent!r}", "write a number from 0 to 100 there.", field_name)
+    if percent and len(markers) < 2:
+        top.refuse(f"{field_name} without two markers", "name them in [markers].", field_name)
+    return {"markers": markers, field_name: percent}
 
 
 def _parse_assignment(topic, table, place):

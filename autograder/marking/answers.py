@@ -62,6 +62,7 @@ class Answer:
     held: CurrentMark
     is_untouched: bool = False  # as it was handed out: worth 0, and need not be marked
     pictures: tuple[str, ...] = field(default=(), compare=False)  # names of those attached, which the text may show
+    is_second: bool = False  # for a second marker: ``held`` is not in the gradebook
 
     @property
     def seen(self) -> str:
@@ -131,6 +132,11 @@ def _fetch_rows(course, topic, exercise, only):
     return [row for row in rows if only is None or row.student_id in only]
 
 
+def is_as_graded(course: Course, topic: str, exercise: str, answer: Answer) -> bool:
+    """Return whether the text of ``answer`` is still the one that was graded last."""
+    return _read_text(course, topic, exercise, answer.student)[0] == answer.text
+
+
 def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer, CurrentMark]]) -> list[Answer]:
     """Put marks into the gradebook, each with the answer as its marker has seen it; return the answers as they are then.
 
@@ -152,7 +158,7 @@ def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[tuple[
             )
             grade = grade.values(manual_score=held.points, needs_manual_grade=held.waiting)
             remark = remark.values(manual_comment=held.comment)
-            same_text = _read_text(course, topic, exercise, answer.student)[0] == answer.text
+            same_text = is_as_graded(course, topic, exercise, answer)
             written = [cast(Any, db.execute(statement)).rowcount for statement in (grade, remark)]
             if written != [1, 1] or not same_text:
                 db.rollback()

@@ -17,6 +17,7 @@ function readGroup(saved, article) {
     article,
     answers: saved.answers,
     waiting: saved.waiting,
+    by: saved.by,
     points: saved.points,
     met: missed.map((isMissed) => saved.points !== null && !isMissed),
     words: lines.filter((line) => !data.criteria.some(({ comment }) => comment === line)).join("\n"),
@@ -44,6 +45,7 @@ function drawArticle(group, number) {
   const changed = group.waiting && group.points !== null;
   state.textContent =
     group.points === null ? "Not marked yet" : changed ? `Changed since it was given ${formatPoints(group)}` : formatPoints(group);
+  if (group.by.length) state.textContent += `, marked by ${group.by.join(" and ")}`;
   if (group.unsaved) state.textContent += " (not saved yet)";
   state.classList.toggle("done", !group.waiting && !group.unsaved);
   const lines = commentOf(group).split("\n").filter(Boolean);
@@ -90,7 +92,7 @@ async function save(group) {
         group.theirs = reply.now ?? null;
         throw new Error(reply.problem ?? (await response.text()));
       }
-      [group.answers, group.waiting, group.problem, group.theirs] = [reply.answers, waiting, "", null];
+      [group.answers, group.waiting, group.by, group.problem, group.theirs] = [reply.answers, waiting, [], "", null];
       data.progress = { marked: reply.marked, of: reply.of };
       message.textContent = waiting ? "Saved: it waits for marks." : `Saved: ${formatPoints(group)}.`;
     }

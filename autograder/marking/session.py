@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -27,11 +28,13 @@ from autograder.marking.answers import (
     Scheme,
     count_marked,
     count_progress,
+    is_as_graded,
     load_answers,
     load_scheme,
     read_picture,
     save_marks,
 )
+from autograder.marking.desk import AnswersTaken, Desk
 
 if TYPE_CHECKING:  # what shows answers is imported when there is a page to show: the marker waits for its address only
     from autograder.marking.grouping import Group
@@ -68,12 +71,15 @@ class Conflict(Exception):
 class Session:
     """All answers to ``exercise`` of ``topic`` in ``course``, on the way to their marks. With ``names``, students are named.
 
-    With ``only``, it has the answers of these students.
+    With ``only``, it has the answers of these students; with ``marker``, those that this marker of course.toml is offered
+    at a ``Desk``, which has to be closed.
 
     Raises CourseError if no person marks this exercise, or the gradebook cannot be read.
     """
 
-    def __init__(self, course: Course, topic: str, exercise: str, names: bool = False, only: Selection = None) -> None:
+    def __init__(
+        self, course: Course, topic: str, exercise: str, names: bool = False, only: Selection = None, marker: str = ""
+    ) -> None:
         self.course, self.topic, self.names, self.only = course, topic, names, only
         self.scheme: Scheme = load_scheme(course, topic, exercise)
         self.exercise = self.scheme.question.name
@@ -82,10 +88,20 @@ class Session:
         self._shown: dict[str, dict[str, Answer]] = {}  # id -> seen -> answer
         self._pictures: dict[str, tuple[str, str]] = {}  # id -> student, name
         self.progress()  # which can be refused
+        self.desk = Desk(course, topic, self.exercise, marker) if marker else None
+        self._waiting: dict[str, bool] = {}  # id -> whether it waits, of what a marker was offered last
+
+    def close(self) -> None:
+        if self.desk:
+            self.desk.close()
 
     def answers(self) -> list[Answer]:
         """Return the answers that a person marks, as they are now; those that were left as handed out are not among them."""
-        return [answer for answer in self._load_all() if not answer.is_untouched]
+        return self._offered(self._load_all())
+
+    def _offered(self, answers):
+        answers = [answer for answer in answers if not answer.is_untouched]
+        return self.desk.offer(answers) if self.desk else answers
 
     def _load_all(self):
         return load_answers(self.course, self.topic, self.exercise, self.only)
@@ -105,8 +121,10 @@ class Session:
 
         # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
         answers = self._load_all()
-        counts = count_marked([(answer.is_untouched, answer.held.waiting) for answer in answers])
-        groups = group_similar([answer for answer in answers if not answer.is_untouched], key=self._id)
+        offered, untouched = self._offered(answers), sum(answer.is_untouched for answer in answers)
+        counts = count_marked([(False, answer.held.waiting) for answer in offered]) | {"untouched": untouched}
+        self._waiting = {self._id(answer): answer.held.waiting for answer in offered}
+        groups = group_similar(offered, key=self._id)
         shown, size = [], 0
         for group in groups:
             spellings = self._spellings(group, token)
@@ -155,11 +173,34 @@ class Session:
         held = CurrentMark(request.points, request.points is None, sanitize.plain(request.comment).strip() or None)
         answers = [answer for answer in seen_answers if answer is not None]
         try:
-            saved = save_marks(self.course, self.topic, self.exercise, [(answer, held) for answer in answers])
+            saved = self._save([(answer, held) for answer in answers])
         except AnswersChanged as changed:
             raise Conflict(self._contradiction(changed.now, answers)) from None
+        except AnswersTaken as taken:
+            raise Conflict({"problem": f"{taken.by} has this answer now: load the page anew."}) from None
         self.marked = (self.marked | {one.student for one in saved}) - {one.student for one in saved if held.waiting}
-        return {"answers": [self._show(answer) for answer in saved], **self.progress()}
+        return {"answers": [self._show(answer) for answer in saved], **self._page_progress(saved)}
+
+    def _save(self, marks):
+        """Save ``marks``: in the gradebook, second ones beside it, and with a desk who gave them; return the answers then."""
+        if self.desk is None:
+            return save_marks(self.course, self.topic, self.exercise, marks)
+        with self.desk.recording(marks) as changed:
+            second = [(answer, held) for answer, held in marks if answer.is_second]
+            others = [one for one, _ in second if not is_as_graded(self.course, self.topic, self.exercise, one)]
+            if changed or others:
+                now = {one.student: one for one in changed} | {one.student: replace(one, text="") for one in others}
+                raise AnswersChanged(now)
+            first = [(answer, held) for answer, held in marks if not answer.is_second]
+            saved = save_marks(self.course, self.topic, self.exercise, first) if first else []
+        return [*saved, *(replace(answer, held=held) for answer, held in second)]
+
+    def _page_progress(self, saved):
+        """Return the progress that the page shows: with a desk, of the answers that are on it."""
+        if self.desk is None:
+            return self.progress()
+        self._waiting |= {self._id(answer): answer.held.waiting for answer in saved}
+        return count_marked([(False, waiting) for waiting in self._waiting.values()])
 
     def _contradiction(self, now, answers):
         """Say what is not as it was seen. Where only marks differ, the marker may put theirs in their place."""
@@ -177,7 +218,8 @@ class Session:
     def _told(self, group: "Group") -> dict[str, Any]:
         held = group.answers[0].held
         seen = [self._show(answer) for answer in group.answers]
-        return {"answers": seen, "points": held.points, "waiting": held.waiting, "comment": held.comment or ""}
+        told = {"answers": seen, "points": held.points, "waiting": held.waiting, "comment": held.comment or ""}
+        return told | {"by": self.desk.others(group.answers) if self.desk else []}
 
     def _show(self, answer: Answer) -> dict[str, str]:
         self._shown.setdefault(self._id(answer), {})[answer.seen] = answer

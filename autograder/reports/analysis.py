@@ -1,7 +1,7 @@
 """Analyse what the marks of a class say about its exercises: their difficulty and their discrimination.
 
 In: the gradebook and the stored verdicts. Out: frozen records of numbers. ``analyse`` reads the course, and the rest touches
-nothing. Only ``alike`` and ``missing`` contain names.
+nothing. Only ``alike``, ``missing`` and ``marking`` contain names.
 
 Source of the discrimination: the corrected item-total correlation, as in any textbook of test theory; its interval is the
 percentile bootstrap over students (Efron and Tibshirani, 1993, chapter 13).
@@ -24,6 +24,7 @@ from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.gradebook.scores import StudentResult, load_results
 from autograder.notebooks.submitted_file import read_file, sources_by_id
+from autograder.reports.agreement import MarkingAnalysis, analyse_marking
 from autograder.verdicts import Graded
 
 MIN_STUDENTS = 20  # for a meaningful correlation
@@ -76,6 +77,7 @@ class AssignmentAnalysis:
     late: int
     missing: tuple[str, ...]
     alike: tuple[tuple[str, tuple[str, ...]], ...]
+    marking: tuple[MarkingAnalysis, ...] = ()
 
 
 def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAnalysis:
@@ -103,6 +105,7 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
         sum(one.penalty > 0 for one in everybody.values()),
         tuple(name for name in roster if name not in handed_in),
         tuple(find_alike_answers(asked, answers, starters)),
+        tuple(analyse_marking(course, released, everybody)),
     )
 
 
