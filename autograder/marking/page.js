@@ -4,6 +4,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const token = new URLSearchParams(location.search).get("token");
 const byId = (id) => document.getElementById(id);
 const [pointsField, commentField, problem, message] = ["points", "words", "problem", "said"].map(byId);
+const saidBefore = byId("before-said");
 const criteria = [...document.querySelectorAll("[data-criterion]")];
 const roundPoints = (number) => Math.round(number * 1e6) / 1e6;
 const groups = [...document.querySelectorAll("article")].map((article, number) => readGroup(data.groups[number], article));
@@ -93,6 +94,7 @@ async function save(group) {
         throw new Error(reply.problem ?? (await response.text()));
       }
       [group.answers, group.waiting, group.by, group.problem, group.theirs] = [reply.answers, waiting, [], "", null];
+      offerAgain(group.words.trim());
       data.progress = { marked: reply.marked, of: reply.of };
       message.textContent = waiting ? "Saved: it waits for marks." : `Saved: ${formatPoints(group)}.`;
     }
@@ -103,6 +105,25 @@ async function save(group) {
   }
   group.saving = false;
   draw();
+}
+
+// Offer words of the marker's own for the next answers, as the page does when it is loaded.
+function offerAgain(words) {
+  const known = [...saidBefore.querySelectorAll("button")].map((button) => button.textContent);
+  if (!words || words.length > 500 || known.includes(words)) return;
+  const item = document.createElement("li");
+  item.append(Object.assign(document.createElement("button"), { type: "button", textContent: words }));
+  saidBefore.querySelector("ul").prepend(item);
+  saidBefore.hidden = false;
+}
+
+function sayAgain(words) {
+  const group = groups[current];
+  if (!group || group.words.split("\n").includes(words)) return;
+  group.words = [group.words.trim(), words].filter(Boolean).join("\n");
+  commentField.value = group.words;
+  save(group);
+  group.article.focus({ preventScroll: true });
 }
 
 function markGroup(group, met) {
@@ -207,6 +228,7 @@ const keys = {
   Enter: goToNextWaiting,
   p: () => pointsField.focus(),
   c: () => commentField.focus(),
+  w: () => saidBefore.querySelector("button")?.focus(),
   u: withdrawMarks,
   s: splitGroup,
   m: overwriteTheirs,
@@ -236,6 +258,7 @@ for (const [id, key] of Object.entries({ before: "k", next: "j", waiting: "Enter
   byId(id).addEventListener("click", keys[key]);
 }
 commentField.addEventListener("change", saveComment);
+saidBefore.addEventListener("click", (event) => event.target.matches("button") && sayAgain(event.target.textContent));
 pointsField.addEventListener("change", savePoints);
 document.querySelector("main").addEventListener("click", (event) => {
   const article = event.target.closest("article");

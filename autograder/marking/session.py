@@ -6,6 +6,7 @@ The page shows everything of a student and runs nothing. It knows answers by num
 import hashlib
 import hmac
 import secrets
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -40,6 +41,7 @@ if TYPE_CHECKING:  # what shows answers is imported when there is a page to show
     from autograder.marking.grouping import Group
 
 MAX_COMMENT_CHARACTERS = 10_000  # characters of a comment
+MAX_OFFERED, MAX_OFFERED_CHARACTERS = 12, 500  # comments that are offered again; characters of one
 RENDERED_ANSWERS_KEPT = 2000  # answers that were rendered
 MAX_PAGE_CHARACTERS = 10 * 2**20  # of HTML of answers on one page
 Id = Annotated[str, Meta(max_length=64)]
@@ -133,6 +135,8 @@ class Session:
                 break
             shown.append((group, spellings))
         criteria = [(one, _one_line(one.comment)) for one in self.scheme.criteria]
+        blind = {answer.student for answer in offered if answer.is_second}
+        said = _said_before([one for one in answers if one.student not in blind], {comment for _, comment in criteria})
         data = {
             "points": self.scheme.points,
             "criteria": [{"points": one.points, "comment": comment} for one, comment in criteria],
@@ -142,6 +146,7 @@ class Session:
         return load_template(Path(__file__).with_name("page.html.j2")).render(
             scheme=self.scheme,
             criteria=criteria,
+            said=said,
             question=Markup(cell_html.prose(self.scheme.question.text)),
             answer=Markup(cell_html.prose(self.scheme.answer)),
             groups=shown,
@@ -247,6 +252,15 @@ class Session:
             _, whose = spelt.setdefault(_one_line(html), (html, []))
             whose.append((self._id(answer), answer.student if self.names else ""))
         return list(spelt.values())
+
+
+def _said_before(answers, of_criteria):
+    """Return what markers have said of ``answers`` in words of their own, the most frequent first."""
+    said: Counter[str] = Counter()
+    for answer in answers:
+        lines = [line for line in (answer.held.comment or "").split("\n") if line.strip() and line not in of_criteria]
+        said.update(["\n".join(lines)] if 0 < sum(map(len, lines)) <= MAX_OFFERED_CHARACTERS else [])
+    return [words for words, _ in said.most_common(MAX_OFFERED)]
 
 
 def _render_answer(text: str, addresses: Mapping[str, str] = MappingProxyType({})) -> str:
