@@ -166,11 +166,13 @@ def collect(
 
 def _report_collection(root, topic, collected, left):
     """Say what else there is to know of a collection that ``left`` some entries; return the exit status."""
+    from autograder.courses.sections import names_by_id
     from autograder.platforms.attempts import find_late_without_time
     from autograder.platforms.collect import escape_unprintable
     from autograder.platforms.formats import is_notebook
 
-    if unknown := find_late_without_time(root, topic):
+    called = names_by_id(root.plan())
+    if unknown := [called.get(one, one) for one in find_late_without_time(root, topic)]:
         remedy = f"{root.plan().late.cost_without_time()} Give the times with `collect {topic} --times FILE`."
         _print_line(f"Late, by an unknown amount: {_join_names(unknown)}. {remedy}")
     notebooks = [name for name in left if is_notebook(name)]
@@ -180,7 +182,7 @@ def _report_collection(root, topic, collected, left):
     not_taken = f"{len(left)} not collected, {len(notebooks)} of them notebooks or archives"
     _print_line(f"{len(collected) - aside} collected ({again} replaced), {aside} set aside, {not_taken}")
     here = set(root.students(topic))
-    if missing := [one.id for one in root.plan().students if one.id not in here]:
+    if missing := [called.get(one.id, one.id) for one in root.plan().students if one.id not in here]:
         _print_line(f"{len(missing)} in the roster without a submission: {_join_names(missing)}")
     return SET_ASIDE if aside or notebooks else 0
 
@@ -386,7 +388,7 @@ def report(
     course: CoursePath = Path("course"),
 ) -> None:
     """Write a page on how the class did: scores, difficulty and discrimination of the exercises, mistakes."""
-    from autograder.courses.sections import select_sections
+    from autograder.courses.sections import names_by_id, select_sections
     from autograder.files import write_text
     from autograder.reports.analysis import analyse
     from autograder.reports.class_page import class_page
@@ -394,10 +396,11 @@ def report(
 
     root = _open_course(course)
     chosen = [topic] if topic else [one for one in topics() if root.release(one).is_file()]
-    only = select_sections(root.plan(), section)
+    plan = root.plan()
+    only = select_sections(plan, section)
     target = output or root.root / ("-".join(["report", *map(_as_file_name, section or ())]) + ".html")
-    title = " ".join(filter(None, [root.plan().title, *(f"(section {one})" for one in section or ())]))
-    write_text(class_page(title, [analyse(root, one, only) for one in chosen], names), target)
+    title = " ".join(filter(None, [plan.title, *(f"(section {one})" for one in section or ())]))
+    write_text(class_page(title, [analyse(root, one, only) for one in chosen], names, names_by_id(plan)), target)
     _print_line(f"Report on {', '.join(chosen) or 'nothing: no assignment was released'}: {target}")
 
 
@@ -636,6 +639,7 @@ def _website_address(base_url, no_links, of_the_course=""):
 def _grade_and_report(course, topic, options, students=(), machines=("",)):
     from autograder import sandbox
     from autograder.batch.grade_class import grade_class
+    from autograder.courses.sections import names_by_id
     from autograder.feedback import notices
     from autograder.grading import cluster
     from autograder.reports import tables as report
@@ -669,13 +673,14 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
             bar.stop()
             Console(stderr=True).print("Stopped. Grades so far are kept; run the same command again to continue.")
             raise typer.Exit(STOPPED) from None
+    called = names_by_id(course.plan())
     if options.dry:
-        _say_mark_changes(rows, topic)
+        _say_mark_changes(rows, topic, called)
         return rows
     out.print(report.legend_table(released.exercises))
-    out.print(report.grade_table(released.exercises, rows, out.width))
+    out.print(report.grade_table(released.exercises, rows, out.width, called))
     if out.width < report.WIDE_COLUMNS:
-        out.print(report.hint_lines(rows), markup=False, highlight=False)
+        out.print(report.hint_lines(rows, called), markup=False, highlight=False)
     out.print(report.summary_line(rows))
     if slowest := report.slowest_line(rows):
         out.print(slowest, markup=False, highlight=False)
@@ -702,12 +707,12 @@ def _say_key_changes(topic, released):
         )
 
 
-def _say_mark_changes(rows, topic):
+def _say_mark_changes(rows, topic, called):
     from autograder.feedback import notices
     from autograder.reports import tables as report
 
     if any(row.changes for row in rows):
-        out.print(report.changes_table(rows))
+        out.print(report.changes_table(rows, called))
     for row in rows:
         if row.set_aside or row.failed:
             _print_line(f"{notices.plain(row.student)}: {report.describe_status(row)}")

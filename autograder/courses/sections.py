@@ -9,6 +9,7 @@ from autograder.courses.course import Course
 from autograder.courses.plan import PLAN_FILE, Plan, Student
 from autograder.errors import CourseError
 
+MAX_NAME_CHARACTERS = 60  # characters of a name in a table
 Selection = frozenset[str] | None  # ids of students; None for everybody
 
 
@@ -30,6 +31,13 @@ def select_sections(plan: Plan, sections: Sequence[str] | None) -> Selection:
 def list_sections(students: Sequence[Student]) -> list[str]:
     """Return the sections that ``students`` are in, sorted."""
     return sorted({student.section for student in students if student.section})
+
+
+def names_by_id(plan: Plan) -> dict[str, str]:
+    """Return what to call the students to whom the roster gives a name: "Ada King (ada)"."""
+    return {
+        student.id: f"{student.name[:MAX_NAME_CHARACTERS]} ({student.id})" for student in plan.students if student.name
+    }
 
 
 def select_submissions(

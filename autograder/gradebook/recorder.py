@@ -34,6 +34,7 @@ from autograder.gradebook.database import (
     open_database,
 )
 from autograder.gradebook.lateness import Lateness, ReceivedTime, nbgrader_config
+from autograder.gradebook.students import name_columns, store_names
 from autograder.paths import add_environment_to_path
 
 # The queries for every submission, built once.
@@ -95,6 +96,7 @@ class Recorder(contextlib.ExitStack):
         self.was_restored = not self.dry and store_assignment(self.course, self.topic)
         if not self.dry:
             store_due_dates(self.course, self.topic)
+            store_names(self.course)
         self.engine = open_database(self.course)
         self.callback(self.engine.dispose)
         with database_errors(self.course), self.engine.connect() as connection:
@@ -225,7 +227,8 @@ class Recorder(contextlib.ExitStack):
 
         new, submission = _insert_statements(), new_uuid()
         if db.execute(STUDENT_ID, {"student": student}).first() is None:
-            db.execute(new["student"], [{"id": student}])
+            listed = next((one for one in self.course.plan().students if one.id == student), None)
+            db.execute(new["student"], [{"id": student, **(name_columns(listed) if listed else {})}])
         row = {"id": submission, "assignment_id": self.assignment_id, "student_id": student, "timestamp": when}
         row["extension"] = self.lateness.extension(student, None)
         db.execute(new["submission"], [row])

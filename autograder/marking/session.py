@@ -21,7 +21,7 @@ from markupsafe import Markup
 from msgspec import Meta
 
 from autograder.courses.course import Course
-from autograder.courses.sections import Selection
+from autograder.courses.sections import Selection, names_by_id
 from autograder.marking.answers import (
     Answer,
     AnswersChanged,
@@ -85,6 +85,7 @@ class Session:
         self.course, self.topic, self.names, self.only = course, topic, names, only
         self.scheme: Scheme = load_scheme(course, topic, exercise)
         self.exercise = self.scheme.question.name
+        self._called = names_by_id(course.plan()) if names else {}
         self.marked: set[str] = set()  # students, in this sitting
         self._key = secrets.token_bytes()
         self._shown: dict[str, dict[str, Answer]] = {}  # id -> seen -> answer
@@ -250,7 +251,7 @@ class Session:
             pictures = self._addresses(answer, token)
             html = Markup(_render_answer(text, pictures) if pictures else _render_cached(text))
             _, whose = spelt.setdefault(_one_line(html), (html, []))
-            whose.append((self._id(answer), answer.student if self.names else ""))
+            whose.append((self._id(answer), self._called.get(answer.student, answer.student) if self.names else ""))
         return list(spelt.values())
 
 
