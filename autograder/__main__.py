@@ -333,6 +333,43 @@ def mark(
             _print_line(line)
 
 
+@app.command("requests")
+def list_requests(
+    topic: Topic,
+    student: Annotated[str, Option("--student", help="Answer this student, with --answer.")] = "",
+    exercise: Annotated[str, Option("--exercise", help="The exercise, if the student asks about several.")] = "",
+    answer: Annotated[str, Option("--answer", help="The answer, shown on the student's feedback page.")] = "",
+    everything: Annotated[bool, Option("--all", help="Also list requests that were answered.")] = False,
+    section: Sections = None,
+    course: CoursePath = Path("course"),
+) -> None:
+    """List what students ask to be looked at again, or answer one of them.
+
+    A student asks in a Markdown cell that begins with "Please look again at", handed in with the notebook. `mark` changes
+    the points; an answer given here appears on the feedback page after the next `grade`.
+    """
+    from autograder.gradebook.requests import answer_request
+    from autograder.reports.requests import request_rows
+    from autograder.reports.tables import requests_table
+
+    root = _open_course(course)
+    if bool(student) != bool(answer) or (exercise and not student):
+        raise CourseError("it is not clear who is answered what", "--student, --answer", "give both, or neither.")
+    if student:
+        answered = answer_request(root, topic, student, exercise, answer)
+        _print_line(
+            f"Answered: {student}, {', '.join(sorted({one.exercise or 'no exercise named' for one in answered}))}."
+        )
+        _print_line(f"Next: `python -m autograder grade {topic}` puts the answer on the feedback page.")
+        return
+    rows, waiting = request_rows(root, topic, _select_submissions(root, topic, None, section), everything)
+    if rows:
+        out.print(requests_table(rows))
+    _print_line(f"{waiting} requests wait for an answer.")
+    if waiting:
+        _print_line(f"Next: `python -m autograder requests {topic} --student ID --answer '…'`; `mark` changes points.")
+
+
 @app.command()
 def export(
     topic: Topic,
@@ -641,6 +678,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     from autograder.batch.grade_class import grade_class
     from autograder.courses.sections import names_by_id
     from autograder.feedback import notices
+    from autograder.gradebook.requests import load_requests
     from autograder.grading import cluster
     from autograder.reports import tables as report
 
@@ -688,6 +726,9 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
         place = f"submitted/STUDENT/{topic}/{topic}.ipynb"
         out.print(f"Ignored: {notices.plain(path)}. Submissions belong in {place}.", markup=False)
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
+    requests = load_requests(course, topic, [row.student for row in rows])
+    if count := sum(not one.answer for one in requests):
+        _print_line(f"Students ask for another look: {count}. `python -m autograder requests {topic}` lists them.")
     if any(row.waiting for row in rows):
         how = f"`python -m autograder mark {topic} EXERCISE`, or nbgrader's formgrader"
         out.print(f"To be marked by a person: {how}; scheme: {course.marking_scheme(topic)}", markup=False)

@@ -61,6 +61,7 @@ def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
         "told": {result.name: result.text for result in outcome.results if result.text},
         "scores": {result.name: result.auto_score for result in outcome.results if result.is_graded},
         "notes": list(job.row.notes),
+        "requests": [[one.exercise, one.words] for one in outcome.requests],
     }
 
 

@@ -34,6 +34,7 @@ from autograder.gradebook.database import (
     open_database,
 )
 from autograder.gradebook.lateness import Lateness, ReceivedTime, nbgrader_config
+from autograder.gradebook.requests import load_replies
 from autograder.gradebook.students import name_columns, store_names
 from autograder.paths import add_environment_to_path
 
@@ -126,6 +127,7 @@ class Recorder(contextlib.ExitStack):
         with self.engine.connect() as connection:
             existing = self._find_submission(connection, student)
             state = self._read_state(connection, student, existing)
+        state = replace(state, replies=load_replies(self.course, self.topic, student))
         return state if received is None else _set_times(state, _received_at(existing, received), received)
 
     def update_penalty(self, student: str, state: GradebookState) -> Marks:
@@ -176,6 +178,7 @@ class Recorder(contextlib.ExitStack):
         existing = self._find_submission(db, student)
         before = self._read_state(db, student, existing)
         when = _received_at(existing, received)
+        before = replace(before, replies=load_replies(self.course, self.topic, student))
         state = _set_times(merge_results(before, results, texts), when, received)
         penalty = self._penalty(student, state)
         return existing, before, replace(state, late_penalty=penalty or 0.0), when, penalty

@@ -102,6 +102,16 @@ def hint_lines(rows: Iterable["SubmissionResult"], called: Mapping[str, str] = M
     return "\n".join(f"{plain(name)}: {advice}" for name, advice in named if advice)
 
 
+def requests_table(rows: Iterable[Sequence[str]]) -> Table:
+    """Return the table of requests for another look: rows of student, exercise, words, verdict, points and answer."""
+    grid = Table(pad_edge=False)
+    for name, ratio in (("student", 2), ("exercise", 2), ("words", 4), ("verdict", 3), ("points", 1), ("answer", 3)):
+        grid.add_column(name, overflow="fold", ratio=ratio)
+    for row in rows:
+        grid.add_row(*(Text(plain(text)[:MAX_ADVICE_CHARACTERS]) for text in row))
+    return grid
+
+
 def legend_table(questions: Iterable[ReleasedExercise]) -> Table:
     """Return the meaning of the grade table's columns."""
     grid = Table(box=None, show_header=False, pad_edge=False)
