@@ -1,6 +1,7 @@
 """The command line: ``python -m autograder``. Exit status 0 only when all was done."""
 
 import contextlib
+import shlex
 import shutil
 import sys
 import time
@@ -28,15 +29,61 @@ out = Console(width=None if sys.stdout.isatty() else 160)
 
 
 @app.command("init")
-def init_course(root: Annotated[Path, Argument(help="Where to create the course.")] = Path("course")) -> None:
+def init_course(
+    root: Annotated[Path, Argument(help="Where to create the course.")] = Path("course"),
+    from_example: Annotated[
+        bool, Option("--from-example", help="A small course to play with: two sections, and ten hand-ins to grade.")
+    ] = False,
+    last_year: Annotated[
+        Path | None, Option("--from", help="Last year's course: take over its course.toml, but no student and no seed.")
+    ] = None,
+) -> None:
     """Create a course directory that nbgrader can work in. Existing files are kept."""
     from autograder.courses.course import init
+    from autograder.courses.rollover import NewYear, take_over
+    from autograder.files import write_text
 
-    course = init(root)
+    plan = root / "course.toml"
+    if (from_example or last_year) and plan.exists():
+        raise CourseError("there is a course already", str(plan), "name a new folder.")
+    if from_example and last_year:
+        raise CourseError("a course cannot begin with both", "--from-example, --from", "give one of them.")
+    if from_example:
+        _init_example(root)
+        return
+    new = take_over(last_year) if last_year else NewYear("", {}, ())
+    course = init(root, new.text) if last_year else init(root)
+    for name, header in new.roster.items():
+        if not (course.root / name).exists():
+            write_text(header, course.root / name)
     out.print(f"Course directory: {course.root}")
-    plan = course.root / "course.toml"
-    out.print(f"This year's course: {plan} (title, due dates, points, students; all optional)")
-    out.print(f"Next: python -m autograder release scoring --course {root}")
+    out.print(f"This year's course: {course.root / 'course.toml'} (title, due dates, points, students; all optional)")
+    for what in new.to_change:
+        _print_line(f"To change in it: {what}")
+    if last_year:
+        _print_line("Hidden cases are drawn anew. Limits in last year's nbgrader_config.py were not taken over.")
+    _print_next("release scoring", root)
+
+
+def _init_example(root):
+    from autograder.courses.example import TOPIC, hand_in_example, init_example
+    from autograder.notebooks.website import site_address
+    from autograder.releases.release import release as make
+
+    require_checkout("init --from-example")
+    course = init_example(root)
+    with out.status(f"Releasing {TOPIC}: grading the reference and the untouched release …"):
+        make(course, TOPIC, seed=0, website=site_address())
+    out.print(f"Course directory: {course.root}")
+    _print_line(f"Due dates, late rule, roster: {course.root / 'course.toml'}, {course.root / 'students.csv'}")
+    _print_line(f"Released {TOPIC}; {hand_in_example(course)} students in two sections have handed in.")
+    _print_next(f"grade {TOPIC}", root)
+
+
+def _print_next(command, course, also=""):
+    """Print the command to give next, for the same ``course``, as the last line."""
+    where = "" if Path(course).resolve() == Path("course").resolve() else f" --course {shlex.quote(str(course))}"
+    _print_line(f"Next: python -m autograder {command}{where}{also}")
 
 
 @app.command()
@@ -77,6 +124,7 @@ def release(
         out.print(f"  {line}", markup=False, highlight=False)
     out.print(f"For students: {made.path}")
     out.print(f"For markers:  {root.marking_scheme(topic)}")
+    _print_next(f"collect {topic} ARCHIVE", course, ", once the students have the notebook and have handed it in")
 
 
 @app.command()
@@ -161,7 +209,9 @@ def collect(
     collected += set_times(root, topic, stated, journal)
     if collected:
         out.print(collected_table(collected))
-    raise typer.Exit(_report_collection(root, topic, collected, left))
+    status = _report_collection(root, topic, collected, left)
+    _print_next(f"grade {topic}", course)
+    raise typer.Exit(status)
 
 
 def _report_collection(root, topic, collected, left):
@@ -392,7 +442,7 @@ def export(
     root, target = _open_course(course), output or Path(f"{topic}-grades-{to}.csv")
     only = select_sections(root.plan(), section)
     exported = write(root, topic, to, target, given, column, unmarked, force, only)
-    _report_export(exported, target, "grades")
+    _report_export(exported, target, "grades", f"feedback {topic}", course)
 
 
 @app.command("feedback")
@@ -413,7 +463,7 @@ def feedback_archive(
 
     root, target = _open_course(course), output or Path(f"{topic}-feedback-{to}.zip")
     only = select_sections(root.plan(), section)
-    _report_export(write_feedback_archive(root, topic, to, target, force, only), target, "pages")
+    _report_export(write_feedback_archive(root, topic, to, target, force, only), target, "pages", "report", course)
 
 
 @app.command()
@@ -445,10 +495,11 @@ def _as_file_name(text):
     return "".join(letter if letter.isalnum() else "_" for letter in text)
 
 
-def _report_export(exported, target, what):
+def _report_export(exported, target, what, following, course):
     for why, names in exported.left_out.items():
         _print_line(f"{len(names)} {why}: {_join_names(names)}")
     _print_line(f"{exported.count} {what} in {target}")
+    _print_next(following, course, ", after you have uploaded this file")
     raise typer.Exit(SET_ASIDE if exported.left_out else 0)
 
 
@@ -732,6 +783,10 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     if any(row.waiting for row in rows):
         how = f"`python -m autograder mark {topic} EXERCISE`, or nbgrader's formgrader"
         out.print(f"To be marked by a person: {how}; scheme: {course.marking_scheme(topic)}", markup=False)
+    waiting = {name for row in rows for name in row.waiting}
+    written = [one.name.partition("-")[2] for one in released.exercises if not one.is_automatic and one.name in waiting]
+    marker = " --marker NAME" if course.plan().markers else ""
+    _print_next(f"mark {topic} {written[0]}{marker}" if written else f"export {topic}", course.root)
     return rows
 
 

@@ -226,7 +226,7 @@ def read_plan(root: str | Path) -> Plan:
     """
     try:
         text = Path(root).joinpath(PLAN_FILE).read_text(encoding="utf-8-sig")
-        plan, roster = _parse_plan(text)
+        plan, roster = parse_plan(text)
     except FileNotFoundError:
         return Plan()
     except UnicodeDecodeError as error:
@@ -268,7 +268,7 @@ def _place_of_section(text, topic, section):
 
 
 @lru_cache(maxsize=4)
-def _parse_plan(text):
+def parse_plan(text: str) -> tuple[Plan, str]:
     """Return the ``Plan`` that ``text`` states, without students, and the name of the roster's file, "" for none.
 
     Cached, because nbgrader's commands and the late rule ask for it once per student.
