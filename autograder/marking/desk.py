@@ -37,6 +37,7 @@ class Desk:
     def __init__(self, course: Course, topic: str, exercise: str, marker: str) -> None:
         self.course, self.topic, self.exercise, self.marker = course, topic, exercise, marker
         self.plan = course.plan()
+        self._given: dict[str, str] = {}  # student -> who had marked the answer when they were offered last
         if marker not in self.plan.markers:
             remedy = f"name one of {', '.join(self.plan.markers)}." if self.plan.markers else "add it there."
             raise CourseError(f"course.toml has no marker {marker!r} in [markers]", "--marker", remedy)
@@ -76,6 +77,7 @@ class Desk:
                 first = order_by_chance([answer.student for answer in rest], self.exercise)[:REST_AT_ONCE]
                 own += [answer for answer in rest if answer.student in first]
             record.open[self.marker] = sorted(answer.student for answer in own)
+            self._given = {student: given.marker for student, given in record.given.items()}
         return [*own, *second]
 
     @contextlib.contextmanager
@@ -101,9 +103,8 @@ class Desk:
 
     def others(self, answers: Sequence[Answer]) -> list[str]:
         """Return who else has marked ``answers``; for second markings nobody, because they are blind."""
-        with self._change() as record:
-            given = [record.given.get(one.student) for one in answers if not one.is_second and not one.held.waiting]
-        return sorted({one.marker for one in given if one} - {self.marker})
+        given = {self._given.get(one.student, "") for one in answers if not one.is_second and not one.held.waiting}
+        return sorted(given - {self.marker, ""})
 
     def _share(self, record: MarkingRecord, answers: Sequence[Answer]) -> None:
         sections = {student.id: student.section for student in self.plan.students}
@@ -152,8 +153,9 @@ def _try_lock(path):
 def _for_second(record, answer):
     """Return ``answer`` as the second marker sees it: with no marks but their own, if they were given for this text."""
     given = record.second.get(answer.student)
-    is_marked = given is not None and given.text == _hash_text(answer)
-    held = CurrentMark(given.points, False, given.comment or None) if is_marked else CurrentMark()
+    held = CurrentMark()
+    if given is not None and given.text == _hash_text(answer):
+        held = CurrentMark(given.points, False, given.comment or None)
     return replace(answer, held=held, is_second=True)
 
 
