@@ -33,7 +33,8 @@ def load_requests(course: Course, topic: str, students: Iterable[str]) -> list[W
         if not recorded:
             continue
         answers = {(one.exercise, one.words): one.answer for one in load_replies(course, topic, student)}
-        requests += [WaitingRequest(student, *one, answers.get((one[0], one[1]), "")) for one in recorded]
+        for exercise, words in recorded:
+            requests.append(WaitingRequest(student, exercise, words, answers.get((exercise, words), "")))
     return requests
 
 

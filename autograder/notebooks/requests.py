@@ -1,8 +1,11 @@
 """Find where students ask for another look: Markdown cells of their own that begin with "Please look again at".
 
-In: the cells of a notebook that was handed in, the questions of its release. Out: ``RegradeRequest``s, bounded. Pure.
+In: the cells of a notebook that was handed in, the questions of its release. Out: ``RegradeRequest``s, bounded; a hash of the
+rest. Pure.
 """
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +38,18 @@ def find_requests(cells: Iterable[Mapping[str, Any]], questions: Sequence[Questi
             words = " ".join(source_of(cell)[:MAX_WORDS].split())
             requests.append(RegradeRequest(_find_named(words, questions) or above, words))
     return tuple(dict.fromkeys(requests))[:MAX_REQUESTS]
+
+
+def hash_without_requests(cells: Iterable[Mapping[str, Any]], files: Mapping[str, bytes | None]) -> str:
+    """Return a hash of the work in a notebook, and in the ``files`` beside it: it stays when only a request is added."""
+    work = []
+    for cell in cells:
+        meta, source = cell["metadata"].get("nbgrader"), source_of(cell)
+        if meta or (source.strip() and not is_request(cell)):
+            grade_id = str(meta.get("grade_id")) if isinstance(meta, dict) else ""
+            work.append([cell["cell_type"], grade_id, source])
+    beside = {name: hashlib.sha256(content).hexdigest() for name, content in files.items() if content is not None}
+    return hashlib.sha256(json.dumps([work, beside], sort_keys=True).encode()).hexdigest()
 
 
 def _find_named(words, questions):

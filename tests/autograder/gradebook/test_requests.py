@@ -85,6 +85,30 @@ def test_a_request_costs_no_points_and_moves_no_marks(asked, grade_quickly):  # 
     assert load_results(asked, "scoring")["cem"].waiting == ()  # the answer itself is as it was marked
 
 
+@pytest.mark.parametrize("time", ["2025-11-30 20:00:00.000000 UTC", None])
+def test_asking_after_the_due_date_costs_no_late_penalty_and_other_work_does(course, grade_quickly, time):  # noqa: F811
+    rules = "[late]\npercent_a_day = 10\n[assignment.scoring]\ndue = 2025-12-01T00:00:00Z\n"
+    (course.root / "course.toml").write_text(rules, encoding="utf-8")
+    place = course.submission("mia", "scoring").with_name("timestamp.txt")
+    hand_in(course, "mia")
+    if time:
+        place.write_text(time)
+    grade_quickly(course)
+    hand_in(course, "mia", change=asking("Please look again at additive_score."))
+    place.write_text("2025-12-05 20:00:00.000000 UTC")
+    changes = grade_quickly(course, dry=True)["mia"].changes
+    assert [one for one in changes if one.what == "late penalty"] == []
+    for again in (False, False, True):
+        grade_quickly(course, again=again)
+        assert load_results(course, "scoring")["mia"].penalty == 0
+        assert ("(on time)" in page(course, "mia")) == bool(time)
+        assert "A person will answer here." in page(course, "mia")
+    hand_in(course, "mia", "A better answer.", change=asking("Please look again at additive_score."))
+    grade_quickly(course)
+    assert load_results(course, "scoring")["mia"].penalty > 0
+    assert "late by 4 days" in page(course, "mia")
+
+
 def test_an_answer_appears_on_the_feedback_page_and_the_request_waits_no_more(asked, grade_quickly):  # noqa: F811
     assert "A person will answer here." in page(asked, "ada")
     override(asked, "scoring", "additive_score", "ada", 2.0, "The loop counts.")

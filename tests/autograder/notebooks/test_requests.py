@@ -4,7 +4,13 @@ import pytest
 
 from autograder.notebooks.added_cells import added_cells, is_request
 from autograder.notebooks.handout import Question
-from autograder.notebooks.requests import MAX_REQUESTS, MAX_WORDS, RegradeRequest, find_requests
+from autograder.notebooks.requests import (
+    MAX_REQUESTS,
+    MAX_WORDS,
+    RegradeRequest,
+    find_requests,
+    hash_without_requests,
+)
 
 QUESTIONS = (
     Question("scoring-race", "The race", "", False),
@@ -68,3 +74,13 @@ def test_a_request_below_a_written_question_is_no_part_of_the_answer():
     cells = [cell("## Why?", "scoring-why-text"), cell("", "scoring-why"), request, cell("My answer.")]
     assert is_request(request)
     assert [one["source"] for one in added_cells(cells, "scoring-why")] == ["My answer."]
+
+
+def test_the_work_is_the_same_with_a_request_and_another_with_anything_else():
+    work = [cell("## Why?", "scoring-why-text"), cell("Because.", "scoring-why"), cell("x = 1", kind="code")]
+    same = hash_without_requests(work, {"capstone.npz": None})
+    assert hash_without_requests([*work, cell("Please look again at it."), cell(" ")], {}) == same
+    assert hash_without_requests([*work, cell("I have more to say.")], {}) != same
+    assert hash_without_requests([*work, cell("Please look again at it.", kind="code")], {}) != same
+    assert hash_without_requests([*work[:1], cell("Hence.", "scoring-why"), *work[2:]], {}) != same
+    assert hash_without_requests(work, {"capstone.npz": b"weights"}) != same
