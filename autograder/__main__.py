@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -16,7 +17,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from autograder.errors import CourseError, describe_os_error
-from autograder.options import CoursePath, Force, Isolation, Students, Topic, Workers, add_limit_options
+from autograder.options import CoursePath, Force, Isolation, Sections, Students, Topic, Workers, add_limit_options
 from autograder.paths import require_checkout
 from autograder.sandbox import Limits
 from solutions.errors import AnswerKeyError
@@ -29,15 +30,61 @@ out = Console(width=None if sys.stdout.isatty() else 160)
 
 
 @app.command("init")
-def init_course(root: Annotated[Path, Argument(help="Where to create the course.")] = Path("course")) -> None:
+def init_course(
+    root: Annotated[Path, Argument(help="Where to create the course.")] = Path("course"),
+    from_example: Annotated[
+        bool, Option("--from-example", help="A small course to play with: two sections, and ten hand-ins to grade.")
+    ] = False,
+    last_year: Annotated[
+        Path | None, Option("--from", help="Last year's course: take over its course.toml, but no student and no seed.")
+    ] = None,
+) -> None:
     """Create a course directory that nbgrader can work in. Existing files are kept."""
     from autograder.courses.course import init
+    from autograder.courses.rollover import NewYear, take_over
+    from autograder.files import write_text
 
-    course = init(root)
+    plan = root / "course.toml"
+    if (from_example or last_year) and plan.exists():
+        raise CourseError("there is a course already", str(plan), "name a new folder.")
+    if from_example and last_year:
+        raise CourseError("a course cannot begin with both", "--from-example, --from", "give one of them.")
+    if from_example:
+        _init_example(root)
+        return
+    new = take_over(last_year) if last_year else NewYear("", {}, ())
+    course = init(root, new.text) if last_year else init(root)
+    for name, header in new.roster.items():
+        if not (course.root / name).exists():
+            write_text(header, course.root / name)
     out.print(f"Course directory: {course.root}")
-    plan = course.root / "course.toml"
-    out.print(f"This year's course: {plan} (title, due dates, points, students; all optional)")
-    out.print(f"Next: python -m autograder release scoring --course {root}")
+    out.print(f"This year's course: {course.root / 'course.toml'} (title, due dates, points, students; all optional)")
+    for what in new.to_change:
+        _print_line(f"To change in it: {what}")
+    if last_year:
+        _print_line("Hidden cases are drawn anew. Limits in last year's nbgrader_config.py were not taken over.")
+    _print_next("release scoring", root)
+
+
+def _init_example(root):
+    from autograder.courses.example import TOPIC, hand_in_example, init_example
+    from autograder.notebooks.website import site_address
+    from autograder.releases.release import release as make
+
+    require_checkout("init --from-example")
+    course = init_example(root)
+    with out.status(f"Releasing {TOPIC}: grading the reference and the untouched release …"):
+        make(course, TOPIC, seed=0, website=site_address())
+    out.print(f"Course directory: {course.root}")
+    _print_line(f"Due dates, late rule, roster: {course.root / 'course.toml'}, {course.root / 'students.csv'}")
+    _print_line(f"Released {TOPIC}; {hand_in_example(course)} students in two sections have handed in.")
+    _print_next(f"grade {TOPIC}", root)
+
+
+def _print_next(command, course, also=""):
+    """Print the command to give next, for the same ``course``, as the last line."""
+    where = "" if Path(course).resolve() == Path("course").resolve() else f" --course {shlex.quote(str(course))}"
+    _print_line(f"Next: python -m autograder {command}{where}{also}")
 
 
 @app.command()
@@ -78,6 +125,7 @@ def release(
         out.print(f"  {line}", markup=False, highlight=False)
     out.print(f"For students: {made.path}")
     out.print(f"For markers:  {root.marking_scheme(topic)}")
+    _print_next(f"collect {topic} ARCHIVE", course, ", once the students have the notebook and have handed it in")
 
 
 @app.command()
@@ -162,16 +210,20 @@ def collect(
     collected += set_times(root, topic, stated, journal)
     if collected:
         out.print(collected_table(collected))
-    raise typer.Exit(_report_collection(root, topic, collected, left))
+    status = _report_collection(root, topic, collected, left)
+    _print_next(f"grade {topic}", course)
+    raise typer.Exit(status)
 
 
 def _report_collection(root, topic, collected, left):
     """Say what else there is to know of a collection that ``left`` some entries; return the exit status."""
+    from autograder.courses.sections import names_by_id
     from autograder.platforms.attempts import find_late_without_time
     from autograder.platforms.collect import escape_unprintable
     from autograder.platforms.formats import is_notebook
 
-    if unknown := find_late_without_time(root, topic):
+    called = names_by_id(root.plan())
+    if unknown := [called.get(one, one) for one in find_late_without_time(root, topic)]:
         remedy = f"{root.plan().late.cost_without_time()} Give the times with `collect {topic} --times FILE`."
         _print_line(f"Late, by an unknown amount: {_join_names(unknown)}. {remedy}")
     notebooks = [name for name in left if is_notebook(name)]
@@ -181,7 +233,7 @@ def _report_collection(root, topic, collected, left):
     not_taken = f"{len(left)} not collected, {len(notebooks)} of them notebooks or archives"
     _print_line(f"{len(collected) - aside} collected ({again} replaced), {aside} set aside, {not_taken}")
     here = set(root.students(topic))
-    if missing := [one.id for one in root.plan().students if one.id not in here]:
+    if missing := [called.get(one.id, one.id) for one in root.plan().students if one.id not in here]:
         _print_line(f"{len(missing)} in the roster without a submission: {_join_names(missing)}")
     return SET_ASIDE if aside or notebooks else 0
 
@@ -199,6 +251,7 @@ def _print_line(text):
 def grade(
     topic: Topic,
     students: Students = None,
+    section: Sections = None,
     course: CoursePath = Path("course"),
     isolation: Isolation = None,
     workers: Workers = None,
@@ -221,13 +274,14 @@ def grade(
     stopped. Exit status 3: everything else was done, but some submissions were set aside.
     """
     root = _open_course(course)
+    students = _select_submissions(root, topic, students, section)
     waiting = again or any(not root.is_recorded(one, topic) for one in students or root.students(topic))
     if waiting and not scheduler:
         from autograder.grading import workers as processes
 
         processes.start_preloading()  # it takes as long as what comes now
     options = _options(root, limits, isolation, feedback=feedback, again=again, dry=dry_run, workers=workers)
-    rows = _grade_and_report(root, topic, options, students or (), (scheduler, tls_ca, tls_cert, tls_key))
+    rows = _grade_and_report(root, topic, options, students, (scheduler, tls_ca, tls_cert, tls_key))
     raise typer.Exit(_exit_status(rows))
 
 
@@ -236,6 +290,7 @@ def grade(
 def regrade(
     topic: Topic,
     students: Students = None,
+    section: Sections = None,
     apply: Annotated[bool, Option("--apply", help="Record the changes instead of only showing them.")] = False,
     course: CoursePath = Path("course"),
     isolation: Isolation = None,
@@ -247,9 +302,9 @@ def regrade(
     Marks given by a person are kept. Exit status as for grade.
     """
     root = _open_course(course)
-    rows = _grade_and_report(
-        root, topic, _options(root, limits, isolation, dry=not apply, workers=workers), students or ()
-    )
+    students = _select_submissions(root, topic, students, section)
+    options = _options(root, limits, isolation, dry=not apply, workers=workers)
+    rows = _grade_and_report(root, topic, options, students)
     raise typer.Exit(_exit_status(rows))
 
 
@@ -260,6 +315,12 @@ def _options(course, limits, isolation, **more):
 
     configured, configured_isolation = settings(course)
     return GradingOptions(replace(configured, **(limits or {})), isolation or configured_isolation, **more)
+
+
+def _select_submissions(course, topic, students, sections):
+    from autograder.courses.sections import select_submissions
+
+    return select_submissions(course, topic, students, sections)
 
 
 def _exit_status(rows):
@@ -285,6 +346,8 @@ def mark(
     points: Annotated[float | None, Option("--points", help="Points to use instead of the grader's.")] = None,
     reason: Annotated[str, Option("--reason", help="Reason, shown on the student's feedback page.")] = "",
     automatic: Annotated[bool, Option("--automatic", help="Go back to the grader's own points.")] = False,
+    section: Sections = None,
+    marker: Annotated[str, Option(help="Who marks, as named in course.toml: your share comes first.")] = "",
     course: CoursePath = Path("course"),
 ) -> None:
     """Mark the answers to one written question: one page in the browser, keyboard-driven, saved to the gradebook at once.
@@ -307,12 +370,55 @@ def mark(
         return
     if points is not None or reason or automatic:
         raise CourseError("it is not clear whose points these are", "--student", "name the student.")
+    from autograder.courses.sections import select_sections
     from autograder.marking.cli import run_server
     from autograder.marking.session import Session
 
-    session = Session(_open_course(course), topic, exercise, names)
-    for line in run_server(session, port, not no_browser, _print_line):
-        _print_line(line)
+    root = _open_course(course)
+    plan = root.plan()
+    if plan.markers and not marker:
+        remedy = f"add --marker NAME, one of {', '.join(plan.markers)}: then two people never mark the same answer."
+        raise CourseError("course.toml has [markers], but who marks was not given", "--marker", remedy)
+    with contextlib.closing(Session(root, topic, exercise, names, select_sections(plan, section), marker)) as session:
+        for line in run_server(session, port, not no_browser, _print_line):
+            _print_line(line)
+
+
+@app.command("requests")
+def list_requests(
+    topic: Topic,
+    student: Annotated[str, Option("--student", help="Answer this student, with --answer.")] = "",
+    exercise: Annotated[str, Option("--exercise", help="The exercise, if the student asks about several.")] = "",
+    answer: Annotated[str, Option("--answer", help="The answer, shown on the student's feedback page.")] = "",
+    everything: Annotated[bool, Option("--all", help="Also list requests that were answered.")] = False,
+    section: Sections = None,
+    course: CoursePath = Path("course"),
+) -> None:
+    """List what students ask to be looked at again, or answer one of them.
+
+    A student asks in a Markdown cell that begins with "Please look again at", handed in with the notebook. `mark` changes
+    the points; an answer given here appears on the feedback page after the next `grade`.
+    """
+    from autograder.gradebook.requests import answer_request
+    from autograder.reports.requests import request_rows
+    from autograder.reports.tables import requests_table
+
+    root = _open_course(course)
+    if bool(student) != bool(answer) or (exercise and not student):
+        raise CourseError("it is not clear who is answered what", "--student, --answer", "give both, or neither.")
+    if student:
+        answered = answer_request(root, topic, student, exercise, answer)
+        _print_line(
+            f"Answered: {student}, {', '.join(sorted({one.exercise or 'no exercise named' for one in answered}))}."
+        )
+        _print_line(f"Next: `python -m autograder grade {topic}` puts the answer on the feedback page.")
+        return
+    rows, waiting = request_rows(root, topic, _select_submissions(root, topic, None, section), everything)
+    if rows:
+        out.print(requests_table(rows))
+    _print_line(f"{waiting} requests wait for an answer.")
+    if waiting:
+        _print_line(f"Next: `python -m autograder requests {topic} --student ID --answer '…'`; `mark` changes points.")
 
 
 @app.command()
@@ -326,15 +432,18 @@ def export(
     ] = None,
     column: Annotated[str, Option(help='What Canvas calls the assignment: "Title (number)".')] = "",
     unmarked: Annotated[bool, Option("--unmarked", help="Include what a person still has to mark.")] = False,
+    section: Sections = None,
     force: Force = False,
     course: CoursePath = Path("course"),
 ) -> None:
     """Write the grades to a file that a learning platform can import, with its own ids. Exit status 3: someone is not in it."""
+    from autograder.courses.sections import select_sections
     from autograder.platforms.export import export as write
 
-    target = output or Path(f"{topic}-grades-{to}.csv")
-    exported = write(_open_course(course), topic, to, target, given, column, unmarked, force)
-    _report_export(exported, target, "grades")
+    root, target = _open_course(course), output or Path(f"{topic}-grades-{to}.csv")
+    only = select_sections(root.plan(), section)
+    exported = write(root, topic, to, target, given, column, unmarked, force, only)
+    _report_export(exported, target, "grades", f"feedback {topic}", course)
 
 
 @app.command("feedback")
@@ -342,6 +451,7 @@ def feedback_archive(
     topic: Topic,
     to: Annotated[str, Option("--to", help="folder, canvas or moodle.")] = "folder",
     output: Annotated[Path | None, Option(help="The file to write; by default TOPIC-feedback-PLATFORM.zip.")] = None,
+    section: Sections = None,
     force: Force = False,
     course: CoursePath = Path("course"),
 ) -> None:
@@ -349,10 +459,12 @@ def feedback_archive(
 
     Exit status 3: someone's page is missing, or says that something is still to be marked.
     """
+    from autograder.courses.sections import select_sections
     from autograder.platforms.return_feedback import write_feedback_archive
 
-    target = output or Path(f"{topic}-feedback-{to}.zip")
-    _report_export(write_feedback_archive(_open_course(course), topic, to, target, force), target, "pages")
+    root, target = _open_course(course), output or Path(f"{topic}-feedback-{to}.zip")
+    only = select_sections(root.plan(), section)
+    _report_export(write_feedback_archive(root, topic, to, target, force, only), target, "pages", "report", course)
 
 
 @app.command()
@@ -360,9 +472,11 @@ def report(
     topic: Annotated[str, Argument(metavar="[ASSIGNMENT]", help="Only this one; by default all released ones.")] = "",
     names: Annotated[bool, Option("--names", help="Include the students' names.")] = False,
     output: Annotated[Path | None, Option(help="The file to write; by default report.html in the course.")] = None,
+    section: Sections = None,
     course: CoursePath = Path("course"),
 ) -> None:
     """Write a page on how the class did: scores, difficulty and discrimination of the exercises, mistakes."""
+    from autograder.courses.sections import names_by_id, select_sections
     from autograder.files import write_text
     from autograder.reports.analysis import analyse
     from autograder.reports.class_page import class_page
@@ -370,15 +484,23 @@ def report(
 
     root = _open_course(course)
     chosen = [topic] if topic else [one for one in topics() if root.release(one).is_file()]
-    target = output or root.root / "report.html"
-    write_text(class_page(root.plan().title, [analyse(root, one) for one in chosen], names), target)
+    plan = root.plan()
+    only = select_sections(plan, section)
+    target = output or root.root / ("-".join(["report", *map(_as_file_name, section or ())]) + ".html")
+    title = " ".join(filter(None, [plan.title, *(f"(section {one})" for one in section or ())]))
+    write_text(class_page(title, [analyse(root, one, only) for one in chosen], names, names_by_id(plan)), target)
     _print_line(f"Report on {', '.join(chosen) or 'nothing: no assignment was released'}: {target}")
 
 
-def _report_export(exported, target, what):
+def _as_file_name(text):
+    return "".join(letter if letter.isalnum() else "_" for letter in text)
+
+
+def _report_export(exported, target, what, following, course):
     for why, names in exported.left_out.items():
         _print_line(f"{len(names)} {why}: {_join_names(names)}")
     _print_line(f"{exported.count} {what} in {target}")
+    _print_next(following, course, ", after you have uploaded this file")
     raise typer.Exit(SET_ASIDE if exported.left_out else 0)
 
 
@@ -606,7 +728,9 @@ def _website_address(base_url, no_links, of_the_course=""):
 def _grade_and_report(course, topic, options, students=(), machines=("",)):
     from autograder import sandbox
     from autograder.batch.grade_class import grade_class
+    from autograder.courses.sections import names_by_id
     from autograder.feedback import notices
+    from autograder.gradebook.requests import load_requests
     from autograder.grading import cluster
     from autograder.reports import tables as report
 
@@ -639,13 +763,14 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
             bar.stop()
             Console(stderr=True).print("Stopped. Grades so far are kept; run the same command again to continue.")
             raise typer.Exit(STOPPED) from None
+    called = names_by_id(course.plan())
     if options.dry:
-        _say_mark_changes(rows, topic)
+        _say_mark_changes(rows, topic, called)
         return rows
     out.print(report.legend_table(released.exercises))
-    out.print(report.grade_table(released.exercises, rows, out.width))
+    out.print(report.grade_table(released.exercises, rows, out.width, called))
     if out.width < report.WIDE_COLUMNS:
-        out.print(report.hint_lines(rows), markup=False, highlight=False)
+        out.print(report.hint_lines(rows, called), markup=False, highlight=False)
     out.print(report.summary_line(rows))
     if slowest := report.slowest_line(rows):
         out.print(slowest, markup=False, highlight=False)
@@ -653,9 +778,16 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
         place = f"submitted/STUDENT/{topic}/{topic}.ipynb"
         out.print(f"Ignored: {notices.plain(path)}. Submissions belong in {place}.", markup=False)
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
+    requests = load_requests(course, topic, [row.student for row in rows])
+    if count := sum(not one.answer for one in requests):
+        _print_line(f"Students ask for another look: {count}. `python -m autograder requests {topic}` lists them.")
     if any(row.waiting for row in rows):
         how = f"`python -m autograder mark {topic} EXERCISE`, or nbgrader's formgrader"
         out.print(f"To be marked by a person: {how}; scheme: {course.marking_scheme(topic)}", markup=False)
+    waiting = {name for row in rows for name in row.waiting}
+    written = [one.name.partition("-")[2] for one in released.exercises if not one.is_automatic and one.name in waiting]
+    marker = " --marker NAME" if course.plan().markers else ""
+    _print_next(f"mark {topic} {written[0]}{marker}" if written else f"export {topic}", course.root)
     return rows
 
 
@@ -672,12 +804,12 @@ def _say_key_changes(topic, released):
         )
 
 
-def _say_mark_changes(rows, topic):
+def _say_mark_changes(rows, topic, called):
     from autograder.feedback import notices
     from autograder.reports import tables as report
 
     if any(row.changes for row in rows):
-        out.print(report.changes_table(rows))
+        out.print(report.changes_table(rows, called))
     for row in rows:
         if row.set_aside or row.failed:
             _print_line(f"{notices.plain(row.student)}: {report.describe_status(row)}")

@@ -20,6 +20,10 @@ Isolation = Annotated[
     ),
 ]
 Students = Annotated[list[str] | None, typer.Argument(help="Only these students; by default all.")]
+Sections = Annotated[
+    list[str] | None,
+    typer.Option("--section", help="Only students of this section of the roster; may be given several times."),
+]
 Workers = Annotated[int | None, typer.Option(min=1, help="Submissions to run at once; by default one per core.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 Topic = Annotated[str, typer.Argument(help="The assignment, named after its chapter: scoring.")]

@@ -273,6 +273,7 @@ class _Batch:
             self._set_aside(job.row, reason, earlier, job.attempts)
         else:
             self._keep_verdicts(job, outcome)
+            recording.count_same_work(job, outcome)
             texts = job.earlier.get("told", {})
             job.marks = self._record(job.row, job.state, outcome.results, job.received, texts)
             if self.options.dry:
@@ -401,6 +402,6 @@ class _Batch:
         if taken_back or not earlier.get("scores"):
             return None
         # restore results that the gradebook has lost
-        received_at = parse_received(jobs.recorded_beside(earlier).get(TIMESTAMP, ""))
+        received_at = parse_received(earlier.get("received", jobs.recorded_beside(earlier).get(TIMESTAMP, "")))
         received_at = replace(received_at, is_earliest=is_earliest)
         return self._record(row, state, recording.recorded_results(earlier, state), received_at, {})

@@ -57,6 +57,9 @@ class Job:
 
     @property
     def received(self) -> ReceivedTime:
+        counted = self.earlier.get("counts_as", {}).get(self.tries[self.attempt])
+        if counted is not None:  # see ``recording.count_same_work``
+            return replace(parse_received(counted), is_another=True)
         latest = self.earlier.get("latest")
         is_another = self.is_collected or (latest is not None and latest != self.tries[self.attempt])
         stated = parse_received(self.beside.get(TIMESTAMP, ""))

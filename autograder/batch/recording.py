@@ -12,6 +12,7 @@ from autograder.batch.jobs import Job, write_beside
 from autograder.feedback import notices
 from autograder.feedback.marks import CellResult, GradebookState, Marks
 from autograder.files import write_bytes, write_text
+from autograder.gradebook.lateness import parse_received
 from autograder.platforms.attempts import load_attempts
 
 if TYPE_CHECKING:
@@ -43,6 +44,21 @@ def hash_marks(marks: Marks | None) -> str:
     return hashlib.sha256(json.dumps(marks, sort_keys=True, default=vars).encode()).hexdigest() if marks else ""
 
 
+def count_same_work(job: Job, outcome: "GradingResult") -> None:
+    """Let what differs from the work graded last only in a request for another look count from when that work came.
+
+    Asking costs no late penalty, although the notebook is handed in again for it.
+    """
+    earlier, received = job.earlier, job.received
+    before, is_same_work = earlier.get("received"), outcome.work and outcome.work == earlier.get("work")
+    is_another_file = job.tries[job.attempt] != earlier.get("latest")  # else its time was corrected, and counts
+    if before is None or not (is_same_work and is_another_file and outcome.requests) or earlier.get("is_earliest"):
+        return
+    came = parse_received(before).time
+    if received.text != before and (came is None or received.time is None or came < received.time):
+        job.earlier = {**earlier, "counts_as": {**earlier.get("counts_as", {}), job.tries[job.attempt]: before}}
+
+
 def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
     """Write the autograded notebook, and prepare the record, which is written after the page."""
     job.notebook, path = outcome.notebook, run.course.autograded(job.student, run.topic)
@@ -55,12 +71,16 @@ def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
         "tries": job.tries,
         "graded": {**job.earlier.get("graded", {}), latest: job.key},
         "latest": latest,
-        "is_earliest": job.is_earliest,
+        "is_earliest": job.received.is_earliest,
+        "work": outcome.work,
+        "received": job.received.text,
+        "counts_as": job.earlier.get("counts_as", {}),
         "notebook": hashlib.sha256(outcome.notebook).hexdigest(),
         "comments": {result.name: result.comment for result in outcome.results if result.is_answer},
         "told": {result.name: result.text for result in outcome.results if result.text},
         "scores": {result.name: result.auto_score for result in outcome.results if result.is_graded},
         "notes": list(job.row.notes),
+        "requests": [[one.exercise, one.words] for one in outcome.requests],
     }
 
 

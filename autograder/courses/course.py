@@ -371,8 +371,8 @@ class Course:
         return self.root / ".autograder" / "released" / f"{topic}.json"
 
 
-def init(root: str | Path) -> Course:
-    """Make a course directory in ``root``; existing files stay as they are."""
+def init(root: str | Path, plan: str = PLAN_TEMPLATE) -> Course:
+    """Make a course directory in ``root``, with ``plan`` as its course.toml; existing files stay as they are."""
     root = _resolve_root(root)
     config = root / "nbgrader_config.py"
     if root.exists() and not config.is_file() and (not root.is_dir() or any(root.iterdir())):
@@ -380,7 +380,7 @@ def init(root: str | Path) -> Course:
     if not config.is_file():
         write_text(CONFIG, config)
     if not (root / PLAN_FILE).exists():
-        write_text(PLAN_TEMPLATE, root / PLAN_FILE)
+        write_text(plan, root / PLAN_FILE)
     for name in ("source", "submitted"):
         (root / name).mkdir(parents=True, exist_ok=True)
     return Course.at(root)

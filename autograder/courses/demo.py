@@ -22,6 +22,7 @@ import importlib
 import inspect
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,12 +96,20 @@ def make_submission(student: DemoStudent, topic: str, source: NotebookNode, rele
 
 
 def hand_in(
-    course: Course, topic: str, folder: str | Path = SUBMISSIONS_FOLDER / "class", hostile: bool = True
+    course: Course,
+    topic: str,
+    folder: str | Path = SUBMISSIONS_FOLDER / "class",
+    hostile: bool = True,
+    kinds: Collection[str] = KINDS,
 ) -> list[DemoStudent]:
-    """Write the submissions of the class into ``course``; return the students. Without a sandbox, leave out the hostile."""
+    """Write the submissions of the class into ``course``; return the students. Without a sandbox, leave out the hostile.
+
+    With ``kinds``, only students of these hand in.
+    """
     source = nbformat.read(course.source(topic), as_version=4)
     released = nbformat.read(course.release(topic), as_version=4)
-    everybody = [student for student in load_students(folder, topic) if hostile or student.kind != "hostile"]
+    everybody = [one for one in load_students(folder, topic) if one.kind in kinds]
+    everybody = [student for student in everybody if hostile or student.kind != "hostile"]
     for student in everybody:
         path = course.submission(student.name, topic)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -32,6 +32,7 @@ PLAN_FILE = "course.toml"
 Percentage = Annotated[float, Meta(ge=0, le=100)]
 DAY_SECONDS = 24 * 60 * 60  # seconds
 MAX_GRACE_MINUTES, MAX_POINTS = 366 * 24 * 60, 1_000_000
+PLAN_FIELDS = ("title", "website", "roster", "late", "assignment", "markers", "second_marking_percent")
 DUE_YEARS = range(2000, 2200)  # datetime cannot convert the time zone of dates at the ends of its own range
 PLAN_TEMPLATE = """# This year's settings for the course. Everything is optional: whatever is left out is as in the book.
 # After a change run `python -m autograder release ASSIGNMENT` again; the late rule and extensions apply from the next `grade`.
@@ -41,11 +42,17 @@ website = ""  # the address of your website, https://...; "" uses html.baseurl f
 roster = ""  # "students.csv", in this folder, with a column id and, where you need them,
 # name, email, canvas, sis, login, section, gradescope: each student's id on each platform;
 # group: the name of the group that hands in together
+second_marking_percent = 0  # of the answers to each written question: a random sample that a second marker sees, too
 
 [late]
 grace_minutes = 0  # this much later still counts as on time, and each day ends this much later
 percent_a_day = 0  # of the points earned, for each day begun
 most_percent = 100  # at most this much is deducted
+
+# Who marks written answers: these sections, or else a fair share of each question. `mark` then asks for --marker NAME.
+# [markers]
+# ada = { sections = ["A"] }
+# ben = {}
 
 # One table for each assignment that differs from the book.
 # [assignment.scoring]
@@ -56,6 +63,9 @@ most_percent = 100  # at most this much is deducted
 #
 # [assignment.scoring.extensions]  # extended due dates for these students
 # ada = 2026-12-03T23:59:00+01:00
+#
+# [assignment.scoring.sections.A]  # for the students of a section in the roster; a later extension still counts
+# due = 2026-12-01T23:59:00+01:00
 #
 # Hidden cases of your own, written as in the answer key, so that they are not public.
 # [[assignment.scoring.case]]
@@ -94,10 +104,18 @@ class NamedExercise(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SectionRule:
+    """What one section of the roster has instead of what the assignment says."""
+
+    due: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
 class Assignment:
     """One assignment. ``exercises`` and ``points`` name functions; without ``exercises``, it asks all of its chapter.
 
-    ``extra`` is the JSON text of the course's own hidden cases, "" for none.
+    ``extra`` is the JSON text of the course's own hidden cases, "" for none. ``sections`` has rules by section, and
+    ``section_due`` what follows from them by student, once the roster is known.
     """
 
     due: datetime | None = None
@@ -106,6 +124,8 @@ class Assignment:
     points: dict[str, Number] = field(default_factory=dict)
     extensions: dict[str, datetime] = field(default_factory=dict)
     extra: str = ""
+    sections: dict[str, SectionRule] = field(default_factory=dict)
+    section_due: dict[str, datetime] = field(default_factory=dict)
 
     def chosen(self, questions: tuple["Exercise", ...]) -> tuple["Exercise", ...]:
         """Return those of ``questions`` that the assignment asks, with its points."""
@@ -117,11 +137,17 @@ class Assignment:
         """Return whether the assignment asks ``exercise``."""
         return not self.exercises or exercise.function in self.exercises
 
-    def extension(self, student: str) -> timedelta | None:
-        """Return the extension of ``student``; None without one."""
-        if self.due is None or student not in self.extensions:
+    def due_for(self, student: str) -> datetime | None:
+        """Return when the work of ``student`` is due, by section and with an extension that is later; None if never."""
+        if self.due is None:
             return None
-        return max(self.extensions[student] - self.due, timedelta())
+        due = self.section_due.get(student, self.due)
+        return max(due, self.extensions.get(student, due))
+
+    def extension(self, student: str) -> timedelta | None:
+        """Return how much later than ``due`` the work of ``student`` is due, negative if earlier; None if neither."""
+        due = self.due_for(student) if {student} & {*self.extensions, *self.section_due} else None
+        return due - self.due if due and self.due else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +174,13 @@ UNIQUE_COLUMNS = ("id", "email", "canvas", "sis", "login", "gradescope")  # no t
 
 
 @dataclass(frozen=True, kw_only=True)
+class Marker:
+    """Somebody who marks written answers: those of ``sections``; without any, a fair share of all others."""
+
+    sections: tuple[Word, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """All that ``course.toml`` says."""
 
@@ -156,26 +189,34 @@ class Plan:
     late: LateRule = field(default_factory=LateRule)
     assignments: dict[str, Assignment] = field(default_factory=dict)
     students: tuple[Student, ...] = ()
+    markers: dict[str, Marker] = field(default_factory=dict)
+    second_marking_percent: Percentage = 0
 
     def assignment(self, topic: str) -> Assignment:
         return self.assignments.get(topic, Assignment())
 
     def notice(self, topic: str) -> str:
         """Return the head of the notebook of ``topic``: course title and due date, as far as they are known."""
-        due = self.assignment(topic).due
-        zone = due.strftime("%z") if due else ""
-        when = f"Due: {due:%A, %d %B %Y, %H:%M} (UTC{zone[:3]}:{zone[3:]})." if due else ""
-        return " ".join(filter(None, [f"{self.title}." if self.title else "", when]))
+        due, sections = self.assignment(topic).due, self.assignment(topic).sections
+        when = f"Due: {_format_due(due)}." if due else ""
+        own = [f"Section {name}: {_format_due(rule.due)}." for name, rule in sorted(sections.items())]
+        return " ".join(filter(None, [f"{self.title}." if self.title else "", when, *own]))
 
     def lateness(self, topic: str) -> str:
         """Return a text that changes with every setting for late work; "" without such settings."""
         assignment = self.assignment(topic)
         if assignment.due is None and self.late == LateRule():
             return ""
-        until = {student: str(moment) for student, moment in sorted(assignment.extensions.items())}
+        own = sorted({*assignment.extensions, *assignment.section_due})
+        until = {student: str(assignment.due_for(student)) for student in own}
         return json.dumps(
             [str(assignment.due), until, self.late.grace_minutes, self.late.percent_a_day, self.late.most_percent]
         )
+
+
+def _format_due(due):
+    zone = due.strftime("%z")
+    return f"{due:%A, %d %B %Y, %H:%M} (UTC{zone[:3]}:{zone[3:]})"
 
 
 def read_plan(root: str | Path) -> Plan:
@@ -184,18 +225,50 @@ def read_plan(root: str | Path) -> Plan:
     Raises ``CourseError`` for the first thing in ``course.toml`` or in the roster that cannot be understood.
     """
     try:
-        plan, roster = _parse_plan(Path(root).joinpath(PLAN_FILE).read_text(encoding="utf-8-sig"))
+        text = Path(root).joinpath(PLAN_FILE).read_text(encoding="utf-8-sig")
+        plan, roster = parse_plan(text)
     except FileNotFoundError:
         return Plan()
     except UnicodeDecodeError as error:
         raise CourseError(f"not valid TOML: {error}", PLAN_FILE, "correct the line that the message names.") from None
     except IsADirectoryError:
         raise CourseError("this is a folder", PLAN_FILE, "replace it with the file of that name.") from None
-    return replace(plan, students=read_roster(Path(root) / roster)) if roster else plan
+    plan = replace(plan, students=read_roster(Path(root) / roster)) if roster else plan
+    with_sections = any(one.sections for one in (*plan.assignments.values(), *plan.markers.values()))
+    return _apply_sections(plan, text) if with_sections else plan
+
+
+def _apply_sections(plan, text):
+    """Return ``plan`` with each student's due date by section; refuse a section that the roster does not have.
+
+    A roster without sections, as before a course begins, has none to compare with.
+    """
+    known, assignments = {student.section for student in plan.students} - {""}, {}
+
+    def refuse_unknown(sections, place, name=""):
+        for section in sections if known else ():
+            if section not in known:
+                remedy = f"name one of {', '.join(sorted(known))}."
+                place(section).refuse(f"the roster has no section {section!r}", remedy, name)
+
+    for name, marker in plan.markers.items():
+        refuse_unknown(marker.sections, lambda _: Place(PLAN_FILE, text, "markers", "markers"), name)
+    for topic, one in plan.assignments.items():
+        refuse_unknown(one.sections, lambda section, topic=topic: _place_of_section(text, topic, section))
+        own = {
+            student.id: one.sections[student.section] for student in plan.students if student.section in one.sections
+        }
+        assignments[topic] = replace(one, section_due={student: rule.due for student, rule in own.items()})
+    return replace(plan, assignments=assignments)
+
+
+def _place_of_section(text, topic, section):
+    name = f"assignment.{topic}.sections.{section}"
+    return Place(PLAN_FILE, text, name, name)
 
 
 @lru_cache(maxsize=4)
-def _parse_plan(text):
+def parse_plan(text: str) -> tuple[Plan, str]:
     """Return the ``Plan`` that ``text`` states, without students, and the name of the roster's file, "" for none.
 
     Cached, because nbgrader's commands and the late rule ask for it once per student.
@@ -209,7 +282,7 @@ def _parse_plan(text):
     except ValueError as error:  # TOMLDecodeError, or Python's limit on the digits of a number
         raise CourseError(f"not valid TOML: {error}", PLAN_FILE, "correct the line that the message names.") from None
     top = Place(PLAN_FILE, text, "", "")
-    for name in ("late", "assignment"):
+    for name in ("late", "assignment", "markers"):
         if not isinstance(tables.get(name, {}), dict):
             top.refuse(f"{name} is not a table", f"begin it with a line [{name}].", name)
     late = read_record(LateRule, tables.pop("late", {}), Place(PLAN_FILE, text, "late", "late"), "the late rule")
@@ -220,15 +293,34 @@ def _parse_plan(text):
         topic: _parse_assignment(topic, table, Place(PLAN_FILE, text, f"assignment.{topic}", f"assignment.{topic}"))
         for topic, table in tables.pop("assignment", {}).items()
     }
+    team = _parse_team(tables, top)
     simple = {name: tables.pop(name, "") for name in ("title", "website", "roster")}
     for name, value in simple.items():
         if not isinstance(value, str):
             top.refuse(f"{name} is {value!r}", "write text in quotes there.", name)
     if tables:
         name = next(iter(tables))
-        top.refuse(f"unknown field {name!r}", "the fields are title, website, roster, late, assignment.", name)
+        top.refuse(f"unknown field {name!r}", f"the fields are {', '.join(PLAN_FIELDS)}.", name)
     roster = simple.pop("roster")
-    return Plan(late=late, assignments=assignments, **simple), roster
+    return Plan(late=late, assignments=assignments, **simple, **team), roster
+
+
+def _parse_team(tables, top):
+    """Take the markers and what they do out of ``tables``; return them as fields of the ``Plan``."""
+    place, markers = Place(PLAN_FILE, top.text, "markers", "markers"), {}
+    for name, table in tables.pop("markers", {}).items():
+        if not is_student_name(name):
+            place.refuse(f"{name!r} cannot be used as a marker's name", "use letters, digits and @+-._ in it.", name)
+        if not isinstance(table, dict):
+            place.refuse(f"{name} is {table!r}", f'write {name} = {{}}, or {name} = {{ sections = ["A"] }}.', name)
+        markers[name] = read_record(Marker, table, place, f"the marker {name}", under=name)
+    field_name = "second_marking_percent"
+    percent = tables.pop(field_name, 0)
+    if isinstance(percent, bool) or not isinstance(percent, int | float) or not 0 <= percent <= 100:
+        top.refuse(f"{field_name} is {percent!r}", "write a number from 0 to 100 there.", field_name)
+    if percent and len(markers) < 2:
+        top.refuse(f"{field_name} without two markers", "name them in [markers].", field_name)
+    return {"markers": markers, field_name: percent}
 
 
 def _parse_assignment(topic, table, place):
@@ -245,10 +337,24 @@ def _parse_assignment(topic, table, place):
         from autograder.exercises.course_cases import read_course_cases
 
         read_course_cases(extra, topic, place)  # raises errors here, with their line
-    assignment = read_record(Assignment, table, place, "an assignment", {"extra": extra})
+    ready = {"extra": extra, "sections": _parse_sections(table.pop("sections", {}), topic, place), "section_due": {}}
+    assignment = read_record(Assignment, table, place, "an assignment", ready)
     _refuse_unknown(assignment, entries, topic, place)
     _refuse_dates(assignment, place)
     return assignment
+
+
+def _parse_sections(tables, topic, place):
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        place.refuse(
+            "sections is not a table of tables", f"begin one with [assignment.{topic}.sections.A].", "sections"
+        )
+    sections = {}
+    for name, table in tables.items():
+        here = _place_of_section(place.text, topic, name)
+        sections[name] = read_record(SectionRule, table, here, "a section")
+        _refuse_date(sections[name].due, here, "due")
+    return sections
 
 
 def _refuse_unknown(assignment, entries, topic, place):
@@ -267,12 +373,17 @@ def _refuse_unknown(assignment, entries, topic, place):
 def _refuse_dates(assignment, place):
     extensions = (("extensions", moment) for moment in assignment.extensions.values())
     for name, moment in [("due", assignment.due), *extensions]:
-        if moment is not None and moment.tzinfo is None:
-            place.refuse(f"{moment} has no time zone", "add one at the end: +01:00, or Z for UTC.", name)
-        if moment is not None and moment.year not in DUE_YEARS:
-            place.refuse(f"{moment} is in the year {moment.year}", "write the year of your course.", name)
-    if assignment.extensions and assignment.due is None:
-        place.refuse("extensions without a due date", "write `due` as well.", "extensions")
+        _refuse_date(moment, place, name)
+    for name in ("extensions", "sections"):
+        if getattr(assignment, name) and assignment.due is None:
+            place.refuse(f"{name} without a due date", "write `due` as well.", name)
+
+
+def _refuse_date(moment, place, name):
+    if moment is not None and moment.tzinfo is None:
+        place.refuse(f"{moment} has no time zone", "add one at the end: +01:00, or Z for UTC.", name)
+    if moment is not None and moment.year not in DUE_YEARS:
+        place.refuse(f"{moment} is in the year {moment.year}", "write the year of your course.", name)
 
 
 def read_roster(path: str | Path) -> tuple[Student, ...]:

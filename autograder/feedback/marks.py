@@ -35,6 +35,15 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Reply:
+    """What a person has answered to a student who asked for another look at an exercise, in these words."""
+
+    exercise: str
+    words: str
+    answer: str
+
+
+@dataclass(frozen=True)
 class Marks:
     """What the gradebook holds for one submission. ``comments`` maps a cell to what is said of it.
 
@@ -50,6 +59,7 @@ class Marks:
     received_at: str = ""
     due: str = ""
     is_earliest: bool = False
+    replies: tuple[Reply, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,7 @@ class GradebookState:
     received_at: str = ""
     due: str = ""
     is_earliest: bool = False
+    replies: tuple[Reply, ...] = ()
 
     @property
     def marks(self) -> Marks:
@@ -102,7 +113,7 @@ class GradebookState:
         score, points = (sum(getattr(mark, what) for mark in cells.values()) for what in ("score", "points"))
         comments = {name: comment.text for name, comment in self.comments.items()}
         penalty, times = float(self.late_penalty), (self.received_at, self.due, self.is_earliest)
-        return Marks(cells, comments, float(score), float(points), penalty, *times)
+        return Marks(cells, comments, float(score), float(points), penalty, *times, self.replies)
 
 
 def merge_results(standing: GradebookState, results: Iterable[CellResult], texts: Mapping[str, str]) -> GradebookState:

@@ -15,6 +15,7 @@ from autograder.feedback.marks import Mark, Marks
 from autograder.notebooks.cell_ids import MENDED, check_id, id_of, test_id, text_id
 from autograder.notebooks.handout import Handout, receipt_of_notebook
 from autograder.notebooks.receipt import UNANSWERED
+from autograder.notebooks.requests import find_requests
 
 TEMPLATE = Path(__file__).parent / "templates" / "page.html.j2"
 QUESTIONS_KEPT = 1000  # questions
@@ -89,7 +90,18 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
         next=worst[:MAX_NEXT],
         more=len(worst) - MAX_NEXT,
         waiting=sum(section.waiting for section in ordered),
+        requests=_answered_requests(notebook, marks, asked),
     )
+
+
+def _answered_requests(notebook, marks, asked):
+    """Return ``(exercise, its title, words, answer)`` of each request: those of the notebook, then others answered before."""
+    titles, given = {one.name: one.title for one in asked.questions}, {}
+    for one in find_requests(notebook.cells, asked.questions):
+        given[one.exercise, one.words] = ""
+    for one in marks.replies:
+        given[one.exercise, one.words] = one.answer
+    return [(name, titles.get(name, ""), words, answer) for (name, words), answer in given.items()]
 
 
 @lru_cache(QUESTIONS_KEPT)

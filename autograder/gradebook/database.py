@@ -28,7 +28,7 @@ NOTEBOOK = _table("notebook", "id", "name", "assignment_id")
 CELL = _table("base_cell", "id", "name", "notebook_id")
 GRADE_CELL = _table("grade_cells", "id", "max_score")
 SOLUTION_CELL = _table("solution_cells", "id")
-STUDENT = _table("student", "id", "lms_user_id")
+STUDENT = _table("student", "id", "lms_user_id", "first_name", "last_name", "email")
 SUBMITTED_ASSIGNMENT = _table(
     "submitted_assignment", "id", "assignment_id", "student_id", timestamp=DateTime(), extension=Interval()
 )

@@ -34,6 +34,8 @@ from autograder.gradebook.database import (
     open_database,
 )
 from autograder.gradebook.lateness import Lateness, ReceivedTime, nbgrader_config
+from autograder.gradebook.requests import load_replies
+from autograder.gradebook.students import name_columns, store_names
 from autograder.paths import add_environment_to_path
 
 # The queries for every submission, built once.
@@ -95,6 +97,7 @@ class Recorder(contextlib.ExitStack):
         self.was_restored = not self.dry and store_assignment(self.course, self.topic)
         if not self.dry:
             store_due_dates(self.course, self.topic)
+            store_names(self.course)
         self.engine = open_database(self.course)
         self.callback(self.engine.dispose)
         with database_errors(self.course), self.engine.connect() as connection:
@@ -124,6 +127,7 @@ class Recorder(contextlib.ExitStack):
         with self.engine.connect() as connection:
             existing = self._find_submission(connection, student)
             state = self._read_state(connection, student, existing)
+        state = replace(state, replies=load_replies(self.course, self.topic, student))
         return state if received is None else _set_times(state, _received_at(existing, received), received)
 
     def update_penalty(self, student: str, state: GradebookState) -> Marks:
@@ -174,6 +178,7 @@ class Recorder(contextlib.ExitStack):
         existing = self._find_submission(db, student)
         before = self._read_state(db, student, existing)
         when = _received_at(existing, received)
+        before = replace(before, replies=load_replies(self.course, self.topic, student))
         state = _set_times(merge_results(before, results, texts), when, received)
         penalty = self._penalty(student, state)
         return existing, before, replace(state, late_penalty=penalty or 0.0), when, penalty
@@ -225,7 +230,8 @@ class Recorder(contextlib.ExitStack):
 
         new, submission = _insert_statements(), new_uuid()
         if db.execute(STUDENT_ID, {"student": student}).first() is None:
-            db.execute(new["student"], [{"id": student}])
+            listed = next((one for one in self.course.plan().students if one.id == student), None)
+            db.execute(new["student"], [{"id": student, **(name_columns(listed) if listed else {})}])
         row = {"id": submission, "assignment_id": self.assignment_id, "student_id": student, "timestamp": when}
         row["extension"] = self.lateness.extension(student, None)
         db.execute(new["submission"], [row])

@@ -20,6 +20,7 @@ from autograder.grading.stopwatch import Stopwatch, time_limit
 from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import exercise_of_text, id_of
 from autograder.notebooks.handout import handout
+from autograder.notebooks.requests import RegradeRequest, find_requests, hash_without_requests
 from autograder.sandbox import Limits
 from autograder.verdicts import Graded
 from solutions.answer_key import AnswerKeyError
@@ -77,6 +78,8 @@ class GradingResult:
     notebook: bytes = b""
     page: bytes = b""
     marks: Marks | None = None
+    requests: tuple[RegradeRequest, ...] = ()
+    work: str = ""  # see ``hash_without_requests``
     spent: dict[str, float] = field(default_factory=dict)  # stage -> seconds
     used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU
 
@@ -96,6 +99,7 @@ def grade_task(task: Task) -> GradingResult:
         except CourseError as error:
             return GradingResult(set_aside=str(error))
         later_exercises = find_later_exercises(template, task.points)
+        work = hash_without_requests(notebook.cells, task.files)
         notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in later_exercises))
         repair.add_notes(notebook, notes)
     graded = task.graded
@@ -111,11 +115,12 @@ def grade_task(task: Task) -> GradingResult:
         results = pages.enter_results(notebook, graded, templates[0], task.settings, later_exercises)
         # each text in one piece: in lines and indented, it would take five times as long to write
         content = (json.dumps(strip_transient(notebook), sort_keys=True, ensure_ascii=False) + "\n").encode()
+        requests = find_requests(notebook.cells, handout(template).questions)
     page, marks = b"", None
     if task.paper:
         with watch.stage("page"):
             page, marks = _render_page(notebook, results, task, template)
-    return GradingResult("", notes, graded, results, content, page, marks, watch.spent, watch.used)
+    return GradingResult("", notes, graded, results, content, page, marks, requests, work, watch.spent, watch.used)
 
 
 def find_later_exercises(template: NotebookNode, points: Mapping[str, float]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from sqlalchemy import select, update
 
 from autograder.courses.course import Course
 from autograder.courses.locking import shared_lock
+from autograder.courses.sections import Selection
 from autograder.errors import CourseError
 from autograder.gradebook import database as tables
 from autograder.gradebook.database import open_connection, open_gradebook
@@ -61,6 +62,7 @@ class Answer:
     held: CurrentMark
     is_untouched: bool = False  # as it was handed out: worth 0, and need not be marked
     pictures: tuple[str, ...] = field(default=(), compare=False)  # names of those attached, which the text may show
+    is_second: bool = False  # for a second marker: ``held`` is not in the gradebook
 
     @property
     def seen(self) -> str:
@@ -103,14 +105,17 @@ def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
     return Scheme(question, asked.points, entry.answer.strip(), entry.criteria)
 
 
-def load_answers(course: Course, topic: str, exercise: str) -> list[Answer]:
-    """Return the answers of all who are in the gradebook, in no order; raise CourseError if it is unreadable."""
-    return [_load_answer(course, topic, exercise, row) for row in _fetch_rows(course, topic, exercise)]
+def load_answers(course: Course, topic: str, exercise: str, only: Selection = None) -> list[Answer]:
+    """Return the answers of all who are in the gradebook, in no order; with ``only``, of these students.
+
+    Raises CourseError if the gradebook is unreadable.
+    """
+    return [_load_answer(course, topic, exercise, row) for row in _fetch_rows(course, topic, exercise, only)]
 
 
-def count_progress(course: Course, topic: str, exercise: str) -> dict[str, int]:
+def count_progress(course: Course, topic: str, exercise: str, only: Selection = None) -> dict[str, int]:
     """Count the answers: marked, of how many, and left as handed out; raise CourseError without a gradebook."""
-    rows = _fetch_rows(course, topic, exercise)
+    rows = _fetch_rows(course, topic, exercise, only)
     return count_marked([(_is_untouched(row), bool(row.needs_manual_grade)) for row in rows])
 
 
@@ -120,10 +125,16 @@ def count_marked(rows: Sequence[tuple[bool, bool]]) -> dict[str, int]:
     return {"marked": waiting.count(False), "of": len(waiting), "untouched": len(rows) - len(waiting)}
 
 
-def _fetch_rows(course, topic, exercise):
+def _fetch_rows(course, topic, exercise, only):
     require_gradebook(course, topic)
     with open_connection(course) as connection:
-        return connection.execute(_select_rows(topic, exercise)).all()
+        rows = connection.execute(_select_rows(topic, exercise)).all()
+    return [row for row in rows if only is None or row.student_id in only]
+
+
+def is_as_graded(course: Course, topic: str, exercise: str, answer: Answer) -> bool:
+    """Return whether the text of ``answer`` is still the one that was graded last."""
+    return _read_text(course, topic, exercise, answer.student)[0] == answer.text
 
 
 def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer, CurrentMark]]) -> list[Answer]:
@@ -147,7 +158,7 @@ def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[tuple[
             )
             grade = grade.values(manual_score=held.points, needs_manual_grade=held.waiting)
             remark = remark.values(manual_comment=held.comment)
-            same_text = _read_text(course, topic, exercise, answer.student)[0] == answer.text
+            same_text = is_as_graded(course, topic, exercise, answer)
             written = [cast(Any, db.execute(statement)).rowcount for statement in (grade, remark)]
             if written != [1, 1] or not same_text:
                 db.rollback()

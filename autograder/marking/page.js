@@ -4,6 +4,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const token = new URLSearchParams(location.search).get("token");
 const byId = (id) => document.getElementById(id);
 const [pointsField, commentField, problem, message] = ["points", "words", "problem", "said"].map(byId);
+const saidBefore = byId("before-said");
 const criteria = [...document.querySelectorAll("[data-criterion]")];
 const roundPoints = (number) => Math.round(number * 1e6) / 1e6;
 const groups = [...document.querySelectorAll("article")].map((article, number) => readGroup(data.groups[number], article));
@@ -17,6 +18,7 @@ function readGroup(saved, article) {
     article,
     answers: saved.answers,
     waiting: saved.waiting,
+    by: saved.by,
     points: saved.points,
     met: missed.map((isMissed) => saved.points !== null && !isMissed),
     words: lines.filter((line) => !data.criteria.some(({ comment }) => comment === line)).join("\n"),
@@ -44,6 +46,7 @@ function drawArticle(group, number) {
   const changed = group.waiting && group.points !== null;
   state.textContent =
     group.points === null ? "Not marked yet" : changed ? `Changed since it was given ${formatPoints(group)}` : formatPoints(group);
+  if (group.by.length) state.textContent += `, marked by ${group.by.join(" and ")}`;
   if (group.unsaved) state.textContent += " (not saved yet)";
   state.classList.toggle("done", !group.waiting && !group.unsaved);
   const lines = commentOf(group).split("\n").filter(Boolean);
@@ -90,7 +93,8 @@ async function save(group) {
         group.theirs = reply.now ?? null;
         throw new Error(reply.problem ?? (await response.text()));
       }
-      [group.answers, group.waiting, group.problem, group.theirs] = [reply.answers, waiting, "", null];
+      [group.answers, group.waiting, group.by, group.problem, group.theirs] = [reply.answers, waiting, [], "", null];
+      offerAgain(group.words.trim());
       data.progress = { marked: reply.marked, of: reply.of };
       message.textContent = waiting ? "Saved: it waits for marks." : `Saved: ${formatPoints(group)}.`;
     }
@@ -101,6 +105,25 @@ async function save(group) {
   }
   group.saving = false;
   draw();
+}
+
+// Offer words of the marker's own for the next answers, as the page does when it is loaded.
+function offerAgain(words) {
+  const known = [...saidBefore.querySelectorAll("button")].map((button) => button.textContent);
+  if (!words || words.length > 500 || known.includes(words)) return;
+  const item = document.createElement("li");
+  item.append(Object.assign(document.createElement("button"), { type: "button", textContent: words }));
+  saidBefore.querySelector("ul").prepend(item);
+  saidBefore.hidden = false;
+}
+
+function sayAgain(words) {
+  const group = groups[current];
+  if (!group || group.words.split("\n").includes(words)) return;
+  group.words = [group.words.trim(), words].filter(Boolean).join("\n");
+  commentField.value = group.words;
+  save(group);
+  group.article.focus({ preventScroll: true });
 }
 
 function markGroup(group, met) {
@@ -205,6 +228,7 @@ const keys = {
   Enter: goToNextWaiting,
   p: () => pointsField.focus(),
   c: () => commentField.focus(),
+  w: () => saidBefore.querySelector("button")?.focus(),
   u: withdrawMarks,
   s: splitGroup,
   m: overwriteTheirs,
@@ -234,6 +258,7 @@ for (const [id, key] of Object.entries({ before: "k", next: "j", waiting: "Enter
   byId(id).addEventListener("click", keys[key]);
 }
 commentField.addEventListener("change", saveComment);
+saidBefore.addEventListener("click", (event) => event.target.matches("button") && sayAgain(event.target.textContent));
 pointsField.addEventListener("change", savePoints);
 document.querySelector("main").addEventListener("click", (event) => {
   const article = event.target.closest("article");

@@ -6,7 +6,9 @@ The page shows everything of a student and runs nothing. It knows answers by num
 import hashlib
 import hmac
 import secrets
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -19,6 +21,7 @@ from markupsafe import Markup
 from msgspec import Meta
 
 from autograder.courses.course import Course
+from autograder.courses.sections import Selection, names_by_id
 from autograder.marking.answers import (
     Answer,
     AnswersChanged,
@@ -26,16 +29,19 @@ from autograder.marking.answers import (
     Scheme,
     count_marked,
     count_progress,
+    is_as_graded,
     load_answers,
     load_scheme,
     read_picture,
     save_marks,
 )
+from autograder.marking.desk import AnswersTaken, Desk
 
 if TYPE_CHECKING:  # what shows answers is imported when there is a page to show: the marker waits for its address only
     from autograder.marking.grouping import Group
 
 MAX_COMMENT_CHARACTERS = 10_000  # characters of a comment
+MAX_OFFERED, MAX_OFFERED_CHARACTERS = 12, 500  # comments that are offered again; characters of one
 RENDERED_ANSWERS_KEPT = 2000  # answers that were rendered
 MAX_PAGE_CHARACTERS = 10 * 2**20  # of HTML of answers on one page
 Id = Annotated[str, Meta(max_length=64)]
@@ -67,26 +73,45 @@ class Conflict(Exception):
 class Session:
     """All answers to ``exercise`` of ``topic`` in ``course``, on the way to their marks. With ``names``, students are named.
 
+    With ``only``, it has the answers of these students; with ``marker``, those that this marker of course.toml is offered
+    at a ``Desk``, which has to be closed.
+
     Raises CourseError if no person marks this exercise, or the gradebook cannot be read.
     """
 
-    def __init__(self, course: Course, topic: str, exercise: str, names: bool = False) -> None:
-        self.course, self.topic, self.names = course, topic, names
+    def __init__(
+        self, course: Course, topic: str, exercise: str, names: bool = False, only: Selection = None, marker: str = ""
+    ) -> None:
+        self.course, self.topic, self.names, self.only = course, topic, names, only
         self.scheme: Scheme = load_scheme(course, topic, exercise)
         self.exercise = self.scheme.question.name
+        self._called = names_by_id(course.plan()) if names else {}
         self.marked: set[str] = set()  # students, in this sitting
         self._key = secrets.token_bytes()
         self._shown: dict[str, dict[str, Answer]] = {}  # id -> seen -> answer
         self._pictures: dict[str, tuple[str, str]] = {}  # id -> student, name
         self.progress()  # which can be refused
+        self.desk = Desk(course, topic, self.exercise, marker) if marker else None
+        self._waiting: dict[str, bool] = {}  # id -> whether it waits, of what a marker was offered last
+
+    def close(self) -> None:
+        if self.desk:
+            self.desk.close()
 
     def answers(self) -> list[Answer]:
         """Return the answers that a person marks, as they are now; those that were left as handed out are not among them."""
-        return [answer for answer in load_answers(self.course, self.topic, self.exercise) if not answer.is_untouched]
+        return self._offered(self._load_all())
+
+    def _offered(self, answers):
+        answers = [answer for answer in answers if not answer.is_untouched]
+        return self.desk.offer(answers) if self.desk else answers
+
+    def _load_all(self):
+        return load_answers(self.course, self.topic, self.exercise, self.only)
 
     def progress(self) -> dict[str, int]:
         """Return how many are marked, of how many, and how many more are as handed out."""
-        return count_progress(self.course, self.topic, self.exercise)
+        return count_progress(self.course, self.topic, self.exercise, self.only)
 
     def page(self, token: str = "") -> str:
         """Return the page, with everything as it is now. It asks for pictures with ``token``.
@@ -98,9 +123,11 @@ class Session:
         from autograder.marking.grouping import group_similar
 
         # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
-        answers = load_answers(self.course, self.topic, self.exercise)
-        counts = count_marked([(answer.is_untouched, answer.held.waiting) for answer in answers])
-        groups = group_similar([answer for answer in answers if not answer.is_untouched], key=self._id)
+        answers = self._load_all()
+        offered, untouched = self._offered(answers), sum(answer.is_untouched for answer in answers)
+        counts = count_marked([(False, answer.held.waiting) for answer in offered]) | {"untouched": untouched}
+        self._waiting = {self._id(answer): answer.held.waiting for answer in offered}
+        groups = group_similar(offered, key=self._id)
         shown, size = [], 0
         for group in groups:
             spellings = self._spellings(group, token)
@@ -109,6 +136,8 @@ class Session:
                 break
             shown.append((group, spellings))
         criteria = [(one, _one_line(one.comment)) for one in self.scheme.criteria]
+        blind = {answer.student for answer in offered if answer.is_second}
+        said = _said_before([one for one in answers if one.student not in blind], {comment for _, comment in criteria})
         data = {
             "points": self.scheme.points,
             "criteria": [{"points": one.points, "comment": comment} for one, comment in criteria],
@@ -118,6 +147,7 @@ class Session:
         return load_template(Path(__file__).with_name("page.html.j2")).render(
             scheme=self.scheme,
             criteria=criteria,
+            said=said,
             question=Markup(cell_html.prose(self.scheme.question.text)),
             answer=Markup(cell_html.prose(self.scheme.answer)),
             groups=shown,
@@ -149,11 +179,34 @@ class Session:
         held = CurrentMark(request.points, request.points is None, sanitize.plain(request.comment).strip() or None)
         answers = [answer for answer in seen_answers if answer is not None]
         try:
-            saved = save_marks(self.course, self.topic, self.exercise, [(answer, held) for answer in answers])
+            saved = self._save([(answer, held) for answer in answers])
         except AnswersChanged as changed:
             raise Conflict(self._contradiction(changed.now, answers)) from None
+        except AnswersTaken as taken:
+            raise Conflict({"problem": f"{taken.by} has this answer now: load the page anew."}) from None
         self.marked = (self.marked | {one.student for one in saved}) - {one.student for one in saved if held.waiting}
-        return {"answers": [self._show(answer) for answer in saved], **self.progress()}
+        return {"answers": [self._show(answer) for answer in saved], **self._page_progress(saved)}
+
+    def _save(self, marks):
+        """Save ``marks``: in the gradebook, second ones beside it, and with a desk who gave them; return the answers then."""
+        if self.desk is None:
+            return save_marks(self.course, self.topic, self.exercise, marks)
+        with self.desk.recording(marks) as changed:
+            second = [(answer, held) for answer, held in marks if answer.is_second]
+            others = [one for one, _ in second if not is_as_graded(self.course, self.topic, self.exercise, one)]
+            if changed or others:
+                now = {one.student: one for one in changed} | {one.student: replace(one, text="") for one in others}
+                raise AnswersChanged(now)
+            first = [(answer, held) for answer, held in marks if not answer.is_second]
+            saved = save_marks(self.course, self.topic, self.exercise, first) if first else []
+        return [*saved, *(replace(answer, held=held) for answer, held in second)]
+
+    def _page_progress(self, saved):
+        """Return the progress that the page shows: with a desk, of the answers that are on it."""
+        if self.desk is None:
+            return self.progress()
+        self._waiting |= {self._id(answer): answer.held.waiting for answer in saved}
+        return count_marked([(False, waiting) for waiting in self._waiting.values()])
 
     def _contradiction(self, now, answers):
         """Say what is not as it was seen. Where only marks differ, the marker may put theirs in their place."""
@@ -171,7 +224,8 @@ class Session:
     def _told(self, group: "Group") -> dict[str, Any]:
         held = group.answers[0].held
         seen = [self._show(answer) for answer in group.answers]
-        return {"answers": seen, "points": held.points, "waiting": held.waiting, "comment": held.comment or ""}
+        told = {"answers": seen, "points": held.points, "waiting": held.waiting, "comment": held.comment or ""}
+        return told | {"by": self.desk.others(group.answers) if self.desk else []}
 
     def _show(self, answer: Answer) -> dict[str, str]:
         self._shown.setdefault(self._id(answer), {})[answer.seen] = answer
@@ -197,8 +251,17 @@ class Session:
             pictures = self._addresses(answer, token)
             html = Markup(_render_answer(text, pictures) if pictures else _render_cached(text))
             _, whose = spelt.setdefault(_one_line(html), (html, []))
-            whose.append((self._id(answer), answer.student if self.names else ""))
+            whose.append((self._id(answer), self._called.get(answer.student, answer.student) if self.names else ""))
         return list(spelt.values())
+
+
+def _said_before(answers, of_criteria):
+    """Return what markers have said of ``answers`` in words of their own, the most frequent first."""
+    said: Counter[str] = Counter()
+    for answer in answers:
+        lines = [line for line in (answer.held.comment or "").split("\n") if line.strip() and line not in of_criteria]
+        said.update(["\n".join(lines)] if 0 < sum(map(len, lines)) <= MAX_OFFERED_CHARACTERS else [])
+    return [words for words, _ in said.most_common(MAX_OFFERED)]
 
 
 def _render_answer(text: str, addresses: Mapping[str, str] = MappingProxyType({})) -> str:

@@ -1,9 +1,17 @@
 """What students write into cells of their own: an answer to a written question may be there, and must not go unread."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from autograder.notebooks.cell_ids import text_id
+
+REQUEST = re.compile(r"[\s#>*_]*please\s+look\s+again\s+at\b", re.IGNORECASE)
+
+
+def is_request(cell: Mapping[str, Any]) -> bool:
+    """Return whether a cell of a student's own asks for another look at an exercise: it is no part of an answer."""
+    return cell["cell_type"] == "markdown" and bool(REQUEST.match(source_of(cell)))
 
 
 def added_cells(cells: Iterable[Mapping[str, Any]], exercise_name: str) -> Iterator[Mapping[str, Any]]:
@@ -13,7 +21,7 @@ def added_cells(cells: Iterable[Mapping[str, Any]], exercise_name: str) -> Itera
         grade_id = (cell["metadata"].get("nbgrader") or {}).get("grade_id")
         if grade_id:
             inside = grade_id in (exercise_name, text_id(exercise_name))
-        elif inside and source_of(cell).strip():
+        elif inside and source_of(cell).strip() and not is_request(cell):
             yield cell
 
 

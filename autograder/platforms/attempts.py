@@ -186,10 +186,8 @@ def write_exchange_files(course: Course, topic: str, assignment: Assignment, stu
 
 def format_timestamp(assignment: Assignment, student: str, attempt: Attempt) -> str:
     """Return the text of ``timestamp.txt``: one second after the due date if the attempt is only known to be late."""
-    if not attempt.is_late_without_time or not assignment.due:
-        return attempt.time
-    until = assignment.extensions.get(student, assignment.due)
-    return format_time(max(until, assignment.due) + timedelta(seconds=1))
+    due = assignment.due_for(student)
+    return format_time(due + timedelta(seconds=1)) if attempt.is_late_without_time and due else attempt.time
 
 
 def find_collected_attempt(course: Course, student: str, topic: str, content: bytes) -> Attempt | None:

@@ -641,11 +641,10 @@ def set_time(course: Course, topic: str, student: str, time: datetime, journal: 
 
 def _describe_lateness(assignment, student, attempt):
     """Return in words whether ``attempt`` is late, as far as that is known."""
-    due = assignment.due
+    due = assignment.due_for(student)
     if attempt.time and due:
-        until = max(assignment.extensions.get(student, due), due)
         came = parse_time(attempt.time)
-        seconds = (came - until).total_seconds() if came else 0
+        seconds = (came - due).total_seconds() if came else 0
         hours, minutes = divmod(int(seconds) // 60, 60)
         span = f"{hours // 24} d {hours % 24} h" if hours >= 24 else f"{hours} h {minutes} min"
         return f"late by {span}" if seconds > 0 else ""

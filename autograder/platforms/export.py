@@ -27,6 +27,7 @@ from nbformat import v4
 
 from autograder.courses.course import Course
 from autograder.courses.plan import Student, fold_name, students_by_id
+from autograder.courses.sections import Selection
 from autograder.errors import CourseError
 from autograder.files import write_text
 from autograder.gradebook.scores import load_results
@@ -74,12 +75,13 @@ def export(
     column: str = "",
     unmarked: bool = False,
     force: bool = False,
+    only: Selection = None,
 ) -> ExportSummary:
     """Write the grades of ``topic`` to ``target``, in the format of the platform ``to``.
 
     ``given`` is a file of the platform: Moodle's grading worksheet, or Canvas's exported gradebook, whose students and ids
     are then used. ``column`` is what Canvas calls the assignment. Students with answers still to be marked are left out,
-    unless ``unmarked``; in ``csv`` they have a row that says so.
+    unless ``unmarked``; in ``csv`` they have a row that says so. With ``only``, no grade of others is written.
 
     Raises ``CourseError`` if the platform is unknown, ``target`` is there already and not ``force``, or ``given`` is
     missing or not its file.
@@ -90,17 +92,18 @@ def export(
     everybody, students = load_results(course, topic), course.plan().students
     released = course.released(topic)
     points = sum(released.points.values())
-    listed = {one.id: one for one in students}
+    selected = {name: one for name, one in everybody.items() if only is None or name in only}
+    listed = {one.id: one for one in students if only is None or one.id in only}
     if to == "csv":
-        codes = _receipt_codes(course, topic, everybody, tuple(map(handout, released.notebooks)))
-        sheet = _csv_sheet(everybody, listed, points, codes)
+        codes = _receipt_codes(course, topic, selected, tuple(map(handout, released.notebooks)))
+        sheet = _csv_sheet(selected, listed, points, codes)
     elif to == "moodle":
-        sheet = _moodle_sheet(course, topic, everybody, students, points, given, unmarked)
+        sheet = _moodle_sheet(course, topic, everybody, selected, students, points, given, unmarked)
     elif to == "canvas":
         listed = _read_canvas_students(given, students) if given else listed
-        sheet = _canvas_sheet(everybody, listed, points, column or _find_canvas_column(given, topic), unmarked)
+        sheet = _canvas_sheet(selected, listed, points, column or _find_canvas_column(given, topic), unmarked)
     else:
-        sheet = _gradescope_sheet(everybody, listed, points, unmarked)
+        sheet = _gradescope_sheet(selected, listed, points, unmarked)
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(sheet.header)
@@ -233,7 +236,7 @@ def _gradescope_sheet(everybody, listed, points, unmarked):
     return sheet
 
 
-def _moodle_sheet(course, topic, everybody, students, points, given, unmarked):
+def _moodle_sheet(course, topic, everybody, selected, students, points, given, unmarked):
     if not given:
         remedy = (
             "download it in the assignment (Submissions, Download grading worksheet), and name it with --from FILE."
@@ -248,7 +251,7 @@ def _moodle_sheet(course, topic, everybody, students, points, given, unmarked):
         )
         raise CourseError(f"it has no column {', '.join(lacking)}", str(given), remedy)
     sheet = _Sheet(header=header)
-    mine = {one.student: one for one in _complete_results(sheet, everybody, unmarked)}
+    mine = {one.student: one for one in _complete_results(sheet, selected, unmarked)}
     cells = [{name: row[place].strip() for name, place in places.items() if place < len(row)} for row in rows]
     shared = _find_namesakes(students, cells)
     matched = _match_moodle_rows(course, topic, everybody, students, cells, shared)

@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 from autograder.courses.course import Course
+from autograder.courses.sections import Selection
 from autograder.errors import CourseError
 from autograder.files import write_bytes
 from autograder.gradebook.scores import load_results
@@ -31,11 +32,12 @@ Canvas ignores this file, README.txt.
 
 
 def write_feedback_archive(
-    course: Course, topic: str, to: str, target: str | Path, force: bool = False
+    course: Course, topic: str, to: str, target: str | Path, force: bool = False, only: Selection = None
 ) -> ExportSummary:
     """Write the feedback pages of ``topic`` into the archive ``target``, under the names that the platform ``to`` expects.
 
-    ``folder`` makes one folder per student, for people. Students who have to hand in again have a page too.
+    ``folder`` makes one folder per student, for people. Students who have to hand in again have a page too. With ``only``, it
+    has no pages of others.
 
     Raises ``CourseError`` if the platform takes no such archive, or ``target`` is there already and not ``force``.
     """
@@ -49,7 +51,7 @@ def write_feedback_archive(
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
         if to == "canvas":
             bundle.writestr(zipfile.ZipInfo("README.txt"), README.format(topic=topic), zipfile.ZIP_DEFLATED)
-        for student in course.students(topic):
+        for student in (one for one in course.students(topic) if only is None or one in only):
             page, name = course.feedback(student, topic), _archive_name(course, topic, student, to)
             if not page.is_file():
                 exported.leave_out("have no feedback page yet: run `grade`", student)

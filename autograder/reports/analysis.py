@@ -1,7 +1,7 @@
 """Analyse what the marks of a class say about its exercises: their difficulty and their discrimination.
 
 In: the gradebook and the stored verdicts. Out: frozen records of numbers. ``analyse`` reads the course, and the rest touches
-nothing. Only ``alike`` and ``missing`` contain names.
+nothing. Only ``alike``, ``missing`` and ``marking`` contain names.
 
 Source of the discrimination: the corrected item-total correlation, as in any textbook of test theory; its interval is the
 percentile bootstrap over students (Efron and Tibshirani, 1993, chapter 13).
@@ -19,10 +19,12 @@ from itertools import pairwise
 import numpy as np
 
 from autograder.courses.course import Course
+from autograder.courses.sections import Selection
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.gradebook.scores import StudentResult, load_results
 from autograder.notebooks.submitted_file import read_file, sources_by_id
+from autograder.reports.agreement import MarkingAnalysis, analyse_marking
 from autograder.verdicts import Graded
 
 MIN_STUDENTS = 20  # for a meaningful correlation
@@ -75,19 +77,21 @@ class AssignmentAnalysis:
     late: int
     missing: tuple[str, ...]
     alike: tuple[tuple[str, tuple[str, ...]], ...]
+    marking: tuple[MarkingAnalysis, ...] = ()
 
 
-def analyse(course: Course, topic: str) -> AssignmentAnalysis:
-    """Return the ``AssignmentAnalysis`` of ``topic`` in ``course``.
+def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAnalysis:
+    """Return the ``AssignmentAnalysis`` of ``topic`` in ``course``; with ``only``, of these students.
 
     Raises ``CourseError`` if it was not released, or the gradebook cannot be read.
     """
     released, everybody = course.released(topic), load_results(course, topic)
+    everybody = {student: one for student, one in everybody.items() if only is None or student in only}
     asked = released.load_exercises()
     tries = {student: found for student in everybody if (found := _load_verdicts(course, student, topic))}
     graded = {student: found[-1] for student, found in tries.items()}
-    roster = [one.id for one in course.plan().students]
-    handed_in = set(course.students(topic))
+    roster = [one.id for one in course.plan().students if only is None or one.id in only]
+    handed_in = {one for one in course.students(topic) if only is None or one in only}
     starters = {cell.metadata.nbgrader.grade_id: cell.source for cell in released.notebooks[0].cells}
     names = {exercise.name for exercise in asked}
     answers = {student: _load_answers(course, student, topic, names) for student in sorted(handed_in)}
@@ -101,6 +105,7 @@ def analyse(course: Course, topic: str) -> AssignmentAnalysis:
         sum(one.penalty > 0 for one in everybody.values()),
         tuple(name for name in roster if name not in handed_in),
         tuple(find_alike_answers(asked, answers, starters)),
+        tuple(analyse_marking(course, released, everybody)),
     )
 
 

@@ -3,9 +3,10 @@
 In: what ``analysis`` has worked out. Out: HTML. Pure. It names no student unless it is asked to.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
@@ -16,10 +17,15 @@ BINS = 10
 BAR_HEIGHT = 150  # pixels of the highest bar of the histogram
 
 
-def class_page(title: str, studies: Sequence[AssignmentAnalysis], names: bool = False) -> str:
-    """Return the page for ``studies``; with ``names``, it says which students it speaks of."""
+def class_page(
+    title: str,
+    studies: Sequence[AssignmentAnalysis],
+    names: bool = False,
+    called: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Return the page for ``studies``; with ``names``, it says which students it speaks of, as they are ``called``."""
     heading = f"{title}: report" if title else "Report"
-    return _template().render(heading=heading, studies=studies, names=names, min_students=MIN_STUDENTS)
+    return _template().render(heading=heading, studies=studies, names=names, called=called, min_students=MIN_STUDENTS)
 
 
 @cache

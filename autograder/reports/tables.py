@@ -3,7 +3,8 @@
 In: exercises, rows. Out: Rich tables, and lines of text. Touches nothing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -20,9 +21,15 @@ WIDE_COLUMNS = 130  # narrower terminals have the hints below the table
 
 
 def grade_table(
-    questions: Sequence[ReleasedExercise], rows: Iterable["SubmissionResult"], width: int = WIDE_COLUMNS
+    questions: Sequence[ReleasedExercise],
+    rows: Iterable["SubmissionResult"],
+    width: int = WIDE_COLUMNS,
+    called: Mapping[str, str] = MappingProxyType({}),
 ) -> Table:
-    """Return the grade table: one line a student, one column an exercise, and hints where ``width`` leaves room."""
+    """Return the grade table: one line a student, one column an exercise, and hints where ``width`` leaves room.
+
+    ``called`` says what to call a student, by id.
+    """
     wide, title = width >= WIDE_COLUMNS, f"{questions[0].entry.topic}: points by exercise"
     grid = Table(title=title, pad_edge=False, expand=wide, padding=(0, int(wide)))
     grid.add_column("student", no_wrap=wide, overflow="fold")
@@ -34,7 +41,8 @@ def grade_table(
     for row in rows:
         points = [_format_points(row, exercise.name) for exercise in questions]
         total = f"{row.total:g}" + ("+" if row.waiting else "") if row.points else ""
-        grid.add_row(Text(plain(row.student)), *points, total, *([Text(_advice(row))] if wide else []))
+        name = Text(plain(called.get(row.student, row.student)))
+        grid.add_row(name, *points, total, *([Text(_advice(row))] if wide else []))
     return grid
 
 
@@ -46,7 +54,7 @@ def _format_points(row, name):
     return f"{points} mark".strip() if name in row.waiting else points
 
 
-def changes_table(rows: Iterable["SubmissionResult"]) -> Table:
+def changes_table(rows: Iterable["SubmissionResult"], called: Mapping[str, str] = MappingProxyType({})) -> Table:
     """Return whose marks would change: for which exercise, from what to what."""
     grid = Table(pad_edge=False)
     for name in ("student", "what"):
@@ -57,7 +65,7 @@ def changes_table(rows: Iterable["SubmissionResult"]) -> Table:
         for move in row.changes:
             points = ["–" if value is None else f"{value:g}" for value in (move.before, move.after)]
             what = f"{move.what}: the answer {move.why}" if move.why else move.what
-            grid.add_row(Text(plain(row.student)), what, *points)
+            grid.add_row(Text(plain(called.get(row.student, row.student))), what, *points)
     return grid
 
 
@@ -88,9 +96,20 @@ def collected_table(collected: Iterable["Collected"]) -> Table:
     return grid
 
 
-def hint_lines(rows: Iterable["SubmissionResult"]) -> str:
+def hint_lines(rows: Iterable["SubmissionResult"], called: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return the hints as lines, for terminals too narrow for them in the table."""
-    return "\n".join(f"{plain(row.student)}: {advice}" for row in rows if (advice := _advice(row)))
+    named = [(called.get(row.student, row.student), _advice(row)) for row in rows]
+    return "\n".join(f"{plain(name)}: {advice}" for name, advice in named if advice)
+
+
+def requests_table(rows: Iterable[Sequence[str]]) -> Table:
+    """Return the table of requests for another look: rows of student, exercise, words, verdict, points and answer."""
+    grid = Table(pad_edge=False)
+    for name, ratio in (("student", 2), ("exercise", 2), ("words", 4), ("verdict", 3), ("points", 1), ("answer", 3)):
+        grid.add_column(name, overflow="fold", ratio=ratio)
+    for row in rows:
+        grid.add_row(*(Text(plain(text)[:MAX_ADVICE_CHARACTERS]) for text in row))
+    return grid
 
 
 def legend_table(questions: Iterable[ReleasedExercise]) -> Table:

@@ -9,6 +9,8 @@ from pathlib import Path
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
+from autograder.platforms.export import escape_formula
+
 COLUMNS: tuple[str, ...] = ("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email")
 COLUMNS += ("raw_score", "late_submission_penalty", "score", "max_score", "needs_marking")
 
@@ -35,8 +37,9 @@ def _is_selected(name, names):
 
 
 def _row(gradebook, assignment, student):
-    row = {name: getattr(student, name) for name in ("last_name", "first_name", "email")}
-    row |= {"assignment": assignment.name, "duedate": assignment.duedate, "student_id": student.id}
+    about = {"student_id": student.id} | {name: getattr(student, name) for name in ("last_name", "first_name", "email")}
+    row = {name: text and escape_formula(text) for name, text in about.items()}
+    row |= {"assignment": assignment.name, "duedate": assignment.duedate}
     row |= {"raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0, "max_score": assignment.max_score}
     try:
         submission = gradebook.find_submission(assignment.name, student.id)

@@ -87,6 +87,9 @@ def test_three_answers_are_marked_by_keyboard_alone(browser, course):  # noqa: F
         press(browser, "a")
         saved(browser, "Saved: 2 of 2 points.")
         until(browser, lambda: in_gradebook(course)["cem_kaya"] == (2.0, False, "See W = w."))
+        go_to(browser, KEYS)
+        press(browser, "w", Keys.ENTER)  # what was said last is offered again
+        until(browser, lambda: (in_gradebook(course)["ada_king"][2] or "").endswith("\nSee W = w."))
         go_to(browser, "window.harmed")
         press(browser, "p", Keys.CONTROL + "a" + Keys.NULL, "0.25", Keys.ENTER)
         saved(browser, "Saved: 0.25 of 2 points.")
@@ -100,8 +103,8 @@ def test_three_answers_are_marked_by_keyboard_alone(browser, course):  # noqa: F
     assert "Marked now: 4. 4 of 4 answers" in said
     assert "Traceback" not in said
     now = in_gradebook(course)
-    missed = "W_query times the decoder state is the same for every position j: how often is it computed?"
-    assert now["ada_king"] == now["ben_ito"] == (1.5, False, missed)
+    missed = "W_query times the decoder state is the same for every position j: how many times is it computed?"
+    assert now["ada_king"] == now["ben_ito"] == (1.5, False, f"{missed}\nSee W = w.")
     assert now["cem_kaya"] == (2.0, False, "See W = w.")
     points, waiting, comment = now["dora_lee"]
     assert (points, waiting) == (0.25, False)

@@ -203,6 +203,15 @@ def test_what_a_student_wrote_is_shown_and_does_nothing(session):
     assert KEYS in page
 
 
+def test_words_of_a_markers_own_are_offered_again_to_every_marker(session, course):
+    criterion = load_scheme(course, "scoring", ESSAY).criteria[0].comment
+    session.mark(MarkRequest(group_of(session, KEYS), 1.5, f"{criterion}\nWhich one?"))
+    session.mark(MarkRequest(group_of(session, SIGN), 1, "</script>See W = w."))
+    page = Session(course, "scoring", "what_to_recompute").page()
+    offered = page.partition('<div id="before-said">')[2].partition("</div>")[0]
+    assert re.findall(r"<button type=\"button\">(.*?)</button>", offered) == ["Which one?", "&lt;/script&gt;See W = w."]
+
+
 def test_a_comment_cannot_end_the_data_of_the_page(session):
     session.mark(MarkRequest(group_of(session, SIGN), 1, "</script><script>harm()</script>"))
     page = session.page()

@@ -1,0 +1,108 @@
+"""Begin a new year with last year's course.toml: without its students, its gradebook and its hidden cases.
+
+In: last year's course directory or its course.toml. Out: the text of the new one, and what has to be changed in it. Reads last
+year's file and the first line of its roster.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from autograder.courses.plan import PLAN_FILE, parse_plan
+from autograder.errors import CourseError
+
+HEADER = re.compile(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]{1,2}\s*(#.*)?$")
+FIELD = re.compile(r"\s*(seed|due|extensions)\s*[.=]")
+ROSTER = re.compile(r"\s*roster\s*=")
+CHANGE = "  # CHANGE: this is last year's"
+OLD = "# last year: "
+EMPTY_ROSTER = "id,name,email,section"
+
+
+@dataclass(frozen=True)
+class NewYear:
+    """The text of course.toml for a new year, the empty roster by its file name, and what has to be changed."""
+
+    text: str
+    roster: dict[str, str]
+    to_change: tuple[str, ...]
+
+
+def take_over(last_year: Path, now: datetime | None = None) -> NewYear:
+    """Return the ``NewYear`` after the course ``last_year``: a course directory, or its course.toml.
+
+    Due dates that are over stay, with a comment that they must be changed. Extensions, which name students, and seeds, by
+    which the hidden cases were drawn, become comments.
+
+    Raises ``CourseError`` if it cannot be understood, or has them where they cannot be taken out.
+    """
+    now, path = now or datetime.now(UTC), last_year / PLAN_FILE if last_year.is_dir() else last_year
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, UnicodeDecodeError):
+        remedy = "name last year's course directory, or its course.toml."
+        raise CourseError("there is no course.toml to take over", str(path), remedy) from None
+    before, roster = parse_plan(text)
+    is_plain = Path(roster).name == roster  # any other may be last year's own file
+    text = _without_last_year(text, keep_roster=is_plain)
+    plan, _ = parse_plan(text)
+    for topic, one in plan.assignments.items():
+        if one.extensions or one.seed is not None:
+            remedy = f"write `seed` on a line of its own, and extensions as a table [assignment.{topic}.extensions]."
+            raise CourseError("extensions or a seed cannot be taken out", f"{path}, [assignment.{topic}]", remedy)
+    dates = [(f"due date of {topic}", one.due) for topic, one in plan.assignments.items() if one.due]
+    dates += [
+        (f"due date of {topic}, section {section}", rule.due)
+        for topic, one in plan.assignments.items()
+        for section, rule in one.sections.items()
+    ]
+    old = [f"{what}: {due:%Y-%m-%d}" for what, due in dates if due < now]
+    text = _mark_old_dates(text, {due.isoformat() for _, due in dates if due < now})
+    old += ["title: " + plan.title] if plan.title else []
+    old += ["[markers]: " + ", ".join(plan.markers)] if plan.markers else []
+    old += ["extensions: add this year's"] if any(one.extensions for one in before.assignments.values()) else []
+    file = {roster: f"{_first_line(path.parent / roster)}\n"} if roster and is_plain else {}
+    return NewYear(text, file, (*old, *(f"roster: put this year's students into {name}" for name in file)))
+
+
+def _without_last_year(text, keep_roster):
+    lines, table = [], ""
+    for line in text.splitlines():
+        if header := HEADER.match(line):
+            table = header[1].replace('"', "")
+        parts, field = table.split("."), FIELD.match(line)
+        is_personal = parts[0] == "assignment" and parts[2:] == ["extensions"]
+        is_drawn = parts[0] == "assignment" and len(parts) == 2 and field is not None and field[1] != "due"
+        is_elsewhere = not table and not keep_roster and ROSTER.match(line)
+        is_old = is_personal or is_drawn or is_elsewhere
+        lines.append(f"{OLD}{line}" if is_old and line.strip() and not line.lstrip().startswith("#") else line)
+    return "\n".join(lines) + "\n"
+
+
+def _mark_old_dates(text, old):
+    lines, table = [], ""
+    for line in text.splitlines():
+        if header := HEADER.match(line):
+            table = header[1].replace('"', "")
+        field = FIELD.match(line)
+        is_due = table.startswith("assignment.") and field is not None and field[1] == "due"
+        lines.append(line + CHANGE if is_due and _read_date(line) in old else line)
+    return "\n".join(lines) + "\n"
+
+
+def _read_date(line):
+    stated = line.partition("=")[2].partition("#")[0].strip()
+    try:
+        return datetime.fromisoformat(stated).isoformat()
+    except ValueError:
+        return ""
+
+
+def _first_line(path):
+    """Return the line with the columns of last year's roster; the usual one if it has none."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            return file.readline(10_000).strip() or EMPTY_ROSTER
+    except (OSError, UnicodeDecodeError):
+        return EMPTY_ROSTER

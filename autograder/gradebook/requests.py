@@ -1,0 +1,80 @@
+"""Keep what a person answers to students who asked for another look, because the gradebook has no field for it.
+
+In: a course, a topic, a student. Out: ``Reply`` and ``WaitingRequest`` records. Reads what `grade` has recorded of notebooks;
+writes one small file for each student who was answered.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
+
+from autograder.courses.course import Course
+from autograder.errors import CourseError
+from autograder.feedback.marks import Reply
+from autograder.files import as_json, write_text
+
+
+class WaitingRequest(NamedTuple):
+    """A request of a student, the exercise "" if it is not clear which, and the ``answer`` to it, "" while it waits."""
+
+    student: str
+    exercise: str
+    words: str
+    answer: str
+
+
+def load_requests(course: Course, topic: str, students: Iterable[str]) -> list[WaitingRequest]:
+    """Return what ``students`` asked for in the notebooks that were graded last."""
+    requests = []
+    for student in students:
+        recorded = course.load_record(student, topic).get("requests")
+        if not recorded:
+            continue
+        answers = {(one.exercise, one.words): one.answer for one in load_replies(course, topic, student)}
+        for exercise, words in recorded:
+            requests.append(WaitingRequest(student, exercise, words, answers.get((exercise, words), "")))
+    return requests
+
+
+def answer_request(course: Course, topic: str, student: str, exercise: str, answer: str) -> list[WaitingRequest]:
+    """Store ``answer`` for the requests of ``student`` about ``exercise``, by default the only one that waits; return them.
+
+    Raises ``CourseError`` if there is no such request, or it is not clear which one is meant.
+    """
+    if not answer.strip():
+        raise CourseError("the answer is empty", "--answer", "say what you found: the student reads it.")
+    name = exercise if not exercise or exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
+    everything = load_requests(course, topic, [student])
+    about = sorted({one.exercise for one in everything if not one.answer})
+    chosen = [one for one in everything if one.exercise == name] if exercise else []
+    if not exercise and len(about) == 1:
+        chosen = [one for one in everything if one.exercise == about[0] and not one.answer]
+    if not chosen:
+        which = f"name one with --exercise: {', '.join(filter(None, about))}." if len(about) > 1 else ""
+        remedy = which or f"`python -m autograder requests {topic}` lists them."
+        raise CourseError(f"no request of {student!r} is meant by this", "--student, --exercise", remedy)
+    asked = {(one.exercise, one.words) for one in chosen}
+    kept = [one for one in load_replies(course, topic, student) if (one.exercise, one.words) not in asked]
+    replies = [*kept, *(Reply(one.exercise, one.words, answer.strip()) for one in chosen)]
+    write_text(as_json([asdict(one) for one in replies]), _replies_file(course, topic, student))
+    return [one._replace(answer=answer.strip()) for one in chosen]
+
+
+def load_replies(course: Course, topic: str, student: str) -> tuple[Reply, ...]:
+    """Return what ``student`` was answered for ``topic``.
+
+    Raises ``CourseError`` if the file is damaged.
+    """
+    path = _replies_file(course, topic, student)
+    try:
+        return tuple(Reply(**one) for one in json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return ()
+    except (ValueError, TypeError):
+        raise CourseError("the record of answered requests is damaged", str(path), "restore a copy.") from None
+
+
+def _replies_file(course: Course, topic: str, student: str) -> Path:
+    return course.root / ".autograder" / "replies" / topic / f"{student}.json"

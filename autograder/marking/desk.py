@@ -1,0 +1,163 @@
+"""One marker's place at a question: which answers are offered there, and the record of who marked what.
+
+Several markers sit at one question, each at their own page, and none is offered what another has. Writes the record of the
+question; holds a lock while a marker is there, which ends with the process.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from autograder.courses.course import Course
+from autograder.errors import CourseError
+from autograder.gradebook.provenance import GivenMark, MarkingRecord, change_marking_record, marking_folder
+from autograder.marking.answers import Answer, CurrentMark
+from autograder.marking.shares import order_by_chance, share_answers, share_second_marking
+
+REST_AT_ONCE = 20  # answers outside a marker's own share that are offered together
+
+
+class AnswersTaken(Exception):
+    """Answers are on the page of the marker ``by``."""
+
+    def __init__(self, by: str) -> None:
+        super().__init__(by)
+        self.by = by
+
+
+class Desk:
+    """The place of ``marker`` at the question ``exercise``, until ``close``.
+
+    Raises ``CourseError`` if course.toml does not name the marker, or the marker is at this question already.
+    """
+
+    def __init__(self, course: Course, topic: str, exercise: str, marker: str) -> None:
+        self.course, self.topic, self.exercise, self.marker = course, topic, exercise, marker
+        self.plan = course.plan()
+        self._given: dict[str, str] = {}  # student -> who had marked the answer when they were offered last
+        if marker not in self.plan.markers:
+            remedy = f"name one of {', '.join(self.plan.markers)}." if self.plan.markers else "add it there."
+            raise CourseError(f"course.toml has no marker {marker!r} in [markers]", "--marker", remedy)
+        self._presence = contextlib.ExitStack()
+        with self._change():  # so that nobody looks who is there meanwhile
+            if not self._presence.enter_context(_try_lock(self._seat(marker))):
+                self._presence.close()
+                remedy = "use the page that is open, or end the command that serves it."
+                raise CourseError(f"{marker} is marking {exercise} already", "--marker", remedy)
+
+    def close(self) -> None:
+        """Leave: what was offered here is offered to others."""
+        self._presence.close()
+
+    def offer(self, answers: Sequence[Answer]) -> list[Answer]:
+        """Return those of ``answers`` that this marker is offered now, the second marking among them.
+
+        That is the marker's own share. Once nothing in it waits, some of what is left in nobody's hands comes after it.
+        """
+        with self._change() as record:
+            self._share(record, answers)
+            taken, absent = self._taken(record)
+            own, rest = [], []
+            for answer in answers:
+                student = answer.student
+                is_own = record.shares.get(student) == self.marker or self._gave(record, student)
+                if student in taken:
+                    continue
+                if is_own:
+                    own.append(answer)
+                elif answer.held.waiting and record.second_shares.get(student) != self.marker:
+                    rest += [answer] if record.shares.get(student) in absent else []
+            second = [
+                _for_second(record, one) for one in answers if record.second_shares.get(one.student) == self.marker
+            ]
+            if not any(answer.held.waiting for answer in [*own, *second]):
+                first = order_by_chance([answer.student for answer in rest], self.exercise)[:REST_AT_ONCE]
+                own += [answer for answer in rest if answer.student in first]
+            record.open[self.marker] = sorted(answer.student for answer in own)
+            self._given = {student: given.marker for student, given in record.given.items()}
+        return [*own, *second]
+
+    @contextlib.contextmanager
+    def recording(self, marks: Sequence[tuple[Answer, CurrentMark]]) -> Iterator[list[Answer]]:
+        """Give those of ``marks`` whose second marks have changed; record who gave ``marks``, unless there is an error.
+
+        Raises ``AnswersTaken`` if one is on somebody else's page.
+        """
+        with self._change() as record:
+            taken, _ = self._taken(record)
+            for answer, _ in marks:
+                if answer.student in taken and not answer.is_second:
+                    raise AnswersTaken(taken[answer.student])
+            second = [answer for answer, _ in marks if answer.is_second]
+            yield [now for one in second if (now := _for_second(record, one)).held != one.held]
+            for answer, held in marks:
+                place = record.second if answer.is_second else record.given
+                place.pop(answer.student, None)
+                if held.points is not None:
+                    when = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"
+                    given = GivenMark(self.marker, held.points, held.comment or "", _hash_text(answer), when)
+                    place[answer.student] = given
+
+    def others(self, answers: Sequence[Answer]) -> list[str]:
+        """Return who else has marked ``answers``; for second markings nobody, because they are blind."""
+        given = {self._given.get(one.student, "") for one in answers if not one.is_second and not one.held.waiting}
+        return sorted(given - {self.marker, ""})
+
+    def _share(self, record: MarkingRecord, answers: Sequence[Answer]) -> None:
+        sections = {student.id: student.section for student in self.plan.students}
+        mine = {answer.student: sections.get(answer.student, "") for answer in answers}
+        markers, percent = self.plan.markers, self.plan.second_marking_percent
+        record.shares |= share_answers(mine, markers, self.exercise, record.shares)
+        known = record.second_shares
+        known |= share_second_marking(record.shares, mine, list(markers), self.exercise, percent, known)
+
+    def _taken(self, record):
+        """Return ``({student: who has the answer open}, the markers who are not here)``; drop the pages of the latter."""
+        names = sorted({*self.plan.markers, *record.open} - {self.marker})
+        absent = {name for name in names if self._is_free(name)}
+        record.open = {name: students for name, students in record.open.items() if name not in absent}
+        taken = {student: name for name, students in record.open.items() for student in students if name != self.marker}
+        return taken, {*absent, None}
+
+    def _gave(self, record, student):
+        given = record.given.get(student)
+        return given is not None and given.marker == self.marker
+
+    def _is_free(self, marker):
+        with _try_lock(self._seat(marker)) as is_free:
+            return is_free
+
+    def _change(self):
+        return change_marking_record(self.course, self.topic, self.exercise)
+
+    def _seat(self, marker):
+        name = hashlib.sha256(marker.encode()).hexdigest()[:16]
+        return marking_folder(self.course, self.topic) / f"{self.exercise}-{name}.lock"
+
+
+@contextlib.contextmanager
+def _try_lock(path):
+    """Lock ``path`` if nobody else has; give whether that succeeded."""
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+def _for_second(record, answer):
+    """Return ``answer`` as the second marker sees it: with no marks but their own, if they were given for this text."""
+    given = record.second.get(answer.student)
+    held = CurrentMark()
+    if given is not None and given.text == _hash_text(answer):
+        held = CurrentMark(given.points, False, given.comment or None)
+    return replace(answer, held=held, is_second=True)
+
+
+def _hash_text(answer):
+    return hashlib.sha256(answer.text.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,62 @@
+"""Find where students ask for another look: Markdown cells of their own that begin with "Please look again at".
+
+In: the cells of a notebook that was handed in, the questions of its release. Out: ``RegradeRequest``s, bounded; a hash of the
+rest. Pure.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.notebooks.added_cells import is_request, source_of
+from autograder.notebooks.cell_ids import exercise_of_test, exercise_of_text
+from autograder.notebooks.handout import Question
+
+MAX_REQUESTS, MAX_WORDS = 20, 2000  # in one notebook; characters of one
+
+
+@dataclass(frozen=True)
+class RegradeRequest:
+    """What a student has asked to be looked at again: an exercise, "" if it is not clear which, in the student's words."""
+
+    exercise: str
+    words: str
+
+
+def find_requests(cells: Iterable[Mapping[str, Any]], questions: Sequence[Question]) -> tuple[RegradeRequest, ...]:
+    """Return the requests among ``cells``, each once: the exercise is the one that is named, or else the one above."""
+    requests, above = [], ""
+    for cell in cells:
+        meta = cell["metadata"].get("nbgrader")
+        grade_id = str(meta.get("grade_id") or "") if isinstance(meta, dict) else ""
+        if grade_id:
+            name = exercise_of_text(grade_id) or exercise_of_test(grade_id)
+            above = name if name in {question.name for question in questions} else above
+        elif is_request(cell):
+            words = " ".join(source_of(cell)[:MAX_WORDS].split())
+            requests.append(RegradeRequest(_find_named(words, questions) or above, words))
+    return tuple(dict.fromkeys(requests))[:MAX_REQUESTS]
+
+
+def hash_without_requests(cells: Iterable[Mapping[str, Any]], files: Mapping[str, bytes | None]) -> str:
+    """Return a hash of the work in a notebook, and in the ``files`` beside it: it stays when only a request is added."""
+    work = []
+    for cell in cells:
+        meta, source = cell["metadata"].get("nbgrader"), source_of(cell)
+        if meta or (source.strip() and not is_request(cell)):
+            grade_id = str(meta.get("grade_id")) if isinstance(meta, dict) else ""
+            work.append([cell["cell_type"], grade_id, source])
+    beside = {name: hashlib.sha256(content).hexdigest() for name, content in files.items() if content is not None}
+    return hashlib.sha256(json.dumps([work, beside], sort_keys=True).encode()).hexdigest()
+
+
+def _find_named(words, questions):
+    """Return the exercise that ``words`` name first, by function or title; of two that begin there, the longer."""
+    text, found = words.casefold(), []
+    for question in questions:
+        for called in (question.name.partition("-")[2], question.title):
+            if called and (place := text.find(called.casefold())) >= 0:
+                found.append((place, -len(called), question.name))
+    return min(found)[2] if found else ""

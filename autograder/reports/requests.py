@@ -1,0 +1,47 @@
+"""What a person needs to know to answer requests for another look: who asks what, the verdict and the points.
+
+In: a course, a topic. Out: rows of text for ``tables.requests_table``. Reads the gradebook and the stored verdicts.
+"""
+
+import json
+from collections.abc import Sequence
+
+from autograder.courses.course import Course
+from autograder.courses.sections import names_by_id
+from autograder.gradebook.requests import load_requests
+from autograder.gradebook.scores import load_results
+
+
+def request_rows(
+    course: Course, topic: str, students: Sequence[str] = (), everything: bool = False
+) -> tuple[list[list[str]], int]:
+    """Return a row for each request of ``students``, by default all, that waits, and how many wait.
+
+    With ``everything``, those that were answered have rows as well.
+    """
+    results, called = load_results(course, topic), names_by_id(course.plan())
+    requests = load_requests(course, topic, sorted(students or course.students(topic)))
+    rows = []
+    for one in requests:
+        if one.answer and not everything:
+            continue
+        result = results.get(one.student)
+        entry = result.entries.get(one.exercise) if result else None
+        points = f"{entry.score:g} of {entry.points:g}" + (" mark" if entry.waiting else "") if entry else ""
+        verdict = "marked by a person" if entry and entry.manual is not None else _verdict(course, topic, one)
+        name = called.get(one.student, one.student)
+        rows.append([name, one.exercise.partition("-")[2], one.words, verdict, points, one.answer])
+    return rows, sum(not one.answer for one in requests)
+
+
+def _verdict(course, topic, request):
+    """Return why points were lost, as the student reads it; "" if nothing is known of it."""
+    try:
+        key = json.loads(course.load_record(request.student, topic)["mark"])[0]
+        verdict = course.store.get(key).by_exercise[request.exercise]
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError):
+        return ""
+    if verdict.earned is None:
+        return "to be marked by a person"
+    said = [*verdict.hints, *(part.reason for part in verdict.parts if part.reason)]
+    return "right" if verdict.earned == verdict.points else next(iter(said), "no points")

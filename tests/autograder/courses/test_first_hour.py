@@ -1,0 +1,184 @@
+"""The first hour of an instructor: an example to play with, last year's course taken over, and always a next command."""
+
+import shlex
+from datetime import UTC, datetime
+
+import pytest
+
+from autograder.courses.course import init
+from autograder.courses.plan import read_plan
+from autograder.courses.rollover import take_over
+from autograder.errors import CourseError
+from autograder.gradebook.scores import load_results
+from autograder.releases import release as releases
+from tests.autograder.test_main import assert_refused, autograder
+
+pytestmark = pytest.mark.suite("assignments")
+
+NOW = datetime(2026, 9, 1, tzinfo=UTC)
+LAST_YEAR = """title = "Attention 2025"
+website = "https://attention.university.edu/"
+roster = "students.csv"  # from the registrar
+
+[late]
+percent_a_day = 10
+
+[markers]
+ada = { sections = ["A"] }
+
+[assignment.scoring]
+due = 2025-11-30T23:59:00+01:00
+seed = 20251
+points.additive_score = 6
+
+[assignment.scoring.extensions]
+mia = 2025-12-03T23:59:00+01:00
+"zoe lee" = 2025-12-04T23:59:00+01:00
+
+[assignment.scoring.sections.A]
+due = 2025-12-01T23:59:00+01:00  # Mondays
+
+[[assignment.scoring.case]]
+exercise = "additive_score"
+name = "a long sentence"
+part = "values"
+shapes = { query = [2, 4], keys = [2, 40, 5], W_query = [6, 4], W_key = [6, 5], v = [6] }
+
+[assignment.softmax]
+due = 2027-01-15T23:59:00+01:00
+"""
+
+
+@pytest.fixture
+def last_year(tmp_path):
+    course = init(tmp_path / "last year")
+    (course.root / "course.toml").write_text(LAST_YEAR, encoding="utf-8")
+    (course.root / "students.csv").write_text("id,name,section,sis\nmia,Mia Ito,A,7\n", encoding="utf-8")
+    return course
+
+
+def test_a_new_year_has_the_rules_of_the_last_without_its_students_and_seeds(last_year, tmp_path):
+    done = autograder("init", tmp_path / "new", "--from", last_year.root)
+    assert done.returncode == 0, done.stderr
+    before, plan = last_year.plan(), read_plan(tmp_path / "new")
+    one = plan.assignment("scoring")
+    assert (plan.title, plan.late, plan.markers) == (before.title, before.late, before.markers)
+    assert (one.points, one.extra, one.due) == (
+        {"additive_score": 6},
+        *(getattr(before.assignment("scoring"), n) for n in ("extra", "due")),
+    )
+    assert (plan.students, one.extensions, one.seed) == ((), {}, None)
+    assert (tmp_path / "new" / "students.csv").read_text() == "id,name,section,sis\n"
+    assert not list((tmp_path / "new").glob("gradebook*"))
+    for what in (
+        "due date of scoring: 2025-11-30",
+        "section A: 2025-12-01",
+        "title: Attention 2025",
+        "extensions",
+        "roster",
+    ):
+        assert what in done.stdout
+    assert done.stdout.splitlines()[-1] == f"Next: python -m autograder release scoring --course {tmp_path / 'new'}"
+
+
+def test_what_must_change_is_marked_in_the_file_and_nothing_else_is_touched(last_year):
+    new = take_over(last_year.root / "course.toml", NOW)
+    text = new.text.splitlines()
+    assert "due = 2025-11-30T23:59:00+01:00  # CHANGE: this is last year's" in text
+    assert "due = 2025-12-01T23:59:00+01:00  # Mondays  # CHANGE: this is last year's" in text
+    assert "due = 2027-01-15T23:59:00+01:00" in text
+    assert "# last year: seed = 20251" in text
+    assert '# last year: "zoe lee" = 2025-12-04T23:59:00+01:00' in text
+    changed = [line for line in LAST_YEAR.splitlines() if line not in text]
+    assert [line.partition(" =")[0] for line in changed] == [
+        "due",
+        "seed",
+        "[assignment.scoring.extensions]",
+        "mia",
+        '"zoe lee"',
+        "due",
+    ]
+    assert take_over(last_year.root, NOW) == new
+
+
+def test_the_hidden_cases_of_a_new_year_are_others(last_year, tmp_path):
+    autograder("init", tmp_path / "new", "--from", last_year.root)
+    course = init(tmp_path / "new")
+    assert last_year.chosen_seed("scoring") == 20251
+    assert course.chosen_seed("scoring") is None
+    assert releases.draw_seed() != releases.draw_seed()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("[assignment.scoring.extensions]", "[assignment.scoring.extension]", "unknown field"),
+        ("[assignment.softmax]\ndue", "[assignment]\nsoftmax.seed = 3\nsoftmax.due", "cannot be taken out"),
+        ("[late]", "[late", "not valid TOML"),
+    ],
+)
+def test_what_cannot_be_taken_over_is_refused_before_anything_is_written(last_year, tmp_path, old, new, words):
+    (last_year.root / "course.toml").write_text(LAST_YEAR.replace(old, new), encoding="utf-8")
+    assert_refused(autograder("init", tmp_path / "new", "--from", last_year.root), words)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("roster", ["../last year/students.csv", "{}/students.csv"])
+def test_a_roster_elsewhere_which_may_be_last_years_is_not_taken_over(last_year, roster):
+    text = LAST_YEAR.replace('"students.csv"', f'"{roster.format(last_year.root)}"')
+    (last_year.root / "course.toml").write_text(text, encoding="utf-8")
+    new = take_over(last_year.root, NOW)
+    assert new.roster == {}
+    assert "\n# last year: roster" in new.text
+
+
+def test_a_course_that_is_there_is_not_begun_anew(last_year, tmp_path):
+    for option in (["--from-example"], ["--from", last_year.root]):
+        assert_refused(autograder("init", last_year.root, *option), "there is a course already")
+    assert_refused(autograder("init", tmp_path / "a", "--from", tmp_path), "no course.toml")
+    assert_refused(autograder("init", tmp_path / "a", "--from", tmp_path, "--from-example"), "give one of them")
+    with pytest.raises(CourseError):
+        take_over(tmp_path / "nowhere", NOW)
+
+
+def follow(said):
+    """Return the command that the last line of ``said`` tells to give next."""
+    last = said.splitlines()[-1]
+    assert last.startswith("Next: python -m autograder "), said
+    return shlex.split(last.removeprefix("Next: python -m autograder ").partition(", ")[0])
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """A course made by --from-example, graded by the command that its last line tells: (course, what grade said)."""
+    root = tmp_path_factory.mktemp("first hour") / "course"
+    begun = autograder("init", root, "--from-example")
+    assert begun.returncode == 0, begun.stderr
+    done = autograder(*follow(begun.stdout), "--workers", 2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return init(root), done.stdout
+
+
+def test_the_example_has_two_sections_dates_and_ten_hand_ins(example):
+    course, said = example
+    plan = course.plan()
+    assert len(plan.students) == len(course.students("scoring")) == 10
+    assert {student.section for student in plan.students} == {"A", "B"}
+    assert all(student.name and student.email for student in plan.students)
+    results = load_results(course, "scoring")
+    assert sum(one.penalty > 0 for one in results.values()) == 1
+    assert "Ada Loops (ada_loops)" in said
+    assert "Students ask for another look: 1." in said
+    assert "late by 5 hours" in course.feedback("ines_half_finished", "scoring").read_text(encoding="utf-8")
+
+
+def test_from_the_example_each_command_says_the_next_until_the_report(example, tmp_path, monkeypatch):
+    course, said = example
+    monkeypatch.chdir(tmp_path)
+    assert follow(said)[:3] == ["mark", "scoring", "what_to_recompute"]
+    done = autograder("export", "scoring", "--section", "A", "--course", course.root)
+    assert done.returncode == 3, done.stderr
+    done = autograder(*follow(done.stdout))
+    assert done.stdout.splitlines()[-1].startswith("Next: "), done.stdout
+    assert autograder(*follow(done.stdout)).returncode == 0
+    assert "Fay Transposed" in autograder("requests", "scoring", "--course", course.root).stdout

@@ -1,0 +1,165 @@
+"""A request for another look waits for a person, is listed with verdict and points, and its answer reaches the student."""
+
+import re
+
+import pytest
+
+from autograder.errors import CourseError
+from autograder.gradebook.requests import answer_request, load_requests
+from autograder.gradebook.scores import load_results
+from autograder.grading import grade, judge
+from autograder.marking.override import override
+from autograder.reports.requests import request_rows
+from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
+    ESSAY,
+    all_right,
+    course,
+    grade_quickly,
+    hand_in,
+    mark,
+    page,
+)
+from tests.autograder.test_main import assert_refused, autograder
+
+pytestmark = pytest.mark.suite("assignments")
+
+CODE = "scoring-additive_score"
+WORDS = "Please look again at additive_score: <b>my loop</b> is right.\x1b[31m"
+HINT = "The tanh is missing."
+
+
+def without_tanh(notebook, exercises, *rest):
+    graded = all_right(notebook, exercises, *rest)
+    wrong = {CODE: judge.Verdict(CODE, 1.0, 3.0, (), (HINT,))}
+    return grade.Graded(tuple(wrong.get(one.exercise, one) for one in graded.verdicts), {})
+
+
+def asking(*texts):
+    def change(data):
+        data["cells"] += [
+            {"cell_type": "markdown", "id": f"ask{n}", "metadata": {}, "source": t} for n, t in enumerate(texts)
+        ]
+
+    return change
+
+
+@pytest.fixture
+def asked(course, grade_quickly):  # noqa: F811
+    """A course in which ada and ben have asked for another look."""
+    (course.root / "students.csv").write_text("id,name,section\nada,Ada King,A\nben,Ben Ito,B\n", encoding="utf-8")
+    (course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
+    hand_in(course, "ada", change=asking(WORDS))
+    hand_in(course, "ben", change=asking("Please look again at all of it.", "Please look again at additive_shapes."))
+    hand_in(course, "cem")
+    grade_quickly(course, grade_one=without_tanh)
+    return course
+
+
+def test_requests_are_listed_with_name_exercise_words_verdict_and_points(asked):
+    rows, waiting = request_rows(asked, "scoring")
+    assert waiting == 3
+    (ada, *_) = rows
+    most = asked.released("scoring").points[CODE]
+    assert ada[:2] == ["Ada King (ada)", "additive_score"]
+    assert "my loop" in ada[2]
+    assert ada[3:] == [HINT, f"1 of {most:g}", ""]
+    done = autograder("requests", "scoring", "--section", "A", "--course", asked.root)
+    assert done.returncode == 0, done.stderr
+    assert "Ada King (ada)" in done.stdout
+    assert "Ben Ito" not in done.stdout
+    assert "\x1b" not in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("Next: `python -m autograder requests scoring --student ID")
+
+
+def test_grade_says_that_requests_wait(asked):
+    done = autograder("grade", "scoring", "--course", asked.root)
+    assert "Students ask for another look: 3. `python -m autograder requests scoring` lists them." in done.stdout
+
+
+def test_a_request_costs_no_points_and_moves_no_marks(asked, grade_quickly):  # noqa: F811
+    before = load_results(asked, "scoring")
+    assert before["ada"].earned == before["cem"].earned
+    mark(asked, "cem", 2.0)
+    hand_in(asked, "cem", change=asking("Please look again at what_to_recompute."))
+    grade_quickly(asked, grade_one=without_tanh)
+    assert load_results(asked, "scoring")["cem"].waiting == ()  # the answer itself is as it was marked
+
+
+@pytest.mark.parametrize("time", ["2025-11-30 20:00:00.000000 UTC", None])
+def test_asking_after_the_due_date_costs_no_late_penalty_and_other_work_does(course, grade_quickly, time):  # noqa: F811
+    rules = "[late]\npercent_a_day = 10\n[assignment.scoring]\ndue = 2025-12-01T00:00:00Z\n"
+    (course.root / "course.toml").write_text(rules, encoding="utf-8")
+    place = course.submission("mia", "scoring").with_name("timestamp.txt")
+    hand_in(course, "mia")
+    if time:
+        place.write_text(time)
+    grade_quickly(course)
+    hand_in(course, "mia", change=asking("Please look again at additive_score."))
+    place.write_text("2025-12-05 20:00:00.000000 UTC")
+    changes = grade_quickly(course, dry=True)["mia"].changes
+    assert [one for one in changes if one.what == "late penalty"] == []
+    for again in (False, False, True):
+        grade_quickly(course, again=again)
+        assert load_results(course, "scoring")["mia"].penalty == 0
+        assert ("(on time)" in page(course, "mia")) == bool(time)
+        assert "A person will answer here." in page(course, "mia")
+    hand_in(course, "mia", "A better answer.", change=asking("Please look again at additive_score."))
+    grade_quickly(course)
+    assert load_results(course, "scoring")["mia"].penalty > 0
+    assert "late by 4 days" in page(course, "mia")
+
+
+def test_an_answer_appears_on_the_feedback_page_and_the_request_waits_no_more(asked, grade_quickly):  # noqa: F811
+    assert "A person will answer here." in page(asked, "ada")
+    override(asked, "scoring", "additive_score", "ada", 2.0, "The loop counts.")
+    done = autograder(
+        "requests", "scoring", "--student", "ada", "--answer", "You are right: <i>2 points</i>.", "--course", asked.root
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("Next: `python -m autograder grade scoring`")
+    grade_quickly(asked, grade_one=without_tanh)
+    text = page(asked, "ada")
+    assert "You are right: &lt;i&gt;2 points&lt;/i&gt;." in text
+    assert "&lt;b&gt;my loop&lt;/b&gt; is right." in text
+    assert "A person will answer here." not in text
+    assert "Please look again" not in page(asked, "cem")
+    assert [one.student for one in load_requests(asked, "scoring", ["ada", "ben"]) if not one.answer] == ["ben", "ben"]
+    rows, _ = request_rows(asked, "scoring", everything=True)
+    assert rows[0][3:] == [
+        "marked by a person",
+        f"2 of {asked.released('scoring').points[CODE]:g}",
+        "You are right: <i>2 points</i>.",
+    ]
+    assert all(row.reused for row in grade_quickly(asked, grade_one=without_tanh).values())
+
+
+def test_an_answer_stays_when_the_student_hands_in_without_the_request(asked, grade_quickly):  # noqa: F811
+    answer_request(asked, "scoring", "ada", "", "It was counted.")
+    hand_in(asked, "ada", "Something else.")
+    grade_quickly(asked, grade_one=without_tanh)
+    assert "It was counted." in page(asked, "ada")
+    assert load_requests(asked, "scoring", ["ada"]) == []
+
+
+@pytest.mark.parametrize(
+    ("student", "exercise", "answer", "words"),
+    [
+        ("ben", "", "Yes.", "--exercise: scoring-additive_shapes"),
+        ("ben", "no_such", "Yes.", "--exercise"),
+        ("cem", "", "Yes.", "requests scoring` lists them"),
+        ("ada", "", " ", "the answer is empty"),
+    ],
+)
+def test_an_answer_to_nothing_in_particular_is_refused(asked, student, exercise, answer, words):
+    with pytest.raises(CourseError, match=re.escape(words)):
+        answer_request(asked, "scoring", student, exercise, answer)
+
+
+def test_one_of_several_requests_is_answered_by_its_exercise(asked):
+    (done,) = answer_request(asked, "scoring", "ben", "additive_shapes", "Looked at.")
+    assert done.exercise == "scoring-additive_shapes"
+    assert sorted(bool(one.answer) for one in load_requests(asked, "scoring", ["ben"])) == [False, True]
+
+
+def test_an_answer_without_a_student_is_refused(asked):
+    assert_refused(autograder("requests", "scoring", "--answer", "Yes.", "--course", asked.root), "--student")

@@ -1,0 +1,87 @@
+"""nbgrader shows names and e-mail addresses as the roster has them, and so do tables, pages and lists."""
+
+import csv
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.courses.plan import Student
+from autograder.courses.sections import names_by_id
+from autograder.gradebook.students import name_columns
+from autograder.marking.session import Session
+from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
+    course,
+    grade_quickly,
+    hand_in,
+)
+from tests.autograder.test_main import autograder
+from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
+
+pytestmark = pytest.mark.suite("assignments")
+
+ROSTER = """id,name,email
+ada,Ada King,ada@university.edu
+cem,"Öz, Cem",cem@university.edu
+eve,"=HYPERLINK(""http://evil"") Eve",eve@university.edu
+zoe,Zoe Absent,zoe@university.edu
+"""
+
+
+@pytest.fixture
+def graded(course, grade_quickly):  # noqa: F811
+    for student in ("ada", "ben", "cem", "eve"):
+        hand_in(course, student)
+    grade_quickly(course, feedback=False)  # there is no roster yet
+    (course.root / "students.csv").write_text(ROSTER, encoding="utf-8")
+    (course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
+    return course
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "last"),
+    [("Ada King", "Ada", "King"), ("Öz, Cem", "Cem", "Öz"), ("Teller", None, "Teller"), ("", None, None)],
+)
+def test_a_name_has_its_parts_whichever_comes_first(name, first, last):
+    found = name_columns(Student(id="x", name=name))
+    assert (found.get("first_name"), found.get("last_name")) == (first, last)
+
+
+def test_nbgrader_export_shows_names_and_e_mail_from_the_roster(graded, grade_quickly):  # noqa: F811
+    with Gradebook(graded.gradebook, "") as gradebook:
+        gradebook.update_or_create_student("ben", first_name="Ben", last_name="Ito")  # by nbgrader's own command
+    hand_in(graded, "zoe")
+    rows = grade_quickly(graded, feedback=False)
+    assert rows["ada"].reused
+    done = nbgrader("export", "--to", "grades.csv", cwd=graded.root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with (graded.root / "grades.csv").open(encoding="utf-8", newline="") as file:
+        found = {row["student_id"]: (row["first_name"], row["last_name"], row["email"]) for row in csv.DictReader(file)}
+    assert found == {
+        "ada": ("Ada", "King", "ada@university.edu"),
+        "ben": ("Ben", "Ito", ""),
+        "cem": ("Cem", "Öz", "cem@university.edu"),
+        "eve": ('\'=HYPERLINK("http://evil")', "Eve", "eve@university.edu"),
+        "zoe": ("Zoe", "Absent", "zoe@university.edu"),
+    }
+
+
+def test_a_dry_run_writes_no_names(graded, grade_quickly):  # noqa: F811
+    grade_quickly(graded, dry=True)
+    with Gradebook(graded.gradebook, "") as gradebook:
+        assert gradebook.find_student("ada").last_name is None
+
+
+def test_the_grade_table_the_page_for_marking_and_the_report_call_students_by_name(graded, grade_quickly):  # noqa: F811
+    grade_quickly(graded, feedback=False)
+    done = autograder("grade", "scoring", "--no-feedback", "--course", graded.root)
+    assert "Ada King (ada)" in done.stdout
+    page, named = (Session(graded, "scoring", "what_to_recompute", names).page() for names in (False, True))
+    assert "Öz, Cem (cem)" not in page
+    assert "Öz, Cem (cem)" in named
+    assert autograder("report", "--names", "--course", graded.root).returncode == 0
+    assert "Zoe Absent (zoe)" in (graded.root / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_long_name_is_cut(graded):
+    (graded.root / "students.csv").write_text("id,name\nada," + "A" * 500 + "\n", encoding="utf-8")
+    assert names_by_id(graded.plan()) == {"ada": "A" * 60 + " (ada)"}

@@ -1,0 +1,86 @@
+"""A request for another look is found wherever it stands, with the exercise that it is about, and is bounded."""
+
+import pytest
+
+from autograder.notebooks.added_cells import added_cells, is_request
+from autograder.notebooks.handout import Question
+from autograder.notebooks.requests import (
+    MAX_REQUESTS,
+    MAX_WORDS,
+    RegradeRequest,
+    find_requests,
+    hash_without_requests,
+)
+
+QUESTIONS = (
+    Question("scoring-race", "The race", "", False),
+    Question("scoring-additive_score", "Additive scores", "", False),
+    Question("scoring-additive_scores_by_hand", "Additive scores by hand", "", False),
+    Question("scoring-why", "Why once?", "", True),
+)
+
+
+def cell(source, grade_id=None, kind="markdown"):
+    meta = {"nbgrader": {"grade_id": grade_id}} if grade_id else {}
+    return {"cell_type": kind, "source": source, "metadata": meta}
+
+
+def asked(*cells):
+    return find_requests(cells, QUESTIONS)
+
+
+@pytest.mark.parametrize(
+    ("words", "exercise"),
+    [
+        ("Please look again at additive_score: my loop is right.", "scoring-additive_score"),
+        ("Please look again at “The race”, which I won.", "scoring-race"),
+        ("please look again at Additive scores by hand.", "scoring-additive_scores_by_hand"),
+        ("**Please look again at** my answer.", "scoring-why"),
+        ("## Please\nlook again at scoring-race and not at Why once?", "scoring-race"),
+    ],
+)
+def test_a_request_is_about_the_exercise_that_it_names_or_else_the_one_above(words, exercise):
+    found = asked(cell("## Why once?", "scoring-why-text"), cell("Because.", "scoring-why"), cell(words))
+    assert found == (RegradeRequest(exercise, " ".join(words.split())),)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        cell("I say: please look again at this."),
+        cell("# please look again at this", kind="code"),
+        cell("Please look at this again."),
+    ],
+)
+def test_what_does_not_begin_with_the_words_is_none(other):
+    assert asked(other) == ()
+
+
+def test_the_last_cell_may_ask_and_without_a_name_above_all_exercises_it_is_about_none():
+    assert asked(cell("Please look again at everything."))[0].exercise == ""
+    assert asked(cell("", "scoring-race-text"), cell("", "receipt"), cell(["Please look again at ", "it."]))[0] == (
+        RegradeRequest("scoring-race", "Please look again at it.")
+    )
+
+
+def test_requests_are_bounded_and_each_counts_once():
+    (long,) = asked(cell("Please look again at " + "x" * 100_000), cell("Please look again at " + "x" * 100_000))
+    assert len(long.words) <= MAX_WORDS
+    assert len(asked(*(cell(f"Please look again at number {n}") for n in range(100)))) == MAX_REQUESTS
+
+
+def test_a_request_below_a_written_question_is_no_part_of_the_answer():
+    request = cell("Please look again at this.")
+    cells = [cell("## Why?", "scoring-why-text"), cell("", "scoring-why"), request, cell("My answer.")]
+    assert is_request(request)
+    assert [one["source"] for one in added_cells(cells, "scoring-why")] == ["My answer."]
+
+
+def test_the_work_is_the_same_with_a_request_and_another_with_anything_else():
+    work = [cell("## Why?", "scoring-why-text"), cell("Because.", "scoring-why"), cell("x = 1", kind="code")]
+    same = hash_without_requests(work, {"capstone.npz": None})
+    assert hash_without_requests([*work, cell("Please look again at it."), cell(" ")], {}) == same
+    assert hash_without_requests([*work, cell("I have more to say.")], {}) != same
+    assert hash_without_requests([*work, cell("Please look again at it.", kind="code")], {}) != same
+    assert hash_without_requests([*work[:1], cell("Hence.", "scoring-why"), *work[2:]], {}) != same
+    assert hash_without_requests(work, {"capstone.npz": b"weights"}) != same
