@@ -99,9 +99,10 @@ class Record(contextlib.ExitStack):
         try:
             self.connection.execute("PRAGMA synchronous = FULL")
             self.connection.executescript(TABLE)
-        except sqlite3.OperationalError:  # a full or busy disk: it is tried again
+        except sqlite3.OperationalError as error:
             self.close()
-            raise
+            remedy = "free some disk space there, make it writable for you, and start `watch` again."
+            raise CourseError(f"the record of `watch` cannot be written ({error})", str(self.path), remedy) from None
         except sqlite3.DatabaseError as error:
             self.close()
             remedy = (

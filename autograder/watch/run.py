@@ -115,8 +115,6 @@ def _prepare(stack, course, topics, grading, options, status):
     sources, exchange = find_sources(course, topics, options.folder)
     for what, folder, remedy in exchange_problems(course) if exchange else ():
         status.complain(f"The exchange is not safe: {folder}: {what}. Remedy: {remedy}")
-    with patient_lock(course, status.say):
-        back_up(course, "watch")
     address, *certificates = options.machines
     if address:
         shown = cluster.Certificates(*certificates)
@@ -158,7 +156,7 @@ class _Loop:
                 source.path, source.is_exchange, lambda name, source=source: source.topic_of(name) in topics, known
             )
             self.inboxes.append((source, inbox))
-        self.backed_up = time.monotonic()
+        self.backed_up: float | None = None
 
     def run(self, stop: Stop) -> None:
         """Serve until ``stop``. Nothing that a round raises ends it, but for the signals."""
@@ -184,7 +182,7 @@ class _Loop:
         for source, inbox in self.inboxes:
             self._look(source, inbox)
         self._count()
-        if time.monotonic() - self.backed_up > BACKUP_SECONDS:
+        if self.backed_up is None or time.monotonic() - self.backed_up > BACKUP_SECONDS:
             with patient_lock(self.settings.course, self.status.say):
                 back_up(self.settings.course, "watch")
             self.backed_up = time.monotonic()

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import secrets
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,6 +40,19 @@ class UntilIdle(Stop):
 
     def wait(self, seconds):
         self.rests -= 1
+
+
+class Mended(UntilIdle):
+    """Calls ``mend`` the ``patience``-th time that something does not let it go on, and then stops when nothing is left."""
+
+    def __init__(self, mend, patience=2):
+        super().__init__(patience + 1)
+        self.mend = mend
+
+    def wait(self, seconds):
+        super().wait(seconds)
+        if self.rests == 1:
+            self.mend()
 
 
 class Hub:
@@ -98,7 +112,7 @@ class Hub:
         path = self.exchange / "attention" / "feedback" / f"{name}.html"
         return path.read_text(encoding="utf-8") if path.is_file() else ""
 
-    def watch(self, patience=1, grade_one=None, **options):
+    def watch(self, patience=1, grade_one=None, stop=None, **options):
         """Serve all that is there, without a sandbox: every automatic exercise is right, unless ``grade_one`` says other."""
 
         def noted(notebook, exercises, *rest):
@@ -112,7 +126,8 @@ class Hub:
             patched.setattr(grade, "grade", noted)
             patched.setattr(running, "examined_workers", lambda run, count: contextlib.nullcontext(pool))
             grading = GradingOptions(Limits(cell_seconds=4, call_seconds=2, submission_seconds=60))
-            watch(self.course, ["scoring"], grading, WatchOptions(**options), self.lines.append, UntilIdle(patience))
+            stop = stop or UntilIdle(patience)
+            watch(self.course, ["scoring"], grading, WatchOptions(**options), self.lines.append, stop)
         return self.lines[began:]
 
     def outcomes(self):
@@ -123,7 +138,5 @@ class Hub:
 
 @pytest.fixture
 def hub(released, tmp_path, monkeypatch):
-    import shutil
-
     shutil.copytree(released.root, tmp_path / "course")
     return Hub(Course.at(tmp_path / "course"), Path(tmp_path), monkeypatch)
