@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from autograder.courses.course import SECRET, TIMESTAMP, Course
 from autograder.courses.plan import Plan, fold_name
+from autograder.courses.released import Released
 from autograder.errors import CourseError
 from autograder.files import write_text
 from autograder.notebooks.handout import Handout, handout, receipt_of_file
@@ -133,6 +134,7 @@ def collect(
     only: Container[str] | None = None,
     admit: Admit | None = None,
     accounts: Container[int] | None = None,
+    released: Released | None = None,
 ) -> tuple[list[Collected], list[str]]:
     """Put each student's notebook, and the files that belong to it, into ``course``; return ``(collected, left)``.
 
@@ -147,11 +149,12 @@ def collect(
     and counts only if it belongs to the account that it names, unless ``any_owner``. If ``accounts`` are given, this holds
     for files and folders, too, unless they belong to one of these numbers. ``journal`` is that of the collection
     which this is a part of; by default it is one of its own. ``only`` names the entries of a folder that are collected, and
-    ``admit`` decides about each attempt before anything is written; by default, all.
+    ``admit`` decides about each attempt before anything is written; by default, all. ``released`` is passed if it was loaded
+    already.
 
     Raises ``CourseError`` if there is no such assignment, the archive itself cannot be read, or nothing can be written.
     """
-    released, plan = course.released(topic), course.plan()
+    released, plan = released or course.released(topic), course.plan()
     try:
         attempts.refuse_links(course, course.root / "submitted")
     except RefusedEntry as refusal:

@@ -32,6 +32,7 @@ from autograder.watch.status import Status
 from autograder.with_nbgrader.exchange import exchange_problems
 
 FIRST_DELAY_SECONDS, LAST_DELAY_SECONDS = 1.0, 30.0  # between two tries where something does not let it go on
+ROUND = 4  # hand-ins in a round for each worker: fewer leave workers idle between rounds, more let newcomers wait
 BACKUP_SECONDS = 24 * 60 * 60.0
 
 
@@ -131,7 +132,7 @@ def _prepare(stack, course, topics, grading, options, status):
     if options.port is not None:
         page = stack.enter_context(status_page(status.snapshot, options.port))
         status.say(f"Status: {page}")
-    settings = Settings(course, grading, executor, exchange, status, options.any_owner, 2 * count)
+    settings = Settings(course, grading, executor, exchange, status, options.any_owner, ROUND * count)
     loop = _Loop(settings, record, topics, sources, options.interval)
     where = ", ".join(str(source.path) for source in sources)
     status.say(f"Watching {where} for {', '.join(topics)}, with {count} workers. Ctrl-C stops it.")

@@ -63,7 +63,7 @@ class Settings:
     exchange: ExchangeFolders | None
     status: Status
     any_owner: bool = False
-    size: int = 4  # students graded in a round
+    size: int = 8  # students graded in a round
 
 
 @dataclass
@@ -185,6 +185,7 @@ class Service:
                 only={arrival.entry},
                 admit=admit,
                 accounts=self.source.accounts,
+                released=self._load_released(),
             )
             return self._place(this, arrival, collected, decided, rules_now)
 
