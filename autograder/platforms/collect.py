@@ -170,7 +170,9 @@ def collect(
         platform = "exchange"
     with contextlib.ExitStack() as stack:
         try:
-            entries = stack.enter_context(open_archive(archive, MAX_ENTRIES, max_mb, only))
+            entries = stack.enter_context(
+                open_archive(archive, MAX_ENTRIES if only is None else MAX_ENTRIES_OF_ONE, max_mb, only)
+            )
         except RefusedEntry as refusal:
             remedy = "download the submissions of one assignment."
             raise CourseError(str(refusal), str(archive), remedy) from None

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from autograder.courses.course import SECRET
 
-SETTLE_SECONDS = 2.0  # that an entry without the sign of being complete must stay unchanged
+SETTLE_SECONDS = 2.0  # that an entry must stay unchanged
+UNFINISHED_SECONDS = 20.0  # the same in the exchange, without the sign that `nbgrader submit` has finished
 MAX_FILES = 1000  # of one hand-in
 FOR_OTHERS = 0o007  # the mode that `nbgrader submit` gives a folder in its last step
 
@@ -50,7 +51,7 @@ class Inbox:
                 present.add(entry.name)
                 if entry.name in self.passed_over or entry.name.startswith("."):
                     continue
-                if entry.is_symlink() or not self.wanted(entry.name):
+                if entry.is_symlink() or not _is_text(entry.name) or not self.wanted(entry.name):
                     self.passed_over.add(entry.name)
                     others.append(entry.name)
                 elif seen := self._look(entry):
@@ -63,6 +64,10 @@ class Inbox:
         """Remember that ``seen`` was taken."""
         self.known[seen.name] = seen.mark
         self.growing.pop(seen.name, None)
+
+    def forget(self, name: str) -> None:
+        """Forget the entry called ``name``, which has disappeared: a network drive may bring it back."""
+        self.known.pop(name, None)
 
     def _look(self, entry):
         """Return ``entry`` if it has changed since it was taken, and is complete."""
@@ -85,7 +90,8 @@ class Inbox:
         if before != state:
             self.growing[entry.name] = state, now
             return None
-        return Seen(entry.name, mark, changed) if now - since >= SETTLE_SECONDS else None
+        needed = UNFINISHED_SECONDS if self.is_exchange else SETTLE_SECONDS
+        return Seen(entry.name, mark, changed) if now - since >= needed else None
 
     def _is_submitted(self, path, status):
         """Return whether `nbgrader submit` has done its last step with the folder ``path``."""
@@ -96,6 +102,15 @@ class Inbox:
         except OSError:
             return False
         return stat.S_ISREG(secret.st_mode) and secret.st_size > 0
+
+
+def _is_text(name):
+    """Return whether ``name`` can be stored: names of files may be any bytes."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _state_of(path, status):

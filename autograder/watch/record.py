@@ -16,7 +16,7 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 
 NEW, WAITING, ADMITTED, DONE = "new", "waiting", "admitted", "done"  # states of an arrival
-GRADED = "graded"  # the outcome that counts as an attempt
+GRADED, FAILED = "graded", "failed"  # outcomes: that counts as an attempt; and that is tried again after a restart
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 BUSY_SECONDS = 5.0
 
@@ -145,6 +145,13 @@ class Record(contextlib.ExitStack):
         now = Clock.now()
         ended = {"ended": now.wall, "boot": now.boot, "uptime": now.uptime}
         return self.update(arrival, state=DONE, outcome=outcome, shown=shown, **ended, **known)
+
+    def reopen_failed(self, topic: str) -> None:
+        """Let the arrivals of ``topic`` on which the grader failed be tried once more."""
+        with self._transaction():
+            self.connection.execute(
+                "UPDATE arrival SET state = ?, outcome = '' WHERE topic = ? AND outcome = ?", (NEW, topic, FAILED)
+            )
 
     def set_shown(self, topic: str, student: str, shown: str) -> None:
         """Write how much of the feedback the published pages of ``student`` show."""

@@ -26,7 +26,7 @@ from autograder.platforms.collect import escape_unprintable
 from autograder.watch.page import status_page
 from autograder.watch.polling import Inbox, Seen
 from autograder.watch.record import ADMITTED, NEW, WAITING, Record
-from autograder.watch.service import TROUBLE, Service, Settings
+from autograder.watch.service import Service, Settings
 from autograder.watch.sources import Source, find_sources
 from autograder.watch.status import Status
 from autograder.with_nbgrader.exchange import exchange_problems
@@ -152,11 +152,13 @@ class _Loop:
             known: dict[str, str] = {}
             for topic in mine:
                 known |= record.seen(topic, str(source.path))
-                self.services.append(Service(settings, record, topic, source))
             inbox = Inbox(
                 source.path, source.is_exchange, lambda name, source=source: source.topic_of(name) in topics, known
             )
             self.inboxes.append((source, inbox))
+            for topic in mine:
+                record.reopen_failed(topic)
+                self.services.append(Service(settings, record, topic, source, inbox.forget))
         self.backed_up: float | None = None
 
     def run(self, stop: Stop) -> None:
@@ -191,7 +193,7 @@ class _Loop:
         for service in self.services:
             try:
                 served += service.serve()
-            except TROUBLE as error:  # the other topics are served all the same
+            except Exception as error:  # the other topics are served all the same
                 first = first or error
         self._count()
         if first:
@@ -201,7 +203,7 @@ class _Loop:
     def _look(self, source: Source, inbox: Inbox) -> None:
         arrived, others = inbox.poll()
         for name in others:
-            if not source.topic_of(name):
+            if not source.topic_of(name) or not name.isprintable():
                 self.status.say(f"not taken: {escape_unprintable(name)}")
         rows = [self._row(source, seen) for seen in arrived]
         self.record.add(rows, time.time())

@@ -5,10 +5,13 @@ Every step can be repeated: a process that is killed and started again ends with
 """
 
 import contextlib
+import errno
 import hashlib
 import json
+import os
 import sqlite3
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -23,32 +26,26 @@ from autograder.courses.course import Course
 from autograder.courses.locking import patient_lock
 from autograder.courses.plan import Assignment, is_student_name
 from autograder.courses.released import Released
-from autograder.errors import CourseError
+from autograder.errors import OS_ERROR_REMEDIES, CourseError
 from autograder.feedback import notices
 from autograder.platforms import attempts
 from autograder.platforms.attempts import Attempt, Journal
 from autograder.platforms.collect import Admission, collect, escape_unprintable
 from autograder.reports.tables import describe_status
 from autograder.watch import rules
-from autograder.watch.record import ADMITTED, GRADED, NEW, WAITING, Arrival, Clock, Record
+from autograder.watch.record import ADMITTED, FAILED, GRADED, NEW, WAITING, Arrival, Clock, Record
 from autograder.watch.sources import Source
 from autograder.watch.status import Status
 from autograder.with_nbgrader.exchange import ExchangeFolders, read_page
 
 OPENED_PER_STUDENT = 4  # hand-ins opened in a round, for each one graded: those set aside cost little
-AGAIN, EARLIER, REFUSED, SET_ASIDE, FAILED, USED_UP, SUPERSEDED, GONE = (
-    "again",
-    "earlier",
-    "refused",
-    "set aside",
-    "failed",
-    "used up",
-    "superseded",
-    "gone",
-)
+AGAIN, EARLIER, REFUSED, SET_ASIDE = "again", "earlier", "refused", "set aside"  # outcomes, beside those of ``record``
+USED_UP, SUPERSEDED, GONE = "used up", "superseded", "gone"
 MAX_WAIT_SECONDS = 60.0  # after which a wait is worked out anew: the course.toml of a waiting student may have changed
+TROUBLE_OF_MACHINE = {*OS_ERROR_REMEDIES, errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EMFILE}
+TROUBLE_OF_MACHINE |= {errno.ENFILE, errno.ENOMEM, errno.EBUSY}
 TROUBLE = (CourseError, OSError, sqlite3.Error, sqlalchemy.exc.SQLAlchemyError)
-MAX_TRIES = 3  # of a hand-in whose grading ends with an error of the course, before it counts as failed
+MAX_TRIES = 3  # of a hand-in that ends rounds with an error, before it counts as failed
 FAILED_NOTICE = "The grader itself failed on this submission. Your instructor has been told."
 SUPERSEDED_NOTICE = "You handed in again before this submission could be graded, so it is not graded."
 
@@ -75,10 +72,12 @@ class Round:
 
 
 class Service:
-    """Serves the hand-ins of one ``topic`` from ``source``."""
+    """Serves the hand-ins of one ``topic`` from ``source``; ``forget`` is told of one that has disappeared."""
 
-    def __init__(self, settings: Settings, record: Record, topic: str, source: Source) -> None:
-        self.settings, self.record, self.topic, self.source = settings, record, topic, source
+    def __init__(
+        self, settings: Settings, record: Record, topic: str, source: Source, forget: Callable[[str], object]
+    ) -> None:
+        self.settings, self.record, self.topic, self.source, self.forget = settings, record, topic, source, forget
         self.course, self.say = settings.course, settings.status.say
         self.journal = Journal(self.course, topic)
         self.lock = partial(patient_lock, self.course, self.say)
@@ -101,17 +100,21 @@ class Service:
         overdue = self._overdue(rules_now)
         if not pending and not overdue:
             return 0
+        self._load_released()  # what is wrong with the course, and with no hand-in, is raised here
         this, done = Round(), 0
         for arrival in self._choose(pending, rules_now):
             if len(this.to_grade) >= (1 if self.alone else self.settings.size):
                 break
             if this.opened >= OPENED_PER_STUDENT * self.settings.size:
                 break
-            done += self._open(this, arrival, rules_now)
+            try:
+                done += self._open(this, arrival, rules_now)
+            except Exception as error:
+                if is_trouble_of_machine(error):
+                    raise
+                done += self._gave_up(arrival, error)  # if not yet, the next round tries it again
         again = [one for one in overdue[: self.settings.size] if one not in this.to_grade]
-        if this.to_grade or again:
-            self._grade(this, again, rules_now)
-        return done + len(this.to_grade) + len(again)
+        return done + (self._grade(this, again) if this.to_grade or again else 0)
 
     def _choose(self, pending, rules_now):
         """Yield the arrivals that may be opened, in order, at most one of each student.
@@ -200,7 +203,11 @@ class Service:
                 return 0
             if collected:
                 return 0
-            return self._end(arrival, GONE, "it contains no notebook, or was withdrawn")
+            if os.path.lexists(self.source.path / arrival.entry):
+                return self._end(arrival, REFUSED, "it contains no notebook")
+            self.forget(arrival.entry)
+            arrival = self.record.update(arrival, mark=f"{arrival.mark}, gone as {arrival.number}")
+            return self._end(arrival, GONE, "it has disappeared from the folder")
         arrival, decision = decided[-1]
         if decision.what == rules.GRADE:
             if self._is_standing(arrival):
@@ -256,9 +263,15 @@ class Service:
 
     # --- grading -------------------------------------------------------------------------------------------------------
 
-    def _grade(self, this, again, rules_now):
+    def _grade(self, this, again):
+        """Grade what is in ``this``, and release the pages of the students ``again``; return how many were served."""
+        for student in again:
+            if not self.course.submission(student, self.topic).is_file():  # somebody has deleted it
+                self.record.set_shown(self.topic, student, "all")
         students = [*this.to_grade, *again]
         students = [one for one in students if self.course.submission(one, self.topic).is_file()]
+        if not students:
+            return 0
         released, left = self._load_released(), set(students)
 
         def progress(done: int, total: int, row: SubmissionResult) -> None:  # called with the course locked
@@ -278,17 +291,22 @@ class Service:
                 released=released,
                 lock=self.lock,
             )
-        except CourseError as error:
+        except Exception as error:
+            if is_trouble_of_machine(error) or not self._is_same_release():
+                raise
             if not self.alone and len(students) > 1:
                 self.alone = True  # to find out whether one of them is to blame
-            elif not is_trouble_of_machine(error) and self._is_same_release():
-                self._count_try(this, error)
-            raise
+                raise
+            gave_up = [self._gave_up(arrival, error) for arrival in this.to_grade.values()]
+            if not all(gave_up):
+                raise
+            return len(gave_up)
         self.alone = False
         for row in rows:
             if row.student in left:
                 with self.lock():
                     self._finish_student(this, row)
+        return len(rows)
 
     def _finish_student(self, this, row):
         if row.student in this.to_grade:
@@ -296,15 +314,18 @@ class Service:
         else:
             self._release_again(row.student)
 
-    def _count_try(self, this, error):
-        """Give up a hand-in that has ended a round of its own with an error too often."""
-        for arrival in this.to_grade.values():
-            self.tries[arrival.number] = self.tries.get(arrival.number, 0) + 1
-            if self.tries[arrival.number] >= MAX_TRIES:
-                self.alone = False
-                with self.lock():
-                    self._notify(arrival, FAILED_NOTICE, lasts=False)
-                    self._end(arrival, FAILED, str(error.args[0]))
+    def _gave_up(self, arrival, error):
+        """Return whether ``arrival`` has ended rounds with an error too often: then it counts as failed."""
+        self.tries[arrival.number] = self.tries.get(arrival.number, 0) + 1
+        if self.tries[arrival.number] < MAX_TRIES:
+            return False
+        self.alone = False
+        with self.lock():
+            if arrival.student:
+                self._notify(arrival, FAILED_NOTICE, lasts=False)
+            what = error.args[0] if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
+            self._end(arrival, FAILED, str(what))
+        return True
 
     def _is_same_release(self):
         return self._released is not None and self._released[0] == self.course.release_hash(self.topic)
@@ -383,7 +404,9 @@ def is_trouble_of_machine(error: BaseException) -> bool:
     """Return whether ``error`` comes from the disk, the database or a lock, so that waiting may help."""
     seen: BaseException | None = error
     while seen is not None:
-        if isinstance(seen, OSError) or type(seen).__module__.partition(".")[0] in ("sqlalchemy", "sqlite3"):
+        if isinstance(seen, OSError) and seen.errno in TROUBLE_OF_MACHINE:
+            return True
+        if isinstance(seen, sqlite3.Error | sqlalchemy.exc.SQLAlchemyError):
             return True
         seen = seen.__cause__ or seen.__context__
     return False

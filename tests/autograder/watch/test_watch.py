@@ -11,6 +11,7 @@ import pytest
 from autograder.courses.locking import exclusive_lock, shared_lock, watch_lock
 from autograder.errors import CourseError
 from autograder.paths import ROOT
+from autograder.watch import polling
 from tests.autograder.watch.hub import hub  # noqa: F401
 
 pytestmark = pytest.mark.suite("assignments")
@@ -85,6 +86,7 @@ def test_one_bad_hand_in_stops_nobody(hub):  # noqa: F811
     empty = hub.submit("mal", content="x")
     (hub.inbound / "junk\x1b[31m").mkdir()
     (hub.inbound / "link+scoring+2026-01-01 00:00:00 UTC").symlink_to("/etc")
+    os.mkdir(os.fsencode(hub.inbound) + b"/ada\xff+scoring+2026-01-01 00:00:00 UTC+1")
     folder = next(hub.inbound.glob("mal+*"))
     (folder / "scoring.ipynb").unlink()
     good = hub.submit("ben")
@@ -94,7 +96,54 @@ def test_one_bad_hand_in_stops_nobody(hub):  # noqa: F811
     assert "\x1b" not in "".join(lines)
     assert any("not taken: junk" in line for line in lines)
     assert ("ada", "set aside") in hub.outcomes()
+    assert any("not taken: ada\\udcff+scoring" in line for line in lines)
     assert hub.page(empty) == ""
+
+
+def test_what_breaks_the_collection_of_one_hand_in_is_given_up_after_some_rounds_and_tried_after_a_restart(hub):  # noqa: F811
+    from autograder.watch import service
+
+    ada, ben = hub.submit("ada"), hub.submit("ben")
+    collect = service.collect
+
+    def breaks(course, topic, source, *rest, only, **more):
+        if next(iter(only)).startswith("ada"):
+            raise ValueError("of a name that nobody foresaw")
+        return collect(course, topic, source, *rest, only=only, **more)
+
+    with hub.monkeypatch.context() as patched:
+        patched.setattr(service, "collect", breaks)
+        lines = hub.watch(patience=3)
+    assert any("ada+scoring" in line and "failed: ValueError: of a name" in line for line in lines)
+    assert "ben" in hub.page(ben)
+    assert hub.outcomes() == [("ada", "failed"), ("ben", "graded")]
+    hub.watch()
+    assert hub.outcomes() == [("ada", "graded"), ("ben", "graded")]
+    assert "ada" in hub.page(ada)
+
+
+def test_a_network_drive_that_was_away_loses_nothing(hub):  # noqa: F811
+    secret = hub.submit("ada")
+    away = hub.inbound.with_name("away")
+    look, looks = polling.Inbox.poll, []
+
+    def poll(inbox):
+        seen = look(inbox)
+        if not looks:  # it is there, and gone before it is opened
+            hub.inbound.rename(away)
+            hub.inbound.mkdir()
+        looks.append(1)
+        return seen
+
+    with hub.monkeypatch.context() as patched:
+        patched.setattr(polling.Inbox, "poll", poll)
+        hub.watch()
+    assert hub.outcomes() == [("ada", "gone")]
+    hub.inbound.rmdir()
+    away.rename(hub.inbound)
+    hub.watch()
+    assert hub.outcomes() == [("ada", "gone"), ("ada", "graded")]
+    assert "ada" in hub.page(secret)
 
 
 def test_work_that_another_account_hands_in_counts_for_nobody(hub):  # noqa: F811
@@ -140,8 +189,6 @@ def test_a_drop_folder_is_served_once_its_files_have_settled(hub, tmp_path):  # 
     hub.own(drop / "ben", "mal")
     lines = hub.watch(folder=drop, patience=40)
     assert hub.graded == []  # nothing waits in a test, so nothing has settled
-    from autograder.watch import polling
-
     with hub.monkeypatch.context() as patched:
         patched.setattr(polling, "SETTLE_SECONDS", 0.0)
         lines = hub.watch(folder=drop, patience=3)
